@@ -89,7 +89,7 @@ pub fn check_against(
 }
 
 fn outcome(measure: Measure, per: Option<Per>, change: &Change, part: f64) -> Outcome {
-    let (base, value) = (change.base.median(), change.new.median());
+    let (base, value) = (change.base.median, change.new.median);
     let slack = match measure.is_bytes() {
         // Who allows nothing means it.
         _ if part == 0.0 => 0,

@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::limit::{DEPENDENCY, Subject, is_match};
 use crate::diff::{RowChange, Verdict};
 use crate::profile::{Frames, Measure, Profile};
-use crate::table::{By, Detail, Row, SiteDetail, rows};
+use crate::table::{By, Detail, Row, SiteDetail, SiteLabel, rows};
 
 /// How many are named.
 const MOST: usize = 5;
@@ -18,15 +18,9 @@ pub struct Offender {
     /// What it counts for; compared with a base, how much more it is than there, at the input of this recording where
     /// figures are divided by it.
     pub value: u64,
-    /// What is allocated.
-    pub what: String,
-    /// The field, or the call that asked.
-    #[serde(rename = "where")]
-    pub location: String,
-    /// The function that owns it.
-    pub owner: String,
-    /// Its file and line.
-    pub source: Option<String>,
+    /// What is allocated, where, by whom.
+    #[serde(flatten)]
+    pub label: SiteLabel,
     /// The field's path.
     pub field: Option<String>,
 }
@@ -49,12 +43,9 @@ pub(super) fn largest(profile: &Profile, measure: Measure, subject: &Subject) ->
         let value = measure.of(&row.figures);
         let is_meant = value > 0 && is_of(profile, detail, subject, &types);
         is_meant.then(|| Offender {
-            what: detail.label.what.clone(),
-            location: detail.label.location.clone(),
-            owner: detail.label.owner.clone(),
-            source: detail.label.source.clone(),
-            field: detail.field.clone(),
             value,
+            label: detail.label.clone(),
+            field: detail.field.clone(),
         })
     };
     sites.iter().filter_map(offender).take(MOST).collect()
@@ -93,18 +84,20 @@ pub(super) fn grown(sites: &[RowChange]) -> Vec<Offender> {
         .filter(|row| row.change.verdict == Verdict::More)
         .map(|row| {
             // Where figures are divided, what the larger share of each record makes at this recording's input.
-            let more = row.change.difference() * row.change.new.median().count as f64;
+            let more = row.change.difference() * row.change.new.median.count as f64;
             let more = row
                 .change
                 .exact_difference()
                 .unwrap_or(more.round() as i128);
             Offender {
-                what: row.identity.name.clone(),
-                location: row.identity.location.clone(),
-                owner: row.identity.owner.clone(),
-                source: row.identity.source.clone(),
-                field: None,
                 value: u64::try_from(more).unwrap_or(0),
+                label: SiteLabel {
+                    what: row.identity.name.clone(),
+                    location: row.identity.location.clone(),
+                    owner: row.identity.owner.clone(),
+                    source: row.identity.source.clone(),
+                },
+                field: None,
             }
         })
         .collect();

@@ -279,7 +279,7 @@ fn what_is_named_for_a_figure_of_each_record_grew_for_each_record() {
     let [names] = &total.offenders[..] else {
         panic!("one row: {:?}", total.offenders);
     };
-    assert_eq!(names.what, "String");
+    assert_eq!(names.label.what, "String");
     assert_eq!(names.value, 2_000 * (64 - 32));
 }
 

@@ -124,10 +124,7 @@ pub(super) fn value(outcome: &Outcome, offender: &Offender) -> String {
 
 /// What, where, owner, file and line.
 pub(super) fn names(offender: &Offender) -> [&str; 4] {
-    [
-        &offender.what,
-        &offender.location,
-        &offender.owner,
-        offender.source.as_deref().unwrap_or_default(),
-    ]
+    let label = &offender.label;
+    let source = label.source.as_deref().unwrap_or_default();
+    [&label.what, &label.location, &label.owner, source]
 }

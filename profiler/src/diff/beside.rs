@@ -11,7 +11,8 @@ use crate::profile::{Frames, Measure, Profile};
 #[derive(Clone, Debug, Default)]
 pub struct Beside {
     rows: HashMap<Identity, RowBeside>,
-    removed: RemovedRows,
+    /// What only the first recording has.
+    pub removed: RemovedRows,
 }
 
 /// A row of the second recording, with its figure in the first.
@@ -49,7 +50,7 @@ impl Beside {
             };
             if row.rows[1] == 0 {
                 beside.removed.rows += 1;
-                let value = change.base.median().value;
+                let value = change.base.median.value;
                 beside.removed.value = beside.removed.value.saturating_add(value);
                 continue;
             }
@@ -67,11 +68,6 @@ impl Beside {
     pub fn row(&self, identity: &Identity) -> Option<&RowBeside> {
         self.rows.get(identity)
     }
-
-    /// What only the first recording has.
-    pub fn removed(&self) -> RemovedRows {
-        self.removed
-    }
 }
 
 /// What the frames of `base` came to for each frame of `new`, by its [`NodeId`], with all below it: those of the same path
@@ -83,5 +79,5 @@ pub fn beside_tree(
 ) -> Vec<u64> {
     let merged = MergedTree::new([base, new], measure);
     let of = |id: &NodeId| merged.node(*id).totals[0];
-    merged.places().iter().map(of).collect()
+    merged.places.iter().map(of).collect()
 }

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
-use super::series::{Amount, Change, Series};
+use super::series::{Amount, Change};
 use super::{Diff, Recording, input, peak_bound};
 use crate::profile::{Figures, Measure};
 use crate::report::escape;
@@ -109,17 +109,6 @@ impl Serialize for Change {
         json.serialize_entry("relative", &self.relative())?;
         json.serialize_entry("error_bound", &self.bound)?;
         json.serialize_entry("verdict", &self.verdict)?;
-        json.end()
-    }
-}
-
-impl Serialize for Series {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut json = serializer.serialize_map(None)?;
-        json.serialize_entry("median", &self.median())?;
-        json.serialize_entry("min", &self.min())?;
-        json.serialize_entry("max", &self.max())?;
-        json.serialize_entry("values", self.values())?;
         json.end()
     }
 }

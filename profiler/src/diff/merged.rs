@@ -17,7 +17,6 @@ pub(super) struct Node {
     /// The name for narrow cells.
     short: u32,
     parent: usize,
-    depth: u32,
     /// With all below it, of the two sides.
     pub(super) totals: [u64; 2],
     /// The larger side of each path's own figure, summed up: what was added and what was removed are both as wide as they
@@ -29,8 +28,8 @@ pub(super) struct Node {
 /// Two trees as one; node 0 is the root.
 pub(super) struct MergedTree {
     nodes: Vec<Node>,
-    /// Where each node of the second side is.
-    places: Vec<NodeId>,
+    /// The node of each node of the second side, in its order.
+    pub(super) places: Vec<NodeId>,
     /// Each text once: many nodes may share a long name.
     texts: Interned<Rc<str>>,
 }
@@ -63,7 +62,6 @@ impl MergedTree {
                                 name,
                                 short: texts.number(stable(&tree.short_name(id, profile)).into()),
                                 parent,
-                                depth: nodes[parent].depth + 1,
                                 ..Node::default()
                             });
                         }
@@ -112,11 +110,6 @@ impl MergedTree {
         }
     }
 
-    /// The node of each node of the second side, in its order.
-    pub(super) fn places(&self) -> &[NodeId] {
-        &self.places
-    }
-
     /// The whole name of a node, as recorded but without addresses.
     pub(super) fn name(&self, id: NodeId) -> &str {
         &self.texts.values[self.node(id).name as usize]
@@ -146,9 +139,6 @@ impl Widths for MergedTree {
     }
     fn width(&self, id: NodeId) -> u64 {
         self.node(id).width
-    }
-    fn depth(&self, id: NodeId) -> u32 {
-        self.node(id).depth
     }
     fn children(&self, id: NodeId) -> &[NodeId] {
         &self.node(id).children

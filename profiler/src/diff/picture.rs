@@ -10,23 +10,12 @@ use super::merged::MergedTree;
 use super::{Diff, median_recording, palette};
 use crate::calltree::{self, CallTree, NodeId};
 use crate::flamegraph::{
-    By, Caption, NOT_OF_ARENAS, PLACE, Picture, Widths, colors, is_of_arenas, prune, shorten,
+    By, Caption, NOT_OF_ARENAS, PLACE, Picture, PictureTotals, is_of_arenas, prune, shorten,
     squares, to_the_byte, without_round, write_empty,
 };
 use crate::profile::{Frames, Measure};
 use crate::table;
-use crate::units::{Count, Share, printable};
-
-/// What was drawn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PictureTotals {
-    /// The totals of the two sides.
-    pub totals: [u64; 2],
-    /// Frames drawn, the root left out.
-    pub frames: usize,
-    /// Frames too narrow or too deep to draw.
-    pub elided: usize,
-}
+use crate::units::{Count, printable};
 
 /// Writes the picture: by field, type or arena where rows are, else by stack. Of several recordings on a side it shows the
 /// one whose total is the median.
@@ -34,7 +23,7 @@ pub struct PictureTotals {
 /// # Errors
 /// What `out` returned; `InvalidInput` by arena and a measure that is not of [arenas](is_of_arenas), or where a side has no
 /// recording; `InvalidData` when the figures add up to more than 64 bits.
-pub fn write_svg(diff: &Diff<'_>, mut out: impl Write) -> io::Result<PictureTotals> {
+pub fn write_svg(diff: &Diff<'_>, out: impl Write) -> io::Result<PictureTotals> {
     let measure = diff.options.measure;
     let by = match diff.options.by {
         table::By::Field => By::Field,
@@ -66,28 +55,16 @@ pub fn write_svg(diff: &Diff<'_>, mut out: impl Write) -> io::Result<PictureTota
         measure.amount(root.totals[0]),
         measure.amount(root.totals[1])
     );
-    let mut drawn = PictureTotals {
-        totals: root.totals,
-        frames: 0,
-        elided: 0,
-    };
-    let whole = merged.width(NodeId::ROOT);
-    if whole == 0 {
+    if root.totals == [0, 0] {
         let why = format!("nothing to draw: neither side holds {}", measure.title());
-        write_empty(&title, &why, &mut out)?;
-        return Ok(drawn);
+        return write_empty(&title, &why, out);
     }
     let pruned = prune(&merged)?;
-    drawn.frames = pruned.kept.len();
-    drawn.elided = pruned.elided();
     let differences = pruned.kept.iter().map(|&id| merged.node(id).difference());
     let most = differences.map(i128::unsigned_abs).max().unwrap_or(0);
-    let mut colors = colors(&pruned, |id| {
-        palette::of_difference(merged.node(id).difference(), most)
-    });
     let mut subtitle = format!("{PLACE}; a frame is as wide as the larger side");
-    if drawn.elided > 0 {
-        let elided = Count(drawn.elided as u64);
+    if pruned.elided() > 0 {
+        let elided = Count(pruned.elided() as u64);
         // Infallible: writing to a String.
         let _ = write!(subtitle, "; too small to draw: {elided}");
     }
@@ -101,14 +78,14 @@ pub fn write_svg(diff: &Diff<'_>, mut out: impl Write) -> io::Result<PictureTota
         inverted: false,
         legend: Some(squares([("more", palette::MORE), ("less", palette::LESS)])),
     };
-    let caption = |id: NodeId| caption(&merged, id, measure, whole);
-    picture.draw(&pruned, merged.len(), &mut colors, caption, &mut out)?;
-    Ok(drawn)
+    let color = |id: NodeId| palette::of_difference(merged.node(id).difference(), most);
+    let caption = |id: NodeId| caption(&merged, id, measure);
+    picture.draw(&merged, &pruned, color, caption, out)
 }
 
 /// `Vec::push (+1.8 MiB: 12.3 MiB -> 14.1 MiB; alloc::vec::Vec<T,A>::push)`: the last bracket belongs to inferno's script,
 /// so no other round one stands in it.
-fn caption(merged: &MergedTree, id: NodeId, measure: Measure, whole: u64) -> Caption {
+fn caption(merged: &MergedTree, id: NodeId, measure: Measure) -> Caption {
     let node = merged.node(id);
     let name = printable(merged.name(id).trim());
     let label = match name.contains('(') {
@@ -130,7 +107,6 @@ fn caption(merged: &MergedTree, id: NodeId, measure: Measure, whole: u64) -> Cap
     Caption {
         title,
         label: label.into_owned(),
-        share: Share::of(merged.width(id), whole).fraction(),
     }
 }
 

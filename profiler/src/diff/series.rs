@@ -43,13 +43,17 @@ impl Amount {
     }
 }
 
-/// One figure in each recording of a side.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// One figure in each recording of a side. The names are the keys in JSON; a side without recordings has 0.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Series {
-    /// In the order of the recordings.
-    values: Vec<Amount>,
-    /// The same, smallest first.
-    sorted: Vec<Amount>,
+    /// The figure in the middle: always that of one recording, of an even number the lower one of the two in the middle.
+    pub median: Amount,
+    /// The smallest figure.
+    pub min: Amount,
+    /// The largest figure.
+    pub max: Amount,
+    /// The figures, in the order of the recordings.
+    pub values: Vec<Amount>,
 }
 
 impl Series {
@@ -57,38 +61,19 @@ impl Series {
     pub fn new(values: Vec<Amount>) -> Series {
         let mut sorted = values.clone();
         sorted.sort_by(|a, b| a.order(*b));
-        Series { values, sorted }
-    }
-
-    /// The figures, in the order of the recordings.
-    pub fn values(&self) -> &[Amount] {
-        &self.values
-    }
-
-    /// The figure in the middle: always that of one recording, of an even number the lower one of the two in the middle.
-    pub fn median(&self) -> Amount {
-        self.ranked(self.sorted.len().saturating_sub(1) / 2)
-    }
-
-    /// The smallest figure.
-    pub fn min(&self) -> Amount {
-        self.ranked(0)
-    }
-
-    /// The largest figure.
-    pub fn max(&self) -> Amount {
-        self.ranked(self.sorted.len().saturating_sub(1))
-    }
-
-    /// The figure at an index by size; 0 of a side without recordings.
-    fn ranked(&self, index: usize) -> Amount {
-        let figure = self.sorted.get(index);
-        figure.copied().unwrap_or(Amount::new(0, 1))
+        let last = sorted.len().saturating_sub(1);
+        let ranked = |index: usize| sorted.get(index).copied().unwrap_or(Amount::new(0, 1));
+        Series {
+            median: ranked(last / 2),
+            min: ranked(0),
+            max: ranked(last),
+            values,
+        }
     }
 
     /// Whether recordings of the side differ.
     pub fn is_spread(&self) -> bool {
-        self.min().order(self.max()) == Ordering::Less
+        self.min.order(self.max) == Ordering::Less
     }
 }
 
@@ -136,10 +121,10 @@ impl Change {
     }
 
     fn judge(&self) -> Verdict {
-        let order = self.base.median().order(self.new.median());
+        let order = self.base.median.order(self.new.median);
         if self.base.is_spread() || self.new.is_spread() {
-            let is_below = self.base.max().order(self.new.min()).is_lt();
-            let is_above = self.new.max().order(self.base.min()).is_lt();
+            let is_below = self.base.max.order(self.new.min).is_lt();
+            let is_above = self.new.max.order(self.base.min).is_lt();
             if !is_below && !is_above {
                 return Verdict::WithinSpread;
             }
@@ -157,20 +142,20 @@ impl Change {
     pub fn difference(&self) -> f64 {
         match self.exact_difference() {
             Some(exact) => exact as f64,
-            None => self.new.median().ratio() - self.base.median().ratio(),
+            None => self.new.median.ratio() - self.base.median.ratio(),
         }
     }
 
     /// The difference to the byte; `None` of figures divided by the input.
     pub fn exact_difference(&self) -> Option<i128> {
-        let (base, new) = (self.base.median(), self.new.median());
+        let (base, new) = (self.base.median, self.new.median);
         let whole = base.count == 1 && new.count == 1;
         whole.then(|| i128::from(new.value) - i128::from(base.value))
     }
 
     /// The difference as a part of the first side; `None` when that has nothing.
     pub fn relative(&self) -> Option<f64> {
-        let base = self.base.median();
+        let base = self.base.median;
         (base.value > 0).then(|| self.difference() / base.ratio())
     }
 

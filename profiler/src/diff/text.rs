@@ -9,7 +9,7 @@ use super::{Diff, Per, RowChange, RowKind, Series, input, peak_bound};
 use crate::profile::Measure;
 use crate::report::page::{Page, capital};
 use crate::report::{self, Style};
-use crate::table::{By, Column, Heading, bytes_each, cells, program_name, titles};
+use crate::table::{By, bytes_each, program_name};
 use crate::units::{Bytes, counted, printable};
 
 /// Columns of a figure and of a difference.
@@ -75,73 +75,45 @@ fn recording(one: &super::Recording<'_>) -> String {
     said.join(", ")
 }
 
-/// A figure on both sides, one line of a table.
-struct Line<'a> {
-    measure: Measure,
-    change: &'a Change,
-    /// Whether the sides have it.
-    sides: [bool; 2],
-}
-
-/// The columns of figures; a narrow page leaves some out.
-fn columns<'a>(width: usize) -> Vec<Column<Line<'a>>> {
-    let figure = |title| Heading::Other {
-        title,
-        width: FIGURE,
-    };
-    let percent = Heading::Other {
-        title: "",
-        width: PERCENT,
-    };
-    let side = |title, at: usize, of: fn(&Change) -> &Series| {
-        Column::new(figure(title), move |line: &Line<'a>| {
-            let median = of(line.change).median();
-            line.sides[at].then(|| amount(line.measure, median))
-        })
-    };
-    let mut columns = vec![Column::new(figure("difference"), |line: &Line<'a>| {
-        Some(difference(line.measure, line.change))
-    })];
+/// What stands behind a difference: percent and the figures of the sides; a narrow page leaves some out.
+fn behind(width: usize, [percent, base, new]: [&str; 3]) -> String {
+    let mut cells = String::new();
     if width >= 60 {
-        columns.push(Column::new(percent, |line: &Line<'a>| {
-            Some(line.change.percent())
-        }));
+        cells.push_str(&format!(" {percent:>PERCENT$}"));
     }
     if width >= 50 {
-        columns.push(side("base", 0, |change| &change.base));
+        cells.push_str(&format!(" {base:>FIGURE$}"));
     }
-    columns.push(side("new", 1, |change| &change.new));
-    columns
+    format!("{cells} {new:>FIGURE$}  ")
 }
 
 fn heading(page: &mut Page<'_>, last: &str) {
-    let titles = titles(&columns(page.width));
-    // The first column begins the line.
-    page.line(Style::Heading, &format!("{}  {last}", &titles[1..]));
+    let behind = behind(page.width, ["", "base", "new"]);
+    let heading = format!("{:>FIGURE$}{behind}{last}", "difference");
+    page.line(Style::Heading, &heading);
 }
 
-/// The figures of a line; the name stands behind them.
-fn figures(page: &mut Page<'_>, line: &Line<'_>) -> usize {
-    let style = match line.change.verdict {
+/// The figures of a line, of the sides that have it; the name stands behind them.
+fn figures(page: &mut Page<'_>, measure: Measure, change: &Change, sides: [bool; 2]) -> usize {
+    let style = match change.verdict {
         Verdict::More => Style::Warning,
         Verdict::Less => Style::Strong,
         _ => Style::Faint,
     };
-    let cells = cells(&columns(page.width), line);
-    let (first, others) = (&cells[0][1..], cells[1..].concat());
-    page.part(style, first);
-    page.part(Style::Faint, &format!("{others}  "));
-    first.len() + others.len() + 2
+    let side = |series: &Series, has_it: bool| match has_it {
+        true => amount(measure, series.median),
+        false => "-".to_owned(),
+    };
+    let (base, new) = (side(&change.base, sides[0]), side(&change.new, sides[1]));
+    let difference = format!("{:>FIGURE$}", difference(measure, change));
+    let behind = behind(page.width, [&change.percent(), &base, &new]);
+    page.part(style, &difference);
+    page.part(Style::Faint, &behind);
+    difference.len() + behind.len()
 }
 
 fn write_total(page: &mut Page<'_>, measure: Measure, change: &Change) {
-    let sides = [true, true];
-    let line = Line {
-        measure,
-        change,
-        sides,
-    };
-    let used = figures(page, &line);
+    let used = figures(page, measure, change, [true, true]);
     page.end(measure.name(), used);
 }
 
@@ -162,7 +134,7 @@ fn remark(page: &mut Page<'_>, measure: Measure, change: &Change) {
     };
     for (name, series) in [("base", &change.base), ("new", &change.new)] {
         if series.is_spread() {
-            let (min, max) = (amount(measure, series.min()), amount(measure, series.max()));
+            let (min, max) = (amount(measure, series.min), amount(measure, series.max));
             said.push(format!("{name} {min} to {max}"));
         }
     }
@@ -216,14 +188,7 @@ fn write_rows(page: &mut Page<'_>, diff: &Diff<'_>) {
 fn write_row(page: &mut Page<'_>, measure: Measure, row: &RowChange) {
     let sides = [row.kind != RowKind::Added, row.kind != RowKind::Removed];
     let change = &row.change;
-    let used = figures(
-        page,
-        &Line {
-            measure,
-            change,
-            sides,
-        },
-    );
+    let used = figures(page, measure, change, sides);
     let identity = &row.identity;
     let source = identity.source.as_deref().unwrap_or_default();
     let parts = [

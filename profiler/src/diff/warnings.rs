@@ -3,6 +3,7 @@
 use std::collections::{BTreeSet, HashSet};
 
 use super::{Options, Per, Recording, input};
+use crate::interned::Interned;
 use crate::profile::{Profile, State};
 use crate::units::printable;
 
@@ -11,14 +12,11 @@ pub fn warnings(base: &[Recording<'_>], new: &[Recording<'_>], options: Options)
     let mut said = Vec::new();
     let all = || base.iter().chain(new);
     let several = |of: fn(&Profile) -> String| {
-        let mut names: Vec<String> = Vec::new();
+        let mut names: Interned<String> = Interned::new();
         for one in all() {
-            let name = printable(&of(one.profile)).into_owned();
-            if !names.contains(&name) {
-                names.push(name);
-            }
+            names.number(printable(&of(one.profile)).into_owned());
         }
-        (names.len() > 1).then(|| names.join(", "))
+        (names.values.len() > 1).then(|| names.values.join(", "))
     };
     if let Some(names) = several(|profile| profile.process.program.clone()) {
         said.push(format!(

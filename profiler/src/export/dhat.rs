@@ -73,8 +73,18 @@ pub(super) fn write(profile: &Profile, options: &Options<'_>, out: impl Write) -
         *lifetime = lifetime.saturating_add(site.distribution.lifetime);
     }
     let points = stacks.values.into_iter().zip(sums);
-    let points =
-        points.map(|(stack, (figures, lifetime))| ProgramPoint::of(stack, &figures, lifetime));
+    let points = points.map(|(fs, (figures, lifetime))| ProgramPoint {
+        tb: figures.total_bytes,
+        tbk: figures.total_blocks,
+        tl: lifetime,
+        mb: figures.peak_bytes.max(figures.live_bytes),
+        mbk: figures.peak_blocks.max(figures.live_blocks),
+        gb: figures.peak_bytes,
+        gbk: figures.peak_blocks,
+        eb: figures.live_bytes,
+        ebk: figures.live_blocks,
+        fs,
+    });
     let file = File {
         version: 2,
         mode: with_notes(profile, MODE),
@@ -92,24 +102,6 @@ pub(super) fn write(profile: &Profile, options: &Options<'_>, out: impl Write) -
         ftbl: frames.values,
     };
     write_line(&file, out)
-}
-
-impl ProgramPoint {
-    /// `lifetime`: the sum of the stack's.
-    fn of(fs: Vec<u32>, figures: &Figures, lifetime: u64) -> ProgramPoint {
-        ProgramPoint {
-            tb: figures.total_bytes,
-            tbk: figures.total_blocks,
-            tl: lifetime,
-            mb: figures.peak_bytes.max(figures.live_bytes),
-            mbk: figures.peak_blocks.max(figures.live_blocks),
-            gb: figures.peak_bytes,
-            gbk: figures.peak_blocks,
-            eb: figures.live_bytes,
-            ebk: figures.live_blocks,
-            fs,
-        }
-    }
 }
 
 /// `0x1f4e: shop::parse (src/main.rs:12)`, the form that viewers take apart; a name alone of what is no frame.

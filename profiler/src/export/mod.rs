@@ -7,8 +7,6 @@
 mod csv;
 mod dhat;
 mod firefox;
-mod folded;
-mod json;
 mod names;
 mod pprof;
 mod speedscope;
@@ -19,10 +17,12 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
-use crate::calltree::{self, CallTree};
+use crate::calltree::{self, CallTree, write_folded};
 use crate::profile::{Frames, Measure, Profile};
-use crate::table::By;
+use crate::report::write_json;
 use crate::units::Bytes;
+
+pub use crate::report::Options;
 
 /// A format of another tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -105,20 +105,8 @@ impl Format {
     }
 }
 
-/// What to export.
-#[derive(Clone, Copy, Debug)]
-pub struct Options<'a> {
-    /// What folded stacks count, what a viewer shows first, what rows are ordered by. DHAT has all figures and no order.
-    pub measure: Measure,
-    /// Which frames of a stack are written.
-    pub frames: Frames,
-    /// What a row is, in formats that [have rows](Format::has_rows).
-    pub by: By,
-    /// The recording that was read, to be named.
-    pub recording: Option<&'a str>,
-}
-
-/// Writes a profile in a format.
+/// Writes a profile in a format, with the frames of `options`. Their measure is what folded stacks count, what a viewer
+/// shows first, and what rows are ordered by; formats that [have rows](Format::has_rows) group them as they say.
 ///
 /// # Errors
 /// What `out` returned (a broken pipe keeps its kind).
@@ -133,8 +121,8 @@ pub fn write(
         Format::Dhat => dhat::write(profile, options, out),
         Format::Speedscope => speedscope::write(profile, options, out),
         Format::Firefox => firefox::write(profile, options, out),
-        Format::Folded => folded::write(profile, options, out),
-        Format::Json => json::write(profile, options, out),
+        Format::Folded => write_folded(&tree(profile, options), profile, options.measure, out),
+        Format::Json => write_json(profile, options, out),
         Format::Csv => csv::write(profile, options, out),
     }
 }
@@ -146,13 +134,15 @@ fn write_line(json: &impl Serialize, mut out: impl Write) -> io::Result<()> {
     out.flush()
 }
 
-/// The stacks of a profile, in the frames that were asked for.
+/// The stacks of a profile, in the frames that were asked for, those with most of the measure first.
 fn tree(profile: &Profile, options: &Options<'_>) -> CallTree {
-    let options = calltree::Options {
+    let shown = calltree::Options {
         frames: options.frames,
         ..calltree::Options::default()
     };
-    CallTree::build(profile, &options)
+    let mut tree = CallTree::build(profile, &shown);
+    tree.sort(options.measure);
+    tree
 }
 
 /// How far the figures can be trusted: the error bound of the peak, and every loss. Empty when all of them are exact.

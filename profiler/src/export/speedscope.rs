@@ -68,8 +68,7 @@ impl Serialize for Samples<'_> {
 }
 
 pub(super) fn write(profile: &Profile, options: &Options<'_>, out: impl Write) -> io::Result<()> {
-    let mut tree = tree(profile, options);
-    tree.sort(options.measure);
+    let tree = tree(profile, options);
     let mut labels = Interned::new();
     // The root is no frame: nothing asks for its number.
     let below = tree

@@ -165,7 +165,6 @@ pub(super) fn frame(
     Caption {
         title: format!("{})", title.join("; ")),
         label,
-        share: share.fraction(),
     }
 }
 

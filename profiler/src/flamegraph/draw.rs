@@ -5,9 +5,10 @@ use std::io::{self, Write};
 use inferno::flamegraph::color::{BackgroundColor, Color, PaletteMap};
 use inferno::flamegraph::{Direction, TextTruncateDirection, from_lines};
 
+use super::PictureTotals;
 use super::palette::{self, Rgb};
-use super::prune::{self, PrunedTree};
-use super::relabel::{self, Caption, Relabel};
+use super::prune::{self, PrunedTree, Widths};
+use super::relabel::{Caption, escape, relabel};
 use crate::calltree::NodeId;
 
 /// What stands around the frames.
@@ -23,23 +24,31 @@ pub(crate) struct Picture {
 }
 
 impl Picture {
-    /// Writes the SVG; `caption` gives the texts of each of the `nodes` of the tree.
+    /// Writes the SVG; `color` and `caption` give the colours and the texts of the nodes of `tree`.
     pub(crate) fn draw(
         self,
+        tree: &impl Widths,
         pruned: &PrunedTree,
-        nodes: usize,
-        colors: &mut PaletteMap,
+        color: impl Fn(NodeId) -> Rgb,
         caption: impl Fn(NodeId) -> Caption,
         mut out: impl Write,
-    ) -> io::Result<()> {
+    ) -> io::Result<PictureTotals> {
+        let mut colors = PaletteMap::default();
+        // inferno calls the root "".
+        for name in ["", prune::REST] {
+            colors.insert(name, inferno_color(palette::ROOT));
+        }
+        for &id in &pruned.kept {
+            colors.insert(id.0, inferno_color(color(id)));
+        }
         let mut inferno = inferno::flamegraph::Options::default();
         inferno.title = self.title;
         inferno.subtitle = Some(self.subtitle);
         inferno.text_truncate_direction = TextTruncateDirection::Right;
         inferno.name_type = "Frame:".to_owned();
         inferno.count_name = self.count_name.to_owned();
-        inferno.bgcolors = Some(BackgroundColor::Flat(color(palette::BACKGROUND)));
-        inferno.palette_map = Some(colors);
+        inferno.bgcolors = Some(BackgroundColor::Flat(inferno_color(palette::BACKGROUND)));
+        inferno.palette_map = Some(&mut colors);
         inferno.direction = match self.inverted {
             true => Direction::Inverted,
             false => Direction::Straight,
@@ -49,37 +58,30 @@ impl Picture {
         // Keeps the order of the lines, right to left, so that the widest frames stand left. Sorting by name would tear
         // `main` apart when `main::{{closure}}` sorts between its own line and those of its callees.
         inferno.flame_chart = true;
-        let root = caption(NodeId::ROOT);
-        let of_token = |token: &str| {
-            let id = token.parse::<u32>().ok().map(NodeId);
-            Some(caption(id.filter(|id| (id.0 as usize) < nodes)?))
-        };
-        let mut relabel = Relabel::new(&mut out, root, of_token, self.legend);
         let lines = pruned.lines.iter().map(String::as_str);
-        from_lines(&mut inferno, lines, &mut relabel)?;
-        relabel.finish()?;
-        out.flush()
+        let mut svg = Vec::new();
+        from_lines(&mut inferno, lines, &mut svg)?;
+        let svg = String::from_utf8(svg).map_err(io::Error::other)?;
+        relabel(&svg, tree, caption, self.legend.as_deref(), &mut out)?;
+        out.flush()?;
+        Ok(PictureTotals {
+            total: tree.width(NodeId::ROOT),
+            frames: pruned.kept.len(),
+            elided: pruned.elided(),
+        })
     }
 }
 
-/// The colours of the frames that are drawn.
-pub(crate) fn colors(pruned: &PrunedTree, of_node: impl Fn(NodeId) -> Rgb) -> PaletteMap {
-    let mut colors = PaletteMap::default();
-    // inferno calls the root "".
-    colors.insert("", color(palette::ROOT));
-    colors.insert(prune::REST, color(palette::ROOT));
-    for &id in &pruned.kept {
-        colors.insert(id.0, color(of_node(id)));
-    }
-    colors
-}
-
-fn color((r, g, b): Rgb) -> Color {
+fn inferno_color((r, g, b): Rgb) -> Color {
     Color { r, g, b }
 }
 
 /// inferno refuses to draw nothing; a program that never reallocated still deserves an answer.
-pub(crate) fn write_empty(title: &str, why: &str, out: &mut impl Write) -> io::Result<()> {
+pub(crate) fn write_empty(
+    title: &str,
+    why: &str,
+    mut out: impl Write,
+) -> io::Result<PictureTotals> {
     writeln!(
         out,
         r##"<?xml version="1.0" standalone="no"?>
@@ -90,8 +92,9 @@ pub(crate) fn write_empty(title: &str, why: &str, out: &mut impl Write) -> io::R
 <text id="subtitle" x="50%" y="60" font-size="12">{}</text>
 </g>
 </svg>"##,
-        relabel::escape(title),
-        relabel::escape(why)
+        escape(title),
+        escape(why)
     )?;
-    out.flush()
+    out.flush()?;
+    Ok(PictureTotals::default())
 }

@@ -3,7 +3,7 @@
 //! Width is the measure.
 //!
 //! inferno lays out, draws and brings the script (click to zoom, Ctrl-F to search); this module chooses the frames
-//! (`prune`), their colours ([`palette`]) and their texts (`captions`, put in by `relabel` while inferno writes).
+//! (`prune`), their colours ([`palette`]) and their texts (`captions`, put in by `relabel`).
 //! Must never hide: what is too narrow or too deep to draw stays in the width of its caller and is counted in the
 //! subtitle. Must never let a recorded name through unescaped, or refer to anything outside the file.
 
@@ -23,7 +23,7 @@ use crate::calltree::{CallTree, NodeId};
 use crate::profile::{Measure, Profile};
 
 pub(crate) use captions::{shorten, to_the_byte, without_round};
-pub(crate) use draw::{Picture, colors, write_empty};
+pub(crate) use draw::{Picture, write_empty};
 pub(crate) use legend::{PLACE, squares};
 pub(crate) use prune::{Widths, prune};
 pub(crate) use relabel::Caption;
@@ -38,7 +38,7 @@ pub const NOT_OF_ARENAS: &str = "inside arenas there are bytes allocated (--meas
     live); no other measure is kept for them";
 
 /// What was drawn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PictureTotals {
     /// The width of the whole picture, in units of the measure.
     pub total: u64,
@@ -56,7 +56,7 @@ pub struct PictureTotals {
 pub fn write_svg(
     profile: &Profile,
     options: &Options,
-    mut out: impl Write,
+    out: impl Write,
 ) -> io::Result<PictureTotals> {
     if options.by == By::Arena && !is_of_arenas(options.measure) {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, NOT_OF_ARENAS));
@@ -66,16 +66,10 @@ pub fn write_svg(
     let total = options.measure.of(tree.total(NodeId::ROOT));
     let title = captions::title(profile, options, total);
     if total == 0 {
-        write_empty(&title, &captions::nothing(profile, options), &mut out)?;
-        return Ok(PictureTotals {
-            total,
-            frames: 0,
-            elided: 0,
-        });
+        return write_empty(&title, &captions::nothing(profile, options), out);
     }
-    let pruned = prune(&(&tree, options.measure))?;
-    let mut colors = colors(&pruned, |id| palette::of_node(&tree, id, profile));
-    let caption = |id: NodeId| captions::frame(&tree, id, profile, options, total);
+    let widths = (&tree, options.measure);
+    let pruned = prune(&widths)?;
     let picture = Picture {
         title,
         subtitle: captions::subtitle(profile, options, &pruned),
@@ -83,10 +77,7 @@ pub fn write_svg(
         inverted: options.inverted,
         legend: (options.by != By::Stack).then(legend::svg),
     };
-    picture.draw(&pruned, tree.len(), &mut colors, caption, &mut out)?;
-    Ok(PictureTotals {
-        total,
-        frames: pruned.kept.len(),
-        elided: pruned.elided(),
-    })
+    let color = |id: NodeId| palette::of_node(&tree, id, profile);
+    let caption = |id: NodeId| captions::frame(&tree, id, profile, options, total);
+    picture.draw(&widths, &pruned, color, caption, out)
 }

@@ -3,7 +3,6 @@
 //! A frame is named by its node's number, so no recorded name ever passes through inferno's line format. Must keep
 //! the sum: what is left out stays in the width of the nearest frame that is drawn.
 
-use std::fmt::Write as _;
 use std::io;
 
 use crate::calltree::{CallTree, NodeId};
@@ -16,7 +15,7 @@ const MIN_PER_MILLION: u128 = 100;
 const MAX_FRAMES: usize = 10_000;
 
 /// Deeper frames are not drawn: 8,000 pixels, and lines grow with the square of the depth.
-pub(super) const MAX_DEPTH: u32 = 500;
+pub(super) const MAX_DEPTH: usize = 500;
 
 /// A tree whose nodes have widths; ids are 0 (the root) up to `len`, parents before children.
 pub(crate) trait Widths {
@@ -24,8 +23,6 @@ pub(crate) trait Widths {
     fn len(&self) -> usize;
     /// The width of a node and all below it.
     fn width(&self, id: NodeId) -> u64;
-    /// Distance from the root.
-    fn depth(&self, id: NodeId) -> u32;
     /// The nodes right below, the widest first.
     fn children(&self, id: NodeId) -> &[NodeId];
 }
@@ -37,16 +34,13 @@ impl Widths for (&CallTree, Measure) {
     fn width(&self, id: NodeId) -> u64 {
         self.1.of(self.0.total(id))
     }
-    fn depth(&self, id: NodeId) -> u32 {
-        self.0.node(id).depth
-    }
     fn children(&self, id: NodeId) -> &[NodeId] {
         self.0.children(id)
     }
 }
 
 pub(crate) struct PrunedTree {
-    /// Frames to draw, outermost first, the root left out.
+    /// Frames to draw, the root left out.
     pub(crate) kept: Vec<NodeId>,
     /// One line a frame that has a width of its own, right to left.
     pub(crate) lines: Vec<String>,
@@ -61,6 +55,39 @@ pub(crate) struct PrunedTree {
 impl PrunedTree {
     pub(crate) fn elided(&self) -> usize {
         self.narrow + self.deep
+    }
+
+    /// Takes the frames that are wide enough and not too deep, and makes the lines of them.
+    fn take(&mut self, tree: &impl Widths) -> io::Result<()> {
+        let mut sum = 0_u64;
+        let mut path: Vec<String> = Vec::new();
+        let mut todo = vec![(NodeId::ROOT, 0)];
+        while let Some((id, depth)) = todo.pop() {
+            if depth > 0 {
+                self.kept.push(id);
+                path.truncate(depth - 1);
+                path.push(id.0.to_string());
+            }
+            let mut own = tree.width(id);
+            if depth < MAX_DEPTH {
+                let children = tree.children(id).iter();
+                for &child in children.take_while(|&&child| tree.width(child) >= self.min) {
+                    own = own.saturating_sub(tree.width(child));
+                    todo.push((child, depth + 1));
+                }
+            }
+            // A frame's own width is drawn right of its callees.
+            if own > 0 {
+                sum = sum.checked_add(own).ok_or_else(too_much)?;
+                // What the root itself holds (nothing but narrow frames) has a name of its own: inferno wants one.
+                let name = match depth {
+                    0 => REST.to_owned(),
+                    _ => path.join(";"),
+                };
+                self.lines.push(format!("{name} {own}"));
+            }
+        }
+        Ok(())
     }
 }
 
@@ -81,52 +108,17 @@ pub(crate) fn prune(tree: &impl Widths) -> io::Result<PrunedTree> {
         min = narrowest.saturating_add(1);
     }
     let some = below_root().filter(|&id| width(id) > 0).count();
-    let wide = below_root().filter(|&id| width(id) >= min);
-    let (kept, deep): (Vec<NodeId>, Vec<NodeId>) =
-        wide.partition(|&id| tree.depth(id) <= MAX_DEPTH);
-    Ok(PrunedTree {
+    let wide = below_root().filter(|&id| width(id) >= min).count();
+    let mut pruned = PrunedTree {
         min,
-        narrow: some - kept.len() - deep.len(),
-        deep: deep.len(),
-        kept,
-        lines: lines(tree, min)?,
-    })
-}
-
-fn lines(tree: &impl Widths, min: u64) -> io::Result<Vec<String>> {
-    let mut lines = Vec::new();
-    let mut sum = 0_u64;
-    let mut path = String::new();
-    // Where the path ends at each depth.
-    let mut ends: Vec<usize> = vec![0];
-    let mut todo = vec![NodeId::ROOT];
-    while let Some(id) = todo.pop() {
-        let depth = tree.depth(id) as usize;
-        if depth > 0 {
-            ends.truncate(depth);
-            path.truncate(ends[depth - 1]);
-            let separator = if depth > 1 { ";" } else { "" };
-            // Infallible: writing to a String.
-            let _ = write!(path, "{separator}{}", id.0);
-            ends.push(path.len());
-        }
-        let mut own = tree.width(id);
-        if depth < MAX_DEPTH as usize {
-            let children = tree.children(id).iter();
-            for &child in children.take_while(|&&child| tree.width(child) >= min) {
-                own = own.saturating_sub(tree.width(child));
-                todo.push(child);
-            }
-        }
-        // A frame's own width is drawn right of its callees.
-        if own > 0 {
-            sum = sum.checked_add(own).ok_or_else(too_much)?;
-            // What the root itself holds (nothing but narrow frames) has a name of its own: inferno wants one.
-            let name = if depth > 0 { &path } else { REST };
-            lines.push(format!("{name} {own}"));
-        }
-    }
-    Ok(lines)
+        narrow: some - wide,
+        deep: 0,
+        kept: Vec::new(),
+        lines: Vec::new(),
+    };
+    pruned.take(tree)?;
+    pruned.deep = wide - pruned.kept.len();
+    Ok(pruned)
 }
 
 /// The name of the frame that stands for everything too narrow right below the root.

@@ -1,14 +1,16 @@
-//! Puts names and figures where inferno wrote a frame's number, while it writes.
+//! Puts names and figures where inferno drew a frame's number.
 //!
 //! inferno's own tooltip has one figure and no blocks, and its line format cannot carry every name; so it draws
-//! numbers, and this writer rewrites the `<title>` and `<text>` of each `<g>` as it passes. Must never hold more than
-//! one frame in memory and never write an unescaped name; an element it does not know is an error, not a guess.
+//! numbers, and the `<title>` and `<text>` of each frame are replaced. Must never write an unescaped name; an element
+//! it does not know is an error, not a guess.
 
 use std::borrow::Cow;
 use std::io::{self, Write};
 
 use super::legend;
-use super::prune::REST;
+use super::prune::{REST, Widths};
+use crate::calltree::NodeId;
+use crate::units::Share;
 
 /// Width of a character at inferno's default font (12 px, 0.59 em), of the 1,180 px that frames have before the
 /// script fits them to the window.
@@ -24,121 +26,60 @@ const READABLE_SEARCH: &str = "#search { text-anchor:end; opacity:1;";
 pub(crate) struct Caption {
     pub(crate) title: String,
     pub(crate) label: String,
-    /// Of the whole width, 0 to 1.
-    pub(crate) share: f64,
 }
 
-pub(super) struct Relabel<W, F> {
-    out: W,
-    root: Caption,
-    caption: F,
-    /// What the place in the subtitle is taken for.
-    legend: Option<String>,
-    pending: Vec<u8>,
-    /// How much of `pending` was searched for the end of an element.
-    searched: usize,
-    in_frames: bool,
+/// Writes what inferno drew; `caption` gives the texts of the nodes of `tree`, `legend` takes its place in the
+/// subtitle, as elements.
+pub(super) fn relabel(
+    svg: &str,
+    tree: &impl Widths,
+    caption: impl Fn(NodeId) -> Caption,
+    legend: Option<&str>,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    let mut parts = svg.split("<title>");
+    let head = parts.next().and_then(|head| with_legend(head, legend));
+    out.write_all(head.ok_or_else(unknown)?.as_bytes())?;
+    for frame in parts {
+        let frame = rewrite(frame, tree, &caption).ok_or_else(unknown)?;
+        out.write_all(frame.as_bytes())?;
+    }
+    Ok(())
 }
 
-impl<W: Write, F: Fn(&str) -> Option<Caption>> Relabel<W, F> {
-    /// `caption` gives the texts for the name that stood in the line; `legend` takes its place in the subtitle, as
-    /// elements.
-    pub(super) fn new(out: W, root: Caption, caption: F, legend: Option<String>) -> Self {
-        Relabel {
-            out,
-            root,
-            caption,
-            legend,
-            pending: Vec::new(),
-            searched: 0,
-            in_frames: false,
+fn with_legend(head: &str, legend: Option<&str>) -> Option<String> {
+    let head = head.replacen(FAINT_SEARCH, READABLE_SEARCH, 1);
+    let Some(legend) = legend else {
+        return Some(head);
+    };
+    // No recorded name stands before the subtitle with a quotation mark in it: they are escaped.
+    let (before, rest) = head.split_once("id=\"subtitle\"")?;
+    let rest = rest.replacen(legend::PLACE, legend, 1);
+    Some(format!("{before}id=\"subtitle\"{rest}"))
+}
+
+/// What stands behind the `<title>` of a frame, with its texts.
+fn rewrite(frame: &str, tree: &impl Widths, caption: impl Fn(NodeId) -> Caption) -> Option<String> {
+    let (drawn, rest) = frame.split_once("</title>")?;
+    let (between, rest) = rest.split_once("<text")?;
+    let (attributes, rest) = rest.split_once('>')?;
+    let (_, after) = rest.split_once("</text>")?;
+    let (token, figures) = drawn.split_once(' ')?;
+    let (title, label) = match token {
+        REST => (format!("[too narrow to draw] {figures}"), String::new()),
+        token => {
+            let id = if token == "all" { "0" } else { token };
+            let id = id.parse().ok().map(NodeId);
+            let id = id.filter(|id| (id.0 as usize) < tree.len())?;
+            let Caption { title, label } = caption(id);
+            let share = Share::of(tree.width(id), tree.width(NodeId::ROOT));
+            (title, fit(label, share.fraction()))
         }
-    }
-
-    /// Writes what stands after the last frame.
-    pub(super) fn finish(mut self) -> io::Result<()> {
-        self.out.write_all(&self.pending)
-    }
-
-    fn drain(&mut self) -> io::Result<()> {
-        loop {
-            let end: &[u8] = match self.in_frames {
-                true => b"</g>",
-                false => b"<svg id=\"frames\"",
-            };
-            // The end may have begun in the bytes before.
-            let from = self.searched.saturating_sub(end.len());
-            let Some(at) = find(&self.pending[from..], end).map(|at| from + at + end.len()) else {
-                self.searched = self.pending.len();
-                return Ok(());
-            };
-            let text = std::str::from_utf8(&self.pending[..at]).map_err(|_| unknown())?;
-            let text = match self.in_frames {
-                true => self.rewrite(text).ok_or_else(unknown)?,
-                false => self.rewrite_head(text).ok_or_else(unknown)?,
-            };
-            self.out.write_all(text.as_bytes())?;
-            self.in_frames = true;
-            self.pending.drain(..at);
-            self.searched = 0;
-        }
-    }
-
-    fn rewrite_head(&self, head: &str) -> Option<String> {
-        let head = head.replacen(FAINT_SEARCH, READABLE_SEARCH, 1);
-        let Some(legend) = &self.legend else {
-            return Some(head);
-        };
-        // No recorded name stands before the subtitle with a quotation mark in it: they are escaped.
-        let (before, rest) = head.split_once("id=\"subtitle\"")?;
-        let rest = rest.replacen(legend::PLACE, legend, 1);
-        Some(format!("{before}id=\"subtitle\"{rest}"))
-    }
-
-    fn rewrite(&self, element: &str) -> Option<String> {
-        let (before, rest) = element.split_once("<title>")?;
-        let (title, rest) = rest.split_once("</title>")?;
-        let (between, rest) = rest.split_once("<text")?;
-        let (attributes, rest) = rest.split_once('>')?;
-        let (_, after) = rest.split_once("</text>")?;
-        let token = title.split(' ').next()?;
-        let caption = match token {
-            "all" => self.root.clone(),
-            REST => {
-                let figures = title.split_once(' ')?.1;
-                Caption {
-                    title: format!("[too narrow to draw] {figures}"),
-                    label: String::new(),
-                    share: 0.0,
-                }
-            }
-            token => (self.caption)(token)?,
-        };
-        let (title, label) = (escape(&caption.title), fit(&caption.label, caption.share));
-        let label = escape(&label);
-        Some(format!(
-            "{before}<title>{title}</title>{between}<text{attributes}>{label}</text>{after}"
-        ))
-    }
-}
-
-impl<W: Write, F: Fn(&str) -> Option<Caption>> Write for Relabel<W, F> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.pending.extend_from_slice(bytes);
-        // PERF: inferno writes a few bytes at a time; only `>` can end an element.
-        if bytes.contains(&b'>') || !self.in_frames {
-            self.drain()?;
-        }
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.out.flush()
-    }
-}
-
-fn find(bytes: &[u8], what: &[u8]) -> Option<usize> {
-    bytes.windows(what.len()).position(|window| window == what)
+    };
+    let (title, label) = (escape(&title), escape(&label));
+    Some(format!(
+        "<title>{title}</title>{between}<text{attributes}>{label}</text>{after}"
+    ))
 }
 
 fn unknown() -> io::Error {
@@ -148,12 +89,12 @@ fn unknown() -> io::Error {
 }
 
 /// The beginning of the label, as much as fits. The script does the same when it runs.
-fn fit(label: &str, share: f64) -> Cow<'_, str> {
+fn fit(label: String, share: f64) -> String {
     let room = (share * CHARS_ACROSS) as usize;
     match room {
-        0..3 => Cow::Borrowed(""),
-        _ if label.chars().count() < room => Cow::Borrowed(label),
-        _ => Cow::Owned(label.chars().take(room - 2).chain("..".chars()).collect()),
+        0..3 => String::new(),
+        _ if label.chars().count() < room => label,
+        _ => label.chars().take(room - 2).chain("..".chars()).collect(),
     }
 }
 

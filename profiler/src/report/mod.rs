@@ -22,6 +22,7 @@ pub use crate::table::{
     Amplification, ArenaDetail, ArenaLeak, ArenaPart, By, Detail, FieldDetail, FunctionDetail,
     Part, PhaseDetail, Row, SiteDetail, SiteLabel, Slack, TypeDetail, rows, sites_of,
 };
+pub(crate) use json::row_json;
 pub use json::{FORMAT, write_json};
 pub(crate) use notes::ARENA_FIGURES;
 pub use notes::{NO_FIELDS, REALLOC_POLICY};

@@ -162,26 +162,6 @@ pub enum Detail {
     Arena(Box<ArenaDetail>),
 }
 
-impl Detail {
-    /// Of a row without anything.
-    pub(crate) fn empty(by: By) -> Detail {
-        match by {
-            By::Site => Detail::Site(Box::default()),
-            By::Owner => Detail::Owner {
-                owner: None,
-                sites: Vec::new(),
-            },
-            By::Function => Detail::Function(Box::default()),
-            By::Crate | By::Module => Detail::Code { sites: 0 },
-            By::Type => Detail::Type(Box::default()),
-            By::Field => Detail::Field(Box::default()),
-            By::Thread => Detail::Thread { count: 0 },
-            By::Phase => Detail::Phase(Box::default()),
-            By::Arena => Detail::Arena(Box::default()),
-        }
-    }
-}
-
 /// All rows, ordered by `measure` (largest first), then total bytes, then key.
 ///
 /// `frames` tells sites apart: folded, those that read the same are one row; else those of the same stack are.

@@ -61,7 +61,7 @@ pub(crate) fn use_all(profile: &Profile, pick: usize) {
         measure,
         frames,
         by: report::By::ALL[pick % report::By::ALL.len()],
-        recording: None,
+        ..export::Options::default()
     };
     let format = Format::ALL[pick % Format::ALL.len()];
     export::write(profile, format, &options, sink()).expect("an export");

@@ -174,7 +174,7 @@ pub(crate) fn render_base(cx: &Context<'_>, by: Option<By>, area: Rect, buffer: 
         return;
     };
     let measure = cx.measure;
-    let before = measure.amount(changed.base.median().value);
+    let before = measure.amount(changed.base.median.value);
     let mut parts = vec![format!("{} {before}", measure.name())];
     let percent = changed.percent();
     let text = change(&changed, measure).0;
@@ -184,7 +184,7 @@ pub(crate) fn render_base(cx: &Context<'_>, by: Option<By>, area: Rect, buffer: 
         (_, "") => format!("{text} here"),
         (_, percent) => format!("{text} ({percent}) here"),
     });
-    if let Some((by, removed)) = by.and_then(|by| Some((by, cx.beside(by)?.removed())))
+    if let Some((by, removed)) = by.and_then(|by| Some((by, cx.beside(by)?.removed)))
         && removed.rows > 0
     {
         let rows = counted(removed.rows as u64, by.name());

@@ -42,6 +42,7 @@ pub(super) fn run(args: &Export) -> Result<(), Error> {
         frames: args.frames.unwrap_or(format.default_frames()),
         by: args.by.unwrap_or(By::Site),
         recording: Some(&recording),
+        ..Options::default()
     };
     let written = output.write(|out| write(&profile, format, &options, out))?;
     if written.is_none() {

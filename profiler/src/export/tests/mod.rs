@@ -17,13 +17,12 @@ use crate::profile::{
     Contents, Frame, FrameId, FunctionId, Module, Origin, ScopeId, ScopeKind, SymbolSource,
 };
 use crate::sample::{self, Builder, figures};
+use crate::table::By;
 
 fn options(format: Format) -> Options<'static> {
     Options {
-        measure: Measure::Peak,
         frames: format.default_frames(),
-        by: By::Site,
-        recording: None,
+        ..Options::default()
     }
 }
 

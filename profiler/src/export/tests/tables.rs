@@ -95,14 +95,8 @@ fn the_json_is_that_of_the_report() {
         recording: Some("shop.hg"),
         ..options(Format::Json)
     };
-    let report = crate::report::Options {
-        by: By::Type,
-        measure: Measure::Total,
-        recording: Some("shop.hg"),
-        ..crate::report::Options::default()
-    };
     let mut expected = Vec::new();
-    crate::report::write_json(&shop(), &report, &mut expected).unwrap();
+    write_json(&shop(), &options, &mut expected).unwrap();
     assert_eq!(bytes(&shop(), Format::Json, &options), expected);
     golden("json", &String::from_utf8(expected).unwrap());
 }

@@ -3,6 +3,7 @@
 //! Names are given as recorded, but characters a terminal might act on are written as JSON escapes. Must stream: a
 //! recording may have tens of thousands of rows.
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 
 mod arena;
@@ -13,12 +14,15 @@ mod stacks;
 
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
+use serde_json::Value;
 
 use super::escape;
 use super::header::{command, threads};
 use super::notes::notes;
 use super::{By, Options, Row, rows};
-use crate::profile::{Figures, LinearMemory, Module, Profile, State, SymbolSource, TypeId};
+use crate::profile::{
+    Figures, LinearMemory, Module, Profile, Snapshot, State, SymbolSource, TypeId,
+};
 use crate::table::by_key;
 use footprint::FootprintJson;
 use row::Rows;
@@ -57,6 +61,23 @@ pub fn write_json(profile: &Profile, options: &Options<'_>, out: impl Write) -> 
         shown,
     };
     escape::write_json(&report, out)
+}
+
+/// One row, as the report has it.
+pub(crate) fn row_json(
+    profile: &Profile,
+    options: &Options<'_>,
+    row: &Row,
+) -> serde_json::Result<Value> {
+    let rows = std::slice::from_ref(row);
+    let rows = Rows {
+        profile,
+        rows,
+        stacks: &Stacks::of(profile, rows, options.frames),
+        measure: options.measure,
+    };
+    let mut rows = serde_json::to_value(&rows)?;
+    Ok(rows.get_mut(0).map(Value::take).unwrap_or_default())
 }
 
 /// Whether the rows add up to the totals, figure by figure.
@@ -153,33 +174,34 @@ impl Serialize for Report<'_> {
             .map(|measured| FootprintJson { profile, measured })
             .collect();
         json.serialize_entry("footprints", &footprints)?;
-        json.serialize_entry("snapshots", &snapshots(profile))?;
+        let snapshots: Vec<_> = profile.snapshots.iter().map(snapshot).collect();
+        json.serialize_entry("snapshots", &snapshots)?;
         json.serialize_entry("marks", &profile.marks)?;
-        let modules: Vec<_> = profile.modules.iter().map(module).collect();
+        let modules: Vec<_> = profile.modules.iter().map(ModuleJson).collect();
         json.serialize_entry("modules", &modules)?;
         json.serialize_entry("timeline", &profile.timeline)?;
         json.end()
     }
 }
 
-/// In pages of 64 KiB; `pages` and `bytes` are without `own_pages`.
-#[derive(Serialize)]
-struct LinearMemoryJson {
-    pages: u64,
-    bytes: u64,
-    first_pages: u64,
-    grows: u64,
-    own_pages: u64,
+/// Figures as an object.
+struct Entries<const N: usize>([(&'static str, u64); N]);
+
+impl<const N: usize> Serialize for Entries<N> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0)
+    }
 }
 
-fn linear_memory(memory: LinearMemory) -> LinearMemoryJson {
-    LinearMemoryJson {
-        pages: memory.pages,
-        bytes: memory.bytes(),
-        first_pages: memory.first_pages,
-        grows: memory.grows,
-        own_pages: memory.own_pages,
-    }
+/// In pages of 64 KiB; `pages` and `bytes` are without `own_pages`.
+fn linear_memory(memory: LinearMemory) -> Entries<5> {
+    Entries([
+        ("pages", memory.pages),
+        ("bytes", memory.bytes()),
+        ("first_pages", memory.first_pages),
+        ("grows", memory.grows),
+        ("own_pages", memory.own_pages),
+    ])
 }
 
 /// The rows that `--top` left out, and whether they are arenas.
@@ -193,44 +215,29 @@ impl Serialize for Elided<'_> {
     }
 }
 
-#[derive(Serialize)]
-struct SnapshotJson {
-    time_ns: u64,
-    live_bytes: u64,
+fn snapshot(snapshot: &Snapshot) -> Entries<2> {
+    let live_bytes = snapshot.live_bytes.iter();
+    let live_bytes = live_bytes.fold(0, |sum: u64, bytes| sum.saturating_add(*bytes));
+    Entries([("time_ns", snapshot.time_ns), ("live_bytes", live_bytes)])
 }
 
-fn snapshots(profile: &Profile) -> Vec<SnapshotJson> {
-    let snapshots = profile.snapshots.iter().map(|snapshot| SnapshotJson {
-        time_ns: snapshot.time_ns,
-        live_bytes: (snapshot.live_bytes.iter()).fold(0, |sum, bytes| sum.saturating_add(*bytes)),
-    });
-    snapshots.collect()
-}
+struct ModuleJson<'a>(&'a Module);
 
-#[derive(Serialize)]
-struct ModuleJson<'a> {
-    path: &'a str,
-    build_id: &'a str,
-    symbols: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    symbols_from: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    missing: Option<&'a str>,
-}
-
-fn module(module: &Module) -> ModuleJson<'_> {
-    let (symbols, from, missing) = match &module.symbols {
-        SymbolSource::NotNeeded => ("not needed", None, None),
-        SymbolSource::Debug(from) => ("debug", Some(from), None),
-        SymbolSource::Table(from) => ("table", Some(from), None),
-        SymbolSource::Packed => ("packed", None, None),
-        SymbolSource::Missing(why) => ("missing", None, Some(why.as_str())),
-    };
-    ModuleJson {
-        path: &module.path,
-        build_id: &module.build_id,
-        symbols,
-        symbols_from: from.map(|path| path.to_string_lossy().into_owned()),
-        missing,
+impl Serialize for ModuleJson<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let module = self.0;
+        let (symbols, more) = match &module.symbols {
+            SymbolSource::NotNeeded => ("not needed", None),
+            SymbolSource::Debug(path) => ("debug", Some(("symbols_from", path.to_string_lossy()))),
+            SymbolSource::Table(path) => ("table", Some(("symbols_from", path.to_string_lossy()))),
+            SymbolSource::Packed => ("packed", None),
+            SymbolSource::Missing(why) => ("missing", Some(("missing", why.into()))),
+        };
+        let entries = [
+            ("path", Cow::from(&module.path)),
+            ("build_id", Cow::from(&module.build_id)),
+            ("symbols", symbols.into()),
+        ];
+        serializer.collect_map(entries.into_iter().chain(more))
     }
 }

@@ -5,6 +5,7 @@ use std::ops::RangeInclusive;
 use serde::Serialize;
 use serde::ser::{SerializeSeq, Serializer};
 
+use super::Entries;
 use super::arena::ArenaJson;
 use super::function::FunctionJson;
 use super::stacks::Stacks;
@@ -102,7 +103,7 @@ struct SiteJson<'a> {
     /// Sites that read the same and were merged.
     sites: usize,
     /// Blocks allocated by size.
-    sizes: Vec<SizeJson>,
+    sizes: Vec<Entries<3>>,
     sized_blocks: u64,
     lifetime: Option<LifetimeJson>,
     /// Live bytes at each snapshot.
@@ -110,14 +111,6 @@ struct SiteJson<'a> {
     /// Of what stands for all, an index into the table.
     stack: Option<usize>,
     stacks: &'a [usize],
-}
-
-/// Blocks of `min_bytes` to `max_bytes`.
-#[derive(Serialize)]
-struct SizeJson {
-    min_bytes: u64,
-    max_bytes: u64,
-    blocks: u64,
 }
 
 /// In allocations of the thread.
@@ -131,13 +124,13 @@ struct LifetimeJson {
     known_share: f64,
 }
 
-fn sizes(of: &Distribution) -> Vec<SizeJson> {
-    let size = |(bytes, blocks): (RangeInclusive<u64>, u64)| SizeJson {
-        min_bytes: *bytes.start(),
-        max_bytes: *bytes.end(),
-        blocks,
-    };
-    of.classes().map(size).collect()
+/// Blocks of `min_bytes` to `max_bytes`.
+fn size((bytes, blocks): (RangeInclusive<u64>, u64)) -> Entries<3> {
+    Entries([
+        ("min_bytes", *bytes.start()),
+        ("max_bytes", *bytes.end()),
+        ("blocks", blocks),
+    ])
 }
 
 fn lifetime(of: &Distribution, figures: &Figures) -> Option<LifetimeJson> {
@@ -192,7 +185,7 @@ fn site<'a>(
         chunk_of: arenas.map(|arena| arena.name.as_str()).collect(),
         marks: mark_names(detail.marks).chain(synthetic).collect(),
         sites: detail.sites.len(),
-        sizes: sizes(&distribution),
+        sizes: distribution.classes().map(size).collect(),
         sized_blocks: distribution.sized_blocks(),
         lifetime: lifetime(&distribution, &row.figures),
         snapshot_live_bytes: profile.live_bytes_at_snapshots(&detail.sites),

@@ -1,6 +1,6 @@
 //! Frames and stacks of site rows: each once, in tables that rows refer to by index.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use serde::Serialize;
 
@@ -36,14 +36,8 @@ impl<'a> Stacks<'a> {
         let mut frames: HashMap<FrameId, usize> = HashMap::new();
         let mut stacks: Interned<Vec<usize>> = Interned::new();
         for row in rows {
-            let mut of_row: Vec<usize> = Vec::new();
-            let mut in_row: HashSet<usize> = HashSet::new();
-            let mut add = |stack| {
-                let number = stacks.number(stack) as usize;
-                if in_row.insert(number) {
-                    of_row.push(number);
-                }
-            };
+            let mut of_row: Interned<usize> = Interned::new();
+            let mut add = |stack| of_row.number(stacks.number(stack) as usize);
             if let Detail::Site(detail) = &row.detail {
                 let sites = detail.sites.iter();
                 for site in sites.filter_map(|&site| profile.sites.get(site)) {
@@ -72,7 +66,7 @@ impl<'a> Stacks<'a> {
                     add(numbers);
                 }
             }
-            tables.of_rows.push(of_row);
+            tables.of_rows.push(of_row.values);
         }
         tables.stacks = stacks.values;
         tables

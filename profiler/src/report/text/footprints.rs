@@ -1,9 +1,8 @@
 //! The values a program had measured: one table a label, exact figures with the estimate beside them, and the places
 //! of the newest.
 
-use std::collections::HashMap;
-
 use super::Page;
+use crate::interned::Interned;
 use crate::profile::{Measure, Measured, Place, Profile};
 use crate::report::Style;
 use crate::table::{Column, Heading, cells, fitting, preorder, weighty};
@@ -13,21 +12,17 @@ use crate::units::{Bytes, Nanos, counted, printable, signed_percent};
 const MOMENTS: usize = 10;
 
 pub(super) fn write(page: &mut Page<'_>, profile: &Profile) {
-    let mut labels: Vec<(&str, Vec<&Measured>)> = Vec::new();
-    let mut known: HashMap<&str, usize> = HashMap::new();
+    let mut labels: Interned<&str> = Interned::new();
+    let mut of_labels: Vec<Vec<&Measured>> = Vec::new();
     for measured in profile.measured() {
-        let label = measured.footprint.label.as_str();
-        let at = *known.entry(label).or_insert(labels.len());
-        match labels.get_mut(at) {
-            Some((_, of_label)) => of_label.push(measured),
-            None => labels.push((label, vec![measured])),
-        }
+        let of_label = labels.entry(&mut of_labels, &measured.footprint.label);
+        of_label.push(measured);
     }
-    if labels.is_empty() {
+    if of_labels.is_empty() {
         return;
     }
     let top = page.top();
-    for (label, of_label) in labels.iter().take(top) {
+    for (label, of_label) in labels.values.iter().zip(&of_labels).take(top) {
         let (estimates, exact): (Vec<&Measured>, Vec<&Measured>) = of_label
             .iter()
             .partition(|measured| measured.footprint.estimate);
@@ -47,7 +42,7 @@ pub(super) fn write(page: &mut Page<'_>, profile: &Profile) {
         }
     }
     page.blank();
-    write_more(page, labels.len().saturating_sub(top), "more label");
+    write_more(page, of_labels.len().saturating_sub(top), "more label");
     page.wrap(
         Style::Faint,
         "  ",
@@ -67,29 +62,25 @@ fn write_more(page: &mut Page<'_>, count: usize, noun: &str) {
 }
 
 fn moment_columns(exact: &[&Measured]) -> Vec<Column<Measured>> {
+    let figure = |heading, of: fn(&Measured) -> Option<u64>| Column::figure(heading, of);
+    let text = |heading, of: fn(&Measured) -> Option<String>| Column::new(heading, of);
     let mut columns = vec![
-        Column::new(Heading::Time, |m: &Measured| {
-            Some(Nanos(m.footprint.time_ns).to_string())
+        text(Heading::Time, |one| {
+            Some(Nanos(one.footprint.time_ns).to_string())
         }),
-        Column::figure(Heading::Exact, |m: &Measured| Some(m.bytes)),
+        figure(Heading::Exact, |one| Some(one.bytes)),
     ];
     if exact.iter().any(|measured| measured.estimate.is_some()) {
-        columns.push(Column::figure(Heading::Estimate, |m: &Measured| {
-            Some(m.estimate?.bytes)
-        }));
-        columns.push(Column::new(Heading::Difference, |m: &Measured| {
-            Some(signed_percent(m.estimate?.difference?))
+        columns.push(figure(Heading::Estimate, |one| Some(one.estimate?.bytes)));
+        columns.push(text(Heading::Difference, |one| {
+            Some(signed_percent(one.estimate?.difference?))
         }));
     }
-    columns.push(Column::figure(Heading::Blocks, |m: &Measured| {
-        Some(m.blocks)
-    }));
-    columns.push(Column::figure(Heading::Slack, |m: &Measured| {
-        Some(m.slack_bytes)
-    }));
+    columns.push(figure(Heading::Blocks, |one| Some(one.blocks)));
+    columns.push(figure(Heading::Slack, |one| Some(one.slack_bytes)));
     if exact.len() > 1 {
-        columns.push(Column::new(Heading::Growth, |m: &Measured| {
-            Some(Measure::Total.difference(m.change_bytes?.into()))
+        columns.push(text(Heading::Growth, |one| {
+            Some(Measure::Total.difference(one.change_bytes?.into()))
         }));
     }
     columns

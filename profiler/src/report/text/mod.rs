@@ -54,7 +54,7 @@ pub fn write_summary(profile: &Profile, options: &Options<'_>, out: impl Write) 
     if !shown.is_empty() {
         page.blank();
         page.line(Style::Heading, &format!("  {}", capital(measure.title())));
-        site::write(&mut page, profile, &shown, measure, true);
+        site::write(&mut page, profile, &shown, true);
         write_more(&mut page, whole, &rows[shown.len()..]);
     }
     page.finish(out)
@@ -116,11 +116,11 @@ fn write_sites(page: &mut Page<'_>, profile: &Profile, rows: &[Row]) {
         .collect();
     if page.options.explain {
         for row in &shown {
-            site::write(page, profile, &[row], measure, false);
+            site::write(page, profile, &[row], false);
             site_details(page, profile, row);
         }
     } else if !shown.is_empty() {
-        site::write(page, profile, &shown, measure, false);
+        site::write(page, profile, &shown, false);
     }
     write_rest(page, whole, rows[shown.len()..].iter(), shown.len());
 }

@@ -6,7 +6,7 @@
 use unicode_width::UnicodeWidthStr;
 
 use super::Page;
-use crate::profile::{Measure, Profile};
+use crate::profile::Profile;
 use crate::report::page::clip_middle;
 use crate::report::{Detail, Row, SiteDetail, Style};
 use crate::table::site_columns;
@@ -46,13 +46,8 @@ struct Widths {
 }
 
 /// Writes the rows under a heading; `one_line` shortens "where" rather than take a second line.
-pub(super) fn write(
-    page: &mut Page<'_>,
-    profile: &Profile,
-    rows: &[&Row],
-    measure: Measure,
-    one_line: bool,
-) {
+pub(super) fn write(page: &mut Page<'_>, profile: &Profile, rows: &[&Row], one_line: bool) {
+    let measure = page.options.measure;
     let names = rows.iter().filter_map(|row| match &row.detail {
         Detail::Site(detail) => Some(Names::of(detail, one_line)),
         _ => None,
