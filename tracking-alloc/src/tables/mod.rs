@@ -280,8 +280,8 @@ impl Writer {
         known.or_else(|| self.add_keyed(key, record).map(|(number, _)| number))
     }
 
-    /// The record that `is_same` finds among those added with this key here: this one, added, if there is none and the table
-    /// has less than `most`. The content decides; others of the same key move on to the next.
+    /// The record that was added here under a key and that `is_same` takes for this one; else this one, added, unless the
+    /// table has `most` already. The content decides: others of the same key move on to the next.
     fn intern_placed<R: TableRecord>(
         &mut self,
         mut key: u64,
