@@ -50,10 +50,10 @@ pub(crate) fn update(app: &mut App, message: Message) {
     refresh(app);
     // Made now where it is not yet, and not while drawing.
     with_view(app, |view, cx| view.rows_by().and_then(|by| cx.beside(by)));
-    let spec = app.tree_spec();
-    if spec != app.tree_asked {
-        app.tree_asked = spec;
-        app.requests.push(Request::Load(Order::Tree(spec)));
+    let options = app.tree_options();
+    if options != app.tree_asked {
+        app.tree_asked = options;
+        app.requests.push(Request::Load(Order::Tree(options)));
     }
 }
 

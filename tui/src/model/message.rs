@@ -5,8 +5,7 @@ use std::sync::Arc;
 use ratatui::layout::Size;
 
 use super::command::Command;
-use super::data::Data;
-use super::tree_spec::TreeSpec;
+use super::data::{Data, TreeOptions};
 
 /// What the loader is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,7 +13,7 @@ pub(crate) enum Order {
     Reload,
     Pause(bool),
     /// The call tree to make of the next profile before it is shown.
-    Tree(TreeSpec),
+    Tree(TreeOptions),
 }
 
 /// Something happened.

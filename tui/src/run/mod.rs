@@ -41,7 +41,7 @@ const BURST: Duration = Duration::from_millis(30);
 pub fn run(source: impl Source, options: Options) -> Result<(), Error> {
     let mut app = App::new(source.title(), options);
     let (mut terminal, guard) = terminal::enter()?;
-    let loader = Loader::start(source, &app.options, app.tree_spec());
+    let loader = Loader::start(source, &app.options, app.tree_options());
     let mut events = TerminalEvents::new()?;
     let result = main_loop(&mut terminal, &mut events, &loader, &mut app);
     drop(guard);
