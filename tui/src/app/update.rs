@@ -15,8 +15,7 @@ pub(crate) fn update(app: &mut App, message: Message) {
             app.notice = None;
             act(app, command);
         }
-        Message::Typed(c) => typed(app, &c.to_string()),
-        Message::Pasted(text) => typed(app, &text),
+        Message::Typed(text) => typed(app, &text),
         Message::Resized(size) => {
             app.size = size;
             app.fresh.clear();

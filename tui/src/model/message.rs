@@ -21,10 +21,8 @@ pub(crate) enum Order {
 pub(crate) enum Message {
     /// A key of the table was pressed.
     Command(Command),
-    /// A character was typed into the open prompt.
-    Typed(char),
-    /// Text was pasted into the open prompt.
-    Pasted(String),
+    /// Text was typed or pasted into the open prompt.
+    Typed(String),
     /// The terminal has this size now.
     Resized(Size),
     /// What the loader is doing.

@@ -122,7 +122,7 @@ fn message_of(app: &App, event: &Event) -> Option<Message> {
             let command = focus.command(*key).map(Message::Command);
             command.or_else(|| focus.typed(*key).map(Message::Typed))
         }
-        Event::Paste(text) => Some(Message::Pasted(text.clone())),
+        Event::Paste(text) => Some(Message::Typed(text.clone())),
         Event::Resize(width, height) => Some(Message::Resized(Size::new(*width, *height))),
         _ => None,
     }
