@@ -43,7 +43,7 @@ pub(crate) struct App {
     pub(crate) measure: Measure,
     pub(crate) frames: Frames,
     /// The page open over the views, and its first line shown.
-    pub(crate) page: Option<(Page, u16)>,
+    pub(crate) page: Option<(Page, usize)>,
     pub(crate) prompt: Option<Prompt>,
     /// One line about the last key, until the next one.
     pub(crate) notice: Option<String>,
