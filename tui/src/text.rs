@@ -80,14 +80,7 @@ pub(crate) fn wrap(text: &str, cells: usize, lines: usize) -> Vec<String> {
     let mut out = Vec::new();
     let mut rest = text;
     while out.len() + 1 < lines && width(rest) > cells && cells > 0 {
-        let mut used = 0;
-        let end = rest
-            .char_indices()
-            .find(|(_, c)| {
-                used += width(c.encode_utf8(&mut [0; 4]));
-                used > cells
-            })
-            .map_or(rest.len(), |(at, _)| at);
+        let end: usize = fitting(rest.chars(), cells + 1).map(char::len_utf8).sum();
         if end == 0 {
             break;
         }

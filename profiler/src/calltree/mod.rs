@@ -63,7 +63,7 @@ impl By {
 }
 
 /// Which sites a tree takes in and how it grows.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Options {
     /// What its nodes stand for.
     pub by: By,

@@ -11,7 +11,7 @@ use ratatui::layout::Size;
 pub(crate) use areas::areas;
 pub(crate) use update::update;
 
-use crate::model::{Context, Data, Order, Prompt, TreeSpec, ViewId};
+use crate::model::{Context, Data, Order, Prompt, TreeOptions, ViewId};
 use crate::pages::Page;
 use crate::views::Views;
 use crate::views::focus::Focus;
@@ -27,7 +27,7 @@ pub(crate) enum Request {
 }
 
 /// The whole state of the UI.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct App {
     pub(crate) title: String,
     pub(crate) options: Options,
@@ -43,7 +43,7 @@ pub(crate) struct App {
     pub(crate) measure: Measure,
     pub(crate) frames: Frames,
     /// The page open over the views, and its first line shown.
-    pub(crate) page: Option<(Page, u16)>,
+    pub(crate) page: Option<(Page, usize)>,
     pub(crate) prompt: Option<Prompt>,
     /// One line about the last key, until the next one.
     pub(crate) notice: Option<String>,
@@ -58,7 +58,7 @@ pub(crate) struct App {
     pub(crate) ticks: u64,
     pub(crate) requests: Vec<Request>,
     /// The tree last asked for.
-    tree_asked: TreeSpec,
+    tree_asked: TreeOptions,
     /// Set when the main loop must end, and how.
     pub(crate) exit: Option<Result<(), Error>>,
 }
@@ -68,28 +68,14 @@ impl App {
         App {
             title,
             size: Size::new(80, 24),
-            data: None,
             view: options.view,
-            views: Views::default(),
-            trail: Vec::new(),
-            fresh: Vec::new(),
             measure: options.measure,
-            frames: Frames::Folded,
-            page: None,
-            prompt: None,
-            notice: None,
-            progress: None,
-            trouble: None,
-            live: false,
-            paused: false,
-            ticks: 0,
-            requests: Vec::new(),
-            tree_asked: TreeSpec {
+            tree_asked: TreeOptions {
                 measure: options.measure,
-                ..TreeSpec::default()
+                ..TreeOptions::default()
             },
-            exit: None,
             options,
+            ..App::default()
         }
     }
 
@@ -118,8 +104,8 @@ impl App {
     }
 
     /// The call tree that is or would be shown.
-    pub(crate) fn tree_spec(&self) -> TreeSpec {
-        self.views.tree_spec(self.measure, self.frames)
+    pub(crate) fn tree_options(&self) -> TreeOptions {
+        self.views.tree_options(self.measure, self.frames)
     }
 
     /// What views may read, once there is data.

@@ -7,6 +7,7 @@ use crate::Error;
 use crate::model::{Command, Context, Edit, Message, Order, Outcome, Pattern, Prompt, ViewId};
 use crate::pages::{self, Page};
 use crate::views::View;
+use crate::widgets::List;
 
 /// Applies `message` to `app`.
 pub(crate) fn update(app: &mut App, message: Message) {
@@ -15,8 +16,7 @@ pub(crate) fn update(app: &mut App, message: Message) {
             app.notice = None;
             act(app, command);
         }
-        Message::Typed(c) => typed(app, &c.to_string()),
-        Message::Pasted(text) => typed(app, &text),
+        Message::Typed(text) => typed(app, &text),
         Message::Resized(size) => {
             app.size = size;
             app.fresh.clear();
@@ -50,10 +50,10 @@ pub(crate) fn update(app: &mut App, message: Message) {
     refresh(app);
     // Made now where it is not yet, and not while drawing.
     with_view(app, |view, cx| view.rows_by().and_then(|by| cx.beside(by)));
-    let spec = app.tree_spec();
-    if spec != app.tree_asked {
-        app.tree_asked = spec;
-        app.requests.push(Request::Load(Order::Tree(spec)));
+    let options = app.tree_options();
+    if options != app.tree_asked {
+        app.tree_asked = options;
+        app.requests.push(Request::Load(Order::Tree(options)));
     }
 }
 
@@ -180,26 +180,21 @@ fn pause(app: &mut App) {
 /// Scrolls or closes the open page.
 fn turn(app: &mut App, command: Command) {
     let Some((page, at)) = app.page else { return };
-    let rows = areas::body(app).height.max(1);
-    let of = (&*app.title, app.size.width);
-    let lines = pages::lines(page, app.data.as_deref(), app.view, of).len();
-    let last = u16::try_from(lines).unwrap_or(u16::MAX);
-    let last = last.saturating_sub(rows);
-    let step = rows.saturating_sub(1).max(1);
-    let at = match command {
-        Command::Back => {
-            app.page = None;
-            return;
-        }
-        Command::Up => at.saturating_sub(1),
-        Command::Down => at.saturating_add(1),
-        Command::PageUp => at.saturating_sub(step),
-        Command::PageDown => at.saturating_add(step),
-        Command::First => 0,
-        Command::Last => last,
-        _ => at,
+    if command == Command::Back {
+        app.page = None;
+        return;
+    }
+    let height = usize::from(areas::body(app).height.max(1));
+    let lines = pages::lines(app, page).len();
+    // A list of the lines that can be the first one shown moves as every other list.
+    let mut firsts = List {
+        rows: vec![(); lines.saturating_sub(height) + 1],
+        height,
+        ..List::default()
     };
-    app.page = Some((page, at.min(last)));
+    firsts.cursor.selected = at;
+    firsts.command(command);
+    app.page = Some((page, firsts.cursor.selected));
 }
 
 fn typed(app: &mut App, text: &str) {

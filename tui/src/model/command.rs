@@ -28,8 +28,9 @@ pub(crate) enum Command {
     Back,
     /// Open the prompt for a regex.
     Search,
-    NextMatch,
-    PreviousMatch,
+    /// The next of what was found, or of several stacks that read the same.
+    Next,
+    Previous,
     /// The selected symbol, wherever it is.
     SameSymbol,
     /// The selected thing in the other view that can show it.
@@ -43,10 +44,6 @@ pub(crate) enum Command {
     AllFrames,
     /// The next choice of frames: folded, own, all.
     NextFrames,
-    /// The next of several stacks that read the same.
-    NextStack,
-    /// The one before.
-    PreviousStack,
     /// Phases as outermost frames, shown or not.
     Phases,
     /// The next of what the flamegraph's frames can be.

@@ -8,6 +8,7 @@ use std::thread::Builder;
 
 use heapglass_profiler::arenas::{Point, points};
 use heapglass_profiler::calltree::CallTree;
+pub(crate) use heapglass_profiler::calltree::Options as TreeOptions;
 use heapglass_profiler::diff::{self, Beside, Change, Recording};
 use heapglass_profiler::fields::Field;
 use heapglass_profiler::profile::{
@@ -19,17 +20,22 @@ use heapglass_profiler::units::printable;
 
 use super::base::Base;
 use super::prompt::Pattern;
-use super::rows::{LastRows, Rows, RowsKey, last_rows};
-use super::tree_spec::TreeSpec;
 use crate::text::clean;
+
+/// Rows of a grouping, by measure and frames.
+type RowsKey = (By, Measure, Frames);
+
+/// Rows, in the order of the report.
+type Rows = Arc<Vec<Arc<Row>>>;
 
 /// A profile and look-ups shared by the views. Made on the loader's thread.
 #[derive(Debug, Default)]
 pub(crate) struct Data {
     pub(crate) profile: Profile,
     /// A call tree made on the loader's thread, for the flamegraph to take.
-    tree: Mutex<Option<(TreeSpec, CallTree)>>,
-    rows: LastRows,
+    tree: Mutex<Option<(TreeOptions, CallTree)>>,
+    /// The last rows made of each grouping: those of every measure would hold a large recording's several times.
+    rows: Mutex<HashMap<By, (RowsKey, Rows)>>,
     histories: OnceLock<Vec<Vec<Point>>>,
     /// Its functions have no names yet: the same figures with names follow.
     pub(crate) is_early: bool,
@@ -56,6 +62,13 @@ fn analyse(profile: &Profile) {
     profile.unnamed();
 }
 
+/// The tree of `options`, its children in the order of the measure.
+pub(crate) fn build_tree(profile: &Profile, options: TreeOptions) -> CallTree {
+    let mut tree = CallTree::build(profile, &options);
+    tree.sort(options.measure);
+    tree
+}
+
 impl Data {
     pub(crate) fn new(profile: Profile, base: Option<Arc<Base>>) -> Self {
         analyse(&profile);
@@ -65,13 +78,9 @@ impl Data {
         });
         Data {
             profile,
-            is_early: false,
-            tree: Mutex::new(None),
-            rows: Default::default(),
-            histories: OnceLock::new(),
             base,
-            beside: Default::default(),
             warnings,
+            ..Data::default()
         }
     }
 
@@ -96,17 +105,30 @@ impl Data {
         Some(Arc::clone(made.entry(key).or_insert_with(make)))
     }
 
-    /// The rows of the profile, as the report has them.
+    /// The rows of the profile, as the report has them: made now unless they are the last ones of their grouping.
     pub(crate) fn rows(&self, key: RowsKey) -> Rows {
         let (by, measure, frames) = key;
-        last_rows(&self.rows, key, || rows(&self.profile, by, measure, frames))
+        let make = || {
+            let rows = rows(&self.profile, by, measure, frames).into_iter();
+            Arc::new(rows.map(Arc::new).collect())
+        };
+        // One that panicked while it made rows left none behind.
+        let mut made = (self.rows.lock()).unwrap_or_else(|poisoned| poisoned.into_inner());
+        let last = made.remove(&by).filter(|(known, _)| *known == key);
+        let rows = last.map_or_else(make, |(_, rows)| rows);
+        made.insert(by, (key, Arc::clone(&rows)));
+        rows
     }
 
     /// With the tree that will probably be shown: slow, so not on the thread that reads keys.
-    pub(crate) fn with_tree(profile: Profile, base: Option<Arc<Base>>, spec: TreeSpec) -> Self {
+    pub(crate) fn with_tree(
+        profile: Profile,
+        base: Option<Arc<Base>>,
+        options: TreeOptions,
+    ) -> Self {
         let tree = std::thread::scope(|scope| {
             let beside = Builder::new().spawn_scoped(scope, || analyse(&profile));
-            let tree = spec.build(&profile);
+            let tree = build_tree(&profile, options);
             // Without a thread for it `new` does it.
             if let Ok(Err(panic)) = beside.map(|beside| beside.join()) {
                 resume_unwind(panic);
@@ -115,16 +137,16 @@ impl Data {
         });
         let data = Data::new(profile, base);
         if let Ok(mut slot) = data.tree.lock() {
-            *slot = Some((spec, tree));
+            *slot = Some((options, tree));
         }
         data
     }
 
-    /// The tree of `spec`: the prepared one when it is that, else a new one.
-    pub(crate) fn take_tree(&self, spec: TreeSpec) -> CallTree {
+    /// The tree of `options`: the prepared one when it is that, else a new one.
+    pub(crate) fn take_tree(&self, options: TreeOptions) -> CallTree {
         let slot = self.tree.lock().ok();
-        let prepared = slot.and_then(|mut slot| slot.take_if(|(made, _)| *made == spec));
-        prepared.map_or_else(|| spec.build(&self.profile), |(_, tree)| tree)
+        let prepared = slot.and_then(|mut slot| slot.take_if(|(made, _)| *made == options));
+        prepared.map_or_else(|| build_tree(&self.profile, options), |(_, tree)| tree)
     }
 
     /// The rows by site. Their order is the view's.

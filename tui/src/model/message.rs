@@ -5,8 +5,7 @@ use std::sync::Arc;
 use ratatui::layout::Size;
 
 use super::command::Command;
-use super::data::Data;
-use super::tree_spec::TreeSpec;
+use super::data::{Data, TreeOptions};
 
 /// What the loader is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,7 +13,7 @@ pub(crate) enum Order {
     Reload,
     Pause(bool),
     /// The call tree to make of the next profile before it is shown.
-    Tree(TreeSpec),
+    Tree(TreeOptions),
 }
 
 /// Something happened.
@@ -22,10 +21,8 @@ pub(crate) enum Order {
 pub(crate) enum Message {
     /// A key of the table was pressed.
     Command(Command),
-    /// A character was typed into the open prompt.
-    Typed(char),
-    /// Text was pasted into the open prompt.
-    Pasted(String),
+    /// Text was typed or pasted into the open prompt.
+    Typed(String),
     /// The terminal has this size now.
     Resized(Size),
     /// What the loader is doing.

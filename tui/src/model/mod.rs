@@ -8,17 +8,14 @@ mod data;
 pub(crate) mod keys;
 mod message;
 mod prompt;
-mod rows;
 mod selection;
-mod tree_spec;
 mod view_id;
 
 pub use base::Base;
 pub(crate) use command::{Command, Edit};
 pub(crate) use context::{Context, Jump, Outcome};
-pub(crate) use data::Data;
+pub(crate) use data::{Data, TreeOptions, build_tree};
 pub(crate) use message::{Message, Order};
 pub(crate) use prompt::{Pattern, Prompt};
 pub(crate) use selection::{FieldKey, Selection, type_key};
-pub(crate) use tree_spec::TreeSpec;
 pub use view_id::ViewId;

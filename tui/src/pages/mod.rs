@@ -5,7 +5,7 @@ mod help;
 
 use ratatui::text::Line;
 
-use crate::model::{Data, ViewId};
+use crate::app::App;
 
 /// A page over the views.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,16 +16,12 @@ pub(crate) enum Page {
     About,
 }
 
-/// The lines of a page for a screen `cells` wide: the help while `view` is shown, or of the recording of that title.
-pub(crate) fn lines(
-    page: Page,
-    data: Option<&Data>,
-    view: ViewId,
-    (title, cells): (&str, u16),
-) -> Vec<Line<'static>> {
-    match (page, data) {
-        (Page::Help, _) => help::lines(view, cells),
-        (Page::About, Some(data)) => about::lines(data, title, cells),
+/// The lines of a page for the present screen: the help for the view that is shown, or of the recording.
+pub(crate) fn lines(app: &App, page: Page) -> Vec<Line<'static>> {
+    let cells = app.size.width;
+    match (page, &app.data) {
+        (Page::Help, _) => help::lines(app.view, cells),
+        (Page::About, Some(data)) => about::lines(data, &app.title, cells),
         (Page::About, None) => Vec::new(),
     }
 }

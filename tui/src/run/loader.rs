@@ -10,7 +10,7 @@ use heapglass_profiler::Early;
 use heapglass_profiler::profile::{Frames, Profile, State};
 use heapglass_profiler::report::By;
 
-use crate::model::{Data, Message, Order, TreeSpec};
+use crate::model::{Data, Message, Order, TreeOptions};
 use crate::{Base, Options, Source};
 
 /// The loader's end on the main loop's side. Dropping it ends the thread after the load under way.
@@ -21,14 +21,14 @@ pub(super) struct Loader {
 }
 
 impl Loader {
-    pub(super) fn start(source: impl Source, options: &Options, spec: TreeSpec) -> Loader {
+    pub(super) fn start(source: impl Source, options: &Options, tree: TreeOptions) -> Loader {
         let (outbox, inbox) = channel();
         let (orders, ordered) = channel();
         let mut worker = Worker {
             source,
             refresh: options.refresh,
             base: options.base.clone(),
-            spec,
+            tree,
             outbox: outbox.clone(),
             ordered,
         };
@@ -64,7 +64,7 @@ struct Worker<S> {
     source: S,
     refresh: Duration,
     base: Option<Arc<Base>>,
-    spec: TreeSpec,
+    tree: TreeOptions,
     outbox: Sender<Message>,
     ordered: Receiver<Order>,
 }
@@ -82,7 +82,7 @@ impl<S: Source> Worker<S> {
             let mut ended_meanwhile = false;
             let mut reload = false;
             let early = |profile: Profile| {
-                let mut data = Data::with_tree(profile, self.base.clone(), self.spec);
+                let mut data = Data::with_tree(profile, self.base.clone(), self.tree);
                 data.is_early = true;
                 let _ = self.outbox.send(Message::Early(Arc::new(data)));
             };
@@ -99,14 +99,14 @@ impl<S: Source> Worker<S> {
                         match order {
                             Order::Reload => reload = true,
                             Order::Pause(now) => paused = now,
-                            Order::Tree(spec) => self.spec = spec,
+                            Order::Tree(tree) => self.tree = tree,
                         }
                     }
-                    let data = Data::with_tree(profile, self.base.clone(), self.spec);
+                    let data = Data::with_tree(profile, self.base.clone(), self.tree);
                     let data = Arc::new(data);
                     // What the first views show; the others are made when they are first visible.
                     for by in [By::Owner, By::Site] {
-                        data.beside((by, self.spec.measure, Frames::Folded));
+                        data.beside((by, self.tree.measure, Frames::Folded));
                     }
                     Message::Loaded {
                         data,
@@ -130,7 +130,7 @@ impl<S: Source> Worker<S> {
                 match order {
                     Ok(Order::Reload) | Err(RecvTimeoutError::Timeout) => break,
                     Ok(Order::Pause(now)) => paused = now,
-                    Ok(Order::Tree(spec)) => self.spec = spec,
+                    Ok(Order::Tree(tree)) => self.tree = tree,
                     Err(RecvTimeoutError::Disconnected) => return,
                 }
             }

@@ -41,7 +41,7 @@ const BURST: Duration = Duration::from_millis(30);
 pub fn run(source: impl Source, options: Options) -> Result<(), Error> {
     let mut app = App::new(source.title(), options);
     let (mut terminal, guard) = terminal::enter()?;
-    let loader = Loader::start(source, &app.options, app.tree_spec());
+    let loader = Loader::start(source, &app.options, app.tree_options());
     let mut events = TerminalEvents::new()?;
     let result = main_loop(&mut terminal, &mut events, &loader, &mut app);
     drop(guard);
@@ -122,7 +122,7 @@ fn message_of(app: &App, event: &Event) -> Option<Message> {
             let command = focus.command(*key).map(Message::Command);
             command.or_else(|| focus.typed(*key).map(Message::Typed))
         }
-        Event::Paste(text) => Some(Message::Pasted(text.clone())),
+        Event::Paste(text) => Some(Message::Typed(text.clone())),
         Event::Resize(width, height) => Some(Message::Resized(Size::new(*width, *height))),
         _ => None,
     }

@@ -103,7 +103,7 @@ fn run(
     };
     let mut app = App::new(source.title(), options);
     let mut terminal = Terminal::new(TestBackend::new(80, 24)).expect("a test terminal");
-    let loader = Loader::start(source, &app.options, app.tree_spec());
+    let loader = Loader::start(source, &app.options, app.tree_options());
     let mut script = Script {
         keys: keys.iter().copied().collect(),
         after_loads,

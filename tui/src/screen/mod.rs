@@ -22,9 +22,8 @@ pub(crate) fn view(app: &App, frame: &mut Frame<'_>) {
             header::render_losses(cx.data, losses, buffer);
             header::render_base(&cx, app.views.get(app.view).rows_by(), base, buffer);
             if let Some((page, first)) = app.page {
-                let of = (&*app.title, app.size.width);
-                let lines = pages::lines(page, app.data.as_deref(), app.view, of).into_iter();
-                for (line, row) in lines.skip(first as usize).zip(body.rows()) {
+                let lines = pages::lines(app, page).into_iter();
+                for (line, row) in lines.skip(first).zip(body.rows()) {
                     line.render(row, buffer);
                 }
             } else {

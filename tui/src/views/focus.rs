@@ -69,13 +69,13 @@ impl Focus {
             .map(|row| row.command)
     }
 
-    /// The character `event` types into the prompt, when it has the focus.
-    pub(crate) fn typed(self, event: KeyEvent) -> Option<char> {
+    /// The text `event` types into the prompt, when it has the focus.
+    pub(crate) fn typed(self, event: KeyEvent) -> Option<String> {
         let plain = !event
             .modifiers
             .intersects(KeyModifiers::CONTROL | KeyModifiers::ALT);
         match event.code {
-            KeyCode::Char(c) if self == Focus::Prompt && plain => Some(c),
+            KeyCode::Char(c) if self == Focus::Prompt && plain => Some(c.to_string()),
             _ => None,
         }
     }

@@ -17,7 +17,7 @@ use heapglass_profiler::report::By;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use crate::model::{Command, Context, Jump, Outcome, Pattern, TreeSpec, ViewId};
+use crate::model::{Command, Context, Jump, Outcome, Pattern, TreeOptions, ViewId};
 
 /// What every view can do.
 pub(crate) trait View {
@@ -61,11 +61,11 @@ pub(crate) struct Views {
 
 impl Views {
     /// The call tree the flamegraph shows, or would if it were visible.
-    pub(crate) fn tree_spec(&self, measure: Measure, frames: Frames) -> TreeSpec {
-        TreeSpec {
+    pub(crate) fn tree_options(&self, measure: Measure, frames: Frames) -> TreeOptions {
+        TreeOptions {
             measure,
             frames,
-            ..self.flame.spec
+            ..self.flame.options
         }
     }
 

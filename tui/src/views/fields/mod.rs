@@ -27,8 +27,8 @@ pub(crate) const BINDINGS: &[Binding] = bindings! {
     [char('e')] => OpenAll, "all", "open or close everything";
     [char('s')] => Sort, "sort", "sort by the next column";
     [char('/')] => Search, "search", "by field or type, regex";
-    [char('n')] => NextMatch, "", "next match";
-    [char('N')] => PreviousMatch, "", "previous match";
+    [char('n')] => Next, "", "next match";
+    [char('N')] => Previous, "", "previous match";
 };
 
 /// The tree, a search in it, and what is open inside a field.
@@ -131,8 +131,8 @@ impl View for FieldTree {
                 let jump = self.selection(cx.data).map(Jump::Selection);
                 return Outcome::goto(ViewId::Flamegraph, jump, "no field is selected");
             }
-            Command::NextMatch => return self.step_match(true, cx),
-            Command::PreviousMatch => return self.step_match(false, cx),
+            Command::Next => return self.step_match(true, cx),
+            Command::Previous => return self.step_match(false, cx),
             _ => {}
         }
         Outcome::Done

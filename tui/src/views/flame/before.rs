@@ -4,13 +4,13 @@ use heapglass_profiler::calltree::{CallTree, NodeId};
 use heapglass_profiler::diff::beside_tree;
 use heapglass_profiler::profile::Measure;
 
-use crate::model::{Data, TreeSpec};
+use crate::model::{Data, TreeOptions, build_tree};
 
 /// The base's figure of each frame of the shown tree.
 #[derive(Debug, Default)]
 pub(super) struct BaseFigures {
     /// The base's tree, and what it was made for.
-    tree: Option<(TreeSpec, CallTree)>,
+    tree: Option<(TreeOptions, CallTree)>,
     /// By the measure, with all below, for each node of the shown tree; empty without a base.
     values: Vec<u64>,
     /// The largest difference of a frame.
@@ -19,16 +19,17 @@ pub(super) struct BaseFigures {
 
 impl BaseFigures {
     /// Brings the figures up to date with the shown tree.
-    pub(super) fn refresh(&mut self, shown: &CallTree, spec: TreeSpec, data: &Data) {
+    pub(super) fn refresh(&mut self, shown: &CallTree, options: TreeOptions, data: &Data) {
         let Some(base) = &data.base else {
             return;
         };
         // The base never changes, but what is made of it does.
+        let measure = options.measure;
         let known = self.tree.take();
-        let known = known.filter(|(made, _)| made.shape() == spec.shape());
-        let known = known.unwrap_or_else(|| (spec, spec.build(&base.profile)));
+        // The measure only sorts the nodes.
+        let known = known.filter(|(made, _)| TreeOptions { measure, ..*made } == options);
+        let known = known.unwrap_or_else(|| (options, build_tree(&base.profile, options)));
         let (_, tree) = self.tree.insert(known);
-        let measure = spec.measure;
         self.values = beside_tree((tree, &base.profile), (shown, &data.profile), measure);
         let differences = shown.ids();
         let differences = differences.filter_map(|id| self.difference(shown, measure, id));

@@ -11,7 +11,7 @@ impl Flame {
         let has_fields = !cx.data.profile.fields().is_empty();
         let mut types = cx.data.profile.type_rows().iter();
         let has_types = types.any(|row| row.type_id.is_some());
-        self.spec.by = match self.spec.by {
+        self.options.by = match self.options.by {
             By::Stack if has_fields => By::Field,
             By::Stack | By::Field if has_types => By::Type,
             By::Stack => return Outcome::notice("neither fields nor types were recorded"),
@@ -23,8 +23,8 @@ impl Flame {
 
     /// Shows stacks, fields or types, unless it does.
     pub(super) fn group(&mut self, by: By, cx: &Context<'_>) {
-        if self.spec.by != by {
-            self.spec.by = by;
+        if self.options.by != by {
+            self.options.by = by;
             self.highlight = None;
             self.reshape(cx);
         }
@@ -38,7 +38,7 @@ impl Flame {
             match tree.node(step).label {
                 Label::Type(seen) => id = Some(seen),
                 // Outermost frames come first, in an inverted graph too.
-                Label::Field(node) if self.spec.inverted => field = field.or(Some(node)),
+                Label::Field(node) if self.options.inverted => field = field.or(Some(node)),
                 Label::Field(node) | Label::Path(node) => field = Some(node),
                 _ => {}
             }

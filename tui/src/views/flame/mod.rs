@@ -19,7 +19,7 @@ use ratatui::layout::Rect;
 use crate::model::keys::{
     BACK, Binding, DOWN, ENTER, FIRST, LAST, LEFT, RIGHT, UP, bindings, char,
 };
-use crate::model::{Command, Context, Data, Jump, Outcome, Pattern, TreeSpec, ViewId};
+use crate::model::{Command, Context, Data, Jump, Outcome, Pattern, TreeOptions, ViewId};
 use crate::views::View;
 use crate::widgets::Matches;
 use before::BaseFigures;
@@ -30,8 +30,8 @@ pub(crate) const BINDINGS: &[Binding] = bindings! {
     ENTER => Enter, "zoom", "zoom into the frame";
     BACK => Back, "out", "zoom out, end the search";
     [char('/')] => Search, "search", "search functions by regex";
-    [char('n')] => NextMatch, "", "next match by size";
-    [char('N')] => PreviousMatch, "", "previous match";
+    [char('n')] => Next, "", "next match by size";
+    [char('N')] => Previous, "", "previous match";
     [char('#')] => SameSymbol, "same", "the symbol, everywhere";
     [char('b')] => Grouping, "by", "by stack, field or type";
     [char('i')] => Invert, "invert", "allocations on top";
@@ -51,7 +51,7 @@ pub(crate) const BINDINGS: &[Binding] = bindings! {
 #[derive(Debug, Default)]
 pub(crate) struct Flame {
     /// The tree shown, for the loader to make the next one alike.
-    pub(super) spec: TreeSpec,
+    pub(super) options: TreeOptions,
     tree: Option<CallTree>,
     /// The data the tree was made of.
     made_of: Option<Arc<Data>>,
@@ -82,35 +82,38 @@ impl Flame {
         self.selected.unwrap_or(self.zoom())
     }
 
-    /// Makes the tree of `spec` when data or spec changed. Keeps zoom and selection by name when only the data did.
+    /// Makes the tree of `options` when data or options changed. Keeps zoom and selection by name when only the data did.
     fn rebuild(&mut self, cx: &Context<'_>) {
         let made_of = self.made_of.as_ref();
         let same_data = made_of.is_some_and(|data| Arc::ptr_eq(data, cx.data));
-        let spec = TreeSpec {
+        let options = TreeOptions {
             frames: cx.frames,
             measure: cx.measure,
-            ..self.spec
+            ..self.options
         };
-        if same_data && spec == self.spec {
+        if same_data && options == self.options {
             return;
         }
+        // The measure only sorts the nodes.
+        let measure = self.options.measure;
+        let has_same_nodes = TreeOptions { measure, ..options } == self.options;
         if same_data
-            && spec.shape() == self.spec.shape()
+            && has_same_nodes
             && let Some(tree) = &mut self.tree
         {
-            tree.sort(spec.measure);
-            self.before.refresh(tree, spec, cx.data);
-            self.spec = spec;
+            tree.sort(options.measure);
+            self.before.refresh(tree, options, cx.data);
+            self.options = options;
             self.rematch(cx);
             return;
         }
         let old = self.tree.take().zip(self.made_of.take());
-        let tree = cx.data.take_tree(spec);
+        let tree = cx.data.take_tree(options);
         let (mut zooms, mut selected) = (Vec::new(), None);
         if let Some((old, data)) = old
-            && spec.inverted == self.spec.inverted
-            && spec.phases == self.spec.phases
-            && spec.by == self.spec.by
+            && options.inverted == self.options.inverted
+            && options.scopes == self.options.scopes
+            && options.by == self.options.by
         {
             let (before, now) = (&data.profile, &cx.data.profile);
             let moved = |id: NodeId| tree::same_place((&old, before), id, (&tree, now));
@@ -118,10 +121,10 @@ impl Flame {
             zooms.dedup();
             selected = self.selected.and_then(moved);
         }
-        self.before.refresh(&tree, spec, cx.data);
+        self.before.refresh(&tree, options, cx.data);
         self.zooms = zooms;
         self.selected = selected;
-        self.spec = spec;
+        self.options = options;
         self.tree = Some(tree);
         self.made_of = Some(Arc::clone(cx.data));
         self.rematch(cx);
@@ -309,7 +312,7 @@ impl Flame {
 
     /// The sites of what is selected; `None` = it has no name to find them by.
     fn selected_sites(&self, cx: &Context<'_>) -> Option<Jump> {
-        if self.spec.by != By::Stack {
+        if self.options.by != By::Stack {
             return self.selection(cx).map(Jump::Selection);
         }
         let charged = match self.selected_label()? {
@@ -352,33 +355,33 @@ impl Flame {
             | Command::Last => self.go(command, cx),
             Command::Enter => self.enter(cx),
             Command::Back => self.back(),
-            Command::NextMatch => self.step_match(true, cx),
-            Command::PreviousMatch => self.step_match(false, cx),
+            Command::Next => self.step_match(true, cx),
+            Command::Previous => self.step_match(false, cx),
             Command::SameSymbol => self.same_symbol(self.selected_label(), cx),
             Command::Grouping => self.next_grouping(cx),
             Command::Follow => {
-                let otherwise = match self.spec.by {
+                let otherwise = match self.options.by {
                     By::Stack => "no function is selected",
                     _ => "neither field nor type is selected",
                 };
                 Outcome::goto(ViewId::Sites, self.selected_sites(cx), otherwise)
             }
             Command::Invert => {
-                self.spec.inverted = !self.spec.inverted;
+                self.options.inverted = !self.options.inverted;
                 self.reshape(cx)
             }
             Command::Phases if !has_phases(cx) => {
                 Outcome::notice("no phases recorded: tracking_alloc::phase(\"load\") names one")
             }
             Command::Phases => {
-                self.spec.phases = !self.spec.phases;
+                self.options.scopes = !self.options.scopes;
                 self.reshape(cx)
             }
             _ => Outcome::Done,
         }
     }
 
-    /// Shows the tree the changed spec asks for, from its root.
+    /// Shows the tree the changed options ask for, from its root.
     fn reshape(&mut self, cx: &Context<'_>) -> Outcome {
         self.zooms.clear();
         self.selected = None;

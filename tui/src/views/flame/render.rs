@@ -66,18 +66,18 @@ pub(super) fn render(
 /// Where the zoom is, and what kind of tree this is.
 fn breadcrumb(view: &Flame, tree: &CallTree, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
     let mut flags = String::new();
-    match view.spec.by {
+    match view.options.by {
         By::Stack | By::Arena => {}
         By::Field => flags.push_str("by field "),
         By::Type => flags.push_str("by type "),
     }
-    if view.spec.inverted {
+    if view.options.inverted {
         flags.push_str("inverted ");
     }
-    if view.spec.phases {
+    if view.options.scopes {
         flags.push_str("phases ");
     }
-    flags.push_str(match view.spec.frames {
+    flags.push_str(match view.options.frames {
         Frames::Folded => "",
         Frames::Own => "own frames ",
         Frames::All => "all frames ",

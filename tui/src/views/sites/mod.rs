@@ -35,8 +35,8 @@ pub(crate) const BINDINGS: &[Binding] = bindings! {
     [char('b')] => Grouping, "by", "by owner .. by module";
     [char('#')] => SameSymbol, "same", "sites through the symbol";
     [char('o')] => Follow, "flamegraph", "in the flamegraph";
-    [char('n')] => NextStack, "", "the next of several stacks";
-    [char('N')] => PreviousStack, "", "the stack before";
+    [char('n')] => Next, "", "the next of several stacks";
+    [char('N')] => Previous, "", "the stack before";
     [char('f')] => NextFrames, "", "frames folded, own, all";
     [char('a')] => AllFrames, "", "all frames, or folded";
 };
@@ -269,8 +269,8 @@ impl View for Sites {
             return outcome;
         }
         match command {
-            Command::NextStack => return self.step_stack(true, cx),
-            Command::PreviousStack => return self.step_stack(false, cx),
+            Command::Next => return self.step_stack(true, cx),
+            Command::Previous => return self.step_stack(false, cx),
             Command::Enter => self.in_stack = !self.list.rows.is_empty(),
             Command::Back => return self.back(cx),
             Command::SameSymbol => match self.symbol(cx) {
