@@ -49,7 +49,7 @@ pub(crate) struct Spool {
 }
 
 /// A live recording and the path it is going to have.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 struct Claim {
     /// Its path in the folder.
     source: PathBuf,
@@ -156,16 +156,18 @@ impl Spool {
         &self.folder
     }
 
-    /// The recordings known so far, as they can be opened now, in the order they were found.
-    pub(crate) fn recordings(&self) -> Vec<PathBuf> {
-        let path = |claim: &Claim| match claim.linked {
-            true => claim.path.clone(),
-            false => claim.source.clone(),
+    /// The recording that was found first, as it can be opened now.
+    pub(crate) fn first_recording(&self) -> Option<&Path> {
+        let claim = self.claims.first()?;
+        let path = if claim.linked {
+            &claim.path
+        } else {
+            &claim.source
         };
-        self.claims.iter().map(path).collect()
+        Some(path)
     }
 
-    /// Whether recordings lie where they stay.
+    /// Whether the command ended and its recordings lie where they stay.
     pub(crate) fn is_settled(&self) -> bool {
         self.is_settled
     }
