@@ -4,24 +4,24 @@
 //! what to do next.
 
 use std::fmt;
-use std::process::ExitCode;
 
 use heapglass_profiler::units::printable;
 
 /// Why a command could not do its work.
 #[derive(Debug)]
-pub struct Error {
+pub(crate) struct Error {
     message: String,
-    status: u8,
+    /// The exit status that says it.
+    pub(crate) status: u8,
 }
 
 impl Error {
     /// Exit status of misuse and of unreadable input.
-    pub const MISUSE: u8 = 2;
+    const MISUSE: u8 = 2;
     /// Exit status when the command to run exists and cannot be executed, as shells have it.
-    pub const NOT_EXECUTABLE: u8 = 126;
+    pub(crate) const NOT_EXECUTABLE: u8 = 126;
     /// Exit status when there is no such command, as shells have it.
-    pub const NOT_FOUND: u8 = 127;
+    pub(crate) const NOT_FOUND: u8 = 127;
 
     /// Misuse, or input or output that cannot be had: exit status 2.
     pub(crate) fn misuse(message: impl fmt::Display) -> Self {
@@ -41,11 +41,6 @@ impl Error {
     pub(crate) fn wrap<E: fmt::Display>(what: impl fmt::Display) -> impl Fn(E) -> Self {
         move |cause| Error::misuse(format_args!("{what}: {cause}"))
     }
-
-    /// The exit status that says it.
-    pub fn exit_code(&self) -> ExitCode {
-        ExitCode::from(self.status)
-    }
 }
 
 impl fmt::Display for Error {
@@ -53,5 +48,3 @@ impl fmt::Display for Error {
         f.write_str(&self.message)
     }
 }
-
-impl std::error::Error for Error {}

@@ -26,7 +26,7 @@ mod terminal;
 
 use std::process::ExitCode;
 
-pub use error::Error;
+use error::Error;
 
 /// The `heapglass` command: parses the process's arguments, does it, and says how to exit.
 ///
@@ -49,11 +49,9 @@ pub fn cargo_heapglass() -> ExitCode {
 }
 
 fn answer(result: Result<u8, Error>) -> ExitCode {
-    match result {
-        Ok(status) => ExitCode::from(status),
-        Err(error) => {
-            terminal::eprint_line(format_args!("heapglass: {error}"));
-            error.exit_code()
-        }
-    }
+    let status = result.unwrap_or_else(|error| {
+        terminal::eprint_line(format_args!("heapglass: {error}"));
+        error.status
+    });
+    ExitCode::from(status)
 }

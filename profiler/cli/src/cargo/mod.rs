@@ -169,10 +169,8 @@ fn run(
         let building = first.saturating_sub(began);
         finished.took = finished.took.saturating_sub(building);
     }
-    let guard = finished.interruptible();
-    write_summary(verb, args, &finished, &started, workspace);
-    // The terminal UI has its own way with signals: it must leave the terminal as it was.
-    drop(guard);
+    // Not the terminal UI, which has its own way with signals: it must leave the terminal as it was.
+    finished.interruptible(|| write_summary(verb, args, &finished, &started, workspace));
     if verb == Verb::Run
         && !cli.no_tui
         && has_terminal()

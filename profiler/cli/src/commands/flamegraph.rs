@@ -52,13 +52,13 @@ pub(super) fn run(args: &Flamegraph) -> Result<(), Error> {
 
 /// Refuses a picture by arena of a measure that arenas do not have.
 pub(super) fn check_arena_measure(measure: Measure) -> Result<(), Error> {
-    let refuse = || {
-        Error::misuse(format_args!(
-            "no picture by arena of --measure {}: {NOT_OF_ARENAS}",
-            measure.name()
-        ))
-    };
-    is_of_arenas(measure).then_some(()).ok_or_else(refuse)
+    if is_of_arenas(measure) {
+        return Ok(());
+    }
+    Err(Error::misuse(format_args!(
+        "no picture by arena of --measure {}: {NOT_OF_ARENAS}",
+        measure.name()
+    )))
 }
 
 /// The arena that was asked for, an index into the profile's.

@@ -5,6 +5,7 @@ use std::fs::File;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use heapglass_profiler::profile::Profile;
@@ -18,7 +19,7 @@ use crate::files::first_free;
 use crate::files::spool::Spool;
 use crate::open;
 use crate::summary::{self, Form};
-use crate::supervise::{self, Finished, LiveRecordings};
+use crate::supervise::{self, Finished, lock};
 use crate::terminal::{self, has_terminal};
 
 /// Where recordings go when nothing says otherwise.
@@ -36,17 +37,15 @@ pub(super) fn run(args: &Run) -> Result<u8, Error> {
     }
     let spool = Spool::new(&wanted, args.out.force)?;
     let finished = if args.tui {
-        let log = Log::beside(&wanted)?;
-        command
-            .stdin(Stdio::null())
-            .stdout(log.stdio()?)
-            .stderr(log.stdio()?);
+        let (log, path) = log_beside(&wanted)?;
+        let unusable = format!("cannot use {}", path.display());
+        let copy = log.try_clone().map_err(Error::wrap(unusable))?;
+        command.stdin(Stdio::null()).stdout(copy).stderr(log);
         let running = supervise::start(command, spool, "HEAPGLASS_OUT")?;
-        watch(running, program_name(&args.command), &log)?
+        watch(running, program_name(&args.command), &path)?
     } else {
         supervise::start(command, spool, "HEAPGLASS_OUT")?.wait()?
     };
-    let _guard = finished.interruptible();
     let executable = executable(&args.command);
     let run = summary::Run {
         name: program_name(&args.command),
@@ -60,7 +59,7 @@ pub(super) fn run(args: &Run) -> Result<u8, Error> {
         (_, true) => Form::Quiet,
         _ => Form::Text,
     };
-    summary::write(&run, form);
+    finished.interruptible(|| summary::write(&run, form));
     Ok(finished.ended.status())
 }
 
@@ -97,59 +96,44 @@ fn executable(command: &[OsString]) -> Option<PathBuf> {
     candidates.find(|candidate| candidate.is_file())
 }
 
-/// Where the command's output goes while the terminal belongs to the UI.
-struct Log {
-    file: File,
-    path: PathBuf,
-}
-
-impl Log {
-    /// `RECORDING.log`, with a number when that is taken; patterns lose their percent signs.
-    fn beside(wanted: &Path) -> Result<Log, Error> {
-        if !has_terminal() {
-            return Err(Error::misuse(
-                "--tui needs a terminal on standard input and output; run without it, and open the recording later",
-            ));
-        }
-        let stem = if wanted == Path::new(DEFAULT_PATTERN) {
-            PathBuf::from(format!("heapglass-run-{}", std::process::id()))
-        } else {
-            PathBuf::from(wanted.to_string_lossy().replace('%', ""))
-        };
-        let log = first_free(1000, |attempt| {
-            let mut path = stem.clone().into_os_string();
-            path.push(match attempt {
-                0 => ".log".to_owned(),
-                number => format!(".{number}.log"),
-            });
-            let path = PathBuf::from(path);
-            File::create_new(&path).map(|file| Log { file, path })
+/// Where the command's output goes while the terminal belongs to the UI: `RECORDING.log`, with a number when that is
+/// taken; patterns lose their percent signs.
+fn log_beside(wanted: &Path) -> Result<(File, PathBuf), Error> {
+    if !has_terminal() {
+        return Err(Error::misuse(
+            "--tui needs a terminal on standard input and output; run without it, and open the recording later",
+        ));
+    }
+    let stem = if wanted == Path::new(DEFAULT_PATTERN) {
+        PathBuf::from(format!("heapglass-run-{}", std::process::id()))
+    } else {
+        PathBuf::from(wanted.to_string_lossy().replace('%', ""))
+    };
+    let log = first_free(1000, |attempt| {
+        let mut path = stem.clone().into_os_string();
+        path.push(match attempt {
+            0 => ".log".to_owned(),
+            number => format!(".{number}.log"),
         });
-        let stem = stem.display();
-        log.map_err(|error| match error.kind() {
-            ErrorKind::AlreadyExists => Error::misuse(format_args!(
-                "there are too many log files named {stem}.*.log; remove some"
-            )),
-            _ => Error::misuse(format_args!(
-                "cannot write the command's output to {stem}.log: {error}; give another path with --out"
-            )),
-        })
-    }
-
-    fn stdio(&self) -> Result<Stdio, Error> {
-        let file = self.file.try_clone().map(Stdio::from);
-        file.map_err(Error::wrap(format_args!(
-            "cannot use {}",
-            self.path.display()
-        )))
-    }
+        let path = PathBuf::from(path);
+        File::create_new(&path).map(|file| (file, path))
+    });
+    let stem = stem.display();
+    log.map_err(|error| match error.kind() {
+        ErrorKind::AlreadyExists => Error::misuse(format_args!(
+            "there are too many log files named {stem}.*.log; remove some"
+        )),
+        _ => Error::misuse(format_args!(
+            "cannot write the command's output to {stem}.log: {error}; give another path with --out"
+        )),
+    })
 }
 
 /// Shows the command's recording while it runs, then waits for its end.
-fn watch(running: supervise::Running, name: String, log: &Log) -> Result<Finished, Error> {
+fn watch(running: supervise::Running, name: String, log: &Path) -> Result<Finished, Error> {
     let source = Live {
         name,
-        recordings: running.recordings.clone(),
+        recordings: Arc::clone(&running.recordings),
         session: open::session(&Symbols::default()),
         live: true,
     };
@@ -158,7 +142,7 @@ fn watch(running: supervise::Running, name: String, log: &Log) -> Result<Finishe
     }
     terminal::eprint_line(format_args!(
         "heapglass: the command's output is in {}",
-        log.path.display()
+        log.display()
     ));
     if running.is_running() {
         terminal::eprint_line(
@@ -171,24 +155,28 @@ fn watch(running: supervise::Running, name: String, log: &Log) -> Result<Finishe
 /// The first recording of a command that runs.
 struct Live {
     name: String,
-    recordings: LiveRecordings,
+    recordings: Arc<Mutex<Spool>>,
     session: Session,
     live: bool,
 }
 
+impl Live {
+    fn path(&self) -> Option<PathBuf> {
+        lock(&self.recordings).first_recording().map(Path::to_owned)
+    }
+}
+
 impl Source for Live {
     fn title(&self) -> String {
-        let paths = self.recordings.paths();
-        paths
-            .first()
+        self.path()
             .map_or_else(|| self.name.clone(), |path| path.display().to_string())
     }
 
     fn load(&mut self, progress: &dyn Fn(&str), _: Option<Early<'_>>) -> Result<Profile, String> {
         loop {
-            let over = self.recordings.are_settled();
-            if let Some(path) = self.recordings.paths().first() {
-                let profile = open::open_quietly(&mut self.session, path, progress, None);
+            let over = lock(&self.recordings).is_settled();
+            if let Some(path) = self.path() {
+                let profile = open::open_quietly(&mut self.session, &path, progress, None);
                 // A recording that is being moved may be gone for a moment.
                 if profile.is_ok() || over {
                     self.live = !over;

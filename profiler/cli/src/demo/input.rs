@@ -2,8 +2,9 @@
 //!
 //! Must say which of the two it is.
 
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
+use cargo_config2::Config;
 use cargo_metadata::MetadataCommand;
 use serde_json::{Value, json};
 
@@ -27,35 +28,23 @@ pub(super) fn of_this_workspace() -> (&'static str, String) {
 
 /// The JSON text, if cargo gives one that its own crate can read.
 fn metadata(flags: &[&str]) -> Option<String> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let mut command = Command::new(cargo);
+    let mut command = MetadataCommand::new().cargo_command();
     // Where there is no network, that is known soon.
     command
         .env("CARGO_NET_RETRY", "0")
         .env("CARGO_HTTP_TIMEOUT", "10")
-        .args(["metadata", "--format-version", "1"])
-        .args(flags);
-    if let Some(host) = host() {
-        command.args(["--filter-platform", &host]);
+        .args(flags)
+        .stdin(Stdio::null())
+        .stderr(Stdio::null());
+    if let Ok(config) = Config::load()
+        && let Ok(host) = config.host_triple()
+    {
+        command.args(["--filter-platform", host]);
     }
-    output_of(command).filter(|text| MetadataCommand::parse(text).is_ok())
-}
-
-/// The platform that cargo builds for here.
-fn host() -> Option<String> {
-    let mut command = Command::new("rustc");
-    command.arg("-vV");
-    let text = output_of(command)?;
-    let line = text.lines().find_map(|line| line.strip_prefix("host: "))?;
-    Some(line.to_owned())
-}
-
-/// What a command prints, if it succeeds.
-fn output_of(mut command: Command) -> Option<String> {
-    let command = command.stdin(Stdio::null()).stderr(Stdio::null());
     let output = command.output().ok()?;
-    let succeeded = output.status.success();
-    String::from_utf8(output.stdout).ok().filter(|_| succeeded)
+    let text = String::from_utf8(output.stdout).ok()?;
+    let is_readable = output.status.success() && MetadataCommand::parse(&text).is_ok();
+    is_readable.then_some(text)
 }
 
 /// Numbers that are the same each time (SplitMix64: Steele, Lea, Flood 2014).

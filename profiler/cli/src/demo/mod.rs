@@ -77,14 +77,15 @@ pub(crate) fn run(args: &Demo) -> Result<(), Error> {
              its own words are above",
         ));
     };
-    let guard = finished.interruptible();
-    let profile = open::open(&kept.path, &Symbols::default())?;
     let options = flamegraph::Options {
         scopes: true,
         ..flamegraph::Options::default()
     };
-    svg.write(|out| write_svg(&profile, &options, out))?;
-    drop(guard);
+    let profile = finished.interruptible(|| {
+        let profile = open::open(&kept.path, &Symbols::default())?;
+        svg.write(|out| write_svg(&profile, &options, out))?;
+        Ok::<_, Error>(profile)
+    })?;
     let name = kept.path.file_name().map(PathBuf::from).unwrap_or_default();
     terminal::eprint_line(format_args!(
         "heapglass demo: recording {}, picture {}",

@@ -163,7 +163,6 @@ pub(crate) struct Temporary {
     pub(crate) file: File,
     path: PathBuf,
     wanted: PathBuf,
-    kept: bool,
 }
 
 impl Temporary {
@@ -184,7 +183,6 @@ impl Temporary {
                 file: options.open(&path)?,
                 path,
                 wanted: wanted.to_owned(),
-                kept: false,
             })
         })
     }
@@ -195,21 +193,18 @@ impl Temporary {
     }
 
     /// Gives it its name, in place of whatever has it; permissions of a file replaced are kept.
-    pub(crate) fn replace(mut self) -> io::Result<()> {
+    pub(crate) fn replace(self) -> io::Result<()> {
         if let Ok(metadata) = fs::metadata(&self.wanted) {
             let _ = fs::set_permissions(&self.path, metadata.permissions());
         }
-        fs::rename(&self.path, &self.wanted)?;
-        self.kept = true;
-        Ok(())
+        fs::rename(&self.path, &self.wanted)
     }
 }
 
 impl Drop for Temporary {
     fn drop(&mut self) {
-        if !self.kept {
-            let _ = fs::remove_file(&self.path);
-        }
+        // There is none when it got its name.
+        let _ = fs::remove_file(&self.path);
     }
 }
 

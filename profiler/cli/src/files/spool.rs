@@ -49,15 +49,14 @@ pub(crate) struct Spool {
 }
 
 /// A live recording and the path it is going to have.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 struct Claim {
     /// Its path in the folder.
     source: PathBuf,
-    path: PathBuf,
     /// The path without a suffix.
     wanted: PathBuf,
-    /// The link was made and stands for the recording.
-    linked: bool,
+    /// The link that stands for the recording, unless none could be made; at the end of the run the recording itself.
+    link: Option<PathBuf>,
     header: HeaderValue,
 }
 
@@ -156,16 +155,13 @@ impl Spool {
         &self.folder
     }
 
-    /// The recordings known so far, as they can be opened now, in the order they were found.
-    pub(crate) fn recordings(&self) -> Vec<PathBuf> {
-        let path = |claim: &Claim| match claim.linked {
-            true => claim.path.clone(),
-            false => claim.source.clone(),
-        };
-        self.claims.iter().map(path).collect()
+    /// The recording that was found first, as it can be opened now.
+    pub(crate) fn first_recording(&self) -> Option<&Path> {
+        let claim = self.claims.first()?;
+        Some(claim.link.as_ref().unwrap_or(&claim.source))
     }
 
-    /// Whether recordings lie where they stay.
+    /// Whether the command ended and its recordings lie where they stay.
     pub(crate) fn is_settled(&self) -> bool {
         self.is_settled
     }
@@ -209,8 +205,7 @@ impl Spool {
         });
         Claim {
             source,
-            linked: made.is_ok(),
-            path: made.unwrap_or_else(|_| wanted.clone()),
+            link: made.ok(),
             wanted,
             header,
         }
@@ -227,6 +222,11 @@ impl Spool {
 }
 
 impl Claim {
+    /// The path that the recording is going to have.
+    fn path(&self) -> &Path {
+        self.link.as_ref().unwrap_or(&self.wanted)
+    }
+
     /// Moves the recording to its path, unless it may still be written. From then on it is opened where it lies.
     fn settle(&mut self) -> KeptRecording {
         let target = header::is_pointer(&self.header).then(|| header::pointed_at(&self.source));
@@ -241,7 +241,7 @@ impl Claim {
                 _ => "cannot be seen from here and may still write to",
             };
             let note = format!("process {pid} {does} {}", target.display());
-            let path = if self.linked { &self.path } else { &target };
+            let path = self.link.as_ref().unwrap_or(&target);
             (path.clone(), Some(note))
         } else {
             match self.move_from(&target) {
@@ -255,14 +255,13 @@ impl Claim {
                 Err(error) => {
                     let note = format!(
                         "it could not be moved to {}: {error}; copy it from where it is",
-                        self.path.display()
+                        self.path().display()
                     );
                     (target, Some(note))
                 }
             }
         };
-        self.path.clone_from(&path);
-        self.linked = true;
+        self.link = Some(path.clone());
         KeptRecording {
             path,
             program,
@@ -273,18 +272,20 @@ impl Claim {
 
     /// Gives the recording at `target` the path claimed for it.
     fn move_from(&self, target: &Path) -> io::Result<PathBuf> {
-        let is_ours = self.linked && fs::read_link(&self.path).is_ok_and(|to| to == self.source);
-        if is_ours && fs::rename(target, &self.path).is_ok() {
-            return Ok(self.path.clone());
+        let path = self.path();
+        let is_ours = |link: &Path| fs::read_link(link).is_ok_and(|to| to == self.source);
+        let has_link = self.link.as_deref().is_some_and(is_ours);
+        if has_link && fs::rename(target, path).is_ok() {
+            return Ok(path.to_owned());
         }
-        let temporary = Temporary::beside(&self.path, true)?;
+        let temporary = Temporary::beside(path, true)?;
         copy_whole(target, temporary.path())?;
-        let path = if is_ours {
+        let path = if has_link {
             temporary.replace()?;
-            self.path.clone()
+            path.to_owned()
         } else {
             // The link is gone, replaced, or could not be made: nothing that stands there now is ours.
-            first_free_path(&self.path, &self.header, |path| {
+            first_free_path(path, &self.header, |path| {
                 move_without_replacing(temporary.path(), path)
             })?
         };

@@ -3,7 +3,6 @@
 use serde_json::{Value, json};
 
 use super::{Run, RunRecording, no_recording};
-use crate::supervise::Ended;
 use crate::terminal;
 
 pub(super) fn write(run: &Run<'_>, recordings: &[RunRecording<'_>]) {
@@ -38,22 +37,14 @@ pub(super) fn write(run: &Run<'_>, recordings: &[RunRecording<'_>]) {
             recording
         })
         .collect();
-    let signal = match finished.ended {
-        Ended::Signal { number, .. } => Some(number),
-        _ => None,
-    };
     let mut summary = json!({
         "format": 1,
         "command": words,
         "status": finished.ended.status(),
-        "signal": signal,
+        "signal": finished.ended.signal(),
         "seconds": finished.took.as_secs_f64(),
-        "out_of_memory": finished.killed.as_ref().map(|killed| json!({
-            "counter": killed.counter.to_string_lossy(),
-            "kills": killed.kills,
-            "limit_bytes": killed.limit_bytes,
-            "was_the_command": killed.was_the_command,
-        })),
+        // The kernel told the path of the counter as text.
+        "out_of_memory": finished.killed,
         "recordings": recordings,
     });
     if finished.kept.is_empty() {

@@ -12,7 +12,7 @@ pub(crate) use oom::Killed;
 
 use std::ffi::OsString;
 use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 
-use signals::{CaughtSignals, Forwarding, Interruptible};
+use signals::{CaughtSignals, Receiver};
 
 use crate::error::Error;
 use crate::files::recent;
@@ -36,7 +36,7 @@ const LATER_LOOKS: Duration = Duration::from_millis(250);
 #[derive(Debug)]
 pub(crate) struct Running {
     /// Its recordings, also for another thread.
-    pub(crate) recordings: LiveRecordings,
+    pub(crate) recordings: Arc<Mutex<Spool>>,
     thread: JoinHandle<Finished>,
 }
 
@@ -51,14 +51,17 @@ pub(crate) struct Finished {
     pub(crate) kept: Vec<KeptRecording>,
     /// What the kernel killed for want of memory.
     pub(crate) killed: Option<Killed>,
-    forwarding: Forwarding,
+    signals_go_to: Arc<Mutex<Receiver>>,
 }
 
 impl Finished {
-    /// While the guard lives, a signal ends heapglass with the command's status: for what may take long and can be
+    /// Does `work`; meanwhile a signal ends heapglass with the command's status: for what may take long and can be
     /// done again.
-    pub(crate) fn interruptible(&self) -> Interruptible<'_> {
-        self.forwarding.interruptible(self.ended.status())
+    pub(crate) fn interruptible<T>(&self, work: impl FnOnce() -> T) -> T {
+        *lock(&self.signals_go_to) = Receiver::Heapglass(self.ended.status());
+        let done = work();
+        *lock(&self.signals_go_to) = Receiver::Nobody;
+        done
     }
 }
 
@@ -74,8 +77,8 @@ pub(crate) fn start(mut command: Command, spool: Spool, variable: &str) -> Resul
     let child = command
         .spawn()
         .map_err(|error| cannot_start(&command, &error))?;
-    let recordings = LiveRecordings(Arc::new(Mutex::new(spool)));
-    let shared = recordings.clone();
+    let recordings = Arc::new(Mutex::new(spool));
+    let shared = Arc::clone(&recordings);
     let thread = std::thread::Builder::new()
         .name("supervisor".to_owned())
         .spawn(move || supervise(child, began, signals, oom, &shared))
@@ -101,24 +104,8 @@ impl Running {
     }
 }
 
-/// The recordings of a command that runs.
-#[derive(Clone, Debug)]
-pub(crate) struct LiveRecordings(Arc<Mutex<Spool>>);
-
-impl LiveRecordings {
-    /// Those it has begun so far.
-    pub(crate) fn paths(&self) -> Vec<PathBuf> {
-        lock(&self.0).recordings()
-    }
-
-    /// Whether the command ended and its recordings lie where they stay.
-    pub(crate) fn are_settled(&self) -> bool {
-        lock(&self.0).is_settled()
-    }
-}
-
 /// What a mutex holds, even if a thread panicked with it.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -128,10 +115,10 @@ fn supervise(
     began: Instant,
     signals: CaughtSignals,
     mut oom: oom::Watch,
-    recordings: &LiveRecordings,
+    recordings: &Mutex<Spool>,
 ) -> Finished {
     let pid = child.id();
-    let forwarding = signals::forward(signals, pid);
+    let signals_go_to = signals::forward(signals, pid);
     let (sender, ended) = mpsc::channel();
     std::thread::spawn(move || {
         wait_without_reaping(pid);
@@ -139,18 +126,18 @@ fn supervise(
     });
     let mut pause = FIRST_LOOKS;
     while let Err(RecvTimeoutError::Timeout) = ended.recv_timeout(pause) {
-        lock(&recordings.0).look(pid);
+        lock(recordings).look(pid);
         oom.observe(pid);
         pause = (pause + pause / 4).min(LATER_LOOKS);
     }
-    forwarding.stop();
-    let ended = child.wait().map_or(Ended::Unknown, Ended::from);
+    *lock(&signals_go_to) = Receiver::Nobody;
+    let ended = Ended(child.wait().ok());
     Finished {
         ended,
         killed: oom.killed(ended),
         took: began.elapsed(),
-        kept: lock(&recordings.0).settle(pid),
-        forwarding,
+        kept: lock(recordings).settle(pid),
+        signals_go_to,
     }
 }
 

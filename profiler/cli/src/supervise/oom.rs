@@ -7,6 +7,8 @@ use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
+use serde::Serialize;
+
 use super::Ended;
 
 /// Counters seen so far, with their first values.
@@ -17,7 +19,7 @@ pub(crate) struct Watch {
 }
 
 /// A kill that a counter shows.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct Killed {
     /// The counter that rose.
     pub(crate) counter: PathBuf,
@@ -125,11 +127,12 @@ fn limit_of(counter: &Path) -> Option<u64> {
 mod tests {
     use super::*;
     use std::fs;
+    use std::os::unix::process::ExitStatusExt;
+    use std::process::ExitStatus;
 
-    const KILLED: Ended = Ended::Signal {
-        number: 9,
-        core: false,
-    };
+    fn ended(raw: i32) -> Ended {
+        Ended(Some(ExitStatus::from_raw(raw)))
+    }
 
     fn machine(files: &[(&str, &str)]) -> tempfile::TempDir {
         let root = tempfile::tempdir().unwrap();
@@ -153,16 +156,16 @@ mod tests {
             ("sys/fs/cgroup/a/b/memory.max", "67108864\n"),
         ]);
         let watch = Watch::below(root.path());
-        assert_eq!(watch.killed(KILLED), None);
+        assert_eq!(watch.killed(ended(9)), None);
         set(
             &root,
             "sys/fs/cgroup/a/b/memory.events",
             "oom 2\noom_kill 4\n",
         );
-        let killed = watch.killed(KILLED).unwrap();
+        let killed = watch.killed(ended(9)).unwrap();
         assert_eq!((killed.kills, killed.limit_bytes), (1, Some(64 << 20)));
         assert!(killed.was_the_command);
-        assert!(!watch.killed(Ended::Exit(0)).unwrap().was_the_command);
+        assert!(!watch.killed(ended(0)).unwrap().was_the_command);
     }
 
     #[test]
@@ -174,7 +177,7 @@ mod tests {
         ]);
         let watch = Watch::below(root.path());
         set(&root, "sys/fs/cgroup/memory.events", "oom_kill 1\n");
-        assert_eq!(watch.killed(KILLED).unwrap().limit_bytes, None);
+        assert_eq!(watch.killed(ended(9)).unwrap().limit_bytes, None);
     }
 
     #[test]
@@ -196,7 +199,7 @@ mod tests {
             "sys/fs/cgroup/memory/x/memory.oom_control",
             "oom_kill 1\n",
         );
-        assert_eq!(watch.killed(KILLED).unwrap().limit_bytes, None);
+        assert_eq!(watch.killed(ended(9)).unwrap().limit_bytes, None);
     }
 
     #[test]
@@ -210,14 +213,14 @@ mod tests {
         let mut watch = Watch::below(root.path());
         watch.observe(7);
         watch.observe(7);
-        assert_eq!(watch.killed(KILLED), None);
+        assert_eq!(watch.killed(ended(9)), None);
         set(&root, "sys/fs/cgroup/b/memory.events", "oom_kill 6\n");
-        assert_eq!(watch.killed(KILLED).unwrap().kills, 1);
+        assert_eq!(watch.killed(ended(9)).unwrap().kills, 1);
     }
 
     #[test]
     fn without_any_counter_nothing_is_claimed() {
         let root = machine(&[("proc/self/cgroup", "0::/a\n")]);
-        assert_eq!(Watch::below(root.path()).killed(KILLED), None);
+        assert_eq!(Watch::below(root.path()).killed(ended(9)), None);
     }
 }

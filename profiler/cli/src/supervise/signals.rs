@@ -37,17 +37,17 @@ pub(crate) fn catch() -> io::Result<CaughtSignals> {
 
 /// Who gets a signal that was caught.
 #[derive(Clone, Copy, Debug)]
-enum Receiver {
+pub(super) enum Receiver {
     /// The command.
     Command(Pid),
-    /// Nobody: the command is gone, and its recordings are being moved.
+    /// Nobody: the command is gone and may be reaped, and its recordings are being moved.
     Nobody,
     /// Heapglass: what it does can be broken off, and this is the status to end with.
     Heapglass(u8),
 }
 
-/// Passes signals on to a process from now on.
-pub(crate) fn forward(mut signals: CaughtSignals, pid: u32) -> Forwarding {
+/// Passes signals on to a process from now on, or to whom the answer is set to.
+pub(super) fn forward(mut signals: CaughtSignals, pid: u32) -> Arc<Mutex<Receiver>> {
     let command = i32::try_from(pid).ok().and_then(Pid::from_raw);
     let receiver = command.map_or(Receiver::Nobody, Receiver::Command);
     let receiver = Arc::new(Mutex::new(receiver));
@@ -65,7 +65,7 @@ pub(crate) fn forward(mut signals: CaughtSignals, pid: u32) -> Forwarding {
             }
         }
     });
-    Forwarding(receiver)
+    receiver
 }
 
 /// Sends a signal to the command unless it has it already.
@@ -78,33 +78,6 @@ fn pass_on(origin: Origin, command: Pid) {
         && let Some(signal) = Signal::from_named_raw(origin.signal)
     {
         let _ = kill_process(command, signal);
-    }
-}
-
-/// Signals go where this says.
-#[derive(Debug)]
-pub(crate) struct Forwarding(Arc<Mutex<Receiver>>);
-
-impl Forwarding {
-    /// Passes nothing on any more: from here on the process may be reaped.
-    pub(crate) fn stop(&self) {
-        *lock(&self.0) = Receiver::Nobody;
-    }
-
-    /// Lets a signal end heapglass with `status` until the guard is dropped.
-    pub(crate) fn interruptible(&self, status: u8) -> Interruptible<'_> {
-        *lock(&self.0) = Receiver::Heapglass(status);
-        Interruptible(self)
-    }
-}
-
-/// While it lives, a signal ends heapglass.
-#[derive(Debug)]
-pub(crate) struct Interruptible<'a>(&'a Forwarding);
-
-impl Drop for Interruptible<'_> {
-    fn drop(&mut self) {
-        self.0.stop();
     }
 }
 
