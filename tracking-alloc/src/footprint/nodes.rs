@@ -71,10 +71,8 @@ impl Step<'_> {
 pub(super) struct Nodes {
     pub(super) all: MappedVec<Node>,
     pub(super) types: MappedVec<Type>,
-    /// By the address of the type's name: quick.
+    /// By parent, kind and name, whatever the type.
     by_path: Index,
-    /// By its content: the same type may have its name at several addresses.
-    by_content: Index,
     by_type_name: Index,
     names: MappedVec<u8>,
     /// Values counted at the place around them.
@@ -85,7 +83,8 @@ impl Nodes {
     /// The place of the value itself.
     pub(super) fn new(type_name: &'static str, bytes: Option<usize>) -> Option<Self> {
         let mut nodes = Nodes::default();
-        let type_index = nodes.type_of(type_name, bytes)?;
+        let type_index = nodes.type_of(type_name)?;
+        nodes.learn_bytes(type_index, bytes);
         let root = Step::plain(scope_kind::ROOT);
         nodes.add(0, root, type_index, 0)?;
         Some(nodes)
@@ -115,34 +114,27 @@ impl Nodes {
             name.iter().copied(),
         );
         // The place itself, or one around it that it is counted at.
-        let matches = |nodes: &Nodes, index: u32| {
-            nodes.get(index).is_some_and(|node| {
-                nodes.is(node, parent, step, type_name)
-                    || !type_name.is_empty()
-                        && nodes.type_name(node) == type_name
-                        && nodes.around(parent).any(|around| around == index)
+        let matches = |index: u32| {
+            self.get(index).is_some_and(|node| {
+                self.type_name(node) == type_name
+                    && (self.is(node, parent, step)
+                        || !type_name.is_empty()
+                            && self.around(parent).any(|around| around == index))
             })
         };
-        let quick = of_path ^ type_name.as_ptr() as u64;
-        let known = self.by_path.find(quick, |index| matches(self, index));
-        if known.is_some() {
-            return known;
+        if let Some(known) = self.by_path.find(of_path, matches) {
+            let type_index = self.get(known)?.type_index;
+            self.learn_bytes(type_index, bytes);
+            return Some(known);
         }
-        let type_index = self.type_of(type_name, bytes)?;
-        let content = of_path ^ u64::from(type_index) << 32;
-        let found = self
-            .by_content
-            .find(content, |index| matches(self, index))
-            .or_else(|| {
-                let made = self.make(parent, step, type_index)?;
-                self.by_content.add(content, made)?;
-                Some(made)
-            });
-        match found {
-            Some(index) => self.by_path.add(quick, index)?,
-            None => self.folded += 1,
-        }
-        found
+        let type_index = self.type_of(type_name)?;
+        self.learn_bytes(type_index, bytes);
+        let Some(made) = self.make(parent, step, type_index) else {
+            self.folded += 1;
+            return None;
+        };
+        self.by_path.add(of_path, made)?;
+        Some(made)
     }
 
     fn make(&mut self, parent: u32, step: Step<'_>, type_index: u32) -> Option<u32> {
@@ -198,11 +190,10 @@ impl Nodes {
         self.type_of_node(node).map_or("", |known| known.name)
     }
 
-    fn is(&self, node: &Node, parent: u32, step: Step<'_>, type_name: &str) -> bool {
+    fn is(&self, node: &Node, parent: u32, step: Step<'_>) -> bool {
         node.figures.parent == parent
             && node.figures.kind == step.kind
             && self.name(node) == step.name
-            && self.type_name(node) == type_name
             && node.depth > 0
     }
 
@@ -221,33 +212,33 @@ impl Nodes {
             .find(|index| self.get(*index).map(|node| node.type_index) == Some(type_index))
     }
 
-    /// The index of a type, learning its size.
-    fn type_of(&mut self, name: &'static str, bytes: Option<usize>) -> Option<u32> {
+    /// The index of a type.
+    fn type_of(&mut self, name: &'static str) -> Option<u32> {
         if name.is_empty() {
             return Some(NO_TYPE);
         }
         let hash = fnv1a(0, name.bytes());
         let is_known = |index| self.types[index as usize].name == name;
-        let index = match self.by_type_name.find(hash, is_known) {
-            Some(index) => index,
-            None => {
-                let index = self.types.push(Type {
-                    name,
-                    bytes: 0,
-                    string: 0,
-                })? as u32;
-                self.by_type_name.add(hash, index)?;
-                index
-            }
-        };
-        if let (Some(bytes), Some(known)) = (bytes, self.types.get_mut(index as usize)) {
+        self.by_type_name.find(hash, is_known).or_else(|| {
+            let index = self.types.push(Type {
+                name,
+                bytes: 0,
+                string: 0,
+            })? as u32;
+            self.by_type_name.add(hash, index)?;
+            Some(index)
+        })
+    }
+
+    /// Values of a type have this size.
+    fn learn_bytes(&mut self, type_index: u32, bytes: Option<usize>) {
+        if let (Some(bytes), Some(known)) = (bytes, self.types.get_mut(type_index as usize)) {
             known.bytes = match known.bytes {
                 0 => bytes,
                 same if same == bytes => same,
                 _ => AMBIGUOUS,
             };
         }
-        Some(index)
     }
 
     /// Notes which keys belong to the values at a place.

@@ -71,7 +71,7 @@ impl<'a> At<'a> {
     fn numbers(self, numbers: known::Numbers) {
         let walk = &mut *self.walk.borrow_mut();
         let bytes = numbers.count * numbers.each;
-        self.value.meet_bytes(walk, numbers.start, bytes);
+        self.value.meet(walk, numbers.start, Some(bytes));
         let of_type = Some(numbers.each);
         let child = walk
             .nodes
@@ -96,20 +96,18 @@ impl<'a> At<'a> {
         Ok(())
     }
 
-    fn inside(self, content: Content) -> Result<Inside<'a>, Stop> {
+    fn inside(self, names: Names) -> Result<Inside<'a>, Stop> {
         Ok(Inside {
             at: self,
             under: self.value.node,
-            content,
-            next: 0,
+            names,
             last: 0,
             last_key: None,
-            last_value: 0,
         })
     }
 
     /// A variant with fields of its own: a place between the enum and them, in the same memory.
-    fn variant(self, name: &'static str, content: Content) -> Result<Inside<'a>, Stop> {
+    fn variant(self, name: &'static str, names: Names) -> Result<Inside<'a>, Stop> {
         self.value.is_variant.set(true);
         let walk = &mut *self.walk.borrow_mut();
         let found = walk
@@ -120,22 +118,20 @@ impl<'a> At<'a> {
         }
         Ok(Inside {
             under: found.unwrap_or(self.value.node),
-            ..self.inside(content)?
+            ..self.inside(names)?
         })
     }
 }
 
-/// What is inside a value, and how its places are called.
+/// How the places inside a value are called.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Content {
-    /// Elements of a sequence.
-    Elements,
-    /// Numbered: of a tuple.
-    Numbered,
-    /// Keys and values; `true` = perhaps the fields of a struct with something flattened into it.
-    Map(bool),
-    /// Named.
-    Fields,
+enum Names {
+    /// By what they are: elements, keys and values, or fields with their names.
+    Plain,
+    /// Those of a tuple, by their number: the next one.
+    Numbered(u32),
+    /// Keys and values that are perhaps the fields of a struct with something flattened into it.
+    PerhapsFields,
 }
 
 /// A value that shows what is inside it.
@@ -143,30 +139,27 @@ pub(super) struct Inside<'a> {
     at: At<'a>,
     /// The node that places are inside of.
     under: u32,
-    content: Content,
-    next: u32,
-    /// Address of the element or key before.
+    names: Names,
+    /// Address of the element, or of the map's value, before.
     last: usize,
-    /// Address and node of the key whose value comes next.
+    /// Address and node of the key before, whose value comes next.
     last_key: Option<(usize, u32)>,
-    /// Address of the map's value before.
-    last_value: usize,
 }
 
 impl Inside<'_> {
     fn element<V: ?Sized + Serialize>(&mut self, value: &V) -> Result<(), Stop> {
-        if self.content != Content::Numbered {
+        let Names::Numbered(next) = &mut self.names else {
             let after = Neighbours::after(self.last);
             self.last = self.at.show(self.under, Step::ELEMENT, value, after)?.0;
             return Ok(());
-        }
+        };
         let mut digits = [0; 10];
         let mut rest = &mut digits[..];
         // There is room for every number.
-        let _ = write!(rest, "{}", self.next);
+        let _ = write!(rest, "{next}");
+        *next += 1;
         let left = rest.len();
         let name = &digits[..digits.len() - left];
-        self.next += 1;
         let kind = scope_kind::INDEX;
         self.part(Step { kind, name }, value)
     }
@@ -234,7 +227,7 @@ impl<'a> Serializer for At<'a> {
         if !bytes.is_empty() {
             let walk = &mut *self.walk.borrow_mut();
             self.value
-                .meet_bytes(walk, bytes.as_ptr() as usize, bytes.len());
+                .meet(walk, bytes.as_ptr() as usize, Some(bytes.len()));
         }
         Ok(())
     }
@@ -275,12 +268,12 @@ impl<'a> Serializer for At<'a> {
         value: &T,
     ) -> Result<(), Stop> {
         self.value.is_variant.set(true);
-        self.inside(Content::Fields)?
+        self.inside(Names::Plain)?
             .part(Step::variant(variant), value)
     }
 
     fn serialize_seq(self, _: Option<usize>) -> Result<Inside<'a>, Stop> {
-        self.inside(Content::Elements)
+        self.inside(Names::Plain)
     }
 
     fn serialize_tuple(self, _: usize) -> Result<Inside<'a>, Stop> {
@@ -288,13 +281,13 @@ impl<'a> Serializer for At<'a> {
         let node = nodes.get(self.value.node);
         let is_array = node.is_some_and(|node| nodes.type_name(node).starts_with('['));
         self.inside(match is_array {
-            true => Content::Elements,
-            false => Content::Numbered,
+            true => Names::Plain,
+            false => Names::Numbered(0),
         })
     }
 
     fn serialize_tuple_struct(self, _: &'static str, _: usize) -> Result<Inside<'a>, Stop> {
-        self.inside(Content::Numbered)
+        self.inside(Names::Numbered(0))
     }
 
     fn serialize_tuple_variant(
@@ -304,15 +297,18 @@ impl<'a> Serializer for At<'a> {
         variant: &'static str,
         _: usize,
     ) -> Result<Inside<'a>, Stop> {
-        self.variant(variant, Content::Numbered)
+        self.variant(variant, Names::Numbered(0))
     }
 
     fn serialize_map(self, length: Option<usize>) -> Result<Inside<'a>, Stop> {
-        self.inside(Content::Map(length.is_none()))
+        self.inside(match length {
+            Some(_) => Names::Plain,
+            None => Names::PerhapsFields,
+        })
     }
 
     fn serialize_struct(self, _: &'static str, _: usize) -> Result<Inside<'a>, Stop> {
-        self.inside(Content::Fields)
+        self.inside(Names::Plain)
     }
 
     fn serialize_struct_variant(
@@ -322,7 +318,7 @@ impl<'a> Serializer for At<'a> {
         variant: &'static str,
         _: usize,
     ) -> Result<Inside<'a>, Stop> {
-        self.variant(variant, Content::Fields)
+        self.variant(variant, Names::Plain)
     }
 
     fn collect_seq<I>(self, items: I) -> Result<(), Stop>
@@ -334,7 +330,7 @@ impl<'a> Serializer for At<'a> {
             self.numbers(numbers);
             return Ok(());
         }
-        let mut inside = self.inside(Content::Elements)?;
+        let mut inside = self.inside(Names::Plain)?;
         let (first, second) = (items.next(), items.next());
         if let Some(second) = &second {
             // How far apart they lie tells the size of the first one too.
@@ -392,20 +388,18 @@ impl ser::SerializeMap for Inside<'_> {
     type Error = Stop;
 
     fn serialize_key<T: ?Sized + Serialize>(&mut self, key: &T) -> Result<(), Stop> {
-        let after = Neighbours::after(self.last);
-        let shown = self.at.show(self.under, Step::KEY, key, after)?;
-        self.last = shown.0;
-        self.last_key = Some(shown);
+        let after = Neighbours::after(self.last_key.map_or(0, |(address, _)| address));
+        self.last_key = Some(self.at.show(self.under, Step::KEY, key, after)?);
         Ok(())
     }
 
     fn serialize_value<T: ?Sized + Serialize>(&mut self, value: &T) -> Result<(), Stop> {
         let neighbours = Neighbours {
-            before: self.last_value,
+            before: self.last,
             key: self.last_key,
         };
         let shown = self.at.show(self.under, Step::VALUE, value, neighbours);
-        self.last_value = shown?.0;
+        self.last = shown?.0;
         Ok(())
     }
 
@@ -415,7 +409,7 @@ impl ser::SerializeMap for Inside<'_> {
         value: &V,
     ) -> Result<(), Stop> {
         // A struct with something flattened into it hands over its fields like this.
-        if self.content == Content::Map(true) && known::is_str::<K>() {
+        if self.names == Names::PerhapsFields && known::is_str::<K>() {
             // SAFETY: the key is a `str`: its address and size are those of its bytes.
             let name = unsafe {
                 std::slice::from_raw_parts(std::ptr::from_ref(key).cast::<u8>(), size_of_val(key))

@@ -9,7 +9,6 @@
 use super::value::{Value, Walk};
 use crate::shadow::{Block, block_from};
 use crate::sys;
-use std::cell::Cell;
 
 const WORD: usize = size_of::<usize>();
 
@@ -36,14 +35,12 @@ impl Coverage {
 
     /// Bytes from an offset were shown.
     #[inline]
-    pub(super) fn add(place: &Cell<Coverage>, offset: usize, bytes: usize) {
+    pub(super) fn add(&mut self, offset: usize, bytes: usize) {
         let last = offset.saturating_add(bytes.max(1) - 1) / WORD;
         let first = offset / WORD;
         if first < MOST_WORDS {
-            let mut coverage = place.get();
             let below = (1 << first) - 1;
-            coverage.words |= (u128::MAX >> (MOST_WORDS - 1 - last.min(MOST_WORDS - 1))) & !below;
-            place.set(coverage);
+            self.words |= (u128::MAX >> (MOST_WORDS - 1 - last.min(MOST_WORDS - 1))) & !below;
         }
     }
 
@@ -94,13 +91,16 @@ impl Value<'_> {
         let begin = walk.leads.len();
         // It is perhaps a pointer, if its size may be less.
         let first = (room >= WORD && self.bytes == 0)
-            .then(|| self.first_block())
+            .then(|| self.first_word().and_then(block_from))
             .flatten();
         let pointee = (room == WORD || room > WORD && !is_certain)
             .then(|| self.pointee(walk))
             .flatten();
-        if let Some(pointee) = pointee {
-            self.scan_pointee(walk, pointee);
+        if let Some(Pointee { block, .. }) = pointee
+            && self.number.get().is_none()
+            && block.bytes <= MOST_READ
+        {
+            self.scan_place(walk, self.coverage_of(block), block.bytes);
         }
         let middle = walk.leads.len();
         // A value that is certainly a pointer is judged by what it points to.
@@ -118,12 +118,7 @@ impl Value<'_> {
         }
     }
 
-    /// The block that its first word is the address of. It must have one.
-    fn first_block(&self) -> Option<Block> {
-        self.first_word().and_then(block_from)
-    }
-
-    /// Its first word, if that was not shown.
+    /// Its first word, which it must have, if that was not shown.
     fn first_word(&self) -> Option<usize> {
         let mut first = words(self.start, WORD).filter(|_| !self.coverage.get().includes(0));
         first.next()
@@ -158,9 +153,9 @@ impl Value<'_> {
         })
     }
 
-    /// Which words of a block were shown.
-    fn coverage_of(&self, block: Block) -> Coverage {
-        match self.coverage_of_block.get() {
+    /// Which words of a block were shown, if it is the one that the value met last.
+    pub(super) fn coverage_of(&self, block: Block) -> Coverage {
+        match self.recent.get().coverage {
             coverage if coverage.start == block.start => coverage,
             _ => Coverage::none(block.start),
         }
@@ -181,14 +176,6 @@ impl Value<'_> {
                 let owner = next.and_then(|next| walk.blocks.find(next));
                 owner.is_some_and(|(_, owner)| owner == self.id)
             })
-    }
-
-    /// Blocks that words of the pointee lead to, which were not shown.
-    fn scan_pointee(&self, walk: &mut Walk, pointee: Pointee) {
-        let block = pointee.block;
-        if self.number.get().is_none() && block.bytes <= MOST_READ {
-            self.scan_place(walk, self.coverage_of(block), block.bytes);
-        }
     }
 
     /// Blocks that words of its own lead to, which were not shown.

@@ -120,7 +120,8 @@ impl Walk {
 /// The block that a value met last.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Recent {
-    pub(super) start: usize,
+    /// Where it begins, and which of its words the value showed.
+    pub(super) coverage: Coverage,
     end: usize,
     /// Its number, when the value owns it.
     owned: Option<u32>,
@@ -128,7 +129,7 @@ pub(super) struct Recent {
 
 /// Where something shown lies.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Location {
+pub(super) enum Location {
     /// In the value's own memory, or before it in the same block: in an arena.
     Inside,
     /// In a block; its number, when the value owns it.
@@ -172,8 +173,6 @@ pub(super) struct Value<'a> {
     pub(super) extent: Cell<usize>,
     /// Which of its words were shown.
     pub(super) coverage: Cell<Coverage>,
-    /// The same of the block it met last.
-    pub(super) coverage_of_block: Cell<Coverage>,
     /// The number that it showed, and how many bytes that has.
     pub(super) number: Cell<Option<(u64, usize)>>,
     /// A number of 8 bytes that it computed to be serialized: one of its words may be the same.
@@ -231,7 +230,7 @@ impl<'a> Value<'a> {
             node.extent = node.extent.max(self.extent.get());
         }
         if self.is_unclear.get()
-            && let Some(block) = walk.block_at(self.recent.get().start)
+            && let Some(block) = walk.block_at(self.recent.get().coverage.start)
         {
             leads_to(walk, block, self.id);
         }
@@ -246,18 +245,18 @@ impl<'a> Value<'a> {
     }
 
     /// Something of this value is at an address: finds out where that is, and takes the block nobody owns yet.
-    fn meet(&self, walk: &mut Walk, address: usize, bytes: Option<usize>) -> Location {
+    pub(super) fn meet(&self, walk: &mut Walk, address: usize, bytes: Option<usize>) -> Location {
         let offset = address.wrapping_sub(self.start);
         let least_bytes = bytes.unwrap_or(1);
         if offset < self.bytes {
-            Coverage::add(&self.coverage, offset, least_bytes);
+            self.cover(offset, least_bytes);
             return Location::Inside;
         }
         if bytes == Some(0) || walk.is_on_stack(address) {
             return Location::Elsewhere;
         }
         let recent = self.recent.get();
-        let owned = if recent.start <= address && address < recent.end {
+        let owned = if recent.coverage.start <= address && address < recent.end {
             recent.owned
         } else {
             let Some(block) = walk.finder.block_at(address) else {
@@ -268,28 +267,28 @@ impl<'a> Value<'a> {
                 if address < self.start {
                     return Location::Inside;
                 }
-                Coverage::add(&self.coverage, offset, least_bytes);
+                self.cover(offset, least_bytes);
                 let end = offset.saturating_add(least_bytes);
                 self.extent.set(self.extent.get().max(end));
                 return Location::Inside;
             }
             self.take(walk, block)
         };
-        let start = self.recent.get().start;
-        if self.coverage_of_block.get().start != start {
-            self.coverage_of_block.set(Coverage::none(start));
-        }
-        let offset = address.wrapping_sub(start);
-        Coverage::add(&self.coverage_of_block, offset, least_bytes);
+        let mut recent = self.recent.get();
+        let offset = address.wrapping_sub(recent.coverage.start);
+        recent.coverage.add(offset, least_bytes);
+        self.recent.set(recent);
         if let Some(number) = owned {
             walk.blocks.used(number, bytes.unwrap_or(0));
         }
         Location::Block(owned)
     }
 
-    /// Bytes of this value were shown: a text, or numbers in a row.
-    pub(super) fn meet_bytes(&self, walk: &mut Walk, address: usize, bytes: usize) {
-        self.meet(walk, address, Some(bytes));
+    /// Bytes of its own memory were shown.
+    fn cover(&self, offset: usize, bytes: usize) {
+        let mut coverage = self.coverage.get();
+        coverage.add(offset, bytes);
+        self.coverage.set(coverage);
     }
 
     /// Takes a block if nobody owns it: its number, when it is this value's.
@@ -311,7 +310,7 @@ impl<'a> Value<'a> {
             }
         };
         self.recent.set(Recent {
-            start: block.start,
+            coverage: self.coverage_of(block),
             end: block.start + block.bytes,
             owned,
         });
@@ -352,7 +351,8 @@ impl<'a> Value<'a> {
             if let (Location::Block(Some(_)), None) = (location, item.bytes) {
                 walk.failed |= walk.blocks.used_later(self.node, index).is_none();
             }
-            let block_bytes = self.recent.get().end - self.recent.get().start;
+            let recent = self.recent.get();
+            let block_bytes = recent.end - recent.coverage.start;
             walk.nodes.link(index, neighbours.key);
             if let Some(node) = walk.nodes.get_mut(index) {
                 node.figures.count += 1;

@@ -16,14 +16,6 @@ use tracking_alloc_recording::ScopeValue;
 /// The row of blocks that are heapglass's own, handed out to the program: counted nowhere.
 const OWN: u32 = u32::MAX;
 
-/// The block that an event takes away, counted in a row.
-#[derive(Clone, Copy)]
-struct OldBlock {
-    address: usize,
-    bytes: u64,
-    row: u32,
-}
-
 /// Linear memory, in pages of 64 KiB.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Linear {
@@ -106,23 +98,17 @@ impl Recorder {
         let (last, is_temporary) = last_block(self.last_block, event);
         self.last_block = last;
         // As dhat-rs does: what was not known when it is reallocated begins here, with its new size.
-        let old = match (old, known) {
-            (Some((address, bytes)), Some(row)) if row != OWN => Some(OldBlock {
-                address,
-                bytes: bytes as u64,
-                row,
-            }),
-            _ => None,
-        };
-        let old_bytes = old.map_or(0, |old| old.bytes);
+        let old_row = known.filter(|row| *row != OWN);
+        let old = old.filter(|_| old_row.is_some());
+        let old_bytes = old.map_or(0, |(_, bytes)| bytes as u64);
         let new_bytes = new.map_or(0, |(_, bytes)| bytes as u64);
         self.rows.before(new_bytes as i64 - old_bytes as i64);
         if let Some((block, _)) = new {
             let row = self.rows.of(scope);
             self.rows.change(row, |counters| {
                 counters::allocated(&mut *counters, new_bytes);
-                if let Some(old) = old {
-                    counters::resized(counters, old.bytes, new_bytes, old.address != block);
+                if let Some((old_block, _)) = old {
+                    counters::resized(counters, old_bytes, new_bytes, old_block != block);
                 }
             });
             if !self.keep(block, row) {
@@ -130,11 +116,11 @@ impl Recorder {
             }
         }
         // A block that was reallocated leaves its old row.
-        if let Some(old) = old {
-            self.rows.change(old.row, |counters| {
-                counters::freed(&mut *counters, old.bytes);
+        if let Some(row) = old_row {
+            self.rows.change(row, |counters| {
+                counters::freed(&mut *counters, old_bytes);
                 if is_temporary {
-                    counters::was_temporary(counters, old.bytes);
+                    counters::was_temporary(counters, old_bytes);
                 }
             });
         }
