@@ -48,7 +48,7 @@ impl Progress {
     #[inline(never)]
     fn enter_field<const HERE: bool>(&self, index: usize, ty: TypeOf) -> &'static Node {
         match self.names.get(index) {
-            Some(name) if self.ordered.get() => self.node.enter_fast(Step::Field(name, index), ty),
+            Some(name) if self.ordered.get() => self.node.enter_known_field(index, name, ty),
             _ => self.enter_unordered::<true>(index, ty),
         }
     }

@@ -96,28 +96,47 @@ impl Node {
         name: &'static str,
         ty: TypeOf,
     ) -> &'static Node {
-        self.enter_fast(Step::Field(name, index), ty)
+        self.enter_known_field(index, name, ty)
+    }
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn enter_known_field(
+        &'static self,
+        index: usize,
+        name: &'static str,
+        ty: TypeOf,
+    ) -> &'static Node {
+        match self.first(Step::Field(name, index), ty) {
+            Some(edge) => edge.enter(),
+            None => self.enter_new_field(index, name, ty),
+        }
     }
 
     /// The same for a place that is the only one of its kind: elements, keys or values.
     #[inline(never)]
     pub(super) fn enter_only<const KIND: u32>(&'static self, ty: TypeOf) -> &'static Node {
-        self.enter_fast(Step::Single(KIND), ty)
+        match self.first(Step::Single(KIND), ty) {
+            Some(edge) => edge.enter(),
+            None => self.enter_new_only(KIND, ty),
+        }
     }
 
-    /// The same for a place that is mostly where the step says.
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(super) fn enter_fast(&'static self, step: Step<'_>, ty: TypeOf) -> &'static Node {
-        match self.first(step, ty) {
-            Some(edge) => edge.enter(),
-            None => self.enter_slowly(step, ty),
-        }
+    // PERF: these get what a step is made of: a whole one would need a frame in their callers.
+    #[cold]
+    #[inline(never)]
+    fn enter_new_field(
+        &'static self,
+        index: usize,
+        name: &'static str,
+        ty: TypeOf,
+    ) -> &'static Node {
+        self.enter(Step::Field(name, index), ty, true)
     }
 
     #[cold]
     #[inline(never)]
-    fn enter_slowly(&'static self, step: Step<'_>, ty: TypeOf) -> &'static Node {
-        self.enter(step, ty, true)
+    fn enter_new_only(&'static self, kind: u32, ty: TypeOf) -> &'static Node {
+        self.enter(Step::Single(kind), ty, true)
     }
 
     /// The same child, not entered.
