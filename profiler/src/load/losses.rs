@@ -2,7 +2,7 @@
 
 use crate::profile::{Profile, State};
 use crate::units::counted;
-use tracking_alloc_recording::{LaneColumns, Recording, growth, site_flags, state};
+use tracking_alloc_recording::{LaneColumns, Recording, RowValue, growth, site_flags, state};
 
 /// What could not be counted, as numbers and as sentences. Called while `recording` still has its rows.
 ///
@@ -128,15 +128,12 @@ fn lanes_that_do_not_add_up(recording: &Recording) -> u64 {
         return 0;
     }
     let off = recording.lanes.iter().filter(|lane| {
-        let rows = || lane.rows.iter().chain([&lane.table_full]);
-        let blocks = rows()
-            .map(|row| row.total_blocks)
-            .fold(0, u64::saturating_add);
-        let bytes = rows()
-            .map(|row| row.total_bytes)
-            .fold(0, u64::saturating_add);
-        let apart = blocks.abs_diff(lane.all.total_blocks);
-        apart > 1 || apart == 0 && bytes != lane.all.total_bytes
+        let sum = |figure: fn(&RowValue) -> u64| {
+            let rows = lane.rows.iter().chain([&lane.table_full]);
+            rows.map(figure).fold(0, u64::saturating_add)
+        };
+        let apart = sum(|row| row.total_blocks).abs_diff(lane.all.total_blocks);
+        apart > 1 || apart == 0 && sum(|row| row.total_bytes) != lane.all.total_bytes
     });
     off.count() as u64
 }

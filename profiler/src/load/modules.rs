@@ -78,9 +78,7 @@ impl Modules {
         let describe = |((path, identity), symbols): (&(String, Identity), SymbolSource)| Module {
             path: path.clone(),
             build_id: match identity {
-                Identity::BuildId(bytes) => {
-                    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-                }
+                Identity::BuildId(bytes) => symbols::hex_all(bytes),
                 _ => String::new(),
             },
             symbols,

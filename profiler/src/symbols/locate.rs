@@ -274,6 +274,6 @@ fn hex(id: &[u8]) -> String {
 }
 
 /// All of a build-id in hex.
-pub(super) fn hex_all(id: &[u8]) -> String {
+pub(crate) fn hex_all(id: &[u8]) -> String {
     id.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -45,7 +45,7 @@ pub(super) fn path(name: &str) -> &str {
         .trim_start_matches("mut ")
 }
 
-pub(super) fn begins_with(text: &str, prefixes: &[&str]) -> bool {
+pub(crate) fn begins_with(text: &str, prefixes: &[&str]) -> bool {
     prefixes.iter().any(|prefix| text.starts_with(prefix))
 }
 

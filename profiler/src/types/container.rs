@@ -248,7 +248,10 @@ impl Container {
         if matches!(outer.kind, Kind::IndexMap) {
             return None;
         }
-        self.refined(outer, direct)
+        // Two types for one block: the linker folds equal code of different types into one function. The outer one is
+        // right where it calls the inner one directly, unless it holds what the inner one is: then the inner one is a
+        // value being made for it.
+        (direct && self.shared && !self.is_held_by(outer)).then(|| outer.clone())
     }
 
     /// A map or set with the hasher that a map inside it knows.
@@ -260,13 +263,6 @@ impl Container {
             this.arguments.extend(hasher.cloned());
         }
         this
-    }
-
-    /// Two types for one block: the linker folds equal code of different types into one function. The outer one is
-    /// right where it calls the inner one directly, unless it holds what the inner one is: then the inner one is a
-    /// value being made for it.
-    fn refined(&self, outer: &Container, direct: bool) -> Option<Container> {
-        (direct && self.shared && !self.is_held_by(outer)).then(|| outer.clone())
     }
 
     /// Whether values of this type are part of what the other one holds, as far as names tell.

@@ -5,7 +5,7 @@ use super::merged;
 use super::reader;
 use super::rules::CONTAINER_CRATES;
 use crate::profile::{Function, Origin};
-use crate::symbols::is_allocator_shim;
+use crate::symbols::{begins_with, is_allocator_shim};
 
 /// What is known of a function.
 #[derive(Clone, Debug, Default)]
@@ -44,7 +44,7 @@ impl Facts {
     pub(super) fn of(function: &Function) -> Facts {
         let name = function.name.as_str();
         let path = name.trim_start_matches('<');
-        let starts = |starts: &[&str]| starts.iter().any(|start| path.starts_with(start));
+        let starts = |starts: &[&str]| begins_with(path, starts);
         let std = function.origin == Origin::Std;
         let closure = name
             .rsplit("::")

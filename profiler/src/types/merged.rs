@@ -13,6 +13,7 @@
 
 use super::call::{Call, path_and_arguments};
 use super::container::{Container, Kind, PATH_BUF, STRING};
+use crate::symbols::begins_with;
 
 /// Visitors around a visitor; names of hostile binaries may have any number.
 const MOST_WRAPPED: usize = 8;
@@ -69,9 +70,7 @@ fn of_serde_json(of: &str) -> bool {
 }
 
 fn is_serdes(path: &str) -> bool {
-    ["serde::", "serde_core::", "serde_json::"]
-        .iter()
-        .any(|krate| path.starts_with(krate))
+    begins_with(path, &["serde::", "serde_core::", "serde_json::"])
 }
 
 /// The name of a visitor of serde's or serde_json's: of the one inside where others are around it, such as `Profiled`'s or

@@ -2,7 +2,7 @@
 
 use super::call::{Call, is_whole, path_and_arguments};
 use super::spell::{normal, short};
-use crate::symbols::{segments, self_type, split_outermost};
+use crate::symbols::{begins_with, segments, self_type, split_outermost};
 
 /// Traits whose implementor is made by their method.
 const MAKERS: [&str; 3] = [
@@ -53,7 +53,7 @@ pub(super) fn read_type(name: &str) -> Option<String> {
             return arguments.first().map(|&read| read.to_owned());
         }
     }
-    let serde = |path: &str| path.starts_with("serde_core::") || path.starts_with("serde::");
+    let serde = |path: &str| begins_with(path, &["serde_core::", "serde::"]);
     if call.name == "deserialize" {
         // `PhantomData<T>`'s, without its type: the module has no other.
         let phantom = call.of.is_none() && matches!(&*call.module, "serde_core::de" | "serde::de");
@@ -97,7 +97,7 @@ pub(super) fn entered(name: &str) -> Option<String> {
 /// Whether a function is one with which a format begins to read, by its name: `from_slice`, `decode_from_std_read`.
 fn begins_to_read(call: &Call<'_>) -> bool {
     let starts = ["from_", "take_from_", "deserialize_from", "decode_from"];
-    call.of.is_none() && starts.iter().any(|start| call.name.starts_with(start))
+    call.of.is_none() && begins_with(call.name, &starts)
 }
 
 /// The type that a function deserializes, in short: of a `Deserialize`, its visitor, or a reader of serde's traits;
@@ -112,8 +112,7 @@ pub(crate) fn deserialized(name: &str) -> Option<String> {
         "std::collections::",
         "hashbrown::",
     ];
-    let worth = is_own(of) || container.iter().any(|start| of.starts_with(start));
-    worth.then(|| short(&normal(of)))
+    (is_own(of) || begins_with(of, &container)).then(|| short(&normal(of)))
 }
 
 /// The type that a function which begins to read a format returns, in short: `Catalog` of `from_str<Catalog>`. It is the
