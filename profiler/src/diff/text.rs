@@ -85,14 +85,8 @@ struct Line<'a> {
 
 /// The columns of figures; a narrow page leaves some out.
 fn columns<'a>(width: usize) -> Vec<Column<Line<'a>>> {
-    let figure = |title| Heading::Other {
-        title,
-        width: FIGURE,
-    };
-    let percent = Heading::Other {
-        title: "",
-        width: PERCENT,
-    };
+    let figure = |title| Heading::text(title, FIGURE);
+    let percent = Heading::text("", PERCENT);
     let side = |title, at: usize, of: fn(&Change) -> &Series| {
         Column::new(figure(title), move |line: &Line<'a>| {
             let median = of(line.change).median();

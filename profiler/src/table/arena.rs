@@ -110,14 +110,20 @@ fn figures(arena: &Arena) -> Figures {
         sum.saturating_add(row.inside.live_blocks)
     });
     Figures {
-        total_bytes: arena.total_handed_bytes,
-        total_blocks: arena.total_handed_blocks,
-        freed_bytes: arena.total_handed_bytes.saturating_sub(arena.handed_bytes),
-        freed_blocks: arena.total_handed_blocks.saturating_sub(live_blocks),
-        live_bytes: arena.handed_bytes,
+        total_bytes: arena.figures.total_handed_bytes,
+        total_blocks: arena.figures.total_handed_blocks,
+        freed_bytes: arena
+            .figures
+            .total_handed_bytes
+            .saturating_sub(arena.figures.handed_bytes),
+        freed_blocks: arena
+            .figures
+            .total_handed_blocks
+            .saturating_sub(live_blocks),
+        live_bytes: arena.figures.handed_bytes,
         live_blocks,
-        grows: arena.grows,
-        copied_bytes: arena.copied_bytes,
+        grows: arena.figures.grows,
+        copied_bytes: arena.figures.copied_bytes,
         ..Figures::default()
     }
 }

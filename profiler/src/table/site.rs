@@ -9,12 +9,11 @@ use std::collections::HashMap;
 use std::hash::{BuildHasher, Hash, Hasher};
 
 use super::{Detail, NO_STACK, Row, place};
-use crate::calltree::MarkKind;
 use crate::parallel::in_parts;
 use crate::profile::arenas::chunk_label;
 use crate::profile::{
-    Charged, Figures, FrameId, Frames, FunctionId, Group, Measure, Origin, Profile, ScopeId, Site,
-    StackMarks, StepKind, TypeId, UNKNOWN,
+    Figures, FrameId, Frames, FunctionId, Group, Label, MarkKind, Measure, Origin, Profile,
+    ScopeId, Site, StackMarks, TypeId, UNKNOWN,
 };
 
 /// What a reader sees of a row, as recorded: not safe for a terminal before [`crate::units::printable`]. The names are the
@@ -69,7 +68,7 @@ pub struct SiteDetail {
     /// The phase.
     pub phase: ScopeId,
     /// What it is charged to where that is no frame.
-    pub place: Option<Charged>,
+    pub place: Option<Label>,
     /// The field's path.
     pub field: Option<String>,
     /// What its blocks hold, as the row of that type is called.
@@ -249,7 +248,7 @@ fn new_row(profile: &Profile, site: &Site, look: &RowKey) -> Row {
     let fields = profile.fields();
     let owner = site.owner.filter(|_| site.group.is_none());
     let charged = match site.group {
-        Some(group) => Some(Charged::Group(group)),
+        Some(group) => Some(Label::Group(group)),
         None => profile.place_of(site),
     };
     let key = match (owner, charged) {
@@ -369,9 +368,8 @@ fn call_below(profile: &Profile, index: usize, owner: Option<FrameId>) -> Option
     let name = |frame: Option<FrameId>| frame.and_then(|frame| profile.lookup(frame));
     let own = owner.and_then(|owner| profile.lookup(owner));
     for step in folding.steps(index).iter().rev() {
-        match step.kind {
-            StepKind::Contents => {}
-            StepKind::Call(text) => {
+        match step.label {
+            Label::Call(text) => {
                 // Copies of one function of the program are a step of this kind too.
                 let same = name(step.frame).is_some_and(|(frame, function)| {
                     let is_owner = own.is_some_and(|(owner, _)| frame.function == owner.function);
@@ -379,7 +377,9 @@ fn call_below(profile: &Profile, index: usize, owner: Option<FrameId>) -> Option
                 });
                 return Some(text).filter(|_| !same);
             }
-            StepKind::Function(_) | StepKind::Group(_) => break,
+            Label::Function(_) | Label::Group(_) => break,
+            // What the block holds.
+            _ => {}
         }
     }
     None

@@ -81,18 +81,18 @@ pub fn advice(arena: &Arena, fields: &Fields, state: State) -> Vec<Advice> {
 
 /// `grew 14 times: with_capacity(6.1 MiB) would have been one chunk`
 fn capacity(arena: &Arena) -> Option<Advice> {
-    let used = arena.most_used_bytes;
+    let used = arena.figures.most_used_bytes;
     // Where a limit refused something, more would have been used than was.
-    if used == 0 || arena.limit_reached > 0 {
+    if used == 0 || arena.figures.limit_reached > 0 {
         return None;
     }
-    if arena.most_chunks < 2 {
+    if arena.figures.most_chunks < 2 {
         return too_large(arena);
     }
-    let grew = arena.most_chunks - 1;
+    let grew = arena.figures.most_chunks - 1;
     let need = used.checked_add(grew.checked_mul(SEAM)?)?;
     let capacity = round_up(need)?;
-    let which = match arena.made {
+    let which = match arena.figures.made {
         0 | 1 => String::new(),
         made => format!("the largest of {} ", counted(made, "instance")),
     };
@@ -104,8 +104,8 @@ fn capacity(arena: &Arena) -> Option<Advice> {
         "{which}grew {times}: with_capacity({}) would have been one chunk",
         Bytes(capacity)
     );
-    let mean = arena.total_chunk_bytes / arena.made.max(1);
-    if arena.made > 1 && mean < capacity / 4 {
+    let mean = arena.figures.total_chunk_bytes / arena.figures.made.max(1);
+    if arena.figures.made > 1 && mean < capacity / 4 {
         text.push_str(&format!(
             ", but the mean instance takes only {}: reuse instances with reset() instead",
             Bytes(mean)
@@ -119,7 +119,10 @@ fn capacity(arena: &Arena) -> Option<Advice> {
 }
 
 fn too_large(arena: &Arena) -> Option<Advice> {
-    let (used, took) = (arena.most_used_bytes, arena.most_instance_bytes);
+    let (used, took) = (
+        arena.figures.most_used_bytes,
+        arena.figures.most_instance_bytes,
+    );
     if took < SMALL || used > took / 2 {
         return None;
     }
@@ -156,12 +159,12 @@ fn worth(part: u64, whole: u64) -> bool {
 /// `12.3 % abandoned by growth (1.2 MiB), most at City.tags: ..`
 fn abandoned(arena: &Arena, fields: &Fields) -> Option<String> {
     // Of instances that are gone only what growth copied is known: each copy left its old bytes behind.
-    let (bytes, whole, past) = if arena.chunk_bytes > 0 {
-        (arena.abandoned_bytes, arena.chunk_bytes, "")
+    let (bytes, whole, past) = if arena.figures.chunk_bytes > 0 {
+        (arena.figures.abandoned_bytes, arena.figures.chunk_bytes, "")
     } else {
         (
-            arena.copied_bytes,
-            arena.total_chunk_bytes,
+            arena.figures.copied_bytes,
+            arena.figures.total_chunk_bytes,
             " of the chunks ever taken",
         )
     };
@@ -177,11 +180,11 @@ fn abandoned(arena: &Arena, fields: &Fields) -> Option<String> {
 }
 
 fn padding(arena: &Arena) -> Option<String> {
-    worth(arena.padding_bytes, arena.chunk_bytes).then(|| {
+    worth(arena.figures.padding_bytes, arena.figures.chunk_bytes).then(|| {
         format!(
             "{} padding ({}): hand out what is less aligned (strings, bytes) from an arena of its own",
-            Share::of(arena.padding_bytes, arena.chunk_bytes),
-            Bytes(arena.padding_bytes)
+            Share::of(arena.figures.padding_bytes, arena.figures.chunk_bytes),
+            Bytes(arena.figures.padding_bytes)
         )
     })
 }
@@ -190,7 +193,7 @@ fn padding(arena: &Arena) -> Option<String> {
 fn bypassed(arena: &Arena, fields: &Fields) -> Option<String> {
     let by_rows = arena.rows.iter().map(|row| row.inside.past_bytes);
     let by_rows = by_rows.fold(0, u64::saturating_add);
-    let bytes = by_rows.max(arena.past_bytes);
+    let bytes = by_rows.max(arena.figures.past_bytes);
     if bytes == 0 {
         return None;
     }
@@ -215,7 +218,7 @@ fn widest(arena: &Arena, fields: &Fields, of: fn(&ArenaFigures) -> u64) -> Strin
 
 /// `3 instances never dropped: 1.2 MiB of chunks`
 fn never_dropped(arena: &Arena, state: State) -> Option<String> {
-    let left = arena.made.saturating_sub(arena.dropped);
+    let left = arena.figures.made.saturating_sub(arena.figures.dropped);
     // A program that was killed had no time to drop anything.
     if left == 0 || state != State::Finished {
         return None;
@@ -223,13 +226,13 @@ fn never_dropped(arena: &Arena, state: State) -> Option<String> {
     Some(format!(
         "{} never dropped: {} of chunks were held to the end",
         counted(left, "instance"),
-        Bytes(arena.chunk_bytes)
+        Bytes(arena.figures.chunk_bytes)
     ))
 }
 
 fn limit(arena: &Arena) -> Option<String> {
-    let requests = counted(arena.limit_reached, "request");
-    (arena.limit_reached > 0).then(|| format!("its limit refused {requests}"))
+    let requests = counted(arena.figures.limit_reached, "request");
+    (arena.figures.limit_reached > 0).then(|| format!("its limit refused {requests}"))
 }
 
 /// `drop never runs for 40 values put in by its handle (40 String): ..`

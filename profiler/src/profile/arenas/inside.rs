@@ -52,12 +52,18 @@ pub fn unscoped(arena: &Arena) -> ArenaFigures {
         rows.add(&row.inside);
     }
     ArenaFigures {
-        total_bytes: arena.total_handed_bytes.saturating_sub(rows.total_bytes),
-        total_blocks: arena.total_handed_blocks.saturating_sub(rows.total_blocks),
-        live_bytes: arena.handed_bytes.saturating_sub(rows.live_bytes),
+        total_bytes: arena
+            .figures
+            .total_handed_bytes
+            .saturating_sub(rows.total_bytes),
+        total_blocks: arena
+            .figures
+            .total_handed_blocks
+            .saturating_sub(rows.total_blocks),
+        live_bytes: arena.figures.handed_bytes.saturating_sub(rows.live_bytes),
         live_blocks: 0,
-        copied_bytes: arena.copied_bytes.saturating_sub(rows.copied_bytes),
+        copied_bytes: arena.figures.copied_bytes.saturating_sub(rows.copied_bytes),
         past_bytes: 0,
-        grows: arena.grows.saturating_sub(rows.grows),
+        grows: arena.figures.grows.saturating_sub(rows.grows),
     }
 }

@@ -12,15 +12,21 @@ type Figure<T> = Option<(fn(&T) -> u64, &'static str)>;
 fn of_arena(measure: Measure) -> Figure<Arena> {
     Some(match measure {
         Measure::Peak => (
-            |arena| arena.most_chunk_bytes,
+            |arena| arena.figures.most_chunk_bytes,
             "most allocated_bytes at once",
         ),
-        Measure::Live => (|arena| arena.chunk_bytes, "allocated_bytes at the end"),
-        Measure::Total => (|arena| arena.total_handed_bytes, "bytes allocated"),
-        Measure::Blocks => (|arena| arena.total_handed_blocks, "pieces allocated"),
+        Measure::Live => (
+            |arena| arena.figures.chunk_bytes,
+            "allocated_bytes at the end",
+        ),
+        Measure::Total => (|arena| arena.figures.total_handed_bytes, "bytes allocated"),
+        Measure::Blocks => (
+            |arena| arena.figures.total_handed_blocks,
+            "pieces allocated",
+        ),
         Measure::Temporary => return None,
-        Measure::Copied => (|arena| arena.copied_bytes, "bytes copied by growth"),
-        Measure::Grows => (|arena| arena.grows, "growths"),
+        Measure::Copied => (|arena| arena.figures.copied_bytes, "bytes copied by growth"),
+        Measure::Grows => (|arena| arena.figures.grows, "growths"),
     })
 }
 
@@ -63,7 +69,11 @@ pub fn ordered(arenas: &[Arena], measure: Measure) -> Vec<usize> {
     order.sort_by_key(|&at| {
         let arena = &arenas[at];
         let measured = Reverse(measured(arena, measure));
-        (measured, Reverse(arena.total_handed_bytes), &arena.name)
+        (
+            measured,
+            Reverse(arena.figures.total_handed_bytes),
+            &arena.name,
+        )
     });
     order
 }

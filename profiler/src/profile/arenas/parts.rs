@@ -33,11 +33,11 @@ impl Part {
     /// What frontends call it, its character in a bar of text, and its bytes in an arena.
     fn facts(self) -> (&'static str, char, fn(&Arena) -> u64) {
         match self {
-            Part::Allocated => ("allocated", '#', |arena| arena.handed_bytes),
-            Part::Padding => ("padding", '+', |arena| arena.padding_bytes),
-            Part::Abandoned => ("abandoned", 'x', |arena| arena.abandoned_bytes),
-            Part::Bypassed => ("bypassed", '>', |arena| arena.past_bytes),
-            Part::Unused => ("unused", '.', |arena| arena.tail_bytes),
+            Part::Allocated => ("allocated", '#', |arena| arena.figures.handed_bytes),
+            Part::Padding => ("padding", '+', |arena| arena.figures.padding_bytes),
+            Part::Abandoned => ("abandoned", 'x', |arena| arena.figures.abandoned_bytes),
+            Part::Bypassed => ("bypassed", '>', |arena| arena.figures.past_bytes),
+            Part::Unused => ("unused", '.', |arena| arena.figures.tail_bytes),
         }
     }
 
@@ -88,7 +88,7 @@ pub fn bar(arena: &Arena, cells: usize) -> [(Part, usize); 5] {
 pub fn imbalance(arena: &Arena) -> Option<String> {
     let parts = Part::ALL.map(|part| u128::from(part.of(arena)));
     let parts: u128 = parts.iter().sum();
-    if parts == u128::from(arena.chunk_bytes) {
+    if parts == u128::from(arena.figures.chunk_bytes) {
         return None;
     }
     let parts = u64::try_from(parts).unwrap_or(u64::MAX);
@@ -96,7 +96,7 @@ pub fn imbalance(arena: &Arena) -> Option<String> {
         "Arena {}: its parts come to {parts} bytes ({}), its chunks to {} ({}): do not rely on its figures",
         printable(&arena.name),
         Bytes(parts),
-        arena.chunk_bytes,
-        Bytes(arena.chunk_bytes),
+        arena.figures.chunk_bytes,
+        Bytes(arena.figures.chunk_bytes),
     ))
 }

@@ -65,7 +65,7 @@ pub(super) fn write(page: &mut Page<'_>, profile: &Profile, rows: &[Row]) {
 
 fn write_arena(page: &mut Page<'_>, profile: &Profile, arena: &Arena, detail: &ArenaDetail) {
     page.blank();
-    let live = arena.made.saturating_sub(arena.dropped);
+    let live = arena.figures.made.saturating_sub(arena.figures.dropped);
     let still = if profile.process.state == State::Running {
         "live now"
     } else {
@@ -75,7 +75,7 @@ fn write_arena(page: &mut Page<'_>, profile: &Profile, arena: &Arena, detail: &A
         "{}  {}, {} made, {} {still}",
         printable(&arena.name),
         printable(&arena.krate),
-        counted(arena.made, "instance"),
+        counted(arena.figures.made, "instance"),
         Count(live)
     );
     page.line(Style::Strong, &head);
@@ -105,9 +105,9 @@ fn write_arena(page: &mut Page<'_>, profile: &Profile, arena: &Arena, detail: &A
 
 /// The bar and the parts it is made of; of an arena without live instances what the last one was.
 fn write_chunks(page: &mut Page<'_>, arena: &Arena) {
-    let most = Bytes(arena.most_chunk_bytes);
-    let in_one = Bytes(arena.most_instance_bytes);
-    if arena.chunk_bytes == 0 {
+    let most = Bytes(arena.figures.most_chunk_bytes);
+    let in_one = Bytes(arena.figures.most_instance_bytes);
+    if arena.figures.chunk_bytes == 0 {
         let mut text =
             format!("allocated_bytes 0 now; at most {most} at once, {in_one} in one instance");
         if let Some(last) = last_full(arena) {
@@ -127,16 +127,19 @@ fn write_chunks(page: &mut Page<'_>, arena: &Arena) {
     let parts = Part::ALL.into_iter().filter(|part| part.of(arena) > 0);
     let parts = parts.map(|part| {
         let bytes = part.of(arena);
-        let share = Share::of(bytes, arena.chunk_bytes);
+        let share = Share::of(bytes, arena.figures.chunk_bytes);
         format!("{} {} ({share})", part.name(), Bytes(bytes))
     });
     let parts: Vec<String> = parts.collect();
-    let (bytes, chunks) = (Bytes(arena.chunk_bytes), counted(arena.chunks, "chunk"));
+    let (bytes, chunks) = (
+        Bytes(arena.figures.chunk_bytes),
+        counted(arena.figures.chunks, "chunk"),
+    );
     let parts = parts.join(", ");
     let chunks = format!("allocated_bytes {bytes} in {chunks}: {parts}");
     page.wrap(Style::Faint, INDENT, &chunks);
-    let with_metadata = Bytes(arena.chunk_bytes_with_metadata);
-    let used = Bytes(arena.most_used_bytes);
+    let with_metadata = Bytes(arena.figures.chunk_bytes_with_metadata);
+    let used = Bytes(arena.figures.most_used_bytes);
     let most = format!(
         "{with_metadata} with metadata; at most {most} at once, {in_one} in one instance, {used} of it used"
     );
@@ -147,24 +150,24 @@ fn write_chunks(page: &mut Page<'_>, arena: &Arena) {
 fn ever(arena: &Arena) -> String {
     let mut text = format!(
         "in total {} allocated in {}, from {} of {}",
-        Bytes(arena.total_handed_bytes),
-        counted(arena.total_handed_blocks, "piece"),
-        counted(arena.total_chunks, "chunk"),
-        Bytes(arena.total_chunk_bytes),
+        Bytes(arena.figures.total_handed_bytes),
+        counted(arena.figures.total_handed_blocks, "piece"),
+        counted(arena.figures.total_chunks, "chunk"),
+        Bytes(arena.figures.total_chunk_bytes),
     );
-    if arena.grows > 0 {
+    if arena.figures.grows > 0 {
         text.push_str(&format!(
             "; {}: {} in place, {} copied by the others",
-            counted(arena.grows, "grow"),
-            Count(arena.grows_in_place),
-            Bytes(arena.copied_bytes)
+            counted(arena.figures.grows, "grow"),
+            Count(arena.figures.grows_in_place),
+            Bytes(arena.figures.copied_bytes)
         ));
     }
-    if arena.resets > 0 {
-        text.push_str(&format!("; {}", counted(arena.resets, "reset")));
+    if arena.figures.resets > 0 {
+        text.push_str(&format!("; {}", counted(arena.figures.resets, "reset")));
     }
-    if arena.limit_reached > 0 {
-        let times = counted(arena.limit_reached, "time");
+    if arena.figures.limit_reached > 0 {
+        let times = counted(arena.figures.limit_reached, "time");
         text.push_str(&format!("; limit reached {times}"));
     }
     text

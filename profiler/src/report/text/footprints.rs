@@ -68,27 +68,27 @@ fn write_more(page: &mut Page<'_>, count: usize, noun: &str) {
 
 fn moment_columns(exact: &[&Measured]) -> Vec<Column<Measured>> {
     let mut columns = vec![
-        Column::new(Heading::Time, |m: &Measured| {
+        Column::new(Heading::TIME, |m: &Measured| {
             Some(Nanos(m.footprint.time_ns).to_string())
         }),
-        Column::figure(Heading::Exact, |m: &Measured| Some(m.bytes)),
+        Column::figure(Heading::EXACT, |m: &Measured| Some(m.bytes)),
     ];
     if exact.iter().any(|measured| measured.estimate.is_some()) {
-        columns.push(Column::figure(Heading::Estimate, |m: &Measured| {
+        columns.push(Column::figure(Heading::ESTIMATE, |m: &Measured| {
             Some(m.estimate?.bytes)
         }));
-        columns.push(Column::new(Heading::Difference, |m: &Measured| {
+        columns.push(Column::new(Heading::DIFFERENCE, |m: &Measured| {
             Some(signed_percent(m.estimate?.difference?))
         }));
     }
-    columns.push(Column::figure(Heading::Blocks, |m: &Measured| {
+    columns.push(Column::figure(Heading::BLOCKS, |m: &Measured| {
         Some(m.blocks)
     }));
-    columns.push(Column::figure(Heading::Slack, |m: &Measured| {
+    columns.push(Column::figure(Heading::SLACK, |m: &Measured| {
         Some(m.slack_bytes)
     }));
     if exact.len() > 1 {
-        columns.push(Column::new(Heading::Growth, |m: &Measured| {
+        columns.push(Column::new(Heading::GROWTH, |m: &Measured| {
             Some(Measure::Total.difference(m.change_bytes?.into()))
         }));
     }
@@ -155,13 +155,13 @@ fn place_columns(width: usize) -> Vec<Column<Place>> {
         Column::figure(heading, move |place: &Place| Some(figure(place)))
     };
     let mut columns = vec![
-        column(Heading::Exact, |place| place.with_inner_bytes),
-        column(Heading::Own(Measure::Live), |place| place.node.block_bytes),
-        column(Heading::Slack, |place| place.slack_bytes),
+        column(Heading::EXACT, |place| place.with_inner_bytes),
+        column(Heading::own(Measure::Live), |place| place.node.block_bytes),
+        column(Heading::SLACK, |place| place.slack_bytes),
     ];
     if width >= 80 {
-        columns.push(column(Heading::Blocks, |place| place.node.blocks));
-        columns.push(column(Heading::Values, |place| place.node.count));
+        columns.push(column(Heading::BLOCKS, |place| place.node.blocks));
+        columns.push(column(Heading::VALUES, |place| place.node.count));
     }
     columns
 }

@@ -74,21 +74,27 @@ fn table(view: &Arenas, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
     type Line<'a> = (&'a Arena, &'a ArenaDetail);
     let list: List<Line<'_>> = view.list.filter_map(|row| arena_of(row, cx.data));
     Table::new(cx)
-        .figure(Heading::MostChunks, |(arena, _): &Line<'_>| {
-            arena.most_chunk_bytes
+        .figure(Heading::MOST_CHUNKS, |(arena, _): &Line<'_>| {
+            arena.figures.most_chunk_bytes
         })
-        .figure(Heading::AllocatedBytes, |(arena, _)| arena.chunk_bytes)
+        .figure(Heading::ALLOCATED_BYTES, |(arena, _)| {
+            arena.figures.chunk_bytes
+        })
         // The bars of parts are drawn below.
         .left("", bar_cells, |_, _| Default::default())
-        .figure(Heading::Allocated, |(arena, _)| arena.total_handed_bytes)
-        .change(By::Arena, Heading::Change, |(arena, _)| {
+        .figure(Heading::ALLOCATED, |(arena, _)| {
+            arena.figures.total_handed_bytes
+        })
+        .change(By::Arena, Heading::CHANGE, |(arena, _)| {
             Some(Identity::named(&arena.name))
         })
-        .figure(Heading::Pieces, |(arena, _)| arena.total_handed_blocks)
+        .figure(Heading::PIECES, |(arena, _)| {
+            arena.figures.total_handed_blocks
+        })
         .only_if(wide)
-        .right(Heading::Instances, |(arena, _)| {
-            let live = arena.made.saturating_sub(arena.dropped);
-            format!("{}/{}", Count(live), Count(arena.made))
+        .right(Heading::INSTANCES, |(arena, _)| {
+            let live = arena.figures.made.saturating_sub(arena.figures.dropped);
+            format!("{}/{}", Count(live), Count(arena.figures.made))
         })
         .only_if(wide || cx.data.base.is_none())
         .left("arena", 0, |(arena, detail), _| {
@@ -99,7 +105,7 @@ fn table(view: &Arenas, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
         })
         .render(area, buffer, &list, "");
     // Behind the first two columns, each with its gap.
-    let before = Heading::MostChunks.width() + Heading::AllocatedBytes.width() + 2;
+    let before = Heading::MOST_CHUNKS.width() + Heading::ALLOCATED_BYTES.width() + 2;
     let bars = right_of(below(area, 1), before as u16);
     let shown = list.rows.iter().skip(list.cursor.top);
     for ((arena, _), row) in shown.zip(columns(bars, 0, bar_cells as u16).rows()) {
@@ -141,7 +147,7 @@ fn one(
     let brief = area.height < 20;
     let mut lines = Lines::new(area, buffer);
     lines.rule(&title);
-    if arena.chunk_bytes == 0 {
+    if arena.figures.chunk_bytes == 0 {
         lines.line(&last_text(arena), theme::plain());
     } else {
         let parts = parts(arena, brief);
@@ -188,13 +194,13 @@ fn one(
 }
 
 fn instances(arena: &Arena, state: State) -> String {
-    let live = arena.made.saturating_sub(arena.dropped);
+    let live = arena.figures.made.saturating_sub(arena.figures.dropped);
     let when = match state {
         State::Running => "live now",
         _ => "live at exit",
     };
-    let made = counted(arena.made, "instance");
-    let resets = some(arena.resets, |resets| {
+    let made = counted(arena.figures.made, "instance");
+    let resets = some(arena.figures.resets, |resets| {
         format!(", {}", counted(resets, "reset"))
     });
     format!("{made} made, {} {when}{resets}", Count(live))
@@ -207,7 +213,7 @@ fn last_text(arena: &Arena) -> String {
         let share = Share::of(last.used_bytes, last.chunk_bytes);
         format!("; the last instance used {used} of {chunks} ({share})")
     });
-    let allocated = Heading::AllocatedBytes.title();
+    let allocated = Heading::ALLOCATED_BYTES.title();
     format!("{allocated} 0 now{}", last.unwrap_or_default())
 }
 
@@ -219,7 +225,10 @@ fn parts(arena: &Arena, brief: bool) -> Vec<[(String, Style); 2]> {
         let bytes = part.of(arena);
         let mut text = format!(" {} {}", part.name(), Bytes(bytes));
         if !brief {
-            text.push_str(&format!(" ({})", Share::of(bytes, arena.chunk_bytes)));
+            text.push_str(&format!(
+                " ({})",
+                Share::of(bytes, arena.figures.chunk_bytes)
+            ));
         }
         [(symbol.to_owned(), style), (text, theme::plain())]
     };
@@ -228,31 +237,46 @@ fn parts(arena: &Arena, brief: bool) -> Vec<[(String, Style); 2]> {
 
 /// Its figures; fewer where space is short.
 fn figures(arena: &Arena, brief: bool) -> Vec<String> {
-    let (bytes, chunks) = (Bytes(arena.chunk_bytes), counted(arena.chunks, "chunk"));
-    let with_metadata = Bytes(arena.chunk_bytes_with_metadata);
-    let allocated = Heading::AllocatedBytes.title();
-    let now = format!("{allocated} {bytes} in {chunks}, {with_metadata} with metadata");
-    let largest = Bytes(arena.most_instance_bytes);
-    let (all, all_bytes) = (
-        counted(arena.total_chunks, "chunk"),
-        Bytes(arena.total_chunk_bytes),
+    let (bytes, chunks) = (
+        Bytes(arena.figures.chunk_bytes),
+        counted(arena.figures.chunks, "chunk"),
     );
-    let handed = Bytes(arena.total_handed_bytes);
-    let pieces = counted(arena.total_handed_blocks, "piece");
-    let (grows, in_place) = (counted(arena.grows, "grow"), Count(arena.grows_in_place));
-    let times = counted(arena.limit_reached, "time");
+    let with_metadata = Bytes(arena.figures.chunk_bytes_with_metadata);
+    let allocated = Heading::ALLOCATED_BYTES.title();
+    let now = format!("{allocated} {bytes} in {chunks}, {with_metadata} with metadata");
+    let largest = Bytes(arena.figures.most_instance_bytes);
+    let (all, all_bytes) = (
+        counted(arena.figures.total_chunks, "chunk"),
+        Bytes(arena.figures.total_chunk_bytes),
+    );
+    let handed = Bytes(arena.figures.total_handed_bytes);
+    let pieces = counted(arena.figures.total_handed_blocks, "piece");
+    let (grows, in_place) = (
+        counted(arena.figures.grows, "grow"),
+        Count(arena.figures.grows_in_place),
+    );
+    let times = counted(arena.figures.limit_reached, "time");
     let items = [
-        (arena.chunk_bytes > 0, now),
-        (true, format!("most used {}", Bytes(arena.most_used_bytes))),
+        (arena.figures.chunk_bytes > 0, now),
+        (
+            true,
+            format!("most used {}", Bytes(arena.figures.most_used_bytes)),
+        ),
         (!brief, format!("largest instance {largest}")),
         (!brief, format!("in total {all} of {all_bytes}")),
         (true, format!("allocated {handed} in {pieces}")),
-        (arena.grows > 0, format!("{grows}, {in_place} in place")),
         (
-            arena.grows > 0 && !brief,
-            format!("copied {}", Bytes(arena.copied_bytes)),
+            arena.figures.grows > 0,
+            format!("{grows}, {in_place} in place"),
         ),
-        (arena.limit_reached > 0, format!("limit reached {times}")),
+        (
+            arena.figures.grows > 0 && !brief,
+            format!("copied {}", Bytes(arena.figures.copied_bytes)),
+        ),
+        (
+            arena.figures.limit_reached > 0,
+            format!("limit reached {times}"),
+        ),
     ];
     let shown = items.into_iter().filter(|(is_shown, _)| *is_shown);
     shown.map(|(_, text)| text).collect()
