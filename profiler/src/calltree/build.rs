@@ -67,7 +67,7 @@ impl Builder<'_> {
         // Many sites share a path.
         let mut met: FxHashMap<PathKey, Option<NodeId>> = FxHashMap::default();
         for (index, site) in profile.sites.iter().enumerate() {
-            let key = PathKey::of(profile, options, index);
+            let key = path_key(profile, options, index);
             let leaf = match key.and_then(|key| met.get(&key)) {
                 Some(leaf) => *leaf,
                 None => self.begin(site.scope, &mut path).then(|| {
@@ -154,32 +154,21 @@ impl Builder<'_> {
     }
 }
 
-/// What decides the path of a site in a tree by folded stack.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-struct PathKey {
-    stack: u32,
-    scope: ScopeId,
-    marks: [bool; 3],
-}
+/// What decides the path of a site in a tree by folded stack: the number of that stack, the scope, and what the walk says.
+type PathKey = (u32, ScopeId, [bool; 3]);
 
-impl PathKey {
-    /// `None` where more decides, or nothing is saved.
-    fn of(profile: &Profile, options: &Options, index: usize) -> Option<PathKey> {
-        if options.by != By::Stack || options.frames != Frames::Folded {
-            return None;
-        }
-        let folding = profile.folding();
-        if folding.steps(index).is_empty() || profile.chunk_sites().contains_key(&index) {
-            return None;
-        }
-        let site = &profile.sites[index];
-        let marks = site.marks;
-        Some(PathKey {
-            stack: folding.number(index)?,
-            scope: site.scope,
-            marks: [marks.foreign, marks.cut, marks.deep],
-        })
+/// `None` where more decides, or nothing is saved.
+fn path_key(profile: &Profile, options: &Options, index: usize) -> Option<PathKey> {
+    if options.by != By::Stack || options.frames != Frames::Folded {
+        return None;
     }
+    let folding = profile.folding();
+    if folding.steps(index).is_empty() || profile.chunk_sites().contains_key(&index) {
+        return None;
+    }
+    let site = &profile.sites[index];
+    let marks = [site.marks.foreign, site.marks.cut, site.marks.deep];
+    Some((folding.number(index)?, site.scope, marks))
 }
 
 /// The path of a site (index into [`Profile::sites`]) in a tree by stack without phases, outermost first. Never empty.

@@ -48,7 +48,7 @@ impl Sizes {
         }
     }
 
-    fn add(&mut self, class: u16, blocks: u64) {
+    pub(crate) fn add(&mut self, class: u16, blocks: u64) {
         let pairs = match self {
             Sizes::One(pair) => pair.as_mut_slice(),
             Sizes::Any(pairs) => pairs,
@@ -69,7 +69,7 @@ impl Distribution {
     /// Adds `other` to `self`. Saturates: a hostile recording may claim any figures.
     pub fn add(&mut self, other: &Distribution) {
         for (class, blocks) in other.sizes.pairs() {
-            self.add_size(*class, *blocks);
+            self.sizes.add(*class, *blocks);
         }
         self.lifetime = self.lifetime.saturating_add(other.lifetime);
         self.lifetime_blocks = self.lifetime_blocks.saturating_add(other.lifetime_blocks);
@@ -78,11 +78,7 @@ impl Distribution {
 
     /// Adds blocks of one size.
     pub fn add_blocks(&mut self, bytes: u64, blocks: u64) {
-        self.add_size(size_class(bytes), blocks);
-    }
-
-    pub(crate) fn add_size(&mut self, class: u16, blocks: u64) {
-        self.sizes.add(class, blocks);
+        self.sizes.add(size_class(bytes), blocks);
     }
 
     /// The size classes, smallest first: the sizes that belong to one, bytes, and its blocks.

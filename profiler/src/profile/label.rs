@@ -58,19 +58,18 @@ pub enum MarkKind {
 
 impl MarkKind {
     /// As frontends show it, in brackets.
-    pub fn name(self) -> &'static str {
+    pub fn name(self, profile: &Profile) -> Cow<'static, str> {
         match self {
-            MarkKind::Truncated => "[truncated]",
-            MarkKind::Foreign => "[foreign stack]",
-            MarkKind::Deep => "[deep]",
-            MarkKind::Empty => "[no stack]",
-            MarkKind::Chunk(_) => "[chunk of arenas]",
-            MarkKind::Part(Part::Allocated) => "(allocated)",
-            MarkKind::Part(Part::Padding) => "(padding)",
-            MarkKind::Part(Part::Abandoned) => "(abandoned)",
-            MarkKind::Part(Part::Bypassed) => "(bypassed)",
-            MarkKind::Part(Part::Unused) => "(unused)",
-            MarkKind::NoRow => "(no row: the recording had no room)",
+            MarkKind::Truncated => "[truncated]".into(),
+            MarkKind::Foreign => "[foreign stack]".into(),
+            MarkKind::Deep => "[deep]".into(),
+            MarkKind::Empty => "[no stack]".into(),
+            MarkKind::Chunk(None) => "[chunk of arenas]".into(),
+            MarkKind::Chunk(Some(arena)) => {
+                format!("[{}]", chunk_label(profile, &[arena as usize])).into()
+            }
+            MarkKind::Part(part) => format!("({})", part.name()).into(),
+            MarkKind::NoRow => "(no row: the recording had no room)".into(),
         }
     }
 }
@@ -80,10 +79,7 @@ impl Label {
     pub fn name(self, profile: &Profile) -> Cow<'_, str> {
         match self {
             Label::Root => Cow::Borrowed("all"),
-            Label::Mark(MarkKind::Chunk(Some(arena))) => {
-                Cow::Owned(format!("[{}]", chunk_label(profile, &[arena as usize])))
-            }
-            Label::Mark(mark) => Cow::Borrowed(mark.name()),
+            Label::Mark(mark) => mark.name(profile),
             Label::Scope(scope) => {
                 let scope = profile.scopes.get(scope.0 as usize);
                 Cow::Owned(format!("[{}]", scope.map_or("?", |scope| &scope.name)))

@@ -33,14 +33,16 @@ pub(crate) use figures::FIGURES;
 pub use figures::{Figures, Measure};
 pub(crate) use folding::plain;
 pub use folding::{Folding, Frames, Step};
-pub use footprints::{Footprint, FootprintNode};
+pub use footprints::{Footprint, FootprintNode, FootprintNodeValue};
 pub use label::{Label, MarkKind};
 pub use linear::LinearMemory;
+pub(crate) use linear::PAGE_BYTES;
 pub use measured::{Estimate, Estimated, Measured, Place};
 pub(crate) use scope::both;
 pub use scope::{Scope, ScopeKind};
 pub use stacks::{Stack, Stacks};
 pub(crate) use stacks::{StackNode, outward};
+pub(crate) use type_names::sharing_a_name;
 pub use type_rows::{Source, TypeRow, UNKNOWN};
 pub use types::{Contents, TypeId, TypeKind, TypeName};
 

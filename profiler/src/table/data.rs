@@ -54,7 +54,7 @@ pub struct TypeDetail {
     #[serde(flatten)]
     pub slack: Option<Slack>,
     /// The newest of its values that was measured and estimated.
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "estimated")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub estimated: Option<Estimated>,
     /// Where the type came from: `stack`, `field`, `mixed`.
     pub from: Option<&'static str>,
@@ -94,9 +94,6 @@ pub struct FieldDetail {
     pub type_key: Option<String>,
     /// The same in full.
     pub full_name: Option<String>,
-    /// What it is.
-    #[serde(skip)]
-    pub kind: ScopeKind,
     /// How many values there were.
     pub values: u64,
     /// Their own size, bytes.
@@ -145,52 +142,36 @@ impl Serialize for PartJson<'_> {
     }
 }
 
+/// Writes parts, their names under a key, with some of their figures; with all of them where none are named.
+fn list<S: Serializer>(
+    parts: &[Part],
+    name: &'static str,
+    measures: &'static [Measure],
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    let json = |part| PartJson {
+        part,
+        name,
+        measures,
+    };
+    serializer.collect_seq(parts.iter().map(json))
+}
+
 /// Parts by field.
 fn fields<S: Serializer>(parts: &[Part], serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_seq(parts.iter().map(|part| PartJson {
-        part,
-        name: "path",
-        measures: &[Measure::Total, Measure::Peak, Measure::Live],
-    }))
+    use Measure::{Live, Peak, Total};
+    list(parts, "path", &[Total, Peak, Live], serializer)
 }
 
 /// Parts by type.
 fn types<S: Serializer>(parts: &[Part], serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_seq(parts.iter().map(|part| PartJson {
-        part,
-        name: "key",
-        measures: &[
-            Measure::Total,
-            Measure::Blocks,
-            Measure::Peak,
-            Measure::Live,
-        ],
-    }))
+    use Measure::{Blocks, Live, Peak, Total};
+    list(parts, "key", &[Total, Blocks, Peak, Live], serializer)
 }
 
-/// Parts by function, with all figures.
+/// Parts by function.
 pub(super) fn functions<S: Serializer>(parts: &[Part], serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_seq(parts.iter().map(|part| PartJson {
-        part,
-        name: "function",
-        measures: &[],
-    }))
-}
-
-/// A measured value: the heap bytes that were found, and those that deepsize estimates.
-fn estimated<S: Serializer>(of: &Option<Estimated>, serializer: S) -> Result<S::Ok, S::Error> {
-    #[derive(Serialize)]
-    struct EstimatedJson<'a> {
-        footprint: &'a str,
-        bytes: u64,
-        estimate_bytes: u64,
-    }
-    let json = of.as_ref().map(|of| EstimatedJson {
-        footprint: &of.label,
-        bytes: of.bytes,
-        estimate_bytes: of.estimate.bytes,
-    });
-    json.serialize(serializer)
+    list(parts, "function", &[], serializer)
 }
 
 pub(super) fn by_type(profile: &Profile) -> Vec<Row> {
@@ -287,12 +268,18 @@ pub fn slack_by_type(profile: &Profile) -> HashMap<TypeId, Slack> {
     let mut most: HashMap<TypeId, Slack> = HashMap::new();
     for (label, measured) in newest {
         let mut by_type: HashMap<TypeId, Slack> = HashMap::new();
-        for place in measured.places.iter().filter(|place| place.node.blocks > 0) {
+        for place in measured
+            .places
+            .iter()
+            .filter(|place| place.node.figures.blocks > 0)
+        {
             if let Some(id) = place.node.value_type {
                 let found = by_type.entry(id).or_default();
-                found.of_bytes = found.of_bytes.saturating_add(place.node.block_bytes);
-                found.bytes = found.bytes.saturating_add(place.slack_bytes);
-                found.of_blocks = found.of_blocks.saturating_add(place.node.blocks);
+                found.of_bytes = found
+                    .of_bytes
+                    .saturating_add(place.node.figures.block_bytes);
+                found.bytes = found.bytes.saturating_add(place.node.slack_bytes());
+                found.of_blocks = found.of_blocks.saturating_add(place.node.figures.blocks);
             }
         }
         for (id, mut found) in by_type {
@@ -315,7 +302,6 @@ pub(super) fn by_field(profile: &Profile) -> Vec<Row> {
                 node: number,
                 type_key: name.map(|_| profile.type_key(field.value_type).to_owned()),
                 full_name: name.map(|name| name.full.clone()),
-                kind: field.kind,
                 values: field.values,
                 inline_bytes: field.inline_bytes,
                 with_inner: field.with_inner,

@@ -67,7 +67,11 @@ fn one_arena_holds_its_parts() {
 #[test]
 fn what_was_handed_out_comes_to_that_and_what_went_past() {
     let profile = sample::city_arenas();
-    let handed: u64 = profile.arenas.iter().map(|a| a.figures.total_handed_bytes).sum();
+    let handed: u64 = profile
+        .arenas
+        .iter()
+        .map(|a| a.figures.total_handed_bytes)
+        .sum();
     let rows = profile.arenas.iter().flat_map(|arena| &arena.rows);
     let past: u64 = rows.map(|row| row.inside.past_bytes).sum();
     let (svg, drawn) = draw(&profile, &by_arena(Measure::Total));

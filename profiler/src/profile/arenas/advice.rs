@@ -6,7 +6,7 @@
 use super::chunks::joined;
 use super::inside::by_field;
 use crate::profile::fields::Fields;
-use crate::profile::{Arena, ArenaFigures, State};
+use crate::profile::{Arena, ArenaFigures, ArenaValue, State};
 use crate::units::{Bytes, Count, Share, counted, printable};
 use serde::Serialize;
 use std::cmp::Reverse;
@@ -60,18 +60,19 @@ pub enum AdviceKind {
 
 /// Advice for an arena, what saves most first.
 pub fn advice(arena: &Arena, fields: &Fields, state: State) -> Vec<Advice> {
+    let figures = &arena.figures;
     let plain = |kind, text| Advice {
         kind,
         text,
         capacity_bytes: None,
     };
     [
-        capacity(arena),
+        capacity(figures),
         abandoned(arena, fields).map(|text| plain(AdviceKind::Abandoned, text)),
-        padding(arena).map(|text| plain(AdviceKind::Padding, text)),
+        padding(figures).map(|text| plain(AdviceKind::Padding, text)),
         bypassed(arena, fields).map(|text| plain(AdviceKind::Bypassed, text)),
-        never_dropped(arena, state).map(|text| plain(AdviceKind::NeverDropped, text)),
-        limit(arena).map(|text| plain(AdviceKind::Limit, text)),
+        never_dropped(figures, state).map(|text| plain(AdviceKind::NeverDropped, text)),
+        limit(figures).map(|text| plain(AdviceKind::Limit, text)),
         undropped(arena).map(|text| plain(AdviceKind::Undropped, text)),
     ]
     .into_iter()
@@ -80,19 +81,19 @@ pub fn advice(arena: &Arena, fields: &Fields, state: State) -> Vec<Advice> {
 }
 
 /// `grew 14 times: with_capacity(6.1 MiB) would have been one chunk`
-fn capacity(arena: &Arena) -> Option<Advice> {
-    let used = arena.figures.most_used_bytes;
+fn capacity(arena: &ArenaValue) -> Option<Advice> {
+    let used = arena.most_used_bytes;
     // Where a limit refused something, more would have been used than was.
-    if used == 0 || arena.figures.limit_reached > 0 {
+    if used == 0 || arena.limit_reached > 0 {
         return None;
     }
-    if arena.figures.most_chunks < 2 {
+    if arena.most_chunks < 2 {
         return too_large(arena);
     }
-    let grew = arena.figures.most_chunks - 1;
+    let grew = arena.most_chunks - 1;
     let need = used.checked_add(grew.checked_mul(SEAM)?)?;
     let capacity = round_up(need)?;
-    let which = match arena.figures.made {
+    let which = match arena.made {
         0 | 1 => String::new(),
         made => format!("the largest of {} ", counted(made, "instance")),
     };
@@ -104,8 +105,8 @@ fn capacity(arena: &Arena) -> Option<Advice> {
         "{which}grew {times}: with_capacity({}) would have been one chunk",
         Bytes(capacity)
     );
-    let mean = arena.figures.total_chunk_bytes / arena.figures.made.max(1);
-    if arena.figures.made > 1 && mean < capacity / 4 {
+    let mean = arena.total_chunk_bytes / arena.made.max(1);
+    if arena.made > 1 && mean < capacity / 4 {
         text.push_str(&format!(
             ", but the mean instance takes only {}: reuse instances with reset() instead",
             Bytes(mean)
@@ -118,11 +119,8 @@ fn capacity(arena: &Arena) -> Option<Advice> {
     })
 }
 
-fn too_large(arena: &Arena) -> Option<Advice> {
-    let (used, took) = (
-        arena.figures.most_used_bytes,
-        arena.figures.most_instance_bytes,
-    );
+fn too_large(arena: &ArenaValue) -> Option<Advice> {
+    let (used, took) = (arena.most_used_bytes, arena.most_instance_bytes);
     if took < SMALL || used > took / 2 {
         return None;
     }
@@ -158,13 +156,14 @@ fn worth(part: u64, whole: u64) -> bool {
 
 /// `12.3 % abandoned by growth (1.2 MiB), most at City.tags: ..`
 fn abandoned(arena: &Arena, fields: &Fields) -> Option<String> {
+    let figures = &arena.figures;
     // Of instances that are gone only what growth copied is known: each copy left its old bytes behind.
-    let (bytes, whole, past) = if arena.figures.chunk_bytes > 0 {
-        (arena.figures.abandoned_bytes, arena.figures.chunk_bytes, "")
+    let (bytes, whole, past) = if figures.chunk_bytes > 0 {
+        (figures.abandoned_bytes, figures.chunk_bytes, "")
     } else {
         (
-            arena.figures.copied_bytes,
-            arena.figures.total_chunk_bytes,
+            figures.copied_bytes,
+            figures.total_chunk_bytes,
             " of the chunks ever taken",
         )
     };
@@ -179,12 +178,12 @@ fn abandoned(arena: &Arena, fields: &Fields) -> Option<String> {
     ))
 }
 
-fn padding(arena: &Arena) -> Option<String> {
-    worth(arena.figures.padding_bytes, arena.figures.chunk_bytes).then(|| {
+fn padding(arena: &ArenaValue) -> Option<String> {
+    worth(arena.padding_bytes, arena.chunk_bytes).then(|| {
         format!(
             "{} padding ({}): hand out what is less aligned (strings, bytes) from an arena of its own",
-            Share::of(arena.figures.padding_bytes, arena.figures.chunk_bytes),
-            Bytes(arena.figures.padding_bytes)
+            Share::of(arena.padding_bytes, arena.chunk_bytes),
+            Bytes(arena.padding_bytes)
         )
     })
 }
@@ -217,8 +216,8 @@ fn widest(arena: &Arena, fields: &Fields, of: fn(&ArenaFigures) -> u64) -> Strin
 }
 
 /// `3 instances never dropped: 1.2 MiB of chunks`
-fn never_dropped(arena: &Arena, state: State) -> Option<String> {
-    let left = arena.figures.made.saturating_sub(arena.figures.dropped);
+fn never_dropped(arena: &ArenaValue, state: State) -> Option<String> {
+    let left = arena.made.saturating_sub(arena.dropped);
     // A program that was killed had no time to drop anything.
     if left == 0 || state != State::Finished {
         return None;
@@ -226,13 +225,13 @@ fn never_dropped(arena: &Arena, state: State) -> Option<String> {
     Some(format!(
         "{} never dropped: {} of chunks were held to the end",
         counted(left, "instance"),
-        Bytes(arena.figures.chunk_bytes)
+        Bytes(arena.chunk_bytes)
     ))
 }
 
-fn limit(arena: &Arena) -> Option<String> {
-    let requests = counted(arena.figures.limit_reached, "request");
-    (arena.figures.limit_reached > 0).then(|| format!("its limit refused {requests}"))
+fn limit(arena: &ArenaValue) -> Option<String> {
+    let requests = counted(arena.limit_reached, "request");
+    (arena.limit_reached > 0).then(|| format!("its limit refused {requests}"))
 }
 
 /// `drop never runs for 40 values put in by its handle (40 String): ..`

@@ -47,6 +47,7 @@ pub fn by_field(fields: &Fields, arena: &Arena) -> Vec<(u32, ArenaFigures)> {
 /// What the arena allocated that no row of it tells: rows that found no room. All zero when nothing is missing;
 /// figures in which the rows come to more than the arena are 0 too.
 pub fn unscoped(arena: &Arena) -> ArenaFigures {
+    let figures = &arena.figures;
     let mut rows = ArenaFigures::default();
     for row in &arena.rows {
         rows.add(&row.inside);
@@ -60,10 +61,10 @@ pub fn unscoped(arena: &Arena) -> ArenaFigures {
             .figures
             .total_handed_blocks
             .saturating_sub(rows.total_blocks),
-        live_bytes: arena.figures.handed_bytes.saturating_sub(rows.live_bytes),
+        live_bytes: figures.handed_bytes.saturating_sub(rows.live_bytes),
         live_blocks: 0,
-        copied_bytes: arena.figures.copied_bytes.saturating_sub(rows.copied_bytes),
+        copied_bytes: figures.copied_bytes.saturating_sub(rows.copied_bytes),
         past_bytes: 0,
-        grows: arena.figures.grows.saturating_sub(rows.grows),
+        grows: figures.grows.saturating_sub(rows.grows),
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Must never hide an arena whose parts do not: its figures are wrong somewhere, and frontends say so.
 
-use crate::profile::Arena;
+use crate::profile::{Arena, ArenaValue};
 use crate::units::{Bytes, printable};
 
 /// A part of the chunk bytes of live instances.
@@ -31,13 +31,13 @@ impl Part {
     ];
 
     /// What frontends call it, its character in a bar of text, and its bytes in an arena.
-    fn facts(self) -> (&'static str, char, fn(&Arena) -> u64) {
+    fn facts(self) -> (&'static str, char, fn(&ArenaValue) -> u64) {
         match self {
-            Part::Allocated => ("allocated", '#', |arena| arena.figures.handed_bytes),
-            Part::Padding => ("padding", '+', |arena| arena.figures.padding_bytes),
-            Part::Abandoned => ("abandoned", 'x', |arena| arena.figures.abandoned_bytes),
-            Part::Bypassed => ("bypassed", '>', |arena| arena.figures.past_bytes),
-            Part::Unused => ("unused", '.', |arena| arena.figures.tail_bytes),
+            Part::Allocated => ("allocated", '#', |arena| arena.handed_bytes),
+            Part::Padding => ("padding", '+', |arena| arena.padding_bytes),
+            Part::Abandoned => ("abandoned", 'x', |arena| arena.abandoned_bytes),
+            Part::Bypassed => ("bypassed", '>', |arena| arena.past_bytes),
+            Part::Unused => ("unused", '.', |arena| arena.tail_bytes),
         }
     }
 
@@ -53,7 +53,7 @@ impl Part {
 
     /// Its bytes in an arena.
     pub fn of(self, arena: &Arena) -> u64 {
-        self.facts().2(arena)
+        self.facts().2(&arena.figures)
     }
 }
 

@@ -7,44 +7,41 @@
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
-use crate::profile::arenas::ArenaFigures;
-use crate::profile::{Arena, ArenaMoment, Profile};
+use crate::profile::arenas::{ArenaFigures, imbalance, unscoped};
+use crate::profile::{Arena, ArenaMoment, ArenaValue, Profile};
 use crate::report::{ArenaDetail, Row};
 use crate::table::{by_key, charged_frame};
 use crate::units::Share;
 
 /// What the keys of all rows leave out. Instances are live that were made and not dropped; `allocated_bytes` is
 /// `chunk_bytes` as bumpalo calls it: usable bytes of chunks, not the bytes allocated inside them.
-fn figures(arena: &Arena) -> [(&'static str, u64); 24] {
-    let with_metadata = arena.figures.chunk_bytes_with_metadata;
+fn figures(arena: &ArenaValue) -> [(&'static str, u64); 24] {
+    let with_metadata = arena.chunk_bytes_with_metadata;
     [
-        ("made", arena.figures.made),
-        ("dropped", arena.figures.dropped),
-        (
-            "live_instances",
-            arena.figures.made.saturating_sub(arena.figures.dropped),
-        ),
-        ("resets", arena.figures.resets),
-        ("chunk_bytes", arena.figures.chunk_bytes),
-        ("allocated_bytes", arena.figures.chunk_bytes),
+        ("made", arena.made),
+        ("dropped", arena.dropped),
+        ("live_instances", arena.made.saturating_sub(arena.dropped)),
+        ("resets", arena.resets),
+        ("chunk_bytes", arena.chunk_bytes),
+        ("allocated_bytes", arena.chunk_bytes),
         ("chunk_bytes_with_metadata", with_metadata),
         ("allocated_bytes_including_metadata", with_metadata),
-        ("chunks", arena.figures.chunks),
-        ("handed_bytes", arena.figures.handed_bytes),
-        ("padding_bytes", arena.figures.padding_bytes),
-        ("abandoned_bytes", arena.figures.abandoned_bytes),
-        ("past_bytes", arena.figures.past_bytes),
-        ("tail_bytes", arena.figures.tail_bytes),
-        ("most_chunk_bytes", arena.figures.most_chunk_bytes),
-        ("most_instance_bytes", arena.figures.most_instance_bytes),
-        ("most_used_bytes", arena.figures.most_used_bytes),
-        ("most_chunks", arena.figures.most_chunks),
-        ("total_chunks", arena.figures.total_chunks),
-        ("total_chunk_bytes", arena.figures.total_chunk_bytes),
-        ("total_handed_bytes", arena.figures.total_handed_bytes),
-        ("total_handed_blocks", arena.figures.total_handed_blocks),
-        ("grows_in_place", arena.figures.grows_in_place),
-        ("limit_reached", arena.figures.limit_reached),
+        ("chunks", arena.chunks),
+        ("handed_bytes", arena.handed_bytes),
+        ("padding_bytes", arena.padding_bytes),
+        ("abandoned_bytes", arena.abandoned_bytes),
+        ("past_bytes", arena.past_bytes),
+        ("tail_bytes", arena.tail_bytes),
+        ("most_chunk_bytes", arena.most_chunk_bytes),
+        ("most_instance_bytes", arena.most_instance_bytes),
+        ("most_used_bytes", arena.most_used_bytes),
+        ("most_chunks", arena.most_chunks),
+        ("total_chunks", arena.total_chunks),
+        ("total_chunk_bytes", arena.total_chunk_bytes),
+        ("total_handed_bytes", arena.total_handed_bytes),
+        ("total_handed_blocks", arena.total_handed_blocks),
+        ("grows_in_place", arena.grows_in_place),
+        ("limit_reached", arena.limit_reached),
     ]
 }
 
@@ -69,16 +66,16 @@ impl Serialize for ArenaJson<'_> {
         for (key, figure) in by_key(self.row.figures, true) {
             json.serialize_entry(key, &figure)?;
         }
-        for (key, figure) in figures(arena) {
+        for (key, figure) in figures(&arena.figures) {
             json.serialize_entry(key, &figure)?;
         }
         // Whether the five parts come to `chunk_bytes`, as they must.
-        json.serialize_entry("parts_add_up", &detail.imbalance.is_none())?;
+        json.serialize_entry("parts_add_up", &imbalance(arena).is_none())?;
         json.serialize_entry("advice", &detail.advice)?;
         json.serialize_entry("types", &detail.types)?;
         json.serialize_entry("fields", &fields(detail))?;
         // What neither types nor fields tell, for want of room in the recording.
-        json.serialize_entry("unscoped", &detail.unscoped)?;
+        json.serialize_entry("unscoped", &unscoped(arena))?;
         json.serialize_entry("leaks", &detail.leaks)?;
         // Values put in through the handle whose drop never runs.
         json.serialize_entry("undropped", &undropped(profile, arena))?;

@@ -18,7 +18,7 @@ use super::escape;
 use super::header::{command, threads};
 use super::notes::notes;
 use super::{By, Options, Row, rows};
-use crate::profile::{Figures, LinearMemory, Module, Profile, State, SymbolSource, TypeId};
+use crate::profile::{Figures, Module, Profile, State, SymbolSource, TypeId};
 use crate::table::by_key;
 use footprint::FootprintJson;
 use row::Rows;
@@ -105,7 +105,7 @@ impl Serialize for Report<'_> {
             json.serialize_entry("own_crates", &capture.own_crates)?;
         }
         json.serialize_entry("architecture", &capture.architecture)?;
-        json.serialize_entry("linear_memory", &capture.linear_memory.map(linear_memory))?;
+        json.serialize_entry("linear_memory", &capture.linear_memory)?;
         json.serialize_entry("finished", &(process.state == State::Finished))?;
         json.serialize_entry("state", &process.state)?;
         json.serialize_entry("command", &command(&process.command))?;
@@ -159,26 +159,6 @@ impl Serialize for Report<'_> {
         json.serialize_entry("modules", &modules)?;
         json.serialize_entry("timeline", &profile.timeline)?;
         json.end()
-    }
-}
-
-/// In pages of 64 KiB; `pages` and `bytes` are without `own_pages`.
-#[derive(Serialize)]
-struct LinearMemoryJson {
-    pages: u64,
-    bytes: u64,
-    first_pages: u64,
-    grows: u64,
-    own_pages: u64,
-}
-
-fn linear_memory(memory: LinearMemory) -> LinearMemoryJson {
-    LinearMemoryJson {
-        pages: memory.pages,
-        bytes: memory.bytes(),
-        first_pages: memory.first_pages,
-        grows: memory.grows,
-        own_pages: memory.own_pages,
     }
 }
 

@@ -156,12 +156,14 @@ fn place_columns(width: usize) -> Vec<Column<Place>> {
     };
     let mut columns = vec![
         column(Heading::EXACT, |place| place.with_inner_bytes),
-        column(Heading::own(Measure::Live), |place| place.node.block_bytes),
-        column(Heading::SLACK, |place| place.slack_bytes),
+        column(Heading::own(Measure::Live), |place| {
+            place.node.figures.block_bytes
+        }),
+        column(Heading::SLACK, |place| place.node.slack_bytes()),
     ];
     if width >= 80 {
-        columns.push(column(Heading::BLOCKS, |place| place.node.blocks));
-        columns.push(column(Heading::VALUES, |place| place.node.count));
+        columns.push(column(Heading::BLOCKS, |place| place.node.figures.blocks));
+        columns.push(column(Heading::VALUES, |place| place.node.figures.count));
     }
     columns
 }

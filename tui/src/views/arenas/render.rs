@@ -1,8 +1,10 @@
 //! Draws the arenas: the table with its bars, and of the selected one every figure, advice, warnings and history.
 
-use heapglass_profiler::arenas::{Certainty, HOW_TO_NAME, Part, bar, last_full, measured_title};
+use heapglass_profiler::arenas::{
+    Certainty, HOW_TO_NAME, Part, bar, imbalance, last_full, measured_title,
+};
 use heapglass_profiler::diff::Identity;
-use heapglass_profiler::profile::{Arena, Measure, State};
+use heapglass_profiler::profile::{Arena, ArenaValue, Measure, State};
 use heapglass_profiler::report::{ArenaDetail, By};
 use heapglass_profiler::table::Heading;
 use heapglass_profiler::units::{Bytes, Count, Share, counted};
@@ -142,7 +144,7 @@ fn one(
         "{} · {} · {}",
         view.list.place("arena"),
         clean(&arena.krate),
-        instances(arena, cx.data.profile.process.state)
+        instances(&arena.figures, cx.data.profile.process.state)
     );
     let brief = area.height < 20;
     let mut lines = Lines::new(area, buffer);
@@ -154,7 +156,7 @@ fn one(
         let spans = parts.iter().map(|part| part.each_ref());
         lines.spans(spans.map(|part| part.map(|(text, style)| (text.as_str(), *style))));
     }
-    lines.flow(&figures(arena, brief), theme::dim());
+    lines.flow(&figures(&arena.figures, brief), theme::dim());
     let history = cx.data.histories().get(detail.arena);
     let history = history.map_or(&[][..], |points| points);
     let chart_height = match area.height {
@@ -163,8 +165,8 @@ fn one(
         12..20 => 4,
         _ => CHART,
     };
-    let leaks = detail.leaks.iter().map(|leak| &leak.text);
-    let warnings = detail.imbalance.iter().chain(leaks);
+    let leaks = detail.leaks.iter().map(|leak| leak.text.clone());
+    let warnings = imbalance(arena).into_iter().chain(leaks);
     let warnings = warnings.map(|text| (format!("! {text}"), theme::warning()));
     let advice = detail.advice.iter();
     let advice = advice.map(|advice| (format!("→ {}", advice.text), theme::strong()));
@@ -193,14 +195,14 @@ fn one(
     chart::render(arena, history, end, place, buffer);
 }
 
-fn instances(arena: &Arena, state: State) -> String {
-    let live = arena.figures.made.saturating_sub(arena.figures.dropped);
+fn instances(arena: &ArenaValue, state: State) -> String {
+    let live = arena.made.saturating_sub(arena.dropped);
     let when = match state {
         State::Running => "live now",
         _ => "live at exit",
     };
-    let made = counted(arena.figures.made, "instance");
-    let resets = some(arena.figures.resets, |resets| {
+    let made = counted(arena.made, "instance");
+    let resets = some(arena.resets, |resets| {
         format!(", {}", counted(resets, "reset"))
     });
     format!("{made} made, {} {when}{resets}", Count(live))
@@ -236,47 +238,32 @@ fn parts(arena: &Arena, brief: bool) -> Vec<[(String, Style); 2]> {
 }
 
 /// Its figures; fewer where space is short.
-fn figures(arena: &Arena, brief: bool) -> Vec<String> {
-    let (bytes, chunks) = (
-        Bytes(arena.figures.chunk_bytes),
-        counted(arena.figures.chunks, "chunk"),
-    );
-    let with_metadata = Bytes(arena.figures.chunk_bytes_with_metadata);
+fn figures(arena: &ArenaValue, brief: bool) -> Vec<String> {
+    let (bytes, chunks) = (Bytes(arena.chunk_bytes), counted(arena.chunks, "chunk"));
+    let with_metadata = Bytes(arena.chunk_bytes_with_metadata);
     let allocated = Heading::ALLOCATED_BYTES.title();
     let now = format!("{allocated} {bytes} in {chunks}, {with_metadata} with metadata");
-    let largest = Bytes(arena.figures.most_instance_bytes);
+    let largest = Bytes(arena.most_instance_bytes);
     let (all, all_bytes) = (
-        counted(arena.figures.total_chunks, "chunk"),
-        Bytes(arena.figures.total_chunk_bytes),
+        counted(arena.total_chunks, "chunk"),
+        Bytes(arena.total_chunk_bytes),
     );
-    let handed = Bytes(arena.figures.total_handed_bytes);
-    let pieces = counted(arena.figures.total_handed_blocks, "piece");
-    let (grows, in_place) = (
-        counted(arena.figures.grows, "grow"),
-        Count(arena.figures.grows_in_place),
-    );
-    let times = counted(arena.figures.limit_reached, "time");
+    let handed = Bytes(arena.total_handed_bytes);
+    let pieces = counted(arena.total_handed_blocks, "piece");
+    let (grows, in_place) = (counted(arena.grows, "grow"), Count(arena.grows_in_place));
+    let times = counted(arena.limit_reached, "time");
     let items = [
-        (arena.figures.chunk_bytes > 0, now),
-        (
-            true,
-            format!("most used {}", Bytes(arena.figures.most_used_bytes)),
-        ),
+        (arena.chunk_bytes > 0, now),
+        (true, format!("most used {}", Bytes(arena.most_used_bytes))),
         (!brief, format!("largest instance {largest}")),
         (!brief, format!("in total {all} of {all_bytes}")),
         (true, format!("allocated {handed} in {pieces}")),
+        (arena.grows > 0, format!("{grows}, {in_place} in place")),
         (
-            arena.figures.grows > 0,
-            format!("{grows}, {in_place} in place"),
+            arena.grows > 0 && !brief,
+            format!("copied {}", Bytes(arena.copied_bytes)),
         ),
-        (
-            arena.figures.grows > 0 && !brief,
-            format!("copied {}", Bytes(arena.figures.copied_bytes)),
-        ),
-        (
-            arena.figures.limit_reached > 0,
-            format!("limit reached {times}"),
-        ),
+        (arena.limit_reached > 0, format!("limit reached {times}")),
     ];
     let shown = items.into_iter().filter(|(is_shown, _)| *is_shown);
     shown.map(|(_, text)| text).collect()

@@ -184,7 +184,7 @@ fn resident(data: &Data) -> [(&'static str, Vec<String>); 2] {
 
 /// Linear memory of a WebAssembly module.
 fn linear(memory: LinearMemory) -> [(&'static str, Vec<String>); 2] {
-    let (bytes, pages) = (Bytes(memory.bytes()), Count(memory.pages));
+    let (bytes, pages) = (Bytes(memory.bytes), Count(memory.pages));
     let (first, own) = (Count(memory.first_pages), Bytes(memory.own_bytes()));
     let long = format!("{bytes}: {pages} pages, {first} at first; own {own} beside it");
     let linear = vec![long, format!("{bytes}: {pages} pages")];

@@ -99,13 +99,15 @@ fn places_table(places: &List<Line<'_>>, cx: &Context<'_>, area: Rect, buffer: &
             place.with_inner_bytes
         })
         .some(Heading::own(Measure::Live), |(place, _)| {
-            place.node.block_bytes
+            place.node.figures.block_bytes
         })
-        .some(Heading::BLOCKS, |(place, _)| place.node.blocks)
-        .some(Heading::SLACK, |(place, _)| place.slack_bytes)
-        .figure(Heading::VALUES, |(place, _)| place.node.count)
+        .some(Heading::BLOCKS, |(place, _)| place.node.figures.blocks)
+        .some(Heading::SLACK, |(place, _)| place.node.slack_bytes())
+        .figure(Heading::VALUES, |(place, _)| place.node.figures.count)
         .only_if(wide)
-        .some(Heading::SHARED, |(place, _)| place.node.shared_bytes)
+        .some(Heading::SHARED, |(place, _)| {
+            place.node.figures.shared_bytes
+        })
         .only_if(wide)
         .left("inside", 0, |(place, depth), _| {
             let indent = "  ".repeat(*depth.min(&40));
@@ -134,14 +136,14 @@ fn place_details<'a>(
     lines.rule(&places.place("place"));
     let full = data.typed_path(&place.path, node.value_type);
     lines.line(&full, theme::strong());
-    let mut items = vec![values_inline(node.count, node.inline_bytes)];
-    if node.usable_bytes > 0 {
-        items.push(format!("{} usable", Bytes(node.usable_bytes)));
+    let mut items = vec![values_inline(node.figures.count, node.figures.inline_bytes)];
+    if node.figures.usable_bytes > 0 {
+        items.push(format!("{} usable", Bytes(node.figures.usable_bytes)));
     }
-    if node.shared_blocks > 0 {
+    if node.figures.shared_blocks > 0 {
         let (bytes, blocks) = (
-            Bytes(node.shared_bytes),
-            counted(node.shared_blocks, "block"),
+            Bytes(node.figures.shared_bytes),
+            counted(node.figures.shared_blocks, "block"),
         );
         items.push(format!("met again, counted elsewhere: {bytes} in {blocks}"));
     }
