@@ -37,7 +37,7 @@ impl<'a> SizeRecords<'a> {
                 Some(records) => add_sizes(&mut found, records)?,
                 None => {
                     if let Some((class, blocks)) = only_size(row, header) {
-                        found.sizes.add(class, blocks);
+                        found.add_size(class, blocks);
                     }
                 }
             }
@@ -64,7 +64,7 @@ fn add_sizes(to: &mut Distribution, records: &[&SizesValue]) -> Option<()> {
         if usize::from(class) >= SIZE_CLASSES {
             return None;
         }
-        to.sizes.add(class, pair & ((1 << SIZE_COUNT_BITS) - 1));
+        to.add_size(class, pair & ((1 << SIZE_COUNT_BITS) - 1));
     }
     Some(())
 }

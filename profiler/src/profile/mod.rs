@@ -28,8 +28,8 @@ mod unnamed;
 
 pub use analysis::Analysis;
 pub use arenas::{Arena, ArenaEvent, ArenaFigures, ArenaMoment, ArenaRow, ArenaValue, ArenaValues};
-pub use distribution::{Distribution, Sizes};
-pub(crate) use figures::FIGURES;
+pub use distribution::Distribution;
+pub(crate) use figures::{FIGURES, sums};
 pub use figures::{Figures, Measure};
 pub(crate) use folding::plain;
 pub use folding::{Folding, Frames, Step};

@@ -1,18 +1,17 @@
 //! Rows by type and by field.
 //!
-//! Both are functions of the same [`Fields`] and the same table of types, so they cannot disagree. The names of details are
+//! Both are functions of the same [`Fields`](crate::profile::fields::Fields) and the same table of types, so they cannot disagree. The names of details are
 //! the keys in JSON.
 
-use std::cmp::Reverse;
 use std::collections::HashMap;
 
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
 use super::{Detail, Row, by_key};
-use crate::profile::fields::{Field, Fields};
+use crate::profile::fields::Field;
 use crate::profile::{
-    Estimated, Figures, Measure, Measured, Profile, ScopeKind, Source, TypeId, TypeRow,
+    Estimated, Figures, Label, Measure, Measured, Profile, ScopeKind, Source, TypeId, TypeRow, sums,
 };
 
 /// A part of a row, by type or by field.
@@ -86,7 +85,7 @@ pub struct Slack {
 /// A field.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct FieldDetail {
-    /// Index into [`Fields::nodes`].
+    /// Index into [`Fields::nodes`](crate::profile::fields::Fields::nodes).
     #[serde(skip)]
     pub node: u32,
     /// The type of its values, as its row is called.
@@ -178,10 +177,9 @@ pub(super) fn by_type(profile: &Profile) -> Vec<Row> {
     let slack = slack_by_type(profile);
     let row = |row: &TypeRow| {
         let name = profile.named_type(row.type_id);
-        let fields = row
-            .fields
-            .iter()
-            .map(|(field, figures)| Part::new(path(profile.fields(), *field), *figures));
+        let fields = row.fields.iter().map(|&(field, figures)| {
+            Part::new(Label::Path(field).short_name(profile).into_owned(), figures)
+        });
         Row {
             key: profile.type_key(row.type_id).to_owned(),
             figures: row.figures,
@@ -201,11 +199,6 @@ pub(super) fn by_type(profile: &Profile) -> Vec<Row> {
     profile.type_rows().iter().map(row).collect()
 }
 
-fn path(fields: &Fields, field: u32) -> String {
-    let field = fields.nodes.get(field as usize);
-    field.map_or_else(String::new, |field| field.path.clone())
-}
-
 fn from(row: &TypeRow) -> &'static str {
     if row.from_fields == row.figures {
         // A type without blocks is known from the values seen in fields.
@@ -217,25 +210,12 @@ fn from(row: &TypeRow) -> &'static str {
     }
 }
 
-/// Sums by key, largest total first.
-fn parts<K: std::hash::Hash + Eq + Ord + Copy>(
-    figures: impl Iterator<Item = (K, Figures)>,
-) -> Vec<(K, Figures)> {
-    let mut sums: HashMap<K, Figures> = HashMap::new();
-    for (key, figures) in figures {
-        sums.entry(key).or_default().add(&figures);
-    }
-    let mut sums: Vec<(K, Figures)> = sums.into_iter().collect();
-    sums.sort_by_key(|(key, figures)| (Reverse(figures.total_bytes), *key));
-    sums
-}
-
 fn owners(profile: &Profile, row: &TypeRow) -> Vec<Part> {
     let owned = row.sites.iter().filter_map(|&site| {
         let site = profile.sites.get(site)?;
         Some((site.contents?.owner?, site.figures))
     });
-    parts(owned)
+    sums(owned)
         .into_iter()
         .map(|(owner, figures)| part(profile, Some(owner), None, figures))
         .collect()
@@ -336,7 +316,7 @@ fn types_of(profile: &Profile, field: &Field) -> Vec<Part> {
         }
     }
     let typed = sites().map(|site| (profile.type_id_of(site), site.figures));
-    parts(typed)
+    sums(typed)
         .into_iter()
         .map(|(id, figures)| part(profile, id, sources.get(&id).copied(), figures))
         .collect()
