@@ -4,7 +4,7 @@
 //! no view can forget. Hence the rule: colour never says anything alone, a modifier or a character says it too.
 
 use heapglass_profiler::diff::strength;
-use heapglass_profiler::profile::{Charged, Function, Origin, Profile, TypeKind};
+use heapglass_profiler::profile::{Function, Label, Origin, Profile, TypeKind};
 use ratatui::buffer::{Buffer, Cell};
 use ratatui::style::{Color, Modifier, Style};
 
@@ -149,13 +149,13 @@ pub(crate) fn origin(function: &Function) -> Style {
 }
 
 /// The text colour of what a site is charged to; a place is the code of nobody known.
-pub(crate) fn charged(profile: &Profile, charged: Option<Charged>) -> Style {
+pub(crate) fn charged(profile: &Profile, charged: Option<Label>) -> Style {
     match charged {
-        Some(Charged::Function(id)) => {
+        Some(Label::Function(id)) => {
             let function = profile.functions.get(id.0 as usize);
             function.map_or(dim(), origin)
         }
-        Some(Charged::Group(_) | Charged::Place(_)) => Style::new().fg(UNRESOLVED),
+        Some(_) => Style::new().fg(UNRESOLVED),
         None => dim(),
     }
 }

@@ -3,9 +3,8 @@
 //! Figures are bytes inside arenas, of blocks that are counted elsewhere already. Must keep the sum: what rows do not tell
 //! has a node of its own, and the nodes of what is live come to the chunk bytes.
 
-use super::label::{Label, MarkKind};
 use crate::profile::arenas::{Part, unscoped};
-use crate::profile::{ArenaFigures, Figures, Measure, Profile, ScopeId};
+use crate::profile::{ArenaFigures, Figures, Label, MarkKind, Measure, Profile, ScopeId};
 
 /// Calls `add` with all that is inside arenas, or inside one of them (index into [`Profile::arenas`]): path, scope and
 /// figures.

@@ -6,19 +6,9 @@
 use rustc_hash::FxHashMap;
 
 use super::arenas::each_inside;
-use super::label::{Label, MarkKind};
 use super::{By, CallTree, Node, NodeId, Options};
 use crate::profile::fields::Phases;
-use crate::profile::{self, Figures, FrameId, Frames, Profile, ScopeId, Site, StepKind, TypeId};
-
-/// One step of a path, by what the node stands for.
-pub(crate) type Step = profile::Step<Label>;
-
-impl From<Label> for Step {
-    fn from(label: Label) -> Step {
-        Step::new(label, None, 1)
-    }
-}
+use crate::profile::{Figures, FrameId, Frames, Label, MarkKind, Profile, ScopeId, Site, Step};
 
 pub(super) fn build(profile: &Profile, options: &Options) -> CallTree {
     let builder = Builder {
@@ -77,7 +67,7 @@ impl Builder<'_> {
         // Many sites share a path.
         let mut met: FxHashMap<PathKey, Option<NodeId>> = FxHashMap::default();
         for (index, site) in profile.sites.iter().enumerate() {
-            let key = PathKey::of(profile, options, index);
+            let key = path_key(profile, options, index);
             let leaf = match key.and_then(|key| met.get(&key)) {
                 Some(leaf) => *leaf,
                 None => self.begin(site.scope, &mut path).then(|| {
@@ -131,8 +121,8 @@ impl Builder<'_> {
         self.first.resize(nodes.len(), None);
         let id = match &mut self.first[at.index()] {
             first @ None => *first.insert(new),
-            Some(first) if nodes[first.index()].label == step.kind => *first,
-            Some(_) => *self.others.entry((at, step.kind)).or_insert(new),
+            Some(first) if nodes[first.index()].label == step.label => *first,
+            Some(_) => *self.others.entry((at, step.label)).or_insert(new),
         };
         if id == new {
             let depth = nodes[at.index()].depth + 1;
@@ -164,34 +154,21 @@ impl Builder<'_> {
     }
 }
 
-/// What decides the path of a site in a tree by folded stack.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-struct PathKey {
-    stack: u32,
-    type_id: Option<TypeId>,
-    scope: ScopeId,
-    marks: [bool; 3],
-}
+/// What decides the path of a site in a tree by folded stack: the number of that stack, the scope, and what the walk says.
+type PathKey = (u32, ScopeId, [bool; 3]);
 
-impl PathKey {
-    /// `None` where more decides, or nothing is saved.
-    fn of(profile: &Profile, options: &Options, index: usize) -> Option<PathKey> {
-        if options.by != By::Stack || options.frames != Frames::Folded {
-            return None;
-        }
-        let folding = profile.folding();
-        if folding.steps(index).is_empty() || profile.chunk_sites().contains_key(&index) {
-            return None;
-        }
-        let site = &profile.sites[index];
-        let marks = site.marks;
-        Some(PathKey {
-            stack: folding.number(index)?,
-            type_id: profile.type_id_of(site),
-            scope: site.scope,
-            marks: [marks.foreign, marks.cut, marks.deep],
-        })
+/// `None` where more decides, or nothing is saved.
+fn path_key(profile: &Profile, options: &Options, index: usize) -> Option<PathKey> {
+    if options.by != By::Stack || options.frames != Frames::Folded {
+        return None;
     }
+    let folding = profile.folding();
+    if folding.steps(index).is_empty() || profile.chunk_sites().contains_key(&index) {
+        return None;
+    }
+    let site = &profile.sites[index];
+    let marks = [site.marks.foreign, site.marks.cut, site.marks.deep];
+    Some((folding.number(index)?, site.scope, marks))
 }
 
 /// The path of a site (index into [`Profile::sites`]) in a tree by stack without phases, outermost first. Never empty.
@@ -207,10 +184,7 @@ fn by_stack(profile: &Profile, shown: Frames, index: usize, path: &mut Vec<Step>
     path.extend(marks(site).map(|mark| Step::from(Label::Mark(mark))));
     let before = path.len();
     match shown {
-        Frames::Folded => {
-            let steps = profile.folding().steps(index).iter();
-            path.extend(steps.filter_map(|step| folded(profile, site, step)));
-        }
+        Frames::Folded => path.extend(profile.folding().steps(index)),
         Frames::Own | Frames::All | Frames::Trimmed => {
             let frames = profile.frames_of(site, shown).into_iter();
             path.extend(frames.filter_map(|frame| function(profile, frame)));
@@ -234,26 +208,10 @@ fn function(profile: &Profile, frame: FrameId) -> Option<Step> {
     Some(Step::new(label, Some(frame), 1))
 }
 
-/// A step of a folded stack; `None` of contents that nothing tells.
-fn folded(profile: &Profile, site: &Site, step: &profile::Step) -> Option<Step> {
-    let kind = match step.kind {
-        StepKind::Function(function) => Label::Function(function),
-        StepKind::Call(text) => Label::Call(text),
-        StepKind::Group(group) => Label::Group(group),
-        StepKind::Contents => Label::Type(Some(profile.type_id_of(site)?)),
-    };
-    Some(Step {
-        kind,
-        frame: step.frame,
-        frames: step.frames,
-        depth: step.depth,
-    })
-}
-
 /// What stands for the frames of a site that has none.
 fn without_stack(profile: &Profile, site: &Site) -> Label {
     let place = profile.place_of(site);
-    place.map_or(Label::Mark(MarkKind::Empty), Label::from)
+    place.unwrap_or(Label::Mark(MarkKind::Empty))
 }
 
 /// The fields from the root inward, then the type.
@@ -282,7 +240,7 @@ fn by_type(profile: &Profile, site: &Site, path: &mut Vec<Step>) {
 
 fn new_node(step: Step, parent: Option<NodeId>, depth: u32) -> Node {
     Node {
-        label: step.kind,
+        label: step.label,
         parent,
         depth,
         frame: step.frame,

@@ -8,7 +8,6 @@
 mod arenas;
 mod build;
 mod folded;
-mod label;
 #[cfg(test)]
 mod tests;
 
@@ -16,9 +15,9 @@ use std::borrow::Cow;
 
 use crate::profile::{Figures, FrameId, Frames, Measure, Profile, ScopeId};
 
-pub(crate) use build::{Step, stack_of};
+pub use crate::profile::{Label, MarkKind};
+pub(crate) use build::stack_of;
 pub use folded::write_folded;
-pub use label::{Label, MarkKind};
 
 /// Index of a node of a [`CallTree`]; 0 is the root.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -10,9 +10,9 @@ use std::io::{self, Write};
 use serde::Serialize;
 
 use super::{Options, names, with_notes, write_line};
-use crate::calltree::{Step, stack_of};
+use crate::calltree::stack_of;
 use crate::interned::Interned;
-use crate::profile::{Figures, Profile};
+use crate::profile::{Figures, Profile, Step};
 use crate::units::printable;
 
 /// Frame 0 is the root of all stacks in `dh_view.html`.
@@ -106,7 +106,7 @@ pub(super) fn write(profile: &Profile, options: &Options<'_>, out: impl Write) -
 
 /// `0x1f4e: shop::parse (src/main.rs:12)`, the form that viewers take apart; a name alone of what is no frame.
 fn frame(profile: &Profile, step: &Step) -> String {
-    let name = names::name(profile, step.kind);
+    let name = names::name(profile, step.label);
     let Some(frame) = names::frame_of(profile, step) else {
         return name;
     };

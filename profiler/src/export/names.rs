@@ -1,7 +1,6 @@
 //! What frames and programs are called in the formats of other tools.
 
-use crate::calltree::{Label, Step};
-use crate::profile::{Frame, Profile};
+use crate::profile::{Frame, Label, Profile, Step};
 use crate::table::program_name;
 use crate::units::printable;
 
@@ -30,7 +29,7 @@ pub(super) fn file(frame: &Frame) -> Option<String> {
 
 /// The frame of a step that stands for a function; `None` of runs of frames and of what is no frame.
 pub(super) fn frame_of<'a>(profile: &'a Profile, step: &Step) -> Option<&'a Frame> {
-    let Label::Function(_) = step.kind else {
+    let Label::Function(_) = step.label else {
         return None;
     };
     profile.frames.get(step.frame?.0 as usize)

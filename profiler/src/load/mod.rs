@@ -228,7 +228,7 @@ impl Unnamed {
             parent: node.parent,
             piece: node.frame,
         });
-        profile.stacks.set_nodes(nodes.collect());
+        profile.stacks.nodes = nodes.collect();
         Unnamed {
             recording,
             sites: counted,

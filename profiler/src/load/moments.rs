@@ -1,7 +1,7 @@
 //! What is not of sites: how it was recorded, threads, the timeline and marks.
 
 use super::counters::{LANE_DRIFT, Peak, PeakAt, at_epoch, figures, mark_rows, net, net_of, plus};
-use crate::profile::{Capture, Figures, LinearMemory, Mark, Thread, TimelinePoint};
+use crate::profile::{Capture, Figures, LinearMemory, Mark, PAGE_BYTES, Thread, TimelinePoint};
 use std::collections::BTreeMap;
 use tracking_alloc_recording::{
     CLOCK_SNAPSHOT_BITS, HeaderValue, MarkValue, Recording, Sums, arch, lane_kind, mode, unwinder,
@@ -59,8 +59,10 @@ fn own_crates(recording: &Recording) -> Vec<String> {
 
 /// Linear memory, of a module that has any.
 fn linear_memory(header: &HeaderValue) -> Option<LinearMemory> {
-    (header.arch == arch::WASM32).then(|| LinearMemory {
-        pages: header.memory_pages.saturating_sub(header.own_pages),
+    let pages = header.memory_pages.saturating_sub(header.own_pages);
+    (header.arch == arch::WASM32).then_some(LinearMemory {
+        pages,
+        bytes: pages.saturating_mul(PAGE_BYTES),
         first_pages: header.first_pages,
         grows: header.memory_grows,
         own_pages: header.own_pages,

@@ -13,7 +13,7 @@ use super::walks::Walks;
 use super::{Options, arenas, losses, scope_tree};
 use crate::interned::Interned;
 use crate::profile::{
-    Contents, Folding, FrameId, Origin, Profile, ScopeKind, Site, StackNode, Stacks, TypeId,
+    Contents, Folding, FrameId, Origin, Profile, ScopeKind, Site, Stack, StackNode, Stacks, TypeId,
 };
 use crate::symbols::{Classifier, SourceFrame};
 use crate::types::{ContentNames, Types};
@@ -108,7 +108,10 @@ impl StackCache {
                 continue;
             };
             (site.scope, site.marks, site.contents) = (stack.scope, stack.marks, *contents);
-            site.stack = Stacks::at(stack.node, inner[stack.inner as usize]);
+            site.stack = Stack {
+                node: stack.node,
+                inner: inner[stack.inner as usize],
+            };
             (site.shown, site.owner, site.group) = (stack.shown.clone(), stack.owner, stack.group);
         }
     }
@@ -157,7 +160,7 @@ pub(super) fn fill(
     let classifier = Classifier::new(symbols);
     let own = own(profile, recording, (modules, names), &classifier, options);
     profile.capture.own_crates.clone_from(&own.crates);
-    let nodes = profile.stacks.take_nodes();
+    let nodes = take(&mut profile.stacks.nodes);
     let keeps = kept.is_some();
     let mut fresh = StackCache::default();
     let cache = kept.unwrap_or(&mut fresh);
@@ -203,7 +206,7 @@ pub(super) fn fill(
     } else {
         profile.types = take(&mut cache.types).into_values();
     }
-    profile.stacks.set_nodes(nodes);
+    profile.stacks.nodes = nodes;
     if keeps && !is_bounded {
         cache.records.clone_from(&recording.sites);
         // What counts for a site whose record is not there yet is known then.

@@ -128,7 +128,7 @@ fn linear_memory_is_shown_and_no_stack_is_claimed() {
         memory.grows >= 1 && memory.pages > memory.first_pages,
         "{memory:?}"
     );
-    assert!(memory.bytes() > profile.totals.peak_bytes);
+    assert!(memory.bytes > profile.totals.peak_bytes);
     assert_eq!(memory.own_bytes(), 2 << 16);
     // No frame, but called by its scope: nobody takes it for a stack.
     let named = |site: &crate::profile::Site| {

@@ -4,6 +4,7 @@
 
 use super::{Figures, Profile, Snapshot};
 use crate::units::{Bytes, Count, Share};
+use smallvec::SmallVec;
 use std::ops::RangeInclusive;
 use tracking_alloc_recording::{class_bounds, size_class};
 
@@ -14,8 +15,9 @@ const NAMED: usize = 3;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Distribution {
     /// Blocks allocated of each size class ([`class_bounds`]); a realloc counts with its new size. Fewer than
-    /// [`Figures::total_blocks`] where sizes were not recorded.
-    pub sizes: Sizes,
+    /// [`Figures::total_blocks`] where sizes were not recorded. Classes rise; mostly there is one, which needs no memory of
+    /// its own.
+    pub sizes: SmallVec<[(u16, u64); 1]>,
     /// Sum of the lifetimes of blocks that the thread freed which had allocated them: its allocations, reallocs
     /// included, from the block's allocation to its free. A realloc ends no lifetime; the free counts at the last site.
     pub lifetime: u64,
@@ -25,50 +27,10 @@ pub struct Distribution {
     pub freed_elsewhere: u64,
 }
 
-/// Size classes and their blocks. Classes rise. Mostly there is one, which needs no memory of its own.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Sizes {
-    /// One class.
-    One([(u16, u64); 1]),
-    /// None, or several.
-    Any(Vec<(u16, u64)>),
-}
-
-impl Default for Sizes {
-    fn default() -> Self {
-        Sizes::Any(Vec::new())
-    }
-}
-
-impl Sizes {
-    fn pairs(&self) -> &[(u16, u64)] {
-        match self {
-            Sizes::One(pair) => pair,
-            Sizes::Any(pairs) => pairs,
-        }
-    }
-
-    fn add(&mut self, class: u16, blocks: u64) {
-        let pairs = match self {
-            Sizes::One(pair) => pair.as_mut_slice(),
-            Sizes::Any(pairs) => pairs,
-        };
-        match pairs.binary_search_by_key(&class, |(class, _)| *class) {
-            Ok(at) => pairs[at].1 = pairs[at].1.saturating_add(blocks),
-            Err(_) if pairs.is_empty() => *self = Sizes::One([(class, blocks)]),
-            Err(at) => {
-                let mut pairs = pairs.to_vec();
-                pairs.insert(at, (class, blocks));
-                *self = Sizes::Any(pairs);
-            }
-        }
-    }
-}
-
 impl Distribution {
     /// Adds `other` to `self`. Saturates: a hostile recording may claim any figures.
     pub fn add(&mut self, other: &Distribution) {
-        for (class, blocks) in other.sizes.pairs() {
+        for (class, blocks) in &other.sizes {
             self.add_size(*class, *blocks);
         }
         self.lifetime = self.lifetime.saturating_add(other.lifetime);
@@ -82,12 +44,15 @@ impl Distribution {
     }
 
     pub(crate) fn add_size(&mut self, class: u16, blocks: u64) {
-        self.sizes.add(class, blocks);
+        match self.sizes.binary_search_by_key(&class, |(class, _)| *class) {
+            Ok(at) => self.sizes[at].1 = self.sizes[at].1.saturating_add(blocks),
+            Err(at) => self.sizes.insert(at, (class, blocks)),
+        }
     }
 
     /// The size classes, smallest first: the sizes that belong to one, bytes, and its blocks.
     pub fn classes(&self) -> impl Iterator<Item = (RangeInclusive<u64>, u64)> {
-        self.sizes.pairs().iter().map(|(class, blocks)| {
+        self.sizes.iter().map(|(class, blocks)| {
             let (low, high) = class_bounds(*class);
             (low..=high, *blocks)
         })
@@ -95,7 +60,7 @@ impl Distribution {
 
     /// Blocks whose size is known.
     pub fn sized_blocks(&self) -> u64 {
-        let blocks = self.sizes.pairs().iter().map(|(_, blocks)| *blocks);
+        let blocks = self.sizes.iter().map(|(_, blocks)| *blocks);
         blocks.fold(0, u64::saturating_add)
     }
 
@@ -124,7 +89,7 @@ impl Distribution {
     /// blocks.
     pub fn details(&self, figures: &Figures) -> Vec<String> {
         let mut details = Vec::new();
-        if !self.sizes.pairs().is_empty() {
+        if !self.sizes.is_empty() {
             details.push(self.sizes_text(figures.total_blocks));
         }
         let known = self.known_share(figures);

@@ -4,6 +4,9 @@
 
 use crate::units::{Bytes, Count};
 use serde::{Deserialize, Serialize};
+use std::cmp::Reverse;
+use std::collections::HashMap;
+use std::hash::Hash;
 
 /// What was counted for one row: a site, a thread, a phase or the whole process.
 ///
@@ -62,6 +65,19 @@ impl Figures {
     pub(crate) fn saturated(&self) -> bool {
         FIGURES.iter().any(|(_, figure)| figure(self) == u64::MAX)
     }
+}
+
+/// Figures by key, added up, the largest total first.
+pub(crate) fn sums<K: Copy + Eq + Hash + Ord>(
+    figures: impl Iterator<Item = (K, Figures)>,
+) -> Vec<(K, Figures)> {
+    let mut sums: HashMap<K, Figures> = HashMap::new();
+    for (key, figures) in figures {
+        sums.entry(key).or_default().add(&figures);
+    }
+    let mut sums: Vec<(K, Figures)> = sums.into_iter().collect();
+    sums.sort_by_key(|(key, figures)| (Reverse(figures.total_bytes), *key));
+    sums
 }
 
 /// A figure of a row: its key, and how it is read.

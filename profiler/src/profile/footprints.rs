@@ -2,6 +2,8 @@
 
 use super::{ScopeKind, TypeId};
 
+pub use tracking_alloc_recording::FootprintNodeValue;
+
 /// A live value at one moment.
 #[derive(Clone, Debug, Default)]
 pub struct Footprint {
@@ -34,20 +36,15 @@ pub struct FootprintNode {
     pub name: String,
     /// The type of its values.
     pub value_type: Option<TypeId>,
-    /// Values seen.
-    pub count: u64,
-    /// Their own size, bytes, wherever they lie.
-    pub inline_bytes: u64,
-    /// Blocks they own that no value before them did.
-    pub blocks: u64,
-    /// Requested bytes of those blocks.
-    pub block_bytes: u64,
-    /// What the inner allocator can give for them, bytes; 0 = it does not tell.
-    pub usable_bytes: u64,
-    /// Bytes of the blocks that values were seen in; `block_bytes - used_bytes` is slack and containers' own.
-    pub used_bytes: u64,
-    /// Blocks met again that another value already owned, each time.
-    pub shared_blocks: u64,
-    /// Requested bytes of those.
-    pub shared_bytes: u64,
+    /// What the recording counted of it. Its numbers of strings say nothing here.
+    pub figures: FootprintNodeValue,
+}
+
+impl FootprintNode {
+    /// Bytes of its blocks that no value was seen in: slack, and containers' own.
+    pub fn slack_bytes(&self) -> u64 {
+        self.figures
+            .block_bytes
+            .saturating_sub(self.figures.used_bytes)
+    }
 }

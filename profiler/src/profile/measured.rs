@@ -5,13 +5,11 @@
 
 use std::collections::HashMap;
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
+use super::scope::inside;
 use super::{Footprint, FootprintNode, Profile, TypeId};
 use crate::units::{Bytes, printable, signed_percent};
-
-/// Longer paths are written with their last step only.
-const PATH_BYTES: usize = 4_096;
 
 /// One value at one moment, summed up.
 #[derive(Clone, Debug)]
@@ -60,8 +58,6 @@ pub struct Estimate {
 pub struct Place {
     /// As recorded.
     pub node: FootprintNode,
-    /// Bytes of its blocks that no value was seen in.
-    pub slack_bytes: u64,
     /// The place around it; the first has none.
     pub parent: Option<usize>,
     /// From the root: `Fleet.vessels[].name`.
@@ -72,15 +68,21 @@ pub struct Place {
     pub with_inner_bytes: u64,
 }
 
-/// A measured value of a type, with what deepsize estimates of it.
-#[derive(Clone, Debug, PartialEq)]
+/// A measured value of a type, with what deepsize estimates of it. The names are the keys in JSON.
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Estimated {
     /// The label it was measured under, as recorded.
+    #[serde(rename = "footprint")]
     pub label: String,
     /// Heap bytes that were found.
     pub bytes: u64,
-    /// The estimate of the same label nearest in time.
+    /// The estimate of the same label nearest in time; in JSON its bytes alone.
+    #[serde(rename = "estimate_bytes", serialize_with = "bytes")]
     pub estimate: Estimate,
+}
+
+fn bytes<S: Serializer>(estimate: &Estimate, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_u64(estimate.bytes)
 }
 
 impl Estimated {
@@ -177,17 +179,13 @@ fn signed(a: u64, b: u64) -> i64 {
     difference.clamp(i64::MIN.into(), i64::MAX.into()) as i64
 }
 
-/// Bytes of a node's blocks that no value was seen in.
-fn slack_bytes(node: &FootprintNode) -> u64 {
-    node.block_bytes.saturating_sub(node.used_bytes)
-}
-
 fn sum_up(profile: &Profile, footprint: &Footprint) -> Measured {
     let nodes = &footprint.nodes;
     let sum =
         |figure: fn(&FootprintNode) -> u64| nodes.iter().map(figure).fold(0, u64::saturating_add);
-    let tells_usable = |node: &FootprintNode| node.blocks == 0 || node.usable_bytes > 0;
-    let usable_bytes = sum(|node| node.usable_bytes);
+    let tells_usable =
+        |node: &FootprintNode| node.figures.blocks == 0 || node.figures.usable_bytes > 0;
+    let usable_bytes = sum(|node| node.figures.usable_bytes);
     let places = places(profile, footprint);
     Measured {
         footprint: Footprint {
@@ -196,13 +194,13 @@ fn sum_up(profile: &Profile, footprint: &Footprint) -> Measured {
             ..*footprint
         },
         number: 1,
-        bytes: sum(|node| node.block_bytes),
-        blocks: sum(|node| node.blocks),
-        inline_bytes: nodes.first().map_or(0, |node| node.inline_bytes),
+        bytes: sum(|node| node.figures.block_bytes),
+        blocks: sum(|node| node.figures.blocks),
+        inline_bytes: nodes.first().map_or(0, |node| node.figures.inline_bytes),
         usable_bytes: (usable_bytes > 0 && nodes.iter().all(tells_usable)).then_some(usable_bytes),
-        slack_bytes: sum(slack_bytes),
-        shared_blocks: sum(|node| node.shared_blocks),
-        shared_bytes: sum(|node| node.shared_bytes),
+        slack_bytes: sum(FootprintNode::slack_bytes),
+        shared_blocks: sum(|node| node.figures.shared_blocks),
+        shared_bytes: sum(|node| node.figures.shared_bytes),
         change_bytes: None,
         estimate: None,
         places,
@@ -221,17 +219,13 @@ fn places(profile: &Profile, footprint: &Footprint) -> Vec<Place> {
         let type_name = profile.named_type(node.value_type);
         let type_name = type_name.map(|name| name.short.as_str());
         let step = node.kind.step(&node.name, type_name);
-        let path = match parent.map(|parent| places[parent].path.as_str()) {
-            Some(outer) if outer.len() > PATH_BYTES => format!("...{step}"),
-            outer => format!("{}{step}", outer.unwrap_or_default()),
-        };
+        let path = inside(parent.map_or("", |parent| &places[parent].path), &step);
         places.push(Place {
             node: node.clone(),
-            slack_bytes: slack_bytes(node),
             parent,
             path,
             step,
-            with_inner_bytes: node.block_bytes,
+            with_inner_bytes: node.figures.block_bytes,
         });
     }
     for index in (1..places.len()).rev() {

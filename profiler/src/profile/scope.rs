@@ -96,6 +96,17 @@ impl Profile {
     }
 }
 
+/// Longer paths are written with their last step only.
+const PATH_BYTES: usize = 4_096;
+
+/// The path of a place by the path around it and its own step.
+pub(super) fn inside(outer: &str, step: &str) -> String {
+    match outer.len() > PATH_BYTES {
+        true => format!("...{step}"),
+        false => format!("{outer}{step}"),
+    }
+}
+
 /// The sum of two figures when both are known.
 pub(crate) fn both(one: Option<i64>, other: Option<i64>) -> Option<i64> {
     Some(one?.saturating_add(other?))

@@ -12,9 +12,9 @@ const COMMON_FRAMES: usize = 64;
 /// One of the stacks of [`Profile::stacks`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Stack {
-    node: u32,
+    pub(crate) node: u32,
     /// The piece inside all nodes.
-    inner: u32,
+    pub(crate) inner: u32,
 }
 
 /// A node: the node around it, and the piece that it adds. Node 0 is the outer end of all stacks and adds nothing.
@@ -41,7 +41,8 @@ pub(crate) fn outward(
 /// All stacks of a profile.
 #[derive(Clone, Debug, Default)]
 pub struct Stacks {
-    nodes: Vec<StackNode>,
+    /// The tree that stacks are nodes of. A parent is before its child.
+    pub(crate) nodes: Vec<StackNode>,
     /// Where the frames of each piece are in `frames`, outermost first.
     pieces: Vec<Range<u32>>,
     frames: Vec<FrameId>,
@@ -56,11 +57,6 @@ impl Stacks {
         }
     }
 
-    /// The stack of a node with a piece inside it.
-    pub(crate) fn at(node: u32, inner: u32) -> Stack {
-        Stack { node, inner }
-    }
-
     /// A piece of frames, outermost first; its number.
     pub(crate) fn add_piece(&mut self, frames: &[FrameId]) -> u32 {
         let number = self.pieces.len() as u32;
@@ -68,16 +64,6 @@ impl Stacks {
         self.frames.extend_from_slice(frames);
         self.pieces.push(start..self.frames.len() as u32);
         number
-    }
-
-    /// Takes the tree that stacks are nodes of. A parent is before its child.
-    pub(crate) fn set_nodes(&mut self, nodes: Vec<StackNode>) {
-        self.nodes = nodes;
-    }
-
-    /// The tree, which is taken away.
-    pub(crate) fn take_nodes(&mut self) -> Vec<StackNode> {
-        std::mem::take(&mut self.nodes)
     }
 
     fn piece(&self, number: u32) -> &[FrameId] {
@@ -160,7 +146,7 @@ mod tests {
         stacks.add_piece(&frames(&[1, 2]));
         stacks.add_piece(&frames(&[3]));
         let inner = stacks.add_piece(&frames(&[4, 5]));
-        stacks.set_nodes(vec![
+        stacks.nodes = vec![
             StackNode::default(),
             StackNode {
                 parent: 0,
@@ -175,7 +161,7 @@ mod tests {
                 parent: 3,
                 piece: 1,
             },
-        ]);
+        ];
         let apart = stacks.add(&frames(&[7, 8]));
         let innermost_first = |stack| -> Vec<u32> {
             let frames = stacks.innermost_first(stack);
@@ -185,11 +171,12 @@ mod tests {
             assert_eq!(read, frames);
             read.into_iter().map(|FrameId(number)| number).collect()
         };
-        assert_eq!(innermost_first(Stacks::at(2, inner)), [5, 4, 3, 2, 1]);
-        assert_eq!(innermost_first(Stacks::at(1, inner)), [5, 4, 2, 1]);
-        assert_eq!(innermost_first(Stacks::at(3, inner)), [5, 4, 3, 3, 2, 1]);
+        let at = |node, inner| Stack { node, inner };
+        assert_eq!(innermost_first(at(2, inner)), [5, 4, 3, 2, 1]);
+        assert_eq!(innermost_first(at(1, inner)), [5, 4, 2, 1]);
+        assert_eq!(innermost_first(at(3, inner)), [5, 4, 3, 3, 2, 1]);
         assert_eq!(innermost_first(apart), [8, 7]);
         // What only a damaged profile has.
-        assert!(innermost_first(Stacks::at(9, 99)).is_empty());
+        assert!(innermost_first(at(9, 99)).is_empty());
     }
 }

@@ -6,7 +6,7 @@ use super::{Profile, TypeId};
 use std::collections::HashMap;
 
 /// Those of some types, each given once, that share their short name with another one: those of one name together.
-pub(super) fn sharing_a_name(
+pub(crate) fn sharing_a_name(
     profile: &Profile,
     ids: impl IntoIterator<Item = TypeId>,
 ) -> impl Iterator<Item = Vec<TypeId>> {

@@ -2,9 +2,10 @@
 //!
 //! Must keep the sum: every site is in exactly one row, those whose type nothing tells in the row of `None`.
 
+use super::figures::sums;
 use super::{Figures, Frame, Function, Origin, Profile, ScopeKind, Site, TypeId, TypeKind};
 use crate::interned::Interned;
-use rustc_hash::{FxBuildHasher, FxHashMap};
+use rustc_hash::FxBuildHasher;
 
 /// The key of the row without a type.
 pub const UNKNOWN: &str = "(unknown type)";
@@ -104,7 +105,6 @@ pub(super) fn type_rows(profile: &Profile) -> Vec<TypeRow> {
     let fields = profile.fields();
     let mut types: Interned<Option<TypeId>, FxBuildHasher> = Interned::default();
     let mut rows: Vec<TypeRow> = Vec::new();
-    let mut by_field: FxHashMap<(Option<TypeId>, u32), Figures> = FxHashMap::default();
     for (index, site) in profile.sites.iter().enumerate() {
         let found = profile.type_of(site);
         let id = found.map(|(id, _)| id);
@@ -114,8 +114,6 @@ pub(super) fn type_rows(profile: &Profile) -> Vec<TypeRow> {
             row.from_fields.add(&site.figures);
         }
         row.sites.push(index);
-        let key = (id, fields.field_of(site.scope));
-        by_field.entry(key).or_default().add(&site.figures);
     }
     for field in fields.nodes.iter().skip(1) {
         if field.value_type.is_none() || field.values == 0 {
@@ -125,13 +123,10 @@ pub(super) fn type_rows(profile: &Profile) -> Vec<TypeRow> {
         row.values = row.values.saturating_add(field.values);
         row.inline_bytes = row.inline_bytes.saturating_add(field.inline_bytes);
     }
-    for ((id, field), figures) in by_field {
-        types.entry(&mut rows, id).fields.push((field, figures));
-    }
     for (row, id) in rows.iter_mut().zip(types.values) {
         row.type_id = id;
-        row.fields
-            .sort_by_key(|(field, figures)| (std::cmp::Reverse(figures.total_bytes), *field));
+        let sites = row.sites.iter().map(|&site| &profile.sites[site]);
+        row.fields = sums(sites.map(|site| (fields.field_of(site.scope), site.figures)));
     }
     rows
 }

@@ -87,7 +87,7 @@ pub(super) fn write_figures(page: &mut Page<'_>, profile: &Profile) {
     if let Some(memory) = capture.linear_memory {
         let memory = format!(
             "{} linear, {} ({} at first), grown {}; {} of profiler overhead beside it",
-            Bytes(memory.bytes()),
+            Bytes(memory.bytes),
             counted(memory.pages, "page"),
             Count(memory.first_pages),
             counted(memory.grows, "time"),

@@ -3,17 +3,17 @@
 //! Figures are *inside* the arena: its chunks are blocks of the process already, so these rows must never be added to
 //! the process's totals, nor compared with them.
 
-use std::collections::HashMap;
+use std::cmp::Reverse;
+use std::collections::HashSet;
 
 use serde::Serialize;
 
 use super::{Detail, NO_STACK, Row, place};
 use crate::profile::arenas::{
-    Advice, ArenaFigures, Certainty, Leak, advice, by_field, by_type, imbalance, leak_text,
-    measured, ordered, unscoped,
+    Advice, ArenaFigures, Certainty, Leak, advice, by_field, by_type, leak_text, measured,
 };
 use crate::profile::fields::Fields;
-use crate::profile::{Arena, Figures, Measure, Profile, TypeId, UNKNOWN};
+use crate::profile::{Arena, Figures, Measure, Profile, TypeId, UNKNOWN, sharing_a_name};
 
 /// An arena.
 #[derive(Clone, Debug, Default)]
@@ -26,14 +26,10 @@ pub struct ArenaDetail {
     pub types: Vec<ArenaPart>,
     /// What was allocated by field, most bytes first.
     pub fields: Vec<ArenaPart>,
-    /// What neither tells: rows that found no room in the recording.
-    pub unscoped: ArenaFigures,
     /// What would make it cheaper.
     pub advice: Vec<Advice>,
     /// Blocks of the global heap that its values left behind, most bytes first.
     pub leaks: Vec<ArenaLeak>,
-    /// A sentence when its parts do not add up: its figures are wrong somewhere.
-    pub imbalance: Option<String>,
 }
 
 /// A part of an arena, by type or by field. The names are the keys in JSON.
@@ -70,17 +66,16 @@ pub struct ArenaLeak {
     pub live_blocks: u64,
 }
 
-/// All arenas, largest first.
+/// All arenas, largest first: by the measure, then by what was allocated, then by name.
 pub(super) fn rows(profile: &Profile, measure: Measure) -> Vec<Row> {
     let fields = profile.fields();
-    let row = |index: usize| {
+    let row = |&index: &usize| {
         let arena = &profile.arenas[index];
         let detail = ArenaDetail {
             arena: index,
             measured: measured(arena, measure),
             types: types(profile, arena),
             fields: places(profile, fields, arena),
-            unscoped: unscoped(arena),
             advice: advice(arena, fields, profile.process.state),
             leaks: profile
                 .leaks()
@@ -88,7 +83,6 @@ pub(super) fn rows(profile: &Profile, measure: Measure) -> Vec<Row> {
                 .filter(|leak| leak.arenas.contains(&index))
                 .map(|leak| named(profile, fields, leak))
                 .collect(),
-            imbalance: imbalance(arena),
         };
         Row {
             key: arena.name.clone(),
@@ -96,42 +90,50 @@ pub(super) fn rows(profile: &Profile, measure: Measure) -> Vec<Row> {
             detail: Detail::Arena(Box::new(detail)),
         }
     };
-    ordered(&profile.arenas, measure)
-        .into_iter()
-        .map(row)
-        .collect()
+    let mut order: Vec<usize> = (0..profile.arenas.len()).collect();
+    order.sort_by_key(|&index| {
+        let arena = &profile.arenas[index];
+        let total_bytes = Reverse(arena.figures.total_handed_bytes);
+        (Reverse(measured(arena, measure)), total_bytes, &arena.name)
+    });
+    order.iter().map(row).collect()
 }
 
 /// The figures that there are inside an arena: what was allocated, taken back (freed, abandoned, reset, dropped), and
 /// is in use. An arena tells no peak of what it allocated, and nothing of shrinks and temporary pieces: those are 0 here,
 /// null in JSON and shown nowhere.
 fn figures(arena: &Arena) -> Figures {
+    let figures = &arena.figures;
     let live_blocks = arena.rows.iter().fold(0, |sum: u64, row| {
         sum.saturating_add(row.inside.live_blocks)
     });
     Figures {
-        total_bytes: arena.total_handed_bytes,
-        total_blocks: arena.total_handed_blocks,
-        freed_bytes: arena.total_handed_bytes.saturating_sub(arena.handed_bytes),
-        freed_blocks: arena.total_handed_blocks.saturating_sub(live_blocks),
-        live_bytes: arena.handed_bytes,
+        total_bytes: figures.total_handed_bytes,
+        total_blocks: figures.total_handed_blocks,
+        freed_bytes: arena
+            .figures
+            .total_handed_bytes
+            .saturating_sub(figures.handed_bytes),
+        freed_blocks: arena
+            .figures
+            .total_handed_blocks
+            .saturating_sub(live_blocks),
+        live_bytes: figures.handed_bytes,
         live_blocks,
-        grows: arena.grows,
-        copied_bytes: arena.copied_bytes,
+        grows: figures.grows,
+        copied_bytes: figures.copied_bytes,
         ..Figures::default()
     }
 }
 
 fn types(profile: &Profile, arena: &Arena) -> Vec<ArenaPart> {
     let rows = by_type(profile, arena);
-    let mut shorts: HashMap<&str, usize> = HashMap::new();
-    for name in rows.iter().filter_map(|(id, _)| profile.named_type(*id)) {
-        *shorts.entry(&name.short).or_default() += 1;
-    }
+    let ids = rows.iter().filter_map(|&(id, _)| id);
+    let of_one_name: HashSet<TypeId> = sharing_a_name(profile, ids).flatten().collect();
     let part = |&(id, inside): &(Option<TypeId>, ArenaFigures)| {
         let name = profile.named_type(id);
-        let key = name.map_or(UNKNOWN, |name| match shorts.get(name.short.as_str()) {
-            Some(2..) => &name.full,
+        let key = name.map_or(UNKNOWN, |name| match id {
+            Some(id) if of_one_name.contains(&id) => &name.full,
             _ => &name.short,
         });
         ArenaPart {

@@ -78,7 +78,7 @@ fn of_measure<T>(
 
 /// The part of `whole` that a row is by the measure.
 fn share(measure: Measure, whole: u64, of: fn(&Row) -> Option<Figures>) -> Column<Row> {
-    Column::new(Heading::Share, move |row| {
+    Column::new(Heading::SHARE, move |row| {
         Some(Share::of(measure.of(&of(row)?), whole).to_string())
     })
 }
@@ -92,7 +92,7 @@ pub(crate) fn columns(
     rows: &[Row],
 ) -> Vec<Column<Row>> {
     let own = |row: &Row| Some(row.figures);
-    let of_measure = |measure: Measure| of_measure(Heading::Of, measure, own);
+    let of_measure = |measure: Measure| of_measure(Heading::of, measure, own);
     let mut all = vec![share(measure, whole, own), of_measure(measure)];
     all.extend(special(by, measure, rows));
     let others = Measure::ALL.into_iter().take(5);
@@ -104,15 +104,14 @@ pub(crate) fn columns(
 pub(crate) fn site_columns(measure: Measure, whole: u64, with_blocks: bool) -> Vec<Column<Row>> {
     let mut columns = vec![
         share(measure, whole, |row| Some(row.figures)),
-        of_measure(Heading::Of, measure, |row: &Row| Some(row.figures)),
+        of_measure(Heading::of, measure, |row: &Row| Some(row.figures)),
     ];
     if with_blocks && measure.is_bytes() {
         let blocks = move |row: &Row| Some(measure.blocks(&row.figures).0);
-        columns.push(Column::figure(Heading::BlocksOf(measure), blocks));
+        columns.push(Column::figure(Heading::blocks_of(measure), blocks));
     } else if with_blocks {
         // The measure is that number.
-        let (title, width) = ("", Heading::BlocksOf(measure).width());
-        let heading = Heading::Other { title, width };
+        let heading = Heading::text("", Heading::blocks_of(measure).width());
         columns.push(Column::new(heading, |_: &Row| Some(String::new())));
     }
     columns
@@ -128,18 +127,18 @@ pub(crate) fn field_columns(measure: Measure, whole: u64, width: usize) -> Vec<C
         Measure::Peak,
     ];
     let with_inner = |row: &Row| field(row).map(|detail| detail.with_inner);
-    let values = Column::figure(Heading::Values, |row: &Row| {
+    let values = Column::figure(Heading::VALUES, |row: &Row| {
         Some(field(row)?.values).filter(|values| *values > 0)
     });
     let values_width = values.heading.width();
     let room = width.saturating_sub(NAME_WIDTH + 2);
     let mut all = vec![
         share(measure, whole, with_inner),
-        of_measure(Heading::Of, measure, with_inner),
-        of_measure(Heading::Own, measure, |row: &Row| Some(row.figures)),
+        of_measure(Heading::of, measure, with_inner),
+        of_measure(Heading::own, measure, |row: &Row| Some(row.figures)),
     ];
     let others = OTHERS.into_iter().filter(|&other| other != measure);
-    all.extend(others.map(|other| of_measure(Heading::Of, other, with_inner)));
+    all.extend(others.map(|other| of_measure(Heading::of, other, with_inner)));
     // The number of values stands last, and goes last but the measure's own columns.
     let mut fit = fitting(all, 3, room.saturating_sub(values_width + 1));
     let used: usize = fit.iter().map(|column| column.heading.width() + 1).sum();
@@ -177,25 +176,26 @@ fn special(by: By, measure: Measure, rows: &[Row]) -> Vec<Column<Row>> {
     match by {
         By::Type => {
             if rows.iter().any(|row| seen(row).is_some()) {
-                columns.push(Column::figure(Heading::Values, |row| {
+                columns.push(Column::figure(Heading::VALUES, |row| {
                     Some(seen(row)?.values)
                 }));
-                columns.push(Column::figure(Heading::Inline, |row| {
+                columns.push(Column::figure(Heading::INLINE, |row| {
                     Some(seen(row)?.inline_bytes)
                 }));
             }
-            columns.push(Column::figure(Heading::MeanBlock, |row: &Row| {
-                match &row.detail {
+            columns.push(Column::figure(
+                Heading::MEAN_BLOCK,
+                |row: &Row| match &row.detail {
                     Detail::Type(detail) if row.figures.total_blocks > 0 => {
                         Some(detail.mean_block_bytes)
                     }
                     _ => None,
-                }
-            }));
+                },
+            ));
         }
         By::Function => {
             columns.push(of_measure(
-                Heading::Inclusive,
+                Heading::inclusive,
                 measure,
                 |row: &Row| match &row.detail {
                     Detail::Function(detail) => Some(detail.inclusive),
@@ -206,7 +206,7 @@ fn special(by: By, measure: Measure, rows: &[Row]) -> Vec<Column<Row>> {
         By::Phase => {
             let any = |of: fn(&PhaseDetail) -> bool| rows.iter().filter_map(phase).any(of);
             if any(|phase| phase.retained_bytes.is_some()) {
-                columns.push(Column::new(Heading::Retained, |row| {
+                columns.push(Column::new(Heading::RETAINED, |row| {
                     phase(row)?.retained_bytes.map(signed_bytes)
                 }));
             }
@@ -217,7 +217,7 @@ fn special(by: By, measure: Measure, rows: &[Row]) -> Vec<Column<Row>> {
                     |per| Some(per.peak),
                 ];
                 for (title, figure) in titles.into_iter().zip(figures) {
-                    columns.push(Column::new(Heading::Other { title, width }, move |row| {
+                    columns.push(Column::new(Heading::text(title, width), move |row| {
                         phase(row).and_then(of).and_then(figure).map(spell)
                     }));
                 }

@@ -1,18 +1,17 @@
 //! Rows by type and by field.
 //!
-//! Both are functions of the same [`Fields`] and the same table of types, so they cannot disagree. The names of details are
+//! Both are functions of the same [`Fields`](crate::profile::fields::Fields) and the same table of types, so they cannot disagree. The names of details are
 //! the keys in JSON.
 
-use std::cmp::Reverse;
 use std::collections::HashMap;
 
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
 use super::{Detail, Row, by_key};
-use crate::profile::fields::{Field, Fields};
+use crate::profile::fields::Field;
 use crate::profile::{
-    Estimated, Figures, Measure, Measured, Profile, ScopeKind, Source, TypeId, TypeRow,
+    Estimated, Figures, Label, Measure, Measured, Profile, ScopeKind, Source, TypeId, TypeRow, sums,
 };
 
 /// A part of a row, by type or by field.
@@ -54,7 +53,7 @@ pub struct TypeDetail {
     #[serde(flatten)]
     pub slack: Option<Slack>,
     /// The newest of its values that was measured and estimated.
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "estimated")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub estimated: Option<Estimated>,
     /// Where the type came from: `stack`, `field`, `mixed`.
     pub from: Option<&'static str>,
@@ -86,7 +85,7 @@ pub struct Slack {
 /// A field.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct FieldDetail {
-    /// Index into [`Fields::nodes`].
+    /// Index into [`Fields::nodes`](crate::profile::fields::Fields::nodes).
     #[serde(skip)]
     pub node: u32,
     /// The type of its values, as its row is called.
@@ -94,9 +93,6 @@ pub struct FieldDetail {
     pub type_key: Option<String>,
     /// The same in full.
     pub full_name: Option<String>,
-    /// What it is.
-    #[serde(skip)]
-    pub kind: ScopeKind,
     /// How many values there were.
     pub values: u64,
     /// Their own size, bytes.
@@ -145,62 +141,45 @@ impl Serialize for PartJson<'_> {
     }
 }
 
+/// Writes parts, their names under a key, with some of their figures; with all of them where none are named.
+fn list<S: Serializer>(
+    parts: &[Part],
+    name: &'static str,
+    measures: &'static [Measure],
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    let json = |part| PartJson {
+        part,
+        name,
+        measures,
+    };
+    serializer.collect_seq(parts.iter().map(json))
+}
+
 /// Parts by field.
 fn fields<S: Serializer>(parts: &[Part], serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_seq(parts.iter().map(|part| PartJson {
-        part,
-        name: "path",
-        measures: &[Measure::Total, Measure::Peak, Measure::Live],
-    }))
+    use Measure::{Live, Peak, Total};
+    list(parts, "path", &[Total, Peak, Live], serializer)
 }
 
 /// Parts by type.
 fn types<S: Serializer>(parts: &[Part], serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_seq(parts.iter().map(|part| PartJson {
-        part,
-        name: "key",
-        measures: &[
-            Measure::Total,
-            Measure::Blocks,
-            Measure::Peak,
-            Measure::Live,
-        ],
-    }))
+    use Measure::{Blocks, Live, Peak, Total};
+    list(parts, "key", &[Total, Blocks, Peak, Live], serializer)
 }
 
-/// Parts by function, with all figures.
+/// Parts by function.
 pub(super) fn functions<S: Serializer>(parts: &[Part], serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_seq(parts.iter().map(|part| PartJson {
-        part,
-        name: "function",
-        measures: &[],
-    }))
-}
-
-/// A measured value: the heap bytes that were found, and those that deepsize estimates.
-fn estimated<S: Serializer>(of: &Option<Estimated>, serializer: S) -> Result<S::Ok, S::Error> {
-    #[derive(Serialize)]
-    struct EstimatedJson<'a> {
-        footprint: &'a str,
-        bytes: u64,
-        estimate_bytes: u64,
-    }
-    let json = of.as_ref().map(|of| EstimatedJson {
-        footprint: &of.label,
-        bytes: of.bytes,
-        estimate_bytes: of.estimate.bytes,
-    });
-    json.serialize(serializer)
+    list(parts, "function", &[], serializer)
 }
 
 pub(super) fn by_type(profile: &Profile) -> Vec<Row> {
     let slack = slack_by_type(profile);
     let row = |row: &TypeRow| {
         let name = profile.named_type(row.type_id);
-        let fields = row
-            .fields
-            .iter()
-            .map(|(field, figures)| Part::new(path(profile.fields(), *field), *figures));
+        let fields = row.fields.iter().map(|&(field, figures)| {
+            Part::new(Label::Path(field).short_name(profile).into_owned(), figures)
+        });
         Row {
             key: profile.type_key(row.type_id).to_owned(),
             figures: row.figures,
@@ -220,11 +199,6 @@ pub(super) fn by_type(profile: &Profile) -> Vec<Row> {
     profile.type_rows().iter().map(row).collect()
 }
 
-fn path(fields: &Fields, field: u32) -> String {
-    let field = fields.nodes.get(field as usize);
-    field.map_or_else(String::new, |field| field.path.clone())
-}
-
 fn from(row: &TypeRow) -> &'static str {
     if row.from_fields == row.figures {
         // A type without blocks is known from the values seen in fields.
@@ -236,25 +210,12 @@ fn from(row: &TypeRow) -> &'static str {
     }
 }
 
-/// Sums by key, largest total first.
-fn parts<K: std::hash::Hash + Eq + Ord + Copy>(
-    figures: impl Iterator<Item = (K, Figures)>,
-) -> Vec<(K, Figures)> {
-    let mut sums: HashMap<K, Figures> = HashMap::new();
-    for (key, figures) in figures {
-        sums.entry(key).or_default().add(&figures);
-    }
-    let mut sums: Vec<(K, Figures)> = sums.into_iter().collect();
-    sums.sort_by_key(|(key, figures)| (Reverse(figures.total_bytes), *key));
-    sums
-}
-
 fn owners(profile: &Profile, row: &TypeRow) -> Vec<Part> {
     let owned = row.sites.iter().filter_map(|&site| {
         let site = profile.sites.get(site)?;
         Some((site.contents?.owner?, site.figures))
     });
-    parts(owned)
+    sums(owned)
         .into_iter()
         .map(|(owner, figures)| part(profile, Some(owner), None, figures))
         .collect()
@@ -287,12 +248,18 @@ pub fn slack_by_type(profile: &Profile) -> HashMap<TypeId, Slack> {
     let mut most: HashMap<TypeId, Slack> = HashMap::new();
     for (label, measured) in newest {
         let mut by_type: HashMap<TypeId, Slack> = HashMap::new();
-        for place in measured.places.iter().filter(|place| place.node.blocks > 0) {
+        for place in measured
+            .places
+            .iter()
+            .filter(|place| place.node.figures.blocks > 0)
+        {
             if let Some(id) = place.node.value_type {
                 let found = by_type.entry(id).or_default();
-                found.of_bytes = found.of_bytes.saturating_add(place.node.block_bytes);
-                found.bytes = found.bytes.saturating_add(place.slack_bytes);
-                found.of_blocks = found.of_blocks.saturating_add(place.node.blocks);
+                found.of_bytes = found
+                    .of_bytes
+                    .saturating_add(place.node.figures.block_bytes);
+                found.bytes = found.bytes.saturating_add(place.node.slack_bytes());
+                found.of_blocks = found.of_blocks.saturating_add(place.node.figures.blocks);
             }
         }
         for (id, mut found) in by_type {
@@ -315,7 +282,6 @@ pub(super) fn by_field(profile: &Profile) -> Vec<Row> {
                 node: number,
                 type_key: name.map(|_| profile.type_key(field.value_type).to_owned()),
                 full_name: name.map(|name| name.full.clone()),
-                kind: field.kind,
                 values: field.values,
                 inline_bytes: field.inline_bytes,
                 with_inner: field.with_inner,
@@ -350,7 +316,7 @@ fn types_of(profile: &Profile, field: &Field) -> Vec<Part> {
         }
     }
     let typed = sites().map(|site| (profile.type_id_of(site), site.figures));
-    parts(typed)
+    sums(typed)
         .into_iter()
         .map(|(id, figures)| part(profile, id, sources.get(&id).copied(), figures))
         .collect()

@@ -73,14 +73,15 @@ fn function_keys(profile: &Profile) -> Vec<String> {
     profile.functions.iter().map(key).collect()
 }
 
-/// Sites by key, added up.
+/// Rows of sites by key, with what `detail` makes of the sites (indexes into [`Profile::sites`]) of each.
 ///
 /// `alike` tells sites of one key from others at less cost, where it can: those of which it says the same have one key.
 fn grouped<A: Eq + Hash>(
     profile: &Profile,
     key: fn(&Profile, &Site) -> String,
     alike: impl Fn(&Site) -> Option<A>,
-) -> impl Iterator<Item = (String, Figures, Vec<usize>)> {
+    detail: impl Fn(Vec<usize>) -> Detail,
+) -> Vec<Row> {
     let mut keys = Interned::new();
     let mut sums: Vec<(Figures, Vec<usize>)> = Vec::new();
     let mut known: FxHashMap<A, u32> = FxHashMap::default();
@@ -98,27 +99,28 @@ fn grouped<A: Eq + Hash>(
         sites.push(index);
     }
     let rows = keys.values.into_iter().zip(sums);
-    rows.map(|(key, (figures, sites))| (key, figures, sites))
+    rows.map(|(key, (figures, sites))| Row {
+        key,
+        figures,
+        detail: detail(sites),
+    })
+    .collect()
 }
 
 pub(super) fn owners(profile: &Profile, measure: Measure) -> Vec<Row> {
-    let row = |(key, figures, mut sites): (String, Figures, Vec<usize>)| {
+    let detail = |mut sites: Vec<usize>| {
         sites.sort_by_key(|&site| (Reverse(measure.of(&profile.sites[site].figures)), site));
         let most = sites.first().map(|&site| &profile.sites[site]);
-        Row {
-            key,
-            figures,
-            detail: Detail::Owner {
-                owner: most
-                    .filter(|site| site.group.is_none())
-                    .and_then(|site| site.owner),
-                sites,
-            },
+        Detail::Owner {
+            owner: most
+                .filter(|site| site.group.is_none())
+                .and_then(|site| site.owner),
+            sites,
         }
     };
     // A stack without an owner is named for its scope.
     let alike = |site: &Site| Some((site.owner?, site.group, site.marks.cut, site.marks.foreign));
-    grouped(profile, owner_name, alike).map(row).collect()
+    grouped(profile, owner_name, alike, detail)
 }
 
 /// What a function allocated, and around it.
@@ -284,14 +286,10 @@ pub fn sites_of(profile: &Profile, by: By, key: &str, frames: Frames) -> Vec<boo
 
 /// Rows of crates or of loaded images, by what `key` says of a site.
 pub(super) fn by_code(profile: &Profile, key: fn(&Profile, &Site) -> String) -> Vec<Row> {
-    let row = |(key, figures, sites): (String, Figures, Vec<usize>)| Row {
-        key,
-        figures,
-        detail: Detail::Code {
-            sites: sites.len() as u64,
-        },
+    let detail = |sites: Vec<usize>| Detail::Code {
+        sites: sites.len() as u64,
     };
-    grouped(profile, key, |_| None::<()>).map(row).collect()
+    grouped(profile, key, |_| None::<()>, detail)
 }
 
 /// The frame whose code asked; the innermost of all where the standard library alone is on the stack.

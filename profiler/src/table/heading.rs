@@ -9,86 +9,14 @@ pub(crate) const SHARE_WIDTH: usize = 8;
 
 /// A column of figures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Heading {
-    /// The part of the whole.
-    Share,
-    /// The part of what is shown, where [`Heading::ShareOfAll`] stands beside it.
-    ShareOfIt,
-    /// The part of everything recorded.
-    ShareOfAll,
-    /// The figure of a measure.
-    Of(Measure),
-    /// The same without what is inside a field, or called by a function.
-    Own(Measure),
-    /// The same with it.
-    Inclusive(Measure),
-    /// The blocks that go with a measure of bytes.
-    BlocksOf(Measure),
-    /// What there is more or less than in the base.
-    Change,
-    /// The same of a row's own figure.
-    OwnChange,
-    /// Values of a type or of a field that were deserialized.
-    Values,
-    /// Bytes that the values take where they stand.
-    Inline,
-    /// Mean bytes of a block.
-    MeanBlock,
-    /// Bytes that stay when deserializing ends.
-    Retained,
-    /// Sites, of an owner or of a part.
-    Sites,
-    /// Stacks of a function, crate or module.
-    Stacks,
-    /// Threads of one name.
-    Threads,
-    /// When a value was measured.
-    Time,
-    /// Heap bytes found from a value or a place in it.
-    Exact,
-    /// What the crate deepsize says of the value.
-    Estimate,
-    /// How far the estimate is from the exact figure.
-    Difference,
-    /// Blocks found.
-    Blocks,
-    /// Bytes in which no value was seen.
-    Slack,
-    /// What a value has more or less than the one of its label before.
-    Growth,
-    /// Bytes of shared blocks met again.
-    Shared,
-    /// Heap bytes found in values of a type.
-    Measured,
-    /// The most bytes of an arena's chunks at once.
-    MostChunks,
-    /// Bytes of an arena's chunks, by the name that bumpalo gives them.
-    AllocatedBytes,
-    /// Bytes that an arena allocated for pieces.
-    Allocated,
-    /// Bytes of pieces in use.
-    InUse,
-    /// Pieces that an arena allocated.
-    Pieces,
-    /// Bytes copied when pieces grew.
-    Copied,
-    /// Times that pieces grew.
-    Grows,
-    /// Bytes allocated without going through the handle.
-    Bypassed,
-    /// Instances of an arena.
-    Instances,
-    /// A heading of one table alone.
-    Other {
-        /// What it is called.
-        title: &'static str,
-        /// Cells of the column.
-        width: usize,
-    },
+pub struct Heading {
+    title: &'static str,
+    width: usize,
+    unit: Unit,
 }
 
 /// In what a figure counts.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Unit {
     Bytes,
     Count,
@@ -97,70 +25,126 @@ enum Unit {
 }
 
 impl Heading {
+    /// The part of the whole.
+    pub const SHARE: Heading = Heading::new("share", SHARE_WIDTH - 1, Unit::Text);
+    /// The part of what is shown, where [`Heading::SHARE_OF_ALL`] stands beside it.
+    pub const SHARE_OF_IT: Heading = Heading::new("of it", SHARE_WIDTH - 1, Unit::Text);
+    /// The part of everything recorded.
+    pub const SHARE_OF_ALL: Heading = Heading::new("of all", SHARE_WIDTH - 1, Unit::Text);
+    /// What there is more or less than in the base.
+    pub const CHANGE: Heading = Heading::new("change", 11, Unit::Text);
+    /// The same of a row's own figure.
+    pub const OWN_CHANGE: Heading = Heading::new("self change", 11, Unit::Text);
+    /// Values of a type or of a field that were deserialized.
+    pub const VALUES: Heading = Heading::new("values", 9, Unit::Count);
+    /// Bytes that the values take where they stand.
+    pub const INLINE: Heading = Heading::new("inline", 10, Unit::Bytes);
+    /// Mean bytes of a block.
+    pub const MEAN_BLOCK: Heading = Heading::new("mean block", 10, Unit::Bytes);
+    /// Bytes that stay when deserializing ends.
+    pub const RETAINED: Heading = Heading::new("retained", 10, Unit::Text);
+    /// Sites, of an owner or of a part.
+    pub const SITES: Heading = Heading::new("sites", 6, Unit::Count);
+    /// Stacks of a function, crate or module.
+    pub const STACKS: Heading = Heading::new("stacks", 7, Unit::Count);
+    /// Threads of one name.
+    pub const THREADS: Heading = Heading::new("count", 6, Unit::Count);
+    /// When a value was measured.
+    pub const TIME: Heading = Heading::new("time", 10, Unit::Text);
+    /// Heap bytes found from a value or a place in it.
+    pub const EXACT: Heading = Heading::new("exact", 10, Unit::Bytes);
+    /// What the crate deepsize says of the value.
+    pub const ESTIMATE: Heading = Heading::new("estimate", 10, Unit::Bytes);
+    /// How far the estimate is from the exact figure.
+    pub const DIFFERENCE: Heading = Heading::new("difference", 10, Unit::Text);
+    /// Blocks found.
+    pub const BLOCKS: Heading = Heading::new("blocks", 11, Unit::Count);
+    /// Bytes in which no value was seen.
+    pub const SLACK: Heading = Heading::new("slack", 10, Unit::Bytes);
+    /// What a value has more or less than the one of its label before.
+    pub const GROWTH: Heading = Heading::new("change", 10, Unit::Text);
+    /// Bytes of shared blocks met again.
+    pub const SHARED: Heading = Heading::new("shared", 10, Unit::Bytes);
+    /// Heap bytes found in values of a type.
+    pub const MEASURED: Heading = Heading::new("measured", 10, Unit::Bytes);
+    /// The most bytes of an arena's chunks at once.
+    pub const MOST_CHUNKS: Heading = Heading::new("at most", 10, Unit::Bytes);
+    /// Bytes of an arena's chunks, by the name that bumpalo gives them.
+    pub const ALLOCATED_BYTES: Heading = Heading::new("allocated_bytes", 15, Unit::Bytes);
+    /// Bytes that an arena allocated for pieces.
+    pub const ALLOCATED: Heading = Heading::new("allocated", 10, Unit::Bytes);
+    /// Bytes of pieces in use.
+    pub const IN_USE: Heading = Heading::new("in use", 10, Unit::Bytes);
+    /// Pieces that an arena allocated.
+    pub const PIECES: Heading = Heading::new("pieces", 11, Unit::Count);
+    /// Bytes copied when pieces grew.
+    pub const COPIED: Heading = Heading::new("copied", 10, Unit::Bytes);
+    /// Times that pieces grew.
+    pub const GROWS: Heading = Heading::new("grows", 9, Unit::Count);
+    /// Bytes allocated without going through the handle.
+    pub const BYPASSED: Heading = Heading::new("bypassed", 10, Unit::Bytes);
+    /// Instances of an arena.
+    pub const INSTANCES: Heading = Heading::new("live/made", 11, Unit::Text);
+
+    const fn new(title: &'static str, width: usize, unit: Unit) -> Heading {
+        Heading { title, width, unit }
+    }
+
+    /// The heading of a column of text in one table alone.
+    pub(crate) const fn text(title: &'static str, width: usize) -> Heading {
+        Heading::new(title, width, Unit::Text)
+    }
+
+    /// The figure of a measure.
+    #[must_use]
+    pub fn of(measure: Measure) -> Heading {
+        Heading::in_unit_of(measure, measure.name())
+    }
+
+    /// The same without what is inside a field, or called by a function.
+    #[must_use]
+    pub fn own(measure: Measure) -> Heading {
+        Heading::in_unit_of(measure, "self")
+    }
+
+    /// The same with it.
+    #[must_use]
+    pub fn inclusive(measure: Measure) -> Heading {
+        Heading::in_unit_of(measure, "inclusive")
+    }
+
+    fn in_unit_of(measure: Measure, title: &'static str) -> Heading {
+        match measure.is_bytes() {
+            true => Heading::new(title, 10, Unit::Bytes),
+            false => Heading::new(title, 11, Unit::Count),
+        }
+    }
+
+    /// The blocks that go with a measure of bytes.
+    #[must_use]
+    pub fn blocks_of(measure: Measure) -> Heading {
+        Heading::new(measure.blocks(&Figures::default()).1, 11, Unit::Count)
+    }
+
     /// What the column is called.
     #[must_use]
     pub fn title(self) -> &'static str {
-        self.column().0
+        self.title
     }
 
     /// Cells of the column.
     #[must_use]
     pub fn width(self) -> usize {
-        self.column().1
+        self.width
     }
 
     /// A figure in the column's unit: `1.2 MiB`, `20,000`. In a column of text, whose cells say more, the bare number.
     #[must_use]
     pub fn spell(self, value: u64) -> String {
-        match self.column().2 {
+        match self.unit {
             Unit::Bytes => Bytes(value).to_string(),
             Unit::Count => Count(value).to_string(),
             Unit::Text => value.to_string(),
-        }
-    }
-
-    fn column(self) -> (&'static str, usize, Unit) {
-        use Unit::{Bytes, Count, Text};
-        let of_measure = |title, measure: Measure| match measure.is_bytes() {
-            true => (title, 10, Bytes),
-            false => (title, 11, Count),
-        };
-        match self {
-            Heading::Share => ("share", SHARE_WIDTH - 1, Text),
-            Heading::ShareOfIt => ("of it", SHARE_WIDTH - 1, Text),
-            Heading::ShareOfAll => ("of all", SHARE_WIDTH - 1, Text),
-            Heading::Of(measure) => of_measure(measure.name(), measure),
-            Heading::Own(measure) => of_measure("self", measure),
-            Heading::Inclusive(measure) => of_measure("inclusive", measure),
-            Heading::BlocksOf(measure) => (measure.blocks(&Figures::default()).1, 11, Count),
-            Heading::Change => ("change", 11, Text),
-            Heading::OwnChange => ("self change", 11, Text),
-            Heading::Values => ("values", 9, Count),
-            Heading::Inline => ("inline", 10, Bytes),
-            Heading::MeanBlock => ("mean block", 10, Bytes),
-            Heading::Retained => ("retained", 10, Text),
-            Heading::Sites => ("sites", 6, Count),
-            Heading::Stacks => ("stacks", 7, Count),
-            Heading::Threads => ("count", 6, Count),
-            Heading::Time => ("time", 10, Text),
-            Heading::Exact => ("exact", 10, Bytes),
-            Heading::Estimate => ("estimate", 10, Bytes),
-            Heading::Difference => ("difference", 10, Text),
-            Heading::Blocks => ("blocks", 11, Count),
-            Heading::Slack => ("slack", 10, Bytes),
-            Heading::Growth => ("change", 10, Text),
-            Heading::Shared => ("shared", 10, Bytes),
-            Heading::Measured => ("measured", 10, Bytes),
-            Heading::MostChunks => ("at most", 10, Bytes),
-            Heading::AllocatedBytes => ("allocated_bytes", 15, Bytes),
-            Heading::Allocated => ("allocated", 10, Bytes),
-            Heading::InUse => ("in use", 10, Bytes),
-            Heading::Pieces => ("pieces", 11, Count),
-            Heading::Copied => ("copied", 10, Bytes),
-            Heading::Grows => ("grows", 9, Count),
-            Heading::Bypassed => ("bypassed", 10, Bytes),
-            Heading::Instances => ("live/made", 11, Text),
-            Heading::Other { title, width } => (title, width, Text),
         }
     }
 }

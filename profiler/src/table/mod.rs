@@ -17,8 +17,6 @@ mod site;
 #[cfg(test)]
 mod tests;
 
-use std::cmp::Reverse;
-
 use serde::Serialize;
 
 use crate::profile::{Figures, FrameId, Frames, Measure, Profile};
@@ -114,11 +112,11 @@ pub struct Row {
 }
 
 impl Row {
-    /// What tells rows of one key apart, for their order.
-    fn second_key(&self) -> (&str, &str) {
+    /// The key, and what tells rows of one key apart, for their order.
+    fn names(&self) -> [&str; 3] {
         match &self.detail {
-            Detail::Site(detail) => (&detail.label.what, &detail.label.location),
-            _ => ("", ""),
+            Detail::Site(detail) => [&self.key, &detail.label.what, &detail.label.location],
+            _ => [&self.key, "", ""],
         }
     }
 }
@@ -178,19 +176,10 @@ pub fn rows(profile: &Profile, by: By, measure: Measure, frames: Frames) -> Vec<
         By::Phase => phase::rows(profile),
         By::Arena => return arena::rows(profile, measure),
     };
+    let size = |row: &Row| (measure.of(&row.figures), row.figures.total_bytes);
     rows.sort_by(|a, b| {
-        let order = |row: &Row| {
-            (
-                Reverse(measure.of(&row.figures)),
-                Reverse(row.figures.total_bytes),
-            )
-        };
-        let names = || {
-            a.key
-                .cmp(&b.key)
-                .then_with(|| a.second_key().cmp(&b.second_key()))
-        };
-        order(a).cmp(&order(b)).then_with(names)
+        let by_size = size(b).cmp(&size(a));
+        by_size.then_with(|| a.names().cmp(&b.names()))
     });
     rows
 }

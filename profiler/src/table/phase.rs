@@ -62,25 +62,23 @@ pub(super) fn rows(profile: &Profile) -> Vec<Row> {
     let phases = profile.phases();
     // Even a profile without a table of scopes has the root.
     let count = profile.scopes.len().max(1);
-    let mut own = vec![Figures::default(); count];
+    // What was allocated in each phase itself, and the rest of its row.
+    let nothing = PhaseDetail {
+        retained_bytes: Some(0),
+        ..PhaseDetail::default()
+    };
+    let mut rows = vec![(Figures::default(), nothing); count];
     for site in &profile.sites {
         // A scope that does not exist counts at the root: never lost.
-        own[phases.phase_of(site.scope).0 as usize].add(&site.figures);
+        let (own, detail) = &mut rows[phases.phase_of(site.scope).0 as usize];
+        own.add(&site.figures);
+        detail.with_inner.add(&site.figures);
     }
-    let mut details: Vec<PhaseDetail> = (0..)
-        .zip(&own)
-        .map(|(phase, &with_inner)| PhaseDetail {
-            scope: ScopeId(phase),
-            with_inner,
-            retained_bytes: Some(0),
-            ..PhaseDetail::default()
-        })
-        .collect();
     for (index, scope) in profile.scopes.iter().enumerate().skip(1) {
         if scope.kind != ScopeKind::Phase {
             continue;
         }
-        let detail = &mut details[phases.phase_of(ScopeId(index as u32)).0 as usize];
+        let (_, detail) = &mut rows[phases.phase_of(ScopeId(index as u32)).0 as usize];
         detail.entered = detail.entered.saturating_add(scope.entered);
         detail.input_bytes = detail.input_bytes.saturating_add(scope.input_bytes);
         detail.records = detail.records.saturating_add(scope.records);
@@ -88,21 +86,19 @@ pub(super) fn rows(profile: &Profile) -> Vec<Row> {
             detail.retained_bytes = both(detail.retained_bytes, scope.retained_bytes);
         }
     }
-    // From the last scope to the first: parents come before children.
+    // From the last scope to the first: parents come before children. A scope that is no phase of its own has nothing.
     for phase in (1..count).rev() {
-        let figures = details[phase].with_inner;
+        let figures = rows[phase].1.with_inner;
         let parent = phases.parent(ScopeId(phase as u32)).0 as usize;
-        if phases.phase_of(ScopeId(phase as u32)).0 as usize == phase {
-            details[parent].with_inner.add(&figures);
-        }
+        rows[parent].1.with_inner.add(&figures);
     }
-    let details = details.into_iter().zip(own);
-    details
-        .filter(|(detail, _)| detail.entered > 0 || detail.with_inner != Figures::default())
-        .map(|(mut detail, figures)| {
+    let rows = (0..).map(ScopeId).zip(rows);
+    rows.filter(|(_, (_, detail))| detail.entered > 0 || detail.with_inner != Figures::default())
+        .map(|(scope, (figures, mut detail))| {
+            detail.scope = scope;
             detail.retained_bytes = detail.retained_bytes.filter(|_| detail.entered > 0);
             Row {
-                key: phases.path(profile, detail.scope),
+                key: phases.path(profile, scope),
                 figures,
                 detail: Detail::Phase(Box::new(detail)),
             }

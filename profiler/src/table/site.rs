@@ -1,20 +1,18 @@
 //! Rows by site: what was allocated, where in the data or by which call, and the line of the program that owns it. Sites
 //! that would read the same are one row.
 
-use hashbrown::HashTable;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use serde::Serialize;
 use std::cmp::Reverse;
 use std::collections::HashMap;
-use std::hash::{BuildHasher, Hash, Hasher};
+use std::hash::BuildHasher;
 
 use super::{Detail, NO_STACK, Row, place};
-use crate::calltree::MarkKind;
 use crate::parallel::in_parts;
 use crate::profile::arenas::chunk_label;
 use crate::profile::{
-    Charged, Figures, FrameId, Frames, FunctionId, Group, Measure, Origin, Profile, ScopeId, Site,
-    StackMarks, StepKind, TypeId, UNKNOWN,
+    Figures, FrameId, Frames, FunctionId, Group, Label, MarkKind, Measure, Origin, Profile,
+    ScopeId, Site, StackMarks, TypeId, UNKNOWN,
 };
 
 /// What a reader sees of a row, as recorded: not safe for a terminal before [`crate::units::printable`]. The names are the
@@ -69,7 +67,7 @@ pub struct SiteDetail {
     /// The phase.
     pub phase: ScopeId,
     /// What it is charged to where that is no frame.
-    pub place: Option<Charged>,
+    pub place: Option<Label>,
     /// The field's path.
     pub field: Option<String>,
     /// What its blocks hold, as the row of that type is called.
@@ -147,20 +145,8 @@ pub(super) fn rows(profile: &Profile, measure: Measure, frames: Frames) -> Vec<R
     let mut rows: Vec<Row> = Vec::new();
     let mut known: FxHashMap<RowKey, usize> = FxHashMap::default();
     let mut known_traits: FxHashMap<Traits, usize> = FxHashMap::default();
-    // Of each row and stack one site, and their hash.
-    let mut stacks: HashTable<(u64, usize, usize)> = HashTable::with_capacity(profile.sites.len());
+    let hash = |site: &Site| FxBuildHasher.hash_one(looked(site));
     let hashes = in_parts(profile.sites.len(), |part| {
-        let mut stack = Vec::new();
-        let hash = |site: &Site| {
-            match frames {
-                Frames::Folded | Frames::Trimmed => profile.read_shown(site, &mut stack),
-                Frames::Own | Frames::All => stack = profile.frames_of(site, frames),
-            }
-            let mut hasher = FxBuildHasher.build_hasher();
-            let looks = stack.iter().filter_map(look);
-            looks.for_each(|frame| frame.hash(&mut hasher));
-            hasher.finish()
-        };
         profile.sites[part].iter().map(hash).collect::<Vec<u64>>()
     });
     let hashes = hashes.concat();
@@ -189,25 +175,15 @@ pub(super) fn rows(profile: &Profile, measure: Measure, frames: Frames) -> Vec<R
                 row
             }
         };
-        let hash = FxBuildHasher.hash_one((row, hashes[index]));
-        let is_known = |&(_, of, other): &(u64, usize, usize)| {
-            let same_hash = of == row && hashes[other] == hashes[index];
-            same_hash && looked(&profile.sites[other]) == looked(site)
-        };
-        let is_new = stacks.find(hash, is_known).is_none();
-        if is_new {
-            stacks.insert_unique(hash, (hash, row, index), |(hash, ..)| *hash);
-        }
         let row = &mut rows[row];
         row.figures.add(&site.figures);
         if let Detail::Site(detail) = &mut row.detail {
             detail.marks.deep |= site.marks.deep;
             detail.marks.folded |= site.marks.folded;
             detail.sites.push(index);
-            detail.stacks += u64::from(is_new);
         }
     }
-    drop(stacks);
+    let looked_at = |site: usize| looked(&profile.sites[site]);
     for row in &mut rows {
         let Detail::Site(detail) = &mut row.detail else {
             continue;
@@ -222,13 +198,18 @@ pub(super) fn rows(profile: &Profile, measure: Measure, frames: Frames) -> Vec<R
             )
         };
         detail.sites.sort_by_cached_key(weight);
-        if let Some(site) = detail
+        detail.stack = detail
             .sites
             .first()
-            .and_then(|&site| profile.sites.get(site))
-        {
-            detail.stack = looked(site);
-        }
+            .map_or_else(Vec::new, |&site| looked_at(site));
+        let mut stacks = detail.sites.clone();
+        let by_stack = |&a: &usize, &b: &usize| {
+            let by_hash = hashes[a].cmp(&hashes[b]);
+            by_hash.then_with(|| looked_at(a).cmp(&looked_at(b)))
+        };
+        stacks.sort_unstable_by(by_stack);
+        stacks.dedup_by(|a, b| by_stack(a, b).is_eq());
+        detail.stacks = stacks.len() as u64;
     }
     rows
 }
@@ -249,7 +230,7 @@ fn new_row(profile: &Profile, site: &Site, look: &RowKey) -> Row {
     let fields = profile.fields();
     let owner = site.owner.filter(|_| site.group.is_none());
     let charged = match site.group {
-        Some(group) => Some(Charged::Group(group)),
+        Some(group) => Some(Label::Group(group)),
         None => profile.place_of(site),
     };
     let key = match (owner, charged) {
@@ -336,7 +317,7 @@ pub(super) fn owner_name(profile: &Profile, site: &Site) -> String {
         (site.marks.foreign, MarkKind::Foreign),
     ] {
         if set {
-            owner.push_str(&format!(" {}", mark.name()));
+            owner.push_str(&format!(" {}", mark.name(profile)));
         }
     }
     owner
@@ -369,9 +350,8 @@ fn call_below(profile: &Profile, index: usize, owner: Option<FrameId>) -> Option
     let name = |frame: Option<FrameId>| frame.and_then(|frame| profile.lookup(frame));
     let own = owner.and_then(|owner| profile.lookup(owner));
     for step in folding.steps(index).iter().rev() {
-        match step.kind {
-            StepKind::Contents => {}
-            StepKind::Call(text) => {
+        match step.label {
+            Label::Call(text) => {
                 // Copies of one function of the program are a step of this kind too.
                 let same = name(step.frame).is_some_and(|(frame, function)| {
                     let is_owner = own.is_some_and(|(owner, _)| frame.function == owner.function);
@@ -379,7 +359,9 @@ fn call_below(profile: &Profile, index: usize, owner: Option<FrameId>) -> Option
                 });
                 return Some(text).filter(|_| !same);
             }
-            StepKind::Function(_) | StepKind::Group(_) => break,
+            Label::Function(_) | Label::Group(_) => break,
+            // What the block holds.
+            _ => {}
         }
     }
     None

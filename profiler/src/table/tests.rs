@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::calltree;
-use crate::profile::{Footprint, FootprintNode, Function, Origin, TypeId};
+use crate::profile::{Footprint, FootprintNode, FootprintNodeValue, Function, Origin, TypeId};
 use crate::sample;
 use std::collections::HashSet;
 
@@ -243,9 +243,12 @@ fn what_was_found_of_a_type_comes_from_one_footprint_for_values_may_share_blocks
     let footprint = |label: &str, time_ns, block_bytes| {
         let node = FootprintNode {
             value_type: Some(TypeId(7)),
-            blocks: 2,
-            block_bytes,
-            used_bytes: 60,
+            figures: FootprintNodeValue {
+                blocks: 2,
+                block_bytes,
+                used_bytes: 60,
+                ..FootprintNodeValue::default()
+            },
             ..FootprintNode::default()
         };
         Footprint {

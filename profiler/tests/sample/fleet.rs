@@ -6,8 +6,8 @@
 
 use super::{Builder, figures, frame, surroundings};
 use heapglass_profiler::profile::{
-    Contents, Figures, Footprint, FootprintNode, FrameId, Origin, Profile, ScopeId, ScopeKind,
-    Thread,
+    Contents, Figures, Footprint, FootprintNode, FootprintNodeValue, FrameId, Origin, Profile,
+    ScopeId, ScopeKind, Thread,
 };
 
 const STRING: &str = "alloc::string::String";
@@ -379,7 +379,10 @@ fn footprints(b: &mut Builder) {
         nodes: vec![FootprintNode {
             kind: ScopeKind::Root,
             value_type: Some(value_type),
-            block_bytes: bytes,
+            figures: FootprintNodeValue {
+                block_bytes: bytes,
+                ..FootprintNodeValue::default()
+            },
             ..FootprintNode::default()
         }],
         folded: 0,
@@ -400,13 +403,15 @@ fn measured(b: &mut Builder, time_ns: u64, routes: bool) -> Footprint {
             kind,
             name: name.into(),
             value_type,
-            count,
-            inline_bytes: count * size,
-            blocks: blocks[0],
-            block_bytes: blocks[1],
-            usable_bytes: blocks[2],
-            used_bytes: blocks[3],
-            ..FootprintNode::default()
+            figures: FootprintNodeValue {
+                count,
+                inline_bytes: count * size,
+                blocks: blocks[0],
+                block_bytes: blocks[1],
+                usable_bytes: blocks[2],
+                used_bytes: blocks[3],
+                ..FootprintNodeValue::default()
+            },
         });
         nodes.len() as u32 - 1
     };
@@ -459,8 +464,8 @@ fn measured(b: &mut Builder, time_ns: u64, routes: bool) -> Footprint {
             16,
             [250, 58_000, 60_000, 54_000],
         );
-        nodes[stops as usize].shared_blocks = 50;
-        nodes[stops as usize].shared_bytes = 11_600;
+        nodes[stops as usize].figures.shared_blocks = 50;
+        nodes[stops as usize].figures.shared_bytes = 11_600;
     }
     Footprint {
         label: "fleet".into(),

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use heapglass_profiler::diff::Beside;
-use heapglass_profiler::profile::{Charged, Figures, Frames, Measure};
+use heapglass_profiler::profile::{Figures, Frames, Label, Measure};
 use heapglass_profiler::report::{By, Row};
 use heapglass_profiler::units::Share;
 use ratatui::layout::{Position, Rect, Size};
@@ -97,7 +97,7 @@ impl Outcome {
 #[derive(Clone, Debug)]
 pub(crate) enum Jump {
     /// Everything that passes through this function.
-    Function(Charged),
+    Function(Label),
     /// The sites of the row of that key.
     Group(By, String),
     /// The stack of this site (index into the profile's sites).

@@ -12,7 +12,7 @@ pub(crate) use heapglass_profiler::calltree::Options as TreeOptions;
 use heapglass_profiler::diff::{self, Beside, Change, Recording};
 use heapglass_profiler::fields::Field;
 use heapglass_profiler::profile::{
-    Charged, Frame, FrameId, Frames, Function, FunctionId, Measure, Profile, Site, State, TypeId,
+    Frame, FrameId, Frames, Function, FunctionId, Label, Measure, Profile, Site, State, TypeId,
     TypeKind, TypeName,
 };
 use heapglass_profiler::report::{By, Detail, Row, rows};
@@ -167,13 +167,13 @@ impl Data {
     }
 
     /// What a row by owner or function is charged to: copies of one function are one row, and its first stands for all.
-    pub(crate) fn charged(&self, row: &Row) -> Option<Charged> {
+    pub(crate) fn charged(&self, row: &Row) -> Option<Label> {
         match &row.detail {
             Detail::Owner { sites, .. } => {
                 let site = self.profile.sites.get(*sites.first()?)?;
                 self.profile.charged_to(site)
             }
-            Detail::Function(detail) => detail.function.map(Charged::Function),
+            Detail::Function(detail) => detail.function.map(Label::Function),
             _ => None,
         }
     }

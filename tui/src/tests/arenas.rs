@@ -151,9 +151,9 @@ fn hostile_names_and_figures_of_arenas_neither_panic_nor_reach_the_terminal() {
     for arena in &mut hostile.arenas {
         arena.name = format!("{evil}{}", arena.name);
         arena.krate = evil.into();
-        arena.most_chunk_bytes = u64::MAX;
-        arena.tail_bytes = u64::MAX;
-        arena.total_handed_blocks = u64::MAX;
+        arena.figures.most_chunk_bytes = u64::MAX;
+        arena.figures.tail_bytes = u64::MAX;
+        arena.figures.total_handed_blocks = u64::MAX;
         for row in &mut arena.rows {
             row.scope = ScopeId(row.scope.0 * 5);
             row.inside.total_bytes = u64::MAX;

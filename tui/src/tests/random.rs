@@ -169,8 +169,8 @@ fn broken_fleet() -> Profile {
         footprint.time_ns = u64::MAX;
         for node in footprint.nodes.iter_mut().skip(1).step_by(2) {
             node.parent = u32::MAX;
-            node.block_bytes = u64::MAX;
-            node.count = u64::MAX;
+            node.figures.block_bytes = u64::MAX;
+            node.figures.count = u64::MAX;
         }
     }
     if let Some(footprint) = broken.footprints.first_mut() {

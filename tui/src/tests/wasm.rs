@@ -14,6 +14,7 @@ fn module(width: u16) -> Screen {
     profile.capture.architecture = "wasm32".into();
     profile.capture.linear_memory = Some(LinearMemory {
         pages: 2_644,
+        bytes: 2_644 << 16,
         first_pages: 18,
         grows: 2_241,
         own_pages: 32,

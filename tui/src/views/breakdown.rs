@@ -130,12 +130,12 @@ impl Breakdown {
         let value = |part: &Part| cx.measure.of(&part.figures);
         let empty = "it has no blocks: nothing was allocated";
         Table::new(cx)
-            .share(Heading::ShareOfIt, value, whole)
-            .share(Heading::ShareOfAll, value, cx.whole())
+            .share(Heading::SHARE_OF_IT, value, whole)
+            .share(Heading::SHARE_OF_ALL, value, cx.whole())
             .measure(value)
             .bars(if area.width >= 100 { 16 } else { 8 }, value, whole)
             .blocks(|part| &part.figures)
-            .figure(Heading::Sites, |part| part.sites)
+            .figure(Heading::SITES, |part| part.sites)
             // The end of a path says most.
             .left(self.noun, 0, |part, _| (part.name.clone(), part.style))
             .shortened(fit_end)

@@ -45,9 +45,9 @@ impl View for Threads {
     fn render(&self, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
         let value = |row: &Arc<Row>| cx.measure.of(&row.figures);
         let mut table = Table::new(cx)
-            .share(Heading::Share, value, cx.whole())
+            .share(Heading::SHARE, value, cx.whole())
             .measure(value)
-            .change(By::Thread, Heading::Change, |row| {
+            .change(By::Thread, Heading::CHANGE, |row| {
                 Some(Identity::named(&row.key))
             })
             .blocks(|row| &row.figures);
@@ -59,11 +59,11 @@ impl View for Threads {
         ];
         for measure in others.into_iter().filter(|other| *other != cx.measure) {
             let value = move |row: &Arc<Row>| measure.of(&row.figures);
-            let column = table.figure(Heading::Of(measure), value);
+            let column = table.figure(Heading::of(measure), value);
             table = column.only_if(area.width >= 100);
         }
         table = table
-            .known(Heading::Threads, |row| match row.detail {
+            .known(Heading::THREADS, |row| match row.detail {
                 Detail::Thread { count } => Some(count),
                 _ => None,
             })

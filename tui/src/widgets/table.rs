@@ -124,7 +124,7 @@ impl<'a, R: 'a> Table<'a, R> {
 
     /// A column of the measure that rows can be sorted by.
     pub(crate) fn measure(self, value: impl Fn(&R) -> u64 + Copy + 'a) -> Self {
-        let heading = Heading::Of(self.cx.measure);
+        let heading = Heading::of(self.cx.measure);
         self.figure(heading, value)
     }
 
@@ -132,7 +132,7 @@ impl<'a, R: 'a> Table<'a, R> {
     pub(crate) fn blocks(self, figures: impl Fn(&R) -> &Figures + Copy + 'a) -> Self {
         let measure = self.cx.measure;
         let value = move |row: &R| measure.blocks(figures(row)).0;
-        self.figure(Heading::BlocksOf(measure), value)
+        self.figure(Heading::blocks_of(measure), value)
     }
 
     /// A column of parts of a whole.
@@ -436,8 +436,8 @@ mod tests {
         };
         let table = |sort| {
             Table::sorted(&cx, sort)
-                .share(Heading::Share, |row: &(u64, &str)| row.0, 10)
-                .figure(Heading::Sites, |row| row.0)
+                .share(Heading::SHARE, |row: &(u64, &str)| row.0, 10)
+                .figure(Heading::SITES, |row| row.0)
                 .left("name", 0, |row, _| (row.1.to_owned(), theme::plain()))
                 .by_name(|row| row.1.to_owned())
         };

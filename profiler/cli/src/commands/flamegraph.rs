@@ -130,7 +130,8 @@ fn default_measure(profile: &Profile, by: By, only: Option<usize>) -> Measure {
         return Measure::Peak;
     }
     let mut arenas = profile.arenas.iter().enumerate();
-    let holds =
-        arenas.any(|(index, arena)| only.is_none_or(|only| only == index) && arena.chunk_bytes > 0);
+    let holds = arenas.any(|(index, arena)| {
+        only.is_none_or(|only| only == index) && arena.figures.chunk_bytes > 0
+    });
     if holds { Measure::Live } else { Measure::Total }
 }

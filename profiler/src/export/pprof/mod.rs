@@ -13,9 +13,9 @@ use flate2::write::GzEncoder;
 use prost::Message;
 
 use super::{Options, names, notes};
-use crate::calltree::{Step, stack_of};
+use crate::calltree::stack_of;
 use crate::interned::Interned;
-use crate::profile::{Figures, Frames, Measure, Module, Origin, Profile, Site};
+use crate::profile::{Figures, Frames, Measure, Module, Origin, Profile, Site, Step};
 use crate::units::printable;
 
 /// Type and unit of each value of a sample, and the figure.
@@ -145,7 +145,7 @@ impl Builder<'_> {
 
     fn line(&mut self, step: &Step) -> message::Line {
         let profile = self.profile;
-        let name = self.string(&names::name(profile, step.kind));
+        let name = self.string(&names::name(profile, step.label));
         let frame = names::frame_of(profile, step);
         let file = frame.and_then(names::file).unwrap_or_default();
         let file = self.string(&file);

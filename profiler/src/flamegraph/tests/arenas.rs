@@ -14,7 +14,11 @@ fn by_arena(measure: Measure) -> Options {
 #[test]
 fn what_is_live_comes_to_the_chunk_bytes() {
     let profile = sample::city_arenas();
-    let chunks: u64 = profile.arenas.iter().map(|arena| arena.chunk_bytes).sum();
+    let chunks: u64 = profile
+        .arenas
+        .iter()
+        .map(|arena| arena.figures.chunk_bytes)
+        .sum();
     let (svg, drawn) = draw(&profile, &by_arena(Measure::Live));
     assert_well_formed(&svg);
     assert_eq!(drawn.total, chunks);
@@ -43,7 +47,7 @@ fn one_arena_holds_its_parts() {
     };
     let (svg, drawn) = draw(&profile, &options);
     let cities = &profile.arenas[0];
-    assert_eq!(drawn.total, cities.chunk_bytes);
+    assert_eq!(drawn.total, cities.figures.chunk_bytes);
     let tooltips = tooltips(&svg);
     assert!(!tooltips.iter().any(|text| text.starts_with("index (")));
     for (part, frame) in [
@@ -63,7 +67,11 @@ fn one_arena_holds_its_parts() {
 #[test]
 fn what_was_handed_out_comes_to_that_and_what_went_past() {
     let profile = sample::city_arenas();
-    let handed: u64 = profile.arenas.iter().map(|a| a.total_handed_bytes).sum();
+    let handed: u64 = profile
+        .arenas
+        .iter()
+        .map(|a| a.figures.total_handed_bytes)
+        .sum();
     let rows = profile.arenas.iter().flat_map(|arena| &arena.rows);
     let past: u64 = rows.map(|row| row.inside.past_bytes).sum();
     let (svg, drawn) = draw(&profile, &by_arena(Measure::Total));

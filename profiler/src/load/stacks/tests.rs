@@ -3,7 +3,7 @@
 use super::StackCache;
 use crate::load::names::{Addresses, Names};
 use crate::load::{Options, Unnamed};
-use crate::profile::{Contents, FrameId, FunctionId, Profile, StepKind};
+use crate::profile::{Contents, FrameId, FunctionId, Label, Profile};
 use std::io::Read;
 use std::path::Path;
 use tracking_alloc_recording::{Recording, RowValue};
@@ -56,9 +56,10 @@ fn described(profile: &Profile) -> Vec<String> {
     let sites = profile.sites.iter().enumerate().map(|(at, site)| {
         let stack: Vec<_> = profile.stack(site).iter().map(frame).map(text).collect();
         let steps = profile.folding().steps(at).iter().map(|step| {
-            let what = match step.kind {
-                StepKind::Call(text) => profile.folding().text(text).to_owned(),
-                StepKind::Function(function) => format!("{:?}", name(function)),
+            let what = match step.label {
+                Label::Call(text) => profile.folding().text(text).to_owned(),
+                Label::Function(function) => format!("{:?}", name(function)),
+                Label::Type(id) => profile.type_key(id).to_owned(),
                 other => format!("{other:?}"),
             };
             (what, step.frames, step.depth)

@@ -6,7 +6,7 @@
 use super::chunks::joined;
 use super::inside::by_field;
 use crate::profile::fields::Fields;
-use crate::profile::{Arena, ArenaFigures, State};
+use crate::profile::{Arena, ArenaFigures, ArenaValue, State};
 use crate::units::{Bytes, Count, Share, counted, printable};
 use serde::Serialize;
 use std::cmp::Reverse;
@@ -60,18 +60,19 @@ pub enum AdviceKind {
 
 /// Advice for an arena, what saves most first.
 pub fn advice(arena: &Arena, fields: &Fields, state: State) -> Vec<Advice> {
+    let figures = &arena.figures;
     let plain = |kind, text| Advice {
         kind,
         text,
         capacity_bytes: None,
     };
     [
-        capacity(arena),
+        capacity(figures),
         abandoned(arena, fields).map(|text| plain(AdviceKind::Abandoned, text)),
-        padding(arena).map(|text| plain(AdviceKind::Padding, text)),
+        padding(figures).map(|text| plain(AdviceKind::Padding, text)),
         bypassed(arena, fields).map(|text| plain(AdviceKind::Bypassed, text)),
-        never_dropped(arena, state).map(|text| plain(AdviceKind::NeverDropped, text)),
-        limit(arena).map(|text| plain(AdviceKind::Limit, text)),
+        never_dropped(figures, state).map(|text| plain(AdviceKind::NeverDropped, text)),
+        limit(figures).map(|text| plain(AdviceKind::Limit, text)),
         undropped(arena).map(|text| plain(AdviceKind::Undropped, text)),
     ]
     .into_iter()
@@ -80,7 +81,7 @@ pub fn advice(arena: &Arena, fields: &Fields, state: State) -> Vec<Advice> {
 }
 
 /// `grew 14 times: with_capacity(6.1 MiB) would have been one chunk`
-fn capacity(arena: &Arena) -> Option<Advice> {
+fn capacity(arena: &ArenaValue) -> Option<Advice> {
     let used = arena.most_used_bytes;
     // Where a limit refused something, more would have been used than was.
     if used == 0 || arena.limit_reached > 0 {
@@ -118,7 +119,7 @@ fn capacity(arena: &Arena) -> Option<Advice> {
     })
 }
 
-fn too_large(arena: &Arena) -> Option<Advice> {
+fn too_large(arena: &ArenaValue) -> Option<Advice> {
     let (used, took) = (arena.most_used_bytes, arena.most_instance_bytes);
     if took < SMALL || used > took / 2 {
         return None;
@@ -155,13 +156,14 @@ fn worth(part: u64, whole: u64) -> bool {
 
 /// `12.3 % abandoned by growth (1.2 MiB), most at City.tags: ..`
 fn abandoned(arena: &Arena, fields: &Fields) -> Option<String> {
+    let figures = &arena.figures;
     // Of instances that are gone only what growth copied is known: each copy left its old bytes behind.
-    let (bytes, whole, past) = if arena.chunk_bytes > 0 {
-        (arena.abandoned_bytes, arena.chunk_bytes, "")
+    let (bytes, whole, past) = if figures.chunk_bytes > 0 {
+        (figures.abandoned_bytes, figures.chunk_bytes, "")
     } else {
         (
-            arena.copied_bytes,
-            arena.total_chunk_bytes,
+            figures.copied_bytes,
+            figures.total_chunk_bytes,
             " of the chunks ever taken",
         )
     };
@@ -176,7 +178,7 @@ fn abandoned(arena: &Arena, fields: &Fields) -> Option<String> {
     ))
 }
 
-fn padding(arena: &Arena) -> Option<String> {
+fn padding(arena: &ArenaValue) -> Option<String> {
     worth(arena.padding_bytes, arena.chunk_bytes).then(|| {
         format!(
             "{} padding ({}): hand out what is less aligned (strings, bytes) from an arena of its own",
@@ -190,7 +192,7 @@ fn padding(arena: &Arena) -> Option<String> {
 fn bypassed(arena: &Arena, fields: &Fields) -> Option<String> {
     let by_rows = arena.rows.iter().map(|row| row.inside.past_bytes);
     let by_rows = by_rows.fold(0, u64::saturating_add);
-    let bytes = by_rows.max(arena.past_bytes);
+    let bytes = by_rows.max(arena.figures.past_bytes);
     if bytes == 0 {
         return None;
     }
@@ -214,7 +216,7 @@ fn widest(arena: &Arena, fields: &Fields, of: fn(&ArenaFigures) -> u64) -> Strin
 }
 
 /// `3 instances never dropped: 1.2 MiB of chunks`
-fn never_dropped(arena: &Arena, state: State) -> Option<String> {
+fn never_dropped(arena: &ArenaValue, state: State) -> Option<String> {
     let left = arena.made.saturating_sub(arena.dropped);
     // A program that was killed had no time to drop anything.
     if left == 0 || state != State::Finished {
@@ -227,7 +229,7 @@ fn never_dropped(arena: &Arena, state: State) -> Option<String> {
     ))
 }
 
-fn limit(arena: &Arena) -> Option<String> {
+fn limit(arena: &ArenaValue) -> Option<String> {
     let requests = counted(arena.limit_reached, "request");
     (arena.limit_reached > 0).then(|| format!("its limit refused {requests}"))
 }

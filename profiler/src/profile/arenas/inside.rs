@@ -47,17 +47,24 @@ pub fn by_field(fields: &Fields, arena: &Arena) -> Vec<(u32, ArenaFigures)> {
 /// What the arena allocated that no row of it tells: rows that found no room. All zero when nothing is missing;
 /// figures in which the rows come to more than the arena are 0 too.
 pub fn unscoped(arena: &Arena) -> ArenaFigures {
+    let figures = &arena.figures;
     let mut rows = ArenaFigures::default();
     for row in &arena.rows {
         rows.add(&row.inside);
     }
     ArenaFigures {
-        total_bytes: arena.total_handed_bytes.saturating_sub(rows.total_bytes),
-        total_blocks: arena.total_handed_blocks.saturating_sub(rows.total_blocks),
-        live_bytes: arena.handed_bytes.saturating_sub(rows.live_bytes),
+        total_bytes: arena
+            .figures
+            .total_handed_bytes
+            .saturating_sub(rows.total_bytes),
+        total_blocks: arena
+            .figures
+            .total_handed_blocks
+            .saturating_sub(rows.total_blocks),
+        live_bytes: figures.handed_bytes.saturating_sub(rows.live_bytes),
         live_blocks: 0,
-        copied_bytes: arena.copied_bytes.saturating_sub(rows.copied_bytes),
+        copied_bytes: figures.copied_bytes.saturating_sub(rows.copied_bytes),
         past_bytes: 0,
-        grows: arena.grows.saturating_sub(rows.grows),
+        grows: figures.grows.saturating_sub(rows.grows),
     }
 }

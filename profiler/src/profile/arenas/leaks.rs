@@ -32,7 +32,7 @@ pub(in crate::profile) fn leaks(profile: &Profile) -> Vec<Leak> {
     let fields = profile.fields();
     let mut roots: BTreeMap<ScopeId, Root> = BTreeMap::new();
     for (index, arena) in profile.arenas.iter().enumerate() {
-        let dropped = arena.dropped >= arena.made;
+        let dropped = arena.figures.dropped >= arena.figures.made;
         for row in &arena.rows {
             // Read as long as the row was written: an empty row says nothing.
             let inside = &row.inside;
@@ -45,7 +45,7 @@ pub(in crate::profile) fn leaks(profile: &Profile) -> Vec<Leak> {
                     root.arenas.push(index);
                 }
                 // Bytes that bypassed the handle have no count of what is in use: they may be, while an instance lives.
-                let unknown = inside.past_bytes > 0 && arena.past_bytes > 0;
+                let unknown = inside.past_bytes > 0 && arena.figures.past_bytes > 0;
                 root.alive |=
                     !dropped && (inside.live_blocks > 0 || inside.live_bytes > 0 || unknown);
             }
@@ -105,7 +105,7 @@ fn chunks_unknown(profile: &Profile, arena: usize) -> bool {
             .iter()
             .filter(|moment| moment.what == ArenaEvent::Chunk && moment.site.is_some())
             .count();
-        arena.chunks > 0 && (known as u64) < arena.total_chunks
+        arena.figures.chunks > 0 && (known as u64) < arena.figures.total_chunks
     })
 }
 

@@ -3,13 +3,12 @@
 //! An arena hands out bytes that are not freed one by one, so nothing inside it is temporary: there is no such figure,
 //! and no frontend may show one, neither 0 nor another one in its place.
 
-use crate::profile::{Arena, ArenaFigures, Measure};
-use std::cmp::Reverse;
+use crate::profile::{Arena, ArenaFigures, ArenaValue, Measure};
 
 /// How a figure is read, and what it is called; `None` = there is no such figure.
 type Figure<T> = Option<(fn(&T) -> u64, &'static str)>;
 
-fn of_arena(measure: Measure) -> Figure<Arena> {
+fn of_arena(measure: Measure) -> Figure<ArenaValue> {
     Some(match measure {
         Measure::Peak => (
             |arena| arena.most_chunk_bytes,
@@ -38,7 +37,7 @@ fn of_inside(measure: Measure) -> Figure<ArenaFigures> {
 /// What an arena counts for by a measure: by `peak` the most chunk bytes held at once, by `live` the chunk bytes held
 /// now, else what was allocated. `None` = arenas have no such figure.
 pub fn measured(arena: &Arena, measure: Measure) -> Option<u64> {
-    of_arena(measure).map(|(figure, _)| figure(arena))
+    of_arena(measure).map(|(figure, _)| figure(&arena.figures))
 }
 
 /// What [`measured`] is called.
@@ -55,15 +54,4 @@ pub fn measured_inside(inside: &ArenaFigures, measure: Measure) -> Option<u64> {
 /// What [`measured_inside`] is called.
 pub fn measured_inside_title(measure: Measure) -> Option<&'static str> {
     of_inside(measure).map(|(_, title)| title)
-}
-
-/// Indexes of arenas, largest first: by the measure, then by what was allocated, then by name.
-pub fn ordered(arenas: &[Arena], measure: Measure) -> Vec<usize> {
-    let mut order: Vec<usize> = (0..arenas.len()).collect();
-    order.sort_by_key(|&at| {
-        let arena = &arenas[at];
-        let measured = Reverse(measured(arena, measure));
-        (measured, Reverse(arena.total_handed_bytes), &arena.name)
-    });
-    order
 }

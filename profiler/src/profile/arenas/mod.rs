@@ -23,9 +23,9 @@ pub use history::{Point, last_full, points};
 pub use inside::{by_field, by_type, unscoped};
 pub use leak::{Certainty, Leak, leak_text};
 pub(super) use leaks::leaks;
-pub use measured::{measured, measured_inside, measured_inside_title, measured_title, ordered};
+pub use measured::{measured, measured_inside, measured_inside_title, measured_title};
 pub use parts::{Part, bar, imbalance};
-pub use record::{Arena, ArenaEvent, ArenaFigures, ArenaMoment, ArenaRow, ArenaValues};
+pub use record::{Arena, ArenaEvent, ArenaFigures, ArenaMoment, ArenaRow, ArenaValue, ArenaValues};
 
 /// How a program gives an arena a name, for frontends of a recording without one.
 pub const HOW_TO_NAME: [&str; 2] = [

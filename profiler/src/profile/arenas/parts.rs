@@ -2,7 +2,7 @@
 //!
 //! Must never hide an arena whose parts do not: its figures are wrong somewhere, and frontends say so.
 
-use crate::profile::Arena;
+use crate::profile::{Arena, ArenaValue};
 use crate::units::{Bytes, printable};
 
 /// A part of the chunk bytes of live instances.
@@ -31,7 +31,7 @@ impl Part {
     ];
 
     /// What frontends call it, its character in a bar of text, and its bytes in an arena.
-    fn facts(self) -> (&'static str, char, fn(&Arena) -> u64) {
+    fn facts(self) -> (&'static str, char, fn(&ArenaValue) -> u64) {
         match self {
             Part::Allocated => ("allocated", '#', |arena| arena.handed_bytes),
             Part::Padding => ("padding", '+', |arena| arena.padding_bytes),
@@ -53,7 +53,7 @@ impl Part {
 
     /// Its bytes in an arena.
     pub fn of(self, arena: &Arena) -> u64 {
-        self.facts().2(arena)
+        self.facts().2(&arena.figures)
     }
 }
 
@@ -88,7 +88,7 @@ pub fn bar(arena: &Arena, cells: usize) -> [(Part, usize); 5] {
 pub fn imbalance(arena: &Arena) -> Option<String> {
     let parts = Part::ALL.map(|part| u128::from(part.of(arena)));
     let parts: u128 = parts.iter().sum();
-    if parts == u128::from(arena.chunk_bytes) {
+    if parts == u128::from(arena.figures.chunk_bytes) {
         return None;
     }
     let parts = u64::try_from(parts).unwrap_or(u64::MAX);
@@ -96,7 +96,7 @@ pub fn imbalance(arena: &Arena) -> Option<String> {
         "Arena {}: its parts come to {parts} bytes ({}), its chunks to {} ({}): do not rely on its figures",
         printable(&arena.name),
         Bytes(parts),
-        arena.chunk_bytes,
-        Bytes(arena.chunk_bytes),
+        arena.figures.chunk_bytes,
+        Bytes(arena.figures.chunk_bytes),
     ))
 }

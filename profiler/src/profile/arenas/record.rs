@@ -3,6 +3,8 @@
 use crate::profile::{ScopeId, TypeId};
 use serde::Serialize;
 
+pub use tracking_alloc_recording::ArenaValue;
+
 /// Arenas of one name, all instances together.
 ///
 /// Of live instances, always: `chunk_bytes = handed_bytes + padding_bytes + abandoned_bytes + past_bytes + tail_bytes`.
@@ -12,53 +14,8 @@ pub struct Arena {
     pub name: String,
     /// The crate it comes from: `bumpalo`.
     pub krate: String,
-    /// Instances made.
-    pub made: u64,
-    /// Instances dropped; the others were live (or leaked) at the end.
-    pub dropped: u64,
-    /// Resets.
-    pub resets: u64,
-    /// Usable bytes of the chunks of live instances: what bumpalo calls `allocated_bytes`, not what was allocated in
-    /// them.
-    pub chunk_bytes: u64,
-    /// The same with the crate's own headers.
-    pub chunk_bytes_with_metadata: u64,
-    /// Chunks of live instances.
-    pub chunks: u64,
-    /// Bytes allocated and still in use.
-    pub handed_bytes: u64,
-    /// Bytes lost to alignment.
-    pub padding_bytes: u64,
-    /// Bytes given up by growth inside the arena.
-    pub abandoned_bytes: u64,
-    /// Bytes used without the handle: collections that were given the bare arena.
-    pub past_bytes: u64,
-    /// Bytes not used yet.
-    pub tail_bytes: u64,
-    /// Largest `chunk_bytes` of all live instances together.
-    pub most_chunk_bytes: u64,
-    /// Largest `chunk_bytes` of a single instance.
-    pub most_instance_bytes: u64,
-    /// Most bytes a single instance had in use: a capacity that would have been one chunk.
-    pub most_used_bytes: u64,
-    /// Most chunks a single instance took.
-    pub most_chunks: u64,
-    /// Chunks ever taken.
-    pub total_chunks: u64,
-    /// Usable bytes of those.
-    pub total_chunk_bytes: u64,
-    /// Bytes ever allocated; a growth counts with its new size.
-    pub total_handed_bytes: u64,
-    /// How often.
-    pub total_handed_blocks: u64,
-    /// Growths inside the arena.
-    pub grows: u64,
-    /// Of those, in place.
-    pub grows_in_place: u64,
-    /// Bytes copied by the others.
-    pub copied_bytes: u64,
-    /// Requests refused by a limit.
-    pub limit_reached: u64,
+    /// What the recording counted of it. Its numbers of strings say nothing here.
+    pub figures: ArenaValue,
     /// What was allocated, by scope.
     pub rows: Vec<ArenaRow>,
     /// Its history, oldest first.

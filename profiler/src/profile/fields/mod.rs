@@ -7,6 +7,7 @@ mod phases;
 #[cfg(test)]
 mod tests;
 
+use crate::profile::scope::inside;
 use crate::profile::type_names::sharing_a_name;
 use crate::profile::{Figures, Profile, Scope, ScopeId, ScopeKind, TypeId, both};
 use std::collections::{HashMap, HashSet};
@@ -16,9 +17,6 @@ pub use phases::Phases;
 
 /// The path of what was allocated outside all data.
 pub const NO_FIELD: &str = "(no field)";
-
-/// Deeper paths are written with their innermost steps only.
-const PATH_STEPS: usize = 64;
 
 /// The tree of fields of a profile.
 #[derive(Clone, Debug, Default)]
@@ -153,8 +151,7 @@ impl Fields {
         outer.children.push(number);
         let path = match scope.kind {
             ScopeKind::Root => step.clone(),
-            _ if outer.path.len() > PATH_STEPS * 64 => format!("...{step}"),
-            _ => format!("{}{step}", outer.path),
+            _ => inside(&outer.path, &step),
         };
         self.nodes.push(Field {
             parent,

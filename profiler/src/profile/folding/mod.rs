@@ -7,7 +7,7 @@
 #[cfg(test)]
 mod tests;
 
-use super::{FrameId, Function, FunctionId, Group, Origin, Profile, Role, Site};
+use super::{FrameId, Function, FunctionId, Group, Label, Origin, Profile, Role, Site};
 use crate::interned::Interned;
 use crate::parallel::in_parts;
 use std::collections::HashMap;
@@ -64,24 +64,11 @@ impl Profile {
     }
 }
 
-/// What a step stands for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum StepKind {
-    /// A function of the program's own.
-    Function(FunctionId),
-    /// A run of frames: an index for [`Folding::text`].
-    Call(u32),
-    /// No code of the program.
-    Group(Group),
-    /// What the block holds, where that is known: the end.
-    Contents,
-}
-
 /// A step of a path: of a folded stack, or of one in a call tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Step<K = StepKind> {
-    /// What it stands for.
-    pub kind: K,
+pub struct Step {
+    /// What it stands for; what the block holds, where that is known, is the last step of a folded stack.
+    pub label: Label,
     /// Its outermost frame; `None` of what is no frame.
     pub frame: Option<FrameId>,
     /// How many frames it stands for.
@@ -90,15 +77,21 @@ pub struct Step<K = StepKind> {
     pub depth: u32,
 }
 
-impl<K> Step<K> {
+impl Step {
     /// A step without recursion.
-    pub(crate) fn new(kind: K, frame: Option<FrameId>, frames: u32) -> Self {
+    pub(crate) fn new(label: Label, frame: Option<FrameId>, frames: u32) -> Self {
         Step {
-            kind,
+            label,
             frame,
             frames,
             depth: 1,
         }
+    }
+}
+
+impl From<Label> for Step {
+    fn from(label: Label) -> Step {
+        Step::new(label, None, 1)
     }
 }
 
@@ -167,7 +160,7 @@ impl Folding {
 struct FunctionFacts<'a> {
     function: &'a Function,
     /// Functions that differ only in their generic arguments have one.
-    step: StepKind,
+    step: Label,
     own: bool,
     /// The function it is, or is a closure of: a number for each name.
     outer: u32,
@@ -204,8 +197,8 @@ impl<'a> Folder<'a> {
             let own = function.is_of_program();
             let krate = function.krate.as_str();
             let step = match own && copies.get(&(krate, name)) == Some(&1) {
-                true => StepKind::Function(FunctionId(number)),
-                false => StepKind::Call(texts.number(function.call().to_owned())),
+                true => Label::Function(FunctionId(number)),
+                false => Label::Call(texts.number(function.call().to_owned())),
             };
             let (outer, is_closure) = match name.split_once("::{") {
                 Some((outer, _)) => (outer, true),
@@ -259,12 +252,13 @@ impl<'a> Folder<'a> {
             Some(group) => {
                 let counted: u32 = steps.iter().map(|step| step.frames).sum();
                 let left = (frames.len() as u32).saturating_sub(counted);
-                steps.push(Step::new(StepKind::Group(group), None, left));
+                steps.push(Step::new(Label::Group(group), None, left));
             }
             None => {
                 self.flush(&mut steps, &mut run, site);
-                if self.profile.type_id_of(site).is_some() {
-                    steps.push(Step::new(StepKind::Contents, None, 0));
+                let contents = self.profile.type_id_of(site);
+                if contents.is_some() {
+                    steps.push(Step::new(Label::Type(contents), None, 0));
                 }
             }
         }
@@ -306,8 +300,8 @@ impl<'a> Folder<'a> {
                 continue;
             }
             let is_result = known.function.makes.as_deref() == result && steps.len() == begin + 1;
-            match known.makes.filter(|_| !is_result).map(StepKind::Call) {
-                Some(kind) => deserialized(steps, begin, kind, id),
+            match known.makes.filter(|_| !is_result).map(Label::Call) {
+                Some(label) => deserialized(steps, begin, label, id),
                 None => count_in_last(steps, 1),
             }
         }
@@ -350,19 +344,19 @@ fn count_in_last(steps: &mut [Step], frames: u32) {
 }
 
 /// A type that is deserialized: a new step, another frame of the last one, or of one further out.
-fn deserialized(steps: &mut Vec<Step>, begin: usize, kind: StepKind, frame: FrameId) {
-    let known = steps[begin..].iter().position(|step| step.kind == kind);
+fn deserialized(steps: &mut Vec<Step>, begin: usize, label: Label, frame: FrameId) {
+    let known = steps[begin..].iter().position(|step| step.label == label);
     match known.is_some_and(|at| begin + at + 1 == steps.len()) {
         true => count_in_last(steps, 1),
-        false => enter(steps, begin, kind, frame),
+        false => enter(steps, begin, label, frame),
     }
 }
 
 /// A function of the program, or a type: a new step, or the one from `begin` on that it has already, one deeper.
-fn enter(steps: &mut Vec<Step>, begin: usize, kind: StepKind, frame: FrameId) {
-    let known = steps[begin..].iter().position(|step| step.kind == kind);
+fn enter(steps: &mut Vec<Step>, begin: usize, label: Label, frame: FrameId) {
+    let known = steps[begin..].iter().position(|step| step.label == label);
     let Some(at) = known.map(|at| begin + at) else {
-        return steps.push(Step::new(kind, Some(frame), 1));
+        return steps.push(Step::new(label, Some(frame), 1));
     };
     // What is between is part of it.
     let between: u32 = steps.drain(at + 1..).map(|step| step.frames).sum();

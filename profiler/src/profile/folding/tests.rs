@@ -58,11 +58,12 @@ fn steps_of(stack: &[&str], group: Option<Group>) -> Vec<String> {
     assert_eq!(counted as usize, stack.len(), "every frame is counted once");
     steps
         .map(|step| {
-            let name = match step.kind {
-                StepKind::Function(id) => profile.functions[id.0 as usize].short.clone(),
-                StepKind::Call(text) => folding.text(text).to_owned(),
-                StepKind::Group(group) => group.name().to_owned(),
-                StepKind::Contents => return "contents".to_owned(),
+            let name = match step.label {
+                Label::Function(id) => profile.functions[id.0 as usize].short.clone(),
+                Label::Call(text) => folding.text(text).to_owned(),
+                Label::Group(group) => group.name().to_owned(),
+                Label::Type(_) => return "contents".to_owned(),
+                other => panic!("{other:?} is no step of a folded stack"),
             };
             match step.depth {
                 1 => format!("{name} {}", step.frames),
@@ -193,9 +194,9 @@ fn copies_of_a_generic_function_are_one_step_of_their_short_name() {
     }
     let profile = b.build();
     let folding = profile.folding();
-    let kinds = [0, 1].map(|site| folding.steps(site)[0].kind);
+    let kinds = [0, 1].map(|site| folding.steps(site)[0].label);
     assert_eq!(kinds[0], kinds[1]);
-    let StepKind::Call(text) = kinds[0] else {
+    let Label::Call(text) = kinds[0] else {
         panic!("no one function");
     };
     assert_eq!(folding.text(text), "app::load");

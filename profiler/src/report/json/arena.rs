@@ -7,15 +7,15 @@
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
-use crate::profile::arenas::ArenaFigures;
-use crate::profile::{Arena, ArenaMoment, Profile};
+use crate::profile::arenas::{ArenaFigures, imbalance, unscoped};
+use crate::profile::{Arena, ArenaMoment, ArenaValue, Profile};
 use crate::report::{ArenaDetail, Row};
 use crate::table::{by_key, charged_frame};
 use crate::units::Share;
 
 /// What the keys of all rows leave out. Instances are live that were made and not dropped; `allocated_bytes` is
 /// `chunk_bytes` as bumpalo calls it: usable bytes of chunks, not the bytes allocated inside them.
-fn figures(arena: &Arena) -> [(&'static str, u64); 24] {
+fn figures(arena: &ArenaValue) -> [(&'static str, u64); 24] {
     let with_metadata = arena.chunk_bytes_with_metadata;
     [
         ("made", arena.made),
@@ -66,16 +66,16 @@ impl Serialize for ArenaJson<'_> {
         for (key, figure) in by_key(self.row.figures, true) {
             json.serialize_entry(key, &figure)?;
         }
-        for (key, figure) in figures(arena) {
+        for (key, figure) in figures(&arena.figures) {
             json.serialize_entry(key, &figure)?;
         }
         // Whether the five parts come to `chunk_bytes`, as they must.
-        json.serialize_entry("parts_add_up", &detail.imbalance.is_none())?;
+        json.serialize_entry("parts_add_up", &imbalance(arena).is_none())?;
         json.serialize_entry("advice", &detail.advice)?;
         json.serialize_entry("types", &detail.types)?;
         json.serialize_entry("fields", &fields(detail))?;
         // What neither types nor fields tell, for want of room in the recording.
-        json.serialize_entry("unscoped", &detail.unscoped)?;
+        json.serialize_entry("unscoped", &unscoped(arena))?;
         json.serialize_entry("leaks", &detail.leaks)?;
         // Values put in through the handle whose drop never runs.
         json.serialize_entry("undropped", &undropped(profile, arena))?;

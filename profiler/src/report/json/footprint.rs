@@ -62,17 +62,17 @@ impl Serialize for NodeJson<'_> {
         json.serialize_entry("path", &place.path)?;
         json.serialize_entry("type", &short_name(self.profile, node.value_type))?;
         json.serialize_entry("full_name", &full_name(self.profile, node.value_type))?;
-        json.serialize_entry("values", &node.count)?;
-        json.serialize_entry("inline_bytes", &node.inline_bytes)?;
-        json.serialize_entry("blocks", &node.blocks)?;
-        json.serialize_entry("bytes", &node.block_bytes)?;
+        json.serialize_entry("values", &node.figures.count)?;
+        json.serialize_entry("inline_bytes", &node.figures.inline_bytes)?;
+        json.serialize_entry("blocks", &node.figures.blocks)?;
+        json.serialize_entry("bytes", &node.figures.block_bytes)?;
         json.serialize_entry("with_inner_bytes", &place.with_inner_bytes)?;
-        let usable_bytes = Some(node.usable_bytes).filter(|&bytes| bytes > 0);
+        let usable_bytes = Some(node.figures.usable_bytes).filter(|&bytes| bytes > 0);
         json.serialize_entry("usable_bytes", &usable_bytes)?;
-        json.serialize_entry("used_bytes", &node.used_bytes)?;
-        json.serialize_entry("slack_bytes", &place.slack_bytes)?;
-        json.serialize_entry("shared_blocks", &node.shared_blocks)?;
-        json.serialize_entry("shared_bytes", &node.shared_bytes)?;
+        json.serialize_entry("used_bytes", &node.figures.used_bytes)?;
+        json.serialize_entry("slack_bytes", &place.node.slack_bytes())?;
+        json.serialize_entry("shared_blocks", &node.figures.shared_blocks)?;
+        json.serialize_entry("shared_bytes", &node.figures.shared_bytes)?;
         json.end()
     }
 }

@@ -20,9 +20,7 @@ use super::escape;
 use super::header::{command, threads};
 use super::notes::notes;
 use super::{By, Options, Row, rows};
-use crate::profile::{
-    Figures, LinearMemory, Module, Profile, Snapshot, State, SymbolSource, TypeId,
-};
+use crate::profile::{Figures, Module, Profile, Snapshot, State, SymbolSource, TypeId};
 use crate::table::by_key;
 use footprint::FootprintJson;
 use row::Rows;
@@ -126,7 +124,7 @@ impl Serialize for Report<'_> {
             json.serialize_entry("own_crates", &capture.own_crates)?;
         }
         json.serialize_entry("architecture", &capture.architecture)?;
-        json.serialize_entry("linear_memory", &capture.linear_memory.map(linear_memory))?;
+        json.serialize_entry("linear_memory", &capture.linear_memory)?;
         json.serialize_entry("finished", &(process.state == State::Finished))?;
         json.serialize_entry("state", &process.state)?;
         json.serialize_entry("command", &command(&process.command))?;
@@ -191,17 +189,6 @@ impl<const N: usize> Serialize for Entries<N> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_map(self.0)
     }
-}
-
-/// In pages of 64 KiB; `pages` and `bytes` are without `own_pages`.
-fn linear_memory(memory: LinearMemory) -> Entries<5> {
-    Entries([
-        ("pages", memory.pages),
-        ("bytes", memory.bytes()),
-        ("first_pages", memory.first_pages),
-        ("grows", memory.grows),
-        ("own_pages", memory.own_pages),
-    ])
 }
 
 /// The rows that `--top` left out, and whether they are arenas.

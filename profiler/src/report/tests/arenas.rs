@@ -99,7 +99,7 @@ fn a_smuggled_string_is_named_with_its_site_and_its_type() {
 fn an_arena_that_does_not_add_up_is_a_loss_in_every_report() {
     let mut profile = sample::city_arenas();
     assert!(!profile.losses().iter().any(|loss| loss.contains("Arena")));
-    profile.arenas[0].padding_bytes += 8;
+    profile.arenas[0].figures.padding_bytes += 8;
     for by in By::ALL {
         let options = Options {
             by,
@@ -199,12 +199,15 @@ fn nothing_inside_an_arena_is_temporary_in_any_report() {
 #[test]
 fn every_measure_of_arenas_reads_the_figure_it_is_called_by() {
     let arena = crate::profile::Arena {
-        most_chunk_bytes: 1,
-        chunk_bytes: 2,
-        total_handed_bytes: 3,
-        total_handed_blocks: 4,
-        copied_bytes: 5,
-        grows: 6,
+        figures: crate::profile::ArenaValue {
+            most_chunk_bytes: 1,
+            chunk_bytes: 2,
+            total_handed_bytes: 3,
+            total_handed_blocks: 4,
+            copied_bytes: 5,
+            grows: 6,
+            ..Default::default()
+        },
         ..Default::default()
     };
     let handed = crate::profile::arenas::ArenaFigures {
@@ -274,10 +277,10 @@ fn hostile_names_and_figures_of_arenas_stay_text() {
     for arena in &mut profile.arenas {
         arena.name = format!("{evil}{}", "long ".repeat(60));
         arena.krate = evil.into();
-        arena.total_handed_bytes = u64::MAX;
-        arena.most_used_bytes = u64::MAX;
-        arena.most_chunks = u64::MAX;
-        arena.made = u64::MAX;
+        arena.figures.total_handed_bytes = u64::MAX;
+        arena.figures.most_used_bytes = u64::MAX;
+        arena.figures.most_chunks = u64::MAX;
+        arena.figures.made = u64::MAX;
         for row in &mut arena.rows {
             row.scope.0 *= 7;
             row.inside.past_bytes = u64::MAX;

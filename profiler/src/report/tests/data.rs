@@ -437,7 +437,7 @@ fn a_damaged_recording_loses_no_bytes_and_finds_an_end() {
         footprint.value_type = Some(TypeId(u32::MAX));
         for node in &mut footprint.nodes {
             node.parent = node.parent.wrapping_mul(0x9e37_79b9);
-            node.block_bytes = u64::MAX;
+            node.figures.block_bytes = u64::MAX;
         }
     }
     for grouping in adding_up() {

@@ -613,7 +613,7 @@ fn what_the_allocator_did_not_see_comes_from_one_reading() {
         (point.rss_bytes, point.live_bytes)
     );
     assert_eq!(at.not_seen_bytes(), Some(4_800_000));
-    let untouched = crate::profile::Resident {
+    let untouched = crate::profile::TimelinePoint {
         rss_bytes: 10,
         live_bytes: 20,
         ..at

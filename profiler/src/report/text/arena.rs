@@ -3,8 +3,10 @@
 //! Must never show figures of an arena whose parts do not add up without saying so.
 
 use super::Page;
-use crate::profile::arenas::{HOW_TO_NAME, Part, bar, last_full, measured_title};
-use crate::profile::{Arena, Measure, Profile, State};
+use crate::profile::arenas::{
+    HOW_TO_NAME, Part, bar, imbalance, last_full, measured_title, unscoped,
+};
+use crate::profile::{Arena, ArenaValue, Measure, Profile, State};
 use crate::report::notes::ARENA_FIGURES;
 use crate::report::page::first_few;
 use crate::report::{ArenaDetail, ArenaLeak, ArenaPart, Detail, Row, Style};
@@ -65,7 +67,7 @@ pub(super) fn write(page: &mut Page<'_>, profile: &Profile, rows: &[Row]) {
 
 fn write_arena(page: &mut Page<'_>, profile: &Profile, arena: &Arena, detail: &ArenaDetail) {
     page.blank();
-    let live = arena.made.saturating_sub(arena.dropped);
+    let live = arena.figures.made.saturating_sub(arena.figures.dropped);
     let still = if profile.process.state == State::Running {
         "live now"
     } else {
@@ -75,22 +77,23 @@ fn write_arena(page: &mut Page<'_>, profile: &Profile, arena: &Arena, detail: &A
         "{}  {}, {} made, {} {still}",
         printable(&arena.name),
         printable(&arena.krate),
-        counted(arena.made, "instance"),
+        counted(arena.figures.made, "instance"),
         Count(live)
     );
     page.line(Style::Strong, &head);
-    if let Some(sentence) = &detail.imbalance {
+    if let Some(sentence) = imbalance(arena) {
         page.warning(&format!("{sentence}."));
     }
     write_chunks(page, arena);
-    page.wrap(Style::Faint, INDENT, &ever(arena));
+    page.wrap(Style::Faint, INDENT, &ever(&arena.figures));
     for (word, parts) in [("types   ", &detail.types), ("fields  ", &detail.fields)] {
         if !parts.is_empty() {
             page.wrap(Style::Faint, &format!("{INDENT}{word}"), &largest(parts));
         }
     }
-    if detail.unscoped.total_bytes > 0 {
-        let bytes = Bytes(detail.unscoped.total_bytes);
+    let unscoped = unscoped(arena).total_bytes;
+    if unscoped > 0 {
+        let bytes = Bytes(unscoped);
         page.warning(&format!(
             "{bytes} of these were allocated in places that nothing tells: the recording had no room."
         ));
@@ -105,9 +108,10 @@ fn write_arena(page: &mut Page<'_>, profile: &Profile, arena: &Arena, detail: &A
 
 /// The bar and the parts it is made of; of an arena without live instances what the last one was.
 fn write_chunks(page: &mut Page<'_>, arena: &Arena) {
-    let most = Bytes(arena.most_chunk_bytes);
-    let in_one = Bytes(arena.most_instance_bytes);
-    if arena.chunk_bytes == 0 {
+    let figures = &arena.figures;
+    let most = Bytes(figures.most_chunk_bytes);
+    let in_one = Bytes(figures.most_instance_bytes);
+    if figures.chunk_bytes == 0 {
         let mut text =
             format!("allocated_bytes 0 now; at most {most} at once, {in_one} in one instance");
         if let Some(last) = last_full(arena) {
@@ -127,16 +131,16 @@ fn write_chunks(page: &mut Page<'_>, arena: &Arena) {
     let parts = Part::ALL.into_iter().filter(|part| part.of(arena) > 0);
     let parts = parts.map(|part| {
         let bytes = part.of(arena);
-        let share = Share::of(bytes, arena.chunk_bytes);
+        let share = Share::of(bytes, figures.chunk_bytes);
         format!("{} {} ({share})", part.name(), Bytes(bytes))
     });
     let parts: Vec<String> = parts.collect();
-    let (bytes, chunks) = (Bytes(arena.chunk_bytes), counted(arena.chunks, "chunk"));
+    let (bytes, chunks) = (Bytes(figures.chunk_bytes), counted(figures.chunks, "chunk"));
     let parts = parts.join(", ");
     let chunks = format!("allocated_bytes {bytes} in {chunks}: {parts}");
     page.wrap(Style::Faint, INDENT, &chunks);
-    let with_metadata = Bytes(arena.chunk_bytes_with_metadata);
-    let used = Bytes(arena.most_used_bytes);
+    let with_metadata = Bytes(figures.chunk_bytes_with_metadata);
+    let used = Bytes(figures.most_used_bytes);
     let most = format!(
         "{with_metadata} with metadata; at most {most} at once, {in_one} in one instance, {used} of it used"
     );
@@ -144,27 +148,27 @@ fn write_chunks(page: &mut Page<'_>, arena: &Arena) {
 }
 
 /// `allocated 5.7 MiB in 177,000 pieces, from 15 chunks of 6.1 MiB; 9,000 grows: 4,400 in place, 1.1 MiB copied by ..`
-fn ever(arena: &Arena) -> String {
+fn ever(figures: &ArenaValue) -> String {
     let mut text = format!(
         "in total {} allocated in {}, from {} of {}",
-        Bytes(arena.total_handed_bytes),
-        counted(arena.total_handed_blocks, "piece"),
-        counted(arena.total_chunks, "chunk"),
-        Bytes(arena.total_chunk_bytes),
+        Bytes(figures.total_handed_bytes),
+        counted(figures.total_handed_blocks, "piece"),
+        counted(figures.total_chunks, "chunk"),
+        Bytes(figures.total_chunk_bytes),
     );
-    if arena.grows > 0 {
+    if figures.grows > 0 {
         text.push_str(&format!(
             "; {}: {} in place, {} copied by the others",
-            counted(arena.grows, "grow"),
-            Count(arena.grows_in_place),
-            Bytes(arena.copied_bytes)
+            counted(figures.grows, "grow"),
+            Count(figures.grows_in_place),
+            Bytes(figures.copied_bytes)
         ));
     }
-    if arena.resets > 0 {
-        text.push_str(&format!("; {}", counted(arena.resets, "reset")));
+    if figures.resets > 0 {
+        text.push_str(&format!("; {}", counted(figures.resets, "reset")));
     }
-    if arena.limit_reached > 0 {
-        let times = counted(arena.limit_reached, "time");
+    if figures.limit_reached > 0 {
+        let times = counted(figures.limit_reached, "time");
         text.push_str(&format!("; limit reached {times}"));
     }
     text

@@ -65,21 +65,21 @@ fn moment_columns(exact: &[&Measured]) -> Vec<Column<Measured>> {
     let figure = |heading, of: fn(&Measured) -> Option<u64>| Column::figure(heading, of);
     let text = |heading, of: fn(&Measured) -> Option<String>| Column::new(heading, of);
     let mut columns = vec![
-        text(Heading::Time, |one| {
+        text(Heading::TIME, |one| {
             Some(Nanos(one.footprint.time_ns).to_string())
         }),
-        figure(Heading::Exact, |one| Some(one.bytes)),
+        figure(Heading::EXACT, |one| Some(one.bytes)),
     ];
     if exact.iter().any(|measured| measured.estimate.is_some()) {
-        columns.push(figure(Heading::Estimate, |one| Some(one.estimate?.bytes)));
-        columns.push(text(Heading::Difference, |one| {
+        columns.push(figure(Heading::ESTIMATE, |one| Some(one.estimate?.bytes)));
+        columns.push(text(Heading::DIFFERENCE, |one| {
             Some(signed_percent(one.estimate?.difference?))
         }));
     }
-    columns.push(figure(Heading::Blocks, |one| Some(one.blocks)));
-    columns.push(figure(Heading::Slack, |one| Some(one.slack_bytes)));
+    columns.push(figure(Heading::BLOCKS, |one| Some(one.blocks)));
+    columns.push(figure(Heading::SLACK, |one| Some(one.slack_bytes)));
     if exact.len() > 1 {
-        columns.push(text(Heading::Growth, |one| {
+        columns.push(text(Heading::GROWTH, |one| {
             Some(Measure::Total.difference(one.change_bytes?.into()))
         }));
     }
@@ -146,13 +146,15 @@ fn place_columns(width: usize) -> Vec<Column<Place>> {
         Column::figure(heading, move |place: &Place| Some(figure(place)))
     };
     let mut columns = vec![
-        column(Heading::Exact, |place| place.with_inner_bytes),
-        column(Heading::Own(Measure::Live), |place| place.node.block_bytes),
-        column(Heading::Slack, |place| place.slack_bytes),
+        column(Heading::EXACT, |place| place.with_inner_bytes),
+        column(Heading::own(Measure::Live), |place| {
+            place.node.figures.block_bytes
+        }),
+        column(Heading::SLACK, |place| place.node.slack_bytes()),
     ];
     if width >= 80 {
-        columns.push(column(Heading::Blocks, |place| place.node.blocks));
-        columns.push(column(Heading::Values, |place| place.node.count));
+        columns.push(column(Heading::BLOCKS, |place| place.node.figures.blocks));
+        columns.push(column(Heading::VALUES, |place| place.node.figures.count));
     }
     columns
 }

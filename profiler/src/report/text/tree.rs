@@ -4,6 +4,7 @@
 //! least as much.
 
 use super::{Page, write_rest};
+use crate::profile::fields::Field;
 use crate::profile::{Profile, ScopeKind};
 use crate::report::{Detail, FieldDetail, Row, Style};
 use crate::table::{SHARE_WIDTH, field_columns, preorder, weighty};
@@ -34,7 +35,7 @@ pub(super) fn write(page: &mut Page<'_>, profile: &Profile, rows: &[Row]) {
     for (node, depth) in &places {
         if let Some((row, detail)) = by_node[*node].take() {
             let used = page.figures(&columns, row);
-            page.place(used, *depth, &name(&nodes[*node].step, detail));
+            page.place(used, *depth, &name(&nodes[*node], detail));
             if let Some(bytes) = detail.retained_bytes {
                 let retained = format!("retained {} when it was built", signed_bytes(bytes));
                 page.wrap(Style::Faint, &" ".repeat(SHARE_WIDTH + 1), &retained);
@@ -46,10 +47,10 @@ pub(super) fn write(page: &mut Page<'_>, profile: &Profile, rows: &[Row]) {
 }
 
 /// `.boss  Option<Box<Sailor>> [recursive]`
-fn name(step: &str, detail: &FieldDetail) -> String {
-    let mut name = printable(step).into_owned();
+fn name(field: &Field, detail: &FieldDetail) -> String {
+    let mut name = printable(&field.step).into_owned();
     if let Some(key) = &detail.type_key
-        && detail.kind != ScopeKind::Root
+        && field.kind != ScopeKind::Root
     {
         name.push_str("  ");
         name.push_str(&printable(key));

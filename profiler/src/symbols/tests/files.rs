@@ -62,7 +62,7 @@ fn a_debug_file_is_found_by_build_id() {
     let Some((binary, debug, extent)) = stripped(folder.path()) else {
         return;
     };
-    let id = locate::hex_all(&build_id(&binary));
+    let id = hex_all(&build_id(&binary));
     let dirs = folder.path().join("debug");
     let place = dirs.join(".build-id").join(&id[..2]);
     std::fs::create_dir_all(&place).expect("a folder");

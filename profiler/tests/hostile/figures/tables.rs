@@ -212,15 +212,20 @@ fn scopes_and_footprints_are_as_they_were_recorded() {
         (1, ScopeKind::Key, "field")
     );
     assert_eq!(
-        (node.count, node.inline_bytes, node.blocks, node.block_bytes),
+        (
+            node.figures.count,
+            node.figures.inline_bytes,
+            node.figures.blocks,
+            node.figures.block_bytes
+        ),
         (1, 2, 3, 4)
     );
     assert_eq!(
         (
-            node.usable_bytes,
-            node.used_bytes,
-            node.shared_blocks,
-            node.shared_bytes
+            node.figures.usable_bytes,
+            node.figures.used_bytes,
+            node.figures.shared_blocks,
+            node.figures.shared_bytes
         ),
         (5, 6, 7, 8)
     );

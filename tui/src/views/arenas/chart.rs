@@ -38,7 +38,7 @@ pub(super) fn render(
         let above = |row| (row < held).then(|| ("░", theme::dim()));
         chart::column((used, top), above, columns(plot, at, 1), buffer);
     }
-    let text = format!("0   █ in use   ░ {}", Heading::AllocatedBytes.title());
+    let text = format!("0   █ in use   ░ {}", Heading::ALLOCATED_BYTES.title());
     write(buffer, axis, &text, theme::dim());
     let text = Nanos(end).to_string();
     let right = last_columns(axis, width(&text) as u16);
@@ -50,8 +50,11 @@ fn history(arena: &Arena, points: &[Point], end: u64, cells: usize) -> Vec<(u64,
     let points = points.iter();
     let points = points.map(|point| (point.time_ns, point.chunk_bytes, point.used_bytes));
     // How it stood at the end is known apart from the history.
-    let used = arena.chunk_bytes.saturating_sub(arena.tail_bytes);
-    let points = points.chain([(end, arena.chunk_bytes, used)]);
+    let used = arena
+        .figures
+        .chunk_bytes
+        .saturating_sub(arena.figures.tail_bytes);
+    let points = points.chain([(end, arena.figures.chunk_bytes, used)]);
     let points = points.map(|(time_ns, chunks, used)| (time_ns, [Some(chunks), Some(used)]));
     let stretches = chart::stretches(points, (end, cells), true).into_iter();
     let known = stretches.map(|values| values.map(Option::unwrap_or_default));
@@ -61,6 +64,7 @@ fn history(arena: &Arena, points: &[Point], end: u64, cells: usize) -> Vec<(u64,
 #[cfg(test)]
 mod tests {
     use super::*;
+    use heapglass_profiler::profile::ArenaValue;
 
     fn point(time_ns: u64, chunk_bytes: u64, used_bytes: u64) -> Point {
         Point {
@@ -88,8 +92,11 @@ mod tests {
     #[test]
     fn the_end_is_what_the_arena_says_it_is() {
         let arena = Arena {
-            chunk_bytes: 100,
-            tail_bytes: 25,
+            figures: ArenaValue {
+                chunk_bytes: 100,
+                tail_bytes: 25,
+                ..ArenaValue::default()
+            },
             ..Arena::default()
         };
         assert_eq!(

@@ -152,7 +152,7 @@ impl Inside {
         let share = |row: &Row| value(row).map(|value| Share::of(value, whole));
         let empty = "nothing was allocated through the handle";
         Table::new(cx)
-            .right(Heading::ShareOfIt, |row| {
+            .right(Heading::SHARE_OF_IT, |row| {
                 share(row).map_or("-".to_owned(), |share| share.to_string())
             })
             .bars(
@@ -160,14 +160,14 @@ impl Inside {
                 |row| value(row).unwrap_or(0),
                 whole,
             )
-            .figure(Heading::Allocated, |row| row.inside.total_bytes)
-            .figure(Heading::InUse, |row| row.inside.live_bytes)
-            .figure(Heading::Pieces, |row| row.inside.total_blocks)
-            .figure(Heading::Copied, |row| row.inside.copied_bytes)
+            .figure(Heading::ALLOCATED, |row| row.inside.total_bytes)
+            .figure(Heading::IN_USE, |row| row.inside.live_bytes)
+            .figure(Heading::PIECES, |row| row.inside.total_blocks)
+            .figure(Heading::COPIED, |row| row.inside.copied_bytes)
             .only_if(wide)
-            .figure(Heading::Grows, |row| row.inside.grows)
+            .figure(Heading::GROWS, |row| row.inside.grows)
             .only_if(wide)
-            .figure(Heading::Bypassed, |row| row.inside.past_bytes)
+            .figure(Heading::BYPASSED, |row| row.inside.past_bytes)
             .only_if(wide)
             .left(noun, 0, |row, _| (row.name.clone(), row.style))
             .shortened(if is_type { fit_type } else { fit_end })

@@ -1,8 +1,10 @@
 //! Draws the arenas: the table with its bars, and of the selected one every figure, advice, warnings and history.
 
-use heapglass_profiler::arenas::{Certainty, HOW_TO_NAME, Part, bar, last_full, measured_title};
+use heapglass_profiler::arenas::{
+    Certainty, HOW_TO_NAME, Part, bar, imbalance, last_full, measured_title,
+};
 use heapglass_profiler::diff::Identity;
-use heapglass_profiler::profile::{Arena, Measure, State};
+use heapglass_profiler::profile::{Arena, ArenaValue, Measure, State};
 use heapglass_profiler::report::{ArenaDetail, By};
 use heapglass_profiler::table::Heading;
 use heapglass_profiler::units::{Bytes, Count, Share, counted};
@@ -74,21 +76,27 @@ fn table(view: &Arenas, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
     type Line<'a> = (&'a Arena, &'a ArenaDetail);
     let list: List<Line<'_>> = view.list.filter_map(|row| arena_of(row, cx.data));
     Table::new(cx)
-        .figure(Heading::MostChunks, |(arena, _): &Line<'_>| {
-            arena.most_chunk_bytes
+        .figure(Heading::MOST_CHUNKS, |(arena, _): &Line<'_>| {
+            arena.figures.most_chunk_bytes
         })
-        .figure(Heading::AllocatedBytes, |(arena, _)| arena.chunk_bytes)
+        .figure(Heading::ALLOCATED_BYTES, |(arena, _)| {
+            arena.figures.chunk_bytes
+        })
         // The bars of parts are drawn below.
         .left("", bar_cells, |_, _| Default::default())
-        .figure(Heading::Allocated, |(arena, _)| arena.total_handed_bytes)
-        .change(By::Arena, Heading::Change, |(arena, _)| {
+        .figure(Heading::ALLOCATED, |(arena, _)| {
+            arena.figures.total_handed_bytes
+        })
+        .change(By::Arena, Heading::CHANGE, |(arena, _)| {
             Some(Identity::named(&arena.name))
         })
-        .figure(Heading::Pieces, |(arena, _)| arena.total_handed_blocks)
+        .figure(Heading::PIECES, |(arena, _)| {
+            arena.figures.total_handed_blocks
+        })
         .only_if(wide)
-        .right(Heading::Instances, |(arena, _)| {
-            let live = arena.made.saturating_sub(arena.dropped);
-            format!("{}/{}", Count(live), Count(arena.made))
+        .right(Heading::INSTANCES, |(arena, _)| {
+            let live = arena.figures.made.saturating_sub(arena.figures.dropped);
+            format!("{}/{}", Count(live), Count(arena.figures.made))
         })
         .only_if(wide || cx.data.base.is_none())
         .left("arena", 0, |(arena, detail), _| {
@@ -99,7 +107,7 @@ fn table(view: &Arenas, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
         })
         .render(area, buffer, &list, "");
     // Behind the first two columns, each with its gap.
-    let before = Heading::MostChunks.width() + Heading::AllocatedBytes.width() + 2;
+    let before = Heading::MOST_CHUNKS.width() + Heading::ALLOCATED_BYTES.width() + 2;
     let bars = right_of(below(area, 1), before as u16);
     let shown = list.rows.iter().skip(list.cursor.top);
     for ((arena, _), row) in shown.zip(columns(bars, 0, bar_cells as u16).rows()) {
@@ -136,19 +144,19 @@ fn one(
         "{} · {} · {}",
         view.list.place("arena"),
         clean(&arena.krate),
-        instances(arena, cx.data.profile.process.state)
+        instances(&arena.figures, cx.data.profile.process.state)
     );
     let brief = area.height < 20;
     let mut lines = Lines::new(area, buffer);
     lines.rule(&title);
-    if arena.chunk_bytes == 0 {
+    if arena.figures.chunk_bytes == 0 {
         lines.line(&last_text(arena), theme::plain());
     } else {
         let parts = parts(arena, brief);
         let spans = parts.iter().map(|part| part.each_ref());
         lines.spans(spans.map(|part| part.map(|(text, style)| (text.as_str(), *style))));
     }
-    lines.flow(&figures(arena, brief), theme::dim());
+    lines.flow(&figures(&arena.figures, brief), theme::dim());
     let history = cx.data.histories().get(detail.arena);
     let history = history.map_or(&[][..], |points| points);
     let chart_height = match area.height {
@@ -157,8 +165,8 @@ fn one(
         12..20 => 4,
         _ => CHART,
     };
-    let leaks = detail.leaks.iter().map(|leak| &leak.text);
-    let warnings = detail.imbalance.iter().chain(leaks);
+    let leaks = detail.leaks.iter().map(|leak| leak.text.clone());
+    let warnings = imbalance(arena).into_iter().chain(leaks);
     let warnings = warnings.map(|text| (format!("! {text}"), theme::warning()));
     let advice = detail.advice.iter();
     let advice = advice.map(|advice| (format!("→ {}", advice.text), theme::strong()));
@@ -187,7 +195,7 @@ fn one(
     chart::render(arena, history, end, place, buffer);
 }
 
-fn instances(arena: &Arena, state: State) -> String {
+fn instances(arena: &ArenaValue, state: State) -> String {
     let live = arena.made.saturating_sub(arena.dropped);
     let when = match state {
         State::Running => "live now",
@@ -207,7 +215,7 @@ fn last_text(arena: &Arena) -> String {
         let share = Share::of(last.used_bytes, last.chunk_bytes);
         format!("; the last instance used {used} of {chunks} ({share})")
     });
-    let allocated = Heading::AllocatedBytes.title();
+    let allocated = Heading::ALLOCATED_BYTES.title();
     format!("{allocated} 0 now{}", last.unwrap_or_default())
 }
 
@@ -219,7 +227,10 @@ fn parts(arena: &Arena, brief: bool) -> Vec<[(String, Style); 2]> {
         let bytes = part.of(arena);
         let mut text = format!(" {} {}", part.name(), Bytes(bytes));
         if !brief {
-            text.push_str(&format!(" ({})", Share::of(bytes, arena.chunk_bytes)));
+            text.push_str(&format!(
+                " ({})",
+                Share::of(bytes, arena.figures.chunk_bytes)
+            ));
         }
         [(symbol.to_owned(), style), (text, theme::plain())]
     };
@@ -227,10 +238,10 @@ fn parts(arena: &Arena, brief: bool) -> Vec<[(String, Style); 2]> {
 }
 
 /// Its figures; fewer where space is short.
-fn figures(arena: &Arena, brief: bool) -> Vec<String> {
+fn figures(arena: &ArenaValue, brief: bool) -> Vec<String> {
     let (bytes, chunks) = (Bytes(arena.chunk_bytes), counted(arena.chunks, "chunk"));
     let with_metadata = Bytes(arena.chunk_bytes_with_metadata);
-    let allocated = Heading::AllocatedBytes.title();
+    let allocated = Heading::ALLOCATED_BYTES.title();
     let now = format!("{allocated} {bytes} in {chunks}, {with_metadata} with metadata");
     let largest = Bytes(arena.most_instance_bytes);
     let (all, all_bytes) = (

@@ -101,17 +101,17 @@ pub(super) fn table<'a>(
     let own = |(_, field): &Line<'a>| cx.measure.of(&field.own);
     let is_found = move |row: &TreeRow| found.is_some_and(|found| found.contains(row.node));
     Table::sorted(cx, sort)
-        .share(Heading::Share, value, cx.whole())
+        .share(Heading::SHARE, value, cx.whole())
         .bars(12, value, cx.whole())
         .only_if(width >= 100)
-        .figure(Heading::Inclusive(measure), value)
-        .some(Heading::Own(measure), own)
-        .change(By::Field, Heading::OwnChange, |(_, field)| {
+        .figure(Heading::inclusive(measure), value)
+        .some(Heading::own(measure), own)
+        .change(By::Field, Heading::OWN_CHANGE, |(_, field)| {
             Some(Identity::named(&field.path))
         })
-        .some(Heading::Values, |(_, field)| field.values)
+        .some(Heading::VALUES, |(_, field)| field.values)
         .only_if(width >= 60)
-        .right(Heading::Retained, |(_, field)| {
+        .right(Heading::RETAINED, |(_, field)| {
             retained(field).unwrap_or_default()
         })
         .only_if(width >= 100)

@@ -11,7 +11,7 @@ mod tree;
 use std::sync::Arc;
 
 use heapglass_profiler::calltree::{By, CallTree, Label, NodeId};
-use heapglass_profiler::profile::{Charged, Measure};
+use heapglass_profiler::profile::Measure;
 use heapglass_profiler::report::By as Rows;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -316,16 +316,15 @@ impl Flame {
             return self.selection(cx).map(Jump::Selection);
         }
         let charged = match self.selected_label()? {
-            Label::Function(function) => Charged::Function(function),
+            label @ (Label::Function(_) | Label::Place(_)) => label,
             // The function of the outermost frame of the call.
             Label::Call(_) => {
                 let frame = self.tree.as_ref()?.node(self.selected()).frame?;
-                Charged::Function(cx.data.frame(frame)?.function)
+                Label::Function(cx.data.frame(frame)?.function)
             }
             Label::Group(group) => {
                 return Some(Jump::Group(Rows::Owner, group.name().to_owned()));
             }
-            Label::Place(scope) => Charged::Place(scope),
             _ => return None,
         };
         Some(Jump::Function(charged))
@@ -436,7 +435,7 @@ impl View for Flame {
         let outcome = match jump {
             Jump::Function(charged) => {
                 self.group(By::Stack, cx);
-                self.same_symbol(Some(Label::from(*charged)), cx);
+                self.same_symbol(Some(*charged), cx);
                 self.step_match(true, cx)
             }
             Jump::Site(site) => {

@@ -69,7 +69,7 @@ fn totals(data: &Data, area: Rect, buffer: &mut Buffer) {
         ("total", Measure::Total),
         ("temporary", Measure::Temporary),
     ];
-    let change_width = Heading::Change.width();
+    let change_width = Heading::CHANGE.width();
     let mut line = |at: u16, label: &str, figures: String, style, (changed, changed_style)| {
         let row = slice(area, at, 1);
         write(buffer, row, label, theme::heading());
@@ -86,7 +86,7 @@ fn totals(data: &Data, area: Rect, buffer: &mut Buffer) {
         );
     };
     let heading = format!("{:>10} {:>12}", "bytes", "blocks");
-    let changed = data.base.as_ref().map_or("", |_| Heading::Change.title());
+    let changed = data.base.as_ref().map_or("", |_| Heading::CHANGE.title());
     let style = theme::heading();
     line(0, "", heading, style, (changed.to_owned(), style));
     for (at, (label, measure)) in (1..).zip(rows) {
@@ -99,7 +99,7 @@ fn totals(data: &Data, area: Rect, buffer: &mut Buffer) {
     }
     // What does not fit beside the totals goes below.
     let facts_area = match (area.width >= TWO_COLUMNS, &data.base) {
-        (true, Some(_)) => right_of(area, LEFT + Heading::Change.width() as u16 + 1),
+        (true, Some(_)) => right_of(area, LEFT + Heading::CHANGE.width() as u16 + 1),
         (true, None) => right_of(area, LEFT),
         (false, _) => slice(area, TOTALS, area.height),
     };
@@ -184,7 +184,7 @@ fn resident(data: &Data) -> [(&'static str, Vec<String>); 2] {
 
 /// Linear memory of a WebAssembly module.
 fn linear(memory: LinearMemory) -> [(&'static str, Vec<String>); 2] {
-    let (bytes, pages) = (Bytes(memory.bytes()), Count(memory.pages));
+    let (bytes, pages) = (Bytes(memory.bytes), Count(memory.pages));
     let (first, own) = (Count(memory.first_pages), Bytes(memory.own_bytes()));
     let long = format!("{bytes}: {pages} pages, {first} at first; own {own} beside it");
     let linear = vec![long, format!("{bytes}: {pages} pages")];
@@ -198,14 +198,14 @@ fn owners(view: &Overview, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
     let largest = view.owners.rows.first().map_or(0, value);
     let has_room = area.width >= 60;
     Table::new(cx)
-        .share(Heading::Share, value, cx.whole())
+        .share(Heading::SHARE, value, cx.whole())
         .measure(value)
-        .change(By::Owner, Heading::Change, |owner| {
+        .change(By::Owner, Heading::CHANGE, |owner| {
             Some(Identity::of(&cx.data.profile, owner))
         })
         .bars((area.width / 6).min(24) as usize, value, largest)
         .only_if(has_room)
-        .known(Heading::Sites, |owner| match &owner.detail {
+        .known(Heading::SITES, |owner| match &owner.detail {
             Detail::Owner { sites, .. } => Some(sites.len() as u64),
             _ => None,
         })

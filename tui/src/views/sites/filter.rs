@@ -1,6 +1,6 @@
 //! What the list of sites is restricted to. By name, so that it survives a reload.
 
-use heapglass_profiler::profile::{Charged, FunctionId, ScopeId, Site};
+use heapglass_profiler::profile::{FunctionId, Label, ScopeId, Site};
 use heapglass_profiler::report::{By, sites_of};
 
 use crate::model::{Context, Selection};
@@ -28,19 +28,19 @@ pub(super) enum Restriction {
 /// A function, or a place where no stacks were recorded, by its name.
 #[derive(Clone, Debug)]
 pub(super) struct Named {
-    charged: Charged,
+    charged: Label,
     name: String,
     short: String,
 }
 
 impl Named {
     /// `None` = nothing is known of it.
-    pub(super) fn new(charged: Charged, cx: &Context<'_>) -> Option<Named> {
+    pub(super) fn new(charged: Label, cx: &Context<'_>) -> Option<Named> {
         let profile = &cx.data.profile;
         let is_known = match charged {
-            Charged::Function(id) => (id.0 as usize) < profile.functions.len(),
-            Charged::Group(_) => true,
-            Charged::Place(scope) => (scope.0 as usize) < profile.scopes.len(),
+            Label::Function(id) => (id.0 as usize) < profile.functions.len(),
+            Label::Place(scope) => (scope.0 as usize) < profile.scopes.len(),
+            _ => true,
         };
         is_known.then(|| Named {
             charged,
@@ -52,19 +52,19 @@ impl Named {
     /// The same one in other data, where it may have another number.
     fn in_data(self, cx: &Context<'_>) -> Option<Named> {
         let profile = &cx.data.profile;
-        let is_named = |charged: &Charged| charged.name(profile) == self.name;
+        let is_named = |charged: &Label| charged.name(profile) == self.name;
         if Named::new(self.charged, cx)?.name == self.name {
             return Some(self);
         }
         let (functions, scopes) = (profile.functions.len(), profile.scopes.len());
         let charged = match self.charged {
-            Charged::Function(_) => (0..functions as u32)
-                .map(|id| Charged::Function(FunctionId(id)))
+            Label::Function(_) => (0..functions as u32)
+                .map(|id| Label::Function(FunctionId(id)))
                 .find(is_named),
-            Charged::Group(_) => None,
-            Charged::Place(_) => (0..scopes as u32)
-                .map(|scope| Charged::Place(ScopeId(scope)))
+            Label::Place(_) => (0..scopes as u32)
+                .map(|scope| Label::Place(ScopeId(scope)))
                 .find(is_named),
+            _ => None,
         }?;
         Some(Named { charged, ..self })
     }
@@ -72,7 +72,7 @@ impl Named {
     fn is_on_stack(&self, site: &Site, cx: &Context<'_>) -> bool {
         let frames = cx.data.profile.frames_of(site, cx.frames);
         let mut frames = frames.iter().filter_map(|frame| cx.data.frame(*frame));
-        frames.any(|frame| Charged::Function(frame.function) == self.charged)
+        frames.any(|frame| Label::Function(frame.function) == self.charged)
             || cx.data.profile.place_of(site) == Some(self.charged)
     }
 }

@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use std::sync::Arc;
 
 use heapglass_profiler::diff::Identity;
-use heapglass_profiler::profile::Charged;
+use heapglass_profiler::profile::Label;
 use heapglass_profiler::report::{By, Detail, FunctionDetail, Part, Row};
 use heapglass_profiler::table::Heading;
 use ratatui::buffer::Buffer;
@@ -64,7 +64,7 @@ impl Groups {
     }
 
     /// The function, or place, that the selected row stands for in the flamegraph.
-    pub(super) fn charged(&self, cx: &Context<'_>) -> Option<Charged> {
+    pub(super) fn charged(&self, cx: &Context<'_>) -> Option<Label> {
         cx.data.charged(self.list.selected()?)
     }
 
@@ -135,22 +135,22 @@ impl Groups {
         let mut table = Table::sorted(cx, self.sort);
         // Functions can be sorted by "self", then by "inclusive".
         table = match is_function && self.sort.at == 1 {
-            true => table.share(Heading::Share, inclusive, cx.whole()),
-            false => table.share(Heading::Share, value, cx.whole()),
+            true => table.share(Heading::SHARE, inclusive, cx.whole()),
+            false => table.share(Heading::SHARE, value, cx.whole()),
         };
         table = match is_function {
             true => table
-                .figure(Heading::Own(cx.measure), value)
-                .figure(Heading::Inclusive(cx.measure), inclusive),
+                .figure(Heading::own(cx.measure), value)
+                .figure(Heading::inclusive(cx.measure), inclusive),
             false => table.measure(value),
         };
         table
-            .change(by, Heading::Change, |row| {
+            .change(by, Heading::CHANGE, |row| {
                 Some(Identity::of(&cx.data.profile, row))
             })
             .blocks(|row| &row.figures)
             .only_if(!is_function || cx.body.width >= 100)
-            .known(Heading::Stacks, |row| match &row.detail {
+            .known(Heading::STACKS, |row| match &row.detail {
                 Detail::Owner { sites, .. } => Some(sites.len() as u64),
                 Detail::Code { sites } => Some(*sites),
                 _ => None,
@@ -181,7 +181,7 @@ fn calls(
     let mut parts: Vec<&Part> = parts.iter().collect();
     parts.sort_by_key(|part| Reverse(value(part)));
     Table::new(cx)
-        .share(Heading::Share, value, cx.measure.of(&detail.inclusive))
+        .share(Heading::SHARE, value, cx.measure.of(&detail.inclusive))
         .measure(value)
         .left(title, 0, |part, _| (part.key.clone(), theme::plain()))
         .shortened(fit_end)

@@ -10,7 +10,7 @@ mod source;
 
 use std::sync::Arc;
 
-use heapglass_profiler::profile::{Charged, FrameId};
+use heapglass_profiler::profile::{FrameId, Label};
 use heapglass_profiler::report::By;
 use heapglass_profiler::units::Count;
 use ratatui::buffer::Buffer;
@@ -200,10 +200,10 @@ impl Sites {
     }
 
     /// The function `#` means: of the selected frame, which in the list is the owner; of a site without a stack its place.
-    fn symbol(&self, cx: &Context<'_>) -> Option<Charged> {
+    fn symbol(&self, cx: &Context<'_>) -> Option<Label> {
         let frame = self.stack.selected();
         let frame = frame.and_then(|frame| cx.data.frame(*frame));
-        let function = frame.map(|frame| Charged::Function(frame.function));
+        let function = frame.map(|frame| Label::Function(frame.function));
         function.or_else(|| cx.data.profile.place_of(cx.data.site(self.selected()?)?))
     }
 

@@ -107,15 +107,15 @@ pub(super) fn table<'a>(sort: Sort, cx: &'a Context<'_>, shown: &[Listed]) -> Ta
     let site = |row: &Listed| cx.data.site(*row.sites.first()?);
     let value = |row: &Listed| cx.measure.of(&row.figures);
     let table = Table::sorted(cx, sort)
-        .share(Heading::Share, value, cx.whole())
+        .share(Heading::SHARE, value, cx.whole())
         .measure(value)
-        .change(By::Site, Heading::Change, Listed::identity)
+        .change(By::Site, Heading::CHANGE, Listed::identity)
         // Names need the room more than a count that is in the figures below.
         .blocks(|row| &row.figures)
         .only_if_sorted_or(cx.body.width >= 100)
-        .figure(Heading::Of(Measure::Live), |row| row.figures.live_bytes)
+        .figure(Heading::of(Measure::Live), |row| row.figures.live_bytes)
         .only_if_sorted_or(false)
-        .figure(Heading::MeanBlock, Listed::mean_bytes)
+        .figure(Heading::MEAN_BLOCK, Listed::mean_bytes)
         .only_if_sorted_or(false);
     let room = usize::from(cx.body.width).saturating_sub(table.taken());
     let widths = Widths::of(shown, room);

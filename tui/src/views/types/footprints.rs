@@ -137,7 +137,7 @@ fn in_order(value: &Measured) -> Places {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use heapglass_profiler::profile::{Footprint, FootprintNode};
+    use heapglass_profiler::profile::{Footprint, FootprintNode, FootprintNodeValue};
 
     fn footprint(
         label: &str,
@@ -157,7 +157,10 @@ mod tests {
     fn node(parent: u32, block_bytes: u64) -> FootprintNode {
         FootprintNode {
             parent,
-            block_bytes,
+            figures: FootprintNodeValue {
+                block_bytes,
+                ..FootprintNodeValue::default()
+            },
             ..FootprintNode::default()
         }
     }

@@ -24,22 +24,22 @@ pub(super) fn values_table(
     let values = values.filter_map(|at| all.get(*at));
     let exact = |value: &&Measured, figure| is_exact(value).then_some(figure);
     Table::new(cx)
-        .right(Heading::Exact, move |value| {
+        .right(Heading::EXACT, move |value| {
             exact(value, value.bytes).map_or("-".to_owned(), bytes)
         })
-        .known(Heading::Estimate, |value| estimate_bytes(value))
-        .right(Heading::Difference, |value: &&Measured| {
+        .known(Heading::ESTIMATE, |value| estimate_bytes(value))
+        .right(Heading::DIFFERENCE, |value: &&Measured| {
             let difference = value.estimate.and_then(|estimate| estimate.difference);
             difference.map_or_else(String::new, signed_percent)
         })
-        .right(Heading::Time, |value| {
+        .right(Heading::TIME, |value| {
             Nanos(value.footprint.time_ns).to_string()
         })
-        .known(Heading::Blocks, move |value| exact(value, value.blocks))
+        .known(Heading::BLOCKS, move |value| exact(value, value.blocks))
         .only_if(wide)
-        .known(Heading::Slack, move |value| exact(value, value.slack_bytes))
+        .known(Heading::SLACK, move |value| exact(value, value.slack_bytes))
         .only_if(wide)
-        .right(Heading::Growth, |value| {
+        .right(Heading::GROWTH, |value| {
             let grown = value.change_bytes.filter(|_| is_exact(value));
             grown.map_or(String::new(), signed)
         })
@@ -95,17 +95,19 @@ type Line<'a> = (&'a Place, usize);
 fn places_table(places: &List<Line<'_>>, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
     let wide = area.width >= 110;
     Table::new(cx)
-        .figure(Heading::Exact, |(place, _): &Line<'_>| {
+        .figure(Heading::EXACT, |(place, _): &Line<'_>| {
             place.with_inner_bytes
         })
-        .some(Heading::Own(Measure::Live), |(place, _)| {
-            place.node.block_bytes
+        .some(Heading::own(Measure::Live), |(place, _)| {
+            place.node.figures.block_bytes
         })
-        .some(Heading::Blocks, |(place, _)| place.node.blocks)
-        .some(Heading::Slack, |(place, _)| place.slack_bytes)
-        .figure(Heading::Values, |(place, _)| place.node.count)
+        .some(Heading::BLOCKS, |(place, _)| place.node.figures.blocks)
+        .some(Heading::SLACK, |(place, _)| place.node.slack_bytes())
+        .figure(Heading::VALUES, |(place, _)| place.node.figures.count)
         .only_if(wide)
-        .some(Heading::Shared, |(place, _)| place.node.shared_bytes)
+        .some(Heading::SHARED, |(place, _)| {
+            place.node.figures.shared_bytes
+        })
         .only_if(wide)
         .left("inside", 0, |(place, depth), _| {
             let indent = "  ".repeat(*depth.min(&40));
@@ -134,14 +136,14 @@ fn place_details<'a>(
     lines.rule(&places.place("place"));
     let full = data.typed_path(&place.path, node.value_type);
     lines.line(&full, theme::strong());
-    let mut items = vec![values_inline(node.count, node.inline_bytes)];
-    if node.usable_bytes > 0 {
-        items.push(format!("{} usable", Bytes(node.usable_bytes)));
+    let mut items = vec![values_inline(node.figures.count, node.figures.inline_bytes)];
+    if node.figures.usable_bytes > 0 {
+        items.push(format!("{} usable", Bytes(node.figures.usable_bytes)));
     }
-    if node.shared_blocks > 0 {
+    if node.figures.shared_blocks > 0 {
         let (bytes, blocks) = (
-            Bytes(node.shared_bytes),
-            counted(node.shared_blocks, "block"),
+            Bytes(node.figures.shared_bytes),
+            counted(node.figures.shared_blocks, "block"),
         );
         items.push(format!("met again, counted elsewhere: {bytes} in {blocks}"));
     }

@@ -103,25 +103,25 @@ pub(super) fn table<'a>(view: &'a Types, cx: &'a Context<'_>) -> Table<'a, (usiz
     let name = |row: &TypeRow| cx.data.type_label(row.type_id).into_owned();
     let some_bytes = |bytes: u64| (bytes > 0).then_some(bytes);
     Table::sorted(cx, view.sort)
-        .share(Heading::Share, value, cx.whole())
+        .share(Heading::SHARE, value, cx.whole())
         .bars(if width >= 100 { 12 } else { 6 }, value, cx.whole())
         .measure(value)
-        .change(By::Type, Heading::Change, |(_, row)| {
+        .change(By::Type, Heading::CHANGE, |(_, row)| {
             Some(Identity::of_type(&cx.data.profile, row.type_id))
         })
-        .some(Heading::Values, |(_, row)| row.values)
+        .some(Heading::VALUES, |(_, row)| row.values)
         .only_if(has_values && width >= 70)
-        .some(Heading::Inline, |(_, row)| row.inline_bytes)
+        .some(Heading::INLINE, |(_, row)| row.inline_bytes)
         .only_if(has_values && width >= 100)
         .blocks(|(_, row)| &row.figures)
         .only_if(width >= 50)
-        .figure(Heading::MeanBlock, |(_, row)| row.mean_block_bytes())
+        .figure(Heading::MEAN_BLOCK, |(_, row)| row.mean_block_bytes())
         .only_if(width >= 70)
-        .known(Heading::Measured, move |row| {
+        .known(Heading::MEASURED, move |row| {
             some_bytes(found(row)?.of_bytes)
         })
         .only_if(is_measured)
-        .known(Heading::Slack, move |row| some_bytes(found(row)?.bytes))
+        .known(Heading::SLACK, move |row| some_bytes(found(row)?.bytes))
         .only_if(is_measured)
         .left("type", 0, move |(_, row), _| {
             (name(row), theme::kind(cx.data.type_kind(row.type_id)))

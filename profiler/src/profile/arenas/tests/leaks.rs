@@ -57,8 +57,8 @@ fn a_reset_arena_with_nothing_in_it_leaked_what_its_values_owned() {
     for row in &mut cities.rows {
         (row.inside.live_bytes, row.inside.live_blocks) = (0, 0);
     }
-    cities.past_bytes = 0;
-    cities.resets = 1;
+    cities.figures.past_bytes = 0;
+    cities.figures.resets = 1;
     assert!(
         found(&profile)
             .iter()
@@ -224,7 +224,7 @@ fn beside_row(inside: ArenaFigures, past_bytes: u64) -> Vec<Certainty> {
     let cities = &mut profile.arenas[0];
     let scope = cities.rows[0].scope;
     cities.rows = vec![ArenaRow { scope, inside }];
-    cities.past_bytes = past_bytes;
+    cities.figures.past_bytes = past_bytes;
     found(&profile)
         .into_iter()
         .map(|(_, certainty)| certainty)
@@ -307,7 +307,11 @@ fn a_value_put_in_by_hand_is_told_once_and_never_as_a_chunk() {
     let certainty = |made, dropped, handed_bytes| {
         let mut profile = profile.clone();
         let arena = &mut profile.arenas[1];
-        (arena.made, arena.dropped, arena.handed_bytes) = (made, dropped, handed_bytes);
+        (
+            arena.figures.made,
+            arena.figures.dropped,
+            arena.figures.handed_bytes,
+        ) = (made, dropped, handed_bytes);
         let leaks = profile.leaks().iter();
         let mut undropped = leaks.filter(|leak| leak.site == profile.sites.len() - 1);
         undropped.next().expect("a leak").certainty

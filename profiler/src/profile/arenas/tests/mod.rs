@@ -4,7 +4,8 @@ mod leaks;
 
 use super::*;
 use crate::profile::{
-    Arena, ArenaEvent, ArenaFigures, ArenaMoment, ArenaRow, Profile, ScopeId, State, TypeId,
+    Arena, ArenaEvent, ArenaFigures, ArenaMoment, ArenaRow, ArenaValue, Profile, ScopeId, State,
+    TypeId,
 };
 use crate::sample;
 use crate::units::Bytes;
@@ -33,16 +34,16 @@ fn the_parts_of_every_arena_add_up() {
 fn an_arena_whose_parts_do_not_add_up_is_told() {
     let mut broken = sample::city_arenas().arenas.remove(0);
     broken.name = "cit\u{1b}[2Jies".into();
-    broken.tail_bytes += 1;
+    broken.figures.tail_bytes += 1;
     let said = imbalance(&broken).expect("a sentence");
     assert!(
         said.contains("6400001 bytes") && said.contains("6400000") && !said.contains('\u{1b}'),
         "{said}"
     );
     for part in [
-        &mut broken.handed_bytes,
-        &mut broken.past_bytes,
-        &mut broken.tail_bytes,
+        &mut broken.figures.handed_bytes,
+        &mut broken.figures.past_bytes,
+        &mut broken.figures.tail_bytes,
     ] {
         *part = u64::MAX;
     }
@@ -67,15 +68,21 @@ fn a_bar_has_a_cell_for_every_part_and_no_cell_too_many() {
             .all(|(_, cells)| *cells == 0)
     );
     let huge = Arena {
-        handed_bytes: u64::MAX,
-        tail_bytes: u64::MAX,
+        figures: ArenaValue {
+            handed_bytes: u64::MAX,
+            tail_bytes: u64::MAX,
+            ..ArenaValue::default()
+        },
         ..Arena::default()
     };
     assert_eq!(bar(&huge, 10).map(|(_, cells)| cells), [5, 0, 0, 0, 5]);
     // The only cell stays with the largest part.
     let two = Arena {
-        handed_bytes: 9,
-        tail_bytes: 1,
+        figures: ArenaValue {
+            handed_bytes: 9,
+            tail_bytes: 1,
+            ..ArenaValue::default()
+        },
         ..Arena::default()
     };
     assert_eq!(bar(&two, 1).map(|(_, cells)| cells), [1, 0, 0, 0, 0]);
@@ -98,9 +105,9 @@ fn types_and_fields_hold_all_that_was_handed_out() {
         assert_eq!(
             (types.total_bytes, types.total_blocks, types.live_bytes),
             (
-                arena.total_handed_bytes,
-                arena.total_handed_blocks,
-                arena.handed_bytes
+                arena.figures.total_handed_bytes,
+                arena.figures.total_handed_blocks,
+                arena.figures.handed_bytes
             )
         );
     }
@@ -158,9 +165,12 @@ fn a_capacity_that_is_advised_is_enough_and_read_as_it_is() {
         1 << 40,
     ] {
         let arena = Arena {
-            most_chunks: 3,
-            most_used_bytes: used,
-            made: 1,
+            figures: ArenaValue {
+                most_chunks: 3,
+                most_used_bytes: used,
+                made: 1,
+                ..ArenaValue::default()
+            },
             ..Arena::default()
         };
         let capacity = advice(&arena, fields, State::Finished)[0]
@@ -189,31 +199,46 @@ fn a_capacity_that_is_advised_is_enough_and_read_as_it_is() {
 #[test]
 fn no_capacity_is_advised_where_it_would_not_hold() {
     let base = Arena {
-        made: 1,
-        dropped: 1,
-        most_chunks: 9,
-        most_used_bytes: 10_000,
+        figures: ArenaValue {
+            made: 1,
+            dropped: 1,
+            most_chunks: 9,
+            most_used_bytes: 10_000,
+            ..ArenaValue::default()
+        },
         ..Arena::default()
     };
     assert_eq!(texts(&base).len(), 1);
     let one_chunk = Arena {
-        most_chunks: 1,
+        figures: ArenaValue {
+            most_chunks: 1,
+            ..base.figures
+        },
         ..base.clone()
     };
     assert!(texts(&one_chunk).is_empty());
     let unused = Arena {
-        most_used_bytes: 0,
+        figures: ArenaValue {
+            most_used_bytes: 0,
+            ..base.figures
+        },
         ..base.clone()
     };
     assert!(texts(&unused).is_empty());
     let limited = Arena {
-        limit_reached: 1,
+        figures: ArenaValue {
+            limit_reached: 1,
+            ..base.figures
+        },
         ..base.clone()
     };
     assert_eq!(texts(&limited), ["its limit refused 1 request"]);
     let absurd = Arena {
-        most_used_bytes: u64::MAX,
-        most_chunks: u64::MAX,
+        figures: ArenaValue {
+            most_used_bytes: u64::MAX,
+            most_chunks: u64::MAX,
+            ..base.figures
+        },
         ..base
     };
     assert!(texts(&absurd).is_empty());
@@ -222,11 +247,14 @@ fn no_capacity_is_advised_where_it_would_not_hold() {
 #[test]
 fn a_capacity_for_the_largest_of_many_small_instances_says_what_it_would_waste() {
     let many = Arena {
-        made: 1_000,
-        dropped: 1_000,
-        most_chunks: 4,
-        most_used_bytes: 1 << 20,
-        total_chunk_bytes: 1_000 * 4_096,
+        figures: ArenaValue {
+            made: 1_000,
+            dropped: 1_000,
+            most_chunks: 4,
+            most_used_bytes: 1 << 20,
+            total_chunk_bytes: 1_000 * 4_096,
+            ..ArenaValue::default()
+        },
         ..Arena::default()
     };
     assert_eq!(
@@ -241,11 +269,14 @@ fn a_capacity_for_the_largest_of_many_small_instances_says_what_it_would_waste()
 #[test]
 fn a_mean_instance_of_a_quarter_of_the_largest_is_no_waste() {
     let many = |mean: u64| Arena {
-        made: 10,
-        dropped: 10,
-        most_chunks: 2,
-        most_used_bytes: 4_096 - 16,
-        total_chunk_bytes: 10 * mean,
+        figures: ArenaValue {
+            made: 10,
+            dropped: 10,
+            most_chunks: 2,
+            most_used_bytes: 4_096 - 16,
+            total_chunk_bytes: 10 * mean,
+            ..ArenaValue::default()
+        },
         ..Arena::default()
     };
     let largest =
@@ -259,9 +290,12 @@ fn a_mean_instance_of_a_quarter_of_the_largest_is_no_waste() {
     );
     // One instance is not compared with itself.
     let one = Arena {
-        made: 1,
-        dropped: 1,
-        total_chunk_bytes: 100,
+        figures: ArenaValue {
+            made: 1,
+            dropped: 1,
+            total_chunk_bytes: 100,
+            ..many(0).figures
+        },
         ..many(0)
     };
     assert_eq!(
@@ -274,11 +308,14 @@ fn a_mean_instance_of_a_quarter_of_the_largest_is_no_waste() {
 fn a_chunk_used_by_half_or_small_is_not_too_large() {
     let of = |took: u64, used: u64| {
         let arena = Arena {
-            made: 1,
-            dropped: 1,
-            most_chunks: 1,
-            most_used_bytes: used,
-            most_instance_bytes: took,
+            figures: ArenaValue {
+                made: 1,
+                dropped: 1,
+                most_chunks: 1,
+                most_used_bytes: used,
+                most_instance_bytes: took,
+                ..ArenaValue::default()
+            },
             ..Arena::default()
         };
         texts(&arena)
@@ -342,9 +379,12 @@ fn what_growth_left_behind_is_told_of_arenas_that_are_gone_too() {
     let arena = |chunk_bytes, mut row: ArenaRow| {
         (row.inside.total_bytes, row.inside.copied_bytes) = (500, 500);
         Arena {
-            chunk_bytes,
-            copied_bytes: 500,
-            total_chunk_bytes: 1_000,
+            figures: ArenaValue {
+                chunk_bytes,
+                copied_bytes: 500,
+                total_chunk_bytes: 1_000,
+                ..ArenaValue::default()
+            },
             rows: vec![row],
             ..Arena::default()
         }

@@ -1,12 +1,13 @@
-//! What a node stands for, and what it is called.
+//! What a step of a path stands for, and what it is called: a node of a call tree, a step of a folded stack, what a site is
+//! charged to.
 
 use std::borrow::Cow;
 
-use crate::profile::arenas::{Part, chunk_label};
-use crate::profile::fields::Field;
-use crate::profile::{Charged, FunctionId, Group, Profile, ScopeId, TypeId};
+use super::arenas::{Part, chunk_label};
+use super::fields::Field;
+use super::{FunctionId, Group, Profile, ScopeId, TypeId};
 
-/// What a node stands for.
+/// What a step of a path stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Label {
     /// Everything.
@@ -20,9 +21,9 @@ pub enum Label {
     /// A run of frames that are not the program's, or copies of one function: an index for
     /// [`Folding::text`](crate::profile::Folding::text).
     Call(u32),
-    /// What no code of the program asked for.
+    /// No code of the program.
     Group(Group),
-    /// A phase or field that stands for a stack, where none were recorded.
+    /// A phase or field that stands for a stack, where none were recorded: in parentheses, of no file and no known code.
     Place(ScopeId),
     /// A field (index into [`Fields::nodes`](crate::profile::fields::Fields::nodes)), by the last step of its path.
     Field(u32),
@@ -57,29 +58,18 @@ pub enum MarkKind {
 
 impl MarkKind {
     /// As frontends show it, in brackets.
-    pub fn name(self) -> &'static str {
+    pub fn name(self, profile: &Profile) -> Cow<'static, str> {
         match self {
-            MarkKind::Truncated => "[truncated]",
-            MarkKind::Foreign => "[foreign stack]",
-            MarkKind::Deep => "[deep]",
-            MarkKind::Empty => "[no stack]",
-            MarkKind::Chunk(_) => "[chunk of arenas]",
-            MarkKind::Part(Part::Allocated) => "(allocated)",
-            MarkKind::Part(Part::Padding) => "(padding)",
-            MarkKind::Part(Part::Abandoned) => "(abandoned)",
-            MarkKind::Part(Part::Bypassed) => "(bypassed)",
-            MarkKind::Part(Part::Unused) => "(unused)",
-            MarkKind::NoRow => "(no row: the recording had no room)",
-        }
-    }
-}
-
-impl From<Charged> for Label {
-    fn from(charged: Charged) -> Label {
-        match charged {
-            Charged::Function(function) => Label::Function(function),
-            Charged::Place(scope) => Label::Place(scope),
-            Charged::Group(group) => Label::Group(group),
+            MarkKind::Truncated => "[truncated]".into(),
+            MarkKind::Foreign => "[foreign stack]".into(),
+            MarkKind::Deep => "[deep]".into(),
+            MarkKind::Empty => "[no stack]".into(),
+            MarkKind::Chunk(None) => "[chunk of arenas]".into(),
+            MarkKind::Chunk(Some(arena)) => {
+                format!("[{}]", chunk_label(profile, &[arena as usize])).into()
+            }
+            MarkKind::Part(part) => format!("({})", part.name()).into(),
+            MarkKind::NoRow => "(no row: the recording had no room)".into(),
         }
     }
 }
@@ -89,18 +79,24 @@ impl Label {
     pub fn name(self, profile: &Profile) -> Cow<'_, str> {
         match self {
             Label::Root => Cow::Borrowed("all"),
-            Label::Mark(MarkKind::Chunk(Some(arena))) => {
-                Cow::Owned(format!("[{}]", chunk_label(profile, &[arena as usize])))
-            }
-            Label::Mark(mark) => Cow::Borrowed(mark.name()),
+            Label::Mark(mark) => mark.name(profile),
             Label::Scope(scope) => {
                 let scope = profile.scopes.get(scope.0 as usize);
                 Cow::Owned(format!("[{}]", scope.map_or("?", |scope| &scope.name)))
             }
-            Label::Function(function) => Charged::Function(function).name(profile),
+            Label::Function(function) => Cow::Borrowed(profile.function_name(function)),
             Label::Call(text) => Cow::Borrowed(profile.folding().text(text)),
             Label::Group(group) => Cow::Borrowed(group.name()),
-            Label::Place(scope) => Charged::Place(scope).name(profile),
+            Label::Place(scope) => {
+                let phase = phase_path(profile, scope);
+                match (phase, field_path(profile, scope)) {
+                    (Some(phase), Some(field)) => format!("(in {phase} > {field})").into(),
+                    (phase, field) => {
+                        let one = field.or(phase.as_deref()).unwrap_or_default();
+                        format!("(in {one})").into()
+                    }
+                }
+            }
             Label::Field(number) | Label::Path(number) => {
                 let Some(field) = field(profile, number) else {
                     return Cow::Borrowed("?");
@@ -124,8 +120,14 @@ impl Label {
     /// The name for narrow cells: `Vec::push`. Not safe for a terminal before [`crate::units::printable`].
     pub fn short_name(self, profile: &Profile) -> Cow<'_, str> {
         match self {
-            Label::Function(function) => Charged::Function(function).short_name(profile),
-            Label::Place(scope) => Charged::Place(scope).short_name(profile),
+            Label::Function(id) => match profile.functions.get(id.0 as usize) {
+                Some(function) if !function.short.is_empty() => Cow::Borrowed(&function.short),
+                _ => self.name(profile),
+            },
+            Label::Place(scope) => match field_path(profile, scope) {
+                Some(field) => format!("(in {field})").into(),
+                None => self.name(profile),
+            },
             Label::Field(number) => Cow::Owned(last_step(profile, number)),
             Label::Path(number) => {
                 Cow::Borrowed(field(profile, number).map_or("?", |field| &field.path))
@@ -149,6 +151,16 @@ impl Label {
             _ => None,
         }
     }
+}
+
+fn phase_path(profile: &Profile, scope: ScopeId) -> Option<String> {
+    let phases = profile.phases();
+    (phases.phase_of(scope).0 != 0).then(|| phases.path(profile, scope))
+}
+
+fn field_path(profile: &Profile, scope: ScopeId) -> Option<&str> {
+    let fields = profile.fields();
+    Some(&fields.get(fields.field_of(scope))?.path)
 }
 
 fn field(profile: &Profile, number: u32) -> Option<&Field> {
