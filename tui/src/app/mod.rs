@@ -7,12 +7,13 @@ use std::sync::Arc;
 
 use heapglass_profiler::profile::{Frames, Measure};
 use ratatui::layout::Size;
+use ratatui::text::Line;
 
 pub(crate) use areas::areas;
 pub(crate) use update::update;
 
 use crate::model::{Context, Data, Order, Prompt, TreeOptions, ViewId};
-use crate::pages::Page;
+use crate::pages::{Page, about, help};
 use crate::views::Views;
 use crate::views::focus::Focus;
 use crate::{Error, Options};
@@ -76,6 +77,16 @@ impl App {
             },
             options,
             ..App::default()
+        }
+    }
+
+    /// The lines of a page for the present screen: the help for the view that is shown, or of the recording.
+    pub(crate) fn lines(&self, page: Page) -> Vec<Line<'static>> {
+        let cells = self.size.width;
+        match (page, &self.data) {
+            (Page::Help, _) => help::lines(self.view, cells),
+            (Page::About, Some(data)) => about::lines(data, &self.title, cells),
+            (Page::About, None) => Vec::new(),
         }
     }
 

@@ -5,7 +5,7 @@ use heapglass_profiler::profile::{Frames, Measure, State};
 use super::{App, Request, areas};
 use crate::Error;
 use crate::model::{Command, Context, Edit, Message, Order, Outcome, Pattern, Prompt, ViewId};
-use crate::pages::{self, Page};
+use crate::pages::Page;
 use crate::views::View;
 use crate::widgets::List;
 
@@ -185,7 +185,7 @@ fn turn(app: &mut App, command: Command) {
         return;
     }
     let height = usize::from(areas::body(app).height.max(1));
-    let lines = pages::lines(app, page).len();
+    let lines = app.lines(page).len();
     // A list of the lines that can be the first one shown moves as every other list.
     let mut firsts = List {
         rows: vec![(); lines.saturating_sub(height) + 1],

@@ -11,7 +11,7 @@ use crate::theme;
 const LABEL: usize = 12;
 
 /// The page for a screen `cells` wide.
-pub(super) fn lines(data: &Data, title: &str, cells: u16) -> Vec<Line<'static>> {
+pub(crate) fn lines(data: &Data, title: &str, cells: u16) -> Vec<Line<'static>> {
     let cells = cells as usize;
     let profile = &data.profile;
     let (process, capture) = (&profile.process, &profile.capture);

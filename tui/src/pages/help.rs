@@ -12,7 +12,7 @@ const KEYS: usize = 11;
 const COLUMN: usize = 54;
 
 /// The help while `view` is shown, for a screen `cells` wide.
-pub(super) fn lines(view: ViewId, cells: u16) -> Vec<Line<'static>> {
+pub(crate) fn lines(view: ViewId, cells: u16) -> Vec<Line<'static>> {
     let sections = help_sections(view);
     let cells = cells as usize;
     let columns = if cells >= 72 { 2 } else { 1 };

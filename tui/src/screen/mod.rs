@@ -8,7 +8,7 @@ use ratatui::Frame;
 use ratatui::widgets::Widget;
 
 use crate::app::{App, areas};
-use crate::{pages, theme};
+use crate::theme;
 
 /// Draws everything.
 pub(crate) fn view(app: &App, frame: &mut Frame<'_>) {
@@ -22,7 +22,7 @@ pub(crate) fn view(app: &App, frame: &mut Frame<'_>) {
             header::render_losses(cx.data, losses, buffer);
             header::render_base(&cx, app.views.get(app.view).rows_by(), base, buffer);
             if let Some((page, first)) = app.page {
-                let lines = pages::lines(app, page).into_iter();
+                let lines = app.lines(page).into_iter();
                 for (line, row) in lines.skip(first).zip(body.rows()) {
                     line.render(row, buffer);
                 }
