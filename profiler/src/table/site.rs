@@ -1,11 +1,11 @@
 //! Rows by site: what was allocated, where in the data or by which call, and the line of the program that owns it. Sites
 //! that would read the same are one row.
 
-use rustc_hash::{FxBuildHasher, FxHashMap};
+use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 use serde::Serialize;
 use std::cmp::Reverse;
 use std::collections::HashMap;
-use std::hash::BuildHasher;
+use std::hash::{BuildHasher, Hash, Hasher};
 
 use super::{Detail, NO_STACK, Row, place};
 use crate::parallel::in_parts;
@@ -145,8 +145,19 @@ pub(super) fn rows(profile: &Profile, measure: Measure, frames: Frames) -> Vec<R
     let mut rows: Vec<Row> = Vec::new();
     let mut known: FxHashMap<RowKey, usize> = FxHashMap::default();
     let mut known_traits: FxHashMap<Traits, usize> = FxHashMap::default();
-    let hash = |site: &Site| FxBuildHasher.hash_one(looked(site));
     let hashes = in_parts(profile.sites.len(), |part| {
+        // PERF: one list for all stacks.
+        let mut stack = Vec::new();
+        let hash = |site: &Site| {
+            match frames {
+                Frames::Folded | Frames::Trimmed => profile.read_shown(site, &mut stack),
+                Frames::Own | Frames::All => stack = profile.frames_of(site, frames),
+            }
+            let mut hasher = FxBuildHasher.build_hasher();
+            let looks = stack.iter().filter_map(look);
+            looks.for_each(|frame| frame.hash(&mut hasher));
+            hasher.finish()
+        };
         profile.sites[part].iter().map(hash).collect::<Vec<u64>>()
     });
     let hashes = hashes.concat();
@@ -202,14 +213,18 @@ pub(super) fn rows(profile: &Profile, measure: Measure, frames: Frames) -> Vec<R
             .sites
             .first()
             .map_or_else(Vec::new, |&site| looked_at(site));
-        let mut stacks = detail.sites.clone();
-        let by_stack = |&a: &usize, &b: &usize| {
-            let by_hash = hashes[a].cmp(&hashes[b]);
-            by_hash.then_with(|| looked_at(a).cmp(&looked_at(b)))
-        };
-        stacks.sort_unstable_by(by_stack);
-        stacks.dedup_by(|a, b| by_stack(a, b).is_eq());
-        detail.stacks = stacks.len() as u64;
+        let by_hash = detail.sites.iter().map(|&site| (hashes[site], site));
+        let mut by_hash: Vec<(u64, usize)> = by_hash.collect();
+        by_hash.sort_unstable();
+        let stacks = by_hash.chunk_by(|(a, _), (b, _)| a == b).map(|same| {
+            let looked: FxHashSet<_> = match same {
+                // PERF: most stacks are of one site, and need not be read again.
+                [_] => return 1,
+                _ => same.iter().map(|&(_, site)| looked_at(site)).collect(),
+            };
+            looked.len() as u64
+        });
+        detail.stacks = stacks.sum();
     }
     rows
 }
