@@ -53,12 +53,8 @@ pub fn unscoped(arena: &Arena) -> ArenaFigures {
         rows.add(&row.inside);
     }
     ArenaFigures {
-        total_bytes: arena
-            .figures
-            .total_handed_bytes
-            .saturating_sub(rows.total_bytes),
-        total_blocks: arena
-            .figures
+        total_bytes: figures.total_handed_bytes.saturating_sub(rows.total_bytes),
+        total_blocks: figures
             .total_handed_blocks
             .saturating_sub(rows.total_blocks),
         live_bytes: figures.handed_bytes.saturating_sub(rows.live_bytes),

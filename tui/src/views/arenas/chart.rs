@@ -50,11 +50,9 @@ fn history(arena: &Arena, points: &[Point], end: u64, cells: usize) -> Vec<(u64,
     let points = points.iter();
     let points = points.map(|point| (point.time_ns, point.chunk_bytes, point.used_bytes));
     // How it stood at the end is known apart from the history.
-    let used = arena
-        .figures
-        .chunk_bytes
-        .saturating_sub(arena.figures.tail_bytes);
-    let points = points.chain([(end, arena.figures.chunk_bytes, used)]);
+    let figures = &arena.figures;
+    let used = figures.chunk_bytes.saturating_sub(figures.tail_bytes);
+    let points = points.chain([(end, figures.chunk_bytes, used)]);
     let points = points.map(|(time_ns, chunks, used)| (time_ns, [Some(chunks), Some(used)]));
     let stretches = chart::stretches(points, (end, cells), true).into_iter();
     let known = stretches.map(|values| values.map(Option::unwrap_or_default));
