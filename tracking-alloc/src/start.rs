@@ -221,11 +221,8 @@ fn begin_in(file: &mut NewFile, mode: u32) -> Result<&'static Session, Refused> 
     }
     let id = file.id;
     let session = begin_session(Backing::File { id, max_bytes }, reserve, mode)?;
-    let (path, wanted) = file.name()?;
-    let is_named = session.named(path, wanted);
-    is_named
-        .then_some(session)
-        .ok_or(refused("no memory for its path"))
+    let is_named = set_recording_path(Some(file.name()?));
+    is_named.then_some(session).ok_or(NO_MEMORY)
 }
 
 /// Lays out the tables and makes them the present recording. On refusal nothing has changed.
