@@ -61,8 +61,8 @@ impl NewFile {
     }
 }
 
-/// The path that a pattern means for this process; `None` when it is empty or too long.
-pub(crate) fn expand_pattern(pattern: &[u8], program: &[u8]) -> Option<PathBytes> {
+/// The path that a pattern means for this process.
+pub(crate) fn expand_pattern(pattern: &[u8], program: &[u8]) -> Result<PathBytes, Refused> {
     let mut path = PathBytes::empty();
     for piece in path_pieces(pattern) {
         let fits = match piece {
@@ -70,12 +70,24 @@ pub(crate) fn expand_pattern(pattern: &[u8], program: &[u8]) -> Option<PathBytes
             PathPiece::Process => write!(path, "{}", std::process::id()).is_ok(),
             PathPiece::Program => path.push(program),
             PathPiece::Started => write!(path, "{}", sys::unix_ns() / 1_000_000_000).is_ok(),
+            PathPiece::Unknown => {
+                return Err(Refused::new(
+                    "a % in HEAPGLASS_OUT is not followed by p, e, t or another %",
+                    0,
+                ));
+            }
         };
         if !fits {
-            return None;
+            return Err(Refused::new("HEAPGLASS_OUT is too long", 0));
         }
     }
-    (!path.as_bytes().is_empty()).then_some(path)
+    if path.file_name().is_empty() {
+        return Err(Refused::new(
+            "HEAPGLASS_OUT names a folder; name the recording to write",
+            0,
+        ));
+    }
+    Ok(path)
 }
 
 /// Makes the file for a live recording: at the wanted path, or in the [`place`] for live recordings.

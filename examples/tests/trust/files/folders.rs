@@ -126,3 +126,52 @@ fn a_place_for_live_recordings_that_others_can_use_is_not_used() {
     assert!(live.starts_with("/dev/shm/heapglass-0"), "{live:?}");
     std::fs::remove_file(live).expect("removed");
 }
+#[test]
+fn a_setting_that_is_not_understood_is_one_line_and_the_program_runs_on() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("out.hg");
+    let path = path.to_str().expect("text");
+    let pattern = format!("{}/%x.hg", folder.path().display());
+    let nameless = format!("{}/", folder.path().display());
+    for (name, value, said) in [
+        (
+            "HEAPGLASS_MAX_BYTES",
+            "yes",
+            "HEAPGLASS_MAX_BYTES is not a size",
+        ),
+        (
+            "HEAPGLASS_MAX_BYTES",
+            "64 apples",
+            "HEAPGLASS_MAX_BYTES is not a size",
+        ),
+        (
+            "HEAPGLASS_PREALLOC",
+            "yes",
+            "HEAPGLASS_PREALLOC is neither 0 nor 1",
+        ),
+        ("HEAPGLASS_MODE", "fast", "HEAPGLASS_MODE is unknown"),
+        ("HEAPGLASS_OUT", &pattern, "a % in HEAPGLASS_OUT"),
+        ("HEAPGLASS_OUT", &nameless, "HEAPGLASS_OUT names a folder"),
+    ] {
+        let mut target = Target::case(&["die", "exit"]);
+        let output = target
+            .command
+            .env("HEAPGLASS_OUT", path)
+            .env(name, value)
+            .output()
+            .expect("it starts");
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(7), "{name}={value}: {stderr}");
+        assert_eq!(
+            stderr.matches("heapglass: not recording to").count(),
+            1,
+            "{stderr}"
+        );
+        assert!(stderr.contains(said), "{name}={value}: {stderr}");
+        assert_eq!(files(folder.path()), [""; 0], "{name}={value}");
+    }
+    let target = Target::case(&["die", "exit"]).env("HEAPGLASS_MAX_BYTES", "64MiB");
+    let mut target = target.env("HEAPGLASS_OUT", path);
+    target.ends_with(7);
+    assert_eq!(files(folder.path()), ["out.hg"]);
+}

@@ -16,6 +16,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+use heapglass_profiler::units::parse_bytes;
 use rustix::fs::{FlockOperation, flock};
 use tracking_alloc_recording::{
     DEFAULT_MAX_BYTES, HeaderValue, PathPiece, Writer, literal_path, path_pieces,
@@ -79,12 +80,19 @@ impl Spool {
     /// # Errors
     /// When the folder that `wanted` names cannot be written.
     pub(crate) fn new(wanted: &Path, overwrites: bool) -> Result<Spool, Error> {
+        if path_pieces(wanted.as_os_str().as_bytes()).any(|piece| piece == PathPiece::Unknown) {
+            return Err(Error::misuse(format_args!(
+                "{}: a % is not followed by p (process id), e (program), t (start time) or another %",
+                wanted.display()
+            )));
+        }
+        let is_folder = wanted.as_os_str().as_bytes().ends_with(b"/");
         let wanted = std::path::absolute(wanted).map_err(Error::wrap(format_args!(
             "cannot tell where {} is",
             wanted.display()
         )))?;
         let final_folder = match (wanted.parent(), wanted.file_name()) {
-            (Some(folder), Some(_)) if !wanted.is_dir() => folder,
+            (Some(folder), Some(_)) if !is_folder && !wanted.is_dir() => folder,
             _ => {
                 return Err(Error::misuse(format_args!(
                     "{} is a folder; name the recording to write with --out",
@@ -106,7 +114,8 @@ impl Spool {
             let folder = private_folder(base, name)?;
             Ok((lock_new(&folder)?, folder))
         };
-        let in_memory = roomy_memory().and_then(|memory| make(&memory, place::RUN).ok());
+        let in_memory =
+            roomy_memory(max_bytes()?).and_then(|memory| make(&memory, place::RUN).ok());
         let made = in_memory.map_or_else(|| make(final_folder, place::RUN_BESIDE), Ok);
         let (lock, folder) =
             made.map_err(|error| cannot("make a folder for live recordings in", error))?;
@@ -167,6 +176,8 @@ impl Spool {
             PathPiece::Process => header.pid.to_string().into_bytes(),
             PathPiece::Program => program_in(name, header.pid).to_vec(),
             PathPiece::Started => started_unix_s.to_string().into_bytes(),
+            // Refused when the spool was made.
+            PathPiece::Unknown => b"%".to_vec(),
         });
         let wanted = PathBuf::from(OsString::from_vec(wanted.collect()));
         let source = self.folder.join(name);
@@ -407,13 +418,19 @@ fn private_folder(base: &Path, name: &str) -> io::Result<PathBuf> {
     })
 }
 
+/// The most bytes that a recording of the programs may have.
+fn max_bytes() -> Result<u64, Error> {
+    let text = std::env::var_os("HEAPGLASS_MAX_BYTES").unwrap_or_default();
+    if text.is_empty() {
+        return Ok(DEFAULT_MAX_BYTES);
+    }
+    parse_bytes(&text.to_string_lossy())
+        .map_err(|why| Error::misuse(format_args!("HEAPGLASS_MAX_BYTES: {why}")))
+}
+
 /// The place for live recordings, if it has room for twice the bound of a recording.
-fn roomy_memory() -> Option<PathBuf> {
-    let cap = std::env::var("HEAPGLASS_MAX_BYTES")
-        .ok()
-        .and_then(|cap| cap.trim().parse().ok())
-        .unwrap_or(DEFAULT_MAX_BYTES);
-    place::made().find(|folder| free_memory(folder).is_some_and(|free| free / 2 >= cap))
+fn roomy_memory(max_bytes: u64) -> Option<PathBuf> {
+    place::made().find(|folder| free_memory(folder).is_some_and(|free| free / 2 >= max_bytes))
 }
 
 /// Bytes free on a tmpfs; `None` elsewhere.
