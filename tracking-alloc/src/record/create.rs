@@ -100,6 +100,13 @@ pub(crate) fn create_file(wanted: &[u8], reserve: u64) -> Result<NewFile, Refuse
     // SAFETY: zeroed memory for one value, nobody else's and never given back; zeros are empty paths.
     let paths: &'static mut Paths = unsafe { place.as_mut() };
     absolute(wanted, &mut paths.wanted)?;
+    if paths.wanted.is_no_file() {
+        // Somebody who names /dev/null wants no recording beside it.
+        return Err(Refused::new(
+            "there is something that is not a file",
+            libc::EEXIST,
+        ));
+    }
     paths.target.set(&paths.wanted);
     let id = create(&paths.target, &mut paths.hidden, reserve)?;
     let is_elsewhere = id.is_none();

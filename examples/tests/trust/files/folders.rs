@@ -38,7 +38,7 @@ fn a_recording_is_its_owners_alone_under_any_umask() {
 fn a_program_with_raised_privileges_does_not_look_at_the_environment() {
     // SAFETY: no preconditions.
     if unsafe { libc::geteuid() } != 0 {
-        println!("skipped: only root can give a file away");
+        heapglass_examples::skip::skipped(format_args!("only root can give a file away"));
         return;
     }
     const NOBODY: u32 = 65_534;
@@ -62,10 +62,10 @@ fn a_program_with_raised_privileges_does_not_look_at_the_environment() {
     assert_eq!(plain.metadata().expect("it records").uid(), NOBODY);
     let raised = run(0o4755);
     if raised.exists() && raised.metadata().is_ok_and(|file| file.uid() == NOBODY) {
-        println!(
-            "skipped: the file system of {} raises nobody (nosuid)",
+        heapglass_examples::skip::skipped(format_args!(
+            "the file system of {} raises nobody (nosuid)",
             folder.path().display()
-        );
+        ));
         return;
     }
     assert!(

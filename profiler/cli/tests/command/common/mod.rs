@@ -3,6 +3,7 @@
 //! The recorded program is the command's own hidden demo target: it deserializes the file it is given, and given a
 //! pipe it waits until somebody writes into it.
 use std::fs::{self, File};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::atomic::AtomicBool;
@@ -142,6 +143,13 @@ fn default_signals() {
             signal_hook::flag::register_conditional_default(signal, always).unwrap();
         }
     });
+}
+
+/// Says why a test cannot run here, in a line that `.ci/run` lists: it is seen where a test passes too.
+pub(crate) fn skipped(why: &str) {
+    let thread = std::thread::current();
+    let test = thread.name().unwrap_or("a test");
+    let _ = writeln!(std::io::stderr(), "skipped: {test}: {why}");
 }
 
 /// Waits until `ready` says so.
