@@ -50,13 +50,29 @@ impl Guards {
         number
     }
 
+    /// Marks this moment for [`suspend_since`](Guards::suspend_since).
+    pub(crate) fn mark(&self) -> u32 {
+        self.last.get()
+    }
+
+    /// Forgets the guards made since that moment: their future holds them from now on, and this thread leaves it.
+    pub(crate) fn suspend_since(&self, mark: u32) {
+        let mut len = self.len.get().min(ROOM);
+        // Numbers may have begun anew in between.
+        while len > 0 && self.open[len - 1].get().number.wrapping_sub(mark) as i32 > 0 {
+            len -= 1;
+        }
+        self.len.set(len);
+    }
+
     /// A guard is dropped: the scope its thread goes back to. `None` when a later guard still stands: the thread stays
-    /// where it is, and goes back behind both when that one is dropped.
+    /// where it is, and goes back behind both when that one is dropped. `None` too for a suspended guard: its thread
+    /// has left it already.
     pub(crate) fn drop(&self, number: u32, before: u32) -> Option<u32> {
         let len = self.len.get().min(ROOM);
         let open = &self.open[..len];
         let Some(at) = open.iter().rposition(|guard| guard.get().number == number) else {
-            return Some(before);
+            return (number == 0).then_some(before);
         };
         let before = open[at].get().before;
         for at in at + 1..len {
@@ -108,6 +124,19 @@ mod tests {
             }
             assert_eq!((scope, guards.len.get()), (7, 0), "{order:?}");
         }
+    }
+
+    #[test]
+    fn a_guard_that_was_suspended_sends_its_thread_nowhere() {
+        let guards = Guards::new();
+        let outer = guards.push(1);
+        let mark = guards.mark();
+        let (held, dropped) = (guards.push(2), guards.push(3));
+        assert_eq!(guards.drop(dropped, 3), Some(3));
+        guards.suspend_since(mark);
+        assert_eq!(guards.drop(held, 2), None);
+        assert_eq!(guards.drop(outer, 1), Some(1));
+        assert_eq!(guards.len.get(), 0);
     }
 
     #[test]

@@ -80,7 +80,8 @@ impl Drop for Phase {
 
 /// Runs a future in a phase: it is entered at each poll and left after it, whichever thread polls.
 ///
-/// The phase nests in the one that calls `phase_async`.
+/// The phase nests in the one that calls `phase_async`. A [`phase`] guard that the future holds across an await counts
+/// until the end of that poll only: use `phase_async` for what goes on.
 pub fn phase_async<F: Future>(name: &str, future: F) -> PhaseFuture<F> {
     let parent = current();
     PhaseFuture {
@@ -121,10 +122,29 @@ impl<F: Future> Future for PhaseFuture<F> {
         let (scope, parent) = (self.scope, self.parent);
         // SAFETY: the future is pinned with the whole; it is never moved out, and there is no Drop or Unpin of ours.
         let future = unsafe { self.map_unchecked_mut(|whole| &mut whole.future) };
-        let _polled = ScopeGuard { back: current() };
+        let _polled = Polled {
+            mark: crate::thread::with(|thread| thread.guards.mark()),
+            _back: ScopeGuard { back: current() },
+        };
         let _retained = scope.and_then(Retained::enter);
         set(scope.unwrap_or(parent));
         future.poll(context)
+    }
+}
+
+/// One poll. When it is dropped, also when the future panics, the thread is where it was before: outside of all phases
+/// that the future entered and still holds.
+struct Polled {
+    /// `None` where the thread has no guards any more.
+    mark: Option<u32>,
+    _back: ScopeGuard,
+}
+
+impl Drop for Polled {
+    fn drop(&mut self) {
+        if let Some(mark) = self.mark {
+            crate::thread::with(|thread| thread.guards.suspend_since(mark));
+        }
     }
 }
 

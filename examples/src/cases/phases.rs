@@ -76,6 +76,22 @@ impl Future for Steps {
     }
 }
 
+/// A future that holds a guard of a phase across an await, and is dropped before it ends.
+pub(super) fn in_dropped_future() {
+    let mut context = Context::from_waker(Waker::noop());
+    let mut held = Vec::with_capacity(2);
+    let mut task = Box::pin(phase_async("task", async {
+        let _inner = phase("inner");
+        held.push(Block::new(&TALLY, 1_000, 8));
+        std::future::pending::<()>().await;
+    }));
+    assert!(task.as_mut().poll(&mut context).is_pending());
+    drop(task);
+    held.push(Block::new(&TALLY, 2_000, 8));
+    std::mem::forget(held);
+    TALLY.print();
+}
+
 /// So many tasks, polled in turn by two threads, each in a phase of its own by parity.
 pub(super) fn asynchronous(tasks: usize) {
     type Task = Pin<Box<dyn Future<Output = Vec<Block>> + Send>>;

@@ -50,6 +50,14 @@ fn phases_that_take_each_others_place_end_in_turn() {
 }
 
 #[test]
+fn a_thread_leaves_the_phases_of_a_future_that_is_dropped_between_polls() {
+    let (recording, _) = record(&["phase-in-dropped-future"]);
+    assert_eq!(live(&recording, "inner"), (1_000, 1));
+    let task = recorded::sums_in_scope(&recording, "task");
+    assert_eq!(task.live_bytes(), 0, "the block after it is in no phase");
+}
+
+#[test]
 fn futures_polled_in_turn_on_two_threads_keep_their_phases() {
     let (recording, _) = record(&["async", "1000"]);
     let sums = |scope: &str| {
@@ -224,7 +232,7 @@ fn an_unknown_mode_records_nothing_and_says_so() {
     assert!(output.status.success());
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(
-        said.contains("HEAPGLASS_MODE is none that this version knows (exact, count)"),
+        said.contains("HEAPGLASS_MODE is unknown; use exact or count"),
         "{said}"
     );
     assert!(!target.recording().exists());
