@@ -7,5 +7,6 @@ pub mod data;
 pub mod footprints;
 pub mod oracle;
 pub mod recorded;
+pub mod skip;
 pub mod switch;
 pub mod tasks;

@@ -17,7 +17,7 @@ use std::fmt::Write;
 use std::sync::atomic::{AtomicBool, Ordering::*};
 use tracking_alloc_recording::{
     self as recording, Checksum, DEFAULT_MAX_BYTES, FIRST_SEGMENT_BYTES, MAGIC, SEGMENT_BYTES,
-    growth, mode,
+    growth, mode, parse_size,
 };
 
 /// The environment was examined, or somebody is doing so.
@@ -74,8 +74,7 @@ fn from_environment(block: *mut u8, bytes: usize, is_system: fn() -> bool) {
 fn to_pattern(pattern: &[u8]) -> Result<(), Refused> {
     let mut buffer = [0u8; 4096];
     let executable = sys::read_link(c"/proc/self/exe", &mut buffer).unwrap_or(b"program");
-    let path = expand_pattern(pattern, file_name(executable));
-    let path = path.ok_or(refused("HEAPGLASS_OUT is too long or has a NUL in it"))?;
+    let path = expand_pattern(pattern, file_name(executable))?;
     begin(Some(path.as_bytes()))
 }
 
@@ -115,12 +114,26 @@ fn finish_at_exit() {
     }
 }
 
-fn number_from_environment(name: &[u8]) -> Option<u64> {
-    std::str::from_utf8(sys::environment(name)?)
-        .ok()?
-        .trim()
-        .parse()
-        .ok()
+/// The most bytes that the recording may have.
+fn max_bytes_from_environment() -> Result<u64, Refused> {
+    let text = sys::environment(b"HEAPGLASS_MAX_BYTES").unwrap_or_default();
+    let bytes = match std::str::from_utf8(text) {
+        Ok("") => Some(DEFAULT_MAX_BYTES),
+        Ok(text) => parse_size(text),
+        Err(_) => None,
+    };
+    bytes.ok_or(refused(
+        "HEAPGLASS_MAX_BYTES is not a size; use bytes, or a number with K, M or G (64MiB)",
+    ))
+}
+
+/// Returns `true` if all that the recording may ever have is reserved at the start.
+fn is_preallocated() -> Result<bool, Refused> {
+    match sys::environment(b"HEAPGLASS_PREALLOC").unwrap_or_default() {
+        b"" | b"0" => Ok(false),
+        b"1" => Ok(true),
+        _ => Err(refused("HEAPGLASS_PREALLOC is neither 0 nor 1")),
+    }
 }
 
 /// What tells how many bytes can be used of a live block of the program's allocator; `None` = it does not tell.
@@ -141,9 +154,7 @@ fn mode_from_environment() -> Result<u32, Refused> {
         Ok(word) => mode::from_name(word),
         Err(_) => None,
     };
-    known.ok_or(refused(
-        "HEAPGLASS_MODE is none that this version knows (exact, count)",
-    ))
+    known.ok_or(refused("HEAPGLASS_MODE is unknown; use exact or count"))
 }
 
 /// Begins a recording in a file.
@@ -206,11 +217,9 @@ fn begin_alone(path: Option<&[u8]>) -> Result<&'static Session, Refused> {
 
 /// Begins in a new file, which gets its name when it is a recording.
 fn begin_in(file: &mut NewFile, mode: u32) -> Result<&'static Session, Refused> {
-    let mut max_bytes = number_from_environment(b"HEAPGLASS_MAX_BYTES")
-        .unwrap_or(DEFAULT_MAX_BYTES)
-        .max(FIRST_SEGMENT_BYTES);
+    let mut max_bytes = max_bytes_from_environment()?.max(FIRST_SEGMENT_BYTES);
     let mut reserve = 0;
-    if sys::environment(b"HEAPGLASS_PREALLOC") == Some(b"1") {
+    if is_preallocated()? {
         // What is reserved at once must do: no file call happens later, and the program may be about to forbid system calls.
         reserve = PREALLOCATED_BYTES.min(max_bytes / SEGMENT_BYTES * SEGMENT_BYTES);
         max_bytes = reserve;
@@ -221,11 +230,8 @@ fn begin_in(file: &mut NewFile, mode: u32) -> Result<&'static Session, Refused> 
     }
     let id = file.id;
     let session = begin_session(Backing::File { id, max_bytes }, reserve, mode)?;
-    let (path, wanted) = file.name()?;
-    let is_named = session.named(path, wanted);
-    is_named
-        .then_some(session)
-        .ok_or(refused("no memory for its path"))
+    let is_named = set_recording_path(Some(file.name()?));
+    is_named.then_some(session).ok_or(NO_MEMORY)
 }
 
 /// Lays out the tables and makes them the present recording. On refusal nothing has changed.

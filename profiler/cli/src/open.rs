@@ -17,7 +17,7 @@ use tracking_alloc_recording::{HeaderValue, OLDEST_VERSION, VERSION};
 
 use crate::args::Symbols;
 use crate::error::Error;
-use crate::files::{header, recover};
+use crate::files::header;
 use crate::terminal::{self, has_terminal};
 
 /// Shorter waits need no explanation.
@@ -42,7 +42,6 @@ pub(crate) fn pack(path: &Path, symbols: &Symbols) -> Result<Vec<u8>, Error> {
 type Load<T> = fn(&Path, &Options, &dyn Fn(Progress<'_>)) -> Result<T, heapglass_profiler::Error>;
 
 fn with_progress<T>(path: &Path, symbols: &Symbols, load: Load<T>) -> Result<T, Error> {
-    recover::before_opening(path);
     let bar = progress_bar();
     let show = |progress: Progress<'_>| {
         if bar.elapsed() >= PATIENCE {
@@ -113,18 +112,14 @@ pub(crate) fn session(symbols: &Symbols) -> Session {
 /// # Errors
 /// When it cannot be read or is none.
 pub(crate) fn check(path: &Path) -> Result<(), Error> {
-    recover::before_opening(path);
     let versions = OLDEST_VERSION..=VERSION;
     let is_known = |header: HeaderValue| versions.contains(&header.version);
     if has_terminal() && header::read(path).is_some_and(is_known) {
         return Ok(());
     }
-    match tracking_alloc_recording::Recording::open(path) {
-        Err(error) if error.live_path().is_none() => {
-            Err(explain(path, format_args!("{}: {error}", path.display())))
-        }
-        _ => Ok(()),
-    }
+    tracking_alloc_recording::Recording::open(path)
+        .map(drop)
+        .map_err(|error| explain(path, format_args!("{}: {error}", path.display())))
 }
 
 /// Why a recording cannot be opened; for a path with nothing there, what to type instead.

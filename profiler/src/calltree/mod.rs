@@ -13,9 +13,8 @@ mod tests;
 
 use std::borrow::Cow;
 
-use crate::profile::{Figures, FrameId, Frames, Measure, Profile, ScopeId};
+use crate::profile::{Figures, FrameId, Frames, Label, Measure, Profile, ScopeId};
 
-pub use crate::profile::{Label, MarkKind};
 pub(crate) use build::stack_of;
 pub use folded::write_folded;
 
@@ -121,6 +120,13 @@ impl CallTree {
     /// Merges the sites of `profile`. Children are in the order of their names until [`CallTree::sort`].
     pub fn build(profile: &Profile, options: &Options) -> CallTree {
         build::build(profile, options)
+    }
+
+    /// The same, with children in the order of the measure of `options`, the largest first.
+    pub fn sorted(profile: &Profile, options: &Options) -> CallTree {
+        let mut tree = CallTree::build(profile, options);
+        tree.sort(options.measure);
+        tree
     }
 
     /// What its nodes stand for.

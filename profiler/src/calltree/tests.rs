@@ -1,7 +1,7 @@
 //! The tree against arithmetic, hostile shapes, and the folded format as inferno reads it back.
 
 use super::*;
-use crate::profile::{Arena, ArenaFigures, Origin, StackMarks, TypeId};
+use crate::profile::{Arena, ArenaFigures, MarkKind, Origin, StackMarks, TypeId};
 use crate::sample::{self, Builder, figures};
 
 fn folded(tree: &CallTree, profile: &Profile, measure: Measure) -> String {

@@ -17,11 +17,13 @@ pub(super) fn write(profile: &Profile, options: &Options<'_>, out: impl Write) -
     let columns: Vec<&str> = ["key"].into_iter().chain(figures).chain(details).collect();
     let titles = columns.iter().map(|column| column.replace('/', "_"));
     table.write_record(titles).map_err(error)?;
+    let places = columns.iter().map(|column| format!("/{column}"));
+    let places: Vec<String> = places.collect();
     for row in rows(profile, options.by, options.measure, options.frames) {
-        let mut json = row_json(profile, options, &row)?;
+        let mut json = row_json(profile, options.measure, &row)?;
         let owner = match &row.detail {
             Detail::Site(detail) => {
-                // JSON lists them.
+                // JSON would list them.
                 json["stacks"] = detail.stacks.into();
                 detail.owner
             }
@@ -32,10 +34,8 @@ pub(super) fn write(profile: &Profile, options: &Options<'_>, out: impl Write) -
         if owner.is_none() {
             json["function"] = Value::Null;
         }
-        let cell = |column: &&str| cell(json.pointer(&format!("/{column}")));
-        table
-            .write_record(columns.iter().map(cell))
-            .map_err(error)?;
+        let cells = places.iter().map(|place| cell(json.pointer(place)));
+        table.write_record(cells).map_err(error)?;
     }
     table.flush()
 }

@@ -14,8 +14,8 @@ use fxprof_processed_profile::{
 };
 
 use super::{Options, names, tree, with_notes, write_line};
-use crate::calltree::{CallTree, Label, NodeId};
-use crate::profile::{Measure, Origin, Profile};
+use crate::calltree::{CallTree, NodeId};
+use crate::profile::{Label, Measure, Origin, Profile};
 use crate::table::program_name;
 
 /// Allocations have bytes; blocks and events are no measures of the Firefox Profiler.

@@ -138,11 +138,10 @@ fn write_line(json: &impl Serialize, mut out: impl Write) -> io::Result<()> {
 fn tree(profile: &Profile, options: &Options<'_>) -> CallTree {
     let shown = calltree::Options {
         frames: options.frames,
+        measure: options.measure,
         ..calltree::Options::default()
     };
-    let mut tree = CallTree::build(profile, &shown);
-    tree.sort(options.measure);
-    tree
+    CallTree::sorted(profile, &shown)
 }
 
 /// How far the figures can be trusted: the error bound of the peak, and every loss. Empty when all of them are exact.

@@ -6,9 +6,9 @@ use std::io::{self, Write};
 use serde::{Serialize, Serializer};
 
 use super::{Options, names, tree, with_notes, write_line};
-use crate::calltree::{CallTree, Label, NodeId};
+use crate::calltree::{CallTree, NodeId};
 use crate::interned::Interned;
-use crate::profile::{Measure, Profile};
+use crate::profile::{Label, Measure, Profile};
 use crate::table::program_name;
 
 #[derive(Serialize)]

@@ -6,9 +6,9 @@
 use super::prune::PrunedTree;
 use super::relabel::Caption;
 use super::{By, Options, legend, prune};
-use crate::calltree::{CallTree, Label, NodeId};
+use crate::calltree::{CallTree, NodeId};
 use crate::profile::arenas::{HOW_TO_NAME, imbalance};
-use crate::profile::{Figures, Losses, Measure, Profile};
+use crate::profile::{Figures, Label, Losses, Measure, Profile};
 use crate::units::{Bytes, Count, Share, counted, printable};
 
 /// `cities: bytes live at the peak, 6,392,832 bytes = 6.1 MiB, exact`

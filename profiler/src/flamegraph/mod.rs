@@ -61,8 +61,7 @@ pub fn write_svg(
     if options.by == By::Arena && !is_of_arenas(options.measure) {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, NOT_OF_ARENAS));
     }
-    let mut tree = CallTree::build(profile, options);
-    tree.sort(options.measure);
+    let tree = CallTree::sorted(profile, options);
     let total = options.measure.of(tree.total(NodeId::ROOT));
     let title = captions::title(profile, options, total);
     if total == 0 {

@@ -4,8 +4,8 @@
 //!
 //! Must never draw in the magenta that inferno's search uses, nor so dark that black text cannot be read.
 
-use crate::calltree::{By, CallTree, Label, NodeId};
-use crate::profile::{Function, Origin, Profile, ScopeKind, TypeKind};
+use crate::calltree::{By, CallTree, NodeId};
+use crate::profile::{Function, Label, Origin, Profile, ScopeKind, TypeKind};
 
 /// Red, green, blue.
 pub type Rgb = (u8, u8, u8);

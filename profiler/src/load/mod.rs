@@ -36,7 +36,7 @@ use stacks::StackCache;
 use std::convert::Infallible;
 use std::mem::take;
 use std::panic::resume_unwind;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 use tracking_alloc_recording::Recording;
@@ -66,8 +66,7 @@ impl Options {
 
 /// Loads the recording at `path`, finished or still being written, and names its frames.
 ///
-/// A file that only says where the recording is being written is followed. `progress` is called on this thread while
-/// symbols are read.
+/// `progress` is called on this thread while symbols are read.
 ///
 /// # Errors
 /// When the file is missing, empty, foreign, truncated, altered or of another version; when [`symbols::Options::binary`]
@@ -130,7 +129,7 @@ impl Session {
         progress: &dyn Fn(Progress<'_>),
         early: Option<Early<'_>>,
     ) -> Result<Profile, Error> {
-        let (path, mut recording) = read(path)?;
+        let mut recording = read(path)?;
         let options = &self.options;
         let addresses = Addresses::of(&mut recording);
         let mut known = self.known.take();
@@ -177,15 +176,8 @@ impl Session {
     }
 }
 
-/// Reads the recording at `path`, or the one it points to; with it the path it was read from.
-fn read(path: &Path) -> Result<(PathBuf, Recording), Error> {
-    let open = |path: &Path| Recording::open(path).map(|recording| (path.to_owned(), recording));
-    open(path).or_else(|error| match error.live_path().map(Path::new) {
-        Some(live) if live.is_absolute() && live.is_file() => {
-            open(live).map_err(|error| Error::new(live, Kind::Recording(error)))
-        }
-        _ => Err(Error::new(path, Kind::Recording(error))),
-    })
+fn read(path: &Path) -> Result<Recording, Error> {
+    Recording::open(path).map_err(|error| Error::new(path, Kind::Recording(error)))
 }
 
 /// What a recording says without names.

@@ -137,7 +137,7 @@ pub fn pack(
     options: &Options,
     progress: &dyn Fn(Progress<'_>),
 ) -> Result<Vec<u8>, Error> {
-    let (path, recording) = read(path)?;
+    let recording = read(path)?;
     let mut symbols = match Packed::carried(recording.symbols.as_deref(), &path, options)? {
         // Packed before: what it carries is all there is.
         Some(packed) => packed,

@@ -121,7 +121,7 @@ impl StackCache {
         let scopes = profile.scopes.iter();
         let scopes: Vec<ScopeType> = scopes.map(|scope| (scope.kind, scope.value_type)).collect();
         let known = self.folded.take().filter(|known| {
-            // With other functions, other names tell two of them apart; whether a stack ends with a type a scope may tell.
+            // With other functions, other names tell two of them apart; with which type a stack ends a scope may tell.
             known.functions == profile.functions.len()
                 && sites.starts_with(&known.sites)
                 && scopes.starts_with(&known.scopes)

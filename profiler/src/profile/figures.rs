@@ -3,9 +3,9 @@
 //! One definition for report, SVG, TUI and JSON: the serialized names are the JSON keys.
 
 use crate::units::{Bytes, Count};
+use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
-use std::collections::HashMap;
 use std::hash::Hash;
 
 /// What was counted for one row: a site, a thread, a phase or the whole process.
@@ -71,7 +71,7 @@ impl Figures {
 pub(crate) fn sums<K: Copy + Eq + Hash + Ord>(
     figures: impl Iterator<Item = (K, Figures)>,
 ) -> Vec<(K, Figures)> {
-    let mut sums: HashMap<K, Figures> = HashMap::new();
+    let mut sums: FxHashMap<K, Figures> = FxHashMap::default();
     for (key, figures) in figures {
         sums.entry(key).or_default().add(&figures);
     }

@@ -16,7 +16,7 @@ use crate::profile::fields::Fields;
 use crate::profile::{Arena, Figures, Measure, Profile, TypeId, UNKNOWN, sharing_a_name};
 
 /// An arena.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct ArenaDetail {
     /// Index into [`Profile::arenas`].
     pub arena: usize,
@@ -110,11 +110,8 @@ fn figures(arena: &Arena) -> Figures {
     Figures {
         total_bytes: figures.total_used_bytes,
         total_blocks: figures.total_used_blocks,
-        freed_bytes: arena
-            .figures
-            .total_used_bytes
-            .saturating_sub(figures.used_bytes),
-        freed_blocks: arena.figures.total_used_blocks.saturating_sub(live_blocks),
+        freed_bytes: figures.total_used_bytes.saturating_sub(figures.used_bytes),
+        freed_blocks: figures.total_used_blocks.saturating_sub(live_blocks),
         live_bytes: figures.used_bytes,
         live_blocks,
         grows: figures.grows,

@@ -1,7 +1,7 @@
 //! Rows by type and by field.
 //!
-//! Both are functions of the same [`Fields`](crate::profile::fields::Fields) and the same table of types, so they cannot disagree. The names of details are
-//! the keys in JSON.
+//! Both are functions of the same [fields](crate::profile::fields::Fields) and the same table of types, so they cannot
+//! disagree. The names of details are the keys in JSON.
 
 use std::collections::HashMap;
 
@@ -83,7 +83,7 @@ pub struct Slack {
 }
 
 /// A field.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct FieldDetail {
     /// Index into [`Fields::nodes`](crate::profile::fields::Fields::nodes).
     #[serde(skip)]

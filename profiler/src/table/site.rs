@@ -54,7 +54,7 @@ pub(crate) fn mark_names(marks: StackMarks) -> impl Iterator<Item = &'static str
 }
 
 /// Stacks that read the same.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct SiteDetail {
     /// What a reader sees.
     pub label: SiteLabel,
@@ -195,6 +195,7 @@ pub(super) fn rows(profile: &Profile, measure: Measure, frames: Frames) -> Vec<R
         }
     }
     let looked_at = |site: usize| looked(&profile.sites[site]);
+    let mut by_hash: Vec<(u64, usize)> = Vec::new();
     for row in &mut rows {
         let Detail::Site(detail) = &mut row.detail else {
             continue;
@@ -213,8 +214,8 @@ pub(super) fn rows(profile: &Profile, measure: Measure, frames: Frames) -> Vec<R
             .sites
             .first()
             .map_or_else(Vec::new, |&site| looked_at(site));
-        let by_hash = detail.sites.iter().map(|&site| (hashes[site], site));
-        let mut by_hash: Vec<(u64, usize)> = by_hash.collect();
+        by_hash.clear();
+        by_hash.extend(detail.sites.iter().map(|&site| (hashes[site], site)));
         by_hash.sort_unstable();
         let stacks = by_hash.chunk_by(|(a, _), (b, _)| a == b).map(|same| {
             let looked: FxHashSet<_> = match same {

@@ -5,7 +5,7 @@
 //! left "running", so that they get past the first check. proptest chooses them, and makes what fails small; what was
 //! found that way is a test of its own (`found`). Those that came to an end of their own are kept (`corpus`).
 //!
-//! - `cargo test -p heapglass-profiler --test hostile`: 10 seconds each for recordings and binaries
+//! - `cargo test -p heapglass-profiler --test hostile`: the same inputs in each run, for recordings and binaries
 //! - `cargo fuzz-readers` with `HEAPGLASS_FUZZ_SECONDS=300` set: ten minutes, optimized, with overflow checks
 //! - line coverage: `profiler/tests/hostile/coverage.sh`
 
@@ -23,7 +23,7 @@ mod rich;
 use heapglass_profiler::Options;
 use parts::Parts;
 use proptest::strategy::Strategy;
-use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRunner};
+use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRunner};
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -41,6 +41,9 @@ const SMALL_FILE_BYTES: usize = 1 << 20;
 /// How long an input may take of the processors' time, which others on the machine do not make longer. Unoptimized
 /// code is ten times slower.
 const MOST_TIME: Duration = Duration::from_secs(if cfg!(debug_assertions) { 8 } else { 1 });
+
+/// Inputs of each kind in a usual run.
+const INPUTS: u32 = 400;
 
 /// How long it may take by the clock: beyond, it waits for something.
 const MOST_WAIT: Duration = Duration::from_secs(60);
@@ -145,7 +148,7 @@ fn hold(bytes: usize, seen: &mut Seen, read: impl FnOnce() -> bool) -> Result<()
     Ok(())
 }
 
-/// Runs a property until the time is over.
+/// Runs a property over the same inputs in each run, or over new ones for `HEAPGLASS_FUZZ_SECONDS`.
 fn run<S: Strategy>(
     what: &str,
     strategy: &S,
@@ -157,13 +160,11 @@ fn run<S: Strategy>(
         PANICS.fetch_add(1, Relaxed);
         eprintln!("{info}");
     }));
-    let seconds = std::env::var("HEAPGLASS_FUZZ_SECONDS")
-        .ok()
-        .and_then(|seconds| seconds.parse().ok())
-        .unwrap_or(10);
-    let end = Instant::now() + Duration::from_secs(seconds);
+    let seconds = std::env::var("HEAPGLASS_FUZZ_SECONDS").ok();
+    let seconds: Option<u64> = seconds.map(|seconds| seconds.parse().expect("seconds"));
+    let began = Instant::now();
     let config = Config {
-        cases: 64,
+        cases: if seconds.is_some() { 64 } else { INPUTS },
         failure_persistence: None,
         max_shrink_iters: 400,
         // Copies of the other one are slow.
@@ -172,13 +173,23 @@ fn run<S: Strategy>(
     };
     let seen = std::cell::RefCell::new(Seen::default());
     let test = std::cell::RefCell::new(&mut test);
-    while Instant::now() < end {
-        let result = TestRunner::new(config.clone()).run(strategy, |input| {
+    loop {
+        let mut runner = match seconds {
+            Some(_) => TestRunner::new(config.clone()),
+            None => {
+                let same = TestRng::deterministic_rng(config.rng_algorithm);
+                TestRunner::new_with_rng(config.clone(), same)
+            }
+        };
+        let result = runner.run(strategy, |input| {
             let mut test = test.borrow_mut();
             test(input, &mut seen.borrow_mut())
         });
         if let Err(error) = result {
             panic!("{what}: {error}");
+        }
+        if seconds.is_none_or(|seconds| began.elapsed() >= Duration::from_secs(seconds)) {
+            break;
         }
     }
     let seen = seen.into_inner();

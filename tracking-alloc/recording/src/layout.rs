@@ -94,8 +94,6 @@ pub mod state {
     pub const RUNNING: u32 = 1;
     /// Finished in order.
     pub const FINISHED: u32 = 2;
-    /// Not a recording but a pointer to one: [`live_path`](super::Header::live_path) says where it is written.
-    pub const ELSEWHERE: u32 = 3;
 }
 
 /// Values of [`Header::mode`].
@@ -337,8 +335,8 @@ record! {
         88 executable: u32,
         /// String: the command line, words ended by NUL.
         92 command: u32,
-        /// String: where the recording is written when `state` is `ELSEWHERE`, or where it was wanted.
-        96 live_path: u32,
+        /// Unused since version 3.
+        96 unused_96: u32,
         /// See [`growth`].
         100 growth_ended: u32,
         /// `errno` that ended growth.

@@ -72,6 +72,7 @@ mod pack;
 mod pattern;
 #[cfg(feature = "read")]
 mod read;
+mod size;
 mod size_class;
 mod sums;
 mod tables;
@@ -85,6 +86,7 @@ pub use pack::with_symbols;
 pub use pattern::{PathPiece, literal_path, path_pieces};
 #[cfg(feature = "read")]
 pub use read::{Error, LaneColumns, ReadAt, Recording, file_checksum, read_bytes};
+pub use size::parse_size;
 pub use size_class::{SIZE_CLASSES, class_bounds, size_class};
 pub use sums::Sums;
 pub use tables::TableRecord;

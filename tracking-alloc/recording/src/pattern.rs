@@ -11,9 +11,11 @@ pub enum PathPiece<'a> {
     Program,
     /// `%t`: when the program started, seconds since the Unix epoch.
     Started,
+    /// A percent sign with anything else behind it: a mistake.
+    Unknown,
 }
 
-/// The pieces of a pattern. Works on bytes, since a path need not be text; other pairs with a percent sign stay.
+/// The pieces of a pattern. Works on bytes, since a path need not be text.
 pub fn path_pieces(pattern: &[u8]) -> impl Iterator<Item = PathPiece<'_>> {
     let mut rest = pattern;
     std::iter::from_fn(move || {
@@ -23,6 +25,7 @@ pub fn path_pieces(pattern: &[u8]) -> impl Iterator<Item = PathPiece<'_>> {
             [b'%', b'e', ..] => (PathPiece::Program, 2),
             [b'%', b't', ..] => (PathPiece::Started, 2),
             [b'%', b'%', ..] => (PathPiece::Bytes(b"%"), 2),
+            [b'%', ..] => (PathPiece::Unknown, 1),
             [_, tail @ ..] => {
                 let plain = tail.iter().take_while(|byte| **byte != b'%').count();
                 (PathPiece::Bytes(&rest[..1 + plain]), 1 + plain)
@@ -53,14 +56,15 @@ mod tests {
                 PathPiece::Process => b"42",
                 PathPiece::Program => b"prog",
                 PathPiece::Started => b"7",
+                PathPiece::Unknown => b"?",
             })
             .copied()
             .collect()
     }
 
     #[test]
-    fn each_sign_is_filled_and_others_stay() {
-        assert_eq!(expand(b"./%e-%p.%t%%.%x%"), b"./prog-42.7%.%x%");
+    fn each_sign_is_filled_and_others_are_mistakes() {
+        assert_eq!(expand(b"./%e-%p.%t%%.%x%"), b"./prog-42.7%.?x?");
         assert_eq!(expand(b""), b"");
     }
 

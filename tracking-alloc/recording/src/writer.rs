@@ -1,7 +1,7 @@
-//! Whether the process that writes a recording still lives: one rule for the recorder and for every reader.
+//! Whether the process that writes a recording still lives: one rule for every reader.
 //!
-//! What cannot be proved dead is live. The rule is a function of what the header says and of what the one who asks
-//! found out; the recorder asks the kernel by raw calls, readers by [`Writer::of`].
+//! A writer that cannot be proved dead is live. The rule is a function of the header and of what the reader found out
+//! about the process.
 
 use crate::layout::{HeaderValue, state};
 
@@ -123,15 +123,13 @@ impl Writer {
         }
     }
 
-    /// Whether nobody writes to the recording any more, where it was written.
+    /// Returns `true` if nobody writes to the recording any more.
     ///
-    /// Another boot is proof for a recording: it is written through a mapping, which only file systems of one machine
-    /// carry (ext, xfs, tmpfs), so the machine that wrote it has been started anew. It is none for a pointer to a
-    /// recording: pointers lie on the others, and those may be shared between machines.
-    pub fn is_gone(self, header: &HeaderValue) -> bool {
+    /// Another boot is proof: a recording is written through a mapping, which only file systems of one machine carry
+    /// (ext, xfs, tmpfs), so the machine that wrote it has been started anew.
+    pub fn is_gone(self) -> bool {
         match self {
-            Writer::Finished | Writer::Ended => true,
-            Writer::OtherBoot => header.state == state::RUNNING,
+            Writer::Finished | Writer::Ended | Writer::OtherBoot => true,
             Writer::Running | Writer::Unknown => false,
         }
     }
@@ -298,15 +296,10 @@ mod tests {
     }
 
     #[test]
-    fn another_boot_proves_the_end_of_a_recording_and_not_of_a_pointer() {
-        let pointer = HeaderValue {
-            state: state::ELSEWHERE,
-            ..running()
-        };
-        assert!(Writer::OtherBoot.is_gone(&running()));
-        assert!(!Writer::OtherBoot.is_gone(&pointer));
-        assert!(Writer::Ended.is_gone(&pointer));
-        assert!(!Writer::Unknown.is_gone(&running()));
+    fn another_boot_proves_the_end_of_a_recording() {
+        assert!(Writer::OtherBoot.is_gone());
+        assert!(Writer::Ended.is_gone());
+        assert!(!Writer::Unknown.is_gone());
     }
 
     #[test]

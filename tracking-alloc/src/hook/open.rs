@@ -41,8 +41,8 @@ impl Drop for Open {
     }
 }
 
-/// A thread at work on the recording outside the fast path of an event: events of its signal handlers are counted without a stack, so
-/// that they never wait for a lock this thread holds.
+/// A thread at work on the recording outside the fast path of an event: events of its signal handlers are counted
+/// without a stack, so that they never wait for a lock this thread holds.
 pub(crate) struct Inside {
     _open: Open,
 }

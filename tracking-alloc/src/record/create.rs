@@ -2,9 +2,9 @@
 //!
 //! Never truncates a file, never shares one: a new inode is made under a temporary name and then gets its own.
 
-use super::publish::{Names, publish};
+use super::publish::{link_to, publish};
 use super::signature::{own_header, sign};
-use super::{PathBytes, Refused, pointer};
+use super::{PathBytes, Refused, place};
 use crate::sys::{self, File, FileId};
 use std::fmt::Write;
 use tracking_alloc_recording::{HeaderValue, PathPiece, path_pieces, state};
@@ -24,9 +24,10 @@ struct Paths {
     target: PathBytes,
     /// Where it is until it has its name.
     hidden: PathBytes,
-    /// The name it got, when a pointer to it gets another.
-    live: PathBytes,
-    names: Names,
+    /// The name that the recording got.
+    name: PathBytes,
+    /// The name of the link that leads to it from the wanted folder, if it is elsewhere.
+    link: PathBytes,
 }
 
 impl NewFile {
@@ -35,17 +36,21 @@ impl NewFile {
         &self.paths.hidden
     }
 
-    /// Gives the file its name: that name, and where a pointer to it was left, when it is not where it was wanted.
-    pub(crate) fn name(&mut self) -> Result<(&PathBytes, Option<&PathBytes>), Refused> {
+    /// Gives the file its name, and returns it. A recording that is elsewhere also gets a link at the wanted path.
+    pub(crate) fn name(&mut self) -> Result<&PathBytes, Refused> {
         let paths = &mut *self.paths;
-        let replace = !self.is_elsewhere;
-        publish(&paths.hidden, &paths.target, &mut paths.names, replace)?;
-        if !self.is_elsewhere {
-            return Ok((&paths.names.name, None));
+        publish(&paths.hidden, &paths.target, &mut paths.name)?;
+        if self.is_elsewhere && link_to(&paths.name, &paths.wanted, &mut paths.link).is_err() {
+            // This file system has no links either: only this line leads to the recording.
+            sys::write_stderr(&[
+                b"heapglass: recording to ",
+                paths.name.as_bytes(),
+                b", since no live recording can lie at ",
+                paths.wanted.as_bytes(),
+                b"\n",
+            ]);
         }
-        paths.live.set(&paths.names.name);
-        let pointed = paths.leave_pointer().inspect_err(|_| paths.live.remove());
-        pointed.map(|()| (&paths.live, Some(&paths.names.name)))
+        Ok(&paths.name)
     }
 
     /// Removes the file that got no name.
@@ -56,8 +61,8 @@ impl NewFile {
     }
 }
 
-/// The path that a pattern means for this process; `None` when it is empty or too long.
-pub(crate) fn expand_pattern(pattern: &[u8], program: &[u8]) -> Option<PathBytes> {
+/// The path that a pattern means for this process.
+pub(crate) fn expand_pattern(pattern: &[u8], program: &[u8]) -> Result<PathBytes, Refused> {
     let mut path = PathBytes::empty();
     for piece in path_pieces(pattern) {
         let fits = match piece {
@@ -65,15 +70,27 @@ pub(crate) fn expand_pattern(pattern: &[u8], program: &[u8]) -> Option<PathBytes
             PathPiece::Process => write!(path, "{}", std::process::id()).is_ok(),
             PathPiece::Program => path.push(program),
             PathPiece::Started => write!(path, "{}", sys::unix_ns() / 1_000_000_000).is_ok(),
+            PathPiece::Unknown => {
+                return Err(Refused::new(
+                    "a % in HEAPGLASS_OUT is not followed by p, e, t or another %",
+                    0,
+                ));
+            }
         };
         if !fits {
-            return None;
+            return Err(Refused::new("HEAPGLASS_OUT is too long", 0));
         }
     }
-    (!path.as_bytes().is_empty()).then_some(path)
+    if path.file_name().is_empty() {
+        return Err(Refused::new(
+            "HEAPGLASS_OUT names a folder; name the recording to write",
+            0,
+        ));
+    }
+    Ok(path)
 }
 
-/// Makes the file for a live recording: at the wanted path, or elsewhere with a pointer left at the wanted path.
+/// Makes the file for a live recording: at the wanted path, or in the [`place`] for live recordings.
 ///
 /// `reserve` bytes are reserved as a trial: whether the file system can carry a mapping is only known by trying.
 pub(crate) fn create_file(wanted: &[u8], reserve: u64) -> Result<NewFile, Refused> {
@@ -83,10 +100,16 @@ pub(crate) fn create_file(wanted: &[u8], reserve: u64) -> Result<NewFile, Refuse
     // SAFETY: zeroed memory for one value, nobody else's and never given back; zeros are empty paths.
     let paths: &'static mut Paths = unsafe { place.as_mut() };
     absolute(wanted, &mut paths.wanted)?;
+    if paths.wanted.is_no_file() {
+        // Somebody who names /dev/null wants no recording beside it.
+        return Err(Refused::new(
+            "there is something that is not a file",
+            libc::EEXIST,
+        ));
+    }
     paths.target.set(&paths.wanted);
     let id = create(&paths.target, &mut paths.hidden, reserve)?;
     let is_elsewhere = id.is_none();
-    // On another file system that can carry it, with a pointer at the wanted path.
     let Some(id) = id.or_else(|| paths.create_elsewhere(reserve)) else {
         return Err(Refused::new(
             "its file system cannot carry a live recording, and neither $XDG_RUNTIME_DIR nor /dev/shm can",
@@ -102,30 +125,13 @@ pub(crate) fn create_file(wanted: &[u8], reserve: u64) -> Result<NewFile, Refuse
 
 impl Paths {
     fn create_elsewhere(&mut self, reserve: u64) -> Option<FileId> {
-        let folders = [sys::environment(b"XDG_RUNTIME_DIR"), Some(b"/dev/shm")];
-        let mut folders = folders.into_iter().flatten();
-        folders.find_map(|folder| {
-            let path = &mut self.target;
-            path.clear();
-            let is_named = folder.starts_with(b"/")
-                && path.push(folder)
-                && write!(path, "/heapglass-{}-", std::process::id()).is_ok()
-                && path.push(self.wanted.file_name());
-            let created = is_named.then(|| create(path, &mut self.hidden, reserve));
+        place::folders().find_map(|base| {
+            let is_named = place::open(base, &mut self.target)
+                && self.target.push(b"/")
+                && self.target.push(self.wanted.file_name());
+            let created = is_named.then(|| create(&self.target, &mut self.hidden, reserve));
             created?.ok()?
         })
-    }
-
-    /// Leaves a file at the wanted path that only says where the recording is.
-    fn leave_pointer(&mut self) -> Result<(), Refused> {
-        let signature = own_header(state::ELSEWHERE);
-        let file = create_temporary(&self.wanted, &mut self.hidden)?;
-        let written = pointer::write(&file, signature, self.live.as_bytes());
-        drop(file);
-        written
-            .map_err(|errno| Refused::new("cannot write there", errno))
-            .and_then(|()| publish(&self.hidden, &self.wanted, &mut self.names, true))
-            .inspect_err(|_| self.hidden.remove())
     }
 }
 

@@ -4,9 +4,8 @@
 
 mod backing;
 mod create;
-mod occupant;
 mod path;
-mod pointer;
+mod place;
 mod publish;
 mod signature;
 mod store;

@@ -114,14 +114,24 @@ impl PathBytes {
         unsafe { libc::syscall(libc::SYS_unlinkat, libc::AT_FDCWD, self.as_c().as_ptr(), 0) };
     }
 
-    /// What has this name, itself and not what a link leads to.
+    /// Device and inode of what has this name, itself and not what a link leads to.
     pub(super) fn id(&self) -> Option<FileId> {
+        self.status().map(|status| file_id(&status))
+    }
+
+    /// Returns `true` if a folder, a device or a pipe has this name.
+    pub(super) fn is_no_file(&self) -> bool {
+        let kind = self.status().map(|status| status.st_mode & libc::S_IFMT);
+        kind.is_some_and(|kind| kind != libc::S_IFREG && kind != libc::S_IFLNK)
+    }
+
+    fn status(&self) -> Option<libc::stat> {
         // SAFETY: all-zero bytes are a stat; the path is NUL-terminated.
         unsafe {
             let mut status: libc::stat = std::mem::zeroed();
             let flags = libc::AT_SYMLINK_NOFOLLOW;
             let found = libc::fstatat(libc::AT_FDCWD, self.as_c().as_ptr(), &mut status, flags);
-            (found == 0).then(|| file_id(&status))
+            (found == 0).then_some(status)
         }
     }
 }

@@ -24,15 +24,6 @@ pub(crate) fn own_header(state: u32) -> HeaderValue {
     }
 }
 
-/// Whether one and the same process wrote both.
-pub(super) fn have_one_writer(one: &HeaderValue, other: &HeaderValue) -> bool {
-    one.pid != 0
-        && one.pid == other.pid
-        && one.start_ticks == other.start_ticks
-        && one.boot_id == other.boot_id
-        && one.pid_namespace == other.pid_namespace
-}
-
 /// A header's bytes.
 pub(super) fn header_bytes(header: &HeaderValue) -> [u8; HeaderValue::SIZE] {
     let mut bytes = [0; HeaderValue::SIZE];

@@ -117,14 +117,6 @@ impl File {
         }
     }
 
-    /// Locks the file until it is closed, against others who ask: `EWOULDBLOCK` when somebody has the lock.
-    pub(crate) fn try_lock(&self) -> Result<(), i32> {
-        // SAFETY: no memory is passed.
-        let lock =
-            || unsafe { libc::syscall(libc::SYS_flock, self.0, libc::LOCK_EX | libc::LOCK_NB) };
-        patiently(lock).map(drop)
-    }
-
     /// Size, device, inode, mode, owner, modification time.
     pub(crate) fn status(&self) -> Result<libc::stat, i32> {
         // SAFETY: all-zero bytes are a stat; the kernel fills it. fstat is not a cancellation point and takes no lock.

@@ -34,9 +34,7 @@ pub(crate) use timeline::{Timeline, store_own_bytes};
 pub(crate) use walking::{choose_unwinder, find_rule};
 
 use crate::hash::next_key;
-use crate::record::{
-    Backing, PathBytes, Store, Table, is_retry_due, own_header, set_recording_path,
-};
+use crate::record::{Backing, Store, Table, is_retry_due, own_header};
 use crate::stack::Code;
 use crate::sys::{self, Bump, Lock};
 use crate::{life, state};
@@ -195,19 +193,6 @@ impl Session {
     pub(crate) fn header(&self) -> &'static Header {
         // SAFETY: the mapped header, which stays mapped until the process ends.
         unsafe { &*self.header }
-    }
-
-    /// The file got its name; `wanted` is where it was to be, when it is elsewhere. False when there is no memory.
-    pub(crate) fn named(&self, path: &PathBytes, wanted: Option<&PathBytes>) -> bool {
-        // NOTE: first, since the string may need room, and the file is found by its new name only.
-        if !set_recording_path(Some(path)) {
-            return false;
-        }
-        if let Some(wanted) = wanted {
-            let reference = self.write.lock().string(wanted.as_bytes());
-            self.header().live_path.store(reference, Release);
-        }
-        true
     }
 
     /// A lane's half in the recording.

@@ -62,11 +62,10 @@ fn analyse(profile: &Profile) {
     profile.unnamed();
 }
 
-/// The tree of `options`, its children in the order of the measure.
-pub(crate) fn build_tree(profile: &Profile, options: TreeOptions) -> CallTree {
-    let mut tree = CallTree::build(profile, &options);
-    tree.sort(options.measure);
-    tree
+/// Whether trees have the same nodes: the measure only sorts those of a tree by stack, field or type.
+pub(crate) fn have_same_nodes(one: TreeOptions, other: TreeOptions) -> bool {
+    let measure = one.measure;
+    one == TreeOptions { measure, ..other }
 }
 
 impl Data {
@@ -128,7 +127,7 @@ impl Data {
     ) -> Self {
         let tree = std::thread::scope(|scope| {
             let beside = Builder::new().spawn_scoped(scope, || analyse(&profile));
-            let tree = build_tree(&profile, options);
+            let tree = CallTree::sorted(&profile, &options);
             // Without a thread for it `new` does it.
             if let Ok(Err(panic)) = beside.map(|beside| beside.join()) {
                 resume_unwind(panic);
@@ -146,7 +145,10 @@ impl Data {
     pub(crate) fn take_tree(&self, options: TreeOptions) -> CallTree {
         let slot = self.tree.lock().ok();
         let prepared = slot.and_then(|mut slot| slot.take_if(|(made, _)| *made == options));
-        prepared.map_or_else(|| build_tree(&self.profile, options), |(_, tree)| tree)
+        prepared.map_or_else(
+            || CallTree::sorted(&self.profile, &options),
+            |(_, tree)| tree,
+        )
     }
 
     /// The rows by site. Their order is the view's.

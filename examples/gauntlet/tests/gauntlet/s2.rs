@@ -66,7 +66,7 @@ fn calls_for_memory_are_seen_from_outside_and_do_not_change_what_is_counted() {
         "{resident:?}"
     );
     let Some(grown) = note("glibc", "brk_calls") else {
-        eprintln!("skipped: processes may not be traced here");
+        heapglass_examples::skip::skipped(format_args!("processes may not be traced here"));
         return;
     };
     assert!(grown > 0.0, "glibc's first arena is the program break");
@@ -87,7 +87,7 @@ fn the_script_by_stds_own_allocator_api_is_the_same() {
         (4, 8 + 100 + 200 + 101)
     );
     if case.says("2.13").contains("was not built") {
-        eprintln!("skipped: no compiler with the unstable API");
+        heapglass_examples::skip::skipped(format_args!("no compiler with the unstable API"));
         return;
     }
     if !cfg!(feature = "nightly") {

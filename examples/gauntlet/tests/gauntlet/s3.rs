@@ -91,7 +91,7 @@ fn heaptrack_and_dhat_count_whole_processes_as_we_do() {
                 case.says("3.14")
                     .contains(&format!("{tool} is not installed"))
             );
-            eprintln!("skipped: {tool} is not installed");
+            heapglass_examples::skip::skipped(format_args!("{tool} is not installed"));
             continue;
         }
         for name in ["total_bytes", "total_blocks", "peak_bytes"] {

@@ -6,22 +6,11 @@ use crate::common::{Target, assert_work_is_as_printed, files};
 use heapglass_examples::recorded;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
-use tracking_alloc_recording::{HeaderValue, MAGIC, Record, Recording, state};
+use std::path::Path;
 
 /// Bits of a file's mode that say who may do what.
 fn mode(path: &Path) -> u32 {
     path.symlink_metadata().expect("it is there").mode() & 0o7777
-}
-
-fn header(path: &Path) -> HeaderValue {
-    HeaderValue::parse(&std::fs::read(path).expect("read"))
-}
-
-/// Where the pointer at `path` leads.
-fn pointed_at(path: &Path) -> PathBuf {
-    let error = Recording::open(path).expect_err("a pointer");
-    PathBuf::from(error.live_path().expect("a pointer"))
 }
 
 #[test]
@@ -49,7 +38,7 @@ fn a_recording_is_its_owners_alone_under_any_umask() {
 fn a_program_with_raised_privileges_does_not_look_at_the_environment() {
     // SAFETY: no preconditions.
     if unsafe { libc::geteuid() } != 0 {
-        println!("skipped: only root can give a file away");
+        heapglass_examples::skip::skipped(format_args!("only root can give a file away"));
         return;
     }
     const NOBODY: u32 = 65_534;
@@ -73,10 +62,10 @@ fn a_program_with_raised_privileges_does_not_look_at_the_environment() {
     assert_eq!(plain.metadata().expect("it records").uid(), NOBODY);
     let raised = run(0o4755);
     if raised.exists() && raised.metadata().is_ok_and(|file| file.uid() == NOBODY) {
-        println!(
-            "skipped: the file system of {} raises nobody (nosuid)",
+        heapglass_examples::skip::skipped(format_args!(
+            "the file system of {} raises nobody (nosuid)",
             folder.path().display()
-        );
+        ));
         return;
     }
     assert!(
@@ -86,47 +75,103 @@ fn a_program_with_raised_privileges_does_not_look_at_the_environment() {
 }
 
 #[test]
-fn where_no_recording_can_live_a_pointer_says_where_it_is() {
+fn where_no_recording_can_live_a_link_leads_to_it() {
     let Some(disk) = Mounted::new("ramfs", 0) else {
         return;
     };
     let path = disk.path().join("out.hg");
     let first = Held::begin(&path, &["files-hold"]);
-    let live = pointed_at(&path);
+    let live = std::fs::read_link(&path).expect("a link");
+    let folder = live.parent().expect("a folder");
     assert!(
-        live.starts_with("/dev/shm") || live.starts_with("/run"),
+        folder.starts_with("/dev/shm") || folder.ends_with("heapglass"),
         "{}",
         live.display()
     );
-    assert_eq!((mode(&path), mode(&live)), (0o600, 0o600));
-    let pointer = header(&path);
-    assert_eq!((pointer.magic, pointer.state), (MAGIC, state::ELSEWHERE));
-    assert_eq!(pointer.pid, first.pid(), "it says who made it");
-    // A second one does not take the first one's pointer.
+    assert_eq!((mode(folder), mode(&live)), (0o700, 0o600));
+    // A second one does not take the first one's link, nor a third one after both ended.
     let second = Held::begin(&path, &["files-hold"]);
-    let beside = disk.path().join(format!("out-{}.hg", second.pid()));
-    let second_live = pointed_at(&beside);
-    assert_eq!(pointed_at(&path), live);
-    for (held, path) in [(first, &live), (second, &second_live)] {
+    let second_link = disk.path().join(format!("out-{}.hg", second.pid()));
+    assert_eq!(std::fs::read_link(&path).expect("a link"), live);
+    for (held, path) in [(first, &path), (second, &second_link)] {
         let printed = held.end();
         assert_work_is_as_printed(&recorded::open(path), &printed);
     }
-    // A third one replaces the first one's pointer, with what it points to: both ended.
     let third = Held::begin(&path, &["files-hold"]);
-    let third_live = pointed_at(&path);
-    assert_ne!(third_live, live);
-    assert!(
-        !live.exists(),
-        "nothing is left in memory that nothing leads to"
-    );
-    assert!(second_live.exists(), "what has a name of its own stays");
-    assert_eq!(
-        files(disk.path()),
-        [beside.file_name(), path.file_name()]
-            .map(|name| name.expect("a name").to_string_lossy().into_owned())
-    );
+    let third_link = disk.path().join(format!("out-{}.hg", third.pid()));
     third.end();
-    for path in [second_live, third_live] {
-        std::fs::remove_file(path).expect("removed");
+    assert_eq!(std::fs::read_link(&path).expect("a link"), live);
+    assert_eq!(files(disk.path()).len(), 3);
+    for path in [path, second_link, third_link] {
+        std::fs::remove_file(path.canonicalize().expect("it is there")).expect("removed");
     }
+}
+
+#[test]
+fn a_place_for_live_recordings_that_others_can_use_is_not_used() {
+    let Some(disk) = Mounted::new("ramfs", 0) else {
+        return;
+    };
+    let runtime = tempfile::tempdir_in("/dev/shm").expect("a folder in memory");
+    let planted = runtime.path().join("heapglass");
+    std::fs::create_dir(&planted).expect("a folder");
+    std::fs::set_permissions(&planted, PermissionsExt::from_mode(0o777)).expect("open to all");
+    let path = disk.path().join("out.hg");
+    let mut target = Target::case(&["die", "exit"])
+        .env("XDG_RUNTIME_DIR", runtime.path().to_str().expect("text"));
+    target.command.env("HEAPGLASS_OUT", &path);
+    target.ends_with(7);
+    assert_eq!(files(&planted), [""; 0]);
+    let live = std::fs::read_link(&path).expect("a link");
+    assert!(live.starts_with("/dev/shm/heapglass-0"), "{live:?}");
+    std::fs::remove_file(live).expect("removed");
+}
+#[test]
+fn a_setting_that_is_not_understood_is_one_line_and_the_program_runs_on() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("out.hg");
+    let path = path.to_str().expect("text");
+    let pattern = format!("{}/%x.hg", folder.path().display());
+    let nameless = format!("{}/", folder.path().display());
+    for (name, value, said) in [
+        (
+            "HEAPGLASS_MAX_BYTES",
+            "yes",
+            "HEAPGLASS_MAX_BYTES is not a size",
+        ),
+        (
+            "HEAPGLASS_MAX_BYTES",
+            "64 apples",
+            "HEAPGLASS_MAX_BYTES is not a size",
+        ),
+        (
+            "HEAPGLASS_PREALLOC",
+            "yes",
+            "HEAPGLASS_PREALLOC is neither 0 nor 1",
+        ),
+        ("HEAPGLASS_MODE", "fast", "HEAPGLASS_MODE is unknown"),
+        ("HEAPGLASS_OUT", &pattern, "a % in HEAPGLASS_OUT"),
+        ("HEAPGLASS_OUT", &nameless, "HEAPGLASS_OUT names a folder"),
+    ] {
+        let mut target = Target::case(&["die", "exit"]);
+        let output = target
+            .command
+            .env("HEAPGLASS_OUT", path)
+            .env(name, value)
+            .output()
+            .expect("it starts");
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(7), "{name}={value}: {stderr}");
+        assert_eq!(
+            stderr.matches("heapglass: not recording to").count(),
+            1,
+            "{stderr}"
+        );
+        assert!(stderr.contains(said), "{name}={value}: {stderr}");
+        assert_eq!(files(folder.path()), [""; 0], "{name}={value}");
+    }
+    let target = Target::case(&["die", "exit"]).env("HEAPGLASS_MAX_BYTES", "64MiB");
+    let mut target = target.env("HEAPGLASS_OUT", path);
+    target.ends_with(7);
+    assert_eq!(files(folder.path()), ["out.hg"]);
 }

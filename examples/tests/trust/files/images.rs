@@ -27,7 +27,9 @@ impl Mounted {
                 .arg(file.path())
                 .output();
             if !made.as_ref().is_ok_and(|made| made.status.success()) {
-                println!("skipped: no {kind} can be made here (mkfs.{kind}): {made:?}");
+                heapglass_examples::skip::skipped(format_args!(
+                    "no {kind} can be made here (mkfs.{kind}): {made:?}"
+                ));
                 return None;
             }
             mount.args(["-o", "loop"]).arg(file.path());
@@ -35,7 +37,9 @@ impl Mounted {
         }
         let mounted = mount.arg(folder.path()).output();
         if !mounted.as_ref().is_ok_and(|done| done.status.success()) {
-            println!("skipped: no {kind} can be mounted here ({mount:?}): {mounted:?}");
+            heapglass_examples::skip::skipped(format_args!(
+                "no {kind} can be mounted here ({mount:?}): {mounted:?}"
+            ));
             return None;
         }
         Some(Mounted {

@@ -1,8 +1,9 @@
-//! Paths that are taken: by who lives, by who may live, by who is dead.
+//! Paths that are taken: nothing is replaced, and each process keeps a recording of its own.
 
 use crate::common::{Target, assert_work_is_as_printed, files};
 use heapglass_examples::recorded;
 use std::io::{BufRead, BufReader};
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -70,22 +71,6 @@ impl Held {
         assert_eq!(status.code(), Some(7));
         printed
     }
-
-    /// Kills it, and waits if `reaped`: else a zombie stays.
-    fn kill(&mut self, reaped: bool) {
-        self.child.kill().expect("killed");
-        if reaped {
-            self.child.wait().expect("gone");
-        } else {
-            let stat = format!("/proc/{}/stat", self.child.id());
-            while !std::fs::read_to_string(&stat)
-                .expect("a zombie")
-                .contains(") Z ")
-            {
-                std::thread::sleep(Duration::from_millis(1));
-            }
-        }
-    }
 }
 
 impl Drop for Held {
@@ -103,7 +88,9 @@ fn has_namespaces() -> bool {
         .output();
     let works = tried.as_ref().is_ok_and(|done| done.status.success());
     if !works {
-        println!("skipped: no pid namespace can be made here (unshare --pid): {tried:?}");
+        heapglass_examples::skip::skipped(format_args!(
+            "no pid namespace can be made here (unshare --pid): {tried:?}"
+        ));
     }
     works
 }
@@ -131,12 +118,17 @@ fn two_live_processes_on_one_path_both_keep_their_recording() {
     let recording = recorded::open(&folder.path().join(&second_name));
     assert_work_is_as_printed(&recording, &printed);
     assert_eq!(recording.header.pid, second_pid);
-    // A new run replaces what ended at its path, and nothing else.
+    // A later run replaces nothing, though nobody writes there any more.
     let third = Held::begin(&path, &["files-hold"]);
     let third_pid = third.pid();
     third.end();
-    assert_eq!(recorded::open(&path).header.pid, third_pid);
-    assert_eq!(files(folder.path()), [second_name, "out.hg".to_owned()]);
+    assert_eq!(recorded::open(&path).header.pid, first_pid);
+    let third_name = format!("out-{third_pid}.hg");
+    assert_eq!(
+        recorded::open(&folder.path().join(&third_name)).header.pid,
+        third_pid
+    );
+    assert_eq!(files(folder.path()).len(), 3);
 }
 
 #[test]
@@ -152,33 +144,28 @@ fn a_suffix_goes_to_the_end_of_a_name_without_an_extension() {
 }
 
 #[test]
-fn a_zombie_has_ended_and_a_process_whose_first_thread_ended_has_not() {
+fn whatever_has_the_path_stays_as_it_is() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("out.hg");
-    let mut zombie = Held::begin(&path, &["files-hold"]);
-    zombie.kill(false);
-    let alive = Held::begin(&path, &["files-hold-thread"]);
-    assert_eq!(
-        recorded::open(&path).header.pid,
-        alive.pid(),
-        "the zombie made room"
-    );
-    let stat = format!("/proc/{}/stat", alive.pid());
-    while !std::fs::read_to_string(&stat)
-        .expect("it lives")
-        .contains(") Z ")
-    {
-        std::thread::sleep(Duration::from_millis(1));
+    let makers: [fn(&Path); 3] = [
+        |path| std::fs::write(path, "a letter").expect("written"),
+        |path| std::os::unix::fs::symlink("/dev/null", path).expect("a link"),
+        |path| std::os::unix::fs::symlink("nowhere", path).expect("a link"),
+    ];
+    for make in makers {
+        make(&path);
+        let status = |path: &Path| {
+            let found = path.symlink_metadata().expect("it is there");
+            (found.ino(), found.mtime_nsec(), found.len())
+        };
+        let before = status(&path);
+        let held = Held::begin(&path, &["files-hold"]);
+        let beside = folder.path().join(format!("out-{}.hg", held.pid()));
+        let printed = held.end();
+        assert_work_is_as_printed(&recorded::open(&beside), &printed);
+        assert_eq!(status(&path), before);
+        std::fs::remove_file(&path).expect("removed");
     }
-    let next = Held::begin(&path, &["files-hold"]);
-    assert_eq!(
-        recorded::open(&path).header.pid,
-        alive.pid(),
-        "a zombie that lives does not"
-    );
-    next.end();
-    let printed = alive.end();
-    assert_work_is_as_printed(&recorded::open(&path), &printed);
 }
 
 #[test]
@@ -295,6 +282,7 @@ fn processes_that_race_over_one_old_recording_all_keep_their_own() {
     Held::begin(&old, &["files-hold"]).end();
     for round in 0..50 {
         std::fs::copy(&old, &path).expect("copied");
+        let before = std::fs::read(&path).expect("read");
         let now = SystemTime::now()
             .duration_since(UNIX_EPOCH)
             .expect("after 1970");
@@ -308,14 +296,18 @@ fn processes_that_race_over_one_old_recording_all_keep_their_own() {
             .collect();
         names.sort();
         let mut found = files(folder.path());
-        found.retain(|name| name != "old");
+        found.retain(|name| !["old", "out.hg"].contains(&name.as_str()));
         assert_eq!(
             names,
             found
                 .iter()
                 .map(|name| folder.path().join(name).display().to_string())
                 .collect::<Vec<_>>(),
-            "round {round}: each has its own file, and nothing else is left"
+            "round {round}: each has its own file"
+        );
+        assert!(
+            std::fs::read(&path).expect("read") == before,
+            "round {round}"
         );
         for held in held {
             let recording = Recording::open(Path::new(held.said.trim())).expect("read");

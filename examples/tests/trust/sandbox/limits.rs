@@ -61,7 +61,9 @@ fn without_proc_a_program_is_recorded_or_told_why_not() {
         let output = match target.command.output() {
             Ok(output) if !matches!(output.status.code(), Some(99 | 1)) => output,
             other => {
-                println!("skipped: /proc cannot be hidden here (unshare --mount): {other:?}");
+                heapglass_examples::skip::skipped(format_args!(
+                    "/proc cannot be hidden here (unshare --mount): {other:?}"
+                ));
                 return;
             }
         };

@@ -1,7 +1,7 @@
 //! Bare `heapglass`: the recordings here and recent ones, to choose from on a terminal, as a list elsewhere.
 
 use std::io::{IsTerminal, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use heapglass_profiler::units::{Bytes, printable};
 use time::UtcDateTime;
@@ -11,7 +11,7 @@ use super::tui::show_file;
 use crate::args::Symbols;
 use crate::error::Error;
 use crate::files::output::{print, print_json};
-use crate::files::{recent, recover, since_epoch};
+use crate::files::{place, recent, since_epoch};
 use crate::terminal::{self, has_terminal};
 
 const NOTHING: &str = "\
@@ -30,11 +30,23 @@ const OFFERED: usize = 30;
 struct Offer {
     path: PathBuf,
     header: HeaderValue,
-    is_here: bool,
+    found: Found,
+}
+
+/// Where a recording was found.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Found {
+    /// In the working directory.
+    Here,
+    /// In the list of recent recordings.
+    Recent,
+    /// In the place for live recordings, while its run lives.
+    Live,
+    /// In the place for live recordings, where an earlier run left it.
+    Left,
 }
 
 pub(super) fn run(symbols: &Symbols, json: bool) -> Result<(), Error> {
-    recover::before_listing();
     let offers = offers();
     if json {
         let list: Vec<_> = offers.iter().map(Offer::to_json).collect();
@@ -55,56 +67,113 @@ pub(super) fn run(symbols: &Symbols, json: bool) -> Result<(), Error> {
     if !numbered {
         return print(text.as_bytes());
     }
+    let can_move = offers.iter().any(Offer::can_move);
     let _ = write!(
         std::io::stderr(),
-        "{text}Explore which one? [1-{}, Enter: none] ",
-        offers.len()
+        "{text}Explore which one? [1-{}, {}Enter: none] ",
+        offers.len(),
+        if can_move {
+            "m and a number: move it here, "
+        } else {
+            ""
+        },
     );
+    let answer = answer()?;
+    if answer.is_empty() {
+        return Ok(());
+    }
+    let (moves, number) = match answer.strip_prefix('m') {
+        Some(number) => (true, number.trim()),
+        None => (false, answer.as_str()),
+    };
+    let number = number.parse::<usize>().ok();
+    let chosen = number.and_then(|number| offers.get(number.checked_sub(1)?));
+    let chosen = chosen.ok_or_else(|| {
+        Error::misuse(format_args!(
+            "{} is not one of 1 to {}; name the recording: heapglass FILE",
+            printable(&answer),
+            offers.len()
+        ))
+    })?;
+    if moves {
+        return chosen.move_here();
+    }
+    terminal::eprint_line("");
+    show_file(&chosen.path, symbols)
+}
+
+/// Reads a line from the terminal.
+fn answer() -> Result<String, Error> {
     let answer = std::io::stdin().lines().next().transpose();
     let answer = answer.map_err(|error| {
         Error::misuse(format_args!(
             "cannot read the answer: {error}; name the recording: heapglass FILE"
         ))
     })?;
-    let answer = answer.unwrap_or_default();
-    let answer = answer.trim();
-    if answer.is_empty() {
-        return Ok(());
-    }
-    let number = answer.parse::<usize>().ok();
-    let chosen = number.and_then(|number| offers.get(number.checked_sub(1)?));
-    let chosen = chosen.ok_or_else(|| {
-        Error::misuse(format_args!(
-            "{answer} is none of 1 to {}; name the recording: heapglass FILE",
-            offers.len()
-        ))
-    })?;
-    terminal::eprint_line("");
-    show_file(&chosen.path, symbols)
+    Ok(answer.unwrap_or_default().trim().to_owned())
 }
 
-/// The recordings of this folder, then remembered ones from elsewhere, each the newest first.
+/// The recordings of this folder, what earlier runs left elsewhere, then recent ones, each the newest first.
 fn offers() -> Vec<Offer> {
-    let offer = |is_here| {
-        move |(path, header)| Offer {
-            path,
-            header,
-            is_here,
+    let here = recent::in_this_folder().map(|(path, header)| (path, header, Found::Here));
+    let mut left = place::left();
+    left.sort_by_key(|left| std::cmp::Reverse(left.header.started_unix_ns));
+    let left = left.into_iter().map(|left| {
+        let found = if left.is_claimed {
+            Found::Live
+        } else {
+            Found::Left
+        };
+        (left.path, left.header, found)
+    });
+    let recent = recent::remembered().map(|(path, header)| (path, header, Found::Recent));
+    let mut known: Vec<PathBuf> = Vec::new();
+    let mut offers: Vec<Offer> = Vec::new();
+    for (path, header, found) in here.chain(left).chain(recent) {
+        // A link in this folder may lead to a recording in the place.
+        let real = path.canonicalize().unwrap_or_else(|_| path.clone());
+        if !known.contains(&real) {
+            known.push(real);
+            offers.push(Offer {
+                path,
+                header,
+                found,
+            });
         }
-    };
-    let mut offers: Vec<Offer> = recent::in_this_folder().map(offer(true)).collect();
-    let known: Vec<_> = offers
-        .iter()
-        .filter_map(|offer| offer.path.canonicalize().ok())
-        .collect();
-    let is_known = |path: &Path| path.canonicalize().is_ok_and(|path| known.contains(&path));
-    let others = recent::remembered().filter(|(path, _)| !is_known(path));
-    offers.extend(others.map(offer(false)));
+    }
     offers.truncate(OFFERED);
     offers
 }
 
 impl Offer {
+    /// Returns `true` for what an earlier run left and nobody writes to.
+    fn can_move(&self) -> bool {
+        self.found == Found::Left && Writer::of(&self.header).is_gone()
+    }
+
+    /// Moves a recording that an earlier run left into the working directory, after a question.
+    fn move_here(&self) -> Result<(), Error> {
+        let shown = self.path.to_string_lossy();
+        let shown = printable(&shown);
+        if !self.can_move() {
+            return Err(Error::misuse(format_args!(
+                "{shown} stays where it is: only a recording that an earlier run left, and that nobody writes to, is moved"
+            )));
+        }
+        let _ = write!(std::io::stderr(), "Move {shown} to this folder? [y/N] ");
+        if !matches!(answer()?.as_str(), "y" | "Y" | "yes") {
+            return Ok(());
+        }
+        let moved = place::move_here(&self.path, &self.header).map_err(|error| {
+            Error::misuse(format_args!("cannot move {shown} to this folder: {error}"))
+        })?;
+        terminal::eprint_line(format_args!(
+            "moved to {}",
+            printable(&moved.to_string_lossy())
+        ));
+        Ok(())
+    }
+
     fn state(&self) -> &'static str {
         match Writer::of(&self.header) {
             Writer::Finished if self.is_damaged() => "damaged",
@@ -145,7 +214,12 @@ impl Offer {
             self.date(),
             self.state(),
             Bytes(self.bytes()),
-            if self.is_here { "" } else { ", recent" },
+            match self.found {
+                Found::Here => "",
+                Found::Recent => ", recent",
+                Found::Live => ", of a run that lives",
+                Found::Left => ", left by an earlier run",
+            },
         )
     }
 
@@ -156,7 +230,8 @@ impl Offer {
             "pid": self.header.pid,
             "started_unix_ns": self.header.started_unix_ns,
             "recording_bytes": self.bytes(),
-            "here": self.is_here,
+            "here": self.found == Found::Here,
+            "left": self.found == Found::Left,
         })
     }
 }

@@ -4,11 +4,12 @@
 
 use std::fs::File;
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use tracking_alloc_recording::{
-    HEADER_BYTES, HeaderValue, MAGIC, Record, Recording, Writer, state,
-};
+use tracking_alloc_recording::{HEADER_BYTES, HeaderValue, MAGIC, Record, Writer};
+
+/// Bytes of the header that say whose a recording is. They are written first.
+pub(super) const SIGNED_BYTES: usize = 72;
 
 /// Reads the header of the regular file at `path`; `None` when it is no recording.
 pub(crate) fn read(path: &Path) -> Option<HeaderValue> {
@@ -26,20 +27,9 @@ pub(super) fn read_prefix(path: &Path, least_bytes: usize) -> Option<HeaderValue
     (bytes.len() >= least_bytes).then(|| HeaderValue::parse(&bytes))
 }
 
-/// Whether the file only says where the recording is.
-pub(super) fn is_pointer(header: &HeaderValue) -> bool {
-    header.state == state::ELSEWHERE
-}
-
 /// Whether the process may live and still write: whatever is not known to have ended.
 pub(super) fn may_be_written(header: &HeaderValue) -> bool {
-    !Writer::of(header).is_gone(header)
-}
-
-/// Where the recording lies that the file at `path` points to.
-pub(super) fn pointed_at(path: &Path) -> Option<PathBuf> {
-    let error = Recording::open(path).err()?;
-    error.live_path().map(PathBuf::from)
+    !Writer::of(header).is_gone()
 }
 
 #[cfg(test)]

@@ -4,13 +4,12 @@
 
 pub(crate) mod header;
 pub(crate) mod output;
+pub(crate) mod place;
 pub(crate) mod recent;
-pub(crate) mod recover;
 pub(crate) mod search;
 pub(crate) mod spool;
 
 use std::io::{self, ErrorKind};
-use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
 /// The first of some attempts that does not meet what is there already.
@@ -29,11 +28,4 @@ pub(crate) fn first_free<T>(
 pub(crate) fn since_epoch(time: SystemTime) -> Duration {
     time.duration_since(SystemTime::UNIX_EPOCH)
         .unwrap_or_default()
-}
-
-/// Folders in memory where live recordings may lie.
-fn memory_folders() -> impl Iterator<Item = PathBuf> {
-    let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
-    let folders = runtime.into_iter().chain([PathBuf::from("/dev/shm")]);
-    folders.filter(|folder| folder.is_absolute())
 }

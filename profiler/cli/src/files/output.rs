@@ -54,6 +54,9 @@ impl Output {
                 return Ok(Output::Through(path.to_owned(), file));
             }
         }
+        if path.as_os_str().as_encoded_bytes().ends_with(b"/") {
+            return Err(cannot_write(path, "it names a folder"));
+        }
         let temporary = Temporary::beside(&target, false);
         temporary
             .map(Output::File)
@@ -260,6 +263,16 @@ mod tests {
         fs::write(&path, "recording").unwrap();
         let roundabout = folder.path().join(".").join("a.hg");
         assert!(Output::open(&roundabout, &[&path]).is_err());
+    }
+
+    #[test]
+    fn a_path_that_ends_with_a_slash_names_a_folder() {
+        let folder = tempfile::tempdir().unwrap();
+        let error = Output::open(&folder.path().join("out/"), &[]).unwrap_err();
+        assert!(
+            error.to_string().contains("out/: it names a folder"),
+            "{error}"
+        );
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! Where the recordings of one run are written while their programs live, and where they end up.
 //!
-//! Live recordings lie in a private folder, on tmpfs where there is room (a store into a mapped page of a busy disk
-//! may wait for write-back), else beside the wanted path. From its first moment each is reachable under the path it is
-//! going to have, by a symbolic link, so that it can be watched; at the end the link gives way to the file. Should
-//! heapglass itself be killed, the link still leads to the recording, and the next command moves it ([`recover`]).
+//! Live recordings lie in a folder of this run, in the place for live recordings ([`place`](super::place)) if that has
+//! room, since a store into a mapped page of a busy disk may wait for write-back; else beside the wanted path. A
+//! symbolic link at the wanted path leads to each from its first moment, so that it can be watched. At the end the
+//! recording takes the place of its link. If heapglass itself is killed, the link still leads to the recording.
 //!
 //! Must never replace anything that it did not put there itself: a taken path gets a suffix, `NAME-PID.hg`. Only with
 //! `--force` does a recording take the place of an older file, once a run.
@@ -11,26 +11,26 @@
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
-use std::io::{self, Read, Write};
+use std::io;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+use heapglass_profiler::units::parse_bytes;
 use rustix::fs::{FlockOperation, flock};
 use tracking_alloc_recording::{
     DEFAULT_MAX_BYTES, HeaderValue, PathPiece, Writer, literal_path, path_pieces,
 };
 
 use super::output::Temporary;
-use super::{first_free, header, memory_folders, recover};
+use super::{first_free, header, place};
 use crate::error::Error;
 
 /// Most suffixes tried for a taken path.
 const SUFFIXES: u32 = 100_000;
 
-/// The file in the folder that holds the pattern of wanted paths. It is locked as long as the command runs that made
-/// the folder: who can lock it is to move what the folder holds.
-const WANTED: &str = ".wanted";
+/// The file in the folder of a run that stays locked while the run lives.
+const LOCK: &str = ".lock";
 
 /// A private folder for live recordings, and the paths that they are going to have.
 #[derive(Debug)]
@@ -80,13 +80,19 @@ impl Spool {
     /// # Errors
     /// When the folder that `wanted` names cannot be written.
     pub(crate) fn new(wanted: &Path, overwrites: bool) -> Result<Spool, Error> {
-        recover::before_listing();
+        if path_pieces(wanted.as_os_str().as_bytes()).any(|piece| piece == PathPiece::Unknown) {
+            return Err(Error::misuse(format_args!(
+                "{}: a % is not followed by p (process id), e (program), t (start time) or another %",
+                wanted.display()
+            )));
+        }
+        let is_folder = wanted.as_os_str().as_bytes().ends_with(b"/");
         let wanted = std::path::absolute(wanted).map_err(Error::wrap(format_args!(
             "cannot tell where {} is",
             wanted.display()
         )))?;
         let final_folder = match (wanted.parent(), wanted.file_name()) {
-            (Some(folder), Some(_)) if !wanted.is_dir() => folder,
+            (Some(folder), Some(_)) if !is_folder && !wanted.is_dir() => folder,
             _ => {
                 return Err(Error::misuse(format_args!(
                     "{} is a folder; name the recording to write with --out",
@@ -106,33 +112,14 @@ impl Spool {
         }
         let make = |base: &Path, name| {
             let folder = private_folder(base, name)?;
-            Ok((lock_new(&folder, &wanted)?, folder))
+            Ok((lock_new(&folder)?, folder))
         };
-        let in_memory = roomy_memory().and_then(|memory| make(&memory, "heapglass").ok());
-        let made = in_memory.map_or_else(|| make(final_folder, ".heapglass"), Ok);
+        let in_memory =
+            roomy_memory(max_bytes()?).and_then(|memory| make(&memory, place::RUN).ok());
+        let made = in_memory.map_or_else(|| make(final_folder, place::RUN_BESIDE), Ok);
         let (lock, folder) =
             made.map_err(|error| cannot("make a folder for live recordings in", error))?;
-        Ok(Spool::of(folder, wanted, overwrites, lock))
-    }
-
-    /// The folder of a command that was killed; `None` when it is none, or its command lives.
-    pub(crate) fn adopt(folder: &Path) -> Option<Spool> {
-        let path = folder.join(WANTED);
-        if !path.symlink_metadata().ok()?.is_file() {
-            return None;
-        }
-        let mut lock = File::options().read(true).write(true).open(&path).ok()?;
-        flock(&lock, FlockOperation::NonBlockingLockExclusive).ok()?;
-        let mut wanted = Vec::new();
-        lock.read_to_end(&mut wanted).ok()?;
-        let wanted = PathBuf::from(OsString::from_vec(wanted));
-        // NOTE: somebody may have been faster, and done.
-        let is_ours = path.exists() && wanted.is_absolute();
-        is_ours.then(|| Spool::of(folder.to_owned(), wanted, false, lock))
-    }
-
-    fn of(folder: PathBuf, wanted: PathBuf, overwrites: bool, lock: File) -> Spool {
-        Spool {
+        Ok(Spool {
             folder,
             wanted,
             claims: Vec::new(),
@@ -140,7 +127,7 @@ impl Spool {
             is_settled: false,
             overwrites,
             _lock: lock,
-        }
+        })
     }
 
     /// The value of `HEAPGLASS_OUT` for the programs of this run.
@@ -189,6 +176,8 @@ impl Spool {
             PathPiece::Process => header.pid.to_string().into_bytes(),
             PathPiece::Program => program_in(name, header.pid).to_vec(),
             PathPiece::Started => started_unix_s.to_string().into_bytes(),
+            // Refused when the spool was made.
+            PathPiece::Unknown => b"%".to_vec(),
         });
         let wanted = PathBuf::from(OsString::from_vec(wanted.collect()));
         let source = self.folder.join(name);
@@ -197,11 +186,7 @@ impl Spool {
             make_way(&wanted);
         }
         let made = first_free_path(&wanted, &header, |path| {
-            match std::os::unix::fs::symlink(&source, path) {
-                // It was made before by a command that was killed.
-                Err(_) if fs::read_link(path).is_ok_and(|target| target == source) => Ok(()),
-                made => made,
-            }
+            std::os::unix::fs::symlink(&source, path)
         });
         Claim {
             source,
@@ -229,8 +214,7 @@ impl Claim {
 
     /// Moves the recording to its path, unless it may still be written. From then on it is opened where it lies.
     fn settle(&mut self) -> KeptRecording {
-        let target = header::is_pointer(&self.header).then(|| header::pointed_at(&self.source));
-        let target = target.flatten().unwrap_or_else(|| self.source.clone());
+        let target = self.source.clone();
         let header = header::read(&target).unwrap_or(self.header);
         let pid = header.pid;
         let name = self.source.file_name().unwrap_or_default();
@@ -246,7 +230,6 @@ impl Claim {
         } else {
             match self.move_from(&target) {
                 Ok(path) => {
-                    let _ = fs::remove_file(&self.source);
                     let name = self.wanted.file_name().unwrap_or_default();
                     let note =
                         (path != self.wanted).then(|| format!("{} was taken", name.display()));
@@ -278,31 +261,40 @@ impl Claim {
         if has_link && fs::rename(target, path).is_ok() {
             return Ok(path.to_owned());
         }
+        if !has_link {
+            // The link is gone, replaced, or could not be made: nothing that stands there now is ours.
+            return move_to_free(target, path, &self.header);
+        }
         let temporary = Temporary::beside(path, true)?;
         copy_whole(target, temporary.path())?;
-        let path = if has_link {
-            temporary.replace()?;
-            path.to_owned()
-        } else {
-            // The link is gone, replaced, or could not be made: nothing that stands there now is ours.
-            first_free_path(path, &self.header, |path| {
-                move_without_replacing(temporary.path(), path)
-            })?
-        };
+        temporary.replace()?;
         let _ = fs::remove_file(target);
-        Ok(path)
+        Ok(path.to_owned())
     }
 }
 
 impl Drop for Spool {
     /// The folder goes when nothing is left in it; files of programs that ended before they recorded go with it.
     fn drop(&mut self) {
-        recover::clear_temporaries(&self.folder, b".");
-        let mut files = fs::read_dir(&self.folder).into_iter().flatten().flatten();
-        if files.all(|file| file.file_name() == WANTED) {
-            let _ = fs::remove_file(self.folder.join(WANTED));
-            let _ = fs::remove_dir(&self.folder);
+        let files = fs::read_dir(&self.folder).into_iter().flatten().flatten();
+        for name in files.map(|file| file.file_name()) {
+            let path = self.folder.join(&name);
+            let is_temporary = name.as_bytes().starts_with(b".") && name != LOCK;
+            // What a program that ended before it recorded leaves: `.NAME.PID.tmp`, signed by its writer.
+            let writer = header::read_prefix(&path, header::SIGNED_BYTES);
+            if is_temporary && writer.is_some_and(|header| !header::may_be_written(&header)) {
+                let _ = fs::remove_file(&path);
+            }
         }
+        remove_if_empty(&self.folder);
+    }
+}
+
+/// Removes the folder of a run in which nothing but its lock is left.
+pub(super) fn remove_if_empty(folder: &Path) {
+    let mut files = fs::read_dir(folder).into_iter().flatten().flatten();
+    if files.all(|file| file.file_name() == LOCK) && fs::remove_file(folder.join(LOCK)).is_ok() {
+        let _ = fs::remove_dir(folder);
     }
 }
 
@@ -318,7 +310,7 @@ fn program_in(name: &OsStr, pid: u32) -> &[u8] {
 }
 
 /// The first of `NAME.hg`, `NAME-PID.hg`, `NAME-PID-START.hg`, then with further numbers, that `make` can make.
-pub(super) fn first_free_path(
+fn first_free_path(
     wanted: &Path,
     header: &HeaderValue,
     make: impl Fn(&Path) -> io::Result<()>,
@@ -355,8 +347,26 @@ fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     path.with_file_name(name)
 }
 
+/// Moves a recording that nobody writes to, to another file system too. The path that it got.
+///
+/// # Errors
+/// When it cannot be written there; the recording then stays where it is.
+pub(super) fn move_to_free(
+    from: &Path,
+    wanted: &Path,
+    header: &HeaderValue,
+) -> io::Result<PathBuf> {
+    let temporary = Temporary::beside(wanted, true)?;
+    copy_whole(from, temporary.path())?;
+    let path = first_free_path(wanted, header, |path| {
+        move_without_replacing(temporary.path(), path)
+    })?;
+    let _ = fs::remove_file(from);
+    Ok(path)
+}
+
 /// Gives a file a name that nobody has.
-pub(super) fn move_without_replacing(from: &Path, to: &Path) -> io::Result<()> {
+fn move_without_replacing(from: &Path, to: &Path) -> io::Result<()> {
     match fs::hard_link(from, to) {
         Ok(()) => fs::remove_file(from),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(error),
@@ -367,7 +377,7 @@ pub(super) fn move_without_replacing(from: &Path, to: &Path) -> io::Result<()> {
 }
 
 /// Copies a file that nobody writes to, whole.
-pub(super) fn copy_whole(from: &Path, to: &Path) -> io::Result<()> {
+fn copy_whole(from: &Path, to: &Path) -> io::Result<()> {
     let copied = fs::copy(from, to)?;
     if copied == from.metadata()?.len() {
         Ok(())
@@ -376,18 +386,22 @@ pub(super) fn copy_whole(from: &Path, to: &Path) -> io::Result<()> {
     }
 }
 
-/// Writes down what is wanted of a new folder, and holds it locked.
-fn lock_new(folder: &Path, wanted: &Path) -> io::Result<File> {
-    let hidden = folder.join(".new");
-    let mut file = File::options()
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(&hidden)?;
+/// Makes the lock of a new folder, and holds it.
+fn lock_new(folder: &Path) -> io::Result<File> {
+    let mut options = File::options();
+    options.write(true).create_new(true).mode(0o600);
+    let file = options.open(folder.join(LOCK))?;
     flock(&file, FlockOperation::NonBlockingLockExclusive)?;
-    file.write_all(wanted.as_os_str().as_bytes())?;
-    fs::rename(hidden, folder.join(WANTED))?;
     Ok(file)
+}
+
+/// Returns `true` if the run that made this folder still lives: it holds the lock, and moves what is there.
+pub(super) fn is_run_alive(folder: &Path) -> bool {
+    let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
+    let mut options = File::options();
+    options.read(true).custom_flags(flags.bits() as i32);
+    let lock = options.open(folder.join(LOCK));
+    lock.is_ok_and(|lock| flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err())
 }
 
 /// Whether files can be made in a folder, found out by making one.
@@ -404,13 +418,19 @@ fn private_folder(base: &Path, name: &str) -> io::Result<PathBuf> {
     })
 }
 
-/// A tmpfs with room for twice the bound of a recording.
-fn roomy_memory() -> Option<PathBuf> {
-    let cap = std::env::var("HEAPGLASS_MAX_BYTES")
-        .ok()
-        .and_then(|cap| cap.trim().parse().ok())
-        .unwrap_or(DEFAULT_MAX_BYTES);
-    memory_folders().find(|folder| free_memory(folder).is_some_and(|free| free / 2 >= cap))
+/// The most bytes that a recording of the programs may have.
+fn max_bytes() -> Result<u64, Error> {
+    let text = std::env::var_os("HEAPGLASS_MAX_BYTES").unwrap_or_default();
+    if text.is_empty() {
+        return Ok(DEFAULT_MAX_BYTES);
+    }
+    parse_bytes(&text.to_string_lossy())
+        .map_err(|why| Error::misuse(format_args!("HEAPGLASS_MAX_BYTES: {why}")))
+}
+
+/// The place for live recordings, if it has room for twice the bound of a recording.
+fn roomy_memory(max_bytes: u64) -> Option<PathBuf> {
+    place::made().find(|folder| free_memory(folder).is_some_and(|free| free / 2 >= max_bytes))
 }
 
 /// Bytes free on a tmpfs; `None` elsewhere.

@@ -143,7 +143,7 @@ fn completions_and_manual_pages_have_the_command() {
 fn go_tool_pprof_has_our_totals() {
     let tool = Command::new("go").args(["tool", "-n", "pprof"]).output();
     if !tool.is_ok_and(|tool| tool.status.success()) {
-        eprintln!("skipped: Go and its pprof are not installed");
+        crate::common::skipped("Go and its pprof are not installed");
         return;
     }
     let place = Place::new();

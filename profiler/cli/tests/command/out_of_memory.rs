@@ -43,7 +43,7 @@ impl Drop for Group {
 #[test]
 fn an_end_for_want_of_memory_is_told_with_live_peak_and_limit() {
     let Some(group) = Group::new(48 << 20) else {
-        println!("skipped: no right to make a control group here");
+        crate::common::skipped("no right to make a control group here");
         return;
     };
     let place = Place::new();

@@ -235,9 +235,6 @@ fn a_flamegraph_of_a_phase_that_is_not_there_names_those_that_are() {
 #[test]
 fn bare_heapglass_lists_what_is_here_and_what_was_made_elsewhere() {
     let place = Place::new();
-    let done = place.run(&[]);
-    assert_eq!(done.status, Some(0));
-    assert!(done.stdout.contains("heapglass demo"), "{}", done.stdout);
     place.record("x.hg");
     fs::write(place.path("y.hg"), "something else").unwrap();
     let mut broken = fs::read(place.path("x.hg")).unwrap();
@@ -270,7 +267,13 @@ fn bare_heapglass_lists_what_is_here_and_what_was_made_elsewhere() {
         .output()
         .unwrap();
     let list: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!(list["recordings"][0]["here"], false);
-    let path = list["recordings"][0]["path"].as_str().unwrap();
-    assert!(path.ends_with("/x.hg"), "{path}");
+    // What other runs left in memory may stand in the list too.
+    let recordings = list["recordings"].as_array().unwrap();
+    let is_x =
+        |recording: &&serde_json::Value| recording["path"].as_str() == place.path("x.hg").to_str();
+    let found = recordings.iter().find(is_x).unwrap();
+    assert_eq!(
+        (&found["here"], &found["left"]),
+        (&false.into(), &false.into())
+    );
 }

@@ -16,6 +16,24 @@ fn the_exit_status_is_the_commands() {
 }
 
 #[test]
+fn a_path_or_a_size_that_is_not_understood_is_one_line_and_nothing_runs() {
+    let place = Place::new();
+    for (out, bytes, said) in [
+        ("%x.hg", "", "%x.hg: a % is not followed by"),
+        ("100%", "", "100%: a % is not followed by"),
+        ("out/", "", "out/ is a folder"),
+        ("x.hg", "yes", "HEAPGLASS_MAX_BYTES: `yes` is not a size"),
+    ] {
+        let mut command = place.heapglass(&["run", "-o", out, "--", "touch", "ran"]);
+        let done = Done::from(command.env("HEAPGLASS_MAX_BYTES", bytes).output().unwrap());
+        assert_eq!(done.status, Some(2), "{out}: {}", done.stderr);
+        assert_eq!(done.stderr.lines().count(), 1, "{out}: {}", done.stderr);
+        assert!(done.stderr.contains(said), "{out}: {}", done.stderr);
+        assert!(!place.path("ran").exists(), "{out}");
+    }
+}
+
+#[test]
 fn a_killed_command_is_reported_and_becomes_128_plus_the_signal() {
     let place = Place::new();
     for (name, status) in [("TERM", 143), ("KILL", 137), ("SEGV", 139)] {

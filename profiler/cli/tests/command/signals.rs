@@ -88,7 +88,7 @@ fn ctrl_c_on_a_terminal_reaches_the_command_once() {
         .stderr(theirs)
         .spawn();
     let Ok(mut child) = spawned else {
-        println!("skipped: no setsid here");
+        crate::common::skipped("no setsid here");
         return;
     };
     drop(command);

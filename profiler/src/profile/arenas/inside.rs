@@ -53,14 +53,8 @@ pub fn unscoped(arena: &Arena) -> ArenaFigures {
         rows.add(&row.inside);
     }
     ArenaFigures {
-        total_bytes: arena
-            .figures
-            .total_used_bytes
-            .saturating_sub(rows.total_bytes),
-        total_blocks: arena
-            .figures
-            .total_used_blocks
-            .saturating_sub(rows.total_blocks),
+        total_bytes: figures.total_used_bytes.saturating_sub(rows.total_bytes),
+        total_blocks: figures.total_used_blocks.saturating_sub(rows.total_blocks),
         live_bytes: figures.used_bytes.saturating_sub(rows.live_bytes),
         live_blocks: 0,
         copied_bytes: figures.copied_bytes.saturating_sub(rows.copied_bytes),

@@ -58,21 +58,22 @@ struct NodeJson<'a> {
 impl Serialize for NodeJson<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let (place, node) = (self.place, &self.place.node);
+        let figures = &node.figures;
         let mut json = serializer.serialize_map(None)?;
         json.serialize_entry("path", &place.path)?;
         json.serialize_entry("type", &short_name(self.profile, node.value_type))?;
         json.serialize_entry("full_name", &full_name(self.profile, node.value_type))?;
-        json.serialize_entry("values", &node.figures.count)?;
-        json.serialize_entry("inline_bytes", &node.figures.inline_bytes)?;
-        json.serialize_entry("blocks", &node.figures.blocks)?;
-        json.serialize_entry("bytes", &node.figures.block_bytes)?;
+        json.serialize_entry("values", &figures.count)?;
+        json.serialize_entry("inline_bytes", &figures.inline_bytes)?;
+        json.serialize_entry("blocks", &figures.blocks)?;
+        json.serialize_entry("bytes", &figures.block_bytes)?;
         json.serialize_entry("with_inner_bytes", &place.with_inner_bytes)?;
-        let usable_bytes = Some(node.figures.usable_bytes).filter(|&bytes| bytes > 0);
+        let usable_bytes = Some(figures.usable_bytes).filter(|&bytes| bytes > 0);
         json.serialize_entry("usable_bytes", &usable_bytes)?;
-        json.serialize_entry("used_bytes", &node.figures.used_bytes)?;
-        json.serialize_entry("slack_bytes", &place.node.slack_bytes())?;
-        json.serialize_entry("shared_blocks", &node.figures.shared_blocks)?;
-        json.serialize_entry("shared_bytes", &node.figures.shared_bytes)?;
+        json.serialize_entry("used_bytes", &figures.used_bytes)?;
+        json.serialize_entry("slack_bytes", &node.slack_bytes())?;
+        json.serialize_entry("shared_blocks", &figures.shared_blocks)?;
+        json.serialize_entry("shared_bytes", &figures.shared_bytes)?;
         json.end()
     }
 }

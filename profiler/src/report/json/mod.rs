@@ -20,7 +20,7 @@ use super::escape;
 use super::header::{command, threads};
 use super::notes::notes;
 use super::{By, Options, Row, rows};
-use crate::profile::{Figures, Module, Profile, Snapshot, State, SymbolSource, TypeId};
+use crate::profile::{Figures, Measure, Module, Profile, Snapshot, State, SymbolSource, TypeId};
 use crate::table::by_key;
 use footprint::FootprintJson;
 use row::Rows;
@@ -61,18 +61,17 @@ pub fn write_json(profile: &Profile, options: &Options<'_>, out: impl Write) -> 
     escape::write_json(&report, out)
 }
 
-/// One row, as the report has it.
+/// One row, as the report has it, without its stacks.
 pub(crate) fn row_json(
     profile: &Profile,
-    options: &Options<'_>,
+    measure: Measure,
     row: &Row,
 ) -> serde_json::Result<Value> {
-    let rows = std::slice::from_ref(row);
     let rows = Rows {
         profile,
-        rows,
-        stacks: &Stacks::of(profile, rows, options.frames),
-        measure: options.measure,
+        rows: std::slice::from_ref(row),
+        stacks: &Stacks::default(),
+        measure,
     };
     let mut rows = serde_json::to_value(&rows)?;
     Ok(rows.get_mut(0).map(Value::take).unwrap_or_default())

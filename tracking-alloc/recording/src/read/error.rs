@@ -24,7 +24,6 @@ pub(super) enum Kind {
         found: u32,
     },
     Damaged(String),
-    Elsewhere(String),
     NoMemory,
 }
 
@@ -47,14 +46,6 @@ impl Error {
     /// The recording was cut short or altered.
     pub fn is_damaged(&self) -> bool {
         matches!(self.0, Kind::Truncated { .. } | Kind::Damaged(_))
-    }
-
-    /// The file only says where the recording is being written: its path.
-    pub fn live_path(&self) -> Option<&str> {
-        match &self.0 {
-            Kind::Elsewhere(path) => Some(path),
-            _ => None,
-        }
     }
 
     pub(super) fn truncated(needed: u64, found: u64) -> Self {
@@ -91,7 +82,6 @@ impl fmt::Display for Error {
             }
             Kind::Damaged(what) => write!(f, "damaged: {what}; record again or copy it again from where it was written"),
             Kind::NoMemory => f.write_str("not enough memory to read it; close other programs, or read it on a larger machine"),
-            Kind::Elsewhere(path) => write!(f, "the recording is being written to {path}; open that file"),
         }
     }
 }

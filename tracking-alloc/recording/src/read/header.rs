@@ -39,7 +39,7 @@ pub(super) fn read_header(source: &dyn ReadAt) -> Result<(HeaderValue, u64), Err
             header.header_bytes
         )));
     }
-    if ![state::RUNNING, state::FINISHED, state::ELSEWHERE].contains(&header.state) {
+    if ![state::RUNNING, state::FINISHED].contains(&header.state) {
         return Err(Error::damaged(format!(
             "its state is {}, which means nothing",
             header.state

@@ -16,7 +16,6 @@ pub use header::{file_checksum, read_bytes};
 pub use source::ReadAt;
 
 use crate::layout::*;
-use error::Kind;
 use header::{read_header, verify};
 use segments::Directory;
 use std::path::Path;
@@ -114,10 +113,7 @@ impl Recording {
         }
         // NOTE: a live writer goes on meanwhile. The clock is read first, then rows, then the tables that rows refer
         // to: those only ever grow, and were published before the rows.
-        let lanes = match first.state {
-            state::ELSEWHERE => Vec::new(),
-            _ => read_lanes(&Directory::read(source, file_bytes, &first)?)?,
-        };
+        let lanes = read_lanes(&Directory::read(source, file_bytes, &first)?)?;
         let (header, now_bytes) = read_header(source)?;
         let directory = Directory::read(source, now_bytes, &header)?;
         let mut recording = Recording {
@@ -127,10 +123,6 @@ impl Recording {
             strings: directory.bytes(table::STRINGS, header.strings_len)?,
             ..Recording::default()
         };
-        if header.state == state::ELSEWHERE {
-            let path = recording.string(header.live_path).unwrap_or_default();
-            return Err(Error(Kind::Elsewhere(path)));
-        }
         recording.modules = directory.table(&header)?;
         recording.frames = directory.table(&header)?;
         recording.stacks = directory.table(&header)?;

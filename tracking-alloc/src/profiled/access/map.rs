@@ -41,7 +41,8 @@ impl<A, const KIND: Kind> Map<A, KIND> {
     }
 }
 
-/// Enters the place of the name kept aside. PERF: never inlined: the copy of the name must not lie in the stack frame of every value that is deserialized.
+/// Enters the place of the name kept aside. PERF: never inlined: the copy of the name must not lie in the stack frame of
+/// every value that is deserialized.
 #[inline(never)]
 fn enter_kept(node: &'static Node, ty: TypeOf) -> &'static Node {
     let kept = kept_name();

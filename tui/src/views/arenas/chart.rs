@@ -50,11 +50,11 @@ fn history(arena: &Arena, points: &[Point], end: u64, cells: usize) -> Vec<(u64,
     let points = points.iter();
     let points = points.map(|point| (point.time_ns, point.allocated_bytes, point.occupied_bytes));
     // How it stood at the end is known apart from the history.
-    let used = arena
-        .figures
+    let figures = &arena.figures;
+    let used = figures
         .allocated_bytes
-        .saturating_sub(arena.figures.unused_tail_bytes);
-    let points = points.chain([(end, arena.figures.allocated_bytes, used)]);
+        .saturating_sub(figures.unused_tail_bytes);
+    let points = points.chain([(end, figures.allocated_bytes, used)]);
     let points = points.map(|(time_ns, chunks, used)| (time_ns, [Some(chunks), Some(used)]));
     let stretches = chart::stretches(points, (end, cells), true).into_iter();
     let known = stretches.map(|values| values.map(Option::unwrap_or_default));

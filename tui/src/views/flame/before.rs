@@ -4,7 +4,7 @@ use heapglass_profiler::calltree::{CallTree, NodeId};
 use heapglass_profiler::diff::beside_tree;
 use heapglass_profiler::profile::Measure;
 
-use crate::model::{Data, TreeOptions, build_tree};
+use crate::model::{Data, TreeOptions, have_same_nodes};
 
 /// The base's figure of each frame of the shown tree.
 #[derive(Debug, Default)]
@@ -24,12 +24,12 @@ impl BaseFigures {
             return;
         };
         // The base never changes, but what is made of it does.
-        let measure = options.measure;
         let known = self.tree.take();
-        // The measure only sorts the nodes.
-        let known = known.filter(|(made, _)| TreeOptions { measure, ..*made } == options);
-        let known = known.unwrap_or_else(|| (options, build_tree(&base.profile, options)));
+        let known = known.filter(|(made, _)| have_same_nodes(*made, options));
+        let make = || (options, CallTree::sorted(&base.profile, &options));
+        let known = known.unwrap_or_else(make);
         let (_, tree) = self.tree.insert(known);
+        let measure = options.measure;
         self.values = beside_tree((tree, &base.profile), (shown, &data.profile), measure);
         let differences = shown.ids();
         let differences = differences.filter_map(|id| self.difference(shown, measure, id));

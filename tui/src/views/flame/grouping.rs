@@ -1,6 +1,7 @@
 //! Between stacks, fields and types: which of them the frames are, and what a frame means to the other views.
 
-use heapglass_profiler::calltree::{By, CallTree, Label};
+use heapglass_profiler::calltree::{By, CallTree};
+use heapglass_profiler::profile::Label;
 
 use super::Flame;
 use crate::model::{Context, Outcome, Selection};

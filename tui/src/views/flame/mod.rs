@@ -10,8 +10,8 @@ mod tree;
 
 use std::sync::Arc;
 
-use heapglass_profiler::calltree::{By, CallTree, Label, NodeId};
-use heapglass_profiler::profile::Measure;
+use heapglass_profiler::calltree::{By, CallTree, NodeId};
+use heapglass_profiler::profile::{Label, Measure};
 use heapglass_profiler::report::By as Rows;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -19,7 +19,9 @@ use ratatui::layout::Rect;
 use crate::model::keys::{
     BACK, Binding, DOWN, ENTER, FIRST, LAST, LEFT, RIGHT, UP, bindings, char,
 };
-use crate::model::{Command, Context, Data, Jump, Outcome, Pattern, TreeOptions, ViewId};
+use crate::model::{
+    Command, Context, Data, Jump, Outcome, Pattern, TreeOptions, ViewId, have_same_nodes,
+};
 use crate::views::View;
 use crate::widgets::Matches;
 use before::BaseFigures;
@@ -94,11 +96,8 @@ impl Flame {
         if same_data && options == self.options {
             return;
         }
-        // The measure only sorts the nodes.
-        let measure = self.options.measure;
-        let has_same_nodes = TreeOptions { measure, ..options } == self.options;
         if same_data
-            && has_same_nodes
+            && have_same_nodes(options, self.options)
             && let Some(tree) = &mut self.tree
         {
             tree.sort(options.measure);

@@ -1,7 +1,7 @@
 //! Draws the flamegraph: breadcrumb, frames, details. Says how many frames were too narrow to draw.
 
-use heapglass_profiler::calltree::{By, CallTree, Label, NodeId};
-use heapglass_profiler::profile::{Frames, Function, Origin};
+use heapglass_profiler::calltree::{By, CallTree, NodeId};
+use heapglass_profiler::profile::{Frames, Function, Label, Origin};
 use heapglass_profiler::units::{Count, Share, counted};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;

@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 
-use heapglass_profiler::calltree::{CallTree, Label, NodeId};
+use heapglass_profiler::calltree::{CallTree, NodeId};
+use heapglass_profiler::profile::Label;
 
 use crate::model::Context;
 use crate::widgets::{Matches, SearchNode};

@@ -1,7 +1,7 @@
 //! How a place is found again in the next call tree.
 
-use heapglass_profiler::calltree::{CallTree, Label, NodeId};
-use heapglass_profiler::profile::Profile;
+use heapglass_profiler::calltree::{CallTree, NodeId};
+use heapglass_profiler::profile::{Label, Profile};
 
 /// The node of `new` with the same path of names as `id` has in `old`, or the last of the path that is still there.
 pub(super) fn same_place(

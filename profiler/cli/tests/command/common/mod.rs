@@ -3,11 +3,15 @@
 //! The recorded program is the command's own hidden demo target: it deserializes the file it is given, and given a
 //! pipe it waits until somebody writes into it.
 use std::fs::{self, File};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Once};
 use std::time::{Duration, Instant};
 
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 
 pub(crate) const HEAPGLASS: &str = env!("CARGO_BIN_EXE_heapglass");
 pub(crate) const CARGO_HEAPGLASS: &str = env!("CARGO_BIN_EXE_cargo-heapglass");
@@ -23,8 +27,10 @@ pub(crate) struct Place {
 
 impl Place {
     pub(crate) fn new() -> Place {
+        default_signals();
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("input.json"), INPUT).unwrap();
+        fs::create_dir(folder.path().join(".runtime")).unwrap();
         Place { folder }
     }
 
@@ -48,6 +54,7 @@ impl Place {
         command
             .current_dir(self.root())
             .env("XDG_STATE_HOME", self.path(".state"))
+            .env("XDG_RUNTIME_DIR", self.path(".runtime"))
             .env("XDG_CACHE_HOME", self.path(".cache"))
             .env_remove("HEAPGLASS_OUT")
             .env_remove("HEAPGLASS_MODE")
@@ -124,6 +131,25 @@ impl From<Output> for Done {
             stderr: String::from_utf8(output.stderr).unwrap(),
         }
     }
+}
+
+/// Gives the processes that tests start the default disposition of signals, whatever this process inherited: a shell
+/// starts background jobs with SIGINT and SIGQUIT ignored. A signal that is caught here is a default one after `exec`.
+fn default_signals() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        for signal in [SIGHUP, SIGINT, SIGQUIT, SIGTERM] {
+            let always = Arc::new(AtomicBool::new(true));
+            signal_hook::flag::register_conditional_default(signal, always).unwrap();
+        }
+    });
+}
+
+/// Says why a test cannot run here, in a line that `.ci/run` lists: it is seen where a test passes too.
+pub(crate) fn skipped(why: &str) {
+    let thread = std::thread::current();
+    let test = thread.name().unwrap_or("a test");
+    let _ = writeln!(std::io::stderr(), "skipped: {test}: {why}");
 }
 
 /// Waits until `ready` says so.

@@ -1,0 +1,164 @@
+//! Each program has a fault that people met in a public bug report. The summary that `heapglass run` prints names the
+//! cause and the line to change, in 80 columns as in 120.
+
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+/// A recorded run of one program.
+struct Run {
+    folder: tempfile::TempDir,
+    recording: PathBuf,
+    /// What `heapglass run` printed after the program's own output.
+    summary: String,
+}
+
+impl Run {
+    /// Records `program`, with the summary this many columns wide.
+    fn new(program: &str, columns: u16) -> Run {
+        let folder = tempfile::tempdir().expect("a folder");
+        let recording = folder.path().join("out.hg");
+        let output = heapglass(&folder, columns)
+            .args(["run", "--out"])
+            .arg(&recording)
+            .arg("--")
+            .arg(program)
+            .env("RUST_BACKTRACE", "1")
+            .output()
+            .expect("heapglass starts");
+        let summary = printed(output, |output| &output.stderr);
+        Run {
+            folder,
+            recording,
+            summary,
+        }
+    }
+
+    /// The report of the recording, as JSON.
+    fn report(&self, words: &[&str]) -> serde_json::Value {
+        let output = heapglass(&self.folder, 80)
+            .arg("report")
+            .arg(&self.recording)
+            .args(words)
+            .arg("--json")
+            .output()
+            .expect("heapglass starts");
+        let text = printed(output, |output| &output.stdout);
+        serde_json::from_str(&text).expect("JSON")
+    }
+
+    /// The lines of the largest row: its figures and what it is, then who owns it.
+    fn first_row(&self) -> String {
+        let mut lines = self.summary.lines();
+        lines
+            .find(|line| line.trim_start().starts_with("share"))
+            .unwrap_or_else(|| panic!("no rows in\n{}", self.summary));
+        let lines: Vec<&str> = lines.collect();
+        let next = lines[1..].iter().position(|line| line.contains(" % "));
+        lines[..next.map_or(lines.len(), |next| next + 1)].join("\n")
+    }
+
+    #[track_caller]
+    fn first_row_says(&self, words: &[&str]) {
+        let row = self.first_row();
+        for word in words {
+            assert!(
+                row.contains(word),
+                "{word:?} is not in\n{row}\nof\n{}",
+                self.summary
+            );
+        }
+    }
+}
+
+fn heapglass(folder: &tempfile::TempDir, columns: u16) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_report_heapglass"));
+    command
+        .env("COLUMNS", columns.to_string())
+        .env("NO_COLOR", "1")
+        .env("XDG_CACHE_HOME", folder.path())
+        .env("XDG_RUNTIME_DIR", folder.path());
+    command
+}
+
+/// What a command that succeeds printed.
+#[track_caller]
+fn printed(output: Output, stream: impl Fn(&Output) -> &Vec<u8>) -> String {
+    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).expect("text");
+    assert!(
+        output.status.success(),
+        "{}: {}",
+        output.status,
+        text(&output.stderr)
+    );
+    text(stream(&output))
+}
+
+/// The widths that people see.
+const WIDTHS: [u16; 3] = [80, 100, 120];
+
+#[test]
+fn records_of_a_table_are_named_with_the_function_that_reads_them() {
+    for columns in WIDTHS {
+        let run = Run::new(env!("CARGO_BIN_EXE_csv_records"), columns);
+        run.first_row_says(&["ByteRecordInner", "csv_records::load", "csv_records.rs:15"]);
+    }
+}
+
+#[test]
+fn a_buffer_that_is_never_cleared_is_named_with_the_function_that_reads_events() {
+    for columns in WIDTHS {
+        let run = Run::new(env!("CARGO_BIN_EXE_xml_buf"), columns);
+        run.first_row_says(&["Vec<u8>", "xml_buf::titles", "xml_buf.rs:"]);
+    }
+}
+
+#[test]
+fn backtraces_of_stored_errors_are_named_with_the_line_that_made_the_error() {
+    for columns in WIDTHS {
+        let run = Run::new(env!("CARGO_BIN_EXE_error_traces"), columns);
+        run.first_row_says(&[
+            "BacktraceFrame",
+            "error_traces::check",
+            "error_traces.rs:10",
+        ]);
+        assert!(!run.summary.contains("panic"), "{}", run.summary);
+    }
+}
+
+#[test]
+fn caches_of_a_regex_are_named_with_the_search_and_by_thread() {
+    for columns in WIDTHS {
+        let run = Run::new(env!("CARGO_BIN_EXE_regex_threads"), columns);
+        let text = run.summary.split_whitespace().collect::<String>();
+        assert!(text.contains("find_iter"), "{}", run.summary);
+        assert!(text.contains("regex_threads::scan"), "{}", run.summary);
+    }
+}
+
+#[test]
+fn scratch_buffers_of_numbered_threads_are_one_row() {
+    let run = Run::new(env!("CARGO_BIN_EXE_thread_scratch"), 80);
+    run.first_row_says(&["Vec<u8>", "thread_scratch::render", "thread_scratch.rs:13"]);
+    let report = run.report(&["--by", "thread"]);
+    let rows = report["rows"].as_array().expect("rows");
+    let workers = rows
+        .iter()
+        .filter(|row| row.to_string().contains("worker-"));
+    assert_eq!(workers.count(), 1, "{report:#}");
+}
+
+#[test]
+fn no_thread_has_more_than_the_program_where_another_one_frees_its_blocks() {
+    let run = Run::new(env!("CARGO_BIN_EXE_thread_hand_over"), 80);
+    let report = run.report(&["--by", "thread"]);
+    let rows = report["rows"].as_array().expect("rows");
+    assert!(!rows.is_empty());
+    for key in ["peak_bytes", "live_bytes"] {
+        let most = report["totals"][key].as_u64().expect("a figure");
+        for row in rows {
+            if let Some(bytes) = row[key].as_u64() {
+                assert!(bytes <= most, "{key} of {row:#} is above {most}");
+            }
+        }
+    }
+}

@@ -1,0 +1,11 @@
+//! Tests that cannot run on a machine say so.
+
+use std::fmt::Display;
+use std::io::Write;
+
+/// Writes a line that `.ci/run` lists at its end. Unlike `eprintln!`, it is seen where a test passes too.
+pub fn skipped(why: impl Display) {
+    let thread = std::thread::current();
+    let test = thread.name().unwrap_or("a test");
+    let _ = writeln!(std::io::stderr(), "skipped: {test}: {why}");
+}
