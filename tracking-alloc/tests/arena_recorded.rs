@@ -63,12 +63,12 @@ fn arena(recording: &Recording, name: &str) -> (u32, ArenaValue) {
         "instances of one name are one arena"
     );
     assert_eq!(
-        arena.chunk_bytes,
-        arena.handed_bytes
+        arena.allocated_bytes,
+        arena.used_bytes
             + arena.padding_bytes
             + arena.abandoned_bytes
-            + arena.past_bytes
-            + arena.tail_bytes,
+            + arena.bypassed_bytes
+            + arena.unused_tail_bytes,
         "{arena:?}"
     );
     (index as u32, *arena)
@@ -79,14 +79,14 @@ fn print(stats: ArenaStats) {
     println!(
         "STATS {} {} {} {} {} {} {} {} {}",
         stats.chunks,
-        stats.chunk_bytes,
-        stats.chunk_bytes_with_metadata,
-        stats.handed_bytes,
+        stats.allocated_bytes,
+        stats.allocated_bytes_including_metadata,
+        stats.used_bytes,
         stats.padding_bytes,
         stats.abandoned_bytes,
-        stats.past_bytes,
-        stats.tail_bytes,
-        stats.total_handed_bytes,
+        stats.bypassed_bytes,
+        stats.unused_tail_bytes,
+        stats.total_used_bytes,
     );
 }
 
@@ -99,14 +99,14 @@ fn printed(output: &str) -> [u64; 9] {
 fn said(arena: &ArenaValue) -> [u64; 9] {
     [
         arena.chunks,
-        arena.chunk_bytes,
-        arena.chunk_bytes_with_metadata,
-        arena.handed_bytes,
+        arena.allocated_bytes,
+        arena.allocated_bytes_including_metadata,
+        arena.used_bytes,
         arena.padding_bytes,
         arena.abandoned_bytes,
-        arena.past_bytes,
-        arena.tail_bytes,
-        arena.total_handed_bytes,
+        arena.bypassed_bytes,
+        arena.unused_tail_bytes,
+        arena.total_used_bytes,
     ]
 }
 
@@ -194,7 +194,7 @@ fn what_an_arena_holds_is_recorded_by_field_and_type() {
     let (index, arena) = arena(&recording, "cities");
     assert_eq!(printed(&output), said(&arena), "leaked, and still exact");
     assert_eq!(recording.string(arena.krate).as_deref(), Some("bumpalo"));
-    assert_eq!((arena.made, arena.dropped, arena.past_bytes), (1, 0, 0));
+    assert_eq!((arena.made, arena.dropped, arena.bypassed_bytes), (1, 0, 0));
 
     let rows = rows(&recording, index);
     let total = |path: &str| {
@@ -215,14 +215,14 @@ fn what_an_arena_holds_is_recorded_by_field_and_type() {
     let citizens = total("City.citizens").expect("its vector");
     assert!(citizens.0 >= 1000 * size_of::<Citizen>() as i64);
     let sum = |of: fn(&ArenaRowValue) -> i64| rows.values().map(of).sum::<i64>();
-    assert_eq!(sum(|row| row.live_bytes), arena.handed_bytes as i64);
+    assert_eq!(sum(|row| row.live_bytes), arena.used_bytes as i64);
     assert_eq!(
         sum(|row| row.total_bytes as i64),
-        arena.total_handed_bytes as i64
+        arena.total_used_bytes as i64
     );
     assert_eq!(
         sum(|row| row.total_blocks as i64),
-        arena.total_handed_blocks as i64
+        arena.total_used_blocks as i64
     );
     assert_eq!(sum(|row| row.grows as i64), arena.grows as i64);
 
@@ -254,9 +254,8 @@ fn what_an_arena_holds_is_recorded_by_field_and_type() {
     let chunks: Vec<_> = recording.arena_chunks.iter().collect();
     assert_eq!(chunks.len() as u64, arena.chunks);
     assert!(
-        chunks
-            .windows(2)
-            .all(|two| two[0].time_ns <= two[1].time_ns && two[0].chunk_bytes < two[1].chunk_bytes)
+        chunks.windows(2).all(|two| two[0].time_ns <= two[1].time_ns
+            && two[0].allocated_bytes < two[1].allocated_bytes)
     );
     assert!(
         chunks
@@ -264,7 +263,10 @@ fn what_an_arena_holds_is_recorded_by_field_and_type() {
             .all(|chunk| chunk.what == 1 && chunk.site != 0),
         "{chunks:?}"
     );
-    assert_eq!(chunks.last().unwrap().chunk_bytes, arena.chunk_bytes);
+    assert_eq!(
+        chunks.last().unwrap().allocated_bytes,
+        arena.allocated_bytes
+    );
 }
 
 #[test]
@@ -295,15 +297,15 @@ fn a_thousand_instances_of_one_name_are_one_arena() {
         (10_000, 10_000, 10_000)
     );
     assert_eq!(
-        (arena.chunks, arena.chunk_bytes, arena.handed_bytes),
+        (arena.chunks, arena.allocated_bytes, arena.used_bytes),
         (0, 0, 0)
     );
-    assert_eq!(arena.total_handed_bytes, 10_000 * 300);
-    assert_eq!(arena.total_handed_blocks, 20_000);
+    assert_eq!(arena.total_used_bytes, 10_000 * 300);
+    assert_eq!(arena.total_used_blocks, 20_000);
     assert_eq!(arena.total_chunks, 10_000);
-    assert_eq!(arena.most_used_bytes, 200);
-    assert!(arena.most_chunk_bytes >= arena.most_instance_bytes);
-    assert!(arena.most_chunk_bytes <= 4 * arena.most_instance_bytes);
+    assert_eq!(arena.most_occupied_bytes, 200);
+    assert!(arena.most_allocated_bytes >= arena.most_instance_bytes);
+    assert!(arena.most_allocated_bytes <= 4 * arena.most_instance_bytes);
     let rows = rows(&recording, index);
     assert_eq!(rows.len(), 1);
     assert!(
@@ -320,7 +322,7 @@ fn a_thousand_instances_of_one_name_are_one_arena() {
     assert!(
         drops
             .clone()
-            .all(|drop| drop.used_bytes == 200 && drop.chunk_bytes == 0)
+            .all(|drop| drop.occupied_bytes == 200 && drop.allocated_bytes == 0)
     );
 }
 
@@ -347,7 +349,7 @@ fn arenas_of_many_threads_that_are_leaked_are_there_to_the_byte() {
     );
     let (index, arena) = arena(&recording, "leaked");
     assert_eq!((arena.made, arena.dropped), (300, 0));
-    assert_eq!(arena.handed_bytes, 8 * (0..300).sum::<u64>());
+    assert_eq!(arena.used_bytes, 8 * (0..300).sum::<u64>());
     let rows = rows(&recording, index);
     assert_eq!(
         rows.values().map(|row| row.live_blocks).sum::<i64>(),
@@ -377,12 +379,12 @@ fn a_killed_program_left_all_but_the_last_look() {
     );
     assert!(output.contains("HANDED 1600048"));
     let (index, arena) = arena(&recording, "killed");
-    let behind = 1_600_048 - arena.handed_bytes;
+    let behind = 1_600_048 - arena.used_bytes;
     assert!(behind < 64 << 10, "{behind}");
     let rows = rows(&recording, index);
     assert_eq!(
         rows.values().map(|row| row.live_bytes).sum::<i64>(),
-        arena.handed_bytes as i64,
+        arena.used_bytes as i64,
         "rows and figures are of the same look"
     );
 }
@@ -422,7 +424,7 @@ fn what_went_past_the_handle_belongs_to_the_field_it_was_read_for() {
                 .unwrap();
             drop(mixed);
             let stats = tracked.stats();
-            assert!(stats.past_bytes >= 800);
+            assert!(stats.bypassed_bytes >= 800);
             print(stats);
             std::mem::forget(tracked);
         },
@@ -431,7 +433,7 @@ fn what_went_past_the_handle_belongs_to_the_field_it_was_read_for() {
     assert_eq!(said(&arena), printed(&output));
     let rows = rows(&recording, index);
     assert_eq!(
-        rows["Mixed.numbers"].past_bytes, arena.past_bytes,
+        rows["Mixed.numbers"].bypassed_bytes, arena.bypassed_bytes,
         "{rows:?}"
     );
     assert_eq!(rows["Mixed.numbers"].total_bytes, 0);
@@ -511,7 +513,7 @@ fn arenas_of_more_names_than_are_kept_apart_are_instances_of_other() {
     );
     assert_eq!(recording.arenas.len(), 1024);
     let (_, other) = arena(&recording, "(other)");
-    assert_eq!((other.made, other.total_handed_bytes), (77, 77 * 8));
+    assert_eq!((other.made, other.total_used_bytes), (77, 77 * 8));
     let (_, known) = arena(&recording, "arena 7");
     assert_eq!(known.made, 2);
     assert_eq!(recording.header.lost_records, 0);
@@ -531,6 +533,6 @@ fn a_recording_begun_later_finds_the_arena_at_its_next_look() {
     let bytes = recorder.finish_to_bytes().unwrap();
     let recording = Recording::read(&bytes[..]).unwrap();
     let (_, arena) = arena(&recording, "early");
-    assert_eq!((arena.handed_bytes, arena.total_handed_blocks), (88, 2));
+    assert_eq!((arena.used_bytes, arena.total_used_blocks), (88, 2));
     drop(tracked);
 }

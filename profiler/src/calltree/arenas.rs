@@ -25,9 +25,9 @@ pub(super) fn each_inside(
             let of_field = fields.path_to(fields.field_of(row.scope));
             path.extend(of_field.into_iter().map(Label::Field));
             // What bypassed the handle did so here, whenever that was.
-            if measure == Measure::Total && row.inside.past_bytes > 0 {
+            if measure == Measure::Total && row.inside.bypassed_bytes > 0 {
                 path.push(Label::Mark(MarkKind::Part(Part::Bypassed)));
-                add(&path, row.scope, bytes(row.inside.past_bytes, measure));
+                add(&path, row.scope, bytes(row.inside.bypassed_bytes, measure));
                 path.pop();
             }
             let scope = profile.scopes.get(row.scope.0 as usize);
@@ -42,7 +42,7 @@ pub(super) fn each_inside(
         }
         if measure == Measure::Live {
             let parts = Part::ALL.into_iter();
-            for part in parts.filter(|part| *part != Part::Allocated) {
+            for part in parts.filter(|part| *part != Part::Used) {
                 add(MarkKind::Part(part), bytes(part.of(arena), measure));
             }
         }

@@ -405,8 +405,8 @@ fn a_tree_of_arenas_holds_all_that_was_handed_out_and_all_chunk_bytes() {
     let mut profile = sample::city_arenas();
     // 700 of the bytes in use were allocated where no row tells it.
     let scratch = &mut profile.arenas[2];
-    scratch.figures.handed_bytes += 700;
-    scratch.figures.chunk_bytes += 700;
+    scratch.figures.used_bytes += 700;
+    scratch.figures.allocated_bytes += 700;
     let arenas = &profile.arenas;
     let sum = |of: fn(&Arena) -> u64| arenas.iter().map(of).sum::<u64>();
     let of_rows = |of: fn(&ArenaFigures) -> u64| {
@@ -423,14 +423,14 @@ fn a_tree_of_arenas_holds_all_that_was_handed_out_and_all_chunk_bytes() {
     };
     let tree = build(Measure::Total);
     let total = tree.total(NodeId::ROOT);
-    let handed = sum(|arena| arena.figures.total_handed_bytes);
+    let handed = sum(|arena| arena.figures.total_used_bytes);
     assert_eq!(
         total.total_bytes,
-        handed + of_rows(|inside| inside.past_bytes)
+        handed + of_rows(|inside| inside.bypassed_bytes)
     );
     assert_eq!(
         total.total_blocks,
-        sum(|arena| arena.figures.total_handed_blocks),
+        sum(|arena| arena.figures.total_used_blocks),
         "with those of no row"
     );
     for id in tree.ids() {
@@ -442,7 +442,7 @@ fn a_tree_of_arenas_holds_all_that_was_handed_out_and_all_chunk_bytes() {
     }
     let tree = build(Measure::Live);
     let live = tree.total(NodeId::ROOT);
-    assert_eq!(live.live_bytes, sum(|arena| arena.figures.chunk_bytes));
+    assert_eq!(live.live_bytes, sum(|arena| arena.figures.allocated_bytes));
     assert_eq!(live.live_blocks, of_rows(|inside| inside.live_blocks));
     let without_row = |index| {
         let arena = tree.children(NodeId::ROOT).iter();

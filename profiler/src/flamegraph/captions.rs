@@ -30,7 +30,7 @@ pub(super) fn title(profile: &Profile, options: &Options, total: u64) -> String 
 pub(super) fn what(options: &Options) -> &'static str {
     match (options.by, options.measure) {
         (By::Arena, Measure::Live) => "allocated_bytes of arenas, live at exit",
-        (By::Arena, _) => "bytes allocated inside arenas",
+        (By::Arena, _) => "bytes used inside arenas",
         (_, measure) => measure.title(),
     }
 }

@@ -34,7 +34,7 @@ pub fn is_of_arenas(measure: Measure) -> bool {
 }
 
 /// Why there is no picture by arena of other measures.
-pub const NOT_OF_ARENAS: &str = "inside arenas there are bytes allocated (--measure total) and live ones (--measure \
+pub const NOT_OF_ARENAS: &str = "inside arenas there are bytes used in total (--measure total) and live ones (--measure \
     live); no other measure is kept for them";
 
 /// What was drawn.

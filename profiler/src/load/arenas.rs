@@ -33,7 +33,7 @@ pub(super) fn arenas(recording: &Recording, sites: &CountedSites, types: &mut Ty
                 live_blocks: row.live_blocks.max(0) as u64,
                 copied_bytes: row.copied_bytes,
                 // A net of what bypassed the handle and came back there, which may have been in another scope.
-                past_bytes: (row.past_bytes as i64).max(0) as u64,
+                bypassed_bytes: (row.bypassed_bytes as i64).max(0) as u64,
                 grows: row.grows,
             },
         });
@@ -53,8 +53,8 @@ pub(super) fn arenas(recording: &Recording, sites: &CountedSites, types: &mut Ty
             what,
             instance: chunk.instance,
             time_ns: chunk.time_ns,
-            chunk_bytes: chunk.chunk_bytes,
-            used_bytes: chunk.used_bytes,
+            allocated_bytes: chunk.allocated_bytes,
+            occupied_bytes: chunk.occupied_bytes,
             site: sites.position(chunk.site).filter(|_| chunk.site != 0),
         });
     }

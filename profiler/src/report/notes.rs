@@ -28,8 +28,8 @@ const NO_CONTAINER: &str = "(unknown type): neither the stack nor a field tells 
     code, without a container of Rust on the stack, or in modules without debug = \"limited\".";
 
 /// What figures of arenas are.
-pub(crate) const ARENA_FIGURES: &str = "Chunk bytes are what bumpalo calls allocated_bytes: usable bytes of chunks, not bytes \
-    allocated. All figures are inside the arena: its chunks are blocks of the process already, so never add them to its \
+pub(crate) const ARENA_FIGURES: &str = "allocated_bytes is defined as by bumpalo: the usable bytes of chunks. Pieces use \
+    part of them. All figures are inside the arena: its chunks are blocks of the process already, so never add them to its \
     totals.";
 
 /// The sentences below rows of that kind.

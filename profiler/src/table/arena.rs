@@ -93,7 +93,7 @@ pub(super) fn rows(profile: &Profile, measure: Measure) -> Vec<Row> {
     let mut order: Vec<usize> = (0..profile.arenas.len()).collect();
     order.sort_by_key(|&index| {
         let arena = &profile.arenas[index];
-        let total_bytes = Reverse(arena.figures.total_handed_bytes);
+        let total_bytes = Reverse(arena.figures.total_used_bytes);
         (Reverse(measured(arena, measure)), total_bytes, &arena.name)
     });
     order.iter().map(row).collect()
@@ -108,13 +108,11 @@ fn figures(arena: &Arena) -> Figures {
         sum.saturating_add(row.inside.live_blocks)
     });
     Figures {
-        total_bytes: figures.total_handed_bytes,
-        total_blocks: figures.total_handed_blocks,
-        freed_bytes: figures
-            .total_handed_bytes
-            .saturating_sub(figures.handed_bytes),
-        freed_blocks: figures.total_handed_blocks.saturating_sub(live_blocks),
-        live_bytes: figures.handed_bytes,
+        total_bytes: figures.total_used_bytes,
+        total_blocks: figures.total_used_blocks,
+        freed_bytes: figures.total_used_bytes.saturating_sub(figures.used_bytes),
+        freed_blocks: figures.total_used_blocks.saturating_sub(live_blocks),
+        live_bytes: figures.used_bytes,
         live_blocks,
         grows: figures.grows,
         copied_bytes: figures.copied_bytes,

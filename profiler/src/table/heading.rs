@@ -71,10 +71,10 @@ impl Heading {
     pub const MOST_CHUNKS: Heading = Heading::new("at most", 10, Unit::Bytes);
     /// Bytes of an arena's chunks, by the name that bumpalo gives them.
     pub const ALLOCATED_BYTES: Heading = Heading::new("allocated_bytes", 15, Unit::Bytes);
-    /// Bytes that an arena allocated for pieces.
-    pub const ALLOCATED: Heading = Heading::new("allocated", 10, Unit::Bytes);
+    /// Bytes of an arena that pieces ever used.
+    pub const TOTAL_USED: Heading = Heading::new("total used", 10, Unit::Bytes);
     /// Bytes of pieces in use.
-    pub const IN_USE: Heading = Heading::new("in use", 10, Unit::Bytes);
+    pub const USED_NOW: Heading = Heading::new("used now", 10, Unit::Bytes);
     /// Pieces that an arena allocated.
     pub const PIECES: Heading = Heading::new("pieces", 11, Unit::Count);
     /// Bytes copied when pieces grew.

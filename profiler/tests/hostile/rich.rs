@@ -264,8 +264,8 @@ fn values(parts: &mut Parts, first_scope: u32, first_site: u32, names: &[u32]) {
             what: 1 + index % 3,
             instance: 1 + u64::from(index / 4),
             time_ns: 100 * u64::from(index),
-            chunk_bytes: 1_000,
-            used_bytes: 600,
+            allocated_bytes: 1_000,
+            occupied_bytes: 600,
             site: first_site + index,
             ..ArenaChunkValue::default()
         })

@@ -147,7 +147,7 @@ fn live(city: &City, site: usize) -> Arena {
     citizens.inside.copied_bytes = 1_200_000;
     citizens.inside.grows = 9_000;
     let mut tags = row(city.tags, [320_000, 80_000], [320_000, 80_000]);
-    tags.inside.past_bytes = 500_000;
+    tags.inside.bypassed_bytes = 500_000;
     let rows = vec![
         row(city.name, [48_000, 4_000], [48_000, 4_000]),
         citizens,
@@ -158,18 +158,18 @@ fn live(city: &City, site: usize) -> Arena {
         512, 1_024, 2_048, 4_096, 8_192, 16_384, 32_768, 65_536, 131_072, 262_144, 524_288,
         1_048_576, 1_600_000, 1_750_000, 953_360,
     ];
-    let mut chunk_bytes = 0;
+    let mut allocated_bytes = 0;
     let history = (0_u64..)
         .zip(taken)
         .map(|(i, bytes)| {
-            let used_bytes = chunk_bytes;
-            chunk_bytes += bytes;
+            let occupied_bytes = allocated_bytes;
+            allocated_bytes += bytes;
             moment(
                 ArenaEvent::Chunk,
                 1,
                 40 + i * 40,
-                chunk_bytes,
-                used_bytes,
+                allocated_bytes,
+                occupied_bytes,
                 Some(site),
             )
         })
@@ -179,22 +179,22 @@ fn live(city: &City, site: usize) -> Arena {
         krate: "bumpalo".into(),
         figures: ArenaValue {
             made: 1,
-            chunk_bytes: 6_400_000,
-            chunk_bytes_with_metadata: 6_400_720,
+            allocated_bytes: 6_400_000,
+            allocated_bytes_including_metadata: 6_400_720,
             chunks: 15,
-            handed_bytes: 4_228_000,
+            used_bytes: 4_228_000,
             padding_bytes: 22_000,
             abandoned_bytes: 1_200_000,
-            past_bytes: 500_000,
-            tail_bytes: 450_000,
-            most_chunk_bytes: 6_400_000,
+            bypassed_bytes: 500_000,
+            unused_tail_bytes: 450_000,
+            most_allocated_bytes: 6_400_000,
             most_instance_bytes: 6_400_000,
-            most_used_bytes: 5_950_000,
+            most_occupied_bytes: 5_950_000,
             most_chunks: 15,
             total_chunks: 15,
-            total_chunk_bytes: 6_400_000,
-            total_handed_bytes: 5_968_000,
-            total_handed_blocks: 177_000,
+            total_allocated_bytes: 6_400_000,
+            total_used_bytes: 5_968_000,
+            total_used_blocks: 177_000,
             grows: 9_000,
             grows_in_place: 4_400,
             copied_bytes: 1_200_000,
@@ -227,14 +227,14 @@ fn dropped(city: &City, site: usize) -> Arena {
         figures: ArenaValue {
             made: 100,
             dropped: 100,
-            most_chunk_bytes: 65_536,
+            most_allocated_bytes: 65_536,
             most_instance_bytes: 65_536,
-            most_used_bytes: 13_000,
+            most_occupied_bytes: 13_000,
             most_chunks: 1,
             total_chunks: 100,
-            total_chunk_bytes: 6_553_600,
-            total_handed_bytes: 1_275_600,
-            total_handed_blocks: 6_600,
+            total_allocated_bytes: 6_553_600,
+            total_used_bytes: 1_275_600,
+            total_used_blocks: 6_600,
             ..ArenaValue::default()
         },
         rows,
@@ -251,18 +251,18 @@ fn reset(phase: ScopeId) -> Arena {
         figures: ArenaValue {
             made: 1,
             resets: 40,
-            chunk_bytes: 130_944,
-            chunk_bytes_with_metadata: 130_992,
+            allocated_bytes: 130_944,
+            allocated_bytes_including_metadata: 130_992,
             chunks: 1,
-            tail_bytes: 130_944,
-            most_chunk_bytes: 196_416,
+            unused_tail_bytes: 130_944,
+            most_allocated_bytes: 196_416,
             most_instance_bytes: 196_416,
-            most_used_bytes: 120_000,
+            most_occupied_bytes: 120_000,
             most_chunks: 2,
             total_chunks: 2,
-            total_chunk_bytes: 196_416,
-            total_handed_bytes: 4_000_000,
-            total_handed_blocks: 50_000,
+            total_allocated_bytes: 196_416,
+            total_used_bytes: 4_000_000,
+            total_used_blocks: 50_000,
             ..ArenaValue::default()
         },
         rows: vec![row(phase, [3_900_000, 49_000], [0, 0])],
@@ -283,20 +283,20 @@ fn limited() -> Arena {
         figures: ArenaValue {
             made: 2,
             dropped: 1,
-            chunk_bytes: 4_032,
-            chunk_bytes_with_metadata: 4_080,
+            allocated_bytes: 4_032,
+            allocated_bytes_including_metadata: 4_080,
             chunks: 1,
-            handed_bytes: 3_000,
+            used_bytes: 3_000,
             padding_bytes: 600,
-            tail_bytes: 432,
-            most_chunk_bytes: 4_032,
+            unused_tail_bytes: 432,
+            most_allocated_bytes: 4_032,
             most_instance_bytes: 4_032,
-            most_used_bytes: 3_600,
+            most_occupied_bytes: 3_600,
             most_chunks: 1,
             total_chunks: 2,
-            total_chunk_bytes: 8_064,
-            total_handed_bytes: 6_000,
-            total_handed_blocks: 200,
+            total_allocated_bytes: 8_064,
+            total_used_bytes: 6_000,
+            total_used_blocks: 200,
             limit_reached: 7,
             ..ArenaValue::default()
         },
@@ -309,16 +309,16 @@ fn moment(
     what: ArenaEvent,
     instance: u64,
     ms: u64,
-    chunk_bytes: u64,
-    used_bytes: u64,
+    allocated_bytes: u64,
+    occupied_bytes: u64,
     site: Option<usize>,
 ) -> ArenaMoment {
     ArenaMoment {
         what,
         instance,
         time_ns: ms * 1_000_000,
-        chunk_bytes,
-        used_bytes,
+        allocated_bytes,
+        occupied_bytes,
         site,
     }
 }

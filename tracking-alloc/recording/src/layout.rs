@@ -789,7 +789,8 @@ record! {
 }
 
 record! {
-    /// Arenas of one name, all instances together. `chunk_bytes = handed + padding + abandoned + past + tail`, always.
+    /// Arenas of one name, all instances together. Always: `allocated_bytes = used_bytes + padding_bytes +
+    /// abandoned_bytes + bypassed_bytes + unused_tail_bytes`.
     Arena / ArenaValue, 256 {
         /// String: its name.
         0 name: u32,
@@ -802,35 +803,35 @@ record! {
         /// Resets.
         24 resets: u64,
         /// Usable bytes of the chunks that live instances hold.
-        32 chunk_bytes: u64,
+        32 allocated_bytes: u64,
         /// The same with the crate's own headers.
-        40 chunk_bytes_with_metadata: u64,
+        40 allocated_bytes_including_metadata: u64,
         /// Chunks that live instances hold.
         48 chunks: u64,
-        /// Bytes allocated and not abandoned, in live instances.
-        56 handed_bytes: u64,
+        /// Bytes used by pieces and not abandoned, in live instances.
+        56 used_bytes: u64,
         /// Bytes lost to alignment there.
         64 padding_bytes: u64,
         /// Bytes given up by growth or release inside the arena there.
         72 abandoned_bytes: u64,
         /// Bytes used there that did not go through the handle.
-        80 past_bytes: u64,
+        80 bypassed_bytes: u64,
         /// Bytes not used yet there, in chunks no longer used included.
-        88 tail_bytes: u64,
-        /// Largest `chunk_bytes` of all live instances together.
-        96 most_chunk_bytes: u64,
-        /// Largest `chunk_bytes` of a single instance.
+        88 unused_tail_bytes: u64,
+        /// Largest `allocated_bytes` of all live instances together.
+        96 most_allocated_bytes: u64,
+        /// Largest `allocated_bytes` of a single instance.
         104 most_instance_bytes: u64,
-        /// Most bytes a single instance had in use (without tail).
-        112 most_used_bytes: u64,
+        /// Most bytes a single instance occupied (all but the unused tail).
+        112 most_occupied_bytes: u64,
         /// Chunks ever taken.
         120 total_chunks: u64,
         /// Usable bytes of those.
-        128 total_chunk_bytes: u64,
+        128 total_allocated_bytes: u64,
         /// Bytes ever allocated, growth counted with its new size.
-        136 total_handed_bytes: u64,
+        136 total_used_bytes: u64,
         /// How often.
-        144 total_handed_blocks: u64,
+        144 total_used_blocks: u64,
         /// Growths, in place or not.
         152 grows: u64,
         /// Of those, in place.
@@ -864,7 +865,7 @@ record! {
         /// Bytes copied by growth that could not be in place.
         40 copied_bytes: u64,
         /// Bytes that did not go through the handle.
-        48 past_bytes: u64,
+        48 bypassed_bytes: u64,
         /// Growths.
         56 grows: u64,
     }
@@ -882,9 +883,9 @@ record! {
         /// Nanoseconds after the start.
         16 time_ns: u64,
         /// Usable bytes of the instance's chunks after it.
-        24 chunk_bytes: u64,
-        /// Bytes in use (without tail) before it.
-        32 used_bytes: u64,
+        24 allocated_bytes: u64,
+        /// Bytes occupied (all but the unused tail) before it.
+        32 occupied_bytes: u64,
         /// The site of the chunk's block, 0 = not known.
         40 site: u32,
         /// Zero.

@@ -55,7 +55,7 @@ macro_rules! arena {
                 count: stats.count() as u64,
                 bytes: stats.capacity() as u64,
                 bytes_with_metadata: stats.size() as u64,
-                unused_bytes: stats.capacity().saturating_sub(used) as u64,
+                unused_tail_bytes: stats.capacity().saturating_sub(used) as u64,
                 free_bytes: present.remaining() as u64,
                 present_start: present.content_start().addr().get(),
                 present_bytes: present.capacity(),

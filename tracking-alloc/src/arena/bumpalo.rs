@@ -58,7 +58,7 @@ unsafe impl<const MIN_ALIGN: usize> Arena for Bump<MIN_ALIGN> {
             count,
             bytes: self.allocated_bytes() as u64,
             bytes_with_metadata: self.allocated_bytes_including_metadata() as u64,
-            unused_bytes: self.allocated_bytes().saturating_sub(used) as u64,
+            unused_tail_bytes: self.allocated_bytes().saturating_sub(used) as u64,
             free_bytes: free as u64,
             present_start: present.addr() - free,
             present_bytes: present_used + free,

@@ -77,12 +77,12 @@ counters! {
     chunks,
     /// Not used in the present chunk, at the last refresh.
     free,
-    chunk_bytes,
-    chunk_bytes_with_metadata,
+    allocated_bytes,
+    allocated_bytes_including_metadata,
     total_chunks,
-    total_chunk_bytes,
+    total_allocated_bytes,
     most_chunks,
-    most_chunk_bytes,
+    most_allocated_bytes,
     /// Brought up to date before each fall: a maximum is a moment before a fall.
     most_used,
 }
@@ -127,16 +127,19 @@ impl ArenaCounters {
     pub(super) fn set_chunks(&self, chunks: Chunks, cursor: usize) {
         let more = |now: u64, known: &Counter| now.saturating_sub(known.get());
         self.total_chunks.add(more(chunks.count, &self.chunks));
-        self.total_chunk_bytes
-            .add(more(chunks.bytes, &self.chunk_bytes));
+        self.total_allocated_bytes
+            .add(more(chunks.bytes, &self.allocated_bytes));
         self.most_chunks.raise(chunks.count);
-        self.most_chunk_bytes.raise(chunks.bytes);
+        self.most_allocated_bytes.raise(chunks.bytes);
         self.chunks.set(chunks.count);
         self.free.set(chunks.free_bytes);
-        self.chunk_bytes.set(chunks.bytes);
-        self.chunk_bytes_with_metadata
+        self.allocated_bytes.set(chunks.bytes);
+        self.allocated_bytes_including_metadata
             .set(chunks.bytes_with_metadata);
-        self.anchor(chunks.bytes.saturating_sub(chunks.unused_bytes), cursor);
+        self.anchor(
+            chunks.bytes.saturating_sub(chunks.unused_tail_bytes),
+            cursor,
+        );
     }
 
     /// A piece was allocated.
@@ -198,24 +201,24 @@ impl ArenaCounters {
         let (allocated, abandoned, bypassed) = self.parts();
         ArenaStats {
             chunks: self.chunks.get(),
-            chunk_bytes: self.chunk_bytes.get(),
-            chunk_bytes_with_metadata: self.chunk_bytes_with_metadata.get(),
+            allocated_bytes: self.allocated_bytes.get(),
+            allocated_bytes_including_metadata: self.allocated_bytes_including_metadata.get(),
             chunk_capacity: self.free.get(),
             limit,
-            handed_bytes: allocated,
-            handed_blocks: self.blocks.get(),
+            used_bytes: allocated,
+            used_blocks: self.blocks.get(),
             padding_bytes: used.saturating_sub(allocated + abandoned + bypassed),
             abandoned_bytes: abandoned,
-            past_bytes: bypassed,
-            tail_bytes: self.chunk_bytes.get().saturating_sub(used),
+            bypassed_bytes: bypassed,
+            unused_tail_bytes: self.allocated_bytes.get().saturating_sub(used),
             resets: self.resets.get(),
-            most_chunk_bytes: self.most_chunk_bytes.get(),
-            most_used_bytes: self.most_used.get().max(used),
+            most_allocated_bytes: self.most_allocated_bytes.get(),
+            most_occupied_bytes: self.most_used.get().max(used),
             most_chunks: self.most_chunks.get(),
             total_chunks: self.total_chunks.get(),
-            total_chunk_bytes: self.total_chunk_bytes.get(),
-            total_handed_bytes: self.total_allocated(),
-            total_handed_blocks: self.total_blocks(),
+            total_allocated_bytes: self.total_allocated_bytes.get(),
+            total_used_bytes: self.total_allocated(),
+            total_used_blocks: self.total_blocks(),
             grows: self.grows.get(),
             grows_in_place: self.grows_in_place.get(),
             copied_bytes: self.copied.get(),

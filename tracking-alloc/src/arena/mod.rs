@@ -8,9 +8,9 @@
 //!
 //! # What the figures mean
 //!
-//! At every moment, `chunk_bytes = handed_bytes + padding_bytes + abandoned_bytes + past_bytes + tail_bytes`: allocated
-//! through the handle, lost to alignment, abandoned by growth, used without the handle, and unused. `chunk_bytes` is what
-//! bumpalo calls `allocated_bytes()`, and *not* what was allocated.
+//! At every moment, `allocated_bytes = used_bytes + padding_bytes + abandoned_bytes + bypassed_bytes + unused_tail_bytes`.
+//! `allocated_bytes` is defined as by bumpalo: the usable bytes of chunks. Of those, pieces that went through the handle
+//! use `used_bytes`; the rest is lost to alignment, abandoned by growth, used without the handle, or not used yet.
 //!
 //! # In a recording
 //!

@@ -31,7 +31,7 @@ use std::ptr::NonNull;
 /// let bump = bumpalo::Bump::new();
 /// let cities = Tracked::new("cities", &bump);
 /// let name = cities.alloc_str("Ulm");
-/// assert_eq!((&*name, cities.stats().handed_bytes), ("Ulm", 3));
+/// assert_eq!((&*name, cities.stats().used_bytes), ("Ulm", 3));
 /// # }
 /// ```
 pub struct Tracked<A: Arena> {
@@ -100,7 +100,7 @@ impl<A: Arena> Tracked<A> {
         self.recorded.publish(Event::Update);
         self.recorded.sum_up();
         let stats = self.counters().stats(self.arena.limit());
-        self.counters().most_used.raise(stats.most_used_bytes);
+        self.counters().most_used.raise(stats.most_occupied_bytes);
         stats
     }
 }

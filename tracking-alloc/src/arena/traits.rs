@@ -262,7 +262,7 @@ pub struct Chunks {
     /// The same with the arena's own headers: what it asked of the allocator behind it.
     pub bytes_with_metadata: u64,
     /// Bytes not used, in chunks before and after the present one too.
-    pub unused_bytes: u64,
+    pub unused_tail_bytes: u64,
     /// Bytes not used in the present chunk.
     pub free_bytes: u64,
     /// The lowest [`cursor`](Arena::cursor) in the present chunk; the highest lies [`present_bytes`](Chunks::present_bytes)

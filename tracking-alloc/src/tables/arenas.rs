@@ -23,7 +23,7 @@ pub(super) struct KnownArena {
     record: *const Arena,
     history: u64,
     /// Most chunk bytes in it.
-    most_chunk_bytes: u64,
+    most_allocated_bytes: u64,
 }
 
 /// A value whose drop an arena never runs, or a block that it points to.
@@ -90,8 +90,8 @@ impl Writer {
         let Some(known) = self.arenas.get_mut(of.arena as usize) else {
             return;
         };
-        let is_new_most = of.chunk_bytes > known.most_chunk_bytes;
-        known.most_chunk_bytes = known.most_chunk_bytes.max(of.chunk_bytes);
+        let is_new_most = of.allocated_bytes > known.most_allocated_bytes;
+        known.most_allocated_bytes = known.most_allocated_bytes.max(of.allocated_bytes);
         if known.history >= MOST_HISTORY && !is_new_most {
             return;
         }

@@ -20,13 +20,13 @@ macro_rules! versions {
             }
             assert!(one.iter().zip(&two).all(|(one, two)| one == &**two));
             let stats = tracked.stats();
-            assert_eq!(stats.handed_bytes, 1024 * (4 + 8));
-            assert_eq!((stats.past_bytes, stats.grows), (0, 2 * 8));
+            assert_eq!(stats.used_bytes, 1024 * (4 + 8));
+            assert_eq!((stats.bypassed_bytes, stats.grows), (0, 2 * 8));
             one.truncate(10);
             one.shrink_to_fit();
-            assert_eq!(tracked.stats().handed_bytes, 40 + 8 * 1024);
+            assert_eq!(tracked.stats().used_bytes, 40 + 8 * 1024);
             drop((one, two));
-            assert_eq!(tracked.stats().handed_bytes, 0);
+            assert_eq!(tracked.stats().used_bytes, 0);
         }
     )*};
 }
@@ -80,7 +80,7 @@ unsafe impl Arena for Fixed {
             count: 1,
             bytes: self.bytes.len() as u64,
             bytes_with_metadata: self.bytes.len() as u64,
-            unused_bytes: (self.bytes.len() - self.used.get()) as u64,
+            unused_tail_bytes: (self.bytes.len() - self.used.get()) as u64,
             free_bytes: (self.bytes.len() - self.used.get()) as u64,
             present_start: 0,
             present_bytes: self.bytes.len(),
@@ -105,12 +105,12 @@ fn an_arena_of_ones_own_is_tracked_like_any_other() {
     assert_eq!(name, "Ulm");
     tracked.alloc_slice_copy(&[1_u64, 2, 3]);
     let stats = tracked.stats();
-    assert_eq!((stats.handed_bytes, stats.chunk_bytes), (27, 1000));
+    assert_eq!((stats.used_bytes, stats.allocated_bytes), (27, 1000));
     assert!(stats.padding_bytes < 8);
     assert!(tracked.try_alloc([0_u8; 2000]).is_err());
     tracked.reset();
-    assert_eq!(tracked.stats().tail_bytes, 1000);
-    assert_eq!(tracked.stats().total_handed_bytes, 27);
+    assert_eq!(tracked.stats().unused_tail_bytes, 1000);
+    assert_eq!(tracked.stats().total_used_bytes, 27);
 }
 
 #[test]

@@ -133,11 +133,11 @@ impl Piece {
 /// What the run itself knows.
 #[derive(Debug, Default, PartialEq)]
 struct Model {
-    handed_bytes: u64,
-    handed_blocks: u64,
-    past_bytes: u64,
-    total_handed_bytes: u64,
-    total_handed_blocks: u64,
+    used_bytes: u64,
+    used_blocks: u64,
+    bypassed_bytes: u64,
+    total_used_bytes: u64,
+    total_used_blocks: u64,
     grows: u64,
     resets: u64,
     copied_bytes: u64,
@@ -147,26 +147,26 @@ struct Model {
 fn agree(stats: &ArenaStats, own: &Own, model: &Model, most: &mut (u64, u64)) {
     let said = Own {
         chunks: stats.chunks,
-        bytes: stats.chunk_bytes,
-        with_metadata: stats.chunk_bytes_with_metadata,
-        used: stats.used_bytes(),
+        bytes: stats.allocated_bytes,
+        with_metadata: stats.allocated_bytes_including_metadata,
+        used: stats.occupied_bytes(),
         free: stats.chunk_capacity,
     };
     assert_eq!(said, *own);
     assert_eq!(
-        stats.chunk_bytes,
-        stats.handed_bytes
+        stats.allocated_bytes,
+        stats.used_bytes
             + stats.padding_bytes
             + stats.abandoned_bytes
-            + stats.past_bytes
-            + stats.tail_bytes
+            + stats.bypassed_bytes
+            + stats.unused_tail_bytes
     );
     let counted = Model {
-        handed_bytes: stats.handed_bytes,
-        handed_blocks: stats.handed_blocks,
-        past_bytes: stats.past_bytes,
-        total_handed_bytes: stats.total_handed_bytes,
-        total_handed_blocks: stats.total_handed_blocks,
+        used_bytes: stats.used_bytes,
+        used_blocks: stats.used_blocks,
+        bypassed_bytes: stats.bypassed_bytes,
+        total_used_bytes: stats.total_used_bytes,
+        total_used_blocks: stats.total_used_blocks,
         grows: stats.grows,
         resets: stats.resets,
         copied_bytes: stats.copied_bytes,
@@ -174,10 +174,13 @@ fn agree(stats: &ArenaStats, own: &Own, model: &Model, most: &mut (u64, u64)) {
     };
     assert_eq!(counted, *model);
     *most = (
-        most.0.max(stats.chunk_bytes),
-        most.1.max(stats.used_bytes()),
+        most.0.max(stats.allocated_bytes),
+        most.1.max(stats.occupied_bytes()),
     );
-    assert_eq!((stats.most_chunk_bytes, stats.most_used_bytes), *most);
+    assert_eq!(
+        (stats.most_allocated_bytes, stats.most_occupied_bytes),
+        *most
+    );
     assert!(stats.grows_in_place <= stats.grows);
 }
 
@@ -201,7 +204,7 @@ fn go_on<S: Subject>(mut random: Random, arena: S, steps: usize) {
     let used_before = arena.own().used;
     let mut tracked = Tracked::new("under test", arena);
     let mut model = Model {
-        past_bytes: used_before,
+        bypassed_bytes: used_before,
         ..Model::default()
     };
     let mut pieces: Vec<Piece> = Vec::new();
@@ -218,10 +221,10 @@ fn go_on<S: Subject>(mut random: Random, arena: S, steps: usize) {
                 };
                 piece.fill(0);
                 pieces.push(piece);
-                model.handed_bytes += layout.size() as u64;
-                model.handed_blocks += 1;
-                model.total_handed_bytes += layout.size() as u64;
-                model.total_handed_blocks += 1;
+                model.used_bytes += layout.size() as u64;
+                model.used_blocks += 1;
+                model.total_used_bytes += layout.size() as u64;
+                model.total_used_blocks += 1;
             }
             45..65 if !pieces.is_empty() => {
                 // Often the last one, which can grow in place.
@@ -237,9 +240,9 @@ fn go_on<S: Subject>(mut random: Random, arena: S, steps: usize) {
                 piece.check(old.size());
                 piece.fill(old.size());
                 model.grows += 1;
-                model.handed_bytes += (new.size() - old.size()) as u64;
-                model.total_handed_bytes += new.size() as u64;
-                model.total_handed_blocks += 1;
+                model.used_bytes += (new.size() - old.size()) as u64;
+                model.total_used_bytes += new.size() as u64;
+                model.total_used_blocks += 1;
                 // The old place is waste when the new one needed all of its size anew.
                 if tracked.arena().own().used - before >= new.size() as u64 {
                     model.copied_bytes += old.size() as u64;
@@ -257,7 +260,7 @@ fn go_on<S: Subject>(mut random: Random, arena: S, steps: usize) {
                 piece.place = unsafe { tracked.try_shrink(piece.place, old, new) }.unwrap();
                 piece.layout = new;
                 piece.check(new.size());
-                model.handed_bytes -= (old.size() - new.size()) as u64;
+                model.used_bytes -= (old.size() - new.size()) as u64;
                 // What the piece still takes for the least alignment is padding.
                 if tracked.arena().own().used == before {
                     let taken = |layout: Layout| match layout.size() {
@@ -279,8 +282,8 @@ fn go_on<S: Subject>(mut random: Random, arena: S, steps: usize) {
                 let before = tracked.arena().own().used;
                 // SAFETY: the piece is in use with that layout, and forgotten here.
                 unsafe { tracked.release(piece.place, piece.layout) };
-                model.handed_bytes -= piece.layout.size() as u64;
-                model.handed_blocks -= 1;
+                model.used_bytes -= piece.layout.size() as u64;
+                model.used_blocks -= 1;
                 if tracked.arena().own().used == before {
                     model.abandoned_bytes += piece.layout.size() as u64;
                 }
@@ -290,16 +293,16 @@ fn go_on<S: Subject>(mut random: Random, arena: S, steps: usize) {
                 for _ in 0..random.below(1..4) {
                     tracked.arena().past(random.layout());
                 }
-                model.past_bytes += tracked.arena().own().used - before;
+                model.bypassed_bytes += tracked.arena().own().used - before;
             }
             95 if step % 3 == 0 => {
                 pieces.iter().for_each(|piece| piece.check(usize::MAX));
                 pieces.clear();
                 tracked.reset();
                 model = Model {
-                    handed_bytes: 0,
-                    handed_blocks: 0,
-                    past_bytes: 0,
+                    used_bytes: 0,
+                    used_blocks: 0,
+                    bypassed_bytes: 0,
                     abandoned_bytes: 0,
                     resets: model.resets + 1,
                     ..model
@@ -373,13 +376,13 @@ fn what_a_shrunk_piece_gives_back_when_it_is_released_is_not_abandoned() {
     unsafe { tracked.release(place, new) };
     let stats = tracked.stats();
     let parts = [
-        stats.handed_bytes,
+        stats.used_bytes,
         stats.padding_bytes,
         stats.abandoned_bytes,
-        stats.tail_bytes,
+        stats.unused_tail_bytes,
     ];
     assert_eq!(parts, [0, 0, 112, 336]);
-    assert_eq!(stats.chunk_bytes, 448);
+    assert_eq!(stats.allocated_bytes, 448);
 }
 
 /// An arena of one chunk that takes back all behind a released or grown piece, also what it left there when the piece
@@ -439,7 +442,7 @@ unsafe impl Arena for Stack {
             count: 1,
             bytes: bytes as u64,
             bytes_with_metadata: bytes as u64,
-            unused_bytes: free as u64,
+            unused_tail_bytes: free as u64,
             free_bytes: free as u64,
             present_start: self.chunk.as_ptr().addr(),
             present_bytes: bytes,
@@ -452,12 +455,12 @@ fn the_parts_add_up_where_an_arena_takes_back_what_shrinking_left() {
     let layout = |bytes| Layout::from_size_align(bytes, 1).unwrap();
     let add_up = |stats: ArenaStats| {
         assert_eq!(
-            stats.chunk_bytes,
-            stats.handed_bytes
+            stats.allocated_bytes,
+            stats.used_bytes
                 + stats.padding_bytes
                 + stats.abandoned_bytes
-                + stats.past_bytes
-                + stats.tail_bytes,
+                + stats.bypassed_bytes
+                + stats.unused_tail_bytes,
             "{stats:?}"
         );
         stats
@@ -478,7 +481,7 @@ fn the_parts_add_up_where_an_arena_takes_back_what_shrinking_left() {
             add_up(tracked.stats());
             place = tracked.try_grow(place, layout(139), layout(250)).unwrap();
             let stats = add_up(tracked.stats());
-            assert_eq!(stats.handed_bytes, 250 + 50 * keep);
+            assert_eq!(stats.used_bytes, 250 + 50 * keep);
             if keep == 0 {
                 // All that is used besides; padding of another piece could stand for some of it.
                 assert_eq!(stats.abandoned_bytes, 6);
@@ -487,8 +490,8 @@ fn the_parts_add_up_where_an_arena_takes_back_what_shrinking_left() {
             tracked.release(place, layout(10));
         }
         let stats = add_up(tracked.stats());
-        assert_eq!(stats.handed_bytes, 50 * keep);
-        assert_eq!(stats.used_bytes(), 64 * keep);
+        assert_eq!(stats.used_bytes, 50 * keep);
+        assert_eq!(stats.occupied_bytes(), 64 * keep);
     }
 }
 
@@ -503,7 +506,7 @@ fn a_limit_that_is_reached_is_counted_and_said() {
     assert_eq!(tracked.alloc_str("still there"), "still there");
     let stats = tracked.stats();
     assert_eq!((stats.limit_reached, stats.limit), (1, Some(1000)));
-    assert_eq!((stats.handed_bytes, stats.handed_blocks), (11, 1));
+    assert_eq!((stats.used_bytes, stats.used_blocks), (11, 1));
 }
 
 #[test]
@@ -515,8 +518,8 @@ fn what_grew_past_the_handle_is_a_figure_of_its_own() {
     past.extend(0..1000_u32);
     tracked.alloc(2_u64);
     let stats = tracked.stats();
-    assert_eq!(stats.handed_bytes, 16);
-    assert!(stats.past_bytes >= 4000, "{stats:?}");
+    assert_eq!(stats.used_bytes, 16);
+    assert!(stats.bypassed_bytes >= 4000, "{stats:?}");
     assert_eq!(past.len(), 1000);
 }
 
@@ -529,18 +532,18 @@ fn an_arena_that_is_claimed_meanwhile_keeps_its_figures() {
     {
         let mut claimed = bump.claim();
         assert!(tracked.try_alloc(2_u64).is_err());
-        assert_eq!(tracked.stats().handed_bytes, 8);
+        assert_eq!(tracked.stats().used_bytes, 8);
         claimed.scoped(|scope| {
             scope.alloc_slice_fill(3000, 1_u8);
         });
     }
     let after = tracked.stats();
-    assert_eq!(after.handed_bytes, before.handed_bytes);
-    assert_eq!(after.chunk_bytes, bump.stats().capacity() as u64);
-    assert_eq!(after.past_bytes, 0, "the scope gave everything back");
+    assert_eq!(after.used_bytes, before.used_bytes);
+    assert_eq!(after.allocated_bytes, bump.stats().capacity() as u64);
+    assert_eq!(after.bypassed_bytes, 0, "the scope gave everything back");
     assert_eq!(
-        after.chunk_bytes,
-        after.handed_bytes + after.padding_bytes + after.tail_bytes
+        after.allocated_bytes,
+        after.used_bytes + after.padding_bytes + after.unused_tail_bytes
     );
 }
 
@@ -550,7 +553,7 @@ fn a_handle_may_move_to_another_thread_with_its_arena() {
     tracked.alloc(1_u64);
     let handed = std::thread::spawn(move || {
         tracked.alloc(2_u64);
-        tracked.stats().handed_bytes
+        tracked.stats().used_bytes
     });
     assert_eq!(handed.join().unwrap(), 16);
 }

@@ -99,7 +99,7 @@ fn nothing_inside_an_arena_is_temporary_and_no_other_figure_stands_for_it() {
     let mut screen = screen(120, 40);
     let text = screen.press("7 m m m m").text();
     assert!(
-        text.contains("by bytes allocated, nothing inside is temporary"),
+        text.contains("by bytes used in total, nothing inside is temporary"),
         "{text}"
     );
     let text = screen.press("Enter").text();
@@ -116,7 +116,7 @@ fn nothing_inside_an_arena_is_temporary_and_no_other_figure_stands_for_it() {
     }
     // Of the next measure there are shares again.
     let text = screen.press("M").text();
-    assert!(text.contains("of the pieces allocated"), "{text}");
+    assert!(text.contains("of the pieces in total"), "{text}");
 }
 
 #[test]
@@ -134,11 +134,11 @@ fn parts_are_told_apart_without_colour_and_without_unicode() {
     }
     let text = screen.press("Esc Esc 7").text();
     for sign in [
-        "# allocated",
+        "# used",
         ": padding",
         "x abandoned",
         "> bypassed",
-        ". unused",
+        ". unused tail",
     ] {
         assert!(text.contains(sign), "no {sign}:\n{text}");
     }
@@ -151,15 +151,15 @@ fn hostile_names_and_figures_of_arenas_neither_panic_nor_reach_the_terminal() {
     for arena in &mut hostile.arenas {
         arena.name = format!("{evil}{}", arena.name);
         arena.krate = evil.into();
-        arena.figures.most_chunk_bytes = u64::MAX;
-        arena.figures.tail_bytes = u64::MAX;
-        arena.figures.total_handed_blocks = u64::MAX;
+        arena.figures.most_allocated_bytes = u64::MAX;
+        arena.figures.unused_tail_bytes = u64::MAX;
+        arena.figures.total_used_blocks = u64::MAX;
         for row in &mut arena.rows {
             row.scope = ScopeId(row.scope.0 * 5);
             row.inside.total_bytes = u64::MAX;
         }
         for moment in &mut arena.history {
-            moment.chunk_bytes = u64::MAX;
+            moment.allocated_bytes = u64::MAX;
             moment.time_ns = moment.time_ns.wrapping_mul(0x9e37_79b9_7f4a_7c15);
             moment.site = Some(usize::MAX);
         }

@@ -26,7 +26,7 @@ fn before(mut profile: Profile) -> Profile {
         thread.figures.peak_bytes /= 3;
     }
     for arena in &mut profile.arenas {
-        arena.figures.most_chunk_bytes /= 2;
+        arena.figures.most_allocated_bytes /= 2;
     }
     profile
 }

@@ -131,7 +131,7 @@ fn default_measure(profile: &Profile, by: By, only: Option<usize>) -> Measure {
     }
     let mut arenas = profile.arenas.iter().enumerate();
     let holds = arenas.any(|(index, arena)| {
-        only.is_none_or(|only| only == index) && arena.figures.chunk_bytes > 0
+        only.is_none_or(|only| only == index) && arena.figures.allocated_bytes > 0
     });
     if holds { Measure::Live } else { Measure::Total }
 }

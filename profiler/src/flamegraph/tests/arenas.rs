@@ -17,7 +17,7 @@ fn what_is_live_comes_to_the_chunk_bytes() {
     let chunks: u64 = profile
         .arenas
         .iter()
-        .map(|arena| arena.figures.chunk_bytes)
+        .map(|arena| arena.figures.allocated_bytes)
         .sum();
     let (svg, drawn) = draw(&profile, &by_arena(Measure::Live));
     assert_well_formed(&svg);
@@ -29,7 +29,7 @@ fn what_is_live_comes_to_the_chunk_bytes() {
         ".citizens[] (",
         "&str (",
         "(padding) (",
-        "(unused) (",
+        "(unused tail) (",
     ] {
         assert!(
             tooltips.iter().any(|text| text.starts_with(frame)),
@@ -47,13 +47,13 @@ fn one_arena_holds_its_parts() {
     };
     let (svg, drawn) = draw(&profile, &options);
     let cities = &profile.arenas[0];
-    assert_eq!(drawn.total, cities.figures.chunk_bytes);
+    assert_eq!(drawn.total, cities.figures.allocated_bytes);
     let tooltips = tooltips(&svg);
     assert!(!tooltips.iter().any(|text| text.starts_with("index (")));
     for (part, frame) in [
         (Part::Abandoned, "(abandoned) ("),
         (Part::Bypassed, "(bypassed) ("),
-        (Part::Unused, "(unused) ("),
+        (Part::UnusedTail, "(unused tail) ("),
     ] {
         let text = tooltips.iter().find(|text| text.starts_with(frame));
         let bytes = crate::units::Count(part.of(cities)).to_string();
@@ -70,13 +70,13 @@ fn what_was_handed_out_comes_to_that_and_what_went_past() {
     let handed: u64 = profile
         .arenas
         .iter()
-        .map(|a| a.figures.total_handed_bytes)
+        .map(|a| a.figures.total_used_bytes)
         .sum();
     let rows = profile.arenas.iter().flat_map(|arena| &arena.rows);
-    let past: u64 = rows.map(|row| row.inside.past_bytes).sum();
+    let past: u64 = rows.map(|row| row.inside.bypassed_bytes).sum();
     let (svg, drawn) = draw(&profile, &by_arena(Measure::Total));
     assert_eq!(drawn.total, handed + past);
-    assert!(svg.contains("bytes allocated inside arenas"));
+    assert!(svg.contains("bytes used inside arenas"));
 }
 
 #[test]

@@ -82,7 +82,7 @@ pub fn advice(arena: &Arena, fields: &Fields, state: State) -> Vec<Advice> {
 
 /// `grew 14 times: with_capacity(6.1 MiB) would have been one chunk`
 fn capacity(arena: &ArenaValue) -> Option<Advice> {
-    let used = arena.most_used_bytes;
+    let used = arena.most_occupied_bytes;
     // Where a limit refused something, more would have been used than was.
     if used == 0 || arena.limit_reached > 0 {
         return None;
@@ -105,7 +105,7 @@ fn capacity(arena: &ArenaValue) -> Option<Advice> {
         "{which}grew {times}: with_capacity({}) would have been one chunk",
         Bytes(capacity)
     );
-    let mean = arena.total_chunk_bytes / arena.made.max(1);
+    let mean = arena.total_allocated_bytes / arena.made.max(1);
     if arena.made > 1 && mean < capacity / 4 {
         text.push_str(&format!(
             ", but the mean instance takes only {}: reuse instances with reset() instead",
@@ -120,7 +120,7 @@ fn capacity(arena: &ArenaValue) -> Option<Advice> {
 }
 
 fn too_large(arena: &ArenaValue) -> Option<Advice> {
-    let (used, took) = (arena.most_used_bytes, arena.most_instance_bytes);
+    let (used, took) = (arena.most_occupied_bytes, arena.most_instance_bytes);
     if took < SMALL || used > took / 2 {
         return None;
     }
@@ -158,12 +158,12 @@ fn worth(part: u64, whole: u64) -> bool {
 fn abandoned(arena: &Arena, fields: &Fields) -> Option<String> {
     let figures = &arena.figures;
     // Of instances that are gone only what growth copied is known: each copy left its old bytes behind.
-    let (bytes, whole, past) = if figures.chunk_bytes > 0 {
-        (figures.abandoned_bytes, figures.chunk_bytes, "")
+    let (bytes, whole, past) = if figures.allocated_bytes > 0 {
+        (figures.abandoned_bytes, figures.allocated_bytes, "")
     } else {
         (
             figures.copied_bytes,
-            figures.total_chunk_bytes,
+            figures.total_allocated_bytes,
             " of the chunks ever taken",
         )
     };
@@ -179,10 +179,10 @@ fn abandoned(arena: &Arena, fields: &Fields) -> Option<String> {
 }
 
 fn padding(arena: &ArenaValue) -> Option<String> {
-    worth(arena.padding_bytes, arena.chunk_bytes).then(|| {
+    worth(arena.padding_bytes, arena.allocated_bytes).then(|| {
         format!(
             "{} padding ({}): hand out what is less aligned (strings, bytes) from an arena of its own",
-            Share::of(arena.padding_bytes, arena.chunk_bytes),
+            Share::of(arena.padding_bytes, arena.allocated_bytes),
             Bytes(arena.padding_bytes)
         )
     })
@@ -190,13 +190,13 @@ fn padding(arena: &ArenaValue) -> Option<String> {
 
 /// `1.2 MiB bypassed the handle ..`
 fn bypassed(arena: &Arena, fields: &Fields) -> Option<String> {
-    let by_rows = arena.rows.iter().map(|row| row.inside.past_bytes);
+    let by_rows = arena.rows.iter().map(|row| row.inside.bypassed_bytes);
     let by_rows = by_rows.fold(0, u64::saturating_add);
-    let bytes = by_rows.max(arena.figures.past_bytes);
+    let bytes = by_rows.max(arena.figures.bypassed_bytes);
     if bytes == 0 {
         return None;
     }
-    let place = widest(arena, fields, |inside| inside.past_bytes);
+    let place = widest(arena, fields, |inside| inside.bypassed_bytes);
     Some(format!(
         "{} bypassed the handle{place}: collections made on the bare arena are seen only as chunk bytes used; make them \
          on the tracked handle to see pieces and growth",
@@ -225,7 +225,7 @@ fn never_dropped(arena: &ArenaValue, state: State) -> Option<String> {
     Some(format!(
         "{} never dropped: {} of chunks were held to the end",
         counted(left, "instance"),
-        Bytes(arena.chunk_bytes)
+        Bytes(arena.allocated_bytes)
     ))
 }
 

@@ -9,10 +9,10 @@ pub struct Point {
     /// Nanoseconds after the start.
     pub time_ns: u64,
     /// Usable bytes of their chunks.
-    pub chunk_bytes: u64,
-    /// Bytes of those in use. Read when an instance takes a chunk, is reset or dropped: what an instance used since
+    pub allocated_bytes: u64,
+    /// Bytes of those that are occupied. Read when an instance takes a chunk, is reset or dropped: what an instance occupied since
     /// its last moment is not in it.
-    pub used_bytes: u64,
+    pub occupied_bytes: u64,
 }
 
 /// The history of an arena as points, oldest first: two a moment, before it and after it.
@@ -32,17 +32,17 @@ pub fn points(arena: &Arena) -> Vec<Point> {
             *instance = to;
             points.push(Point {
                 time_ns,
-                chunk_bytes: chunks,
-                used_bytes: used,
+                allocated_bytes: chunks,
+                occupied_bytes: used,
             });
         };
-        let before = (instance.0, moment.used_bytes);
+        let before = (instance.0, moment.occupied_bytes);
         step(instance, before);
         let still = match moment.what {
-            ArenaEvent::Chunk => moment.used_bytes,
+            ArenaEvent::Chunk => moment.occupied_bytes,
             ArenaEvent::Reset | ArenaEvent::Drop => 0,
         };
-        let after = (moment.chunk_bytes, still);
+        let after = (moment.allocated_bytes, still);
         step(instance, after);
         if moment.what == ArenaEvent::Drop {
             instances.remove(&moment.instance);
@@ -51,7 +51,7 @@ pub fn points(arena: &Arena) -> Vec<Point> {
     points
 }
 
-/// The chunk bytes and bytes in use of the instance that was reset or dropped last, just before that: what there is to
+/// The allocated and occupied bytes of the instance that was reset or dropped last, just before that: what there is to
 /// show when no instance is live. `None` when the history does not tell.
 pub fn last_full(arena: &Arena) -> Option<Point> {
     let mut moments = arena.history.iter().rev();
@@ -59,7 +59,7 @@ pub fn last_full(arena: &Arena) -> Option<Point> {
     let before = moments.find(|moment| moment.instance == end.instance)?;
     Some(Point {
         time_ns: end.time_ns,
-        chunk_bytes: before.chunk_bytes,
-        used_bytes: end.used_bytes,
+        allocated_bytes: before.allocated_bytes,
+        occupied_bytes: end.occupied_bytes,
     })
 }

@@ -22,7 +22,7 @@ fn grouped<K: Copy + Eq + Hash + Ord>(
     sums.retain(|_, inside| *inside != ArenaFigures::default());
     let mut sums: Vec<(K, ArenaFigures)> = sums.into_iter().collect();
     sums.sort_by_key(|(key, inside)| {
-        let bytes = (inside.total_bytes, inside.live_bytes, inside.past_bytes);
+        let bytes = (inside.total_bytes, inside.live_bytes, inside.bypassed_bytes);
         (Reverse(bytes), *key)
     });
     sums
@@ -53,14 +53,12 @@ pub fn unscoped(arena: &Arena) -> ArenaFigures {
         rows.add(&row.inside);
     }
     ArenaFigures {
-        total_bytes: figures.total_handed_bytes.saturating_sub(rows.total_bytes),
-        total_blocks: figures
-            .total_handed_blocks
-            .saturating_sub(rows.total_blocks),
-        live_bytes: figures.handed_bytes.saturating_sub(rows.live_bytes),
+        total_bytes: figures.total_used_bytes.saturating_sub(rows.total_bytes),
+        total_blocks: figures.total_used_blocks.saturating_sub(rows.total_blocks),
+        live_bytes: figures.used_bytes.saturating_sub(rows.live_bytes),
         live_blocks: 0,
         copied_bytes: figures.copied_bytes.saturating_sub(rows.copied_bytes),
-        past_bytes: 0,
+        bypassed_bytes: 0,
         grows: figures.grows.saturating_sub(rows.grows),
     }
 }

@@ -36,7 +36,7 @@ pub(in crate::profile) fn leaks(profile: &Profile) -> Vec<Leak> {
         for row in &arena.rows {
             // Read as long as the row was written: an empty row says nothing.
             let inside = &row.inside;
-            if inside.total_blocks == 0 && inside.past_bytes == 0 {
+            if inside.total_blocks == 0 && inside.bypassed_bytes == 0 {
                 continue;
             }
             for scope in root_of(profile, row.scope) {
@@ -45,7 +45,7 @@ pub(in crate::profile) fn leaks(profile: &Profile) -> Vec<Leak> {
                     root.arenas.push(index);
                 }
                 // Bytes that bypassed the handle have no count of what is in use: they may be, while an instance lives.
-                let unknown = inside.past_bytes > 0 && arena.figures.past_bytes > 0;
+                let unknown = inside.bypassed_bytes > 0 && arena.figures.bypassed_bytes > 0;
                 root.alive |=
                     !dropped && (inside.live_blocks > 0 || inside.live_bytes > 0 || unknown);
             }

@@ -11,12 +11,12 @@ type Figure<T> = Option<(fn(&T) -> u64, &'static str)>;
 fn of_arena(measure: Measure) -> Figure<ArenaValue> {
     Some(match measure {
         Measure::Peak => (
-            |arena| arena.most_chunk_bytes,
+            |arena| arena.most_allocated_bytes,
             "most allocated_bytes at once",
         ),
-        Measure::Live => (|arena| arena.chunk_bytes, "allocated_bytes at the end"),
-        Measure::Total => (|arena| arena.total_handed_bytes, "bytes allocated"),
-        Measure::Blocks => (|arena| arena.total_handed_blocks, "pieces allocated"),
+        Measure::Live => (|arena| arena.allocated_bytes, "allocated_bytes at the end"),
+        Measure::Total => (|arena| arena.total_used_bytes, "bytes used in total"),
+        Measure::Blocks => (|arena| arena.total_used_blocks, "pieces in total"),
         Measure::Temporary => return None,
         Measure::Copied => (|arena| arena.copied_bytes, "bytes copied by growth"),
         Measure::Grows => (|arena| arena.grows, "growths"),
@@ -25,9 +25,9 @@ fn of_arena(measure: Measure) -> Figure<ArenaValue> {
 
 fn of_inside(measure: Measure) -> Figure<ArenaFigures> {
     Some(match measure {
-        Measure::Peak | Measure::Total => (|inside| inside.total_bytes, "the bytes allocated"),
-        Measure::Live => (|inside| inside.live_bytes, "the bytes in use"),
-        Measure::Blocks => (|inside| inside.total_blocks, "the pieces allocated"),
+        Measure::Peak | Measure::Total => (|inside| inside.total_bytes, "the bytes used in total"),
+        Measure::Live => (|inside| inside.live_bytes, "the bytes used now"),
+        Measure::Blocks => (|inside| inside.total_blocks, "the pieces in total"),
         Measure::Temporary => return None,
         Measure::Copied => (|inside| inside.copied_bytes, "the bytes copied by growth"),
         Measure::Grows => (|inside| inside.grows, "the growths"),

@@ -8,8 +8,8 @@ use crate::units::{Bytes, printable};
 /// A part of the chunk bytes of live instances.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Part {
-    /// Allocated and in use.
-    Allocated,
+    /// Used by pieces that went through the handle.
+    Used,
     /// Lost to alignment.
     Padding,
     /// Given up by growth inside the arena.
@@ -17,27 +17,27 @@ pub enum Part {
     /// Used without the handle.
     Bypassed,
     /// Not used yet.
-    Unused,
+    UnusedTail,
 }
 
 impl Part {
     /// Every part, in the order bars show them.
     pub const ALL: [Part; 5] = [
-        Part::Allocated,
+        Part::Used,
         Part::Padding,
         Part::Abandoned,
         Part::Bypassed,
-        Part::Unused,
+        Part::UnusedTail,
     ];
 
     /// What frontends call it, its character in a bar of text, and its bytes in an arena.
     fn facts(self) -> (&'static str, char, fn(&ArenaValue) -> u64) {
         match self {
-            Part::Allocated => ("allocated", '#', |arena| arena.handed_bytes),
+            Part::Used => ("used", '#', |arena| arena.used_bytes),
             Part::Padding => ("padding", '+', |arena| arena.padding_bytes),
             Part::Abandoned => ("abandoned", 'x', |arena| arena.abandoned_bytes),
-            Part::Bypassed => ("bypassed", '>', |arena| arena.past_bytes),
-            Part::Unused => ("unused", '.', |arena| arena.tail_bytes),
+            Part::Bypassed => ("bypassed", '>', |arena| arena.bypassed_bytes),
+            Part::UnusedTail => ("unused tail", '.', |arena| arena.unused_tail_bytes),
         }
     }
 
@@ -88,7 +88,7 @@ pub fn bar(arena: &Arena, cells: usize) -> [(Part, usize); 5] {
 pub fn imbalance(arena: &Arena) -> Option<String> {
     let parts = Part::ALL.map(|part| u128::from(part.of(arena)));
     let parts: u128 = parts.iter().sum();
-    if parts == u128::from(arena.figures.chunk_bytes) {
+    if parts == u128::from(arena.figures.allocated_bytes) {
         return None;
     }
     let parts = u64::try_from(parts).unwrap_or(u64::MAX);
@@ -96,7 +96,7 @@ pub fn imbalance(arena: &Arena) -> Option<String> {
         "Arena {}: its parts come to {parts} bytes ({}), its chunks to {} ({}): do not rely on its figures",
         printable(&arena.name),
         Bytes(parts),
-        arena.figures.chunk_bytes,
-        Bytes(arena.figures.chunk_bytes),
+        arena.figures.allocated_bytes,
+        Bytes(arena.figures.allocated_bytes),
     ))
 }

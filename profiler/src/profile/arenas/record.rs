@@ -7,7 +7,7 @@ pub use tracking_alloc_recording::ArenaValue;
 
 /// Arenas of one name, all instances together.
 ///
-/// Of live instances, always: `chunk_bytes = handed_bytes + padding_bytes + abandoned_bytes + past_bytes + tail_bytes`.
+/// Of live instances, always: `allocated_bytes = used_bytes + padding_bytes + abandoned_bytes + bypassed_bytes + unused_tail_bytes`.
 #[derive(Clone, Debug, Default)]
 pub struct Arena {
     /// What the program called it.
@@ -65,7 +65,7 @@ pub struct ArenaFigures {
     /// Bytes copied by growth that could not be in place.
     pub copied_bytes: u64,
     /// Bytes ever used without the handle, less those that came back.
-    pub past_bytes: u64,
+    pub bypassed_bytes: u64,
     /// Growths.
     pub grows: u64,
 }
@@ -78,7 +78,7 @@ impl ArenaFigures {
         self.live_bytes = self.live_bytes.saturating_add(other.live_bytes);
         self.live_blocks = self.live_blocks.saturating_add(other.live_blocks);
         self.copied_bytes = self.copied_bytes.saturating_add(other.copied_bytes);
-        self.past_bytes = self.past_bytes.saturating_add(other.past_bytes);
+        self.bypassed_bytes = self.bypassed_bytes.saturating_add(other.bypassed_bytes);
         self.grows = self.grows.saturating_add(other.grows);
     }
 }
@@ -93,9 +93,9 @@ pub struct ArenaMoment {
     /// Nanoseconds after the start.
     pub time_ns: u64,
     /// Usable bytes of the instance's chunks after it.
-    pub chunk_bytes: u64,
-    /// Bytes in use before it.
-    pub used_bytes: u64,
+    pub allocated_bytes: u64,
+    /// Bytes occupied before it: all but the unused tail.
+    pub occupied_bytes: u64,
     /// Index into [`Profile::sites`](crate::profile::Profile::sites) of the site that allocated the chunk.
     #[serde(skip)]
     pub site: Option<usize>,

@@ -26,7 +26,7 @@ pub(super) fn undropped(profile: &Profile, chunks: &Chunks<'_>, known: &[Leak]) 
     // Blocks and bytes of a site that nothing claimed yet.
     let mut left: HashMap<usize, (u64, u64)> = HashMap::new();
     for (index, arena) in profile.arenas.iter().enumerate() {
-        let alive = arena.figures.dropped < arena.figures.made && arena.figures.handed_bytes > 0;
+        let alive = arena.figures.dropped < arena.figures.made && arena.figures.used_bytes > 0;
         for values in &arena.values {
             let Some(at) = values.site else { continue };
             let Some(site) = profile.sites.get(at).filter(|site| !site.marks.synthetic) else {

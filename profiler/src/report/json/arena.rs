@@ -1,7 +1,6 @@
 //! Rows by arena as JSON.
 //!
-//! The keys of all rows are there: `total_*` is what was allocated inside the arena, `live_*` what of it is in use in
-//! live instances, `freed_*` the rest, `grows` and `copied_bytes` growth inside it. What an arena does not tell
+//! The keys of all rows are there: `total_*` is what pieces ever used, `live_*` what of it live instances still use, `freed_*` the rest, `grows` and `copied_bytes` growth inside it. What an arena does not tell
 //! (`peak_*`, `shrinks`, `temporary_*`) is null, never 0. None of it may be added to the process's totals.
 
 use serde::Serialize;
@@ -13,33 +12,31 @@ use crate::report::{ArenaDetail, Row};
 use crate::table::{by_key, charged_frame};
 use crate::units::Share;
 
-/// What the keys of all rows leave out. Instances are live that were made and not dropped; `allocated_bytes` is
-/// `chunk_bytes` as bumpalo calls it: usable bytes of chunks, not the bytes allocated inside them.
-fn figures(arena: &ArenaValue) -> [(&'static str, u64); 24] {
-    let with_metadata = arena.chunk_bytes_with_metadata;
+/// What the keys of all rows leave out. Instances are live that were made and not dropped. `allocated_bytes` is defined as
+/// by bumpalo: the usable bytes of chunks. Pieces use `used_bytes` of those.
+fn figures(arena: &ArenaValue) -> [(&'static str, u64); 22] {
+    let with_metadata = arena.allocated_bytes_including_metadata;
     [
         ("made", arena.made),
         ("dropped", arena.dropped),
         ("live_instances", arena.made.saturating_sub(arena.dropped)),
         ("resets", arena.resets),
-        ("chunk_bytes", arena.chunk_bytes),
-        ("allocated_bytes", arena.chunk_bytes),
-        ("chunk_bytes_with_metadata", with_metadata),
+        ("allocated_bytes", arena.allocated_bytes),
         ("allocated_bytes_including_metadata", with_metadata),
         ("chunks", arena.chunks),
-        ("handed_bytes", arena.handed_bytes),
+        ("used_bytes", arena.used_bytes),
         ("padding_bytes", arena.padding_bytes),
         ("abandoned_bytes", arena.abandoned_bytes),
-        ("past_bytes", arena.past_bytes),
-        ("tail_bytes", arena.tail_bytes),
-        ("most_chunk_bytes", arena.most_chunk_bytes),
+        ("bypassed_bytes", arena.bypassed_bytes),
+        ("unused_tail_bytes", arena.unused_tail_bytes),
+        ("most_allocated_bytes", arena.most_allocated_bytes),
         ("most_instance_bytes", arena.most_instance_bytes),
-        ("most_used_bytes", arena.most_used_bytes),
+        ("most_occupied_bytes", arena.most_occupied_bytes),
         ("most_chunks", arena.most_chunks),
         ("total_chunks", arena.total_chunks),
-        ("total_chunk_bytes", arena.total_chunk_bytes),
-        ("total_handed_bytes", arena.total_handed_bytes),
-        ("total_handed_blocks", arena.total_handed_blocks),
+        ("total_allocated_bytes", arena.total_allocated_bytes),
+        ("total_used_bytes", arena.total_used_bytes),
+        ("total_used_blocks", arena.total_used_blocks),
         ("grows_in_place", arena.grows_in_place),
         ("limit_reached", arena.limit_reached),
     ]
@@ -69,7 +66,7 @@ impl Serialize for ArenaJson<'_> {
         for (key, figure) in figures(&arena.figures) {
             json.serialize_entry(key, &figure)?;
         }
-        // Whether the five parts come to `chunk_bytes`, as they must.
+        // Whether the five parts come to `allocated_bytes`, as they must.
         json.serialize_entry("parts_add_up", &imbalance(arena).is_none())?;
         json.serialize_entry("advice", &detail.advice)?;
         json.serialize_entry("types", &detail.types)?;

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::profile::{Frames, TypeId};
+use crate::units::Bytes;
 
 fn by_arena<'a>() -> Options<'a> {
     Options {
@@ -38,16 +39,31 @@ fn an_arena_row_has_the_figures_of_the_crate_under_its_names() {
     let cities = row(&json, "cities");
     assert_eq!(cities["allocated_bytes"], 6_400_000);
     assert_eq!(cities["allocated_bytes_including_metadata"], 6_400_720);
-    let sum: u64 = ["handed", "padding", "abandoned", "past", "tail"]
+    let sum: u64 = ["used", "padding", "abandoned", "bypassed", "unused_tail"]
         .iter()
         .filter_map(|part| cities[format!("{part}_bytes")].as_u64())
         .sum();
-    assert_eq!(cities["chunk_bytes"], sum);
-    assert_eq!(cities["total_bytes"], cities["total_handed_bytes"]);
-    assert_eq!(cities["live_bytes"], cities["handed_bytes"]);
+    assert_eq!(cities["allocated_bytes"], sum);
+    assert_eq!(cities["total_bytes"], cities["total_used_bytes"]);
+    assert_eq!(cities["live_bytes"], cities["used_bytes"]);
     // What an arena does not tell is never a figure.
     for key in ["peak_bytes", "peak_blocks", "shrinks", "temporary_bytes"] {
         assert_eq!(cities[key], Value::Null, "{key}");
+    }
+}
+
+#[test]
+fn text_and_json_name_the_bytes_of_an_arena_alike() {
+    let profile = sample::city_arenas();
+    let (text, json) = (text(&profile, &by_arena()), json(&profile, &by_arena()));
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let cities = row(&json, "cities");
+    let figure = |key: &str| Bytes(cities[key].as_u64().expect(key));
+    assert!(text.contains(&format!("allocated_bytes {}", figure("allocated_bytes"))));
+    for part in crate::profile::arenas::Part::ALL {
+        let key = format!("{}_bytes", part.name().replace(' ', "_"));
+        let said = format!("{} {} (", part.name(), figure(&key));
+        assert!(text.contains(&said) || cities[&key] == 0, "{said}: {text}");
     }
 }
 
@@ -163,7 +179,7 @@ fn nothing_inside_an_arena_is_temporary_in_any_report() {
     };
     let said = text(&profile, &options);
     assert!(
-        said.contains("Arenas by bytes allocated (nothing inside an arena is temporary)"),
+        said.contains("Arenas by bytes used in total (nothing inside an arena is temporary)"),
         "{said}"
     );
     // No figure of those left out, and the largest is the one shown.
@@ -200,10 +216,10 @@ fn nothing_inside_an_arena_is_temporary_in_any_report() {
 fn every_measure_of_arenas_reads_the_figure_it_is_called_by() {
     let arena = crate::profile::Arena {
         figures: crate::profile::ArenaValue {
-            most_chunk_bytes: 1,
-            chunk_bytes: 2,
-            total_handed_bytes: 3,
-            total_handed_blocks: 4,
+            most_allocated_bytes: 1,
+            allocated_bytes: 2,
+            total_used_bytes: 3,
+            total_used_blocks: 4,
             copied_bytes: 5,
             grows: 6,
             ..Default::default()
@@ -277,17 +293,17 @@ fn hostile_names_and_figures_of_arenas_stay_text() {
     for arena in &mut profile.arenas {
         arena.name = format!("{evil}{}", "long ".repeat(60));
         arena.krate = evil.into();
-        arena.figures.total_handed_bytes = u64::MAX;
-        arena.figures.most_used_bytes = u64::MAX;
+        arena.figures.total_used_bytes = u64::MAX;
+        arena.figures.most_occupied_bytes = u64::MAX;
         arena.figures.most_chunks = u64::MAX;
         arena.figures.made = u64::MAX;
         for row in &mut arena.rows {
             row.scope.0 *= 7;
-            row.inside.past_bytes = u64::MAX;
+            row.inside.bypassed_bytes = u64::MAX;
         }
         for moment in &mut arena.history {
             moment.site = Some(usize::MAX);
-            moment.chunk_bytes = u64::MAX;
+            moment.allocated_bytes = u64::MAX;
         }
     }
     for name in &mut profile.types {

@@ -26,7 +26,7 @@ fn order(measure: Measure) -> String {
     match measured_title(measure) {
         Some(title) => format!("{title} ({})", measure.name()),
         None => format!(
-            "bytes allocated (nothing inside an arena is {})",
+            "bytes used in total (nothing inside an arena is {})",
             measure.name()
         ),
     }
@@ -95,7 +95,7 @@ fn write_arena(page: &mut Page<'_>, profile: &Profile, arena: &Arena, detail: &A
     if unscoped > 0 {
         let bytes = Bytes(unscoped);
         page.warning(&format!(
-            "{bytes} of these were allocated in places that nothing tells: the recording had no room."
+            "{bytes} of these were used in places that nothing tells: the recording had no room."
         ));
     }
     for advice in &detail.advice {
@@ -109,15 +109,15 @@ fn write_arena(page: &mut Page<'_>, profile: &Profile, arena: &Arena, detail: &A
 /// The bar and the parts it is made of; of an arena without live instances what the last one was.
 fn write_chunks(page: &mut Page<'_>, arena: &Arena) {
     let figures = &arena.figures;
-    let most = Bytes(figures.most_chunk_bytes);
+    let most = Bytes(figures.most_allocated_bytes);
     let in_one = Bytes(figures.most_instance_bytes);
-    if figures.chunk_bytes == 0 {
+    if figures.allocated_bytes == 0 {
         let mut text =
             format!("allocated_bytes 0 now; at most {most} at once, {in_one} in one instance");
         if let Some(last) = last_full(arena) {
-            let (used, of) = (Bytes(last.used_bytes), Bytes(last.chunk_bytes));
-            let share = Share::of(last.used_bytes, last.chunk_bytes);
-            text.push_str(&format!("; the last used {used} of {of} ({share})"));
+            let (occupied, of) = (Bytes(last.occupied_bytes), Bytes(last.allocated_bytes));
+            let share = Share::of(last.occupied_bytes, last.allocated_bytes);
+            text.push_str(&format!("; the last occupied {occupied} of {of} ({share})"));
         }
         page.wrap(Style::Faint, INDENT, &text);
         return;
@@ -131,30 +131,33 @@ fn write_chunks(page: &mut Page<'_>, arena: &Arena) {
     let parts = Part::ALL.into_iter().filter(|part| part.of(arena) > 0);
     let parts = parts.map(|part| {
         let bytes = part.of(arena);
-        let share = Share::of(bytes, figures.chunk_bytes);
+        let share = Share::of(bytes, figures.allocated_bytes);
         format!("{} {} ({share})", part.name(), Bytes(bytes))
     });
     let parts: Vec<String> = parts.collect();
-    let (bytes, chunks) = (Bytes(figures.chunk_bytes), counted(figures.chunks, "chunk"));
+    let (bytes, chunks) = (
+        Bytes(figures.allocated_bytes),
+        counted(figures.chunks, "chunk"),
+    );
     let parts = parts.join(", ");
     let chunks = format!("allocated_bytes {bytes} in {chunks}: {parts}");
     page.wrap(Style::Faint, INDENT, &chunks);
-    let with_metadata = Bytes(figures.chunk_bytes_with_metadata);
-    let used = Bytes(figures.most_used_bytes);
+    let with_metadata = Bytes(figures.allocated_bytes_including_metadata);
+    let occupied = Bytes(figures.most_occupied_bytes);
     let most = format!(
-        "{with_metadata} with metadata; at most {most} at once, {in_one} in one instance, {used} of it used"
+        "{with_metadata} with metadata; at most {most} at once, {in_one} in one instance, {occupied} of it occupied"
     );
     page.wrap(Style::Faint, INDENT, &most);
 }
 
-/// `allocated 5.7 MiB in 177,000 pieces, from 15 chunks of 6.1 MiB; 9,000 grows: 4,400 in place, 1.1 MiB copied by ..`
+/// `in total 5.7 MiB used by 177,000 pieces, from 15 chunks of 6.1 MiB; 9,000 grows: 4,400 in place, 1.1 MiB copied by ..`
 fn ever(figures: &ArenaValue) -> String {
     let mut text = format!(
-        "in total {} allocated in {}, from {} of {}",
-        Bytes(figures.total_handed_bytes),
-        counted(figures.total_handed_blocks, "piece"),
+        "in total {} used by {}, from {} of {}",
+        Bytes(figures.total_used_bytes),
+        counted(figures.total_used_blocks, "piece"),
         counted(figures.total_chunks, "chunk"),
-        Bytes(figures.total_chunk_bytes),
+        Bytes(figures.total_allocated_bytes),
     );
     if figures.grows > 0 {
         text.push_str(&format!(
@@ -177,7 +180,7 @@ fn ever(figures: &ArenaValue) -> String {
 /// `Vec<Citizen> 4.4 MiB, &str 984.4 KiB, 2 more`
 fn largest(parts: &[ArenaPart]) -> String {
     let named = parts.iter().map(|part| {
-        let (total, past) = (part.inside.total_bytes, part.inside.past_bytes);
+        let (total, past) = (part.inside.total_bytes, part.inside.bypassed_bytes);
         let bytes = match (total, past) {
             (_, 0) => Bytes(total).to_string(),
             (0, _) => format!("{} bypassed the handle", Bytes(past)),

@@ -15,21 +15,21 @@ fn arenas_rows_history_and_values_are_as_they_were_recorded() {
         made: 1,
         dropped: 2,
         resets: 3,
-        chunk_bytes: 4,
-        chunk_bytes_with_metadata: 5,
+        allocated_bytes: 4,
+        allocated_bytes_including_metadata: 5,
         chunks: 6,
-        handed_bytes: 7,
+        used_bytes: 7,
         padding_bytes: 8,
         abandoned_bytes: 9,
-        past_bytes: 10,
-        tail_bytes: 11,
-        most_chunk_bytes: 12,
+        bypassed_bytes: 10,
+        unused_tail_bytes: 11,
+        most_allocated_bytes: 12,
         most_instance_bytes: 13,
-        most_used_bytes: 14,
+        most_occupied_bytes: 14,
         total_chunks: 15,
-        total_chunk_bytes: 16,
-        total_handed_bytes: 17,
-        total_handed_blocks: 18,
+        total_allocated_bytes: 16,
+        total_used_bytes: 17,
+        total_used_blocks: 18,
         grows: 19,
         grows_in_place: 20,
         copied_bytes: 21,
@@ -46,14 +46,14 @@ fn arenas_rows_history_and_values_are_as_they_were_recorded() {
         live_bytes: 33,
         live_blocks: 34,
         copied_bytes: 35,
-        past_bytes: 36,
+        bypassed_bytes: 36,
         grows: 37,
         ..ArenaRowValue::default()
     };
     let below_zero = ArenaRowValue {
         live_bytes: -1,
         live_blocks: -1,
-        past_bytes: -1_i64 as u64,
+        bypassed_bytes: -1_i64 as u64,
         ..handed
     };
     parts.header.arena_rows_len = 2;
@@ -62,8 +62,8 @@ fn arenas_rows_history_and_values_are_as_they_were_recorded() {
         what,
         instance,
         time_ns: 40 + instance,
-        chunk_bytes: 50 + instance,
-        used_bytes: 60 + instance,
+        allocated_bytes: 50 + instance,
+        occupied_bytes: 60 + instance,
         site,
         ..ArenaChunkValue::default()
     };
@@ -103,21 +103,21 @@ fn arenas_rows_history_and_values_are_as_they_were_recorded() {
         arena.figures.made,
         arena.figures.dropped,
         arena.figures.resets,
-        arena.figures.chunk_bytes,
-        arena.figures.chunk_bytes_with_metadata,
+        arena.figures.allocated_bytes,
+        arena.figures.allocated_bytes_including_metadata,
         arena.figures.chunks,
-        arena.figures.handed_bytes,
+        arena.figures.used_bytes,
         arena.figures.padding_bytes,
         arena.figures.abandoned_bytes,
-        arena.figures.past_bytes,
-        arena.figures.tail_bytes,
-        arena.figures.most_chunk_bytes,
+        arena.figures.bypassed_bytes,
+        arena.figures.unused_tail_bytes,
+        arena.figures.most_allocated_bytes,
         arena.figures.most_instance_bytes,
-        arena.figures.most_used_bytes,
+        arena.figures.most_occupied_bytes,
         arena.figures.total_chunks,
-        arena.figures.total_chunk_bytes,
-        arena.figures.total_handed_bytes,
-        arena.figures.total_handed_blocks,
+        arena.figures.total_allocated_bytes,
+        arena.figures.total_used_bytes,
+        arena.figures.total_used_blocks,
         arena.figures.grows,
         arena.figures.grows_in_place,
         arena.figures.copied_bytes,
@@ -131,13 +131,13 @@ fn arenas_rows_history_and_values_are_as_they_were_recorded() {
         live_bytes: 33,
         live_blocks: 34,
         copied_bytes: 35,
-        past_bytes: 36,
+        bypassed_bytes: 36,
         grows: 37,
     };
     let at_zero = ArenaFigures {
         live_bytes: 0,
         live_blocks: 0,
-        past_bytes: 0,
+        bypassed_bytes: 0,
         ..handed
     };
     let of_scope = |inside| ArenaRow {
@@ -149,7 +149,7 @@ fn arenas_rows_history_and_values_are_as_they_were_recorded() {
         .history
         .iter()
         .map(|moment| {
-            let bytes = (moment.chunk_bytes, moment.used_bytes);
+            let bytes = (moment.allocated_bytes, moment.occupied_bytes);
             (
                 moment.what,
                 moment.instance,

@@ -379,14 +379,14 @@ fn arenas(builder: &mut Builder, name: u32, krate: u32) {
         made: 3,
         dropped: 2,
         resets: 1,
-        chunk_bytes: 1_000,
-        chunk_bytes_with_metadata: 1_064,
+        allocated_bytes: 1_000,
+        allocated_bytes_including_metadata: 1_064,
         chunks: 2,
-        handed_bytes: 600,
+        used_bytes: 600,
         padding_bytes: 10,
         abandoned_bytes: 90,
-        past_bytes: 100,
-        tail_bytes: 200,
+        bypassed_bytes: 100,
+        unused_tail_bytes: 200,
         total_chunks: 5,
         ..ArenaValue::default()
     };
@@ -400,12 +400,12 @@ fn arenas(builder: &mut Builder, name: u32, krate: u32) {
         ..ArenaRowValue::default()
     };
     builder.records(table::ARENA_ROWS, 0, 0, &[row(1, 400), row(2, 500)]);
-    let chunk = |time_ns, chunk_bytes| ArenaChunkValue {
+    let chunk = |time_ns, allocated_bytes| ArenaChunkValue {
         what: 1,
         instance: 3,
         time_ns,
-        chunk_bytes,
-        used_bytes: 50,
+        allocated_bytes,
+        occupied_bytes: 50,
         site: 4,
         ..ArenaChunkValue::default()
     };

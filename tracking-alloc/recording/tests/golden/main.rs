@@ -166,13 +166,13 @@ fn has_what_version_2_put_in(version: u32) {
     assert_eq!(blocks, [1, 3, 4]);
     let arena = recording.arenas[0];
     assert_eq!(
-        (string(arena.krate).as_str(), arena.tail_bytes),
+        (string(arena.krate).as_str(), arena.unused_tail_bytes),
         ("bumpalo", 200)
     );
     assert_eq!(
         (
             recording.arena_rows[1].scope,
-            recording.arena_chunks[1].chunk_bytes
+            recording.arena_chunks[1].allocated_bytes
         ),
         (2, 1_000)
     );

@@ -156,7 +156,7 @@ impl Recorded {
             return;
         };
         if let Some(counter) = self.counter(slot) {
-            counter.past_bytes.add(bytes as u64);
+            counter.bypassed_bytes.add(bytes as u64);
         }
     }
 

@@ -18,7 +18,7 @@ pub(super) struct ScopeCounter {
     pub(super) gone_blocks: Counter,
     pub(super) copied_bytes: Counter,
     /// Signed.
-    pub(super) past_bytes: Counter,
+    pub(super) bypassed_bytes: Counter,
     pub(super) grows: Counter,
     /// What the recording has of these seven.
     pub(super) published: [AtomicU64; 7],

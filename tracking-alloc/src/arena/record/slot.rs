@@ -65,7 +65,7 @@ impl Slot {
         counter.total_blocks.add(counters.total_blocks());
         counter.gone_bytes.add(counters.returned.get());
         counter.gone_blocks.add(counters.returned_blocks.get());
-        counter.past_bytes.add(counters.bypassed.get());
+        counter.bypassed_bytes.add(counters.bypassed.get());
     }
 
     /// Nothing is allocated any more.

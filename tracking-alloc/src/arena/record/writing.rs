@@ -27,21 +27,21 @@ fn figures<'r>(record: &'r Arena, counters: &ArenaCounters) -> [(&'r AtomicU64, 
     let stats = counters.stats(None);
     [
         (&record.resets, stats.resets),
-        (&record.chunk_bytes, stats.chunk_bytes),
+        (&record.allocated_bytes, stats.allocated_bytes),
         (
-            &record.chunk_bytes_with_metadata,
-            stats.chunk_bytes_with_metadata,
+            &record.allocated_bytes_including_metadata,
+            stats.allocated_bytes_including_metadata,
         ),
         (&record.chunks, stats.chunks),
-        (&record.handed_bytes, stats.handed_bytes),
+        (&record.used_bytes, stats.used_bytes),
         (&record.padding_bytes, stats.padding_bytes),
         (&record.abandoned_bytes, stats.abandoned_bytes),
-        (&record.past_bytes, stats.past_bytes),
-        (&record.tail_bytes, stats.tail_bytes),
+        (&record.bypassed_bytes, stats.bypassed_bytes),
+        (&record.unused_tail_bytes, stats.unused_tail_bytes),
         (&record.total_chunks, stats.total_chunks),
-        (&record.total_chunk_bytes, stats.total_chunk_bytes),
-        (&record.total_handed_bytes, stats.total_handed_bytes),
-        (&record.total_handed_blocks, stats.total_handed_blocks),
+        (&record.total_allocated_bytes, stats.total_allocated_bytes),
+        (&record.total_used_bytes, stats.total_used_bytes),
+        (&record.total_used_blocks, stats.total_used_blocks),
         (&record.grows, stats.grows),
         (&record.grows_in_place, stats.grows_in_place),
         (&record.copied_bytes, stats.copied_bytes),
@@ -57,7 +57,7 @@ fn advance(published: &AtomicU64, now: u64) -> u64 {
 /// Brings the recording up to date with an instance.
 pub(super) fn publish(slot: &'static Slot, event: Event) {
     in_recording(slot, |session| {
-        let (what, used_bytes, site) = match event {
+        let (what, occupied_bytes, site) = match event {
             Event::Chunk { used, piece: 0 } => (arena_event::CHUNK, used, 0),
             Event::Chunk { used, piece } => (arena_event::CHUNK, used, chunk_site(slot, piece)),
             Event::Reset { used } => (arena_event::RESET, used, 0),
@@ -65,8 +65,8 @@ pub(super) fn publish(slot: &'static Slot, event: Event) {
         };
         let happened = ArenaChunkValue {
             what,
-            chunk_bytes: slot.counters.chunk_bytes.get(),
-            used_bytes,
+            allocated_bytes: slot.counters.allocated_bytes.get(),
+            occupied_bytes,
             site,
             ..moment(slot)
         };
@@ -81,7 +81,7 @@ pub(super) fn end(slot: &'static Slot, used: u64) {
     in_recording(slot, |session| {
         let dropped = ArenaChunkValue {
             what: arena_event::DROP,
-            used_bytes: used,
+            occupied_bytes: used,
             ..moment(slot)
         };
         let writer = &mut session.write.lock();
@@ -89,8 +89,8 @@ pub(super) fn end(slot: &'static Slot, used: u64) {
         let counters = &slot.counters;
         for figure in [
             &counters.chunks,
-            &counters.chunk_bytes,
-            &counters.chunk_bytes_with_metadata,
+            &counters.allocated_bytes,
+            &counters.allocated_bytes_including_metadata,
             &counters.abandoned,
             &counters.bypassed,
         ] {
@@ -130,7 +130,7 @@ pub(super) fn in_recording<R>(slot: &Slot, f: impl FnOnce(&'static Session) -> R
 /// The site that allocated the chunk that holds a piece.
 #[cfg(feature = "serde")]
 fn chunk_site(slot: &Slot, piece: usize) -> u32 {
-    let largest = slot.counters.chunk_bytes_with_metadata.get() as usize;
+    let largest = slot.counters.allocated_bytes_including_metadata.get() as usize;
     crate::shadow::Finder::new(largest)
         .block_at(piece)
         .map_or(0, |block| block.site)
@@ -206,12 +206,15 @@ fn publish_slot(writer: &mut Writer, slot: &'static Slot) {
         figure.fetch_add(advance(published, now), Relaxed);
     }
     let counters = &slot.counters;
-    let chunk_bytes = record.chunk_bytes.load(Relaxed);
+    let allocated_bytes = record.allocated_bytes.load(Relaxed);
     let used = counters.most_used.get().max(counters.used());
     for (figure, to) in [
-        (&record.most_chunk_bytes, chunk_bytes),
-        (&record.most_instance_bytes, counters.most_chunk_bytes.get()),
-        (&record.most_used_bytes, used),
+        (&record.most_allocated_bytes, allocated_bytes),
+        (
+            &record.most_instance_bytes,
+            counters.most_allocated_bytes.get(),
+        ),
+        (&record.most_occupied_bytes, used),
         (&record.most_chunks, counters.most_chunks.get()),
     ] {
         figure.fetch_max(to, Relaxed);
@@ -237,7 +240,7 @@ fn publish_counter(writer: &mut Writer, arena: u32, counter: &'static ScopeCount
         (&row.total_bytes, bytes),
         (&row.total_blocks, blocks),
         (&row.copied_bytes, counter.copied_bytes.get()),
-        (&row.past_bytes, counter.past_bytes.get()),
+        (&row.bypassed_bytes, counter.bypassed_bytes.get()),
         (&row.grows, counter.grows.get()),
     ];
     for ((figure, now), published) in figures.into_iter().zip(totals) {

@@ -38,7 +38,7 @@ pub(super) fn render(
         let above = |row| (row < held).then(|| ("░", theme::dim()));
         chart::column((used, top), above, columns(plot, at, 1), buffer);
     }
-    let text = format!("0   █ in use   ░ {}", Heading::ALLOCATED_BYTES.title());
+    let text = format!("0   █ occupied   ░ {}", Heading::ALLOCATED_BYTES.title());
     write(buffer, axis, &text, theme::dim());
     let text = Nanos(end).to_string();
     let right = last_columns(axis, width(&text) as u16);
@@ -48,11 +48,13 @@ pub(super) fn render(
 /// Chunk bytes and bytes in use, the largest of each stretch of time.
 fn history(arena: &Arena, points: &[Point], end: u64, cells: usize) -> Vec<(u64, u64)> {
     let points = points.iter();
-    let points = points.map(|point| (point.time_ns, point.chunk_bytes, point.used_bytes));
+    let points = points.map(|point| (point.time_ns, point.allocated_bytes, point.occupied_bytes));
     // How it stood at the end is known apart from the history.
     let figures = &arena.figures;
-    let used = figures.chunk_bytes.saturating_sub(figures.tail_bytes);
-    let points = points.chain([(end, figures.chunk_bytes, used)]);
+    let used = figures
+        .allocated_bytes
+        .saturating_sub(figures.unused_tail_bytes);
+    let points = points.chain([(end, figures.allocated_bytes, used)]);
     let points = points.map(|(time_ns, chunks, used)| (time_ns, [Some(chunks), Some(used)]));
     let stretches = chart::stretches(points, (end, cells), true).into_iter();
     let known = stretches.map(|values| values.map(Option::unwrap_or_default));
@@ -64,11 +66,11 @@ mod tests {
     use super::*;
     use heapglass_profiler::profile::ArenaValue;
 
-    fn point(time_ns: u64, chunk_bytes: u64, used_bytes: u64) -> Point {
+    fn point(time_ns: u64, allocated_bytes: u64, occupied_bytes: u64) -> Point {
         Point {
             time_ns,
-            chunk_bytes,
-            used_bytes,
+            allocated_bytes,
+            occupied_bytes,
         }
     }
 
@@ -91,8 +93,8 @@ mod tests {
     fn the_end_is_what_the_arena_says_it_is() {
         let arena = Arena {
             figures: ArenaValue {
-                chunk_bytes: 100,
-                tail_bytes: 25,
+                allocated_bytes: 100,
+                unused_tail_bytes: 25,
                 ..ArenaValue::default()
             },
             ..Arena::default()

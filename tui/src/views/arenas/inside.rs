@@ -160,14 +160,14 @@ impl Inside {
                 |row| value(row).unwrap_or(0),
                 whole,
             )
-            .figure(Heading::ALLOCATED, |row| row.inside.total_bytes)
-            .figure(Heading::IN_USE, |row| row.inside.live_bytes)
+            .figure(Heading::TOTAL_USED, |row| row.inside.total_bytes)
+            .figure(Heading::USED_NOW, |row| row.inside.live_bytes)
             .figure(Heading::PIECES, |row| row.inside.total_blocks)
             .figure(Heading::COPIED, |row| row.inside.copied_bytes)
             .only_if(wide)
             .figure(Heading::GROWS, |row| row.inside.grows)
             .only_if(wide)
-            .figure(Heading::BYPASSED, |row| row.inside.past_bytes)
+            .figure(Heading::BYPASSED, |row| row.inside.bypassed_bytes)
             .only_if(wide)
             .left(noun, 0, |row, _| (row.name.clone(), row.style))
             .shortened(if is_type { fit_type } else { fit_end })
@@ -189,15 +189,15 @@ impl Inside {
 /// Every figure of a row, those that are 0 left out.
 fn figures(h: &ArenaFigures) -> Vec<String> {
     let mut items = vec![
-        amount("allocated", h.total_bytes, h.total_blocks),
-        amount("in use", h.live_bytes, h.live_blocks),
+        amount("total used", h.total_bytes, h.total_blocks),
+        amount("used now", h.live_bytes, h.live_blocks),
     ];
     if h.grows > 0 {
         items.push(format!("grows {}", Count(h.grows)));
         items.push(format!("copied {}", Bytes(h.copied_bytes)));
     }
-    if h.past_bytes > 0 {
-        items.push(format!("bypassed the handle {}", Bytes(h.past_bytes)));
+    if h.bypassed_bytes > 0 {
+        items.push(format!("bypassed the handle {}", Bytes(h.bypassed_bytes)));
     }
     items
 }

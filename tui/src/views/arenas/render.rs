@@ -66,7 +66,7 @@ pub(super) fn render(view: &Arenas, cx: &Context<'_>, area: Rect, buffer: &mut B
 fn order(measure: Measure) -> String {
     match measured_title(measure) {
         Some(title) => title.to_owned(),
-        None => format!("bytes allocated, nothing inside is {}", measure.name()),
+        None => format!("bytes used in total, nothing inside is {}", measure.name()),
     }
 }
 
@@ -77,21 +77,21 @@ fn table(view: &Arenas, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
     let list: List<Line<'_>> = view.list.filter_map(|row| arena_of(row, cx.data));
     Table::new(cx)
         .figure(Heading::MOST_CHUNKS, |(arena, _): &Line<'_>| {
-            arena.figures.most_chunk_bytes
+            arena.figures.most_allocated_bytes
         })
         .figure(Heading::ALLOCATED_BYTES, |(arena, _)| {
-            arena.figures.chunk_bytes
+            arena.figures.allocated_bytes
         })
         // The bars of parts are drawn below.
         .left("", bar_cells, |_, _| Default::default())
-        .figure(Heading::ALLOCATED, |(arena, _)| {
-            arena.figures.total_handed_bytes
+        .figure(Heading::TOTAL_USED, |(arena, _)| {
+            arena.figures.total_used_bytes
         })
         .change(By::Arena, Heading::CHANGE, |(arena, _)| {
             Some(Identity::named(&arena.name))
         })
         .figure(Heading::PIECES, |(arena, _)| {
-            arena.figures.total_handed_blocks
+            arena.figures.total_used_blocks
         })
         .only_if(wide)
         .right(Heading::INSTANCES, |(arena, _)| {
@@ -124,11 +124,11 @@ fn table(view: &Arenas, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
 /// The character and colour of a part of a bar.
 fn symbol(part: Part) -> (&'static str, Style) {
     match part {
-        Part::Allocated => ("█", theme::bar()),
+        Part::Used => ("█", theme::bar()),
         Part::Padding => ("▒", theme::warning()),
         Part::Abandoned => ("×", theme::error()),
         Part::Bypassed => ("▸", theme::resident()),
-        Part::Unused => ("·", theme::dim()),
+        Part::UnusedTail => ("·", theme::dim()),
     }
 }
 
@@ -149,7 +149,7 @@ fn one(
     let brief = area.height < 20;
     let mut lines = Lines::new(area, buffer);
     lines.rule(&title);
-    if arena.figures.chunk_bytes == 0 {
+    if arena.figures.allocated_bytes == 0 {
         lines.line(&last_text(arena), theme::plain());
     } else {
         let parts = parts(arena, brief);
@@ -211,9 +211,9 @@ fn instances(arena: &ArenaValue, state: State) -> String {
 /// What an arena without chunks had before.
 fn last_text(arena: &Arena) -> String {
     let last = last_full(arena).map(|last| {
-        let (used, chunks) = (Bytes(last.used_bytes), Bytes(last.chunk_bytes));
-        let share = Share::of(last.used_bytes, last.chunk_bytes);
-        format!("; the last instance used {used} of {chunks} ({share})")
+        let (occupied, chunks) = (Bytes(last.occupied_bytes), Bytes(last.allocated_bytes));
+        let share = Share::of(last.occupied_bytes, last.allocated_bytes);
+        format!("; the last instance occupied {occupied} of {chunks} ({share})")
     });
     let allocated = Heading::ALLOCATED_BYTES.title();
     format!("{allocated} 0 now{}", last.unwrap_or_default())
@@ -229,7 +229,7 @@ fn parts(arena: &Arena, brief: bool) -> Vec<[(String, Style); 2]> {
         if !brief {
             text.push_str(&format!(
                 " ({})",
-                Share::of(bytes, arena.figures.chunk_bytes)
+                Share::of(bytes, arena.figures.allocated_bytes)
             ));
         }
         [(symbol.to_owned(), style), (text, theme::plain())]
@@ -239,25 +239,31 @@ fn parts(arena: &Arena, brief: bool) -> Vec<[(String, Style); 2]> {
 
 /// Its figures; fewer where space is short.
 fn figures(arena: &ArenaValue, brief: bool) -> Vec<String> {
-    let (bytes, chunks) = (Bytes(arena.chunk_bytes), counted(arena.chunks, "chunk"));
-    let with_metadata = Bytes(arena.chunk_bytes_with_metadata);
+    let (bytes, chunks) = (Bytes(arena.allocated_bytes), counted(arena.chunks, "chunk"));
+    let with_metadata = Bytes(arena.allocated_bytes_including_metadata);
     let allocated = Heading::ALLOCATED_BYTES.title();
-    let now = format!("{allocated} {bytes} in {chunks}, {with_metadata} with metadata");
+    let mut now = format!("{allocated} {bytes} in {chunks}");
+    if !brief {
+        now.push_str(&format!(", {with_metadata} with metadata"));
+    }
     let largest = Bytes(arena.most_instance_bytes);
     let (all, all_bytes) = (
         counted(arena.total_chunks, "chunk"),
-        Bytes(arena.total_chunk_bytes),
+        Bytes(arena.total_allocated_bytes),
     );
-    let handed = Bytes(arena.total_handed_bytes);
-    let pieces = counted(arena.total_handed_blocks, "piece");
+    let used = Bytes(arena.total_used_bytes);
+    let pieces = counted(arena.total_used_blocks, "piece");
     let (grows, in_place) = (counted(arena.grows, "grow"), Count(arena.grows_in_place));
     let times = counted(arena.limit_reached, "time");
     let items = [
-        (arena.chunk_bytes > 0, now),
-        (true, format!("most used {}", Bytes(arena.most_used_bytes))),
+        (arena.allocated_bytes > 0, now),
+        (
+            true,
+            format!("most occupied {}", Bytes(arena.most_occupied_bytes)),
+        ),
         (!brief, format!("largest instance {largest}")),
         (!brief, format!("in total {all} of {all_bytes}")),
-        (true, format!("allocated {handed} in {pieces}")),
+        (true, format!("total used {used} in {pieces}")),
         (arena.grows > 0, format!("{grows}, {in_place} in place")),
         (
             arena.grows > 0 && !brief,

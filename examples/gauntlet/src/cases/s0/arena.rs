@@ -43,15 +43,15 @@ pub(super) const BUMPALO: Case = Case {
     judge: |found| {
         let of = |name| found.of("bumpalo, tracked", name);
         let parts = [
-            "handed_bytes",
+            "used_bytes",
             "padding_bytes",
             "abandoned_bytes",
-            "past_bytes",
-            "tail_bytes",
+            "bypassed_bytes",
+            "unused_tail_bytes",
         ];
-        let share = |name| of(name) / of("chunk_bytes") * 100.0;
-        let holds = of("chunk_bytes") == of("bumpalo's allocated_bytes")
-            && of("chunk_bytes") == parts.map(of).iter().sum::<f64>()
+        let share = |name| of(name) / of("allocated_bytes") * 100.0;
+        let holds = of("allocated_bytes") == of("bumpalo's allocated_bytes")
+            && of("allocated_bytes") == parts.map(of).iter().sum::<f64>()
             && of("chunks") == of("total_blocks")
             && of("chunks") == of("blocks released by one drop")
             && found.of("bumpalo", "total_blocks") == of("total_blocks")
@@ -62,11 +62,11 @@ pub(super) const BUMPALO: Case = Case {
              {:.1} % abandoned by growth, {:.1} % unused tail; global takes {} as long, building and releasing",
             found.of("global", "total_blocks"),
             of("chunks"),
-            of("chunk_bytes"),
-            share("handed_bytes"),
+            of("allocated_bytes"),
+            share("used_bytes"),
             share("padding_bytes"),
             share("abandoned_bytes"),
-            share("tail_bytes"),
+            share("unused_tail_bytes"),
             times(found.times("global", "bumpalo")),
         );
         Judged::facts(holds, why)
@@ -93,7 +93,7 @@ pub(super) const PRESIZED: Case = Case {
         }),
         // What `heapglass report --by arena` advises: the most bytes that were in use.
         Variant::new("by what was used", |window| {
-            presized(window, |lists| fill(lists, 0).most_used_bytes as usize)
+            presized(window, |lists| fill(lists, 0).most_occupied_bytes as usize)
         }),
     ],
     judge: |found| {
@@ -190,16 +190,16 @@ fn fill(lists: usize, capacity: usize) -> ArenaStats {
 pub(super) fn note(window: &mut Window, stats: &ArenaStats) {
     for (name, value) in [
         ("chunks", stats.chunks),
-        ("chunk_bytes", stats.chunk_bytes),
-        ("chunk_bytes_with_metadata", stats.chunk_bytes_with_metadata),
-        ("handed_bytes", stats.handed_bytes),
+        ("allocated_bytes", stats.allocated_bytes),
+        ("allocated_bytes_including_metadata", stats.allocated_bytes_including_metadata),
+        ("used_bytes", stats.used_bytes),
         ("padding_bytes", stats.padding_bytes),
         ("abandoned_bytes", stats.abandoned_bytes),
-        ("past_bytes", stats.past_bytes),
-        ("tail_bytes", stats.tail_bytes),
-        ("most_used_bytes", stats.most_used_bytes),
-        ("total_handed_blocks", stats.total_handed_blocks),
-        ("total_handed_bytes", stats.total_handed_bytes),
+        ("bypassed_bytes", stats.bypassed_bytes),
+        ("unused_tail_bytes", stats.unused_tail_bytes),
+        ("most_occupied_bytes", stats.most_occupied_bytes),
+        ("total_used_blocks", stats.total_used_blocks),
+        ("total_used_bytes", stats.total_used_bytes),
     ] {
         window.note(name, value as f64);
     }

@@ -30,15 +30,15 @@ pub(super) const CASE: Case = Case {
             figures[0] == figures[1] && figures[0] == figures[2]
         };
         let names = found.of("bumpalo", "records") * 2.0;
-        let holds = same("total_handed_blocks")
-            && same("total_handed_bytes")
+        let holds = same("total_used_blocks")
+            && same("total_used_bytes")
             && same("bytes of names")
-            && found.of("bumpalo", "total_handed_blocks") >= names;
+            && found.of("bumpalo", "total_used_blocks") >= names;
         let why = format!(
             "each hands out the same {:.0} pieces, {:.0} bytes, from {:.0}, {:.0} and {:.0} chunks; bump-scope takes {} \
              the time of bumpalo, downwards {}",
-            found.of("bumpalo", "total_handed_blocks"),
-            found.of("bumpalo", "total_handed_bytes"),
+            found.of("bumpalo", "total_used_blocks"),
+            found.of("bumpalo", "total_used_bytes"),
             found.of("bumpalo", "chunks"),
             found.of("bump-scope", "chunks"),
             found.of("bump-scope, downwards", "chunks"),

@@ -57,7 +57,7 @@ fn a_reset_arena_with_nothing_in_it_leaked_what_its_values_owned() {
     for row in &mut cities.rows {
         (row.inside.live_bytes, row.inside.live_blocks) = (0, 0);
     }
-    cities.figures.past_bytes = 0;
+    cities.figures.bypassed_bytes = 0;
     cities.figures.resets = 1;
     assert!(
         found(&profile)
@@ -218,13 +218,13 @@ fn of_values_that_may_lie_on_the_heap_it_cannot_be_known() {
 }
 
 /// The blocks in `City.note`, when an instance lives and one row of the arena says so much.
-fn beside_row(inside: ArenaFigures, past_bytes: u64) -> Vec<Certainty> {
+fn beside_row(inside: ArenaFigures, bypassed_bytes: u64) -> Vec<Certainty> {
     let mut profile = sample::city_arenas();
     profile.arenas.truncate(1);
     let cities = &mut profile.arenas[0];
     let scope = cities.rows[0].scope;
     cities.rows = vec![ArenaRow { scope, inside }];
-    cities.figures.past_bytes = past_bytes;
+    cities.figures.bypassed_bytes = bypassed_bytes;
     found(&profile)
         .into_iter()
         .map(|(_, certainty)| certainty)
@@ -239,7 +239,7 @@ fn an_instance_holds_values_when_pieces_bytes_or_bypassing_bytes_are_in_use() {
         ..ArenaFigures::default()
     };
     let bypassing = ArenaFigures {
-        past_bytes: 9,
+        bypassed_bytes: 9,
         ..ArenaFigures::default()
     };
     let (gone, alive) = ([Certainty::Leaked], [Certainty::InstancesLive]);
@@ -304,14 +304,14 @@ fn a_value_put_in_by_hand_is_told_once_and_never_as_a_chunk() {
     outside.scope = ScopeId(0);
     profile.sites.push(outside);
     profile.arenas[1].values = vec![values(profile.sites.len() - 1)];
-    let certainty = |made, dropped, handed_bytes| {
+    let certainty = |made, dropped, used_bytes| {
         let mut profile = profile.clone();
         let arena = &mut profile.arenas[1];
         (
             arena.figures.made,
             arena.figures.dropped,
-            arena.figures.handed_bytes,
-        ) = (made, dropped, handed_bytes);
+            arena.figures.used_bytes,
+        ) = (made, dropped, used_bytes);
         let leaks = profile.leaks().iter();
         let mut undropped = leaks.filter(|leak| leak.site == profile.sites.len() - 1);
         undropped.next().expect("a leak").certainty

@@ -34,16 +34,16 @@ fn the_parts_of_every_arena_add_up() {
 fn an_arena_whose_parts_do_not_add_up_is_told() {
     let mut broken = sample::city_arenas().arenas.remove(0);
     broken.name = "cit\u{1b}[2Jies".into();
-    broken.figures.tail_bytes += 1;
+    broken.figures.unused_tail_bytes += 1;
     let said = imbalance(&broken).expect("a sentence");
     assert!(
         said.contains("6400001 bytes") && said.contains("6400000") && !said.contains('\u{1b}'),
         "{said}"
     );
     for part in [
-        &mut broken.figures.handed_bytes,
-        &mut broken.figures.past_bytes,
-        &mut broken.figures.tail_bytes,
+        &mut broken.figures.used_bytes,
+        &mut broken.figures.bypassed_bytes,
+        &mut broken.figures.unused_tail_bytes,
     ] {
         *part = u64::MAX;
     }
@@ -69,8 +69,8 @@ fn a_bar_has_a_cell_for_every_part_and_no_cell_too_many() {
     );
     let huge = Arena {
         figures: ArenaValue {
-            handed_bytes: u64::MAX,
-            tail_bytes: u64::MAX,
+            used_bytes: u64::MAX,
+            unused_tail_bytes: u64::MAX,
             ..ArenaValue::default()
         },
         ..Arena::default()
@@ -79,8 +79,8 @@ fn a_bar_has_a_cell_for_every_part_and_no_cell_too_many() {
     // The only cell stays with the largest part.
     let two = Arena {
         figures: ArenaValue {
-            handed_bytes: 9,
-            tail_bytes: 1,
+            used_bytes: 9,
+            unused_tail_bytes: 1,
             ..ArenaValue::default()
         },
         ..Arena::default()
@@ -105,9 +105,9 @@ fn types_and_fields_hold_all_that_was_handed_out() {
         assert_eq!(
             (types.total_bytes, types.total_blocks, types.live_bytes),
             (
-                arena.figures.total_handed_bytes,
-                arena.figures.total_handed_blocks,
-                arena.figures.handed_bytes
+                arena.figures.total_used_bytes,
+                arena.figures.total_used_blocks,
+                arena.figures.used_bytes
             )
         );
     }
@@ -167,7 +167,7 @@ fn a_capacity_that_is_advised_is_enough_and_read_as_it_is() {
         let arena = Arena {
             figures: ArenaValue {
                 most_chunks: 3,
-                most_used_bytes: used,
+                most_occupied_bytes: used,
                 made: 1,
                 ..ArenaValue::default()
             },
@@ -203,7 +203,7 @@ fn no_capacity_is_advised_where_it_would_not_hold() {
             made: 1,
             dropped: 1,
             most_chunks: 9,
-            most_used_bytes: 10_000,
+            most_occupied_bytes: 10_000,
             ..ArenaValue::default()
         },
         ..Arena::default()
@@ -219,7 +219,7 @@ fn no_capacity_is_advised_where_it_would_not_hold() {
     assert!(texts(&one_chunk).is_empty());
     let unused = Arena {
         figures: ArenaValue {
-            most_used_bytes: 0,
+            most_occupied_bytes: 0,
             ..base.figures
         },
         ..base.clone()
@@ -235,7 +235,7 @@ fn no_capacity_is_advised_where_it_would_not_hold() {
     assert_eq!(texts(&limited), ["its limit refused 1 request"]);
     let absurd = Arena {
         figures: ArenaValue {
-            most_used_bytes: u64::MAX,
+            most_occupied_bytes: u64::MAX,
             most_chunks: u64::MAX,
             ..base.figures
         },
@@ -251,8 +251,8 @@ fn a_capacity_for_the_largest_of_many_small_instances_says_what_it_would_waste()
             made: 1_000,
             dropped: 1_000,
             most_chunks: 4,
-            most_used_bytes: 1 << 20,
-            total_chunk_bytes: 1_000 * 4_096,
+            most_occupied_bytes: 1 << 20,
+            total_allocated_bytes: 1_000 * 4_096,
             ..ArenaValue::default()
         },
         ..Arena::default()
@@ -273,8 +273,8 @@ fn a_mean_instance_of_a_quarter_of_the_largest_is_no_waste() {
             made: 10,
             dropped: 10,
             most_chunks: 2,
-            most_used_bytes: 4_096 - 16,
-            total_chunk_bytes: 10 * mean,
+            most_occupied_bytes: 4_096 - 16,
+            total_allocated_bytes: 10 * mean,
             ..ArenaValue::default()
         },
         ..Arena::default()
@@ -293,7 +293,7 @@ fn a_mean_instance_of_a_quarter_of_the_largest_is_no_waste() {
         figures: ArenaValue {
             made: 1,
             dropped: 1,
-            total_chunk_bytes: 100,
+            total_allocated_bytes: 100,
             ..many(0).figures
         },
         ..many(0)
@@ -312,7 +312,7 @@ fn a_chunk_used_by_half_or_small_is_not_too_large() {
                 made: 1,
                 dropped: 1,
                 most_chunks: 1,
-                most_used_bytes: used,
+                most_occupied_bytes: used,
                 most_instance_bytes: took,
                 ..ArenaValue::default()
             },
@@ -376,13 +376,13 @@ fn every_waste_is_advised_with_its_place() {
 
 #[test]
 fn what_growth_left_behind_is_told_of_arenas_that_are_gone_too() {
-    let arena = |chunk_bytes, mut row: ArenaRow| {
+    let arena = |allocated_bytes, mut row: ArenaRow| {
         (row.inside.total_bytes, row.inside.copied_bytes) = (500, 500);
         Arena {
             figures: ArenaValue {
-                chunk_bytes,
+                allocated_bytes,
                 copied_bytes: 500,
-                total_chunk_bytes: 1_000,
+                total_allocated_bytes: 1_000,
                 ..ArenaValue::default()
             },
             rows: vec![row],
@@ -425,12 +425,12 @@ fn a_killed_program_did_not_forget_to_drop() {
 
 #[test]
 fn the_history_adds_up_live_instances_and_forgets_dropped_ones() {
-    let moment = |what, instance, time_ns, chunk_bytes, used_bytes| ArenaMoment {
+    let moment = |what, instance, time_ns, allocated_bytes, occupied_bytes| ArenaMoment {
         what,
         instance,
         time_ns,
-        chunk_bytes,
-        used_bytes,
+        allocated_bytes,
+        occupied_bytes,
         site: None,
     };
     let arena = Arena {
@@ -445,7 +445,7 @@ fn the_history_adds_up_live_instances_and_forgets_dropped_ones() {
     };
     let seen: Vec<(u64, u64, u64)> = points(&arena)
         .iter()
-        .map(|point| (point.time_ns, point.chunk_bytes, point.used_bytes))
+        .map(|point| (point.time_ns, point.allocated_bytes, point.occupied_bytes))
         .collect();
     assert_eq!(
         seen,
@@ -466,7 +466,10 @@ fn the_history_adds_up_live_instances_and_forgets_dropped_ones() {
 fn an_arena_that_is_gone_shows_what_it_was_before() {
     let profile = sample::city_arenas();
     let point = last_full(arena(&profile, "request")).expect("a point");
-    assert_eq!((point.chunk_bytes, point.used_bytes), (65_536, 13_000));
+    assert_eq!(
+        (point.allocated_bytes, point.occupied_bytes),
+        (65_536, 13_000)
+    );
     assert_eq!(last_full(arena(&profile, "cities")), None);
 }
 
