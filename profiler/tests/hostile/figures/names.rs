@@ -4,7 +4,6 @@ use super::made::{add_lanes, add_sites, empty, lane, load, row};
 use crate::parts::{Parts, seal};
 use heapglass_profiler::Options;
 use heapglass_profiler::profile::{Frame, Profile, Site, StackMarks, SymbolSource};
-use std::path::Path;
 use tracking_alloc_recording::*;
 
 const CUT_AND_DEEP: u32 = site_flags::CUT | site_flags::DEEP;
