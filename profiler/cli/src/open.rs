@@ -11,6 +11,7 @@ use std::time::Duration;
 use heapglass_profiler::diff::Recording;
 use heapglass_profiler::profile::Profile;
 use heapglass_profiler::symbols::Progress;
+use heapglass_profiler::units::printable;
 use heapglass_profiler::{Early, Options, Session};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressFinish, ProgressStyle};
 use tracking_alloc_recording::{HeaderValue, OLDEST_VERSION, VERSION};
@@ -151,9 +152,26 @@ fn options(symbols: &Symbols) -> Options {
 }
 
 fn sentence(progress: Progress<'_>) -> String {
-    let name = progress.module.rsplit('/').next().unwrap_or_default();
+    let name = printable(progress.module.rsplit('/').next().unwrap_or_default());
     match progress.total {
         0 => format!("reading symbols of {name}"),
         total => format!("reading symbols of {name}: {} of {total}", progress.done),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_module_whose_name_has_escape_sequences_is_spelled_out() {
+        let progress = Progress {
+            module: "/tmp/lib\u{1b}]0;x\u{7}.so",
+            done: 1,
+            total: 2,
+        };
+        let shown = sentence(progress);
+        assert!(!shown.contains(char::is_control), "{shown:?}");
+        assert!(shown.contains("lib\\u{1b}]0;x"), "{shown}");
     }
 }

@@ -5,12 +5,24 @@ use std::io::{IsTerminal, Write};
 use std::path::Path;
 
 use heapglass_profiler::report::{DEFAULT_WIDTH, Options, Paint, Style, plain};
-use heapglass_profiler::units::counted;
+use heapglass_profiler::units::{counted, printable};
 use rustix::termios::tcgetwinsize;
 
-/// Writes one line to standard error.
+/// Writes lines to standard error. Names and paths in them may come from anywhere: whatever a terminal would take for a
+/// command is spelled out.
 pub(crate) fn eprint_line(text: impl fmt::Display) {
-    let _ = writeln!(std::io::stderr(), "{text}");
+    let _ = writeln!(std::io::stderr(), "{}", printable_lines(&text.to_string()));
+}
+
+/// As [`printable`], line by line.
+fn printable_lines(text: &str) -> String {
+    let lines: Vec<_> = text.split('\n').map(printable).collect();
+    lines.join("\n")
+}
+
+/// Asks for an answer on standard error, in the same line.
+pub(crate) fn eprint_question(text: impl fmt::Display) {
+    let _ = write!(std::io::stderr(), "{}", printable_lines(&text.to_string()));
 }
 
 /// Says that a picture was written.

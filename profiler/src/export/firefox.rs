@@ -60,9 +60,9 @@ fn add_track(
 ) {
     let zero = Timestamp::from_nanos_since_reference(0);
     let pid = profile.process.pid;
-    let process = made.add_process(measure.title(), pid, zero);
+    let process = made.add_process(measure.title_in(profile.process.state), pid, zero);
     let thread = made.add_thread(process, pid, zero, true);
-    made.set_thread_name(thread, measure.title());
+    made.set_thread_name(thread, measure.title_in(profile.process.state));
     made.add_initial_visible_thread(thread);
     if is_first {
         made.add_initial_selected_thread(thread);

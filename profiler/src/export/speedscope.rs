@@ -95,7 +95,10 @@ pub(super) fn write(profile: &Profile, options: &Options<'_>, out: impl Write) -
         active_profile_index: 0,
         shared: Shared { frames: &frames },
         profiles: measures
-            .map(|measure| sampled(&tree, measure, &numbers))
+            .map(|measure| Sampled {
+                name: measure.title_in(profile.process.state),
+                ..sampled(&tree, measure, &numbers)
+            })
             .collect(),
     };
     write_line(&file, out)

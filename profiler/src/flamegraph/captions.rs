@@ -8,7 +8,7 @@ use super::relabel::Caption;
 use super::{By, Options, legend, prune};
 use crate::calltree::{CallTree, NodeId};
 use crate::profile::arenas::{HOW_TO_NAME, imbalance};
-use crate::profile::{Figures, Label, Losses, Measure, Profile};
+use crate::profile::{Figures, Label, Losses, Measure, Profile, State};
 use crate::units::{Bytes, Count, Share, counted, printable};
 
 /// `cities: bytes live at the peak, 6,392,832 bytes = 6.1 MiB, exact`
@@ -22,16 +22,17 @@ pub(super) fn title(profile: &Profile, options: &Options, total: u64) -> String 
         true => to_the_byte(total),
         false => measure.amount(total),
     };
-    let (what, exactness) = (what(options), exactness(profile, options));
+    let (what, exactness) = (what(profile, options), exactness(profile, options));
     format!("{program}: {what}, {total}, {exactness}")
 }
 
 /// What widths stand for.
-pub(super) fn what(options: &Options) -> &'static str {
-    match (options.by, options.measure) {
-        (By::Arena, Measure::Live) => "allocated_bytes of arenas, live at exit",
-        (By::Arena, _) => "bytes used inside arenas",
-        (_, measure) => measure.title(),
+pub(super) fn what(profile: &Profile, options: &Options) -> &'static str {
+    match (options.by, options.measure, profile.process.state) {
+        (By::Arena, Measure::Live, State::Running) => "allocated_bytes of arenas, live now",
+        (By::Arena, Measure::Live, _) => "allocated_bytes of arenas, live at exit",
+        (By::Arena, ..) => "bytes used inside arenas",
+        (_, measure, state) => measure.title_in(state),
     }
 }
 
@@ -40,7 +41,10 @@ pub(super) fn nothing(profile: &Profile, options: &Options) -> String {
     if options.by == By::Arena && profile.arenas.is_empty() {
         return HOW_TO_NAME.join(" ");
     }
-    format!("nothing to draw: the recording holds no {}", what(options))
+    format!(
+        "nothing to draw: the recording holds no {}",
+        what(profile, options)
+    )
 }
 
 fn exactness(profile: &Profile, options: &Options) -> String {

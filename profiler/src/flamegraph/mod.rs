@@ -72,7 +72,7 @@ pub fn write_svg(
     let picture = Picture {
         title,
         subtitle: captions::subtitle(profile, options, &pruned),
-        count_name: captions::what(options),
+        count_name: captions::what(profile, options),
         inverted: options.inverted,
         legend: (options.by != By::Stack).then(legend::svg),
     };

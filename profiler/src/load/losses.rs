@@ -80,16 +80,20 @@ fn mistaken_notes(recording: &Recording) -> Vec<String> {
     let notes = [
         (
             collided.count(),
-            "stacks had the key of another stack until that was noticed: some of their blocks are counted there",
+            ["stack", "stacks"],
+            "had the key of another stack until that was noticed: some of the blocks are counted there",
         ),
         (
             replaced.count(),
-            "libraries were loaded where others had been: what they did at first may be counted at the one before",
+            ["library was", "libraries were"],
+            "loaded where another had been: the first allocations may be counted at the earlier one",
         ),
     ];
-    let notes = notes.into_iter().filter(|(count, _)| *count > 0);
+    let notes = notes.into_iter().filter(|(count, ..)| *count > 0);
     notes
-        .map(|(count, what)| format!("{count} {what}"))
+        .map(|(count, [one, many], what)| {
+            format!("{count} {} {what}", if count == 1 { one } else { many })
+        })
         .collect()
 }
 

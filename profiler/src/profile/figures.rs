@@ -2,6 +2,7 @@
 //!
 //! One definition for report, SVG, TUI and JSON: the serialized names are the JSON keys.
 
+use super::State;
 use crate::units::{Bytes, Count};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
@@ -156,9 +157,17 @@ impl Measure {
         self.names()[1]
     }
 
-    /// A heading for people.
+    /// A heading for people, for a recording that has ended.
     pub fn title(self) -> &'static str {
         self.names()[2]
+    }
+
+    /// A heading for people, for a recording in that state: nothing of a program that runs is at its exit.
+    pub fn title_in(self, state: State) -> &'static str {
+        match (self, state) {
+            (Measure::Live, State::Running) => "bytes live now",
+            _ => self.title(),
+        }
     }
 
     /// Whether the measure counts bytes (else blocks or events).

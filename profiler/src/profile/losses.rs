@@ -114,7 +114,8 @@ pub(super) fn losses(profile: &Profile) -> Vec<String> {
     sentences.extend(missing.into_iter().take(MODULES_NAMED));
     if unnamed > 0 {
         sentences.push(format!(
-            "No symbols for {unnamed} more modules (report --json names them)."
+            "No symbols for {} (report --json names them).",
+            counted(unnamed as u64, "more module")
         ));
     }
     sentences.extend(lost.notes.iter().map(|note| {

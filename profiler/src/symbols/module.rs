@@ -9,6 +9,7 @@ use super::table::Table;
 use super::{AddressFrames, Identity, ModuleRef, Options, Progress, SourceFrame};
 use super::{cache, dwarf, locate, names};
 use crate::profile::SymbolSource;
+use crate::units::counted;
 
 /// The names of sorted, distinct look-up addresses of one module, and of others that were known.
 pub(super) fn resolve(
@@ -69,8 +70,8 @@ pub(super) fn resolve(
         Err(reason) if !unknown.is_empty() => {
             if was_cached {
                 notes.push(format!(
-                    "{name}: {} frames are not in the symbol cache: {reason}",
-                    unknown.len()
+                    "{name}: not in the symbol cache: {}: {reason}",
+                    counted(unknown.len() as u64, "frame")
                 ));
             } else {
                 if module.path.starts_with('/') {
@@ -185,8 +186,9 @@ fn advise_debug_information(
     // A few are the compiler's own shims.
     (bare * 10 > all).then(|| {
         format!(
-            "{name}: {bare} of {all} frames have a name only (no lines, no inlined functions): set debug = \"limited\" in its \
-             cargo profile (CARGO_PROFILE_RELEASE_DEBUG=limited for one build)"
+            "{name}: names without lines and inlined functions for {bare} of {}: set debug = \"limited\" in its \
+             cargo profile (CARGO_PROFILE_RELEASE_DEBUG=limited for one build)",
+            counted(all as u64, "frame")
         )
     })
 }

@@ -1,6 +1,6 @@
 //! Bare `heapglass`: the recordings here and recent ones, to choose from on a terminal, as a list elsewhere.
 
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 use std::path::PathBuf;
 
 use heapglass_profiler::units::{Bytes, printable};
@@ -57,27 +57,27 @@ pub(super) fn run(symbols: &Symbols, json: bool) -> Result<(), Error> {
     }
     let mut text = String::new();
     let numbered = has_terminal() && std::io::stderr().is_terminal();
-    for (number, offer) in (1..).zip(&offers) {
-        if numbered {
-            text.push_str(&format!("{number:>3}  "));
-        }
-        text.push_str(&offer.describe());
-        text.push('\n');
-    }
     if !numbered {
+        for offer in &offers {
+            text.push_str(&offer.describe());
+            text.push('\n');
+        }
         return print(text.as_bytes());
     }
+    for (number, offer) in offers.iter().enumerate().rev() {
+        text.push_str(&format!("{:>3}  {}\n", number + 1, offer.describe()));
+    }
     let can_move = offers.iter().any(Offer::can_move);
-    let _ = write!(
-        std::io::stderr(),
-        "{text}Explore which one? [1-{}, {}Enter: none] ",
-        offers.len(),
-        if can_move {
-            "m and a number: move it here, "
-        } else {
-            ""
-        },
-    );
+    let also = if can_move {
+        "m and a number: move it here, "
+    } else {
+        ""
+    };
+    // The newest stand last, next to the question, where a short terminal still shows them.
+    terminal::eprint_question(format_args!(
+        "{text}Explore which one? [1-{}, {also}Enter: none] ",
+        offers.len()
+    ));
     let answer = answer()?;
     if answer.is_empty() {
         return Ok(());
@@ -160,7 +160,7 @@ impl Offer {
                 "{shown} stays where it is: only a recording that an earlier run left, and that nobody writes to, is moved"
             )));
         }
-        let _ = write!(std::io::stderr(), "Move {shown} to this folder? [y/N] ");
+        terminal::eprint_question(format_args!("Move {shown} to this folder? [y/N] "));
         if !matches!(answer()?.as_str(), "y" | "Y" | "yes") {
             return Ok(());
         }

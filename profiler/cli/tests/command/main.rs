@@ -6,6 +6,7 @@ mod compare;
 mod demo;
 mod docs;
 mod export;
+mod hostile_names;
 mod left;
 mod out_of_memory;
 mod read;

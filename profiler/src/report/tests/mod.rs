@@ -645,3 +645,16 @@ fn words_that_a_shell_would_take_apart_are_quoted() {
         r"a-b_c/1.2=x 'two words' '' 'it'\''s' '$HOME' größe"
     );
 }
+
+#[test]
+fn nothing_of_a_program_that_runs_is_at_its_exit() {
+    let mut profile = sample::profile();
+    profile.process.state = State::Running;
+    let options = Options {
+        measure: Measure::Live,
+        ..Options::default()
+    };
+    let text = text(&profile, &options);
+    assert!(text.contains("Sites by bytes live now"), "{text}");
+    assert!(!text.contains("exit"), "{text}");
+}

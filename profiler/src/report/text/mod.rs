@@ -53,7 +53,10 @@ pub fn write_summary(profile: &Profile, options: &Options<'_>, out: impl Write) 
         .collect();
     if !shown.is_empty() {
         page.blank();
-        page.line(Style::Heading, &format!("  {}", capital(measure.title())));
+        page.line(
+            Style::Heading,
+            &format!("  {}", capital(measure.title_in(profile.process.state))),
+        );
         site::write(&mut page, profile, &shown, true);
         write_more(&mut page, whole, &rows[shown.len()..]);
     }
@@ -76,7 +79,11 @@ fn write_table(page: &mut Page<'_>, profile: &Profile) {
     }
     // The one row of all bytes would say nothing; what is missing is said.
     if by != By::Field || rows.len() >= 2 {
-        let heading = format!("{}s by {}", capital(by.name()), measure.title());
+        let heading = format!(
+            "{}s by {}",
+            capital(by.name()),
+            measure.title_in(profile.process.state)
+        );
         page.line(Style::Heading, &heading);
         match by {
             _ if rows.is_empty() => page.plain("  (none)"),

@@ -2,7 +2,7 @@
 
 use heapglass_profiler::calltree::{By, CallTree, NodeId};
 use heapglass_profiler::profile::{Frames, Function, Label, Origin};
-use heapglass_profiler::units::{Count, Share, counted};
+use heapglass_profiler::units::{Share, counted};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
@@ -200,7 +200,7 @@ impl<'a> Scene<'a> {
     fn figures(&self, id: NodeId) -> String {
         let total = self.tree.total(id);
         let value = self.cx.measure.of(total);
-        let (blocks, unit) = self.cx.measure.blocks(total);
+        let (blocks, _) = self.cx.measure.blocks(total);
         let mut text = format!(
             "{}, {} of all",
             self.cx.measure.amount(value),
@@ -211,7 +211,7 @@ impl<'a> Scene<'a> {
             text.push_str(&format!(", {} of zoom", Share::of(value, zoomed)));
         }
         if self.cx.measure.is_bytes() {
-            text.push_str(&format!(", {} {unit}", Count(blocks)));
+            text.push_str(&format!(", {}", counted(blocks, "block")));
         }
         let own = self.cx.measure.of(self.tree.own(id));
         if own > 0 && own != value {
