@@ -40,7 +40,7 @@ impl Identity {
             },
             Detail::Function(_) => Identity::named(&stable(&row.key)),
             // Names that the program gave.
-            Detail::Field(_) | Detail::Thread { .. } | Detail::Phase(_) | Detail::Arena(_) => {
+            Detail::Field(_) | Detail::Thread(_) | Detail::Phase(_) | Detail::Arena(_) => {
                 Identity::named(&row.key)
             }
         }

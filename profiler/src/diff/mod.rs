@@ -208,6 +208,10 @@ impl RowMatch {
 
 /// Compares two sides; a side without recordings is empty.
 pub fn compare<'a>(base: &[Recording<'a>], new: &[Recording<'a>], options: Options) -> Diff<'a> {
+    let options = Options {
+        measure: options.by.measure(options.measure),
+        ..options
+    };
     let mut diff = Diff {
         options,
         base: base.to_vec(),

@@ -20,7 +20,7 @@ pub(super) fn write(profile: &Profile, options: &Options<'_>, out: impl Write) -
     let places = columns.iter().map(|column| format!("/{column}"));
     let places: Vec<String> = places.collect();
     for row in rows(profile, options.by, options.measure, options.frames) {
-        let mut json = row_json(profile, options.measure, &row)?;
+        let mut json = row_json(profile, (options.by, options.measure), &row)?;
         let owner = match &row.detail {
             Detail::Site(detail) => {
                 // JSON would list them.

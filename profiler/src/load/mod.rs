@@ -212,7 +212,7 @@ impl Unnamed {
         for lane in &mut recording.lanes {
             (lane.rows, lane.sizes) = Default::default();
         }
-        profile.threads = moments::threads(&recording, &peak);
+        profile.threads = moments::threads(&recording);
         profile.timeline = moments::timeline(&recording);
         profile.marks = moments::marks(&recording);
         let nodes = take(&mut recording.stacks).into_iter();

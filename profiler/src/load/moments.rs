@@ -1,10 +1,10 @@
 //! What is not of sites: how it was recorded, threads, the timeline and marks.
 
-use super::counters::{LANE_DRIFT, Peak, PeakAt, at_epoch, figures, mark_rows, net, net_of, plus};
-use crate::profile::{Capture, Figures, LinearMemory, Mark, PAGE_BYTES, Thread, TimelinePoint};
+use super::counters::{LANE_DRIFT, Peak, figures, net_of};
+use crate::profile::{Capture, LinearMemory, Mark, PAGE_BYTES, Thread, TimelinePoint};
 use std::collections::BTreeMap;
 use tracking_alloc_recording::{
-    CLOCK_SNAPSHOT_BITS, HeaderValue, MarkValue, Recording, Sums, arch, lane_kind, mode, unwinder,
+    HeaderValue, MarkValue, Recording, Sums, arch, lane_kind, mode, unwinder,
 };
 
 /// How it was recorded, and how exact the peak is.
@@ -77,66 +77,27 @@ fn thread_name(words: [u64; 2]) -> String {
 }
 
 /// Threads merged by name, those that ended and those that had a lane at the end.
-pub(super) fn threads(recording: &Recording, peak: &Peak) -> Vec<Thread> {
-    let header = &recording.header;
-    let epoch = header.clock >> CLOCK_SNAPSHOT_BITS;
+pub(super) fn threads(recording: &Recording) -> Vec<Thread> {
     let mut threads: BTreeMap<String, Thread> = BTreeMap::new();
-    let mut add = |name: String, count: u64, figures: Figures| {
+    let mut add = |name: String, count: u64, sums: &Sums| {
         let thread = threads.entry(name.clone()).or_default();
         thread.name = name;
         thread.count = thread.count.saturating_add(count);
-        thread.figures.add(&figures);
+        // What is live of it is not known: another thread may free its blocks.
+        thread.figures.add(&figures(sums, (0, 0), (0, 0)));
     };
     for ended in &recording.threads {
-        let live = net_of(&ended.figures);
-        // Merged in an older epoch: its threads ended before the peak and hold what they left behind.
-        let at_peak = match peak.at {
-            PeakAt::Epoch if ended.clock >> CLOCK_SNAPSHOT_BITS == epoch => {
-                (ended.peak_bytes, ended.peak_blocks)
-            }
-            PeakAt::Epoch | PeakAt::Now => live,
-            PeakAt::Mark(_) => (0, 0),
-        };
-        let figures = figures(&ended.figures, live, at_peak);
-        add(thread_name(ended.name), ended.count, figures);
+        add(thread_name(ended.name), ended.count, &ended.figures);
     }
     for lane in &recording.lanes {
         let now = lane.all.sums();
         let since = &lane.lane.since;
         let sums: Sums = std::array::from_fn(|index| now[index].saturating_sub(since[index]));
-        let before = net_of(since);
-        let at_peak = match peak.at {
-            PeakAt::Now => net(&lane.all),
-            PeakAt::Epoch
-                if lane.lane.since_clock >> CLOCK_SNAPSHOT_BITS < epoch
-                    || lane.lane.tenancies <= 1 =>
-            {
-                at_epoch(&lane.all, header)
-            }
-            PeakAt::Epoch => before,
-            PeakAt::Mark(index) => recording.marks.get(index).map_or((0, 0), |mark| {
-                let rows = mark_rows(recording, mark).iter();
-                let of_lane = rows.filter(|row| row.lane == lane.number);
-                of_lane.fold(before, |sum, row| {
-                    plus(sum, (row.peak_bytes, row.peak_blocks))
-                })
-            }),
-        };
-        let of_thread = (
-            at_peak.0.saturating_sub(before.0),
-            at_peak.1.saturating_sub(before.1),
-        );
-        let figures = figures(&sums, net_of(&sums), of_thread);
-        if lane.lane.kind == lane_kind::SHARED {
-            if figures.total_blocks > 0 || figures.freed_blocks > 0 {
-                add(
-                    "(further threads)".to_owned(),
-                    u64::from(lane.lane.tenancies.max(1)),
-                    figures,
-                );
-            }
-        } else {
-            add(thread_name(lane.lane.name), 1, figures);
+        if lane.lane.kind != lane_kind::SHARED {
+            add(thread_name(lane.lane.name), 1, &sums);
+        } else if sums.iter().any(|&sum| sum > 0) {
+            let count = u64::from(lane.lane.tenancies.max(1));
+            add("(further threads)".to_owned(), count, &sums);
         }
     }
     threads.into_values().collect()

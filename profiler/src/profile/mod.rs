@@ -381,8 +381,8 @@ pub struct Thread {
     pub name: String,
     /// How many threads of that name.
     pub count: u64,
-    /// What they allocated and freed. A block freed by another thread is subtracted there, so `live_*` and
-    /// `peak_*` are clamped at 0 per thread.
+    /// What they allocated, and what they freed of any thread's blocks. `live_*` and `peak_*` are 0: another thread may
+    /// free a block, so live bytes belong to no thread.
     pub figures: Figures,
 }
 

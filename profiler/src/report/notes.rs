@@ -32,6 +32,10 @@ pub(crate) const ARENA_FIGURES: &str = "allocated_bytes is defined as by bumpalo
     part of them. All figures are inside the arena: its chunks are blocks of the process already, so never add them to its \
     totals.";
 
+/// What rows of threads count.
+const NO_LIVE_THREADS: &str = "Any thread may free a block, so live bytes belong to no thread: rows are by what each thread \
+    allocated. freed: bytes that it freed, whoever had allocated them.";
+
 /// The sentences below rows of that kind.
 pub(super) fn notes(profile: &Profile, by: By, rows: &[Row]) -> Vec<String> {
     let stacks = profile.capture.has_stacks();
@@ -47,6 +51,7 @@ pub(super) fn notes(profile: &Profile, by: By, rows: &[Row]) -> Vec<String> {
                 None => NO_CONTAINER.to_owned(),
             }]
         }
+        By::Thread => vec![NO_LIVE_THREADS.to_owned()],
         By::Arena if rows.is_empty() => HOW_TO_NAME.map(str::to_owned).to_vec(),
         By::Arena => vec![ARENA_FIGURES.to_owned()],
         By::Field if rows.iter().all(|row| row.key == NO_FIELD) => vec![NO_FIELDS.to_owned()],

@@ -95,7 +95,13 @@ pub(crate) fn columns(
     let of_measure = |measure: Measure| of_measure(Heading::of, measure, own);
     let mut all = vec![share(measure, whole, own), of_measure(measure)];
     all.extend(special(by, measure, rows));
+    if by == By::Thread {
+        all.push(Column::figure(Heading::FREED, |row: &Row| {
+            Some(row.figures.freed_bytes)
+        }));
+    }
     let others = Measure::ALL.into_iter().take(5);
+    let others = others.filter(|&other| by.measure(other) == other);
     all.extend(others.filter(|&other| other != measure).map(of_measure));
     fitting(all, 2, width.saturating_sub(NAME_WIDTH + 2))
 }

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
-use super::{Detail, Row, by_key};
+use super::{By, Detail, Row, by_key};
 use crate::profile::fields::Field;
 use crate::profile::{
     Estimated, Figures, Label, Measure, Measured, Profile, ScopeKind, Source, TypeId, TypeRow, sums,
@@ -134,7 +134,7 @@ impl Serialize for PartJson<'_> {
             json.serialize_entry(measure.key(), &measure.of(&part.figures))?;
         }
         if self.measures.is_empty() {
-            by_key(part.figures, false)
+            by_key(part.figures, By::Site)
                 .try_for_each(|(key, figure)| json.serialize_entry(key, &figure))?;
         }
         json.end()

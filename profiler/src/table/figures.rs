@@ -1,17 +1,19 @@
 //! The figures of a row under the keys that JSON and tables have them under.
 
+use super::By;
 use crate::profile::{FIGURES, Figures};
 
-/// The figures by key. Arenas keep no peak of what they allocated, no shrinks and no temporary pieces: `None` of those.
-pub(crate) fn by_key(
-    of: Figures,
-    is_of_arenas: bool,
-) -> impl Iterator<Item = (&'static str, Option<u64>)> {
-    FIGURES.into_iter().map(move |(key, figure)| {
-        let is_missing = is_of_arenas
-            && (key.starts_with("peak_") || key.starts_with("temporary_") || key == "shrinks");
-        (key, (!is_missing).then(|| figure(&of)))
-    })
+/// The figures of a row by key; `None` of those that rows of this kind do not have. Arenas keep no peak of what they
+/// allocated, no shrinks and no temporary pieces. Threads have no live bytes, since any thread may free a block.
+pub(crate) fn by_key(of: Figures, by: By) -> impl Iterator<Item = (&'static str, Option<u64>)> {
+    let is_missing = move |key: &str| match by {
+        By::Arena => key.starts_with("peak_") || key.starts_with("temporary_") || key == "shrinks",
+        By::Thread => key.starts_with("peak_") || key.starts_with("live_"),
+        _ => false,
+    };
+    FIGURES
+        .into_iter()
+        .map(move |(key, figure)| (key, (!is_missing(key)).then(|| figure(&of))))
 }
 
 #[cfg(test)]
@@ -25,7 +27,7 @@ mod tests {
             temporary_bytes: 13,
             ..Figures::default()
         };
-        let by_key = by_key(figures, false);
+        let by_key = by_key(figures, By::Site);
         let json = by_key.map(|(key, figure)| format!("\"{key}\":{}", figure.unwrap_or(u64::MAX)));
         let json = json.collect::<Vec<_>>().join(",");
         let derived = serde_json::to_string(&figures).expect("JSON");

@@ -49,6 +49,8 @@ impl Heading {
     pub const STACKS: Heading = Heading::new("stacks", 7, Unit::Count);
     /// Threads of one name.
     pub const THREADS: Heading = Heading::new("count", 6, Unit::Count);
+    /// Bytes that a thread freed.
+    pub const FREED: Heading = Heading::new("freed", 10, Unit::Bytes);
     /// When a value was measured.
     pub const TIME: Heading = Heading::new("time", 10, Unit::Text);
     /// Heap bytes found from a value or a place in it.

@@ -16,6 +16,7 @@ mod preorder;
 mod site;
 #[cfg(test)]
 mod tests;
+mod thread;
 
 use serde::Serialize;
 
@@ -37,6 +38,7 @@ pub use preorder::preorder;
 pub(crate) use preorder::weighty;
 pub(crate) use site::mark_names;
 pub use site::{SiteDetail, SiteLabel};
+pub use thread::ThreadDetail;
 
 /// What a row is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -57,8 +59,8 @@ pub enum By {
     Type,
     /// A place in the data that was deserialized as `Profiled<T>`, without the places inside it.
     Field,
-    /// Threads of one name. A block freed by another thread is subtracted there, so `live` and `peak` of rows need
-    /// not add up; `total` and `freed` do.
+    /// Threads of one name, or of names that differ in their numbers alone. Another thread may free a block, so live
+    /// bytes belong to no thread: rows count what each thread allocated and what it freed.
     Thread,
     /// A phase, without the phases inside it.
     Phase,
@@ -68,6 +70,15 @@ pub enum By {
 }
 
 impl By {
+    /// The measure that rows of this kind have in place of `wanted`: threads have no live bytes.
+    #[must_use]
+    pub fn measure(self, wanted: Measure) -> Measure {
+        match (self, wanted) {
+            (By::Thread, Measure::Peak | Measure::Live) => Measure::Total,
+            _ => wanted,
+        }
+    }
+
     /// Every grouping, in the order frontends offer them.
     pub const ALL: [By; 10] = [
         By::Site,
@@ -147,12 +158,8 @@ pub enum Detail {
     Type(Box<TypeDetail>),
     /// A field.
     Field(Box<FieldDetail>),
-    /// Threads of one name.
-    Thread {
-        /// How many threads.
-        #[serde(rename = "threads")]
-        count: u64,
-    },
+    /// Threads of one name, or of names that differ in their numbers alone.
+    Thread(Box<ThreadDetail>),
     /// A phase.
     Phase(Box<PhaseDetail>),
     /// An arena.
@@ -160,10 +167,11 @@ pub enum Detail {
     Arena(Box<ArenaDetail>),
 }
 
-/// All rows, ordered by `measure` (largest first), then total bytes, then key.
+/// All rows, ordered by `measure` (largest first; see [`By::measure`]), then total bytes, then key.
 ///
 /// `frames` tells sites apart: folded, those that read the same are one row; else those of the same stack are.
 pub fn rows(profile: &Profile, by: By, measure: Measure, frames: Frames) -> Vec<Row> {
+    let measure = by.measure(measure);
     let mut rows = match by {
         By::Site => site::rows(profile, measure, frames),
         By::Owner => function::owners(profile, measure),
@@ -172,7 +180,7 @@ pub fn rows(profile: &Profile, by: By, measure: Measure, frames: Frames) -> Vec<
         By::Module => function::by_code(profile, function::module_key),
         By::Type => data::by_type(profile),
         By::Field => data::by_field(profile),
-        By::Thread => by_thread(profile),
+        By::Thread => thread::rows(profile),
         By::Phase => phase::rows(profile),
         By::Arena => return arena::rows(profile, measure),
     };
@@ -182,15 +190,4 @@ pub fn rows(profile: &Profile, by: By, measure: Measure, frames: Frames) -> Vec<
         by_size.then_with(|| a.names().cmp(&b.names()))
     });
     rows
-}
-
-fn by_thread(profile: &Profile) -> Vec<Row> {
-    let row = |thread: &crate::profile::Thread| Row {
-        key: thread.key().to_owned(),
-        figures: thread.figures,
-        detail: Detail::Thread {
-            count: thread.count,
-        },
-    };
-    profile.threads.iter().map(row).collect()
 }

@@ -115,7 +115,7 @@ fn types_without_values_or_blocks_have_no_figures_of_them() {
     assert_eq!(of(2, 3), ["3", "72 B", "40 B"]);
     assert_eq!(of(0, 3), ["3", "72 B", "-"]);
     assert_eq!(of(2, 0), ["40 B"], "no columns for values nobody saw");
-    assert_eq!(cells(By::Type, row(Detail::Thread { count: 1 })), ["-"]);
+    assert_eq!(cells(By::Type, row(Detail::Code { sites: 1 })), ["-"]);
 }
 
 #[test]

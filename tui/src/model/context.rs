@@ -63,7 +63,7 @@ impl Context<'_> {
             By::Function => self.frames,
             _ => Frames::Folded,
         };
-        (by, self.measure, frames)
+        (by, by.measure(self.measure), frames)
     }
 }
 

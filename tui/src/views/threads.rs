@@ -1,4 +1,4 @@
-//! Threads: one row for all threads of a name, by the measure. A block freed elsewhere is subtracted there.
+//! Threads: one row for all threads of a name, and for numbered ones; by what they allocated.
 
 use std::sync::Arc;
 
@@ -17,8 +17,7 @@ use crate::widgets::{List, Table, below, slice, write};
 /// Lines around the rows: the heading and the note.
 const AROUND: u16 = 2;
 
-const NOTE: &str =
-    "A block freed by another thread is subtracted there: live and peak stop at 0 for each thread.";
+const NOTE: &str = "Any thread may free a block: live bytes belong to none. freed: by this thread.";
 
 /// The threads, and which one is selected.
 #[derive(Debug, Default)]
@@ -43,28 +42,26 @@ impl View for Threads {
     }
 
     fn render(&self, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
-        let value = |row: &Arc<Row>| cx.measure.of(&row.figures);
+        let own = By::Thread.measure(cx.measure);
+        let value = |row: &Arc<Row>| own.of(&row.figures);
+        let whole = own.of(&cx.data.profile.totals);
         let mut table = Table::new(cx)
-            .share(Heading::SHARE, value, cx.whole())
-            .measure(value)
+            .share(Heading::SHARE, value, whole)
+            .figure(Heading::of(own), value)
             .change(By::Thread, Heading::CHANGE, |row| {
                 Some(Identity::named(&row.key))
             })
-            .blocks(|row| &row.figures);
-        let others = [
-            Measure::Peak,
-            Measure::Live,
-            Measure::Total,
-            Measure::Temporary,
-        ];
-        for measure in others.into_iter().filter(|other| *other != cx.measure) {
+            .figure(Heading::FREED, |row| row.figures.freed_bytes)
+            .figure(Heading::blocks_of(own), |row| own.blocks(&row.figures).0);
+        let others = [Measure::Total, Measure::Temporary];
+        for measure in others.into_iter().filter(|other| *other != own) {
             let value = move |row: &Arc<Row>| measure.of(&row.figures);
             let column = table.figure(Heading::of(measure), value);
             table = column.only_if(area.width >= 100);
         }
         table = table
             .known(Heading::THREADS, |row| match row.detail {
-                Detail::Thread { count } => Some(count),
+                Detail::Thread(ref detail) => Some(detail.count),
                 _ => None,
             })
             .left("thread", 0, |row, _| (row.key.clone(), theme::plain()));

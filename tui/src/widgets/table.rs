@@ -162,7 +162,7 @@ impl<'a, R: 'a> Table<'a, R> {
         let Some(beside) = self.cx.beside(by) else {
             return self;
         };
-        let measure = self.cx.measure;
+        let measure = by.measure(self.cx.measure);
         let known = beside.clone();
         let change = move |row: &R| known.row(&identity(row)?)?.change.exact_difference();
         let table = self.push(heading.title(), heading.width(), true, move |row, _| {

@@ -9,6 +9,7 @@ use serde::ser::{SerializeMap, Serializer};
 use crate::profile::arenas::{ArenaFigures, imbalance, unscoped};
 use crate::profile::{Arena, ArenaMoment, ArenaValue, Profile};
 use crate::report::{ArenaDetail, Row};
+use crate::table::By;
 use crate::table::{by_key, charged_frame};
 use crate::units::Share;
 
@@ -60,7 +61,7 @@ impl Serialize for ArenaJson<'_> {
         // Of all arenas together, by the measure, 0 to 1; null when arenas have no such figure.
         let share = |measured: u64| Share::of(measured, self.whole).fraction();
         json.serialize_entry("share", &detail.measured.map(share))?;
-        for (key, figure) in by_key(self.row.figures, true) {
+        for (key, figure) in by_key(self.row.figures, By::Arena) {
             json.serialize_entry(key, &figure)?;
         }
         for (key, figure) in figures(&arena.figures) {

@@ -38,7 +38,8 @@ pub const FORMAT: u32 = 2;
 /// `type` what its blocks hold (null = nothing tells). Figures of a field row are of the field alone, so that rows add
 /// up; `with_inner` has the places inside it too. `per_input_byte` and `per_record` of a phase are of the phase with
 /// the phases inside it. `footprints` has every value the program had measured, whatever the rows are; `bytes` are of
-/// heap blocks. `sizes` of a site row are blocks allocated by size (reallocs count with their new one), as far as
+/// heap blocks. `live_*` and `peak_*` of rows by thread are null, since any thread may free a block; their `members` are
+/// the names that the row stands for. `sizes` of a site row are blocks allocated by size (reallocs count with their new one), as far as
 /// `sized_blocks` of `total_blocks`. Its `lifetime` (null = known of no block) is in allocations of the thread: `mean`
 /// over `blocks` that their own thread freed, from allocation to free; a realloc ends no lifetime. `freed_elsewhere`
 /// blocks were freed by another thread, the `freed_elsewhere_share` of both. Neither is known of blocks up to 16 bytes:
@@ -50,6 +51,10 @@ pub const FORMAT: u32 = 2;
 /// # Errors
 /// What `out` returned.
 pub fn write_json(profile: &Profile, options: &Options<'_>, out: impl Write) -> io::Result<()> {
+    let options = &Options {
+        measure: options.by.measure(options.measure),
+        ..*options
+    };
     let rows = rows(profile, options.by, options.measure, options.frames);
     let shown = options.top.unwrap_or(usize::MAX).min(rows.len());
     let report = Report {
@@ -64,22 +69,24 @@ pub fn write_json(profile: &Profile, options: &Options<'_>, out: impl Write) -> 
 /// One row, as the report has it, without its stacks.
 pub(crate) fn row_json(
     profile: &Profile,
-    measure: Measure,
+    (by, measure): (By, Measure),
     row: &Row,
 ) -> serde_json::Result<Value> {
     let rows = Rows {
         profile,
         rows: std::slice::from_ref(row),
         stacks: &Stacks::default(),
+        by,
         measure,
     };
     let mut rows = serde_json::to_value(&rows)?;
     Ok(rows.get_mut(0).map(Value::take).unwrap_or_default())
 }
 
-/// Whether the rows add up to the totals, figure by figure.
-pub(super) fn rows_sum_to_totals(profile: &Profile, rows: &[Row]) -> bool {
-    sum(rows) == profile.totals
+/// Returns `true` if the rows add up to the totals in each figure that they have.
+fn rows_sum_to_totals(profile: &Profile, by: By, rows: &[Row]) -> bool {
+    // Arenas are no part of the totals.
+    by != By::Arena && by_key(sum(rows), by).eq(by_key(profile.totals, by))
 }
 
 fn sum(rows: &[Row]) -> Figures {
@@ -152,15 +159,15 @@ impl Serialize for Report<'_> {
         json.serialize_entry("measure", &options.measure)?;
         json.serialize_entry("measure_key", options.measure.key())?;
         json.serialize_entry("rows_total", &self.rows.len())?;
-        let is_sum = rows_sum_to_totals(profile, self.rows);
+        let is_sum = rows_sum_to_totals(profile, options.by, self.rows);
         json.serialize_entry("rows_sum_to_totals", &is_sum)?;
-        let is_of_arenas = options.by == By::Arena;
-        json.serialize_entry("elided", &Elided(elided, is_of_arenas))?;
+        json.serialize_entry("elided", &Elided(elided, options.by))?;
         json.serialize_entry("notes", &notes(profile, options.by, self.rows))?;
         let rows = Rows {
             profile,
             rows,
             stacks: &stacks,
+            by: options.by,
             measure: options.measure,
         };
         json.serialize_entry("rows", &rows)?;
@@ -191,13 +198,13 @@ impl<const N: usize> Serialize for Entries<N> {
 }
 
 /// The rows that `--top` left out, and whether they are arenas.
-struct Elided<'a>(&'a [Row], bool);
+struct Elided<'a>(&'a [Row], By);
 
 impl Serialize for Elided<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Elided(rows, is_of_arenas) = *self;
+        let Elided(rows, by) = *self;
         let count = ("rows", Some(rows.len() as u64));
-        serializer.collect_map([count].into_iter().chain(by_key(sum(rows), is_of_arenas)))
+        serializer.collect_map([count].into_iter().chain(by_key(sum(rows), by)))
     }
 }
 

@@ -12,13 +12,14 @@ use super::stacks::Stacks;
 use crate::profile::arenas::measured;
 use crate::profile::{Distribution, Figures, FrameId, Measure, Profile, ScopeId};
 use crate::report::{Amplification, Detail, PhaseDetail, Row, SiteDetail, SiteLabel};
-use crate::table::mark_names;
+use crate::table::{By, by_key, mark_names};
 use crate::units::Share;
 
 pub(super) struct Rows<'a> {
     pub(super) profile: &'a Profile,
     pub(super) rows: &'a [Row],
     pub(super) stacks: &'a Stacks<'a>,
+    pub(super) by: By,
     pub(super) measure: Measure,
 }
 
@@ -46,7 +47,7 @@ impl Serialize for Rows<'_> {
             sequence.serialize_element(&RowJson {
                 key: &row.key,
                 share: Share::of(measure.of(&row.figures), whole).fraction(),
-                figures: row.figures,
+                figures: FiguresJson(row.figures, self.by),
                 detail: detail(profile, row, self.stacks.of_row(number)),
             })?;
         }
@@ -60,9 +61,18 @@ struct RowJson<'a> {
     /// Of the measure's total, 0 to 1.
     share: f64,
     #[serde(flatten)]
-    figures: Figures,
+    figures: FiguresJson,
     #[serde(flatten)]
     detail: DetailJson<'a>,
+}
+
+/// The figures that a row of this kind has.
+struct FiguresJson(Figures, By);
+
+impl Serialize for FiguresJson {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(by_key(self.0, self.1))
+    }
 }
 
 #[derive(Serialize)]

@@ -56,13 +56,12 @@ fn every_face_adds_up_to_the_same_totals() {
         let total = measure.of(&profile.totals);
         for by in adding_up() {
             for frames in Frames::ALL {
-                assert_eq!(
-                    sum(&rows(&profile, by, measure, frames)),
-                    profile.totals,
-                    "rows by {}",
-                    by.name()
-                );
+                let rows = rows(&profile, by, measure, frames);
+                assert_eq!(sum(&rows), profile.totals, "rows by {}", by.name());
             }
+            // Threads have no live bytes.
+            let measure = by.measure(measure);
+            let total = measure.of(&profile.totals);
             let json = json(
                 &profile,
                 &Options {
@@ -491,20 +490,41 @@ fn nested_phases_add_up_alone_and_with_what_is_inside() {
 }
 
 #[test]
-fn rows_by_thread_say_when_they_do_not_add_up() {
+fn rows_by_thread_have_no_live_bytes_and_no_share_above_the_whole() {
     let mut profile = sample::profile();
-    let options = Options {
-        by: By::Thread,
-        ..Options::default()
-    };
-    assert!(!text(&profile, &options).contains("need not add up"));
-    profile.threads.push(Thread {
-        name: "freer".into(),
+    // One thread hands its blocks over, another one frees them.
+    let one = |name: &str, total_bytes, freed_bytes| Thread {
+        name: name.into(),
         count: 1,
-        figures: figures(3, 10, 3),
-    });
-    assert!(text(&profile, &options).contains("need not add up"));
-    assert_eq!(json(&profile, &options)["rows_sum_to_totals"], false);
+        figures: Figures {
+            total_bytes,
+            freed_bytes,
+            ..Figures::default()
+        },
+    };
+    let total = profile.totals.total_bytes;
+    profile.threads = vec![
+        one("maker", total, 0),
+        one("main", 0, profile.totals.freed_bytes),
+    ];
+    for measure in [Measure::Peak, Measure::Live] {
+        let options = Options {
+            by: By::Thread,
+            measure,
+            ..Options::default()
+        };
+        let text = text(&profile, &options);
+        assert!(text.contains("Threads by bytes allocated"), "{text}");
+        assert!(text.contains("live bytes belong to no thread"), "{text}");
+        let json = json(&profile, &options);
+        assert_eq!(json["measure"], "total");
+        for row in json["rows"].as_array().expect("rows") {
+            assert!(row["share"].as_f64() <= Some(1.0), "{row}");
+            for key in ["live_bytes", "live_blocks", "peak_bytes", "peak_blocks"] {
+                assert!(row[key].is_null(), "{key} of {row}");
+            }
+        }
+    }
 }
 
 #[test]

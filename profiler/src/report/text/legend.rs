@@ -2,7 +2,6 @@
 
 use super::Page;
 use crate::profile::Profile;
-use crate::report::json::rows_sum_to_totals;
 use crate::report::notes::{ARENA_FIGURES, REALLOC_POLICY, notes};
 use crate::report::{By, Detail, PhaseDetail, Row, Style};
 
@@ -11,17 +10,10 @@ const FIGURES: &str = "peak: bytes live at the program's largest moment; live: a
     realloc with its whole new size; blocks: how many that were; temporary: bytes of blocks freed before their thread \
     allocated another.";
 
-/// Said wherever rows of threads do not add up.
-const APART: &str = "A block freed by another thread is subtracted there, and no thread goes below 0: live and peak of \
-    these rows need not add up to the totals.";
-
 pub(super) fn write(page: &mut Page<'_>, profile: &Profile, rows: &[Row]) {
     let by = page.options.by;
     // What bounds the figures, and how to get rows that are missing.
     let mut said = notes(profile, by, rows);
-    if by == By::Thread && !rows_sum_to_totals(profile, rows) {
-        said.push(APART.to_owned());
-    }
     if page.options.explain {
         let explained = [FIGURES].into_iter().chain(explained(by, rows));
         said.splice(0..0, explained.map(str::to_owned));

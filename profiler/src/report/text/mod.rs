@@ -24,6 +24,10 @@ use row::{site_details, write_row};
 /// # Errors
 /// What `out` returned.
 pub fn write_text(profile: &Profile, options: &Options<'_>, out: impl Write) -> io::Result<()> {
+    let options = &Options {
+        measure: options.by.measure(options.measure),
+        ..*options
+    };
     let mut page = Page::new(options);
     header::write(&mut page, profile);
     write_losses(&mut page, profile);

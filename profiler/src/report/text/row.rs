@@ -1,5 +1,7 @@
 //! One row of a table: its figures, its name, and below it what else is known.
 
+use std::cmp::Reverse;
+
 use unicode_width::UnicodeWidthStr;
 
 use super::Page;
@@ -10,7 +12,7 @@ use crate::report::page::first_few;
 use crate::report::{
     Detail, FunctionDetail, Part, PhaseDetail, Row, SiteDetail, Style, TypeDetail,
 };
-use crate::table::{Amplification, Column, SHARE_WIDTH, bytes_each, mark_names};
+use crate::table::{Amplification, Column, SHARE_WIDTH, ThreadDetail, bytes_each, mark_names};
 use crate::units::{Bytes, counted, printable};
 
 /// Parts of a row that are named; the others are counted.
@@ -25,8 +27,12 @@ pub(super) fn write_row(
 ) {
     let used = page.figures(columns, row);
     let name = match &row.detail {
-        Detail::Thread { count } if *count != 1 => {
-            format!("{} ({})", printable(&row.key), counted(*count, "thread"))
+        Detail::Thread(detail) if detail.count != 1 => {
+            format!(
+                "{} ({})",
+                printable(&row.key),
+                counted(detail.count, "thread")
+            )
         }
         _ => printable(&row.key).into_owned(),
     };
@@ -38,7 +44,8 @@ pub(super) fn write_row(
         Detail::Type(detail) => of_type(detail, measure),
         Detail::Phase(detail) => of_phase(detail, row, measure, columns),
         Detail::Site(_) | Detail::Field(_) => String::new(),
-        Detail::Thread { .. } | Detail::Arena(_) => String::new(),
+        Detail::Thread(detail) => of_threads(detail, measure),
+        Detail::Arena(_) => String::new(),
     };
     let whole = (used + 2 + name.width() > page.width).then_some(name);
     let more = Some(more).filter(|more| !more.is_empty());
@@ -125,12 +132,26 @@ fn largest(word: &str, parts: &[Part], measure: Measure) -> Option<String> {
         .iter()
         .filter(|part| measure.of(&part.figures) > 0)
         .collect();
-    some.sort_by_key(|part| std::cmp::Reverse(measure.of(&part.figures)));
+    some.sort_by_key(|part| Reverse(measure.of(&part.figures)));
     let named = some.iter().map(|part| {
         let amount = measure.amount(measure.of(&part.figures));
         format!("{} {amount}", printable(&part.key))
     });
     (named.len() > 0).then(|| format!("{word} {}", first_few(named, PARTS)))
+}
+
+/// The threads of names that differ in their numbers, the largest first.
+fn of_threads(detail: &ThreadDetail, measure: Measure) -> String {
+    if detail.members.len() < 2 {
+        return String::new();
+    }
+    let mut members: Vec<_> = detail.members.iter().collect();
+    members.sort_by_key(|thread| Reverse(measure.of(&thread.figures)));
+    let named = members.into_iter().map(|thread| {
+        let amount = measure.amount(measure.of(&thread.figures));
+        format!("{} {amount}", printable(thread.key()))
+    });
+    first_few(named, PARTS)
 }
 
 fn of_phase(detail: &PhaseDetail, row: &Row, measure: Measure, columns: &[Column<Row>]) -> String {
