@@ -150,7 +150,7 @@ impl Session {
             });
             let names = match same {
                 Some(names) => Ok(names),
-                None => Names::find(of, &path, options, progress),
+                None => Names::find(of, path, options, progress),
             };
             drop(naming);
             let unnamed = counting.join();

@@ -138,23 +138,23 @@ pub fn pack(
     progress: &dyn Fn(Progress<'_>),
 ) -> Result<Vec<u8>, Error> {
     let recording = read(path)?;
-    let mut symbols = match Packed::carried(recording.symbols.as_deref(), &path, options)? {
+    let mut symbols = match Packed::carried(recording.symbols.as_deref(), path, options)? {
         // Packed before: what it carries is all there is.
         Some(packed) => packed,
         None => {
             let modules = Modules::of(&recording);
-            Packed::of(&modules.resolve(&recording.frames, &path, options, progress)?)
+            Packed::of(&modules.resolve(&recording.frames, path, options, progress)?)
         }
     };
     if !options.own.is_empty() {
         symbols.own.clone_from(&options.own);
     }
-    let bytes = tracking_alloc_recording::read_bytes(&path)
-        .map_err(|error| Error::new(&path, Kind::Recording(error)))?;
+    let bytes = tracking_alloc_recording::read_bytes(path)
+        .map_err(|error| Error::new(path, Kind::Recording(error)))?;
     let json = serde_json::to_vec(&symbols)
-        .map_err(|error| Error::new(&path, Kind::Packed(error.to_string())))?;
+        .map_err(|error| Error::new(path, Kind::Packed(error.to_string())))?;
     tracking_alloc_recording::with_symbols(bytes, &json)
-        .map_err(|error| Error::new(&path, Kind::Recording(error)))
+        .map_err(|error| Error::new(path, Kind::Recording(error)))
 }
 
 #[cfg(test)]
