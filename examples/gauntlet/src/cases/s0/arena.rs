@@ -191,7 +191,10 @@ pub(super) fn note(window: &mut Window, stats: &ArenaStats) {
     for (name, value) in [
         ("chunks", stats.chunks),
         ("allocated_bytes", stats.allocated_bytes),
-        ("allocated_bytes_including_metadata", stats.allocated_bytes_including_metadata),
+        (
+            "allocated_bytes_including_metadata",
+            stats.allocated_bytes_including_metadata,
+        ),
         ("used_bytes", stats.used_bytes),
         ("padding_bytes", stats.padding_bytes),
         ("abandoned_bytes", stats.abandoned_bytes),
