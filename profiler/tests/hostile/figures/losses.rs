@@ -345,8 +345,8 @@ fn losses_and_reasons_are_told() {
         (8, 9, 10)
     );
     for part in [
-        "1 stacks had the key",
-        "1 libraries were loaded",
+        "1 stack had the key",
+        "1 library was loaded where another",
         "6 of the first stacks",
         "7 threads ended",
     ] {

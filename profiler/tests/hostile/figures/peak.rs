@@ -72,14 +72,14 @@ fn sites_and_threads_are_sums_of_rows_and_the_peak_is_where_rows_saved_it() {
         .map(|thread| (thread.name.as_str(), thread.count))
         .collect();
     assert_eq!(names, [("first", 1), ("second", 1)]);
-    // The row that did not change counts with what it has now in its lane's sum: 700 + 777 + 60.
+    // No block belongs to a thread: its live bytes and its peak stay zero, and reports leave them out.
     assert_eq!(
         thread(&profile, "first").figures,
-        busy(of((1364, 15), (500, 5), (864, 10), (1537, 15)))
+        busy(of((1364, 15), (500, 5), (0, 0), (0, 0)))
     );
     assert_eq!(
         thread(&profile, "second").figures,
-        of((200, 2), (150, 2), (50, 0), (140, 2))
+        of((200, 2), (150, 2), (0, 0), (0, 0))
     );
     assert_eq!(profile.process.state, State::Finished);
     let lost = &profile.lost;
@@ -113,7 +113,6 @@ fn a_rise_that_nothing_followed_is_the_peak() {
         (capture.peak_discrepancy_bytes, capture.peak_time_ns),
         (0, 9_000)
     );
-    assert_eq!(thread(&profile, "first").figures.peak_bytes, 864);
 }
 
 /// The bound of a recording that was not sealed: what lanes did since they were last looked at.
@@ -312,14 +311,6 @@ fn the_largest_window_is_the_peak_and_a_mark_keeps_its_rows() {
         (1_500, 10)
     );
     assert_eq!(capture.peak_error_bytes, 20);
-    let of_thread = |name| {
-        let figures = thread(&profile, name).figures;
-        (figures.peak_bytes, figures.peak_blocks)
-    };
-    assert_eq!(
-        (of_thread("first"), of_thread("second")),
-        ((5000, 50), (700, 7))
-    );
     let marks: Vec<_> = profile
         .marks
         .iter()
@@ -353,7 +344,7 @@ fn the_largest_window_is_the_peak_and_a_mark_keeps_its_rows() {
 }
 
 #[test]
-fn threads_of_one_name_are_one_and_have_what_they_held_at_the_peak() {
+fn threads_of_one_name_are_one() {
     let mut parts = empty();
     add_scopes(&mut parts, 1);
     let rows = [row(3, (1000, 10), (300, 3), (800, 8))];
@@ -414,28 +405,18 @@ fn threads_of_one_name_are_one_and_have_what_they_held_at_the_peak() {
     parts.header.threads_len = 2;
     parts.header.peak_bytes = 3200;
     let profile = load(&parts);
-    let peaks: Vec<_> = profile
+    let threads: Vec<_> = profile
         .threads
         .iter()
-        .map(|thread| {
-            (
-                thread.name.as_str(),
-                thread.count,
-                thread.figures.peak_bytes,
-                thread.figures.peak_blocks,
-            )
-        })
+        .map(|thread| (thread.name.as_str(), thread.count))
         .collect();
     let expected = [
-        ("(further threads)", 9, 800, 8),
-        // Ended before the peak: what they left.
-        ("gone", 3, 7, 1),
-        // Came after it.
-        ("late", 1, 0, 0),
-        // One from the start, one that found 200 bytes in its lane, three that ended after the peak.
-        ("worker", 5, 800 + 600 + 40, 8 + 6 + 2),
+        ("(further threads)", 9),
+        ("gone", 3),
+        ("late", 1),
+        ("worker", 5),
     ];
-    assert_eq!(peaks, expected);
+    assert_eq!(threads, expected);
     let worker = thread(&profile, "worker").figures;
     assert_eq!(
         (worker.total_bytes, worker.total_blocks),
@@ -445,8 +426,5 @@ fn threads_of_one_name_are_one_and_have_what_they_held_at_the_peak() {
         (worker.freed_bytes, worker.freed_blocks),
         (300 + 200 + 50, 3 + 2 + 4)
     );
-    assert_eq!(
-        (worker.live_bytes, worker.live_blocks),
-        (700 + 500 + 10, 7 + 5 + 1)
-    );
+    assert_eq!((worker.live_bytes, worker.peak_bytes), (0, 0));
 }
