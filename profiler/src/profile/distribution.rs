@@ -2,7 +2,7 @@
 //!
 //! Must always say what part of the blocks it is known of: neither sizes nor lifetimes are known of all.
 
-use super::{Figures, Profile, Snapshot};
+use super::{Figures, Measure, Profile, Snapshot};
 use crate::units::{Bytes, Count, Share};
 use smallvec::SmallVec;
 use std::ops::RangeInclusive;
@@ -133,6 +133,25 @@ impl Profile {
         sum
     }
 
+    /// The sizes that the largest block of some sites may have had, bytes, if it explains most of
+    /// what they hold by a measure of bytes: more than half, and there are other blocks. `figures`
+    /// are those of the same sites.
+    pub fn dominant_block(
+        &self,
+        sites: &[usize],
+        figures: &Figures,
+        measure: Measure,
+    ) -> Option<RangeInclusive<u64>> {
+        let (bytes, blocks) = (measure.of(figures), measure.blocks(figures).0);
+        if blocks < 2 || !matches!(measure, Measure::Peak | Measure::Live | Measure::Total) {
+            return None;
+        }
+        let of_site = |site: &usize| self.sites.get(*site)?.distribution.sizes.last().copied();
+        let (class, _) = sites.iter().filter_map(of_site).max()?;
+        let (low, high) = class_bounds(class);
+        (low <= bytes && low > bytes / 2).then_some(low..=high)
+    }
+
     /// Live bytes of some sites, by their indexes, at each snapshot.
     pub fn live_bytes_at_snapshots(&self, sites: &[usize]) -> Vec<u64> {
         let of_snapshot = |snapshot: &Snapshot| {
@@ -143,6 +162,11 @@ impl Profile {
         };
         self.snapshots.iter().map(of_snapshot).collect()
     }
+}
+
+/// Spells [`Profile::dominant_block`]: `largest block 16.0-20.0 MiB`.
+pub fn dominant_block_text(bytes: &RangeInclusive<u64>) -> String {
+    format!("largest block {}", sizes_of_class(bytes))
 }
 
 /// `24 B`, `33-40 B`, `1.0-1.3 KiB`

@@ -208,6 +208,21 @@ impl Measure {
         }
     }
 
+    /// The mean size of the blocks that this measure counts, bytes: of blocks live at the peak for
+    /// [`Measure::Peak`]. Copied bytes and reallocs are no blocks: for them, too, those live at the
+    /// peak. `None` where there are none.
+    pub fn mean_block_bytes(self, figures: &Figures) -> Option<u64> {
+        let (bytes, blocks) = match self {
+            Measure::Peak | Measure::Copied | Measure::Grows => {
+                (figures.peak_bytes, figures.peak_blocks)
+            }
+            Measure::Live => (figures.live_bytes, figures.live_blocks),
+            Measure::Total | Measure::Blocks => (figures.total_bytes, figures.total_blocks),
+            Measure::Temporary => (figures.temporary_bytes, figures.temporary_blocks),
+        };
+        bytes.checked_div(blocks)
+    }
+
     /// The figure this measure reads.
     pub fn of(self, figures: &Figures) -> u64 {
         match self {

@@ -28,7 +28,7 @@ mod unnamed;
 
 pub use analysis::Analysis;
 pub use arenas::{Arena, ArenaEvent, ArenaFigures, ArenaMoment, ArenaRow, ArenaValue, ArenaValues};
-pub use distribution::Distribution;
+pub use distribution::{Distribution, dominant_block_text};
 pub(crate) use figures::{FIGURES, sums};
 pub use figures::{Figures, Measure};
 pub(crate) use folding::plain;

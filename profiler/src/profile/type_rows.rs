@@ -29,16 +29,6 @@ pub struct TypeRow {
     pub fields: Vec<(u32, Figures)>,
 }
 
-impl TypeRow {
-    /// Mean size of a block, bytes; 0 without blocks.
-    pub fn mean_block_bytes(&self) -> u64 {
-        self.figures
-            .total_bytes
-            .checked_div(self.figures.total_blocks)
-            .unwrap_or(0)
-    }
-}
-
 /// Where the type of a site's blocks came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {

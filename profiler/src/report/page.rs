@@ -158,19 +158,6 @@ pub(crate) fn capital(word: &str) -> String {
         .collect()
 }
 
-/// At most `columns` columns, the middle replaced by dots.
-pub(crate) fn clip_middle(text: &str, columns: usize) -> String {
-    if text.width() <= columns {
-        return text.to_owned();
-    }
-    let room = columns.saturating_sub(2);
-    let tail = room / 2;
-    let head = first_that_fit(text.chars(), room - tail);
-    let end = first_that_fit(text.chars().rev(), tail);
-    let end: String = end.chars().rev().collect();
-    format!("{head}{}{end}", &".."[..columns.min(2)])
-}
-
 /// At most `columns` columns, the end replaced by dots.
 fn clip(text: &str, columns: usize) -> String {
     if text.width() <= columns {

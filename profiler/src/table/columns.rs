@@ -192,9 +192,7 @@ fn special(by: By, measure: Measure, rows: &[Row]) -> Vec<Column<Row>> {
             columns.push(Column::figure(
                 Heading::MEAN_BLOCK,
                 |row: &Row| match &row.detail {
-                    Detail::Type(detail) if row.figures.total_blocks > 0 => {
-                        Some(detail.mean_block_bytes)
-                    }
+                    Detail::Type(detail) => detail.mean_block_bytes,
                     _ => None,
                 },
             ));

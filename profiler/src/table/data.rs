@@ -4,6 +4,7 @@
 //! disagree. The names of details are the keys in JSON.
 
 use std::collections::HashMap;
+use std::ops::RangeInclusive;
 
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
@@ -47,8 +48,11 @@ pub struct TypeDetail {
     pub values: u64,
     /// Their own size, bytes.
     pub inline_bytes: u64,
-    /// Mean size of a block, bytes; 0 without blocks.
-    pub mean_block_bytes: u64,
+    /// [`Measure::mean_block_bytes`] of the measure by which rows are ordered.
+    pub mean_block_bytes: Option<u64>,
+    /// [`Profile::dominant_block`] of its blocks.
+    #[serde(skip)]
+    pub dominant_block: Option<RangeInclusive<u64>>,
     /// Bytes of its blocks that no value was in.
     #[serde(flatten)]
     pub slack: Option<Slack>,
@@ -173,7 +177,7 @@ pub(super) fn functions<S: Serializer>(parts: &[Part], serializer: S) -> Result<
     list(parts, "function", &[], serializer)
 }
 
-pub(super) fn by_type(profile: &Profile) -> Vec<Row> {
+pub(super) fn by_type(profile: &Profile, measure: Measure) -> Vec<Row> {
     let slack = slack_by_type(profile);
     let row = |row: &TypeRow| {
         let name = profile.named_type(row.type_id);
@@ -187,7 +191,8 @@ pub(super) fn by_type(profile: &Profile) -> Vec<Row> {
                 full_name: name.map(|name| name.full.clone()),
                 values: row.values,
                 inline_bytes: row.inline_bytes,
-                mean_block_bytes: row.mean_block_bytes(),
+                mean_block_bytes: measure.mean_block_bytes(&row.figures),
+                dominant_block: profile.dominant_block(&row.sites, &row.figures, measure),
                 slack: row.type_id.and_then(|id| slack.get(&id)).cloned(),
                 estimated: row.type_id.and_then(|id| profile.estimated(id)),
                 from: name.map(|_| from(row)),

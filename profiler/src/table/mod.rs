@@ -178,7 +178,7 @@ pub fn rows(profile: &Profile, by: By, measure: Measure, frames: Frames) -> Vec<
         By::Function => function::functions(profile, measure, frames),
         By::Crate => function::by_code(profile, function::crate_key),
         By::Module => function::by_code(profile, function::module_key),
-        By::Type => data::by_type(profile),
+        By::Type => data::by_type(profile, measure),
         By::Field => data::by_field(profile),
         By::Thread => thread::rows(profile),
         By::Phase => phase::rows(profile),

@@ -96,7 +96,8 @@ fn types_without_values_or_blocks_have_no_figures_of_them() {
     let detail = TypeDetail {
         values: 3,
         inline_bytes: 72,
-        mean_block_bytes: 40,
+        mean_block_bytes: Some(40),
+        dominant_block: None,
         full_name: None,
         slack: None,
         estimated: None,

@@ -61,7 +61,7 @@ pub fn write_summary(profile: &Profile, options: &Options<'_>, out: impl Write) 
             Style::Heading,
             &format!("  {}", capital(measure.title_in(profile.process.state))),
         );
-        site::write(&mut page, profile, &shown, true);
+        site::write(&mut page, profile, &shown, false);
         write_more(&mut page, whole, &rows[shown.len()..]);
     }
     page.finish(out)
@@ -127,11 +127,11 @@ fn write_sites(page: &mut Page<'_>, profile: &Profile, rows: &[Row]) {
         .collect();
     if page.options.explain {
         for row in &shown {
-            site::write(page, profile, &[row], false);
+            site::write(page, profile, &[row], true);
             site_details(page, profile, row);
         }
     } else if !shown.is_empty() {
-        site::write(page, profile, &shown, false);
+        site::write(page, profile, &shown, true);
     }
     write_rest(page, whole, rows[shown.len()..].iter(), shown.len());
 }

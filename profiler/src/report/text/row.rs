@@ -6,7 +6,7 @@ use unicode_width::UnicodeWidthStr;
 
 use super::Page;
 use crate::profile::fields::NO_FIELD;
-use crate::profile::{Estimated, FrameId, Measure, Profile};
+use crate::profile::{Estimated, FrameId, Measure, Profile, dominant_block_text};
 use crate::report::header::reallocs;
 use crate::report::page::first_few;
 use crate::report::{
@@ -38,7 +38,13 @@ pub(super) fn write_row(
     };
     page.place(used, 0, &name);
     let more = match &row.detail {
-        Detail::Owner { owner, sites } => of_owner(profile, *owner, sites.len()),
+        Detail::Owner { owner, sites } => {
+            let of_owner = of_owner(profile, *owner, sites.len());
+            match profile.dominant_block(sites, &row.figures, measure) {
+                Some(bytes) => format!("{of_owner}, {}", dominant_block_text(&bytes)),
+                None => of_owner,
+            }
+        }
         Detail::Function(detail) => of_function(detail, measure),
         Detail::Code { sites } => counted(*sites, "site"),
         Detail::Type(detail) => of_type(detail, measure),
@@ -118,6 +124,7 @@ fn of_type(detail: &TypeDetail, measure: Measure) -> String {
         Some("mixed") => said.push("type told by stacks and fields".to_owned()),
         _ => {}
     }
+    said.extend(detail.dominant_block.as_ref().map(dominant_block_text));
     if let Some(slack) = &detail.slack {
         let (bytes, label) = (Bytes(slack.bytes), printable(&slack.footprint));
         said.push(format!("slack {bytes} in footprint {label}"));

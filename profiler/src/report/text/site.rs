@@ -1,43 +1,53 @@
-//! Rows by site: what was allocated, where, and the line of the program that owns it; in one line each where that fits,
-//! else in two.
+//! Rows by site: what was allocated, where, and the line of the program that owns it; in one line
+//! each where that fits, else in two.
 //!
-//! Must never cut a name but in the summary, whose column "where" is cut first.
+//! A type that is wider than the page loses its arguments, unless two rows would then read the
+//! same. No other name is cut.
 
 use unicode_width::UnicodeWidthStr;
 
 use super::Page;
-use crate::profile::Profile;
-use crate::report::page::clip_middle;
-use crate::report::{Detail, Row, SiteDetail, Style};
+use crate::profile::{Profile, dominant_block_text};
+use crate::report::{Detail, Row, Style};
 use crate::table::site_columns;
 use crate::units::{counted, printable};
-
-/// With less room than this, the summary leaves "where" out.
-const LEAST_LOCATION: usize = 8;
 
 /// The three names of a row, free of control characters.
 struct Names {
     what: String,
     location: String,
     owner: String,
-    /// How many stacks read the same; empty of one.
-    stacks: String,
+    /// The largest block, if it holds most, and how many stacks read the same: `(12 stacks)`.
+    notes: String,
 }
 
 impl Names {
-    fn of(detail: &SiteDetail, one_line: bool) -> Names {
-        Names {
+    fn of(page: &Page<'_>, profile: &Profile, row: &Row, with_stacks: bool) -> Option<Names> {
+        let Detail::Site(detail) = &row.detail else {
+            return None;
+        };
+        let measure = page.options.measure;
+        let dominant = profile.dominant_block(&detail.sites, &row.figures, measure);
+        let mut notes: Vec<String> = Vec::from_iter(dominant.as_ref().map(dominant_block_text));
+        if with_stacks && detail.stacks > 1 {
+            notes.push(counted(detail.stacks, "stack"));
+        }
+        let notes = if notes.is_empty() {
+            String::new()
+        } else {
+            format!("({})", notes.join(", "))
+        };
+        Some(Names {
             what: printable(&detail.label.what).into_owned(),
             location: printable(&detail.label.location).into_owned(),
             owner: printable(&detail.label.owner_and_source()).into_owned(),
-            stacks: match detail.stacks {
-                // The summary's rows say no number of stacks: it is no answer.
-                2.. if !one_line => format!("({})", counted(detail.stacks, "stack")),
-                _ => String::new(),
-            },
-        }
+            notes,
+        })
     }
 }
+
+/// What stands before the names in a narrow terminal.
+const NARROW: &str = "    ";
 
 /// How wide the columns of names are; `None` in a table of two lines a row.
 struct Widths {
@@ -45,14 +55,12 @@ struct Widths {
     location: usize,
 }
 
-/// Writes the rows under a heading; `one_line` shortens "where" rather than take a second line.
-pub(super) fn write(page: &mut Page<'_>, profile: &Profile, rows: &[&Row], one_line: bool) {
+/// Writes the rows under a heading, with the number of stacks that read the same if `with_stacks`.
+pub(super) fn write(page: &mut Page<'_>, profile: &Profile, rows: &[&Row], with_stacks: bool) {
     let measure = page.options.measure;
-    let names = rows.iter().filter_map(|row| match &row.detail {
-        Detail::Site(detail) => Some(Names::of(detail, one_line)),
-        _ => None,
-    });
-    let names: Vec<Names> = names.collect();
+    let names = rows.iter();
+    let names = names.filter_map(|row| Names::of(page, profile, row, with_stacks));
+    let mut names: Vec<Names> = names.collect();
     let whole = measure.of(&profile.totals);
     let with_blocks = site_columns(measure, whole, true);
     let figures = with_blocks.iter().map(|column| column.heading.width() + 1);
@@ -64,8 +72,11 @@ pub(super) fn write(page: &mut Page<'_>, profile: &Profile, rows: &[&Row], one_l
     } else {
         with_blocks
     };
-    let widths = widths(&names, page.width.saturating_sub(figures), one_line);
-    let widths = widths.filter(|_| !narrow);
+    let widths = widths(&names, page.width.saturating_sub(figures)).filter(|_| !narrow);
+    if widths.is_none() {
+        let indent = if narrow { NARROW.width() } else { figures };
+        drop_arguments(&mut names, page.width.saturating_sub(indent));
+    }
     let head = match &widths {
         Some(widths) => format!(
             "{}{}owner",
@@ -80,20 +91,19 @@ pub(super) fn write(page: &mut Page<'_>, profile: &Profile, rows: &[&Row], one_l
         page.figures(&columns, row);
         if narrow {
             page.blank();
-            page.part(Style::Faint, "    ");
-            two_lines(page, names, "    ");
+            page.part(Style::Faint, NARROW);
+            two_lines(page, names, NARROW);
             continue;
         }
         page.part(Style::Faint, "  ");
         match &widths {
             Some(widths) => {
-                let location = clip_middle(&names.location, widths.location);
                 let line = format!(
                     "{}{}{}  {}",
                     column(&names.what, widths.what),
-                    column(&location, widths.location),
+                    column(&names.location, widths.location),
                     names.owner,
-                    names.stacks
+                    names.notes
                 );
                 page.end(line.trim_end(), figures);
             }
@@ -103,7 +113,7 @@ pub(super) fn write(page: &mut Page<'_>, profile: &Profile, rows: &[&Row], one_l
 }
 
 /// The columns of names where one line is enough.
-fn widths(names: &[Names], room: usize, one_line: bool) -> Option<Widths> {
+fn widths(names: &[Names], room: usize) -> Option<Widths> {
     let widest = |of: fn(&Names) -> &str, title: &str| {
         let names = names.iter().map(|names| of(names).width());
         names.max().unwrap_or(0).max(title.len())
@@ -111,21 +121,63 @@ fn widths(names: &[Names], room: usize, one_line: bool) -> Option<Widths> {
     let what = widest(|names| &names.what, "what");
     let location = widest(|names| &names.location, "where");
     let owner = widest(|names| &names.owner, "owner");
-    let stacks = widest(|names| &names.stacks, "");
-    if what + location + owner + stacks + 6 <= room {
-        return Some(Widths { what, location });
+    let notes = widest(|names| &names.notes, "");
+    (what + location + owner + notes + 6 <= room).then_some(Widths { what, location })
+}
+
+/// Leaves out arguments of types that are wider than `room`, unless two rows would read the same.
+fn drop_arguments(names: &mut [Names], room: usize) {
+    for at in 0..names.len() {
+        let short = without_arguments(&names[at].what, room);
+        let is_taken = names.iter().enumerate().any(|(other, row)| {
+            other != at
+                && row.what == short
+                && row.location == names[at].location
+                && row.owner == names[at].owner
+        });
+        if !is_taken {
+            names[at].what = short;
+        }
     }
-    let rest = room.saturating_sub(what + owner + 4);
-    one_line.then_some(Widths {
-        what,
-        location: if rest < LEAST_LOCATION { 0 } else { rest },
-    })
+}
+
+/// The name of a type in at most `room` columns, if leaving out arguments, innermost first, is
+/// enough for that; else without any: `HashMap<String, Vec<..>>`, `HashMap<..>`.
+fn without_arguments(name: &str, room: usize) -> String {
+    let mut name = name.to_owned();
+    while name.width() > room {
+        let Some((start, end)) = innermost_arguments(&name) else {
+            break;
+        };
+        name.replace_range(start..end, "..");
+    }
+    name
+}
+
+/// The longest list of type arguments that has no list inside except `<..>`.
+fn innermost_arguments(name: &str) -> Option<(usize, usize)> {
+    let mut starts = Vec::new();
+    let mut lists = Vec::new();
+    for (at, c) in name.char_indices() {
+        match c {
+            '<' => starts.push(at + 1),
+            // An arrow: `fn(u8) -> u8`.
+            '>' if name[..at].ends_with('-') => {}
+            '>' => lists.extend(starts.pop().map(|start| (start, at))),
+            _ => {}
+        }
+    }
+    lists.retain(|&(start, end)| {
+        let list = &name[start..end];
+        list != ".." && !list.replace("<..>", "").contains('<')
+    });
+    lists.into_iter().max_by_key(|(start, end)| end - start)
 }
 
 /// What and where behind the figures, the owner below; broken at blanks where it is longer than that.
 fn two_lines(page: &mut Page<'_>, names: &Names, indent: &str) {
     let (owner, source) = names.owner.split_once("  ").unwrap_or((&names.owner, ""));
-    let below = [owner, source, &names.stacks];
+    let below = [owner, source, &names.notes];
     if !names.what.is_empty() || !names.location.is_empty() {
         page.parts_after(Style::Strong, indent, &[&names.what, &names.location]);
         page.part(Style::Faint, indent);

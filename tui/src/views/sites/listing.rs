@@ -27,12 +27,6 @@ impl Listed {
     pub(super) fn identity(&self) -> Option<Identity> {
         self.is_whole.then(|| Identity::of_label(&self.label))
     }
-
-    /// Mean bytes of a block, 0 without blocks.
-    pub(super) fn mean_bytes(&self) -> u64 {
-        let all = &self.figures;
-        all.total_bytes.checked_div(all.total_blocks).unwrap_or(0)
-    }
 }
 
 /// The rows that both filters admit, by the measure.

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use heapglass_profiler::profile::{Measure, ScopeId, Site};
+use heapglass_profiler::profile::{Figures, Measure, ScopeId, Site};
 use heapglass_profiler::report::By;
 use heapglass_profiler::table::Heading;
 use heapglass_profiler::units::{Count, counted};
@@ -106,6 +106,8 @@ pub(super) fn table<'a>(sort: Sort, cx: &'a Context<'_>, shown: &[Listed]) -> Ta
     let profile = &cx.data.profile;
     let site = |row: &Listed| cx.data.site(*row.sites.first()?);
     let value = |row: &Listed| cx.measure.of(&row.figures);
+    let measure = cx.measure;
+    let mean = move |figures: &Figures| measure.mean_block_bytes(figures).unwrap_or(0);
     let table = Table::sorted(cx, sort)
         .share(Heading::SHARE, value, cx.whole())
         .measure(value)
@@ -115,7 +117,7 @@ pub(super) fn table<'a>(sort: Sort, cx: &'a Context<'_>, shown: &[Listed]) -> Ta
         .only_if_sorted_or(cx.body.width >= 100)
         .figure(Heading::of(Measure::Live), |row| row.figures.live_bytes)
         .only_if_sorted_or(false)
-        .figure(Heading::MEAN_BLOCK, Listed::mean_bytes)
+        .some(Heading::MEAN_BLOCK, move |row| mean(&row.figures))
         .only_if_sorted_or(false);
     let room = usize::from(cx.body.width).saturating_sub(table.taken());
     let widths = Widths::of(shown, room);

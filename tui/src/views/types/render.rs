@@ -102,6 +102,7 @@ pub(super) fn table<'a>(view: &'a Types, cx: &'a Context<'_>) -> Table<'a, (usiz
     let found = |(_, row): &Line<'a>| view.footprints.of_type(row.type_id?);
     let name = |row: &TypeRow| cx.data.type_label(row.type_id).into_owned();
     let some_bytes = |bytes: u64| (bytes > 0).then_some(bytes);
+    let measure = cx.measure;
     Table::sorted(cx, view.sort)
         .share(Heading::SHARE, value, cx.whole())
         .bars(if width >= 100 { 12 } else { 6 }, value, cx.whole())
@@ -115,7 +116,9 @@ pub(super) fn table<'a>(view: &'a Types, cx: &'a Context<'_>) -> Table<'a, (usiz
         .only_if(has_values && width >= 100)
         .blocks(|(_, row)| &row.figures)
         .only_if(width >= 50)
-        .figure(Heading::MEAN_BLOCK, |(_, row)| row.mean_block_bytes())
+        .some(Heading::MEAN_BLOCK, move |(_, row)| {
+            measure.mean_block_bytes(&row.figures).unwrap_or(0)
+        })
         .only_if(width >= 70)
         .known(Heading::MEASURED, move |row| {
             some_bytes(found(row)?.of_bytes)
