@@ -17,10 +17,14 @@ pub(crate) fn allocated(block: *mut u8, bytes: usize, _is_system: fn() -> bool) 
         crate::start::at_first_allocation(block, bytes, _is_system);
         return;
     }
-    if !block.is_null() {
-        #[cfg(recording)]
+    #[cfg(recording)]
+    if block.is_null() {
+        crate::hook::request_failed(bytes);
+    } else {
         crate::hook::allocated(block, bytes);
-        #[cfg(not(recording))]
+    }
+    #[cfg(not(recording))]
+    if !block.is_null() {
         unrecorded(Event::Alloc(block as usize, bytes));
     }
 }

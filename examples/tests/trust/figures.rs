@@ -276,6 +276,67 @@ fn one_thread_alive_and_killed() {
     }
 }
 
+/// What and how much was refused, the last request first, with the owner.
+fn refused(json: &Value) -> Vec<(u64, u64, String)> {
+    let requests = json["failed_requests"].as_array().expect("requests");
+    let request = |request: &Value| {
+        (
+            request["largest_bytes"].as_u64().expect("bytes"),
+            request["count"].as_u64().expect("a count"),
+            format!("{} {}", request["what"], request["owner"]),
+        )
+    };
+    requests.iter().map(request).collect()
+}
+
+#[test]
+fn refused_requests_are_told_and_in_no_figure() {
+    for allocator in ["move", "stay"] {
+        let profile = finished("figures-refused", allocator);
+        let json = report(&profile, By::Site);
+        assert_eq!(
+            figures(&json["totals"]),
+            [100, 1, 0, 0, 100, 1, 100, 1, 0, 0, 0, 0, 0],
+        );
+        assert_eq!(json["rows_total"], 1, "{:#}", json["rows"]);
+        assert_eq!(json["failed_request_count"], 3);
+        let told = refused(&json);
+        let [(of_realloc, 1, vec), (of_alloc, 2, words)] = &told[..] else {
+            panic!("{told:?}");
+        };
+        assert_eq!((*of_realloc, *of_alloc), (1 << 49, 1 << 50));
+        assert!(vec.contains("Vec<u8>") && vec.contains("refused"), "{vec}");
+        assert!(
+            words.contains("Vec<u64>") && words.contains("reserve"),
+            "{words}"
+        );
+    }
+}
+
+#[test]
+fn a_refused_request_that_ended_the_program_is_the_first_line() {
+    let mut target = target("figures-fatal", "move", "");
+    let output = target.command.output().expect("it starts");
+    assert!(!output.status.success());
+    let profile = open(&target.recording());
+    let told = refused(&report(&profile, By::Site));
+    assert_eq!(told.len(), 2, "{told:?}");
+    assert_eq!(told[0].0, 1 << 49);
+    let mut summary = Vec::new();
+    let options = report::Options {
+        width: 200,
+        ..report::Options::default()
+    };
+    report::write_summary(&profile, &options, &mut summary).expect("a summary");
+    let summary = String::from_utf8(summary).expect("text");
+    let first = summary.lines().next().expect("a line");
+    assert!(
+        first.contains("The allocator refused 512.0 TiB for Vec<u64>"),
+        "{summary}"
+    );
+    assert!(first.contains("fatal"), "{summary}");
+}
+
 fn two_by_everything(profile: &Profile) {
     let none = [1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 1, 1];
     // 1,000 and 300 bytes end in the other thread, 50 stay.
@@ -296,8 +357,8 @@ fn two_by_everything(profile: &Profile) {
     let main = [471, 3, 1371, 4, 1, 0, 300, 2, 71];
     assert_eq!(thread_rows(&json), [("main", main), ("maker", maker)]);
     assert_eq!(json["threads"], 2);
-    // Threads are counted apart from sites.
-    assert_eq!(json["rows_sum_to_totals"], false);
+    // In every figure that threads have.
+    assert_eq!(json["rows_sum_to_totals"], true);
 }
 
 #[test]

@@ -67,6 +67,11 @@ impl Builder<'_> {
         // Many sites share a path.
         let mut met: FxHashMap<PathKey, Option<NodeId>> = FxHashMap::default();
         for (index, site) in profile.sites.iter().enumerate() {
+            if site.figures == Figures::default() {
+                // All that it asked for was refused.
+                self.tree.leaves.push(None);
+                continue;
+            }
             let key = path_key(profile, options, index);
             let leaf = match key.and_then(|key| met.get(&key)) {
                 Some(leaf) => *leaf,

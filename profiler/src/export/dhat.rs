@@ -64,7 +64,7 @@ pub(super) fn write(profile: &Profile, options: &Options<'_>, out: impl Write) -
     // The viewer refuses a stack that it meets twice; sites of one stack in several phases or fields are one point.
     let mut stacks: Interned<Vec<u32>> = Interned::new();
     let mut sums: Vec<(Figures, u64)> = Vec::new();
-    for (index, site) in profile.sites.iter().enumerate() {
+    for (index, site) in profile.counted_sites() {
         let steps = stack_of(profile, options.frames, index);
         let numbers = steps.iter().rev();
         let numbers = numbers.map(|step| frames.number(frame(profile, step)));

@@ -6,12 +6,13 @@
 
 use super::distribution::SizeRecords;
 use crate::parallel::on_parts;
-use crate::profile::{Figures, Site, Snapshot};
+use crate::profile::{FailedRequest, Figures, Site, Snapshot};
+use std::cmp::Reverse;
 use std::iter::repeat_with;
 use std::num::NonZero;
 use tracking_alloc_recording::{
-    CLOCK_SNAPSHOT_BITS, FIRST_SITE, HeaderValue, LaneColumns, MarkRowValue, MarkValue, Recording,
-    RowValue, SITE_TABLE_FULL, SITE_UNATTRIBUTED, Sums, state,
+    CLOCK_SNAPSHOT_BITS, FIRST_SITE, FailedRequestValue, HeaderValue, LaneColumns, MarkRowValue,
+    MarkValue, Recording, RowValue, SITE_TABLE_FULL, SITE_UNATTRIBUTED, Sums, state,
 };
 
 /// The error each live lane may add to the peak while several move at once, bytes.
@@ -39,6 +40,7 @@ impl CountedSites {
             counted.for_each(|(site, ..)| note(site));
         }
         marked_rows(recording, peak).for_each(|row| note(row.site));
+        failed_requests(recording).for_each(|request| note(request.site));
         let mut numbers = Vec::new();
         for (number, position) in (0..).zip(&mut positions) {
             if position.is_some() {
@@ -191,6 +193,26 @@ pub(super) fn mark_rows<'a>(recording: &'a Recording, mark: &MarkValue) -> &'a [
     let rows = first.zip(end);
     rows.and_then(|(first, end)| recording.mark_rows.get(first..end))
         .unwrap_or_default()
+}
+
+/// What was asked for in vain, by sites that exist.
+fn failed_requests(recording: &Recording) -> impl Iterator<Item = &FailedRequestValue> {
+    let all = recording.failed_requests.iter();
+    all.filter(|request| request.site >= SITE_TABLE_FULL)
+}
+
+/// The requests that the allocator refused, the last one first.
+pub(super) fn refused(recording: &Recording, counted: &CountedSites) -> Vec<FailedRequest> {
+    let mut all: Vec<_> = failed_requests(recording).collect();
+    all.sort_by_key(|request| Reverse(request.last));
+    let refused = all.into_iter().filter_map(|request| {
+        Some(FailedRequest {
+            site: counted.position(request.site)?,
+            count: request.count,
+            largest_bytes: request.largest_bytes,
+        })
+    });
+    refused.collect()
 }
 
 /// Whether a row never counted anything.

@@ -208,6 +208,8 @@ impl Unnamed {
             profile.totals.add(&site.figures);
         }
         profile.sites = sites;
+        profile.failed_requests = counters::refused(&recording, &counted);
+        profile.failed_request_count = recording.header.failed_requests;
         losses::fill(&mut profile, &recording, impossible);
         for lane in &mut recording.lanes {
             (lane.rows, lane.sizes) = Default::default();

@@ -101,6 +101,10 @@ pub struct Profile {
     pub footprints: Vec<Footprint>,
     /// Arenas that the program named, by name.
     pub arenas: Vec<Arena>,
+    /// What sites asked for in vain, the last request first.
+    pub failed_requests: Vec<FailedRequest>,
+    /// Number of requests that the allocator refused, those of further sites included.
+    pub failed_request_count: u64,
     /// Source lines that a packed recording carries, by file as frames name it.
     pub sources: HashMap<String, SourceLines>,
     /// What was computed of all this so far.
@@ -340,6 +344,17 @@ pub struct Site {
     pub distribution: Distribution,
 }
 
+/// Requests of a site that the allocator refused: it returned null. They are in no figure.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FailedRequest {
+    /// Index into [`Profile::sites`]. A site that got no memory at all has figures of zero.
+    pub site: usize,
+    /// Number of refused requests.
+    pub count: u64,
+    /// The largest, bytes.
+    pub largest_bytes: u64,
+}
+
 /// Blocks that no code of the program asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Group {
@@ -487,6 +502,13 @@ impl Function {
 }
 
 impl Profile {
+    /// The sites that anything was counted of, with their indexes: without those whose requests all
+    /// failed.
+    pub fn counted_sites(&self) -> impl Iterator<Item = (usize, &Site)> {
+        let sites = self.sites.iter().enumerate();
+        sites.filter(|(_, site)| site.figures != Figures::default())
+    }
+
     /// The frame of an id.
     pub fn frame(&self, id: FrameId) -> &Frame {
         &self.frames[id.0 as usize]

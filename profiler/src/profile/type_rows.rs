@@ -95,7 +95,7 @@ pub(super) fn type_rows(profile: &Profile) -> Vec<TypeRow> {
     let fields = profile.fields();
     let mut types: Interned<Option<TypeId>, FxBuildHasher> = Interned::default();
     let mut rows: Vec<TypeRow> = Vec::new();
-    for (index, site) in profile.sites.iter().enumerate() {
+    for (index, site) in profile.counted_sites() {
         let found = profile.type_of(site);
         let id = found.map(|(id, _)| id);
         let row = types.entry(&mut rows, id);

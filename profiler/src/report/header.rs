@@ -5,7 +5,7 @@
 use super::Style;
 use super::page::{Page, first_few};
 use crate::profile::{Figures, Profile, State};
-use crate::table::program_name;
+use crate::table::{failed_requests, fatal_request, program_name};
 use crate::units::{Bytes, Count, Nanos, Share, counted, printable};
 
 pub(super) fn write(page: &mut Page<'_>, profile: &Profile) {
@@ -53,6 +53,9 @@ pub(super) fn write(page: &mut Page<'_>, profile: &Profile) {
 
 /// Totals, peak and resident memory; with `explain` the exact bytes.
 pub(super) fn write_figures(page: &mut Page<'_>, profile: &Profile) {
+    if let Some(sentence) = fatal_request(profile) {
+        page.warning(&printable(&sentence));
+    }
     let (totals, capture) = (&profile.totals, &profile.capture);
     let explain = page.options.explain;
     let running = profile.process.state == State::Running;
@@ -110,10 +113,24 @@ pub(super) fn write_figures(page: &mut Page<'_>, profile: &Profile) {
         }
         page.entry(Style::Faint, "resident", &said.join(", "));
     }
+    write_failed_requests(page, profile);
     if !capture.is_exact() {
         let mode = printable(&capture.mode);
         page.warning(&format!("Mode {mode}: figures are estimates."));
     }
+}
+
+/// Sites named whose requests were refused; the others are counted.
+const REFUSED: usize = 2;
+
+/// `115.5 GiB for Vec<u8> by shop::parse src/lib.rs:92`, the last request first.
+fn write_failed_requests(page: &mut Page<'_>, profile: &Profile) {
+    let rows = failed_requests(profile);
+    if rows.is_empty() {
+        return;
+    }
+    let rows = rows.iter().map(|row| printable(&row.text()).into_owned());
+    page.entry(Style::Faint, "refused", &first_few(rows, REFUSED));
 }
 
 /// Marks that are named; the others are counted.

@@ -85,7 +85,7 @@ fn grouped<A: Eq + Hash>(
     let mut keys = Interned::new();
     let mut sums: Vec<(Figures, Vec<usize>)> = Vec::new();
     let mut known: FxHashMap<A, u32> = FxHashMap::default();
-    for (index, site) in profile.sites.iter().enumerate() {
+    for (index, site) in profile.counted_sites() {
         let mut number = || keys.number(key(profile, site));
         let number = match alike(site) {
             Some(alike) => *known.entry(alike).or_insert_with(number),
@@ -148,7 +148,7 @@ pub(super) fn functions(profile: &Profile, measure: Measure, frames: Frames) -> 
         }
         rows.push(row);
     }
-    for site in &profile.sites {
+    for (_, site) in profile.counted_sites() {
         let path = path(profile, site, frames);
         let row = |function: &FunctionId| rows.get(function.0 as usize).copied();
         let path: Vec<usize> = path.iter().filter_map(row).collect();

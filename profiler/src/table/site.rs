@@ -161,7 +161,7 @@ pub(super) fn rows(profile: &Profile, measure: Measure, frames: Frames) -> Vec<R
         profile.sites[part].iter().map(hash).collect::<Vec<u64>>()
     });
     let hashes = hashes.concat();
-    for (index, site) in profile.sites.iter().enumerate() {
+    for (index, site) in profile.counted_sites() {
         let chunk_of = chunks.get(&index).cloned().unwrap_or_default();
         let traits = Traits::of(profile, index, site, chunk_of);
         let folded = frames == Frames::Folded;
@@ -272,6 +272,18 @@ fn new_row(profile: &Profile, site: &Site, look: &RowKey) -> Row {
             sites: Vec::new(),
         })),
     }
+}
+
+/// What a reader sees of a site, by its index.
+pub(super) fn label_of(profile: &Profile, index: usize) -> Option<SiteLabel> {
+    let site = profile.sites.get(index)?;
+    let chunks = profile.chunk_sites();
+    let chunk_of = chunks.get(&index).cloned().unwrap_or_default();
+    Some(label(
+        profile,
+        site,
+        &Traits::of(profile, index, site, chunk_of),
+    ))
 }
 
 /// What a reader sees of the row of a site.

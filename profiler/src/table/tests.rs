@@ -105,17 +105,21 @@ fn types_without_values_or_blocks_have_no_figures_of_them() {
         fields: Vec::new(),
         owners: Vec::new(),
     };
-    let of = |blocks: u64, values: u64| {
-        let mut row = row(Detail::Type(Box::new(TypeDetail {
+    let of = |mean_block_bytes: Option<u64>, values: u64| {
+        let row = row(Detail::Type(Box::new(TypeDetail {
             values,
+            mean_block_bytes,
             ..detail.clone()
         })));
-        row.figures.total_blocks = blocks;
         cells(By::Type, row)
     };
-    assert_eq!(of(2, 3), ["3", "72 B", "40 B"]);
-    assert_eq!(of(0, 3), ["3", "72 B", "-"]);
-    assert_eq!(of(2, 0), ["40 B"], "no columns for values nobody saw");
+    assert_eq!(of(Some(40), 3), ["3", "72 B", "40 B"]);
+    assert_eq!(of(None, 3), ["3", "72 B", "-"]);
+    assert_eq!(
+        of(Some(40), 0),
+        ["40 B"],
+        "no columns for values nobody saw"
+    );
     assert_eq!(cells(By::Type, row(Detail::Code { sites: 1 })), ["-"]);
 }
 

@@ -177,6 +177,7 @@ fn record_of(table: u32) -> (usize, Option<(usize, bool)>) {
         table::ARENA_ROWS => (64, Some((704, true))),
         table::ARENA_CHUNKS => (48, Some((712, true))),
         table::ARENA_VALUES => (64, Some((264, true))),
+        table::FAILED_REQUESTS => (32, Some((152, false))),
         table::LANES => (256, None),
         table::FIXED_ROWS | table::ROWS => (128, None),
         table::SIZES => (64, None),

@@ -13,7 +13,7 @@ pub const MAGIC: u64 = u64::from_le_bytes(*b"heapgls\n");
 /// |---|---|
 /// | 1 | sites, lanes, timeline, phases, marks |
 /// | 2 | fields and types in [`Scope`], [`Visits`], footprints, arenas; what 1 had is where it was. Since then, in words that were zero: [`arch::WASM32`] and its linear memory, [`ArenaValues`] |
-/// | 3 | [`Row::lifetime_blocks`], where rows had the old sizes of grows. Words that nobody read are unused: the operating system (since then [`Header::own_crates`]), the number of the window, modules that could not be read, the self-test and live bytes of snapshots in [`Header`]; addresses and inode in [`Module`]; the key in [`Site`]; the thread id in [`Lane`] |
+/// | 3 | [`Row::lifetime_blocks`], where rows had the old sizes of grows. Words that nobody read are unused: the operating system (since then [`Header::own_crates`]), the number of the window, modules that could not be read, the self-test and live bytes of snapshots in [`Header`] (two of them are [`FailedRequest`]'s since then); addresses and inode in [`Module`]; the key in [`Site`]; the thread id in [`Lane`] |
 pub const VERSION: u32 = 3;
 
 /// The oldest version that is read: it has zeros where later ones have more.
@@ -297,6 +297,8 @@ pub mod table {
     pub const ARENA_CHUNKS: u32 = 23;
     /// [`ArenaValues`](super::ArenaValues) records.
     pub const ARENA_VALUES: u32 = 24;
+    /// [`FailedRequest`](super::FailedRequest) records.
+    pub const FAILED_REQUESTS: u32 = 25;
 }
 
 record! {
@@ -355,8 +357,8 @@ record! {
         136 peak_ns: u64,
         /// Upper bound on live bytes at moments when several lanes moved at once.
         144 peak_bound_bytes: i64,
-        /// Unused since version 3.
-        152 unused_152: u32,
+        /// Sites whose requests failed. Another word before version 3.
+        152 failed_requests_len: u32,
         /// Points in the current half of the timeline.
         156 timeline_len: u32,
         /// Directory entries.
@@ -395,8 +397,10 @@ record! {
         256 lost_threads: u64,
         /// Rows of values that were put into arenas.
         264 arena_values_len: u64,
+        /// Requests for memory that the allocator refused: it returned null. Another word before version 3.
+        272 failed_requests: u64,
         /// Unused since version 3.
-        272 unused_272: [u64; 2],
+        280 unused_280: u64,
         /// Sequence number of the snapshot in each slot; 0 = free.
         288 snapshot_seq: [u64; 16],
         /// Nanoseconds after the start of each.
@@ -429,6 +433,22 @@ record! {
         752 own_pages: u64,
         /// How often linear memory grew since the recording began, heapglass's own grows not counted.
         760 memory_grows: u64,
+    }
+}
+
+record! {
+    /// What a site asked for in vain: the allocator returned null. Nothing was allocated, so no row counts it.
+    FailedRequest / FailedRequestValue, 32 {
+        /// The site.
+        0 site: u32,
+        /// Zero.
+        4 reserved: u32,
+        /// How often.
+        8 count: u64,
+        /// The largest request, bytes.
+        16 largest_bytes: u64,
+        /// [`Header::failed_requests`] after the last one: the largest of all is the last of all.
+        24 last: u64,
     }
 }
 

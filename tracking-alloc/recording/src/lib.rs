@@ -41,6 +41,7 @@
 //! | [`ARENA_ROWS`](table::ARENA_ROWS) | [`ArenaRow`] | 64 | [`Header::arena_rows_len`] |
 //! | [`ARENA_CHUNKS`](table::ARENA_CHUNKS) | [`ArenaChunk`] | 48 | [`Header::arena_chunks_len`] |
 //! | [`ARENA_VALUES`](table::ARENA_VALUES) | [`ArenaValues`] | 64 | [`Header::arena_values_len`] |
+//! | [`FAILED_REQUESTS`](table::FAILED_REQUESTS) | [`FailedRequest`] | 32 | [`Header::failed_requests_len`] |
 //! | [`SYMBOLS`](table::SYMBOLS) | JSON, added by `heapglass pack` | - | its segments |
 //!
 //! A recording made in memory ([`arch::WASM32`]) is written whole, at the end: the same directory, its tables packed

@@ -42,4 +42,5 @@ table_records! {
     ArenaRowValue in ARENA_ROWS, arena_rows_len;
     ArenaChunkValue in ARENA_CHUNKS, arena_chunks_len;
     ArenaValuesValue in ARENA_VALUES, arena_values_len;
+    FailedRequestValue in FAILED_REQUESTS, failed_requests_len;
 }

@@ -6,6 +6,7 @@ use super::peak;
 use crate::counters::{self, Event, Realloc};
 use crate::shadow::{self, LaneBits, Owner};
 use crate::stack::{self, Start};
+use crate::sys::Errno;
 use crate::tables::{self, OVERFLOW_USED, Session, Shared, add, clock, fixed_rows, owned};
 use crate::{count, current_scope, state, thread};
 use std::num::NonZeroU64;
@@ -24,6 +25,52 @@ pub(crate) fn allocated(block: *mut u8, bytes: usize) {
         Ok(()) => leave(lane),
         Err(key) => alloc_entered(lane, Start::here(), key, block, bytes),
     }
+}
+
+/// After the allocator returned null.
+#[cold]
+#[inline(never)]
+pub(crate) fn request_failed(bytes: usize) {
+    request_failed_at(Start::here(), bytes);
+}
+
+/// Counts a refused request at the site of a stack, which needs no row: nothing was allocated.
+#[cold]
+#[inline(never)]
+fn request_failed_at(start: Start, bytes: usize) {
+    // The allocator's caller may ask why it was refused.
+    let _errno = Errno::keep();
+    let is_paused = state::get() & state::PAUSED != 0;
+    let Some(session) = tables::current().filter(|_| !is_paused) else {
+        return;
+    };
+    let Some(inside) = Inside::enter() else {
+        return;
+    };
+    let Some(lane) = lane::of_thread(&inside, session) else {
+        return;
+    };
+    let site = if lane.is_shared() {
+        let stack = lane::stack_of_thread();
+        let _alone = lane.shared.lock();
+        lane.limits.set_stack(stack);
+        site_in_full(lane, start)
+    } else {
+        lane.busy.store(true, Relaxed);
+        compiler_fence(SeqCst);
+        site_in_full(lane, start)
+    };
+    if state::is_recording() {
+        session.write.lock().request_failed(site, bytes as u64);
+    }
+}
+
+/// The site of a stack, whether or not the lane has met it.
+fn site_in_full(lane: &'static Lane, start: Start) -> u32 {
+    let (frame_pointer, stack_pointer, pc) = start.registers();
+    let key = key_in_full(lane, start);
+    let scope = current_scope::current();
+    lane.find_site(frame_pointer, stack_pointer, pc, key, scope)
 }
 
 /// Before a block is given back.
@@ -46,7 +93,7 @@ pub(crate) fn reallocating(block: *mut u8) -> Option<Owner> {
     shadow::take(block as usize)
 }
 
-/// After a realloc: one event. A failed one puts the block back and changes nothing.
+/// After a realloc: one event. A failed one puts the block back and counts as a refused request.
 #[inline(never)]
 pub(crate) fn reallocated(
     owner: Option<Owner>,
@@ -60,7 +107,7 @@ pub(crate) fn reallocated(
         if let Some(owner) = owner {
             shadow::put(old as usize, old_bytes, owner);
         }
-        return;
+        return request_failed_at(start, bytes);
     }
     let moved = Realloc {
         old: old as usize,

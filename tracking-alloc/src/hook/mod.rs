@@ -10,7 +10,7 @@ mod peak;
 mod sizes;
 mod stats;
 
-pub(crate) use event::{allocated, freed, reallocated, reallocating};
+pub(crate) use event::{allocated, freed, reallocated, reallocating, request_failed};
 pub(crate) use lane::{Net, measuring, net_here, release_all, wait_until_idle};
 #[cfg(feature = "serde")]
 pub(crate) use lane::{visit, visit_again};

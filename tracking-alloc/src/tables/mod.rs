@@ -4,6 +4,7 @@
 //! in as plain parameters. Never allocates through the hooked allocator; the write lock is the last one to be taken.
 
 mod arenas;
+mod failed_requests;
 #[cfg(any(feature = "serde", feature = "deepsize"))]
 mod footprints;
 mod key_map;
@@ -62,7 +63,7 @@ pub(crate) struct Session {
 }
 
 /// Tables are numbered below this.
-const TABLES: usize = table::ARENA_VALUES as usize + 1;
+const TABLES: usize = table::FAILED_REQUESTS as usize + 1;
 
 /// Everything that grows, under the write lock.
 pub(crate) struct Writer {
@@ -171,9 +172,12 @@ pub(crate) fn prepare(backing: Backing, reserve: u64, mode: u32) -> Result<&'sta
 /// A table of the writer's own. What most programs have little of takes small segments: under a cap, what they leave
 /// unused is missing elsewhere.
 fn empty_table(id: u32) -> Table {
-    use table::{ARENA_VALUES, ARENAS, FOOTPRINTS, MARKS, MODULES, SCOPES, THREADS};
+    use table::{
+        ARENA_VALUES, ARENAS, FAILED_REQUESTS, FOOTPRINTS, MARKS, MODULES, SCOPES, THREADS,
+    };
     match id {
         MODULES | THREADS | MARKS | FOOTPRINTS => Table::new(id, 0, 4 << 10, 64 << 10),
+        FAILED_REQUESTS => Table::new(id, 0, 4 << 10, 4 << 10),
         SCOPES | ARENAS..=ARENA_VALUES => Table::new(id, 0, 4 << 10, 256 << 10),
         _ => Table::new(id, 0, 16 << 10, 1 << 20),
     }

@@ -17,6 +17,8 @@ pub(super) fn run(name: &str, words: &[&str]) -> Option<ExitCode> {
         "figures-marks" => marks,
         "figures-older" => older,
         "figures-fields" => fields,
+        "figures-refused" => refused,
+        "figures-fatal" => fatal,
         _ => return None,
     };
     let path = words.first().expect("the path of the recording");
@@ -69,6 +71,34 @@ fn one() {
         drop(kept); // 7
         std::mem::forget(other);
     }
+}
+
+/// More than any allocator gives.
+const TOO_MUCH: usize = 1 << 50;
+
+/// Requests that fail and are handled: an allocation, twice, and a realloc.
+#[inline(never)]
+fn refused() {
+    for _ in 0..2 {
+        reserve(TOO_MUCH);
+    }
+    let mut kept = Vec::<u8>::with_capacity(100);
+    assert!(kept.try_reserve_exact(TOO_MUCH / 2).is_err());
+    std::mem::forget(kept);
+}
+
+#[inline(never)]
+fn reserve(bytes: usize) {
+    let mut words = Vec::<u64>::new();
+    assert!(words.try_reserve_exact(bytes / 8).is_err());
+}
+
+/// One request that fails and is handled, then one that ends the program.
+#[inline(never)]
+fn fatal() {
+    reserve(TOO_MUCH);
+    let words = Vec::<u64>::with_capacity(TOO_MUCH / 16);
+    std::mem::forget(words);
 }
 
 /// Runs `f` in a thread of that name that allocates nothing of its own.

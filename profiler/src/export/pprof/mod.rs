@@ -67,7 +67,7 @@ impl Builder<'_> {
         // Sites that differ in neither locations nor labels are one sample.
         let mut stacks: Interned<(Vec<u64>, Vec<message::Label>)> = Interned::new();
         let mut sums: Vec<Figures> = Vec::new();
-        for (index, site) in profile.sites.iter().enumerate() {
+        for (index, site) in profile.counted_sites() {
             let steps = stack_of(profile, options.frames, index);
             let locations = self.location_ids(&steps, options.frames);
             let key = (locations, self.labels(site));

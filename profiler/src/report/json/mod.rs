@@ -21,7 +21,7 @@ use super::header::{command, threads};
 use super::notes::notes;
 use super::{By, Options, Row, rows};
 use crate::profile::{Figures, Measure, Module, Profile, Snapshot, State, SymbolSource, TypeId};
-use crate::table::by_key;
+use crate::table::{by_key, failed_requests};
 use footprint::FootprintJson;
 use row::Rows;
 use stacks::Stacks;
@@ -45,7 +45,8 @@ pub const FORMAT: u32 = 2;
 /// blocks were freed by another thread, the `freed_elsewhere_share` of both. Neither is known of blocks up to 16 bytes:
 /// `known_share` says of what part of `freed_blocks` it is, which count reallocated ones too. Snapshots are moments with
 /// the live bytes of everything, and in each site row, in the same order, of that row. `linear_memory` is of WebAssembly
-/// modules, whose times are all 0. `exact` says that every event was counted (no sampling) and nothing made totals or live
+/// modules, whose times are all 0. `failed_requests` are what the allocator refused (it returned null), the last first:
+/// they are in no figure; `failed_request_count` counts those of sites beyond the first 256, too. `exact` says that every event was counted (no sampling) and nothing made totals or live
 /// wrong; how exact the peak is, `peak_error_bytes` says.
 ///
 /// # Errors
@@ -154,6 +155,8 @@ impl Serialize for Report<'_> {
         json.serialize_entry("not_seen_bytes", &not_seen_bytes)?;
         json.serialize_entry("lost", &profile.lost)?;
         json.serialize_entry("losses", profile.losses())?;
+        json.serialize_entry("failed_request_count", &profile.failed_request_count)?;
+        json.serialize_entry("failed_requests", &failed_requests(profile))?;
         json.serialize_entry("totals", &profile.totals)?;
         json.serialize_entry("by", options.by.name())?;
         json.serialize_entry("measure", &options.measure)?;

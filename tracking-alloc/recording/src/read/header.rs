@@ -15,7 +15,7 @@ pub(super) fn read_header(source: &dyn ReadAt) -> Result<(HeaderValue, u64), Err
     }
     let mut bytes = vec![0; HEADER_BYTES as usize];
     let found = source.fill_at(&mut bytes, 0)? as u64;
-    let header = HeaderValue::parse(&bytes);
+    let mut header = HeaderValue::parse(&bytes);
     if header.magic != MAGIC {
         return Err(Error(Kind::Foreign));
     }
@@ -26,6 +26,10 @@ pub(super) fn read_header(source: &dyn ReadAt) -> Result<(HeaderValue, u64), Err
     if !(OLDEST_VERSION..=VERSION).contains(&header.version) {
         let found = header.version;
         return Err(Error(Kind::Version { found }));
+    }
+    if header.version < 3 {
+        // Other words were there.
+        (header.failed_requests_len, header.failed_requests) = (0, 0);
     }
     // NOTE: asked after the header was read, since a live file grows before its header says so.
     let file_bytes = source.byte_len()?;

@@ -61,6 +61,9 @@ impl Recording {
             }
             bound(&mut values.site, sites);
         }
+        for request in &mut self.failed_requests {
+            bound(&mut request.site, sites);
+        }
         for row in &mut self.mark_rows {
             bound(&mut row.site, sites);
         }

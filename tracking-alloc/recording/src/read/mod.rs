@@ -60,6 +60,8 @@ pub struct Recording {
     pub arena_chunks: Vec<ArenaChunkValue>,
     /// Values put into arenas whose drop never runs, and the blocks they pointed to.
     pub arena_values: Vec<ArenaValuesValue>,
+    /// What sites asked for in vain.
+    pub failed_requests: Vec<FailedRequestValue>,
     /// Symbols added by `pack`.
     pub symbols: Option<Vec<u8>>,
     /// References that led nowhere, records that were never written: what a kill left, or worse.
@@ -137,6 +139,7 @@ impl Recording {
         recording.arena_rows = directory.table(&header)?;
         recording.arena_chunks = directory.table(&header)?;
         recording.arena_values = directory.table(&header)?;
+        recording.failed_requests = directory.table(&header)?;
         recording.timeline = read_timeline(&directory, &header)?;
         recording.symbols = directory.whole(table::SYMBOLS)?;
         recording.mend();
