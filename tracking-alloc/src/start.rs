@@ -260,6 +260,7 @@ fn forget_parent() {
     // SAFETY: a forked child begins with one thread, and none of its threads takes a lock of ours before it records.
     unsafe {
         hook::PEAK_CHECKS.reset(hook::PeakChecks::new());
+        hook::forget_resident();
         shadow::forget_all();
     }
     hook::release_all();
@@ -300,6 +301,7 @@ fn settle(session: &Session) {
         return;
     };
     hook::check_peak_now(&mut checks, true);
+    hook::read_resident();
     hook::part(&checks);
     if let Some(mut writer) = session.write.try_lock(1000) {
         arena::settle(&mut writer, session.tag());

@@ -337,6 +337,30 @@ fn a_refused_request_that_ended_the_program_is_the_first_line() {
     assert!(first.contains("fatal"), "{summary}");
 }
 
+#[test]
+fn memory_that_the_allocator_keeps_is_told_from_live_memory() {
+    const MIB: u64 = 1 << 20;
+    let json = report(&finished("figures-kept", "system"), By::Site);
+    let last = &json["last_resident"];
+    let bytes = |key: &str| {
+        last[key]
+            .as_u64()
+            .unwrap_or_else(|| panic!("{key} of {last}"))
+    };
+    assert_eq!(
+        bytes("live_bytes"),
+        json["totals"]["live_bytes"].as_u64().expect("live")
+    );
+    let kept = bytes("kept_bytes");
+    assert!((60 * MIB..72 * MIB).contains(&kept), "{last}");
+    assert!(bytes("other_bytes") < 16 * MIB, "{last}");
+    let keys = ["live_bytes", "kept_bytes", "own_bytes", "other_bytes"];
+    let sum: u64 = keys.map(bytes).iter().sum();
+    assert_eq!(sum, bytes("rss_bytes"), "{last}");
+    let most = json["most_resident"]["rss_bytes"].as_u64().expect("bytes");
+    assert!(most >= bytes("rss_bytes"));
+}
+
 fn two_by_everything(profile: &Profile) {
     let none = [1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 1, 1];
     // 1,000 and 300 bytes end in the other thread, 50 stay.

@@ -1,7 +1,9 @@
 //! What is not of sites: how it was recorded, threads, the timeline and marks.
 
 use super::counters::{LANE_DRIFT, Peak, figures, net_of};
-use crate::profile::{Capture, LinearMemory, Mark, PAGE_BYTES, Thread, TimelinePoint};
+use crate::profile::{
+    Capture, LinearMemory, Mark, PAGE_BYTES, ResidentParts, Thread, TimelinePoint,
+};
 use std::collections::BTreeMap;
 use tracking_alloc_recording::{
     HeaderValue, MarkValue, Recording, Sums, arch, lane_kind, mode, unwinder,
@@ -37,6 +39,8 @@ pub(super) fn capture(recording: &Recording, peak: &Peak) -> Capture {
         rss_bytes: header.rss_bytes,
         peak_rss_bytes: header.peak_rss_bytes,
         own_bytes: header.own_bytes,
+        most_resident: resident_parts(&header.most_resident),
+        last_resident: resident_parts(&header.last_resident),
         recording_bytes: recording.file_bytes,
         own_crates: own_crates(recording),
         layout: header.version,
@@ -66,6 +70,18 @@ fn linear_memory(header: &HeaderValue) -> Option<LinearMemory> {
         first_pages: header.first_pages,
         grows: header.memory_grows,
         own_pages: header.own_pages,
+    })
+}
+
+/// A resident set that was taken apart; `None` = none was.
+fn resident_parts(words: &[u64; 5]) -> Option<ResidentParts> {
+    let [time_ns, rss_bytes, heap_bytes, live_bytes, own_bytes] = *words;
+    (time_ns > 0).then_some(ResidentParts {
+        time_ns,
+        rss_bytes,
+        heap_bytes,
+        live_bytes,
+        own_bytes,
     })
 }
 

@@ -38,6 +38,7 @@ pub use label::{Label, MarkKind};
 pub use linear::LinearMemory;
 pub(crate) use linear::PAGE_BYTES;
 pub use measured::{Estimate, Estimated, Measured, Place};
+pub use resident::ResidentParts;
 pub(crate) use scope::both;
 pub use scope::{Scope, ScopeKind};
 pub use stacks::{Stack, Stacks};
@@ -171,6 +172,10 @@ pub struct Capture {
     pub peak_rss_bytes: u64,
     /// Resident bytes of heapglass itself in the target (tables, shadow map, recording).
     pub own_bytes: u64,
+    /// The largest resident set that was taken apart, and when.
+    pub most_resident: Option<ResidentParts>,
+    /// The last one that was taken apart.
+    pub last_resident: Option<ResidentParts>,
     /// Size of the recording, bytes.
     pub recording_bytes: u64,
     /// The crates that count as the program's own, by name, where someone named them: the reader, who packed the recording,

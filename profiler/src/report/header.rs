@@ -99,11 +99,16 @@ pub(super) fn write_figures(page: &mut Page<'_>, profile: &Profile) {
         page.entry(Style::Faint, "memory", &memory);
     }
     if let Some(at) = profile.resident() {
-        let mut said = vec![format!("{} at most", Bytes(at.rss_bytes))];
-        if at.own_bytes > 0 {
+        let most = capture.peak_rss_bytes.max(at.rss_bytes);
+        let mut said = vec![format!("{} at most", Bytes(most))];
+        let parts = profile.resident_parts();
+        if let Some(parts) = parts {
+            let (when, bytes) = (Nanos(parts.time_ns), Bytes(parts.rss_bytes));
+            said = vec![format!("{}; {bytes} at {when}: {}", said[0], parts.text())];
+        } else if at.own_bytes > 0 {
             said.push(format!("{} of it profiler overhead", Bytes(at.own_bytes)));
         }
-        if explain {
+        if explain && parts.is_none() {
             said.push(format!("at {}", Nanos(at.time_ns)));
             let (live, not_seen) = (Bytes(at.live_bytes), at.not_seen_bytes().map(Bytes));
             said.push(match not_seen {

@@ -405,8 +405,13 @@ record! {
         288 snapshot_seq: [u64; 16],
         /// Nanoseconds after the start of each.
         416 snapshot_ns: [u64; 16],
+        /// The largest resident set that was taken apart: nanoseconds after the start (0 = none was), its bytes, those in
+        /// mappings that hold or held blocks, live bytes, heapglass's own bytes. Other words before version 3.
+        544 most_resident: [u64; 5],
+        /// The same of the last one that was taken apart.
+        584 last_resident: [u64; 5],
         /// Unused since version 3.
-        544 unused_544: [u64; 16],
+        624 unused_624: [u64; 6],
         /// Set when finished: [`Checksum`](crate::Checksum) of the whole file with this word zero; 0 = none.
         672 checksum: u64,
         /// Of the first stacks walked by frame pointers (up to 32), those that `.eh_frame` tells differently.

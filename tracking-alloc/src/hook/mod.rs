@@ -7,6 +7,7 @@ mod event;
 mod lane;
 mod open;
 mod peak;
+mod resident;
 mod sizes;
 mod stats;
 
@@ -16,6 +17,7 @@ pub(crate) use lane::{Net, measuring, net_here, release_all, wait_until_idle};
 pub(crate) use lane::{visit, visit_again};
 pub(crate) use open::Inside;
 pub(crate) use peak::{PeakChecks, check_peak_now, mark_window};
+pub(crate) use resident::{forget as forget_resident, read as read_resident};
 pub(crate) use stats::{part, recorded_stats};
 
 use crate::sys::Lock;

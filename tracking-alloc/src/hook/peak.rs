@@ -37,9 +37,9 @@
 mod lanes;
 mod window;
 
-use super::PEAK_CHECKS;
 use super::lane::Lane;
-use crate::tables::{self, CLOCK, Timeline, net_bytes};
+use super::{PEAK_CHECKS, resident};
+use crate::tables::{self, CLOCK, Timeline, Visit, net_bytes};
 use lanes::Sums;
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, Ordering::*, fence};
@@ -116,6 +116,8 @@ fn around_rise<R>(lane: &'static Lane, bytes: i64, apply: impl FnOnce() -> R) ->
     let applied = apply();
     if let Some(mut checks) = checks {
         checks.check(lane);
+        drop(checks);
+        resident::read_if_due();
     }
     applied
 }
@@ -140,6 +142,8 @@ fn around_fall<R>(
     let applied = apply();
     if let Some(mut checks) = checks {
         checks.checked(lane, net_bytes(lane.all()));
+        drop(checks);
+        resident::read_if_due();
     }
     applied
 }
@@ -173,6 +177,7 @@ fn turn(lane: &'static Lane, row: Option<&'static Row>, net: i64) {
         fence(Release);
     } else {
         PEAK_CHECKS.lock().check(lane);
+        resident::read_if_due();
         turning.fell(row, events_of(lane.all()));
     }
 }
@@ -357,7 +362,11 @@ impl PeakChecks {
             sums.blocks.max(0) as u64,
             sums.total_bytes,
         );
-        if self.timeline.visit(header, moment) {
+        let visit = self.timeline.visit(header, moment);
+        if visit != Visit::Nothing {
+            resident::point_taken();
+        }
+        if visit == Visit::Snapshot {
             // A snapshot was taken: its number is the lower part of the clock.
             let clock = CLOCK.load(Relaxed);
             CLOCK.store(clock & !0xffff | self.timeline.snapshots(), Release);

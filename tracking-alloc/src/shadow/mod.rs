@@ -50,6 +50,9 @@ const LEAF_PAGES: usize = LEAF_ENTRIES / PAGE_ENTRIES;
 const WRITTEN_OFFSET: usize = (LEAF_ENTRIES + SPARE_ENTRIES) * size_of::<AtomicU32>();
 const LEAF_BYTES: usize = WRITTEN_OFFSET + LEAF_PAGES;
 
+/// Stands for a page that was made resident before anything was written to it.
+const AHEAD: u8 = 2;
+
 /// Makes the map ready. False when the system refuses the memory.
 pub(crate) fn prepare() -> bool {
     for root in &ROOTS {
@@ -162,7 +165,7 @@ fn populate_behind(leaf: *const AtomicU32, page: usize, bytes: usize) {
         return;
     }
     for page in page + 1..=page + pages {
-        if written(leaf, page * entries).swap(1, Relaxed) == 0 {
+        if written(leaf, page * entries).swap(AHEAD, Relaxed) == 0 {
             sys::count_own(bytes);
         }
     }
@@ -197,6 +200,43 @@ fn map_leaf(address: usize) -> Option<*const AtomicU32> {
         sys::count_own(sys::PAGE * if leaves.count() == 1 { 2 } else { 1 });
     }
     leaf_of(address)
+}
+
+/// Whether a range of addresses holds blocks, or ever held some.
+pub(crate) fn holds_blocks(start: usize, end: usize) -> bool {
+    let page_span = PAGE_ENTRIES << 4;
+    let end = end.min(1 << ADDRESS_BITS);
+    let mut at = start & !(page_span - 1);
+    while at < end {
+        let leaves = [at, at | 8].map(leaf_of);
+        if leaves == [None, None] {
+            // Nothing of this leaf's span was ever entered.
+            at = (at | ((1 << LEAF_SPAN_BITS) - 1)) + 1;
+            continue;
+        }
+        let mut leaves = leaves.into_iter().flatten();
+        if leaves.any(|leaf| is_used(leaf, index_of(at))) {
+            return true;
+        }
+        at += page_span;
+    }
+    false
+}
+
+/// Whether a block was ever entered in the page of an entry. A page that was made resident ahead
+/// counts if it has a block now.
+fn is_used(leaf: *const AtomicU32, index: usize) -> bool {
+    match written(leaf, index).load(Relaxed) {
+        0 => false,
+        AHEAD => {
+            let entries = index..index + PAGE_ENTRIES;
+            // SAFETY: as in `entry`: a page of entries that lies in the leaf.
+            entries
+                .into_iter()
+                .any(|index| unsafe { (*leaf.add(index)).load(Relaxed) } != 0)
+        }
+        _ => true,
+    }
 }
 
 /// Where the words of a block are.

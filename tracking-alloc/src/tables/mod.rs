@@ -31,7 +31,7 @@ pub(crate) use rows::{
 };
 pub(crate) use scope_table::{forget_scopes, scope_number, scope_record};
 pub(crate) use sites::{check_modules, find_site, forget_sites, intern};
-pub(crate) use timeline::{Timeline, store_own_bytes};
+pub(crate) use timeline::{Timeline, Visit, store_own_bytes};
 pub(crate) use walking::{choose_unwinder, find_rule};
 
 use crate::hash::next_key;

@@ -13,6 +13,15 @@ const FINEST_NS: u64 = 10_000_000;
 /// The number of the last snapshot has 16 bits of the clock.
 const MOST_SNAPSHOTS: u64 = 0xffff;
 
+/// What a visit of the timeline took.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Visit {
+    Nothing,
+    Point,
+    /// A point and a snapshot.
+    Snapshot,
+}
+
 /// Under the peak lock.
 pub(crate) struct Timeline {
     /// Both halves, mapped; null before the start.
@@ -99,12 +108,13 @@ impl Timeline {
         self.last_ns = 0;
     }
 
-    /// Takes the points that are due at this check. `moment` is live bytes, live blocks, total bytes. True when a snapshot was taken.
-    pub(crate) fn visit(&mut self, header: &Header, moment: (u64, u64, u64)) -> bool {
+    /// Takes the point and the snapshot that are due at this check. `moment` is live bytes, live
+    /// blocks, total bytes.
+    pub(crate) fn visit(&mut self, header: &Header, moment: (u64, u64, u64)) -> Visit {
         let ticks = self.ticks;
         header.elapsed_ns.store(self.elapsed_ns, Relaxed);
         if ticks < self.due_ticks || self.points.is_null() {
-            return false;
+            return Visit::Nothing;
         }
         let now = sys::now_ns().saturating_sub(self.start_ns);
         let passed = ticks.wrapping_sub(self.start_ticks);
@@ -113,13 +123,17 @@ impl Timeline {
         }
         if self.last_ns != 0 && now < self.last_ns + self.step_ns {
             self.schedule(ticks, self.last_ns + self.step_ns - now);
-            return false;
+            return Visit::Nothing;
         }
         self.last_ns = now.max(1);
         self.schedule(ticks, self.step_ns);
         let _errno = sys::Errno::keep();
         self.point(header, now, moment);
-        now >= self.snapshot_due_ns && self.snapshot(header, now)
+        if now >= self.snapshot_due_ns && self.snapshot(header, now) {
+            Visit::Snapshot
+        } else {
+            Visit::Point
+        }
     }
 
     fn schedule(&mut self, ticks: u64, wait_ns: u64) {

@@ -18,6 +18,7 @@ pub(super) fn run(name: &str, words: &[&str]) -> Option<ExitCode> {
         "figures-older" => older,
         "figures-fields" => fields,
         "figures-refused" => refused,
+        "figures-kept" => kept,
         "figures-fatal" => fatal,
         _ => return None,
     };
@@ -99,6 +100,24 @@ fn fatal() {
     reserve(TOO_MUCH);
     let words = Vec::<u64>::with_capacity(TOO_MUCH / 16);
     std::mem::forget(words);
+}
+
+/// 64 MiB in small blocks, of which the allocator gets back all but one in each 64 KiB: it cannot
+/// give the pages back.
+#[inline(never)]
+fn kept() {
+    const BLOCK_BYTES: usize = 1 << 10;
+    let mut blocks: Vec<Box<[u8; BLOCK_BYTES]>> = Vec::new();
+    for index in 0..64 << 10 {
+        blocks.push(Box::new([index as u8; BLOCK_BYTES]));
+    }
+    let mut index = 0;
+    blocks.retain(|_| {
+        index += 1;
+        index % 64 == 0
+    });
+    blocks.shrink_to_fit();
+    std::mem::forget(blocks);
 }
 
 /// Runs `f` in a thread of that name that allocates nothing of its own.

@@ -45,7 +45,8 @@ pub const FORMAT: u32 = 2;
 /// blocks were freed by another thread, the `freed_elsewhere_share` of both. Neither is known of blocks up to 16 bytes:
 /// `known_share` says of what part of `freed_blocks` it is, which count reallocated ones too. Snapshots are moments with
 /// the live bytes of everything, and in each site row, in the same order, of that row. `linear_memory` is of WebAssembly
-/// modules, whose times are all 0. `failed_requests` are what the allocator refused (it returned null), the last first:
+/// modules, whose times are all 0. `most_resident` and `last_resident` are resident sets that were taken apart (null = none
+/// was), with their moments. `failed_requests` are what the allocator refused (it returned null), the last first:
 /// they are in no figure; `failed_request_count` counts those of sites beyond the first 256, too. `exact` says that every event was counted (no sampling) and nothing made totals or live
 /// wrong; how exact the peak is, `peak_error_bytes` says.
 ///
@@ -153,6 +154,8 @@ impl Serialize for Report<'_> {
         // Of the largest resident set size; null when it was never read or live was larger.
         let not_seen_bytes = profile.resident().and_then(|at| at.not_seen_bytes());
         json.serialize_entry("not_seen_bytes", &not_seen_bytes)?;
+        json.serialize_entry("most_resident", &capture.most_resident)?;
+        json.serialize_entry("last_resident", &capture.last_resident)?;
         json.serialize_entry("lost", &profile.lost)?;
         json.serialize_entry("losses", profile.losses())?;
         json.serialize_entry("failed_request_count", &profile.failed_request_count)?;

@@ -45,7 +45,10 @@ fn the_golden_recording_of_version_3_counts_the_blocks_of_its_lifetimes() {
     let header = recording.header;
     assert_eq!((header.own_crates, header.failed_requests_len), (0, 0));
     assert_eq!((header.failed_requests, header.unused_280), (0, 0));
-    assert_eq!(header.unused_544, [0; 16]);
+    assert_eq!(
+        (header.most_resident, header.last_resident),
+        ([0; 5], [0; 5])
+    );
     let module = recording.modules[1];
     assert_eq!((module.id, module.spare), ([1, 2, 3, 0], [0; 10]));
     assert_eq!(recording.lanes[0].lane.unused_20, 0);

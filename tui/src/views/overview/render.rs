@@ -163,6 +163,17 @@ fn resident(data: &Data) -> [(&'static str, Vec<String>); 2] {
         0 => unread(),
         _ => vec![format!("{now}, at most {most}")],
     };
+    if let Some(parts) = data.profile.resident_parts() {
+        let [kept, own, other] =
+            [parts.kept_bytes(), parts.own_bytes, parts.other_bytes()].map(Bytes);
+        let when = Nanos(parts.time_ns);
+        let texts = vec![
+            format!("{kept} kept by the allocator, {own} of heapglass, {other} other at {when}"),
+            format!("{kept} kept by the allocator, own {own}"),
+            format!("{kept} kept"),
+        ];
+        return [("resident", resident), ("RSS-live", texts)];
+    }
     let unseen = data.profile.resident().map_or_else(unread, |resident| {
         let own = Bytes(resident.own_bytes);
         match resident.not_seen_bytes().map(Bytes) {
