@@ -11,8 +11,8 @@ use super::{Detail, NO_STACK, Row, place};
 use crate::parallel::in_parts;
 use crate::profile::arenas::chunk_label;
 use crate::profile::{
-    Figures, FrameId, Frames, FunctionId, Group, Label, MarkKind, Measure, Origin, Profile,
-    ScopeId, Site, StackMarks, TypeId, UNKNOWN,
+    Figures, FrameId, Frames, FunctionId, Group, Label, MarkKind, Measure, Origin, Profile, Role,
+    ScopeId, Site, StackMarks, Step, TypeId, UNKNOWN,
 };
 
 /// What a reader sees of a row, as recorded: not safe for a terminal before [`crate::units::printable`]. The names are the
@@ -106,6 +106,8 @@ struct Traits {
     asking: Option<FrameId>,
     /// Outside of fields, the text of the nearest call below the owner.
     call: Option<u32>,
+    /// Where the stack was unfolded at the borders of crates, the innermost of the calls below it.
+    inner: Option<(Label, FrameId)>,
 }
 
 impl Traits {
@@ -117,6 +119,11 @@ impl Traits {
             && !site.marks.synthetic;
         let charged = site.owner;
         let in_field = profile.fields().field_of(site.scope) != 0;
+        let call = if in_field {
+            None
+        } else {
+            call_below(profile, index, charged)
+        };
         Traits {
             group: site.group,
             charged,
@@ -125,9 +132,8 @@ impl Traits {
             chunk_of,
             marks: [site.marks.cut, site.marks.foreign, site.marks.synthetic],
             asking: nameless.then(|| asking(profile, site)).flatten(),
-            call: (!in_field)
-                .then(|| call_below(profile, index, charged))
-                .flatten(),
+            call: call.map(|(text, _)| text),
+            inner: call.and_then(|(_, inner)| inner),
         }
     }
 }
@@ -304,9 +310,7 @@ fn label(profile: &Profile, site: &Site, traits: &Traits) -> SiteLabel {
     let fields = profile.fields();
     let mut location = match fields.get(fields.field_of(site.scope)) {
         Some(field) => field.path.clone(),
-        None => {
-            (traits.call).map_or_else(String::new, |call| profile.folding().text(call).to_owned())
-        }
+        None => called(profile, traits),
     };
     let phases = profile.phases();
     let phase = phases.phase_of(site.scope);
@@ -323,6 +327,23 @@ fn label(profile: &Profile, site: &Site, traits: &Traits) -> SiteLabel {
         owner: owner_name(profile, site),
         source: owner_frame.and_then(|frame| profile.source_of(frame)),
     }
+}
+
+/// The call of a library below the owner; with the innermost one and its line where that crossed
+/// borders of crates: `MDBook::build -> mdbook_html::write_to_json search.rs:267`.
+fn called(profile: &Profile, traits: &Traits) -> String {
+    let Some(call) = traits.call else {
+        return String::new();
+    };
+    let mut text = profile.folding().text(call).to_owned();
+    if let Some((label, frame)) = traits.inner {
+        text.push_str(" -> ");
+        text.push_str(&label.short_name(profile));
+        if let Some(source) = profile.source_of(frame) {
+            text.push_str(&format!(" {source}"));
+        }
+    }
+    text
 }
 
 /// What a site is charged to: `shop::parse`, `ignore::read_dir (dependency)`, with what the walk had to do to its stack.
@@ -372,25 +393,48 @@ fn untyped(profile: &Profile, asking: Option<FrameId>) -> Option<String> {
         .then(|| function.call().to_owned())
 }
 
-/// The nearest call of a library, or type that is deserialized, inside the owner: its text in the folding.
-fn call_below(profile: &Profile, index: usize, owner: Option<FrameId>) -> Option<u32> {
+/// The nearest call of a library, or type that is deserialized, inside the owner: its text in the
+/// folding. And where the run of frames was unfolded, the innermost call.
+fn call_below(
+    profile: &Profile,
+    index: usize,
+    owner: Option<FrameId>,
+) -> Option<(u32, Option<(Label, FrameId)>)> {
     let folding = profile.folding();
     let name = |frame: Option<FrameId>| frame.and_then(|frame| profile.lookup(frame));
     let own = owner.and_then(|owner| profile.lookup(owner));
-    for step in folding.steps(index).iter().rev() {
-        match step.label {
-            Label::Call(text) => {
-                // Copies of one function of the program are a step of this kind too.
-                let same = name(step.frame).is_some_and(|(frame, function)| {
-                    let is_owner = own.is_some_and(|(owner, _)| frame.function == owner.function);
-                    is_owner || function.is_of_program()
-                });
-                return Some(text).filter(|_| !same);
-            }
-            Label::Function(_) | Label::Group(_) => break,
-            // What the block holds.
-            _ => {}
-        }
-    }
-    None
+    let is_own = |frame: Option<FrameId>| {
+        // Copies of one function of the program are a step of this kind too.
+        name(frame).is_some_and(|(frame, function)| {
+            let is_owner = own.is_some_and(|(owner, _)| frame.function == owner.function);
+            is_owner || function.is_of_program()
+        })
+    };
+    let calls = folding.steps(index).iter().rev();
+    // The last step is what the block holds.
+    let mut calls = calls.skip_while(|step| !is_step_of_code(step.label));
+    let called = |step: &Step| match step.label {
+        Label::Call(text) if !is_own(step.frame) => Some(text),
+        _ => None,
+    };
+    let innermost = calls.next()?;
+    let text = called(innermost)?;
+    let is_border = |step: &Step| {
+        let function = name(step.frame).map(|(_, function)| function);
+        function.is_some_and(|function| {
+            let is_plain = function.origin == Origin::Dependency && function.role == Role::Plain;
+            is_plain && folding.text(text) == function.call()
+        })
+    };
+    let outermost = calls.map_while(called).last();
+    let border = innermost.frame.filter(|_| is_border(innermost));
+    Some(match outermost.zip(border) {
+        Some((outermost, frame)) => (outermost, Some((innermost.label, frame))),
+        None => (text, None),
+    })
+}
+
+/// Whether a step stands for functions, or for what has taken their place.
+fn is_step_of_code(label: Label) -> bool {
+    matches!(label, Label::Call(_) | Label::Function(_) | Label::Group(_))
 }

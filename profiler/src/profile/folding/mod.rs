@@ -1,5 +1,5 @@
 //! Folded stacks: what a reader of a stack wants to see of it. A run of frames outside the program's own code is one
-//! frame that says what it does, recursion over the same functions is one frame with a depth, and closures that only pass
+//! frame that says what it does (a very long one at the end of a stack is a frame for each crate), recursion over the same functions is one frame with a depth, and closures that only pass
 //! a call on are part of their function.
 //!
 //! Must never hide a frame without counting it: each step says how many frames it stands for.
@@ -169,6 +169,14 @@ struct FunctionFacts<'a> {
     makes: Option<u32>,
 }
 
+/// A run of more frames than this at the end of a stack is unfolded at the borders of crates: with
+/// one step for all of it, everything that a program with a thin `main` allocates would read the
+/// same.
+const LONG_RUN: usize = 32;
+
+/// Steps that such a run becomes, at most: the outermost and the innermost ones.
+const MOST_BORDERS: usize = 6;
+
 struct Folder<'a> {
     profile: &'a Profile,
     known: Vec<FunctionFacts<'a>>,
@@ -244,7 +252,7 @@ impl<'a> Folder<'a> {
                     run.clear();
                     continue;
                 }
-                self.flush(&mut steps, &mut run, site);
+                self.flush(&mut steps, &mut run, site, false);
                 enter(&mut steps, 0, known.step, id);
             }
         }
@@ -255,7 +263,7 @@ impl<'a> Folder<'a> {
                 steps.push(Step::new(Label::Group(group), None, left));
             }
             None => {
-                self.flush(&mut steps, &mut run, site);
+                self.flush(&mut steps, &mut run, site, true);
                 let contents = self.profile.type_id_of(site);
                 if contents.is_some() {
                     steps.push(Step::new(Label::Type(contents), None, 0));
@@ -272,7 +280,7 @@ impl<'a> Folder<'a> {
     }
 
     /// Puts a run of frames behind the steps: what was called, then what was deserialized.
-    fn flush(&self, steps: &mut Vec<Step>, run: &mut Vec<FrameId>, site: &Site) {
+    fn flush(&self, steps: &mut Vec<Step>, run: &mut Vec<FrameId>, site: &Site, is_last: bool) {
         let frames = std::mem::take(run);
         let names_it = |&id: &FrameId| {
             let known = self.function(id);
@@ -287,10 +295,19 @@ impl<'a> Folder<'a> {
         steps.push(Step::new(entered.step, Some(frames[entry]), count));
         let result = entered.function.call().split_once(" -> ");
         let result = result.map(|(_, result)| result);
+        let borders = if is_last && frames.len() > LONG_RUN {
+            self.borders(&frames[entry..])
+        } else {
+            Vec::new()
+        };
         for &id in &frames[entry + 1..] {
             let Some(known) = self.function(id) else {
                 continue;
             };
+            if borders.contains(&id) {
+                enter(steps, begin + 1, known.step, id);
+                continue;
+            }
             // Where nothing is of the program, the owner is in the middle of a run.
             if Some(id) == site.owner
                 && known.function.origin != Origin::User
@@ -305,6 +322,29 @@ impl<'a> Folder<'a> {
                 None => count_in_last(steps, 1),
             }
         }
+    }
+
+    /// The innermost frame of each crate that a run passes through: where it called the next one.
+    /// Crates that only work for their callers have none.
+    fn borders(&self, frames: &[FrameId]) -> Vec<FrameId> {
+        let mut borders: Vec<(FrameId, &str)> = Vec::new();
+        for &id in frames {
+            let Some(known) = self.function(id) else {
+                continue;
+            };
+            let function = known.function;
+            if function.origin != Origin::Dependency || function.role != Role::Plain {
+                continue;
+            }
+            match borders.last_mut() {
+                Some((last, krate)) if *krate == function.krate => *last = id,
+                _ => borders.push((id, &function.krate)),
+            }
+        }
+        if borders.len() > MOST_BORDERS {
+            borders.drain(MOST_BORDERS / 2..borders.len() - MOST_BORDERS / 2);
+        }
+        borders.into_iter().map(|(id, _)| id).collect()
     }
 }
 

@@ -38,6 +38,7 @@ fn steps_of(stack: &[&str], group: Option<Group>) -> Vec<String> {
                 "callback" => Role::Callback,
                 "glue" => Role::Glue,
                 "panic" => Role::Panic,
+                "service" => Role::Service,
                 _ => Role::Plain,
             };
             b.frame(id, Some("src/lib.rs"), 1)
@@ -95,6 +96,33 @@ fn a_run_of_other_peoples_frames_is_one_that_says_what_was_called() {
         "what passes a call on does not name it"
     );
     assert_eq!(folded(&["std::alone=glue"]), ["std::alone 1", "contents"]);
+}
+
+#[test]
+fn a_long_run_at_the_end_of_a_stack_is_unfolded_at_the_borders_of_crates() {
+    let mut stack = vec!["app::main", "book::build"];
+    stack.extend(["book::chapters"; 12]);
+    stack.extend(["std::each"; 2]);
+    stack.extend(["html::render", "html::search"]);
+    stack.extend(["json::to_value=service"; 3]);
+    stack.extend(["index::insert"; 18]);
+    assert_eq!(
+        folded(&stack),
+        [
+            "app::main 1",
+            "book::build 12",
+            "book::chapters 4",
+            "html::search 21",
+            "index::insert 1",
+            "contents"
+        ]
+    );
+    // What leads to the program's own code says nothing of the block.
+    stack.push("app::visit");
+    assert_eq!(
+        folded(&stack),
+        ["app::main 1", "book::build 38", "app::visit 1", "contents"]
+    );
 }
 
 #[test]
