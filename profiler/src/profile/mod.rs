@@ -252,6 +252,9 @@ pub struct Function {
     pub aliases: Vec<String>,
     /// For narrow cells: `Vec::push`; `one of load_a, load_b` where the aliases differ in it.
     pub short: String,
+    /// Of a closure, and of the body of an async function, the function that it stands in: as [`short`](Function::short).
+    /// Empty: it is none.
+    pub outer: String,
     /// Crate, or the file name of the image for native code: `serde_json`, `libc.so.6`.
     pub krate: String,
     /// Whose code it is.
@@ -475,6 +478,14 @@ impl Function {
     /// Whether it is of the program, and nothing called it back: a step of folded stacks of its own, and what owns blocks.
     pub(crate) fn is_of_program(&self) -> bool {
         self.origin == Origin::User && self.role != Role::Callback
+    }
+
+    /// The function that owns its blocks: itself, or the one that it is a closure of.
+    pub(crate) fn owner_name(&self) -> &str {
+        [&self.outer, &self.short, &self.name]
+            .into_iter()
+            .find(|text| !text.is_empty())
+            .map_or("[unnamed]", String::as_str)
     }
 
     /// What a call of it does, by the best that is known: [`does`](Function::does), its short name, its name.

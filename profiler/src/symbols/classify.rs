@@ -7,7 +7,7 @@
 use std::collections::HashSet;
 
 use super::names::{is_rust, without_version};
-use super::short::{begins_with, crate_of, is_std_crate, last_segment, one_of, path, short};
+use super::short::{begins_with, crate_of, is_std_crate, last_segment, one_of, path, short, short_outer};
 use super::{SourceFrame, Symbols};
 use crate::profile::{Function, OWN_CRATES, Origin};
 
@@ -106,15 +106,23 @@ impl Classifier {
     pub fn function(&self, frame: &SourceFrame, module: &str) -> Function {
         let name = &*frame.function;
         let (origin, krate) = self.owner(frame, module);
-        let short = if origin == Origin::Native {
-            name.to_owned()
-        } else {
+        let named = |by: fn(&str) -> String| {
             let all = std::iter::once(name).chain(frame.aliases.iter().map(|alias| &**alias));
-            one_of(all.map(short))
+            one_of(all.map(by))
+        };
+        let (short, outer) = if origin == Origin::Native {
+            (name.to_owned(), name.to_owned())
+        } else {
+            (named(short), named(short_outer))
         };
         Function {
             name: name.to_owned(),
             aliases: frame.aliases.iter().map(|name| name.to_string()).collect(),
+            outer: if outer == short {
+                String::new()
+            } else {
+                outer
+            },
             short,
             krate,
             origin,

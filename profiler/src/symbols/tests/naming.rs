@@ -3,7 +3,7 @@
 use super::super::names::{
     CrateRoots, agrees, aliases, best, demangle, join, join_path, without_version,
 };
-use super::super::short::{crate_of, last_segment, segments, short};
+use super::super::short::{crate_of, last_segment, segments, short, short_outer};
 use super::programs::{build, functions};
 use super::*;
 use crate::profile::{Function, Origin};
@@ -274,6 +274,24 @@ fn short_names_keep_the_type_and_the_function() {
         ("", ""),
     ] {
         assert_eq!(short(name), expected, "{name}");
+    }
+}
+
+#[test]
+fn closures_and_bodies_of_async_functions_belong_to_the_function_that_they_stand_in() {
+    for (name, expected) in [
+        ("app::main::{closure#1}::{closure#0}", "app::main"),
+        ("app::api::create::{{closure}}", "api::create"),
+        ("app::model::City::load::{{closure}}", "City::load"),
+        (
+            "<app::City as app::Load>::load::<u8>::{closure#0}",
+            "City::load",
+        ),
+        ("app::main::{{closure}}::helper", "main::helper"),
+        ("app::main", "app::main"),
+        ("{{closure}}", "{{closure}}"),
+    ] {
+        assert_eq!(short_outer(name), expected, "{name}");
     }
 }
 
