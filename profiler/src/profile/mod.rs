@@ -155,7 +155,7 @@ pub struct Capture {
     pub architecture: String,
     /// Linear memory, when a WebAssembly module was recorded. Such a recording has no clock: all times are 0.
     pub linear_memory: Option<LinearMemory>,
-    /// The bound on the error of `peak_*`, bytes; 0 = exact to the byte.
+    /// The bound on the error of `peak_*`, bytes; 0 = exact to the byte. Never below the measured discrepancy.
     pub peak_error_bytes: u64,
     /// |sum of rows at the peak - the running maximum|, bytes: the measured discrepancy.
     pub peak_discrepancy_bytes: u64,
@@ -441,6 +441,8 @@ pub struct Mark {
     /// Totals at that moment; `peak_*` is the maximum since the mark before (or the start).
     #[serde(flatten)]
     pub figures: Figures,
+    /// The bound on the error of `peak_*`, bytes; 0 = exact to the byte, `None` = the mark found no room to tell.
+    pub peak_error_bytes: Option<u64>,
 }
 
 /// What stands in place of the way stacks were walked, when there are none.

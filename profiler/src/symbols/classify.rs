@@ -7,7 +7,9 @@
 use std::collections::HashSet;
 
 use super::names::{is_rust, without_version};
-use super::short::{begins_with, crate_of, is_std_crate, last_segment, one_of, path, short, short_outer};
+use super::short::{
+    begins_with, crate_of, is_std_crate, last_segment, one_of, path, short, short_outer,
+};
 use super::{SourceFrame, Symbols};
 use crate::profile::{Function, OWN_CRATES, Origin};
 
@@ -118,11 +120,7 @@ impl Classifier {
         Function {
             name: name.to_owned(),
             aliases: frame.aliases.iter().map(|name| name.to_string()).collect(),
-            outer: if outer == short {
-                String::new()
-            } else {
-                outer
-            },
+            outer: if outer == short { String::new() } else { outer },
             short,
             krate,
             origin,

@@ -395,8 +395,10 @@ record! {
         256 lost_threads: u64,
         /// Rows of values that were put into arenas.
         264 arena_values_len: u64,
+        /// In debug builds of the recorder: walks that follow the one before and differ from a walk in full.
+        272 walk_disagreements: u64,
         /// Unused since version 3.
-        272 unused_272: [u64; 2],
+        280 unused_280: u64,
         /// Sequence number of the snapshot in each slot; 0 = free.
         288 snapshot_seq: [u64; 16],
         /// Nanoseconds after the start of each.

@@ -301,7 +301,7 @@ fn compare(lane: &Lane, start: Start, key: u64) {
     if key_in_full(lane, start) != key
         && let Some(header) = tables::header()
     {
-        header.unwinder_disagreements.fetch_add(1, Relaxed);
+        header.walk_disagreements.fetch_add(1, Relaxed);
     }
 }
 

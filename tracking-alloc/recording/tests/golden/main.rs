@@ -44,7 +44,7 @@ fn the_golden_recording_of_version_3_counts_the_blocks_of_its_lifetimes() {
     );
     let header = recording.header;
     assert_eq!((header.own_crates, header.unused_152), (0, 0));
-    assert_eq!((header.unused_272, header.unused_544), ([0; 2], [0; 16]));
+    assert_eq!((header.unused_280, header.unused_544), (0, [0; 16]));
     let module = recording.modules[1];
     assert_eq!((module.id, module.spare), ([1, 2, 3, 0], [0; 10]));
     assert_eq!(recording.lanes[0].lane.unused_20, 0);
