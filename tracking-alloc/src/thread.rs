@@ -30,6 +30,9 @@ pub(crate) struct Thread {
     /// A stack is being captured for `assert_allocs!`.
     #[cfg(captures)]
     pub(crate) captures: Cell<bool>,
+    /// What it allocates belongs to heapglass, and is not recorded.
+    #[cfg(all(recording, captures))]
+    passes_over: Cell<bool>,
     /// The innermost `measure()`.
     pub(crate) measure: Cell<*const ()>,
     /// The innermost memory budget.
@@ -53,6 +56,8 @@ thread_local! {
             guards: Guards::new(),
             #[cfg(captures)]
             captures: Cell::new(false),
+            #[cfg(all(recording, captures))]
+            passes_over: Cell::new(false),
             measure: Cell::new(null()),
             #[cfg(feature = "serde")]
             budget: Cell::new(null()),
@@ -90,6 +95,22 @@ pub(crate) fn take_last_block(block: usize) -> bool {
         is_last
     };
     with(take) == Some(true)
+}
+
+/// Returns `true` if what the calling thread allocates is not to be recorded.
+#[cfg(recording)]
+pub(crate) fn passes_over() -> bool {
+    #[cfg(captures)]
+    let passes_over = with(|thread| thread.passes_over.get()) == Some(true);
+    #[cfg(not(captures))]
+    let passes_over = false;
+    passes_over
+}
+
+/// Says whether that is so from now on.
+#[cfg(all(recording, captures))]
+pub(crate) fn set_passes_over(passes_over: bool) {
+    with(|thread| thread.passes_over.set(passes_over));
 }
 
 /// Calls `f` with the thread's words. Without a destructor they are never gone.

@@ -398,6 +398,8 @@ fn run_alone(test: &str) {
     let program = std::env::current_exe().expect("known");
     let output = Command::new(program)
         .args(["--exact", test, "--ignored", "--test-threads=1"])
+        // A panic that prints a backtrace reads symbols too.
+        .env("RUST_BACKTRACE", "0")
         .output()
         .expect("it runs");
     let said = String::from_utf8_lossy(&output.stdout);
@@ -458,6 +460,35 @@ fn while_recording() {
                most blocks allocated:\n    300 bytes in 3 blocks  ";
     assert!(said.contains(all), "{said}");
     recorder.finish().expect("it ends");
+}
+
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+#[test]
+fn symbols_that_a_message_takes_are_not_recorded() {
+    run_alone("with_the_first_symbols_of_a_process");
+}
+
+/// What a failed assertion reads to name functions belongs to no test: a recording has the blocks of the test, and the
+/// text of the message.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+#[test]
+#[ignore = "run by another test, in a process of its own"]
+fn with_the_first_symbols_of_a_process() {
+    let recorder = tracking_alloc::Recorder::start_in_memory().expect("it begins");
+    let test =
+        std::thread::spawn(|| failure_of(|| drop(assert_allocs!(blocks <= 1, { hundreds() }))));
+    let said = test.join().expect("it ends");
+    assert!(said.contains("300 bytes in 3 blocks  "), "{said}");
+    let kept = black_box(vec![0_u8; 1 << 20]);
+    let bytes = recorder.finish_to_bytes().expect("it ends");
+    drop(kept);
+    let recording = tracking_alloc_recording::Recording::read(&bytes[..]).expect("readable");
+    let lanes = recording.lanes.iter();
+    let recorded: u64 = lanes.clone().map(|lane| lane.all.total_bytes).sum();
+    let few = (1 << 20) + 300..(1 << 20) + (64 << 10);
+    assert!(few.contains(&recorded), "{recorded} bytes recorded");
+    let unknown: u64 = lanes.map(|lane| lane.lane.unknown_frees).sum();
+    assert!(unknown < 3, "{unknown} blocks freed that nobody knows");
 }
 
 #[cfg(not(all(target_os = "linux", target_env = "gnu")))]

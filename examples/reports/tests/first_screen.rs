@@ -100,7 +100,7 @@ const WIDTHS: [u16; 3] = [80, 100, 120];
 fn records_of_a_table_are_named_with_the_function_that_reads_them() {
     for columns in WIDTHS {
         let run = Run::new(env!("CARGO_BIN_EXE_csv_records"), columns);
-        run.first_row_says(&["ByteRecordInner", "csv_records::load", "csv_records.rs:15"]);
+        run.first_row_says(&["ByteRecordInner", "csv_records::load", "csv_records.rs:17"]);
     }
 }
 
@@ -126,6 +126,17 @@ fn backtraces_of_stored_errors_are_named_with_the_line_that_made_the_error() {
 }
 
 #[test]
+fn symbols_that_a_backtrace_takes_are_named_with_the_line_that_prints_it() {
+    for columns in WIDTHS {
+        let run = Run::new(env!("CARGO_BIN_EXE_printed_trace"), columns);
+        run.first_row_says(&["printed_trace::report", "printed_trace.rs:15"]);
+        for word in ["panic", "gimli", "Abbreviations", "debug ="] {
+            assert!(!run.summary.contains(word), "{word}:\n{}", run.summary);
+        }
+    }
+}
+
+#[test]
 fn caches_of_a_regex_are_named_with_the_search_and_by_thread() {
     for columns in WIDTHS {
         let run = Run::new(env!("CARGO_BIN_EXE_regex_threads"), columns);
@@ -138,7 +149,7 @@ fn caches_of_a_regex_are_named_with_the_search_and_by_thread() {
 #[test]
 fn scratch_buffers_of_numbered_threads_are_one_row() {
     let run = Run::new(env!("CARGO_BIN_EXE_thread_scratch"), 80);
-    run.first_row_says(&["Vec<u8>", "thread_scratch::render", "thread_scratch.rs:13"]);
+    run.first_row_says(&["Vec<u8>", "thread_scratch::render", "thread_scratch.rs:15"]);
     let report = run.report(&["--by", "thread"]);
     let rows = report["rows"].as_array().expect("rows");
     let workers = rows

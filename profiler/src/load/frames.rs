@@ -153,7 +153,10 @@ impl FrameTable {
         let module = names.modules.position(value.module);
         let named = names.symbols.frames.get(raw);
         for source in named.into_iter().flatten().rev() {
-            let function = functions::described(names.classifier.function(source, path), names.own);
+            let function = functions::described(
+                names.classifier.function_of_raw(raw as u32, source, path),
+                names.own,
+            );
             let function = self.number(function);
             let frame = self.frames.number(Frame {
                 function,

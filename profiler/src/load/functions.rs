@@ -40,10 +40,11 @@ pub(super) fn described(mut function: Function, own: &Own) -> Function {
 
 /// `serde_json::from_str -> Catalog`, `regex::Regex::new`, `HashMap::insert`.
 fn does(function: &Function) -> String {
-    let short = function.short.as_str();
     if function.origin != Origin::Dependency {
-        return short.to_owned();
+        return function.short.clone();
     }
+    // What closures of a dependency do, the function does that they stand in.
+    let short = function.owner_name();
     let (module, name) = short.rsplit_once("::").unwrap_or(("", short));
     // A free function is the crate's, whichever module it is in; a method keeps its type.
     let of_type = module.starts_with(|c: char| c.is_uppercase() || c == '[');
@@ -147,6 +148,14 @@ mod tests {
             ),
             "serde_json::from_reader -> Catalog"
         );
+        let mut closure = described_as(
+            "ignore::walk::read_dir::{{closure}}",
+            "ignore",
+            Origin::Dependency,
+            "read_dir::{{closure}}",
+        );
+        closure.outer = "walk::read_dir".to_owned();
+        assert_eq!(super::does(&closure), "ignore::read_dir");
         assert_eq!(
             does("<regex::regex::string::Regex>::new", "regex", "Regex::new"),
             "regex::Regex::new"

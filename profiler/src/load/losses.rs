@@ -38,6 +38,13 @@ pub(super) fn fill(profile: &mut Profile, recording: &Recording, impossible: u64
             header.unwinder_disagreements
         ));
     }
+    // In older layouts it was another word.
+    if header.version >= 3 && header.walk_disagreements > 0 {
+        lost.notes.push(format!(
+            "{} that followed the walk before found another stack than a walk in full: a fault of heapglass, please report it",
+            counted(header.walk_disagreements, "walk")
+        ));
+    }
     if header.lost_threads > 0 {
         lost.notes.push(format!(
             "{} ended without room for {}",

@@ -2,8 +2,9 @@
 
 use super::error::Kind;
 use super::{Error, Options};
-use crate::profile::{Module, SymbolSource};
-use crate::symbols::{self, Identity, ModuleRef, Progress, Symbols};
+use crate::profile::{Module, Origin, SymbolSource};
+use crate::symbols::{self, Classifier, Identity, ModuleRef, Progress, Symbols};
+use crate::units::counted;
 use std::path::Path;
 use tracking_alloc_recording::{FrameValue, ModuleValue, Recording, module_id};
 
@@ -85,6 +86,43 @@ impl Modules {
         };
         self.refs.iter().zip(sources).map(describe).collect()
     }
+
+    /// Advice for modules that were built without debug information. What the standard library calls never has any: no
+    /// setting of the program's changes that.
+    pub(super) fn without_debug(
+        &self,
+        recording: &Recording,
+        symbols: &Symbols,
+        classifier: &Classifier,
+    ) -> Vec<String> {
+        // Named by the symbol table alone, and all.
+        let mut counts = vec![(0_usize, 0_usize); self.refs.len()];
+        for ((raw, chain), frame) in (0..).zip(&symbols.frames).zip(&recording.frames) {
+            let Some((bare, all)) = counts.get_mut(self.position(frame.module) as usize) else {
+                continue;
+            };
+            *all += 1;
+            if let [only] = chain.as_slice()
+                && only.is_name_only()
+                && classifier.function_of_raw(raw, only, "").origin != Origin::Std
+            {
+                *bare += 1;
+            }
+        }
+        let modules = self.refs.iter().zip(counts);
+        // A few are the compiler's own shims.
+        modules
+            .filter(|(_, (bare, all))| bare * 10 > *all)
+            .map(|((path, _), (bare, all))| {
+                let name = path.rsplit('/').next().unwrap_or_default();
+                format!(
+                    "{name}: names without lines and inlined functions for {bare} of {}: set debug = \"limited\" in its \
+                     cargo profile (CARGO_PROFILE_RELEASE_DEBUG=limited for one build)",
+                    counted(all as u64, "frame")
+                )
+            })
+            .collect()
+    }
 }
 
 fn identity(module: &ModuleValue) -> Identity {
@@ -96,5 +134,57 @@ fn identity(module: &ModuleValue) -> Identity {
             mtime_ns: module.id[1],
         },
         _ => Identity::None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::symbols::SourceFrame;
+
+    /// The advice for a recording of these functions, each with its file if it has one, that call one another.
+    fn advice(functions: &[(&str, Option<&str>)]) -> Vec<String> {
+        let frame = |(name, file): &(&str, Option<&str>)| SourceFrame {
+            function: (*name).into(),
+            raw: Some("_ZN3app4load17h0123456789abcdefE".into()),
+            file: file.map(Into::into),
+            line: file.map(|_| 7),
+            ..SourceFrame::default()
+        };
+        let chains = functions.iter().map(|function| vec![frame(function)]);
+        let symbols = Symbols {
+            frames: chains.collect(),
+            ..Symbols::default()
+        };
+        let modules = Modules {
+            refs: vec![("/opt/app".to_owned(), Identity::None)],
+            order: vec![u32::MAX, 0],
+        };
+        let frame = FrameValue {
+            module: 1,
+            ..FrameValue::default()
+        };
+        let mut recording = Recording::default();
+        recording.frames = vec![frame; functions.len()];
+        let nodes = (0..functions.len() as u32).map(|at| (at.saturating_sub(1), at));
+        let classifier = Classifier::new(&symbols).with_stacks(&symbols, nodes);
+        modules.without_debug(&recording, &symbols, &classifier)
+    }
+
+    #[test]
+    fn functions_without_lines_are_advised_about_unless_they_are_of_std() {
+        let main = ("app::main", Some("/app/src/main.rs"));
+        let symbolizer = "std::backtrace_rs::symbolize::gimli::resolve";
+        let symbolizer = (symbolizer, Some("/rustc/1/library/backtrace/src/lib.rs"));
+        let [note] = &advice(&[main, ("app::load", None)])[..] else {
+            panic!("one note");
+        };
+        assert!(
+            note.starts_with("app: names without lines and inlined functions for 1 of 2 frames")
+        );
+        assert!(note.contains("debug = \"limited\""));
+        let gimli = ("gimli::read::abbrev::Abbreviations::insert", None);
+        assert_eq!(advice(&[main, symbolizer, gimli]), [""; 0]);
+        assert_eq!(advice(&[main, gimli]).len(), 1, "a dependency");
     }
 }

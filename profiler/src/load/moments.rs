@@ -1,6 +1,6 @@
 //! What is not of sites: how it was recorded, threads, the timeline and marks.
 
-use super::counters::{LANE_DRIFT, Peak, figures, net_of};
+use super::counters::{LANE_DRIFT, Peak, figures, mark_rows, net_of};
 use crate::profile::{
     Capture, LinearMemory, Mark, PAGE_BYTES, ResidentParts, Thread, TimelinePoint,
 };
@@ -12,8 +12,7 @@ use tracking_alloc_recording::{
 /// How it was recorded, and how exact the peak is.
 pub(super) fn capture(recording: &Recording, peak: &Peak) -> Capture {
     let header = &recording.header;
-    let bound = u64::from(header.most_lanes.max(header.lanes.min(1))) * LANE_DRIFT;
-    let error = peak.bound.saturating_sub(peak.bytes).max(0) as u64;
+    let discrepancy = peak.bytes.abs_diff(peak.register);
     Capture {
         mode: match mode::name(header.mode) {
             Some(name) => name.to_owned(),
@@ -33,8 +32,8 @@ pub(super) fn capture(recording: &Recording, peak: &Peak) -> Capture {
         }
         .to_owned(),
         linear_memory: linear_memory(header),
-        peak_error_bytes: error.min(bound),
-        peak_discrepancy_bytes: peak.bytes.abs_diff(peak.register),
+        peak_error_bytes: peak_error(header, peak.bound, peak.bytes).max(discrepancy),
+        peak_discrepancy_bytes: discrepancy,
         peak_time_ns: peak.time_ns,
         rss_bytes: header.rss_bytes,
         peak_rss_bytes: header.peak_rss_bytes,
@@ -45,6 +44,13 @@ pub(super) fn capture(recording: &Recording, peak: &Peak) -> Capture {
         own_crates: own_crates(recording),
         layout: header.version,
     }
+}
+
+/// How far a peak of `bytes` may be from the true one, by what the recorder says of it.
+fn peak_error(header: &HeaderValue, bound: i64, bytes: i64) -> u64 {
+    let most = u64::from(header.most_lanes.max(header.lanes.min(1))) * LANE_DRIFT;
+    let error = bound.saturating_sub(bytes).max(0) as u64;
+    error.min(most)
 }
 
 /// The crates that who recorded called the program's own.
@@ -134,7 +140,14 @@ pub(super) fn timeline(recording: &Recording) -> Vec<TimelinePoint> {
 
 /// The marks, with the peak of the window each one ended.
 pub(super) fn marks(recording: &Recording) -> Vec<Mark> {
+    let peak_error_bytes = |mark: &MarkValue| {
+        let rows = mark_rows(recording, mark).iter();
+        let in_rows = rows.fold(0, |sum: i64, row| sum.saturating_add(row.peak_bytes));
+        let error = peak_error(&recording.header, mark.peak_bound_bytes, mark.peak_bytes);
+        (mark.has_rows == 1).then(|| error.max(in_rows.abs_diff(mark.peak_bytes)))
+    };
     let mark = |mark: &MarkValue| Mark {
+        peak_error_bytes: peak_error_bytes(mark),
         name: recording.string(mark.name).unwrap_or_default(),
         time_ns: mark.time_ns,
         figures: figures(
@@ -144,4 +157,66 @@ pub(super) fn marks(recording: &Recording) -> Vec<Mark> {
         ),
     };
     recording.marks.iter().map(mark).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::load::counters::PeakAt;
+    use tracking_alloc_recording::MarkRowValue;
+
+    #[test]
+    fn the_bound_of_a_peak_is_never_below_what_was_measured() {
+        let mut recording = Recording::default();
+        recording.header.lanes = 4;
+        for (bytes, register, bound, expected) in [
+            (1_000, 1_128, 1_000, 128),
+            (1_128, 1_000, 1_000, 128),
+            (1_000, 1_128, 1_500, 500),
+            (1_000, 1_000, 1_000, 0),
+            (0, 1 << 20, 0, 1 << 20),
+        ] {
+            let peak = Peak {
+                at: PeakAt::Epoch,
+                bytes,
+                register,
+                bound,
+                time_ns: 0,
+            };
+            let capture = capture(&recording, &peak);
+            assert_eq!(capture.peak_error_bytes, expected);
+            assert!(capture.peak_error_bytes >= capture.peak_discrepancy_bytes);
+        }
+    }
+
+    #[test]
+    fn marks_have_the_bound_of_their_peaks() {
+        let row = |peak_bytes: i64| MarkRowValue {
+            peak_bytes,
+            ..MarkRowValue::default()
+        };
+        let mark = |has_rows: u32, peak_bytes: i64, peak_bound_bytes: i64| MarkValue {
+            has_rows,
+            rows: 2,
+            peak_bytes,
+            peak_bound_bytes,
+            ..MarkValue::default()
+        };
+        let mut recording = Recording::default();
+        recording.header.lanes = 1;
+        recording.mark_rows = vec![row(600), row(400)];
+        recording.marks = vec![
+            mark(1, 1_000, 1_000),
+            mark(1, 1_000, 1_200),
+            mark(1, 1_010, 1_010),
+            mark(1, 1_000, 1 << 30),
+            mark(0, 0, 0),
+        ];
+        let errors = marks(&recording).into_iter();
+        let errors: Vec<Option<u64>> = errors.map(|mark| mark.peak_error_bytes).collect();
+        let expected = [Some(0), Some(200), Some(10), Some(LANE_DRIFT), None];
+        assert_eq!(errors, expected);
+        let json = serde_json::to_value(&marks(&recording)[1]).expect("JSON");
+        assert_eq!(json["peak_error_bytes"], 200);
+    }
 }

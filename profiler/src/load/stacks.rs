@@ -155,9 +155,12 @@ pub(super) fn fill(
     let symbols = &names.symbols;
     profile.modules = modules.described(symbols);
     profile.sources.clone_from(&names.sources);
-    let notes = symbols.notes.iter().cloned();
+    let nodes = profile.stacks.nodes.iter();
+    let nodes = nodes.map(|node| (node.parent, node.piece));
+    let classifier = Classifier::new(symbols).with_stacks(symbols, nodes);
+    let mut notes = symbols.notes.clone();
+    notes.extend(modules.without_debug(recording, symbols, &classifier));
     profile.lost.notes.splice(..0, notes);
-    let classifier = Classifier::new(symbols);
     let own = own(profile, recording, (modules, names), &classifier, options);
     profile.capture.own_crates.clone_from(&own.crates);
     let nodes = take(&mut profile.stacks.nodes);
@@ -225,12 +228,13 @@ fn own(
     classifier: &Classifier,
     options: &Options,
 ) -> Own {
-    let is_own = |(chain, raw): (&Vec<SourceFrame>, &FrameValue)| {
+    let is_own = |(number, (chain, raw)): (u32, (&Vec<SourceFrame>, &FrameValue))| {
         let module = modules.path(raw.module);
-        let origin = |frame| classifier.function(frame, module).origin;
+        let origin = |frame| classifier.function_of_raw(number, frame, module).origin;
         chain.iter().any(|frame| origin(frame) == Origin::User)
     };
-    let mut frames = names.symbols.frames.iter().zip(&recording.frames);
+    let frames = names.symbols.frames.iter().zip(&recording.frames);
+    let mut frames = (0..).zip(frames);
     let has_own = frames.any(is_own);
     Own {
         crates: [&options.own, &names.own, &profile.capture.own_crates]

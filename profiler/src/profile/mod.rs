@@ -160,7 +160,7 @@ pub struct Capture {
     pub architecture: String,
     /// Linear memory, when a WebAssembly module was recorded. Such a recording has no clock: all times are 0.
     pub linear_memory: Option<LinearMemory>,
-    /// The bound on the error of `peak_*`, bytes; 0 = exact to the byte.
+    /// The bound on the error of `peak_*`, bytes; 0 = exact to the byte. Never below the measured discrepancy.
     pub peak_error_bytes: u64,
     /// |sum of rows at the peak - the running maximum|, bytes: the measured discrepancy.
     pub peak_discrepancy_bytes: u64,
@@ -261,6 +261,9 @@ pub struct Function {
     pub aliases: Vec<String>,
     /// For narrow cells: `Vec::push`; `one of load_a, load_b` where the aliases differ in it.
     pub short: String,
+    /// Of a closure, and of the body of an async function, the function that it stands in: as [`short`](Function::short).
+    /// Empty: it is none.
+    pub outer: String,
     /// Crate, or the file name of the image for native code: `serde_json`, `libc.so.6`.
     pub krate: String,
     /// Whose code it is.
@@ -458,6 +461,8 @@ pub struct Mark {
     /// Totals at that moment; `peak_*` is the maximum since the mark before (or the start).
     #[serde(flatten)]
     pub figures: Figures,
+    /// The bound on the error of `peak_*`, bytes; 0 = exact to the byte, `None` = the mark found no room to tell.
+    pub peak_error_bytes: Option<u64>,
 }
 
 /// What stands in place of the way stacks were walked, when there are none.
@@ -495,6 +500,14 @@ impl Function {
     /// Whether it is of the program, and nothing called it back: a step of folded stacks of its own, and what owns blocks.
     pub(crate) fn is_of_program(&self) -> bool {
         self.origin == Origin::User && self.role != Role::Callback
+    }
+
+    /// The function that owns its blocks: itself, or the one that it is a closure of.
+    pub(crate) fn owner_name(&self) -> &str {
+        [&self.outer, &self.short, &self.name]
+            .into_iter()
+            .find(|text| !text.is_empty())
+            .map_or("[unnamed]", String::as_str)
     }
 
     /// What a call of it does, by the best that is known: [`does`](Function::does), its short name, its name.

@@ -7,7 +7,9 @@
 use std::collections::HashSet;
 
 use super::names::{is_rust, without_version};
-use super::short::{begins_with, crate_of, is_std_crate, last_segment, one_of, short};
+use super::short::{
+    begins_with, crate_of, is_std_crate, last_segment, one_of, path, short, short_outer,
+};
 use super::{SourceFrame, Symbols};
 use crate::profile::{Function, OWN_CRATES, Origin};
 
@@ -18,7 +20,12 @@ pub struct Classifier {
     dependencies: HashSet<String>,
     /// Crates with a `main`: the program under study even when it was built from a registry (`cargo install`).
     programs: HashSet<String>,
+    /// Raw frames that only the standard library's symbolizer calls.
+    symbolizer: HashSet<u32>,
 }
+
+/// The standard library's own copy of the crate `backtrace`. It calls nothing but what it is built with.
+const STD_SYMBOLIZER: &str = "std::backtrace_rs::";
 
 impl Classifier {
     /// Learns from all frames with a source file whose the crates are.
@@ -50,22 +57,70 @@ impl Classifier {
         Classifier {
             dependencies,
             programs,
+            symbolizer: HashSet::new(),
         }
+    }
+
+    /// Learns which frames the standard library's symbolizer calls. The crates that it is built with (gimli, object) have no
+    /// debug information in the toolchains that people install, so no file says whose they are.
+    ///
+    /// `nodes` is the tree of stacks: the parent and the raw frame of each node, parents first.
+    pub fn with_stacks(
+        mut self,
+        symbols: &Symbols,
+        nodes: impl Iterator<Item = (u32, u32)>,
+    ) -> Classifier {
+        let is_symbolizer = |chain: &Vec<SourceFrame>| {
+            let mut frames = chain.iter();
+            frames.any(|frame| path(&frame.function).starts_with(STD_SYMBOLIZER))
+        };
+        let entries: Vec<bool> = symbols.frames.iter().map(is_symbolizer).collect();
+        if !entries.contains(&true) {
+            return self;
+        }
+        let mut inside: Vec<bool> = Vec::new();
+        for (parent, raw) in nodes {
+            let is_called = inside.get(parent as usize) == Some(&true);
+            if is_called {
+                self.symbolizer.insert(raw);
+            }
+            inside.push(is_called || entries.get(raw as usize) == Some(&true));
+        }
+        self
+    }
+
+    /// [`function`](Classifier::function) of a source frame of the raw frame with that number.
+    pub fn function_of_raw(&self, raw: u32, frame: &SourceFrame, module: &str) -> Function {
+        let mut function = self.function(frame, module);
+        // An allocator of the program's own is called there too: its file tells, if there is one.
+        let may_be_std = match function.origin {
+            Origin::User => frame.file.is_none(),
+            Origin::Dependency => !function.is_own(),
+            _ => false,
+        };
+        if may_be_std && self.symbolizer.contains(&raw) {
+            function.origin = Origin::Std;
+        }
+        function
     }
 
     /// Describes the function of a frame. `module` is the path of the image it is in.
     pub fn function(&self, frame: &SourceFrame, module: &str) -> Function {
         let name = &*frame.function;
         let (origin, krate) = self.owner(frame, module);
-        let short = if origin == Origin::Native {
-            name.to_owned()
-        } else {
+        let named = |by: fn(&str) -> String| {
             let all = std::iter::once(name).chain(frame.aliases.iter().map(|alias| &**alias));
-            one_of(all.map(short))
+            one_of(all.map(by))
+        };
+        let (short, outer) = if origin == Origin::Native {
+            (name.to_owned(), name.to_owned())
+        } else {
+            (named(short), named(short_outer))
         };
         Function {
             name: name.to_owned(),
             aliases: frame.aliases.iter().map(|name| name.to_string()).collect(),
+            outer: if outer == short { String::new() } else { outer },
             short,
             krate,
             origin,
@@ -169,10 +224,14 @@ fn by_file(file: &str) -> Option<(Origin, String)> {
     std.or_else(|| Some((Origin::Dependency, dependency_of_file(file)?)))
 }
 
-/// `/rustc/HASH/library/alloc/src/vec/mod.rs`, `.../rustlib/src/rust/library/...`, `/rust/deps/hashbrown-0.16.1/...`.
+/// `/rustc/HASH/library/alloc/src/vec/mod.rs`, `.../rustlib/src/rust/library/...`, `/rust/deps/hashbrown-0.16.1/...`,
+/// `/rustc/HASH/library/vendor/gimli-0.32.3/...`.
 fn std_crate_of_file(file: &str) -> Option<String> {
     let places = ["/rustc/", "rustlib/src/rust/", "/rust/deps/"];
     let library = places.iter().any(|place| file.contains(place));
+    if library && file.contains("/vendor/") {
+        return dependency_of_file(file);
+    }
     let named = file
         .rsplit_once("library/")
         .filter(|(before, _)| before.is_empty() || before.ends_with('/'));

@@ -94,6 +94,14 @@ pub struct SourceFrame {
     pub aliases: Vec<Arc<str>>,
 }
 
+impl SourceFrame {
+    /// Returns `true` for a function of Rust that the symbol table alone names.
+    pub(crate) fn is_name_only(&self) -> bool {
+        let is_rust = self.raw.as_deref().is_some_and(names::is_rust);
+        is_rust && self.file.is_none() && self.line.is_none() && !self.inlined
+    }
+}
+
 /// What [`resolve`] found.
 #[derive(Clone, Debug, Default)]
 pub struct Symbols {

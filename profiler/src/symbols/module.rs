@@ -82,7 +82,6 @@ pub(super) fn resolve(
         }
         Err(_) => {}
     }
-    notes.extend(advise_debug_information(name, addresses, &known.addresses));
     (known.source, known.addresses)
 }
 
@@ -171,24 +170,4 @@ fn source_of(files: &Files, known: &BTreeMap<u64, AddressFrames>) -> SymbolSourc
             ))
         }
     }
-}
-
-/// Advice for a program of one's own that was built without debug information.
-fn advise_debug_information(
-    name: &str,
-    addresses: &[u64],
-    known: &BTreeMap<u64, AddressFrames>,
-) -> Option<String> {
-    let is_rust = |frame: &SourceFrame| frame.raw.as_deref().is_some_and(names::is_rust);
-    let found = || addresses.iter().filter_map(|address| known.get(address));
-    let names_only = |found: &&AddressFrames| !found.from_debug && found.frames.iter().any(is_rust);
-    let (bare, all) = (found().filter(names_only).count(), found().count());
-    // A few are the compiler's own shims.
-    (bare * 10 > all).then(|| {
-        format!(
-            "{name}: names without lines and inlined functions for {bare} of {}: set debug = \"limited\" in its \
-             cargo profile (CARGO_PROFILE_RELEASE_DEBUG=limited for one build)",
-            counted(all as u64, "frame")
-        )
-    })
 }

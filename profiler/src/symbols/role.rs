@@ -106,7 +106,6 @@ const PANIC: &[&str] = &[
     "std::sys::backtrace::__rust_end_short_backtrace",
     "std::sys::backtrace::BacktraceLock",
     "std::sys::backtrace::_print",
-    "std::backtrace_rs::",
     "__rustc::rust_begin_unwind",
 ];
 

@@ -191,6 +191,16 @@ fn is_closure(segment: &str) -> bool {
 /// `String::clone`, `serde_json::de::from_str::<X>` is `de::from_str`, `app::load::{{closure}}` is
 /// `load::{{closure}}`.
 pub(super) fn short(name: &str) -> String {
+    short_with(name, true)
+}
+
+/// The [`short`] name of the function that a closure, or the body of an async function, stands in; of other functions their
+/// own: `app::load` of `app::load::{{closure}}`.
+pub(super) fn short_outer(name: &str) -> String {
+    short_with(name, false)
+}
+
+fn short_with(name: &str, keeps_closure: bool) -> String {
     let all = segments(name);
     let mut rest: &[&str] = &all;
     let mut closure = false;
@@ -200,7 +210,7 @@ pub(super) fn short(name: &str) -> String {
         if !is_closure && !is_noise {
             break;
         }
-        closure |= is_closure;
+        closure |= is_closure && keeps_closure;
         rest = before;
     }
     let Some((function, before)) = rest.split_last() else {

@@ -358,6 +358,7 @@ pub(super) fn owner_name(profile: &Profile, site: &Site) -> String {
             let name = call.split_once(" -> ").map_or(call, |(name, _)| name);
             format!("{name} (dependency)")
         }
+        (Some((_, function)), Some(Label::Function(_))) => function.owner_name().to_owned(),
         (_, Some(charged)) => charged.short_name(profile).into_owned(),
         (_, None) => NO_STACK.to_owned(),
     };

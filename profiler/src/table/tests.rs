@@ -279,3 +279,28 @@ fn what_was_found_of_a_type_comes_from_one_footprint_for_values_may_share_blocks
     );
     assert_eq!(found.bytes, 40);
 }
+
+#[test]
+fn a_closure_and_the_body_of_an_async_function_belong_to_their_function() {
+    for (name, _) in sample::REAL {
+        let profile = sample::real(name);
+        for by in [By::Site, By::Owner] {
+            for row in rows(&profile, by, Measure::Peak, Frames::Folded) {
+                let owner = match &row.detail {
+                    Detail::Site(detail) => &detail.label.owner,
+                    _ => &row.key,
+                };
+                assert!(!owner.contains("{{closure}}"), "{owner} of {name}");
+            }
+        }
+    }
+    let profile = sample::real("server");
+    let owners = rows(&profile, By::Owner, Measure::Peak, Frames::Folded);
+    assert_eq!(owners[0].key, "server::take");
+    // The line is that of the body, not of the signature.
+    let Detail::Owner { owner, .. } = owners[0].detail else {
+        panic!("an owner");
+    };
+    let source = owner.and_then(|owner| profile.source_of(owner));
+    assert_eq!(source.as_deref(), Some("src/main.rs:53"));
+}

@@ -515,6 +515,7 @@ fn surroundings(b: &mut Builder) {
             peak_bytes: peak / 2,
             ..p.totals
         },
+        peak_error_bytes: Some(4096),
     }];
 }
 

@@ -399,8 +399,8 @@ record! {
         264 arena_values_len: u64,
         /// Requests for memory that the allocator refused: it returned null. Another word before version 3.
         272 failed_requests: u64,
-        /// Unused since version 3.
-        280 unused_280: u64,
+        /// In debug builds of the recorder: walks that follow the one before and differ from a walk in full.
+        280 walk_disagreements: u64,
         /// Sequence number of the snapshot in each slot; 0 = free.
         288 snapshot_seq: [u64; 16],
         /// Nanoseconds after the start of each.

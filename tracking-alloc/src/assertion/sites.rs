@@ -31,8 +31,16 @@ impl Capture {
         }
     }
 
-    /// Lines that name what allocated most in a block with these figures: most blocks, or most bytes.
+    /// Lines that name what allocated most in a block with these figures: most blocks, or most bytes. Of what that takes,
+    /// a recording has the lines alone: symbols of a program are megabytes.
     pub(super) fn describe(&self, figures: &Stats, by_blocks: bool) -> String {
+        let lines = unrecorded(|| self.lines(figures, by_blocks));
+        let recorded = lines.clone();
+        unrecorded(|| drop(lines));
+        recorded
+    }
+
+    fn lines(&self, figures: &Stats, by_blocks: bool) -> String {
         let (mut captured, mut others) = (Sum::default(), Sum::default());
         let mut places: HashMap<String, Sum> = HashMap::new();
         let mut names = HashMap::new();
@@ -70,6 +78,13 @@ impl Capture {
         }
         lines
     }
+}
+
+/// Runs `f`, and records nothing that it allocates.
+fn unrecorded<R>(f: impl FnOnce() -> R) -> R {
+    #[cfg(recording)]
+    let _passed_over = crate::hook::PassedOver::begin();
+    f()
 }
 
 /// Blocks and bytes allocated.

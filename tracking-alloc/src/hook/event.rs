@@ -254,7 +254,7 @@ fn free_slowly(block: usize, bytes: usize) {
 // NOTE: inlined, as an event has little stack.
 #[inline(always)]
 fn slow_path(event: Event, owner: Option<Owner>, start: Start) {
-    if count::measure(event) {
+    if count::measure(event) && !thread::passes_over() {
         lane::measuring(false);
     }
     if !record(event, owner, start) {
@@ -294,10 +294,16 @@ fn record(event: Event, owner: Option<Owner>, start: Start) -> bool {
     state::is_recording() && run(event, owner, lane, start, word)
 }
 
-/// An event in a lane, perhaps paused: then new blocks are passed over (false) and known ones followed.
+/// An event in a lane, perhaps paused, or of a thread that works for heapglass itself: then new blocks are passed over
+/// (false) and known ones followed.
 fn run(event: Event, owner: Option<Owner>, lane: &'static Lane, start: Start, word: u32) -> bool {
-    let paused = word & state::PAUSED != 0;
+    let passes_over = thread::passes_over();
+    let paused = word & state::PAUSED != 0 || passes_over;
     match (event, owner) {
+        // It was passed over, too.
+        (Event::Free(block, _), _) if passes_over && shadow::known(block).is_none() => {
+            return false;
+        }
         (Event::Free(block, bytes), _) => free_in(lane, block, bytes),
         (Event::Realloc(moved), Some(owner)) => realloc_in(lane, start, owner, moved),
         _ if paused => return false,
@@ -342,7 +348,7 @@ fn compare(lane: &Lane, start: Start, key: u64) {
     if key_in_full(lane, start) != key
         && let Some(header) = tables::header()
     {
-        header.unwinder_disagreements.fetch_add(1, Relaxed);
+        header.walk_disagreements.fetch_add(1, Relaxed);
     }
 }
 

@@ -12,6 +12,8 @@ mod visits;
 
 pub(crate) use all::{release_all, wait_until_idle};
 pub(super) use all::{reset_limits, rows_of};
+#[cfg(captures)]
+pub(crate) use net::PassedOver;
 pub(crate) use net::{Net, measuring, net_here};
 pub(super) use owner::{of_thread, own, stack_of_thread};
 pub(super) use slots::{SizeCount, Slot};

@@ -12,6 +12,8 @@ mod sizes;
 mod stats;
 
 pub(crate) use event::{allocated, freed, reallocated, reallocating, request_failed};
+#[cfg(captures)]
+pub(crate) use lane::PassedOver;
 pub(crate) use lane::{Net, measuring, net_here, release_all, wait_until_idle};
 #[cfg(feature = "serde")]
 pub(crate) use lane::{visit, visit_again};

@@ -133,6 +133,7 @@ fn whatever_the_stack_did_since_the_last_walk_the_next_one_is_that_of_a_walk_in_
             },
         );
         let stacks = Stacks::of(&program, "jumps");
+        assert_eq!(stacks.header.walk_disagreements, 0, "{flags:?}");
         assert_eq!(stacks.header.unwinder_disagreements, 0, "{flags:?}");
         assert!(
             stacks.blocks.len() > 1000,

@@ -3,7 +3,7 @@
 use super::super::names::{
     CrateRoots, agrees, aliases, best, demangle, join, join_path, without_version,
 };
-use super::super::short::{crate_of, last_segment, segments, short};
+use super::super::short::{crate_of, last_segment, segments, short, short_outer};
 use super::programs::{build, functions};
 use super::*;
 use crate::profile::{Function, Origin};
@@ -278,6 +278,24 @@ fn short_names_keep_the_type_and_the_function() {
 }
 
 #[test]
+fn closures_and_bodies_of_async_functions_belong_to_the_function_that_they_stand_in() {
+    for (name, expected) in [
+        ("app::main::{closure#1}::{closure#0}", "app::main"),
+        ("app::api::create::{{closure}}", "api::create"),
+        ("app::model::City::load::{{closure}}", "City::load"),
+        (
+            "<app::City as app::Load>::load::<u8>::{closure#0}",
+            "City::load",
+        ),
+        ("app::main::{{closure}}::helper", "main::helper"),
+        ("app::main", "app::main"),
+        ("{{closure}}", "{{closure}}"),
+    ] {
+        assert_eq!(short_outer(name), expected, "{name}");
+    }
+}
+
+#[test]
 fn crates_are_told_from_names_by_the_orphan_rule() {
     for (name, expected) in [
         ("serde_json::de::from_str", Some("serde_json")),
@@ -386,6 +404,18 @@ fn the_source_file_says_whose_code_it_is() {
         Origin::Dependency,
         "rayon_core",
     );
+    for vendor in [
+        "/rustc/59807616e1fa/library",
+        "/opt/rustlib/src/rust/library",
+        "/rustc/1",
+    ] {
+        is(
+            "gimli::read::abbrev::Abbreviations::insert",
+            &format!("{vendor}/vendor/gimli-0.32.3/src/read/abbrev.rs"),
+            Origin::Std,
+            "gimli",
+        );
+    }
     is("app::load", "/home/u/app/src/main.rs", Origin::User, "app");
     // A dependency's name does not make the user's derived code a dependency's.
     is(
@@ -591,5 +621,54 @@ fn trimming_never_hides_the_users_own_code() {
             "app::x"
         ]),
         0..4
+    );
+}
+
+#[test]
+fn what_the_symbolizer_of_std_calls_is_std_where_no_file_says_whose_it_is() {
+    let frame = |function: &str, file: Option<&str>| SourceFrame {
+        function: function.into(),
+        raw: Some("_ZN5gimli4read3get17h0123456789abcdefE".into()),
+        file: file.map(Into::into),
+        line: None,
+        inlined: false,
+        aliases: Vec::new(),
+    };
+    let library = "/rustc/1/library/std/src/../../backtrace/src/symbolize/gimli.rs";
+    let registry = "/home/u/.cargo/registry/src/i/gimli-0.33.0/src/read.rs";
+    let chains = [
+        frame("app::main", Some("/app/src/main.rs")),
+        frame(
+            "std::backtrace_rs::symbolize::gimli::resolve",
+            Some(library),
+        ),
+        frame("gimli::read::get", None),
+        frame("addr2line::Context::find", None),
+        frame("app::Alloc::alloc", Some("/app/src/main.rs")),
+        frame("gimli::read::get", None),
+        frame("gimli::read::put", Some(registry)),
+    ];
+    let symbols = Symbols {
+        frames: chains.iter().cloned().map(|frame| vec![frame]).collect(),
+        ..Symbols::default()
+    };
+    // main calls std, which calls its gimli, its addr2line and the program's allocator; main calls its own gimli, too.
+    let nodes = [(0, 0), (0, 1), (1, 2), (2, 3), (3, 4), (0, 5), (5, 6)];
+    let classifier = Classifier::new(&symbols).with_stacks(&symbols, nodes.into_iter());
+    let origins: Vec<Origin> = (0..)
+        .zip(&chains)
+        .map(|(raw, frame)| classifier.function_of_raw(raw, frame, "app").origin)
+        .collect();
+    assert_eq!(
+        origins,
+        [
+            Origin::User,
+            Origin::Std,
+            Origin::Std,
+            Origin::Std,
+            Origin::User,
+            Origin::Dependency,
+            Origin::Dependency,
+        ]
     );
 }

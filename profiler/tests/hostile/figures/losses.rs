@@ -264,6 +264,7 @@ fn losses_and_reasons_are_told() {
         header.lost_records,
     ) = (2, 3, 4, 5);
     (header.unwinder_disagreements, header.lost_threads) = (6, 7);
+    header.walk_disagreements = 12;
     (header.rss_bytes, header.peak_rss_bytes, header.own_bytes) = (8, 9, 10);
     for (segment, records) in &mut parts.segments {
         if segment.table == table::LANES {
@@ -348,6 +349,7 @@ fn losses_and_reasons_are_told() {
         "1 stack had the key",
         "1 library was loaded where another",
         "6 of the first stacks",
+        "12 walks that followed",
         "7 threads ended",
     ] {
         assert!(

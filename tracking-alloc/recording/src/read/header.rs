@@ -30,6 +30,7 @@ pub(super) fn read_header(source: &dyn ReadAt) -> Result<(HeaderValue, u64), Err
     if header.version < 3 {
         // Other words were there.
         (header.failed_requests_len, header.failed_requests) = (0, 0);
+        header.walk_disagreements = 0;
         (header.most_resident, header.last_resident) = ([0; 5], [0; 5]);
     }
     // NOTE: asked after the header was read, since a live file grows before its header says so.

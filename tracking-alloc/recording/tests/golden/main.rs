@@ -44,7 +44,7 @@ fn the_golden_recording_of_version_3_counts_the_blocks_of_its_lifetimes() {
     );
     let header = recording.header;
     assert_eq!((header.own_crates, header.failed_requests_len), (0, 0));
-    assert_eq!((header.failed_requests, header.unused_280), (0, 0));
+    assert_eq!((header.failed_requests, header.walk_disagreements), (0, 0));
     assert_eq!(
         (header.most_resident, header.last_resident),
         ([0; 5], [0; 5])

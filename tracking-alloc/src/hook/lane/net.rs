@@ -4,6 +4,8 @@ use super::{Lane, MEASURED, of_thread, own};
 use crate::hook::Inside;
 use crate::state;
 use crate::tables::{self, net_bytes};
+#[cfg(captures)]
+use crate::thread;
 use std::sync::atomic::Ordering::*;
 
 /// Net bytes of a thread at some moment.
@@ -54,4 +56,29 @@ pub(crate) fn measuring(begins: bool) {
         Some(lane) => lane.tag.fetch_and(!MEASURED, Relaxed),
         None => 0,
     };
+}
+
+/// While it lives, nothing is recorded of what the calling thread allocates: heapglass itself needs it.
+#[cfg(captures)]
+pub(crate) struct PassedOver;
+
+#[cfg(captures)]
+impl PassedOver {
+    pub(crate) fn begin() -> PassedOver {
+        // Without a lane, the first event would make one that asks nothing.
+        let _lane = own_or_new();
+        thread::set_passes_over(true);
+        measuring(true);
+        PassedOver
+    }
+}
+
+#[cfg(captures)]
+impl Drop for PassedOver {
+    fn drop(&mut self) {
+        thread::set_passes_over(false);
+        if thread::with(|thread| thread.measure.get().is_null()) == Some(true) {
+            measuring(false);
+        }
+    }
 }
