@@ -21,6 +21,7 @@ pages! {
     cost "docs/src/cost.md"
     fields "docs/src/fields.md"
     how "docs/src/how.md"
+    leak "docs/src/leak.md"
     peak "docs/src/peak.md"
     services "docs/src/services.md"
     tests "docs/src/tests.md"
@@ -29,4 +30,7 @@ pages! {
 }
 
 /// Pages with blocks that another workspace compiles (`rust,ignore`), and the file that has the same lines.
-pub const ELSEWHERE: &[(&str, &str)] = &[("docs/src/wasm.md", "examples/wasm/examples/guide.rs")];
+pub const ELSEWHERE: &[(&str, &str)] = &[
+    ("docs/src/leak.md", "examples/real/server/src/bin/leaky.rs"),
+    ("docs/src/wasm.md", "examples/wasm/examples/guide.rs"),
+];
