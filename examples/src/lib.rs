@@ -5,6 +5,7 @@ pub mod cases;
 pub mod cliffs;
 pub mod data;
 pub mod footprints;
+pub mod guide;
 pub mod oracle;
 pub mod recorded;
 pub mod skip;

@@ -9,10 +9,22 @@ pub struct Error {
     not_installed: bool,
 }
 
+/// [`DEPENDENCY`], for `concat!`.
+macro_rules! dependency {
+    () => {
+        "tracking-alloc = { path = \"../heapglass/tracking-alloc\" }"
+    };
+}
+
+/// The line that advice adds to a manifest. There is no release yet, so it names a checkout.
+pub const DEPENDENCY: &str = dependency!();
+
 /// What a program lacks when `TrackingAlloc` is not its global allocator.
-pub(crate) const NOT_INSTALLED: &str = "TrackingAlloc is not this program's global allocator; add the dependency and this line to main.rs:\n    \
-    tracking-alloc = \"0.1\"\n    \
-    #[global_allocator] static ALLOC: tracking_alloc::TrackingAlloc = tracking_alloc::TrackingAlloc::system();";
+pub(crate) const NOT_INSTALLED: &str = concat!(
+    "TrackingAlloc is not this program's global allocator; add the dependency and this line to main.rs:\n    ",
+    dependency!(),
+    "\n    #[global_allocator] static ALLOC: tracking_alloc::TrackingAlloc = tracking_alloc::TrackingAlloc::system();"
+);
 
 impl Error {
     #[cfg(any(recording, in_memory))]

@@ -161,10 +161,11 @@ pub use threads::Threads;
 #[cfg(in_memory)]
 use wasm::scope_records;
 
-/// What `assert_allocs!` expands to. Not for use by hand: it changes without notice.
+/// What `assert_allocs!` expands to, and what `heapglass` advises. Not for use by hand: it changes without notice.
 #[doc(hidden)]
 pub mod __private {
     pub use crate::assertion::{Counted, Measured, assert_limits, measure};
+    pub use crate::error::DEPENDENCY;
 }
 
 /// Runs `f` and counts what this thread allocated and freed in it: exact, also when nothing records. Calls nest.

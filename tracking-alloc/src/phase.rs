@@ -8,11 +8,14 @@ use std::marker::PhantomData;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-/// Enters a phase until the guard is dropped. Phases nest; everything allocated within is counted in them.
+/// Enters a phase until the guard is dropped. Phases nest; everything that this thread allocates within is counted in them.
 ///
-/// Costs a look-up under a lock; without a recording it costs nothing and does nothing. Guards may be dropped in any order (up to 32 of them
-/// at once in a thread; those beyond innermost first): the thread is in the phase whose guard was made last of those that
-/// still stand.
+/// A thread that is started inside a phase is not in it, and neither are threads of a pool that work for this one: enter
+/// the phase in each of them. Two threads that enter a phase of the same name inside the same phase share its row.
+///
+/// Costs a look-up under a lock; without a recording it costs nothing and does nothing. Guards may be dropped in any
+/// order: the thread is in the phase of the youngest guard that still exists. Beyond 32 guards at once in a thread, drop
+/// the youngest first.
 ///
 /// ```
 /// # #[global_allocator] static ALLOC: tracking_alloc::TrackingAlloc = tracking_alloc::TrackingAlloc::system();

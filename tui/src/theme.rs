@@ -4,6 +4,7 @@
 //! no view can forget. Hence the rule: colour never says anything alone, a modifier or a character says it too.
 
 use heapglass_profiler::diff::strength;
+use heapglass_profiler::flamegraph::palette;
 use heapglass_profiler::profile::{Function, Label, Origin, Profile, TypeKind};
 use ratatui::buffer::{Buffer, Cell};
 use ratatui::style::{Color, Modifier, Style};
@@ -171,15 +172,35 @@ pub(crate) fn kind_frame(kind: Option<TypeKind>) -> Style {
 }
 
 fn colour_of_kind(kind: TypeKind) -> Color {
-    Color::Indexed(match kind {
-        TypeKind::Text => 114,
-        TypeKind::Sequence => 110,
-        TypeKind::Map => 215,
-        TypeKind::Pointer => 183,
-        TypeKind::Shared => 176,
-        TypeKind::Dynamic => 221,
-        TypeKind::Other => 252,
-    })
+    Color::Indexed(palette::terminal_colour(kind))
+}
+
+/// What a colour of functions stands for, and one such colour.
+pub(crate) fn code_legend() -> Vec<(&'static str, Style)> {
+    let colours = [
+        ("own code", USER[0]),
+        ("dependency", DEPENDENCY[0]),
+        ("std", STD[0]),
+        ("native", NATIVE),
+    ];
+    colours
+        .map(|(name, colour)| (name, on(Color::Indexed(colour))))
+        .to_vec()
+}
+
+/// What a colour of types stands for.
+pub(crate) fn kind_legend() -> Vec<(&'static str, Style)> {
+    let frame = |(kind, name, _)| (name, kind_frame(Some(kind)));
+    palette::KINDS.map(frame).to_vec()
+}
+
+/// What a colour beside a base stands for.
+pub(crate) fn change_legend() -> Vec<(&'static str, Style)> {
+    vec![
+        ("more", change_frame(1, 1)),
+        ("less", change_frame(-1, 1)),
+        ("as in the base", change_frame(0, 1)),
+    ]
 }
 
 /// Code that nothing names, and places where no stacks were recorded.
@@ -195,11 +216,13 @@ pub(crate) fn frame(function: Option<&Function>) -> Style {
     on(function.map_or(Color::Indexed(250), colour_of))
 }
 
+const USER: [u8; 6] = [208, 214, 221, 209, 215, 222];
+const DEPENDENCY: [u8; 10] = [114, 79, 150, 141, 176, 116, 183, 120, 80, 147];
+const STD: [u8; 3] = [110, 109, 146];
+const NATIVE: u8 = 249;
+
 /// One colour for a crate, always the same: warm for the program's own, blue-grey for std, grey for native code.
 fn colour_of(function: &Function) -> Color {
-    const USER: [u8; 6] = [208, 214, 221, 209, 215, 222];
-    const DEPENDENCY: [u8; 10] = [114, 79, 150, 141, 176, 116, 183, 120, 80, 147];
-    const STD: [u8; 3] = [110, 109, 146];
     let pick = |of: &[u8], name: &str| {
         // FNV-1a: small, and the same on every machine.
         let hash = name.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |h, b| {
@@ -212,7 +235,7 @@ fn colour_of(function: &Function) -> Color {
         Origin::User => pick(&USER, &function.krate),
         Origin::Dependency => pick(&DEPENDENCY, &function.krate),
         Origin::Std => pick(&STD, &function.krate),
-        Origin::Native => Color::Indexed(249),
+        Origin::Native => Color::Indexed(NATIVE),
         Origin::Unresolved => UNRESOLVED,
     }
 }
@@ -234,6 +257,13 @@ mod tests {
         let text: String = buffer.content.iter().map(|c| c.symbol()).collect();
         assert!(text.is_ascii(), "{text}");
         assert!(text.starts_with("|.:#~.>?"), "{text}");
+    }
+
+    #[test]
+    fn no_kind_of_type_has_a_colour_of_own_code() {
+        for (kind, name, colour) in palette::KINDS {
+            assert!(!USER.contains(&colour), "{kind:?} {name}");
+        }
     }
 
     #[test]

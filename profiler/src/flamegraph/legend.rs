@@ -5,23 +5,16 @@
 use std::fmt::Write as _;
 
 use super::palette::{self, Rgb};
-use crate::profile::TypeKind;
 
 /// Stands in the subtitle where the legend goes.
 pub(crate) const PLACE: &str = "[legend]";
 
-fn entries() -> [(&'static str, Rgb); 8] {
-    let kind = |kind| palette::of_kind(Some(kind));
-    [
-        ("text", kind(TypeKind::Text)),
-        ("sequence", kind(TypeKind::Sequence)),
-        ("map", kind(TypeKind::Map)),
-        ("box", kind(TypeKind::Pointer)),
-        ("shared", kind(TypeKind::Shared)),
-        ("dyn", kind(TypeKind::Dynamic)),
-        ("other", kind(TypeKind::Other)),
-        ("serde's buffer", palette::MARK),
-    ]
+fn entries() -> [(&'static str, Rgb); palette::KINDS.len() + 1] {
+    let mut entries = [("serde's buffer", palette::MARK); palette::KINDS.len() + 1];
+    for (entry, (kind, name, _)) in entries.iter_mut().zip(palette::KINDS) {
+        *entry = (name, palette::of_kind(Some(kind)));
+    }
+    entries
 }
 
 /// Characters it takes up.

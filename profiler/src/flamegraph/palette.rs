@@ -14,8 +14,39 @@ pub(super) const BACKGROUND: Rgb = (0xfd, 0xfc, 0xf9);
 pub(super) const ROOT: Rgb = (0xd9, 0xd6, 0xd0);
 const SCOPE: Rgb = (0xc9, 0xbc, 0xea);
 pub(super) const MARK: Rgb = (0xf2, 0xc6, 0xc6);
-/// Arenas, around what lies inside them.
-pub(super) const ARENA: Rgb = (0xe6, 0xc4, 0x9a);
+/// Arenas, around what lies inside them: not the hue of own code.
+pub(super) const ARENA: Rgb = (0xd7, 0xd7, 0xaf);
+
+/// The kinds of types: what legends call each, and its colour as a number of the 256 of terminals. No kind has the hue of
+/// own code, because functions and types stand in one picture.
+pub const KINDS: [(TypeKind, &str, u8); 7] = [
+    (TypeKind::Text, "text", 114),
+    (TypeKind::Sequence, "sequence", 110),
+    (TypeKind::Map, "map", 80),
+    (TypeKind::Pointer, "box", 183),
+    (TypeKind::Shared, "shared", 176),
+    (TypeKind::Dynamic, "dyn", 191),
+    (TypeKind::Other, "other", 250),
+];
+
+/// Returns the colour of a kind as a number of the 256 of terminals.
+pub fn terminal_colour(kind: TypeKind) -> u8 {
+    let mut kinds = KINDS.into_iter();
+    kinds
+        .find(|(of, _, _)| *of == kind)
+        .map_or(250, |(_, _, colour)| colour)
+}
+
+/// Returns what a terminal shows for one of its 256 colours: a cube of six steps from 16, then greys.
+fn from_terminal(colour: u8) -> Rgb {
+    if colour >= 232 {
+        let grey = 8 + 10 * (colour - 232);
+        return (grey, grey, grey);
+    }
+    let cube = colour.saturating_sub(16);
+    let step = |number: u8| if number == 0 { 0 } else { 55 + 40 * number };
+    (step(cube / 36), step(cube / 6 % 6), step(cube % 6))
+}
 
 /// The colour of a function: hue by crate, a little lighter or darker by name so that neighbours differ.
 pub fn of_function(function: &Function) -> Rgb {
@@ -35,16 +66,7 @@ pub fn of_function(function: &Function) -> Rgb {
 /// The colour of a type or of a field of that type: by the kind of container, as in the terminal; light grey when
 /// nothing tells.
 pub fn of_kind(kind: Option<TypeKind>) -> Rgb {
-    match kind {
-        Some(TypeKind::Text) => (0x87, 0xd7, 0x87),
-        Some(TypeKind::Sequence) => (0x87, 0xaf, 0xd7),
-        Some(TypeKind::Map) => (0xff, 0xaf, 0x5f),
-        Some(TypeKind::Pointer) => (0xd7, 0xaf, 0xff),
-        Some(TypeKind::Shared) => (0xd7, 0x87, 0xd7),
-        Some(TypeKind::Dynamic) => (0xff, 0xd7, 0x5f),
-        Some(TypeKind::Other) => (0xc2, 0xcb, 0xc2),
-        None => ROOT,
-    }
+    kind.map_or(ROOT, |kind| from_terminal(terminal_colour(kind)))
 }
 
 /// The colour of a node of a call tree.
@@ -128,6 +150,19 @@ mod tests {
     }
 
     #[test]
+    fn no_type_and_no_arena_looks_like_own_code() {
+        let kinds = KINDS.map(|(kind, _, _)| of_kind(Some(kind)));
+        for (r, g, b) in kinds.into_iter().chain([ARENA, MARK, SCOPE, ROOT]) {
+            let is_warm = r > g && g > b && r - b > 60;
+            assert!(!is_warm, "{r},{g},{b}");
+        }
+        let mut different = kinds.to_vec();
+        different.sort_unstable();
+        different.dedup();
+        assert_eq!(different.len(), KINDS.len());
+    }
+
+    #[test]
     fn a_crate_keeps_its_hue_and_crates_differ() {
         let one = of_function(&function("f", "serde_json", Origin::Dependency));
         assert_eq!(
@@ -142,6 +177,13 @@ mod tests {
 
     #[test]
     fn black_text_is_readable_on_every_colour() {
+        // Relative luminance with plain sRGB weights; 0.4 gives a contrast of about 9 to black.
+        let is_readable = |(r, g, b): Rgb| {
+            (0.2126 * f64::from(r) + 0.7152 * f64::from(g) + 0.0722 * f64::from(b)) / 255.0 > 0.5
+        };
+        for (kind, _, _) in KINDS {
+            assert!(is_readable(of_kind(Some(kind))), "{kind:?}");
+        }
         for i in 0..2_000 {
             let name = i.to_string();
             for origin in [
@@ -151,11 +193,8 @@ mod tests {
                 Origin::Native,
                 Origin::Unresolved,
             ] {
-                let (r, g, b) = of_function(&function(&name, &name, origin));
-                // Relative luminance with plain sRGB weights; 0.4 gives a contrast of about 9 to black.
-                let luminance =
-                    (0.2126 * f64::from(r) + 0.7152 * f64::from(g) + 0.0722 * f64::from(b)) / 255.0;
-                assert!(luminance > 0.5, "{origin:?} {name}: {r},{g},{b}");
+                let colour = of_function(&function(&name, &name, origin));
+                assert!(is_readable(colour), "{origin:?} {name}: {colour:?}");
             }
         }
     }

@@ -84,7 +84,7 @@ impl App {
     pub(crate) fn lines(&self, page: Page) -> Vec<Line<'static>> {
         let cells = self.size.width;
         match (page, &self.data) {
-            (Page::Help, _) => help::lines(self.view, cells),
+            (Page::Help, _) => help::lines(self.view, cells, self.options.colour),
             (Page::About, Some(data)) => about::lines(data, &self.title, cells),
             (Page::About, None) => Vec::new(),
         }
@@ -128,6 +128,7 @@ impl App {
             frames: self.frames,
             body: areas::body(self),
             source_roots: &self.options.source_roots,
+            has_colour: self.options.colour,
         })
     }
 }

@@ -23,6 +23,8 @@ pub(crate) struct Context<'a> {
     /// The size of a view.
     pub(crate) body: Size,
     pub(crate) source_roots: &'a [PathBuf],
+    /// Whether the terminal shows colours: without them there is no legend.
+    pub(crate) has_colour: bool,
 }
 
 impl Context<'_> {

@@ -11,16 +11,19 @@ use crate::views::focus::help_sections;
 const KEYS: usize = 11;
 const COLUMN: usize = 54;
 
-/// The help while `view` is shown, for a screen `cells` wide.
-pub(crate) fn lines(view: ViewId, cells: u16) -> Vec<Line<'static>> {
+/// The help while `view` is shown, for a screen `cells` wide; with the meaning of the colours where there are any.
+pub(crate) fn lines(view: ViewId, cells: u16, has_colour: bool) -> Vec<Line<'static>> {
     let sections = help_sections(view);
     let cells = cells as usize;
     let columns = if cells >= 72 { 2 } else { 1 };
     let wide = (cells / columns).min(COLUMN);
-    let blocks: Vec<Vec<Line<'static>>> = sections
+    let mut blocks: Vec<Vec<Line<'static>>> = sections
         .iter()
         .map(|(title, rows)| section(title, rows, wide))
         .collect();
+    if has_colour {
+        blocks.push(legend(wide));
+    }
     if columns == 1 {
         return blocks.into_iter().flatten().collect();
     }
@@ -54,6 +57,29 @@ fn section(title: &'static str, rows: &[&'static Binding], wide: usize) -> Vec<L
             Span::styled(pad(&keys.join(" "), KEYS), theme::key()),
             Span::raw(text.trim_end().to_owned()),
         ]));
+    }
+    lines.push(Line::default());
+    lines
+}
+
+/// What the colours stand for, in lines of up to `wide` cells.
+fn legend(wide: usize) -> Vec<Line<'static>> {
+    let mut lines = vec![Line::styled("Colours", theme::heading())];
+    for (of, entries) in [
+        ("functions", theme::code_legend()),
+        ("types", theme::kind_legend()),
+        ("base", theme::change_legend()),
+    ] {
+        let mut line = Line::from(Span::raw(format!("  {}", pad(of, KEYS))));
+        for (name, style) in entries {
+            if line.width() + width(name) + 3 > wide {
+                lines.push(line);
+                line = Line::from(Span::raw(" ".repeat(KEYS + 2)));
+            }
+            line.push_span(Span::styled(format!(" {name} "), style));
+            line.push_span(Span::raw(" "));
+        }
+        lines.push(line);
     }
     lines.push(Line::default());
     lines

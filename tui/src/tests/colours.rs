@@ -151,3 +151,45 @@ fn the_bar_of_the_selected_owner_stays_a_bar() {
     let bar = &cells(&mut screen, "█████████████")[0];
     assert!(!bar.modifier.contains(Modifier::REVERSED) && bar.fg == Color::Indexed(208));
 }
+
+#[test]
+fn a_map_does_not_look_like_own_code_and_the_legend_names_both_colours() {
+    let mut screen = Screen::sample(120, 40);
+    screen.press("2");
+    let own = cells(&mut screen, "load::open")[0].bg;
+    assert_ne!(cells(&mut screen, " own code ")[1].bg, Color::Reset);
+    screen.load(fleet(), false);
+    screen.press("3");
+    let map = cells(&mut screen, "HashMap<")[0].fg;
+    assert_ne!(map, own);
+    screen.press("2 b b");
+    assert_eq!(cells(&mut screen, " map ")[1].bg, map);
+
+    screen.press("?");
+    assert_eq!(cells(&mut screen, " map ")[1].bg, map);
+    for name in [
+        "own code",
+        "dependency",
+        "std",
+        "native",
+        "sequence",
+        "more",
+        "less",
+    ] {
+        cells(&mut screen, &format!(" {name} "));
+    }
+}
+
+#[test]
+fn without_colours_there_is_no_legend() {
+    let options = Options {
+        colour: false,
+        ..Options::default()
+    };
+    let mut screen = Screen::empty(120, 40, options);
+    screen.load(profile(), false);
+    screen.press("2");
+    assert!(!screen.text().contains("own code"));
+    screen.press("?");
+    assert!(!screen.text().contains("Colours"));
+}

@@ -433,6 +433,7 @@ mod tests {
             frames: Frames::Folded,
             body: Size::new(40, 3),
             source_roots: &[],
+            has_colour: true,
         };
         let table = |sort| {
             Table::sorted(&cx, sort)

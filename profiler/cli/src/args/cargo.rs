@@ -44,8 +44,8 @@ impl CargoCli {
     }
 }
 
-/// The words of `cargo heapglass` with its own options in front, wherever they stand before `--`: behind the first
-/// word that clap does not know, all words are cargo's.
+/// Moves the options of `cargo heapglass` to the front, wherever they stand before `--`. Clap takes all words from the
+/// first one that it does not know as cargo's.
 fn ours_first(words: Vec<OsString>) -> Vec<OsString> {
     // What the runner runs is not asked for its options.
     if words.get(1).is_some_and(|word| word == "runner") {
@@ -60,6 +60,10 @@ fn ours_first(words: Vec<OsString>) -> Vec<OsString> {
             Some("-o" | "--out") => ours.extend([Some(word), words.next()].into_iter().flatten()),
             Some(text) if text.starts_with("--out=") => ours.push(word),
             Some("--") => {
+                // Right behind the command, clap drops one `--` and takes the next as it is.
+                if cargos.len() == 1 {
+                    cargos.push(word.clone());
+                }
                 cargos.push(word);
                 break;
             }
@@ -112,6 +116,36 @@ mod tests {
             panic!("not run");
         };
         assert_eq!(run.arguments, ["--release", "--", "-x"]);
+    }
+
+    #[test]
+    fn two_dashes_reach_cargo_whatever_stands_before_them() {
+        for before in [
+            "",
+            "--release ",
+            "--no-tui ",
+            "-o a.hg ",
+            "-p app --force -o a.hg ",
+        ] {
+            for verb in ["run", "test", "bench", "t"] {
+                let line = format!("heapglass {verb} {before}-- -x -- --no-tui");
+                let words = line.split(' ').map(OsString::from).collect();
+                let cli = CargoCli::try_parse_from(ours_first(words)).unwrap();
+                let (CargoCommand::Run(args)
+                | CargoCommand::Test(args)
+                | CargoCommand::Bench(args)) = cli.command
+                else {
+                    panic!("{line}");
+                };
+                let rest = ["--", "-x", "--", "--no-tui"].map(OsString::from);
+                assert!(
+                    args.arguments.ends_with(&rest),
+                    "{line}: {:?}",
+                    args.arguments
+                );
+                assert!(!cli.no_tui || before == "--no-tui ", "{line}");
+            }
+        }
     }
 
     #[test]

@@ -16,12 +16,6 @@ const ALLOCATOR: [&str; 2] = [
     "        static ALLOC: tracking_alloc::TrackingAlloc = tracking_alloc::TrackingAlloc::system();",
 ];
 
-/// The dependency, to be added to a manifest.
-const DEPENDENCY: [&str; 2] = [
-    "      add below [dev-dependencies]:",
-    "        tracking-alloc = \"0.1\"",
-];
-
 /// What a test binary is built from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Kind {
@@ -95,7 +89,11 @@ pub(super) fn lines(
     if !manifests.is_empty() {
         let manifests: Vec<String> = manifests.into_iter().collect();
         lines.push(format!("    {}", printable(&manifests.join(", "))));
-        lines.extend(DEPENDENCY.map(str::to_owned));
+        lines.push(
+            "      add below [dev-dependencies], with the path of your checkout of heapglass:"
+                .to_owned(),
+        );
+        lines.push(format!("        {}", tracking_alloc::__private::DEPENDENCY));
     }
     if !skipped.is_empty() {
         let what = if verb == Verb::Bench {

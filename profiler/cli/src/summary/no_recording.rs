@@ -27,16 +27,21 @@ enum Executable {
     NotLinked,
 }
 
-/// What to add to a program that cannot record.
-const ADVICE: &str = "
+/// Returns what to add to a program that cannot record.
+fn advice() -> String {
+    format!(
+        "
   Add the allocator to the program under study; while nothing records it costs one extra load per call:
-    Cargo.toml   [dependencies]
-                 tracking-alloc = \"0.1\"
+    Cargo.toml   [dependencies]    with the path of your checkout of heapglass
+                 {}
     main.rs      #[global_allocator]
                  static ALLOC: tracking_alloc::TrackingAlloc = tracking_alloc::TrackingAlloc::system();
                  or, around an allocator of yours:
                  static ALLOC: tracking_alloc::TrackingAlloc<YourAllocator> =
-                     tracking_alloc::TrackingAlloc::new(YourAllocator);";
+                     tracking_alloc::TrackingAlloc::new(YourAllocator);",
+        tracking_alloc::__private::DEPENDENCY
+    )
+}
 
 /// Lines that say why nothing was recorded.
 pub(super) fn why(executables: &[PathBuf]) -> String {
@@ -60,7 +65,7 @@ pub(super) fn why(executables: &[PathBuf]) -> String {
         text.push_str(&format!("\n  {} {why}", printable(&name)));
     }
     if !is_linked {
-        text.push_str(ADVICE);
+        text.push_str(&advice());
     }
     text
 }

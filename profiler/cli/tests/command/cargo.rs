@@ -190,6 +190,19 @@ fn a_build_says_where_its_binary_is_and_a_run_may_overwrite(place: &Place) {
         place.files("mine")
     };
     assert_eq!(run(&["run", "--no-tui", "-o", "mine.hg"]), ["mine.hg"]);
+
+    let done = cargo_heapglass(place, &["run", "--", "--release"]);
+    assert_eq!(done.status, Some(9), "{}", done.stderr);
+    assert_eq!(done.stdout, "[\"--release\"] mine=true\n");
+    assert!(
+        place
+            .files("sample-")
+            .iter()
+            .any(|file| file.ends_with(".hg"))
+    );
+    let done = cargo_heapglass(place, &["test", "--", "--list"]);
+    assert_eq!(done.status, Some(0), "{}", done.stderr);
+    assert!(done.stdout.contains("passes: test"), "{}", done.stdout);
     assert_eq!(run(&["run", "-o", "mine.hg", "--force"]), ["mine.hg"]);
     assert_eq!(run(&["run", "-o", "mine.hg"]).len(), 2);
 }

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::{Read, Write};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use crate::common::{Done, HEAPGLASS, INPUT, Place, wait_until};
@@ -141,6 +142,25 @@ fn a_command_that_recorded_nothing_gets_the_reason_and_the_two_lines() {
         assert!(done.stderr.contains(part), "no {part}: {}", done.stderr);
     }
     assert!(place.files(".hg").is_empty());
+
+    // What is advised can be followed: with the folder that holds this checkout, the path is a package of that name.
+    let line = done
+        .stderr
+        .lines()
+        .find(|line| line.contains("tracking-alloc = "));
+    let manifest: toml::Table = line.unwrap().trim().parse().unwrap();
+    let dependency = &manifest["tracking-alloc"];
+    let path = dependency
+        .get("path")
+        .and_then(toml::Value::as_str)
+        .unwrap_or_default();
+    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let package = path
+        .strip_prefix("../heapglass/")
+        .map(|path| workspace.join(path));
+    let package = package.unwrap_or_else(|| panic!("no checkout in {dependency:?}"));
+    let text = fs::read_to_string(package.join("Cargo.toml")).unwrap();
+    assert!(text.contains("name = \"tracking-alloc\""), "{text}");
 }
 
 #[test]

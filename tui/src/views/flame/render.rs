@@ -60,7 +60,40 @@ pub(super) fn render(
             drawn.frame(*cell, place, buffer);
         }
     }
+    if cx.has_colour && layout.rows.len() < frames.height as usize {
+        let last = Rect {
+            y: frames.bottom() - 1,
+            height: 1,
+            ..frames
+        };
+        legend(view, tree, last, buffer);
+    }
     drawn.details(&layout, bottom, buffer);
+}
+
+/// What the colours of the frames stand for, as far as there is room.
+fn legend(view: &Flame, tree: &CallTree, area: Rect, buffer: &mut Buffer) {
+    let entries = if view.before.most > 0 {
+        theme::change_legend()
+    } else if tree.by() == By::Stack {
+        theme::code_legend()
+    } else {
+        [theme::kind_legend(), theme::code_legend()].concat()
+    };
+    let mut column = 0;
+    for (name, style) in entries {
+        let cells = width(name) as u16 + 2;
+        if column + cells > area.width {
+            break;
+        }
+        write(
+            buffer,
+            columns(area, column, cells),
+            &format!(" {name} "),
+            style,
+        );
+        column += cells + 1;
+    }
 }
 
 /// Where the zoom is, and what kind of tree this is.

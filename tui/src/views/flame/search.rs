@@ -59,6 +59,7 @@ mod tests {
             frames: Frames::All,
             body: Size::new(80, 24),
             source_roots: &[],
+            has_colour: true,
         };
         let tree = CallTree::build(
             &data.profile,

@@ -293,6 +293,7 @@ mod tests {
             frames: heapglass_profiler::profile::Frames::Folded,
             body: ratatui::layout::Size::new(80, 24),
             source_roots: &["src/tests/cities".into()],
+            has_colour: true,
         };
         let excerpt = Sources::default().excerpt(&cx, FrameId(frame as u32));
         assert_eq!(excerpt.title, "src/model.rs, packed");
@@ -317,6 +318,7 @@ mod tests {
                 frames: heapglass_profiler::profile::Frames::Folded,
                 body: ratatui::layout::Size::new(80, 24),
                 source_roots: &["src/tests/cities".into()],
+                has_colour: true,
             };
             Sources::default().excerpt(&cx, FrameId(frame as u32)).note
         };

@@ -1,0 +1,36 @@
+//! Compiles the code of the README and of the guide: each block is a documentation test of its own, with nothing added.
+//! `tests/guide.rs` holds that no page and no block is left out.
+
+macro_rules! pages {
+    ($($name:ident $path:literal)*) => {
+        /// The pages that have code.
+        pub const PAGES: &[&str] = &[$($path),*];
+        $(
+            #[cfg(doctest)]
+            #[doc = include_str!(concat!("../../", $path))]
+            mod $name {}
+        )*
+    };
+}
+
+pages! {
+    readme "README.md"
+    arenas "docs/src/arenas.md"
+    columns "docs/src/columns.md"
+    compare "docs/src/compare.md"
+    cost "docs/src/cost.md"
+    fields "docs/src/fields.md"
+    how "docs/src/how.md"
+    leak "docs/src/leak.md"
+    peak "docs/src/peak.md"
+    services "docs/src/services.md"
+    tests "docs/src/tests.md"
+    tools "docs/src/tools.md"
+    wasm "docs/src/wasm.md"
+}
+
+/// Pages with blocks that another workspace compiles (`rust,ignore`), and the file that has the same lines.
+pub const ELSEWHERE: &[(&str, &str)] = &[
+    ("docs/src/leak.md", "examples/real/server/src/bin/leaky.rs"),
+    ("docs/src/wasm.md", "examples/wasm/examples/guide.rs"),
+];

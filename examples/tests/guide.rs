@@ -1,0 +1,106 @@
+//! The guide's code: every block is compiled, by `src/guide.rs` as a documentation test or as a program of its own.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use heapglass_examples::guide::{ELSEWHERE, PAGES};
+
+fn workspace() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+fn read(path: &str) -> String {
+    fs::read_to_string(workspace().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+/// The blocks of a page: the words behind the fence, and the lines inside it.
+fn blocks(text: &str) -> Vec<(String, String)> {
+    let mut blocks = Vec::new();
+    let mut lines = text.lines();
+    while let Some(line) = lines.next() {
+        if let Some(words) = line.trim_start().strip_prefix("```") {
+            let inside: Vec<&str> = lines
+                .by_ref()
+                .take_while(|line| !line.trim_start().starts_with("```"))
+                .collect();
+            blocks.push((words.to_owned(), inside.join("\n")));
+        }
+    }
+    blocks
+}
+
+#[test]
+fn every_page_of_the_guide_is_compiled() {
+    let mut pages = vec!["README.md".to_owned()];
+    for entry in fs::read_dir(workspace().join("docs/src")).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        pages.push(format!("docs/src/{name}"));
+    }
+    pages.retain(|page| page != "docs/src/SUMMARY.md");
+    pages.sort();
+    assert_eq!(pages, PAGES, "src/guide.rs names every page");
+}
+
+#[test]
+fn every_block_says_its_language_and_rust_is_compiled() {
+    for page in PAGES {
+        for (words, inside) in blocks(&read(page)) {
+            let language = words.split(',').next().unwrap_or_default();
+            let known = ["rust", "sh", "text", "toml", "yaml", "json", "dockerfile"];
+            assert!(
+                known.contains(&language),
+                "{page}: `{words}` before\n{inside}"
+            );
+            if language != "rust" {
+                continue;
+            }
+            assert!(
+                !inside.lines().any(|line| line.starts_with("# ")),
+                "{page}: GitHub shows hidden lines:\n{inside}"
+            );
+            match words.as_str() {
+                "rust" | "rust,no_run" => {}
+                // What needs another target or other dependencies is part of a program that has them.
+                "rust,ignore" => {
+                    let (_, program) =
+                        ELSEWHERE
+                            .iter()
+                            .find(|(of, _)| of == page)
+                            .unwrap_or_else(|| {
+                                panic!("{page}: nothing compiles\n{inside}");
+                            });
+                    assert!(
+                        read(program).contains(&inside),
+                        "{program} does not have what {page} shows:\n{inside}"
+                    );
+                }
+                _ => panic!("{page}: {words}"),
+            }
+        }
+    }
+}
+
+/// There is no release yet: whoever follows the guide has a checkout.
+#[test]
+fn the_dependency_of_the_guide_is_that_of_the_advice() {
+    let advice: toml::Table = tracking_alloc::__private::DEPENDENCY.parse().unwrap();
+    let path = advice["tracking-alloc"]["path"].as_str().unwrap();
+    let mut seen = 0;
+    for page in PAGES {
+        for line in read(page).lines() {
+            if let Some(added) = line.strip_prefix("cargo add tracking-alloc --path ") {
+                assert_eq!(added.split(' ').next(), Some(path), "{page}");
+                seen += 1;
+            } else if line.starts_with("tracking-alloc = ") {
+                let line: toml::Table = line.parse().unwrap();
+                assert_eq!(
+                    line["tracking-alloc"]["path"].as_str(),
+                    Some(path),
+                    "{page}"
+                );
+                seen += 1;
+            }
+        }
+    }
+    assert!(seen >= 2, "{seen}");
+}
