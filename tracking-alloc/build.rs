@@ -8,7 +8,7 @@ fn main() {
     println!("cargo::rustc-check-cfg=cfg(captures)");
     let target = |part: &str| std::env::var(format!("CARGO_CFG_TARGET_{part}")).unwrap_or_default();
     let whole = target("OS") == "linux"
-        && target("ENV") == "gnu"
+        && ["gnu", "musl"].contains(&target("ENV").as_str())
         && ["x86_64", "aarch64"].contains(&target("ARCH").as_str());
     if whole {
         println!("cargo::rustc-cfg=recording");

@@ -77,7 +77,7 @@
 //!
 //! # Platforms
 //!
-//! Linux with glibc on x86-64 and aarch64 records. A WebAssembly module (`wasm32` without threads) records in memory,
+//! Linux with glibc or musl on x86-64 and aarch64 records. A WebAssembly module (`wasm32` without threads) records in memory,
 //! without stacks: its module `wasm` hands out the bytes. Elsewhere the crate builds and counts ([`measure`], [`stats`],
 //! phases do nothing). Only Linux has `Recorder` and `footprint`.
 

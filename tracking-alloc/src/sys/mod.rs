@@ -28,9 +28,9 @@ pub(crate) use memory::{
     read_own_memory, uncount_own,
 };
 pub(crate) use process::{
-    Stack, environment, fence_all_threads, host, is_main_thread, lasting_code, limit, memory_left,
-    read_link, register_fence, resident_set, start_ticks, thread_id, thread_name, thread_stack,
-    write_stderr,
+    Stack, entry, environment, fence_all_threads, host, is_main_thread, lasting_code, limit,
+    memory_left, read_link, register_fence, resident_set, start_functions, start_ticks, thread_id,
+    thread_name, thread_stack, write_stderr,
 };
 pub(crate) use stack::on_own_stack;
 

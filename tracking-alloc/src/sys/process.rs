@@ -100,8 +100,14 @@ pub(crate) fn thread_stack() -> Stack {
     }
 }
 
+/// The kind of a limit's number: glibc has a type of its own for it.
+#[cfg(target_env = "gnu")]
+type Resource = libc::__rlimit_resource_t;
+#[cfg(not(target_env = "gnu"))]
+type Resource = libc::c_int;
+
 /// A limit of the process; `None` without one, or when it cannot be known.
-pub(crate) fn limit(resource: libc::__rlimit_resource_t) -> Option<u64> {
+pub(crate) fn limit(resource: Resource) -> Option<u64> {
     let mut limit = libc::rlimit {
         rlim_cur: 0,
         rlim_max: 0,
@@ -143,12 +149,27 @@ fn memory_field(index: usize) -> Option<u64> {
     Some(pages.wrapping_mul(super::page_bytes() as u64))
 }
 
+/// The address at which the program begins.
+pub(crate) fn entry() -> u64 {
+    // SAFETY: only reads the auxiliary vector.
+    unsafe { libc::getauxval(libc::AT_ENTRY) }
+}
+
+/// The exported functions of the C library next to those that call `main` and the functions of threads.
+pub(crate) fn start_functions() -> [u64; 2] {
+    unsafe extern "C" {
+        fn __libc_start_main();
+    }
+    [
+        __libc_start_main as *const () as u64,
+        libc::pthread_create as *const () as u64,
+    ]
+}
+
 /// Addresses in code that stays as long as the process runs: the executable's and the C library's; and our own.
 pub(crate) fn lasting_code() -> [u64; 3] {
-    // SAFETY: only reads the auxiliary vector.
-    let entry = unsafe { libc::getauxval(libc::AT_ENTRY) };
     [
-        entry,
+        entry(),
         libc::getauxval as *const () as u64,
         lasting_code as *const () as u64,
     ]

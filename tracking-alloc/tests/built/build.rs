@@ -12,6 +12,8 @@ pub(crate) struct Flags {
     pub(crate) opt_level: &'static str,
     /// With the checks of debug builds: each walk is compared with one in full.
     pub(crate) checks: bool,
+    /// With the C library inside.
+    pub(crate) is_static: bool,
 }
 
 impl Flags {
@@ -20,6 +22,7 @@ impl Flags {
         panic: "unwind",
         opt_level: "3",
         checks: false,
+        is_static: false,
     };
     pub(crate) const OMITTED: Flags = Flags {
         frame_pointers: false,
@@ -28,7 +31,14 @@ impl Flags {
 }
 
 /// The examples that are built.
-const PROGRAMS: [&str; 5] = ["callbacks", "jumps", "painted", "sandboxed", "unwound"];
+const PROGRAMS: [&str; 6] = [
+    "callbacks",
+    "jumps",
+    "painted",
+    "sandboxed",
+    "start_routine",
+    "unwound",
+];
 
 /// A package with the examples as its programs. As examples they would bring the dependencies of all tests, and each
 /// choice of flags would build those again.
@@ -68,8 +78,9 @@ impl Program {
     pub(crate) fn build(name: &str, flags: Flags) -> Program {
         let kept = if flags.frame_pointers { "yes" } else { "no" };
         let checks = if flags.checks { "yes" } else { "no" };
+        let linked = if flags.is_static { "+" } else { "-" };
         let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!(
-            "{kept}-{}-{}-{checks}",
+            "{kept}-{}-{}-{checks}-{linked}",
             flags.panic, flags.opt_level
         ));
         let output = Command::new(env!("CARGO"))
@@ -79,7 +90,10 @@ impl Program {
             .arg("--target-dir")
             .arg(&target)
             .env_remove("CARGO_ENCODED_RUSTFLAGS")
-            .env("RUSTFLAGS", format!("-C force-frame-pointers={kept}"))
+            .env(
+                "RUSTFLAGS",
+                format!("-C force-frame-pointers={kept} -C target-feature={linked}crt-static"),
+            )
             .env("CARGO_PROFILE_RELEASE_PANIC", flags.panic)
             .env("CARGO_PROFILE_RELEASE_OPT_LEVEL", flags.opt_level)
             .env("CARGO_PROFILE_RELEASE_DEBUG", "0")

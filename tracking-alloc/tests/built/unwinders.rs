@@ -85,6 +85,31 @@ fn under_a_c_callback_the_whole_stack_is_there_without_frame_pointers() {
 }
 
 #[test]
+fn a_function_that_c_starts_as_a_thread_keeps_its_other_callers() {
+    for (is_static, panic) in [(true, "unwind"), (true, "abort"), (false, "unwind")] {
+        let flags = Flags {
+            is_static,
+            panic,
+            ..Flags::OMITTED
+        };
+        let stacks = Stacks::of(&Program::build("start_routine", flags), "started");
+        assert_eq!(stacks.header.unwinder, unwinder::EH_FRAME, "{flags:?}");
+        for caller in ["one_caller", "other_caller"] {
+            let through = stacks.through(&format!("start_routine::{caller}"));
+            let whole = |stack: &&str| {
+                stack.contains("start_routine::main") && stack.contains("start_routine::routine")
+            };
+            assert!(through.iter().any(whole), "{flags:?}: {through:#?}");
+        }
+        assert_eq!(
+            stacks.flagged(site_flags::CUT),
+            Vec::<String>::new(),
+            "{flags:?}"
+        );
+    }
+}
+
+#[test]
 fn frame_pointers_that_miss_frames_are_told_by_the_early_stacks() {
     let stacks = Stacks::of(&Program::build("callbacks", Flags::KEPT), "missed");
     assert_eq!(stacks.header.unwinder, unwinder::FRAME_POINTERS);

@@ -25,9 +25,17 @@ impl UnwindContextStorage<usize> for Storage {
     type Stack = [UnwindTableRow<usize, Self>; 4];
 }
 
-/// The rule of an ELF virtual address; `None` when there is none, or none that fits [`Rule`].
+/// What the tables say of an address.
+pub(super) struct Entry {
+    /// Where its function begins, an ELF virtual address.
+    pub(super) function: u64,
+    /// `None` when there is none that fits [`Rule`].
+    pub(super) rule: Option<Rule>,
+}
+
+/// What the tables say of an ELF virtual address; `None` when nothing.
 #[inline(never)]
-pub(super) fn rule(sections: &Sections, context: &mut Context, address: u64) -> Option<Rule> {
+pub(super) fn entry(sections: &Sections, context: &mut Context, address: u64) -> Option<Entry> {
     let frames = &EhFrame::new(sections.frames, LittleEndian);
     let bases = &BaseAddresses::default()
         .set_eh_frame_hdr(sections.header_address)
@@ -40,13 +48,18 @@ pub(super) fn rule(sections: &Sections, context: &mut Context, address: u64) -> 
     let entry = frames
         .fde_from_offset(bases, EhFrameOffset(offset), EhFrame::cie_from_offset)
         .ok()?;
-    if !entry.contains(address) || entry.is_signal_trampoline() {
+    if !entry.contains(address) {
         return None;
     }
+    let is_signal = entry.is_signal_trampoline();
     let row = entry
         .unwind_info_for_address(frames, bases, context, address)
-        .ok()?;
-    encode(frames, row)
+        .ok()
+        .filter(|_| !is_signal);
+    Some(Entry {
+        function: entry.initial_address(),
+        rule: row.and_then(|row| encode(frames, row)),
+    })
 }
 
 fn encode(frames: &EhFrame<Bytes>, row: &UnwindTableRow<usize, Storage>) -> Option<Rule> {

@@ -1,8 +1,9 @@
 //! The slow path: finds the rule of an address and keeps it. Under the write lock.
 
 use super::cache;
-use super::evaluate::{self, Context};
+use super::evaluate::{self, Context, Entry};
 use super::rule::{Base, Frame, Rule};
+use super::start_up::{self, Place};
 use super::tables::Tables;
 use crate::module::{MOST_MODULES, Modules};
 use crate::stack::{End, Start};
@@ -56,7 +57,7 @@ impl Code {
         }
         match self.evaluate(frame.pc) {
             Some(Rule::OUTERMOST) => (Rule::OUTERMOST, true),
-            Some(_) if self.is_start_up(frame, bounds) => (Rule::START_UP, true),
+            _ if self.is_start_up(frame, bounds) => (Rule::START_UP, true),
             Some(rule) => (rule, true),
             None if self.images.image_at(frame.pc.wrapping_sub(1)).is_some() => (
                 self.rule_of_main(frame, bounds).unwrap_or(Rule::UNKNOWN),
@@ -67,8 +68,15 @@ impl Code {
         }
     }
 
-    /// By the tables alone.
+    /// By the tables alone, except where the program begins: its code has none in musl.
     fn evaluate(&mut self, pc: u64) -> Option<Rule> {
+        match self.entry(pc) {
+            Some(entry) => entry.rule,
+            None => start_up::is_entry(pc).then_some(Rule::OUTERMOST),
+        }
+    }
+
+    fn entry(&mut self, pc: u64) -> Option<Entry> {
         // A return address lies behind its call: the byte before it is the code. The hook's own address lies behind an
         // instruction that moves no register, so it is treated the same.
         let code = pc.wrapping_sub(1);
@@ -79,11 +87,12 @@ impl Code {
         let tables = self.tables.get_mut(image)?;
         let sections = tables.sections(|| self.images.open(image), keep)?;
         // SAFETY: memory for one context, filled in when it was taken, reached under the write lock only.
-        evaluate::rule(
-            &sections,
-            unsafe { &mut *context.as_ptr() },
-            code.wrapping_sub(bias),
-        )
+        let context = unsafe { &mut *context.as_ptr() };
+        let entry = evaluate::entry(&sections, context, code.wrapping_sub(bias))?;
+        Some(Entry {
+            function: entry.function.wrapping_add(bias),
+            ..entry
+        })
     }
 
     /// Reads the tables of all images now.
@@ -106,12 +115,26 @@ impl Code {
         self.context
     }
 
-    /// Whether a frame is the C run-time's that called `main` or a thread's function: a walk by frame pointers ends
-    /// there, since the run-time keeps none; so must this one, for both to give the same stacks.
+    /// Returns `true` for a frame of the C library that called `main` or a thread's function: a walk by frame pointers
+    /// ends there, since the C library keeps none; so must this one, for both to give the same stacks.
     ///
-    /// That is a frame one step (`clone`) or two steps in the same image (`__libc_start_main`, `_start`) from the
-    /// outermost of all.
+    /// The answer is kept by address, so the address decides: it lies where such functions are. Which of the functions
+    /// there it is, the end of the stack tells.
     fn is_start_up(&mut self, frame: Frame, bounds: Stack) -> bool {
+        let entry = self.entry(frame.pc);
+        let function = entry.as_ref().map(|entry| entry.function);
+        let image_of = |address: u64| self.images.image_at(address);
+        match start_up::place(frame.pc, function, image_of) {
+            Place::Start => true,
+            Place::Near => self.is_near_end(frame, bounds, true),
+            Place::Library => self.is_near_end(frame, bounds, false),
+            Place::Elsewhere => false,
+        }
+    }
+
+    /// Returns `true` for a frame one step (`start_thread`) or two steps in the same image (`__libc_start_call_main`) from
+    /// the outermost of all. With `or_bare`, a caller without any rule is that too: musl's `clone` has none.
+    fn is_near_end(&mut self, frame: Frame, bounds: Stack, or_bare: bool) -> bool {
         let image = self.images.image_at(frame.pc.wrapping_sub(1));
         let mut caller = frame;
         for steps in 1..=2 {
@@ -120,7 +143,8 @@ impl Code {
                 return false;
             };
             caller = next;
-            if self.evaluate(caller.pc) == Some(Rule::OUTERMOST) {
+            let is_bare = steps == 1 && or_bare && self.entry(caller.pc).is_none();
+            if is_bare || self.evaluate(caller.pc) == Some(Rule::OUTERMOST) {
                 return true;
             }
             if steps == 1 && self.images.image_at(caller.pc.wrapping_sub(1)) != image {

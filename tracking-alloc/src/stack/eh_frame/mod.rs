@@ -18,6 +18,7 @@ mod evaluate;
 mod fill;
 mod near;
 mod rule;
+mod start_up;
 mod tables;
 #[cfg(test)]
 mod tests;
