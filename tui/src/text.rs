@@ -1,6 +1,7 @@
 //! Strings on their way to cells: escaped, measured and truncated. Nothing from a recording reaches the terminal without
 //! passing [`clean`]; no figure is spelled but by `heapglass_profiler::units`.
 
+use heapglass_profiler::table::without_arguments;
 use std::borrow::Cow;
 
 use heapglass_profiler::units::printable;
@@ -64,8 +65,9 @@ pub(crate) fn fit_middle(text: &str, cells: usize) -> Cow<'_, str> {
 /// The name of a type, at most `cells` wide: of a name with its path, which stands for one of several with the same end,
 /// the end; of a short one the beginning.
 pub(crate) fn fit_type(name: &str, cells: usize) -> Cow<'_, str> {
-    let shorten = if name.contains("::") { fit_end } else { fit };
-    shorten(name, cells)
+    let short = without_arguments(name, cells);
+    let shorten = if short.contains("::") { fit_end } else { fit };
+    shorten(&short, cells).into_owned().into()
 }
 
 /// `text` in exactly `cells` cells: truncated or filled with spaces on the right.

@@ -18,6 +18,7 @@ mod site;
 #[cfg(test)]
 mod tests;
 mod thread;
+mod type_name;
 
 use serde::Serialize;
 
@@ -41,6 +42,7 @@ pub(crate) use preorder::weighty;
 pub(crate) use site::mark_names;
 pub use site::{SiteDetail, SiteLabel};
 pub use thread::ThreadDetail;
+pub use type_name::without_arguments;
 
 /// What a row is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

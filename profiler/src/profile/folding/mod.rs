@@ -295,7 +295,9 @@ impl<'a> Folder<'a> {
         steps.push(Step::new(entered.step, Some(frames[entry]), count));
         let result = entered.function.call().split_once(" -> ");
         let result = result.map(|(_, result)| result);
-        let borders = if is_last && frames.len() > LONG_RUN {
+        // A dependency that owns the block has a step of its own.
+        let has_owner = site.owner.is_some_and(|owner| frames.contains(&owner));
+        let borders = if is_last && !has_owner && frames.len() > LONG_RUN {
             self.borders(&frames[entry..])
         } else {
             Vec::new()

@@ -82,3 +82,39 @@ fn the_flamegraph_branches_within_six_rows() {
         assert!(row <= 6, "{name}: the first branch is below row {row}");
     }
 }
+
+#[test]
+fn the_summary_cuts_neither_place_nor_owner_at_any_width() {
+    for (name, _) in REAL {
+        let profile = real(name);
+        let rows = rows(&profile, By::Site, Measure::Peak, Frames::Folded);
+        for width in [80, 100, 120] {
+            let options = Options {
+                width,
+                ..Options::default()
+            };
+            let mut summary = Vec::new();
+            write_summary(&profile, &options, &mut summary).expect("writing to memory");
+            let summary = String::from_utf8(summary).expect("text");
+            let words = |text: &str| text.split_whitespace().collect::<String>();
+            let summary_words = words(&summary);
+            for row in rows.iter().take(5) {
+                let Detail::Site(detail) = &row.detail else {
+                    panic!("{row:?}");
+                };
+                let SiteLabel {
+                    location,
+                    owner,
+                    source,
+                    ..
+                } = &detail.label;
+                for part in [location, owner].into_iter().chain(source) {
+                    assert!(
+                        summary_words.contains(&words(part)),
+                        "{part} at {width} in\n{summary}"
+                    );
+                }
+            }
+        }
+    }
+}

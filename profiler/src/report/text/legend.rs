@@ -10,6 +10,10 @@ const FIGURES: &str = "peak: bytes live at the program's largest moment; live: a
     realloc with its whole new size; blocks: how many that were; temporary: bytes of blocks freed before their thread \
     allocated another.";
 
+/// What a type says of a block, and what it cannot say.
+const ALLOCATED_AS: &str = "allocated as: the type whose container asked for the block. A block that the program reuses \
+    keeps it: collecting a Vec in place, into_boxed_slice, String::into_bytes.";
+
 pub(super) fn write(page: &mut Page<'_>, profile: &Profile, rows: &[Row]) {
     let by = page.options.by;
     // What bounds the figures, and how to get rows that are missing.
@@ -32,7 +36,8 @@ pub(super) fn write(page: &mut Page<'_>, profile: &Profile, rows: &[Row]) {
 fn explained(by: By, rows: &[Row]) -> Vec<&'static str> {
     match by {
         By::Type => vec![
-            "A row is what blocks hold, by the container that asked for them. values, inline: seen as Profiled<T>, and \
+            ALLOCATED_AS,
+            "A row is the type that blocks were allocated as, by the container that asked for them. values, inline: seen as Profiled<T>, and \
              their own size, wherever they lie.",
         ],
         By::Field => vec![
@@ -56,6 +61,7 @@ fn explained(by: By, rows: &[Row]) -> Vec<&'static str> {
             all
         }
         By::Site => vec![
+            ALLOCATED_AS,
             "sizes: blocks by their size when allocated or reallocated, the most frequent first. lifetime: allocations \
              that the thread made from a block's allocation to its free, the mean over blocks that the thread freed \
              itself; freed elsewhere: by another thread. Both are known of blocks above 16 B: of how many of the freed \

@@ -103,7 +103,11 @@ fn write_rows(page: &mut Page<'_>, profile: &Profile, rows: &[Row]) {
     let measure = page.options.measure;
     let whole = measure.of(&profile.totals);
     let columns = columns(page.options.by, measure, whole, page.width, rows);
-    page.head(&columns, page.options.by.name());
+    let name = match page.options.by {
+        By::Type => "allocated as",
+        by => by.name(),
+    };
+    page.head(&columns, name);
     // Rows that hold none of the measure say nothing: they are counted below. A phase that only frees says that.
     let by_phase = page.options.by == By::Phase;
     let shown = rows

@@ -9,7 +9,7 @@ use unicode_width::UnicodeWidthStr;
 use super::Page;
 use crate::profile::{Profile, dominant_block_text};
 use crate::report::{Detail, Row, Style};
-use crate::table::site_columns;
+use crate::table::{site_columns, without_arguments};
 use crate::units::{counted, printable};
 
 /// The three names of a row, free of control characters.
@@ -46,6 +46,10 @@ impl Names {
     }
 }
 
+/// The heading of types: a block that is reused for another type keeps the one that it was allocated
+/// as.
+const WHAT: &str = "allocated as";
+
 /// What stands before the names in a narrow terminal.
 const NARROW: &str = "    ";
 
@@ -80,11 +84,11 @@ pub(super) fn write(page: &mut Page<'_>, profile: &Profile, rows: &[&Row], with_
     let head = match &widths {
         Some(widths) => format!(
             "{}{}owner",
-            column("what", widths.what),
+            column(WHAT, widths.what),
             column("where", widths.location)
         ),
-        None if narrow => "below: what, where, owner".to_owned(),
-        None => "what  where; below: owner".to_owned(),
+        None if narrow => format!("below: {WHAT}, where, owner"),
+        None => format!("{WHAT}  where; below: owner"),
     };
     page.head(&columns, &head);
     for (row, names) in rows.iter().zip(&names) {
@@ -118,7 +122,7 @@ fn widths(names: &[Names], room: usize) -> Option<Widths> {
         let names = names.iter().map(|names| of(names).width());
         names.max().unwrap_or(0).max(title.len())
     };
-    let what = widest(|names| &names.what, "what");
+    let what = widest(|names| &names.what, WHAT);
     let location = widest(|names| &names.location, "where");
     let owner = widest(|names| &names.owner, "owner");
     let notes = widest(|names| &names.notes, "");
@@ -139,39 +143,6 @@ fn drop_arguments(names: &mut [Names], room: usize) {
             names[at].what = short;
         }
     }
-}
-
-/// The name of a type in at most `room` columns, if leaving out arguments, innermost first, is
-/// enough for that; else without any: `HashMap<String, Vec<..>>`, `HashMap<..>`.
-fn without_arguments(name: &str, room: usize) -> String {
-    let mut name = name.to_owned();
-    while name.width() > room {
-        let Some((start, end)) = innermost_arguments(&name) else {
-            break;
-        };
-        name.replace_range(start..end, "..");
-    }
-    name
-}
-
-/// The longest list of type arguments that has no list inside except `<..>`.
-fn innermost_arguments(name: &str) -> Option<(usize, usize)> {
-    let mut starts = Vec::new();
-    let mut lists = Vec::new();
-    for (at, c) in name.char_indices() {
-        match c {
-            '<' => starts.push(at + 1),
-            // An arrow: `fn(u8) -> u8`.
-            '>' if name[..at].ends_with('-') => {}
-            '>' => lists.extend(starts.pop().map(|start| (start, at))),
-            _ => {}
-        }
-    }
-    lists.retain(|&(start, end)| {
-        let list = &name[start..end];
-        list != ".." && !list.replace("<..>", "").contains('<')
-    });
-    lists.into_iter().max_by_key(|(start, end)| end - start)
 }
 
 /// What and where behind the figures, the owner below; broken at blanks where it is longer than that.

@@ -12,7 +12,7 @@ use ratatui::layout::Rect;
 use super::Sites;
 use super::listing::Listed;
 use crate::model::Context;
-use crate::text::{clean, fit_end, fit_middle, width, wrap};
+use crate::text::{clean, fit_end, fit_middle, fit_type, width, wrap};
 use crate::theme;
 use crate::widgets::{
     Lines, Sort, Table, all_figures, below, columns, draw_row, right_of, slice, split, write,
@@ -67,10 +67,10 @@ struct Widths {
 }
 
 impl Widths {
-    /// What and owner stay whole as long as they can. Where gets what they leave, and a quarter of the room when rows would
-    /// read the same without it.
+    /// The owner stays whole as long as it can, then what. Where gets what they leave, and a quarter of the room when rows
+    /// would read the same without it.
     fn of(rows: &[Listed], room: usize) -> Widths {
-        let (mut what, mut location, mut owner) = (4, 5, 5);
+        let (mut what, mut location, mut owner) = (12, 5, 5);
         let mut known = HashSet::new();
         let mut kept = 0;
         for Listed { label, .. } in rows {
@@ -82,12 +82,12 @@ impl Widths {
                 kept = room / 4;
             }
         }
-        let kept = kept.min(location);
-        let names = room.saturating_sub(kept + 2);
-        // A very long name of a type leaves the owner more than half of the room.
-        let what = what.min((names * 2 / 5).max(names.saturating_sub(owner)));
-        let owner = owner.min(names.saturating_sub(what));
-        let left = room.saturating_sub(what + owner + 2);
+        // The owner and its line say what to change; a very long one leaves the others two fifths.
+        let owner = owner.min(room * 3 / 5);
+        let names = room.saturating_sub(owner + 2);
+        // A type loses its arguments before the place, which may tell two rows apart, goes.
+        let what = what.min(names.saturating_sub(kept.min(location).min(names / 2)));
+        let left = names.saturating_sub(what);
         let location = match location.min(left) {
             too_little if too_little < location.min(LOCATION) => 0,
             enough => enough,
@@ -122,12 +122,12 @@ pub(super) fn table<'a>(sort: Sort, cx: &'a Context<'_>, shown: &[Listed]) -> Ta
     let room = usize::from(cx.body.width).saturating_sub(table.taken());
     let widths = Widths::of(shown, room);
     table
-        .left("what", widths.what, move |row: &Listed, _| {
+        .left("allocated as", widths.what, move |row: &Listed, _| {
             let id = site(row).and_then(|site| profile.type_id_of(site));
             let style = theme::kind(cx.data.type_kind(id));
             (row.label.what.clone(), style)
         })
-        .shortened(fit_middle)
+        .shortened(fit_type)
         .by_name(|row| row.label.what.clone())
         .left("where", widths.location, |row: &Listed, _| {
             (row.label.location.clone(), theme::plain())

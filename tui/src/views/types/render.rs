@@ -126,7 +126,7 @@ pub(super) fn table<'a>(view: &'a Types, cx: &'a Context<'_>) -> Table<'a, (usiz
         .only_if(is_measured)
         .known(Heading::SLACK, move |row| some_bytes(found(row)?.bytes))
         .only_if(is_measured)
-        .left("type", 0, move |(_, row), _| {
+        .left("allocated as", 0, move |(_, row), _| {
             (name(row), theme::kind(cx.data.type_kind(row.type_id)))
         })
         .shortened(fit_type)
