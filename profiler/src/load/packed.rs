@@ -168,6 +168,7 @@ mod tests {
             file: file.map(|file| file.to_str().expect("letters").into()),
             line,
             inlined: false,
+            at_declaration: false,
             aliases: Vec::new(),
         }
     }

@@ -268,6 +268,8 @@ pub struct Function {
     pub krate: String,
     /// Whose code it is.
     pub origin: Origin,
+    /// A derive made it: a method of a trait of another crate, with code on the line of its declaration.
+    pub is_derived: bool,
     /// What part it plays on a stack.
     pub role: Role,
     /// What a call of it does, for a frame that stands for all that it calls: `serde_json::from_str -> Catalog`. Empty:

@@ -5,10 +5,12 @@
 //! otherwise.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use super::names::{is_rust, without_version};
 use super::short::{
-    begins_with, crate_of, is_std_crate, last_segment, one_of, path, short, short_outer,
+    begins_with, crate_of, is_of_foreign_trait, is_std_crate, last_segment, one_of, path, short,
+    short_outer,
 };
 use super::{SourceFrame, Symbols};
 use crate::profile::{Function, OWN_CRATES, Origin};
@@ -20,6 +22,8 @@ pub struct Classifier {
     dependencies: HashSet<String>,
     /// Crates with a `main`: the program under study even when it was built from a registry (`cargo install`).
     programs: HashSet<String>,
+    /// Methods of traits of other crates that a macro made, as derives do.
+    derived: HashSet<Arc<str>>,
     /// Raw frames that only the standard library's symbolizer calls.
     symbolizer: HashSet<u32>,
 }
@@ -32,10 +36,14 @@ impl Classifier {
     pub fn new(symbols: &Symbols) -> Classifier {
         let mut dependencies = HashSet::new();
         let mut programs = HashSet::new();
+        let mut derived = HashSet::new();
         // Strings are shared among frames: their addresses tell at no cost whether a pair was seen.
         let mut seen = HashSet::new();
         for frame in symbols.frames.iter().flatten() {
             let Some(file) = &frame.file else { continue };
+            if frame.at_declaration && is_of_foreign_trait(&frame.function) {
+                derived.insert(frame.function.clone());
+            }
             if let Some(program) = frame.function.strip_suffix("::main")
                 && !program.contains("::")
             {
@@ -57,6 +65,7 @@ impl Classifier {
         Classifier {
             dependencies,
             programs,
+            derived,
             symbolizer: HashSet::new(),
         }
     }
@@ -124,6 +133,7 @@ impl Classifier {
             short,
             krate,
             origin,
+            is_derived: self.derived.contains(&frame.function),
             ..Function::default()
         }
     }

@@ -89,6 +89,9 @@ pub struct SourceFrame {
     pub line: Option<u32>,
     /// Whether the compiler inlined it into the next outer frame.
     pub inlined: bool,
+    /// The line is that of the function's declaration: a macro made all of it from one word, as a derive does, or it was
+    /// written on one line.
+    pub at_declaration: bool,
     /// The other functions whose machine code this is, by name: equal functions are compiled to one. Of Rust functions
     /// that are not inlined alone, and not all where there are very many.
     pub aliases: Vec<Arc<str>>,

@@ -116,7 +116,9 @@ pub(crate) fn role(function: &Function) -> Role {
         Origin::Std if begins_with(name.trim_start_matches('<'), PANIC) => Role::Panic,
         Origin::Std if is_glue(name) => Role::Glue,
         Origin::Dependency if SERVICES.contains(&&*function.krate) => Role::Service,
-        Origin::User | Origin::Dependency if is_called_back(name) => Role::Callback,
+        Origin::User | Origin::Dependency if function.is_derived || is_called_back(name) => {
+            Role::Callback
+        }
         _ => Role::Plain,
     }
 }

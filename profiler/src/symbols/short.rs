@@ -298,6 +298,17 @@ pub(super) fn is_std_crate(krate: &str) -> bool {
     )
 }
 
+/// Returns `true` for what a crate has of a trait of another one: `<app::City as prost::Message>::encode_raw`.
+pub(super) fn is_of_foreign_trait(name: &str) -> bool {
+    let own = crate_of(name);
+    own.is_some()
+        && segments(name).into_iter().any(|segment| {
+            let implemented = self_type(segment).and_then(|(_, implemented)| implemented);
+            let of = implemented.and_then(crate_of_type);
+            of.is_some() && of != own
+        })
+}
+
 /// The crate a function belongs to, from its name alone.
 ///
 /// An impl stands in the crate of the type or of the trait; where the type is the standard library's (or nobody's),

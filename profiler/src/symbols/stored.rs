@@ -21,6 +21,8 @@ pub(crate) struct StoredFrame {
     file: u32,
     line: u32,
     inlined: bool,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    at_declaration: bool,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     aliases: Vec<u32>,
 }
@@ -51,6 +53,7 @@ impl<'a> Strings<'a> {
                 file: self.number(frame.file.as_ref()),
                 line: frame.line.unwrap_or(0),
                 inlined: frame.inlined,
+                at_declaration: frame.at_declaration,
                 aliases: aliases.map(|alias| self.number(Some(alias))).collect(),
             }
         };
@@ -82,6 +85,7 @@ impl Shared {
                 file: string(frame.file),
                 line: (frame.line != 0).then_some(frame.line),
                 inlined: frame.inlined,
+                at_declaration: frame.at_declaration,
                 aliases: aliases.filter_map(|alias| string(*alias)).collect(),
             }
         };
@@ -123,6 +127,7 @@ mod tests {
             file: Some("/src/main.rs".into()),
             line: Some(7),
             inlined: true,
+            at_declaration: true,
             aliases: vec!["app::save".into()],
         };
         let frames = [
@@ -145,6 +150,7 @@ mod tests {
             file: 5,
             line: 1,
             inlined: false,
+            at_declaration: false,
             aliases: vec![0, 6, 1],
         };
         let read = Shared::new(&values).frames(&[hostile]);

@@ -27,6 +27,9 @@ pub(crate) fn lines(data: &Data, title: &str, cells: u16) -> Vec<Line<'static>> 
     let threads = profile.threads.iter().map(|thread| thread.count);
     let is_phase = |scope: &&Scope| !scope.kind.is_field();
     let fields = profile.fields().nodes.len().saturating_sub(1);
+    // As the list of types counts them.
+    let types = profile.type_rows().iter();
+    let types = types.filter(|row| row.type_id.is_some());
     let contents = [
         (profile.sites.len() as u64, "site"),
         (profile.functions.len() as u64, "function"),
@@ -36,7 +39,7 @@ pub(crate) fn lines(data: &Data, title: &str, cells: u16) -> Vec<Line<'static>> 
             "phase",
         ),
         (fields as u64, "field"),
-        (profile.types.len() as u64, "type"),
+        (types.count() as u64, "type"),
     ];
     let contents = contents.map(|(count, one)| counted(count, one));
     let (state, duration) = (data.state(), Nanos(process.duration_ns));

@@ -166,10 +166,12 @@ fn write_rest<'r>(
         return;
     }
     let measure = page.options.measure;
-    let rows = counted(
-        rest.len() as u64,
-        &format!("more {}", page.options.by.name()),
-    );
+    let noun = match page.options.by {
+        // A row of sites that read the same, of which other places count each.
+        By::Site => "row",
+        by => by.name(),
+    };
+    let rows = counted(rest.len() as u64, &format!("more {noun}"));
     let value = sum_of(measure, rest);
     let share = Share::of(value, whole).to_string();
     let amount = measure.amount(value);

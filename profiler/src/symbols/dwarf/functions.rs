@@ -39,6 +39,8 @@ struct Node<'a> {
 struct Name<'a> {
     linkage: &'a [u8],
     bare: &'a [u8],
+    /// The line of its declaration.
+    declared: Option<u32>,
 }
 
 /// The unit of an entry, and the offset in it.
@@ -150,6 +152,7 @@ impl<'w, 'a> Walk<'w, 'a> {
                     _ => None,
                 },
                 line: line.filter(|&line| line > 0),
+                has_column: entry.attr(gimli::DW_AT_call_column).is_some(),
             };
             nodes += matched.len();
             for at in matched {
@@ -191,7 +194,7 @@ impl<'w, 'a> Walk<'w, 'a> {
     fn name(&mut self, unit: UnitRef<'_, Slice<'a>>, entry: &Entry<'a>) -> Name<'a> {
         let (mut name, mut origin) = self.names_of(self.id, unit, entry);
         for _ in 0..MAX_ORIGINS {
-            if !name.linkage.is_empty() && !name.bare.is_empty() {
+            if !name.linkage.is_empty() && !name.bare.is_empty() && name.declared.is_some() {
                 break;
             }
             let Some(id) = origin else { break };
@@ -207,6 +210,7 @@ impl<'w, 'a> Walk<'w, 'a> {
             if name.bare.is_empty() {
                 name.bare = theirs.0.bare;
             }
+            name.declared = name.declared.or(theirs.0.declared);
             origin = theirs.1;
         }
         name
@@ -231,9 +235,11 @@ impl<'w, 'a> Walk<'w, 'a> {
         };
         let linkage = string(gimli::DW_AT_linkage_name);
         let linkage = linkage.or_else(|| string(gimli::DW_AT_MIPS_linkage_name));
+        let declared = entry.attr(gimli::DW_AT_decl_line);
         let name = Name {
             linkage: linkage.unwrap_or_default(),
             bare: string(gimli::DW_AT_name).unwrap_or_default(),
+            declared: declared.and_then(|line| u32::try_from(line.udata_value()?).ok()),
         };
         let origin = entry.attr_value(gimli::DW_AT_abstract_origin);
         let origin = match origin.or_else(|| entry.attr_value(gimli::DW_AT_specification)) {
@@ -284,6 +290,9 @@ impl<'r, 'a> Render<'r, 'a> {
                     file,
                     line: place.line,
                     inlined,
+                    at_declaration: place.has_column
+                        && place.line.is_some()
+                        && place.line == node.name.declared,
                     aliases: Vec::new(),
                 });
             }
@@ -299,7 +308,7 @@ impl<'r, 'a> Render<'r, 'a> {
         file: Option<&Shared>,
         address: Option<u64>,
     ) -> Option<(Shared, Option<Shared>)> {
-        let Name { linkage, bare } = name;
+        let Name { linkage, bare, .. } = name;
         let from_table = linkage.is_empty() && address.is_some();
         let key = (linkage, bare, file.filter(|_| linkage.is_empty()).cloned());
         if !from_table && let Some(known) = self.functions.get(&key) {

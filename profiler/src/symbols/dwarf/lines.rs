@@ -12,6 +12,8 @@ use super::{Budget, Slice};
 pub(super) struct Place {
     pub(super) file: Option<u64>,
     pub(super) line: Option<u32>,
+    /// It is that of a word in the line: not of a function as a whole, as where one begins.
+    pub(super) has_column: bool,
 }
 
 /// The places of sorted addresses, in that order.
@@ -52,8 +54,12 @@ pub(super) fn places(
             discarded = address == 0;
         }
         let line = row.line().and_then(|line| u32::try_from(line.get()).ok());
-        let file = Some(row.file_index());
-        previous = (!row.end_sequence()).then_some((address, Place { file, line }));
+        let place = Place {
+            file: Some(row.file_index()),
+            line,
+            has_column: row.column() != gimli::ColumnType::LeftEdge,
+        };
+        previous = (!row.end_sequence()).then_some((address, place));
     }
     budget.take(work % 1024);
     places

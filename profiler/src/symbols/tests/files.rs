@@ -231,3 +231,43 @@ fn without_debug_information_the_symbol_table_names_functions_and_nothing_more()
             .all(SourceFrame::is_name_only)
     );
 }
+
+#[test]
+fn what_a_derive_made_was_called_back_and_what_was_written_by_hand_was_not() {
+    const SOURCE: &str = r#"
+#[derive(Debug)]
+struct Made { names: Vec<String> }
+struct Written { names: Vec<String> }
+impl std::fmt::Debug for Written {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let all = self.names.join(", ");
+        f.write_str(&all)
+    }
+}
+fn main() {
+    let names = |word: &str| std::env::args().map(|name| name + word).collect::<Vec<_>>();
+    println!("{:?} {:?}", Made { names: names("a") }, Written { names: names("b") });
+}
+"#;
+    let folder = tempfile::tempdir().expect("a folder");
+    for flags in [
+        &["-Cdebuginfo=1"][..],
+        &["-Cdebuginfo=2", "-Csymbol-mangling-version=v0"],
+    ] {
+        let binary = build(folder.path(), "derived", SOURCE, flags);
+        for (of, is_derived) in [("Made", true), ("Written", false)] {
+            let name = format!("<derived::{of} as core::fmt::Debug>::fmt");
+            let symbols = resolved(&binary, &function(&binary, &name));
+            let classifier = Classifier::new(&symbols);
+            let frames = symbols.frames.iter().flatten();
+            let mut own = frames.filter(|frame| *frame.function == *name);
+            let own = own
+                .next()
+                .unwrap_or_else(|| panic!("{name}: {:?}", names_in(&symbols)));
+            let function = classifier.function(own, "derived");
+            assert_eq!(function.is_derived, is_derived, "{name}");
+            let is_called_back = role(&function) == crate::profile::Role::Callback;
+            assert_eq!(is_called_back, is_derived, "{name}");
+        }
+    }
+}

@@ -3,7 +3,9 @@
 use super::super::names::{
     CrateRoots, agrees, aliases, best, demangle, join, join_path, without_version,
 };
-use super::super::short::{crate_of, last_segment, segments, short, short_outer};
+use super::super::short::{
+    crate_of, is_of_foreign_trait, last_segment, segments, short, short_outer,
+};
 use super::programs::{build, functions};
 use super::*;
 use crate::profile::{Function, Origin};
@@ -105,6 +107,7 @@ fn symbols_that_differ_in_the_hash_alone_are_one_function() {
         file: None,
         line: None,
         inlined: false,
+        at_declaration: false,
         aliases: Vec::new(),
     };
     let symbols = [
@@ -331,6 +334,7 @@ fn classified(function: &str, raw: Option<&str>, file: Option<&str>) -> (Origin,
         file: file.map(Arc::from),
         line: Some(1),
         inlined: false,
+        at_declaration: false,
         aliases: Vec::new(),
     };
     let function = Classifier::default().function(&frame, "/opt/my-app");
@@ -476,6 +480,7 @@ fn one_frame_with_a_file_shows_a_crate_to_be_a_dependency_everywhere() {
         file: Some(file.into()),
         line: None,
         inlined: true,
+        at_declaration: false,
         aliases: Vec::new(),
     };
     let without = SourceFrame {
@@ -507,6 +512,7 @@ fn a_program_installed_from_a_registry_is_still_the_program() {
         file: Some(file.into()),
         line: Some(1),
         inlined: false,
+        at_declaration: false,
         aliases: Vec::new(),
     };
     let symbols = Symbols {
@@ -632,6 +638,7 @@ fn what_the_symbolizer_of_std_calls_is_std_where_no_file_says_whose_it_is() {
         file: file.map(Into::into),
         line: None,
         inlined: false,
+        at_declaration: false,
         aliases: Vec::new(),
     };
     let library = "/rustc/1/library/std/src/../../backtrace/src/symbolize/gimli.rs";
@@ -671,4 +678,22 @@ fn what_the_symbolizer_of_std_calls_is_std_where_no_file_says_whose_it_is() {
             Origin::Dependency,
         ]
     );
+}
+
+#[test]
+fn traits_of_other_crates_are_told_from_those_of_the_crate_itself() {
+    for (name, is) in [
+        ("<app::City as prost::message::Message>::encode_raw", true),
+        ("<app::City as core::fmt::Debug>::fmt", true),
+        (
+            "<app::City as bincode::de::Decode<C>>::decode::<D>::{{closure}}",
+            true,
+        ),
+        ("app::_::<impl rkyv::Archive for app::City>::resolve", true),
+        ("<app::City as app::Load>::load", false),
+        ("<alloc::string::String as app::Load>::load", false),
+        ("app::load", false),
+    ] {
+        assert_eq!(is_of_foreign_trait(name), is, "{name}");
+    }
 }

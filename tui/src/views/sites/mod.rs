@@ -224,7 +224,7 @@ impl Sites {
         let (rows, all) = (self.list.rows.len(), cx.data.site_rows().len());
         let value = cx.sum(self.list.rows.iter().map(|row| &row.figures));
         Some(format!(
-            "{}: {} of {} sites, {} of all",
+            "{}: {} of {} rows, {} of all",
             texts.join(" and "),
             Count(rows as u64),
             Count(all as u64),

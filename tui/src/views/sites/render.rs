@@ -160,7 +160,7 @@ fn list(view: &Sites, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
     table.render(area, buffer, &view.list, &empty);
 }
 
-/// The rule between list and details: which site, what the list is restricted to; below it every figure.
+/// The rule between list and details: which row, what the list is restricted to; below it every figure.
 fn figures(
     view: &Sites,
     cx: &Context<'_>,
@@ -168,7 +168,7 @@ fn figures(
     area: Rect,
     buffer: &mut Buffer,
 ) {
-    let mut parts = vec![view.list.place("site")];
+    let mut parts = vec![view.list.place("row")];
     parts.extend(view.restriction.clone());
     let phase = phase(cx, site.scope);
     if !phase.is_empty() {

@@ -77,7 +77,7 @@ fn breadcrumb(view: &Types, cx: &Context<'_>) -> String {
         let rows = view.list.rows.iter();
         let rows = rows.filter_map(|(at, _)| all.get(*at));
         return format!(
-            "types › {}: {} of {}, {} of all",
+            "types › {}: {} of {} rows, {} of all",
             filter.label(),
             view.list.rows.len(),
             all.len(),
@@ -135,7 +135,7 @@ pub(super) fn table<'a>(view: &'a Types, cx: &'a Context<'_>) -> Table<'a, (usiz
 
 /// The selected type: its full name, every figure, what is known of its values.
 fn details(view: &Types, row: &TypeRow, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
-    let mut title = view.list.place("type");
+    let mut title = view.list.place("row");
     if let Some(kind) = cx.data.type_kind(row.type_id) {
         title.push_str(&format!(" · {}", kind_name(kind)));
     }
