@@ -269,7 +269,7 @@ fn known_key(lane: &'static Lane, start: Start) -> Option<NonZeroU64> {
         last,
         start,
         current_scope::current(),
-        tables::find_rule,
+        &tables::FINDERS,
     );
     if cfg!(debug_assertions) {
         compare(lane, start, key?);
@@ -284,7 +284,7 @@ fn key_in_full(lane: &Lane, start: Start) -> u64 {
         &lane.limits,
         start,
         current_scope::current(),
-        tables::find_rule,
+        &tables::FINDERS,
     )
 }
 

@@ -8,9 +8,9 @@
 pub(crate) mod elf;
 mod maps;
 
-use crate::sys::{self, File};
+use crate::sys;
 use elf::{Head, Identity, Source};
-use maps::Line;
+use maps::{Line, List};
 use std::cell::Cell;
 use std::ffi::CStr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
@@ -23,6 +23,9 @@ const UNHINDERED_READS: u64 = 32;
 const TICKS_BETWEEN_READS: u64 = 100_000_000;
 /// About 1 to 20 ms, as above.
 const TICKS_BETWEEN_CHECKS: u64 = 2_000_000;
+
+/// A look-up of a mapping is followed by so many times its duration without one.
+const LOOKUP_PAUSE: u64 = 16;
 
 /// Whether code is in use that can be unloaded.
 static CAN_GO: AtomicBool = AtomicBool::new(false);
@@ -74,6 +77,10 @@ pub(crate) struct Modules {
     has_news: bool,
     /// Nothing is read any more (sandboxes).
     closed: bool,
+    /// Mappings asked for, when the last was looked for, and how long none is then, in ticks.
+    lookups: u64,
+    last_lookup: u64,
+    lookup_pause: u64,
     /// Scratch: a line of the list, the beginning of an image, the list.
     line: Line,
     head: Head,
@@ -232,7 +239,7 @@ impl Modules {
 
     /// Reads the list of mappings.
     pub(crate) fn read(&mut self) {
-        let Ok(file) = File::open(c"/proc/self/maps", libc::O_RDONLY, 0) else {
+        let Some(mut list) = List::open() else {
             return;
         };
         self.has_news = true;
@@ -241,27 +248,31 @@ impl Modules {
             .iter_mut()
             .for_each(|image| image.loaded = false);
         let mut first = First::default();
-        let (mut filled, mut offset) = (0, 0);
-        while let Ok(read) = file.read_at(&mut self.buffer[filled..], offset) {
-            filled += read;
-            offset += read as u64;
-            let mut start = 0;
-            while let Some(length) = self.buffer[start..filled]
-                .iter()
-                .position(|byte| *byte == b'\n')
-            {
-                if let Some(()) = self.line.read(&self.buffer[start..start + length]) {
-                    self.add(&mut first);
-                }
-                start += length + 1;
-            }
-            self.buffer.copy_within(start..filled, 0);
-            filled -= start;
-            if read == 0 || filled == self.buffer.len() {
-                break;
-            }
+        while list.next(&mut self.buffer, &mut self.line) {
+            self.add(&mut first);
         }
         self.ranges[..self.ranges_len].sort_unstable_by_key(|range| range.start);
+    }
+
+    /// Where the mapping of an address lies that can be read and written: `None` too when nothing is to be read any more,
+    /// or when many were asked for and most of the time would go into answers.
+    pub(crate) fn mapping_of(&mut self, address: u64) -> Option<(u64, u64)> {
+        let begun = sys::ticks();
+        self.lookups += 1;
+        let is_early = self.lookups <= UNHINDERED_READS;
+        if self.closed || !is_early && begun.wrapping_sub(self.last_lookup) < self.lookup_pause {
+            return None;
+        }
+        let mut list = List::open()?;
+        let mut found = None;
+        while found.is_none() && list.next(&mut self.buffer, &mut self.line) {
+            let line = &self.line;
+            let is_in = line.start <= address && address < line.end && line.writable;
+            found = is_in.then_some((line.start, line.end));
+        }
+        self.last_lookup = sys::ticks();
+        self.lookup_pause = LOOKUP_PAUSE * self.last_lookup.wrapping_sub(begun);
+        found
     }
 
     /// Whether images may have been seen since this was last asked.

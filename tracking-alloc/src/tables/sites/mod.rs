@@ -9,7 +9,7 @@
 mod tidy;
 
 use super::key_map::KeyMap;
-use super::walking::find_rule;
+use super::walking::{FINDERS, follow_rules};
 use super::{Writer, current, scope_number};
 use crate::stack::{self, Limits, Start};
 use crate::{module, sys};
@@ -17,6 +17,9 @@ use std::sync::atomic::Ordering::*;
 use tracking_alloc_recording::{
     FrameValue, MAX_FRAMES, MAX_SITES, SITE_TABLE_FULL, SiteValue, StackValue, site_flags, table,
 };
+
+/// A stack is walked again so often when code or the way of walking changed meanwhile.
+const MOST_WALKS: u32 = 4;
 
 /// From key to site.
 static SITES: KeyMap = KeyMap::new();
@@ -44,23 +47,35 @@ pub(crate) fn intern(
         return SITE_TABLE_FULL;
     };
     let _errno = sys::Errno::keep();
-    let mut walked = stack::walk_into(limits, start, find_rule, scratch);
+    let mut walked_by = stack::walked_with();
+    let mut walked = stack::walk_into(limits, start, &FINDERS, scratch);
     let mut writer = session.write.lock();
-    let addresses = scratch.get(..walked.len).unwrap_or_default();
-    if !writer.code.images.is_unchanged(addresses) {
-        writer.code_changed();
-        drop(writer);
-        // It was perhaps walked by the rules of what had been there before.
-        walked = stack::walk_into(limits, start, find_rule, scratch);
+    for _ in 0..MOST_WALKS {
+        let addresses = scratch.get(..walked.len).unwrap_or_default();
+        if !writer.code.images.is_unchanged(addresses) {
+            // It was perhaps walked by the rules of what had been there before.
+            writer.code_changed();
+            drop(writer);
+        } else if walked_by != stack::walked_with() {
+            drop(writer);
+        } else if writer.code.differs(start, limits, addresses) {
+            drop(writer);
+            if !follow_rules(session) {
+                writer = session.write.lock();
+                let header = writer.store.header();
+                header.unwinder_disagreements.fetch_add(1, Relaxed);
+                break;
+            }
+        } else {
+            break;
+        }
+        walked_by = stack::walked_with();
+        walked = stack::walk_into(limits, start, &FINDERS, scratch);
         writer = session.write.lock();
     }
     let addresses = &mut scratch[..walked.len];
     // Not so when keys were changed meanwhile, or when code became known between the two walks.
     let is_key = stack::key(addresses, scope) == key;
-    if writer.code.differs(start, limits.stack(), addresses) {
-        let header = writer.store.header();
-        header.unwinder_disagreements.fetch_add(1, Relaxed);
-    }
     let (kept, tidied) = tidy::tidy(&mut writer.code.images, addresses);
     writer.record_modules();
     let kept = &addresses[..kept];
