@@ -2,8 +2,8 @@
 //!
 //! Reached under the write lock. Modules are append-only; an image unloaded and another loaded at its addresses are two modules.
 //! Nobody tells us of either, so images that can go away are looked at again: those on a new stack when it is interned,
-//! those in use at looks, at most every millisecond or so. Then all keys of stacks change, so that no stack of the old
-//! code is taken for one of the new.
+//! and those in use with events whose stacks lead through such code, at most every millisecond or so. Then all keys of
+//! stacks change, so that no stack of the old code is taken for one of the new.
 
 pub(crate) mod elf;
 mod maps;
@@ -75,6 +75,8 @@ pub(crate) struct Modules {
     last_read: u64,
     /// The list was read since [`take_news`](Self::take_news) was last asked.
     has_news: bool,
+    /// Stacks were cut where no known code is.
+    has_cuts: bool,
     /// Nothing is read any more (sandboxes).
     closed: bool,
     /// Mappings asked for, when the last was looked for, and how long none is then, in ticks.
@@ -185,10 +187,24 @@ impl Modules {
             return (NOWHERE, address);
         };
         image.used = true;
-        if !image.lasting && image.fingerprint != 0 {
+        if !image.lasting {
             CAN_GO.store(true, Relaxed);
         }
         (number as u32, address.wrapping_sub(image.bias))
+    }
+
+    /// Returns `true` if other code may come to lie at any of these addresses.
+    pub(crate) fn can_go(&self, addresses: &[u64]) -> bool {
+        addresses.iter().any(|address| {
+            let image = self.image_at(address.wrapping_sub(1));
+            !image.is_some_and(|number| self.images[number].lasting)
+        })
+    }
+
+    /// A stack was cut where no known code is: code that is loaded there is looked for from now on.
+    pub(crate) fn note_cut(&mut self) {
+        self.has_cuts = true;
+        CAN_GO.store(true, Relaxed);
     }
 
     /// Whether the code that these addresses lie in is what it was. Code on a stack is there, so the answer holds.
@@ -204,10 +220,35 @@ impl Modules {
 
     /// Whether all code in use is what it was.
     pub(crate) fn is_all_unchanged(&mut self) -> bool {
-        (1..self.images_len).all(|number| {
+        let is_same = (1..self.images_len).all(|number| {
             let in_use = |image: &Image| image.used && image.loaded;
             !self.known(number).is_some_and(in_use) || self.is_same(number)
-        })
+        });
+        is_same && !self.has_replaced_nameless()
+    }
+
+    /// Code that no headers tell from other code (generated code, or none at all) is looked for in the list of mappings,
+    /// now and then. `true`: other code is there.
+    fn has_replaced_nameless(&mut self) -> bool {
+        let in_use = |image: &Image| image.used && image.loaded && !image.lasting;
+        let known = self.images.get(1..self.images_len).unwrap_or_default();
+        let is_nameless = |image: &Image| in_use(image) && image.fingerprint == 0;
+        let now = sys::ticks();
+        if self.closed
+            || !self.has_cuts && !known.iter().any(is_nameless)
+            || now.wrapping_sub(self.last_read) < TICKS_BETWEEN_READS
+        {
+            return false;
+        }
+        self.last_read = now;
+        let (images, in_use_before) = (
+            self.images_len,
+            known.iter().filter(|image| in_use(image)).count(),
+        );
+        self.read();
+        let known = self.images.get(1..images).unwrap_or_default();
+        let in_use_now = known.iter().filter(|image| in_use(image)).count();
+        in_use_now < in_use_before || self.has_cuts && self.images_len > images
     }
 
     fn is_same(&mut self, number: usize) -> bool {

@@ -434,6 +434,17 @@ impl Limits {
         self.foreign.forget();
     }
 
+    /// Forgets after which addresses stacks were cut, if code changed since: then the present one is to be walked again.
+    pub(crate) fn forget_old_cuts(&self) -> bool {
+        let is_old = self.cut_after.seed.replace(POWERS.seed()) != POWERS.seed();
+        let forgets = is_old && self.cut_after.in_use().is_some();
+        if forgets {
+            self.cut_after.forget();
+            self.set_stack(self.stack());
+        }
+        forgets
+    }
+
     /// Counts a stack cut after `address`: when there were too many, walks end there.
     pub(crate) fn count_cut(&self, address: u64) {
         self.cut_after.count(address);
@@ -523,6 +534,8 @@ struct CutAfter {
     listed: [Cell<u64>; CutAfter::MOST],
     /// Addresses that were cut after, not yet listed, with how often.
     counted: [(Cell<u64>, Cell<u32>); CutAfter::MOST],
+    /// The seed of that time: with another one, other code may be there.
+    seed: Cell<u64>,
 }
 
 impl CutAfter {
@@ -544,6 +557,12 @@ impl CutAfter {
     fn contains(&self, address: u64) -> bool {
         self.filter.get() & Self::bit(address) != 0
             && self.listed.iter().any(|listed| listed.get() == address)
+    }
+
+    fn forget(&self) {
+        self.filter.set(0);
+        self.listed.iter().for_each(|listed| listed.set(0));
+        self.counted.iter().for_each(|(counted, _)| counted.set(0));
     }
 
     /// Counts a stack cut after `address`; lists it when there were too many.

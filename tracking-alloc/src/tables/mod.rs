@@ -29,7 +29,7 @@ pub(crate) use rows::{
     owned, touch,
 };
 pub(crate) use scope_table::{forget_scopes, scope_number, scope_record};
-pub(crate) use sites::{check_modules, find_site, forget_sites, intern};
+pub(crate) use sites::{KnownSite, check_modules, find_site, forget_sites, intern};
 pub(crate) use timeline::{Timeline, store_own_bytes};
 pub(crate) use walking::{FINDERS, choose_unwinder};
 
