@@ -93,7 +93,7 @@ fn mistaken_notes(recording: &Recording) -> Vec<String> {
         (
             replaced.count(),
             ["library was", "libraries were"],
-            "loaded where another had been: the first allocations may be counted at the earlier one",
+            "loaded where another had been: allocations of the first milliseconds may be counted at the earlier one",
         ),
     ];
     let notes = notes.into_iter().filter(|(count, ..)| *count > 0);

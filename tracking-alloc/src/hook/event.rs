@@ -7,7 +7,9 @@ use crate::counters::{self, Event, Realloc};
 use crate::shadow::{self, LaneBits, Owner};
 use crate::stack::{self, Start};
 use crate::sys::Errno;
-use crate::tables::{self, OVERFLOW_USED, Session, Shared, add, clock, fixed_rows, owned};
+use crate::tables::{
+    self, KnownSite, OVERFLOW_USED, Session, Shared, add, clock, fixed_rows, owned,
+};
 use crate::{count, current_scope, state, thread};
 use std::num::NonZeroU64;
 use std::sync::atomic::{Ordering::*, compiler_fence};
@@ -71,6 +73,7 @@ fn site_in_full(lane: &'static Lane, start: Start) -> u32 {
     let key = key_in_full(lane, start);
     let scope = current_scope::current();
     lane.find_site(frame_pointer, stack_pointer, pc, key, scope)
+        .site
 }
 
 /// Before a block is given back.
@@ -322,7 +325,7 @@ fn known_key(lane: &'static Lane, start: Start) -> Option<NonZeroU64> {
         last,
         start,
         current_scope::current(),
-        tables::find_rule,
+        &tables::FINDERS,
     );
     if cfg!(debug_assertions) {
         compare(lane, start, key?);
@@ -337,7 +340,7 @@ fn key_in_full(lane: &Lane, start: Start) -> u64 {
         &lane.limits,
         start,
         current_scope::current(),
-        tables::find_rule,
+        &tables::FINDERS,
     )
 }
 
@@ -359,16 +362,35 @@ fn site_here(
     start: Start,
     key: Option<NonZeroU64>,
 ) -> (u32, &'static Slot, &'static Row) {
-    let key = key
+    let mut key = key
         .or_else(|| known_key(lane, start))
         .map_or_else(|| key_in_full(lane, start), NonZeroU64::get);
     if let Some(cached) = lane.cached(key) {
         // SAFETY: a row and a slot once cached are never unmapped.
-        return unsafe { (cached.site, &*cached.slot, &*cached.row) };
+        let (slot, row) = unsafe { (&*cached.slot, &*cached.row) };
+        if !lane.is_spare(cached.slot) {
+            return (cached.site, slot, row);
+        }
+        // The stack leads through code that can go.
+        if !tables::check_modules() {
+            return (cached.site, lane.slot(cached.site).unwrap_or(slot), row);
+        }
+        key = key_in_full(lane, start);
+    } else if tables::check_modules() {
+        key = key_in_full(lane, start);
     }
+    if lane.limits.forget_old_cuts() {
+        key = key_in_full(lane, start);
+    }
+    new_here(lane, start, key)
+}
+
+/// The same for a key that is not in the lane's cache.
+#[inline(always)]
+fn new_here(lane: &'static Lane, start: Start, key: u64) -> (u32, &'static Slot, &'static Row) {
     lane.ask_again();
     let (frame_pointer, stack_pointer, pc) = start.registers();
-    let mut site = lane.find_site(
+    let KnownSite { mut site, can_go } = lane.find_site(
         frame_pointer,
         stack_pointer,
         pc,
@@ -381,16 +403,20 @@ fn site_here(
         site = SITE_TABLE_FULL;
         lane.row_of(site);
     }
-    let Some(slot) = lane.slot(site) else {
-        return (site, lane.spare_slot(), row);
-    };
-    lane.keep(Cached {
-        key,
-        row,
-        slot,
-        site,
-    });
-    (site, slot, row)
+    let slot = lane.slot(site);
+    // NOTE: with the spare slot all events with this key come by, and look whether the code is what it was.
+    let kept = slot
+        .filter(|_| !can_go)
+        .unwrap_or_else(|| lane.spare_slot());
+    if slot.is_some() {
+        lane.keep(Cached {
+            key,
+            row,
+            slot: kept,
+            site,
+        });
+    }
+    (site, slot.unwrap_or(kept), row)
 }
 
 /// Counts an allocation in rows that have been touched: its owner.

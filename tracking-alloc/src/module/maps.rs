@@ -1,12 +1,14 @@
 //! Lines of `/proc/self/maps`.
 
 use crate::hash::fnv1a;
+use crate::sys::File;
 
 /// A line.
 pub(super) struct Line {
     pub(super) start: u64,
     pub(super) end: u64,
     pub(super) executable: bool,
+    pub(super) writable: bool,
     pub(super) offset: u64,
     pub(super) inode: u64,
     /// NUL-terminated; a longer path is truncated.
@@ -20,7 +22,9 @@ impl Line {
         let mut addresses = fields.next()?.split(|byte| *byte == b'-');
         self.start = number(addresses.next()?, 16)?;
         self.end = number(addresses.next()?, 16)?;
-        self.executable = fields.next()?.get(2) == Some(&b'x');
+        let allowed = fields.next()?;
+        self.writable = allowed.starts_with(b"rw");
+        self.executable = allowed.get(2) == Some(&b'x');
         self.offset = number(fields.next()?, 16)?;
         let _device = fields.next()?;
         self.inode = number(fields.next()?, 10)?;
@@ -39,6 +43,50 @@ impl Line {
     /// Of the path: names and inodes together tell images apart.
     pub(super) fn path_hash(&self) -> u64 {
         fnv1a(0, self.path.iter().copied().take_while(|byte| *byte != 0))
+    }
+}
+
+/// The list, line by line.
+pub(super) struct List {
+    file: File,
+    offset: u64,
+    /// What of the buffer is not parsed yet.
+    start: usize,
+    end: usize,
+}
+
+impl List {
+    pub(super) fn open() -> Option<List> {
+        let file = File::open(c"/proc/self/maps", libc::O_RDONLY, 0).ok()?;
+        Some(List {
+            file,
+            offset: 0,
+            start: 0,
+            end: 0,
+        })
+    }
+
+    /// Reads the next line. `false`: there is none, or none that fits the buffer. All calls get the same buffer.
+    pub(super) fn next(&mut self, buffer: &mut [u8], line: &mut Line) -> bool {
+        loop {
+            let rest = buffer.get(self.start..self.end).unwrap_or_default();
+            if let Some(length) = rest.iter().position(|byte| *byte == b'\n') {
+                self.start += length + 1;
+                if line.read(&rest[..length]).is_some() {
+                    return true;
+                }
+                continue;
+            }
+            buffer.copy_within(self.start..self.end, 0);
+            (self.start, self.end) = (0, self.end - self.start);
+            match self.file.read_at(&mut buffer[self.end..], self.offset) {
+                Ok(read) if read > 0 => {
+                    self.end += read;
+                    self.offset += read as u64;
+                }
+                _ => return false,
+            }
+        }
     }
 }
 

@@ -2,15 +2,15 @@
 //!
 //! Reached under the write lock. Modules are append-only; an image unloaded and another loaded at its addresses are two modules.
 //! Nobody tells us of either, so images that can go away are looked at again: those on a new stack when it is interned,
-//! those in use at looks, at most every millisecond or so. Then all keys of stacks change, so that no stack of the old
-//! code is taken for one of the new.
+//! and those in use with events whose stacks lead through such code, at most every millisecond or so. Then all keys of
+//! stacks change, so that no stack of the old code is taken for one of the new.
 
 pub(crate) mod elf;
 mod maps;
 
-use crate::sys::{self, File};
+use crate::sys;
 use elf::{Head, Identity, Source};
-use maps::Line;
+use maps::{Line, List};
 use std::cell::Cell;
 use std::ffi::CStr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
@@ -23,6 +23,9 @@ const UNHINDERED_READS: u64 = 32;
 const TICKS_BETWEEN_READS: u64 = 100_000_000;
 /// About 1 to 20 ms, as above.
 const TICKS_BETWEEN_CHECKS: u64 = 2_000_000;
+
+/// A look-up of a mapping is followed by so many times its duration without one.
+const LOOKUP_PAUSE: u64 = 16;
 
 /// Whether code is in use that can be unloaded.
 static CAN_GO: AtomicBool = AtomicBool::new(false);
@@ -72,8 +75,14 @@ pub(crate) struct Modules {
     last_read: u64,
     /// The list was read since [`take_news`](Self::take_news) was last asked.
     has_news: bool,
+    /// Stacks were cut where no known code is.
+    has_cuts: bool,
     /// Nothing is read any more (sandboxes).
     closed: bool,
+    /// Mappings asked for, when the last was looked for, and how long none is then, in ticks.
+    lookups: u64,
+    last_lookup: u64,
+    lookup_pause: u64,
     /// Scratch: a line of the list, the beginning of an image, the list.
     line: Line,
     head: Head,
@@ -178,10 +187,24 @@ impl Modules {
             return (NOWHERE, address);
         };
         image.used = true;
-        if !image.lasting && image.fingerprint != 0 {
+        if !image.lasting {
             CAN_GO.store(true, Relaxed);
         }
         (number as u32, address.wrapping_sub(image.bias))
+    }
+
+    /// Returns `true` if other code may come to lie at any of these addresses.
+    pub(crate) fn can_go(&self, addresses: &[u64]) -> bool {
+        addresses.iter().any(|address| {
+            let image = self.image_at(address.wrapping_sub(1));
+            !image.is_some_and(|number| self.images[number].lasting)
+        })
+    }
+
+    /// A stack was cut where no known code is: code that is loaded there is looked for from now on.
+    pub(crate) fn note_cut(&mut self) {
+        self.has_cuts = true;
+        CAN_GO.store(true, Relaxed);
     }
 
     /// Whether the code that these addresses lie in is what it was. Code on a stack is there, so the answer holds.
@@ -197,10 +220,35 @@ impl Modules {
 
     /// Whether all code in use is what it was.
     pub(crate) fn is_all_unchanged(&mut self) -> bool {
-        (1..self.images_len).all(|number| {
+        let is_same = (1..self.images_len).all(|number| {
             let in_use = |image: &Image| image.used && image.loaded;
             !self.known(number).is_some_and(in_use) || self.is_same(number)
-        })
+        });
+        is_same && !self.has_replaced_nameless()
+    }
+
+    /// Code that no headers tell from other code (generated code, or none at all) is looked for in the list of mappings,
+    /// now and then. `true`: other code is there.
+    fn has_replaced_nameless(&mut self) -> bool {
+        let in_use = |image: &Image| image.used && image.loaded && !image.lasting;
+        let known = self.images.get(1..self.images_len).unwrap_or_default();
+        let is_nameless = |image: &Image| in_use(image) && image.fingerprint == 0;
+        let now = sys::ticks();
+        if self.closed
+            || !self.has_cuts && !known.iter().any(is_nameless)
+            || now.wrapping_sub(self.last_read) < TICKS_BETWEEN_READS
+        {
+            return false;
+        }
+        self.last_read = now;
+        let (images, in_use_before) = (
+            self.images_len,
+            known.iter().filter(|image| in_use(image)).count(),
+        );
+        self.read();
+        let known = self.images.get(1..images).unwrap_or_default();
+        let in_use_now = known.iter().filter(|image| in_use(image)).count();
+        in_use_now < in_use_before || self.has_cuts && self.images_len > images
     }
 
     fn is_same(&mut self, number: usize) -> bool {
@@ -232,7 +280,7 @@ impl Modules {
 
     /// Reads the list of mappings.
     pub(crate) fn read(&mut self) {
-        let Ok(file) = File::open(c"/proc/self/maps", libc::O_RDONLY, 0) else {
+        let Some(mut list) = List::open() else {
             return;
         };
         self.has_news = true;
@@ -241,27 +289,31 @@ impl Modules {
             .iter_mut()
             .for_each(|image| image.loaded = false);
         let mut first = First::default();
-        let (mut filled, mut offset) = (0, 0);
-        while let Ok(read) = file.read_at(&mut self.buffer[filled..], offset) {
-            filled += read;
-            offset += read as u64;
-            let mut start = 0;
-            while let Some(length) = self.buffer[start..filled]
-                .iter()
-                .position(|byte| *byte == b'\n')
-            {
-                if let Some(()) = self.line.read(&self.buffer[start..start + length]) {
-                    self.add(&mut first);
-                }
-                start += length + 1;
-            }
-            self.buffer.copy_within(start..filled, 0);
-            filled -= start;
-            if read == 0 || filled == self.buffer.len() {
-                break;
-            }
+        while list.next(&mut self.buffer, &mut self.line) {
+            self.add(&mut first);
         }
         self.ranges[..self.ranges_len].sort_unstable_by_key(|range| range.start);
+    }
+
+    /// Where the mapping of an address lies that can be read and written: `None` too when nothing is to be read any more,
+    /// or when many were asked for and most of the time would go into answers.
+    pub(crate) fn mapping_of(&mut self, address: u64) -> Option<(u64, u64)> {
+        let begun = sys::ticks();
+        self.lookups += 1;
+        let is_early = self.lookups <= UNHINDERED_READS;
+        if self.closed || !is_early && begun.wrapping_sub(self.last_lookup) < self.lookup_pause {
+            return None;
+        }
+        let mut list = List::open()?;
+        let mut found = None;
+        while found.is_none() && list.next(&mut self.buffer, &mut self.line) {
+            let line = &self.line;
+            let is_in = line.start <= address && address < line.end && line.writable;
+            found = is_in.then_some((line.start, line.end));
+        }
+        self.last_lookup = sys::ticks();
+        self.lookup_pause = LOOKUP_PAUSE * self.last_lookup.wrapping_sub(begun);
+        found
     }
 
     /// Whether images may have been seen since this was last asked.

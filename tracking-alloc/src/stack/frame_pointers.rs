@@ -1,7 +1,7 @@
 //! Walking by frame pointers: two loads a frame.
 
 use super::last_walk::{Frame, LastWalk, Step, Stepped};
-use super::{CutAfter, End, Limits, Powers, Stack, Sum};
+use super::{End, Limits, Powers, Stack, Sum};
 use crate::sys;
 use std::sync::atomic::Ordering::*;
 use tracking_alloc_recording::MAX_FRAMES;
@@ -32,27 +32,23 @@ unsafe fn link(frame: usize) -> [u64; 2] {
 /// Visits return addresses from the innermost outward.
 ///
 /// `frame` must be the frame pointer of a function in progress that keeps one. Everything read lies between it and the
-/// top of the thread's stack, which is mapped: frames are followed strictly upward and never past the top.
+/// top of the stack it is on, which is mapped: frames are followed strictly upward and never past the top.
 #[inline(always)]
-pub(super) fn walk(
-    mut frame: usize,
-    stack: Stack,
-    stop: Option<&CutAfter>,
-    mut visit: impl FnMut(u64),
-) -> End {
-    if frame < stack.low || frame >= stack.high {
-        if stack.high != 0 && frame & 7 == 0 && frame != 0 {
+pub(super) fn walk(mut frame: usize, limits: &Limits, mut visit: impl FnMut(u64)) -> End {
+    let stop = limits.cut_after.in_use();
+    let Some(stack) = limits.stack_of(frame) else {
+        if limits.stack().high != 0 && frame & 7 == 0 && frame != 0 {
             // SAFETY: the function whose frame this is keeps a frame pointer (self-test), so its own link is there.
             visit(strip(unsafe { sys::word_at(frame + 8) } as u64));
         }
         return End::Foreign;
-    }
+    };
     let last = stack.high - LINK;
     if frame > last {
         return End::Outermost;
     }
     for _ in 0..MAX_FRAMES {
-        // SAFETY: `frame .. frame + LINK` lies between the first frame and the top of the thread's stack.
+        // SAFETY: `frame .. frame + LINK` lies between the first frame and the top of its stack.
         let [next, address] = unsafe { link(frame) };
         let (next, address) = (next as usize, strip(address));
         if address == 0 {
@@ -60,7 +56,9 @@ pub(super) fn walk(
         }
         visit(address);
         if next <= frame || next > last {
-            return End::Outermost;
+            // What lies before a stack that is not the thread's own may be another one.
+            let is_end = next == 0 || stack == limits.stack();
+            return if is_end { End::Outermost } else { End::Foreign };
         }
         if stop.is_some_and(|stop| stop.contains(address)) {
             return End::Stopped;
@@ -141,8 +139,7 @@ fn far_anew(
 #[inline(never)]
 pub(super) fn hash_in_full(frame: usize, limits: &Limits, seed: u64, scope: u32) -> u64 {
     let mut sum = Sum::new(seed, scope);
-    let stop = limits.cut_after.in_use();
-    walk(frame, limits.stack(), stop, |address| sum.add(address));
+    walk(frame, limits, |address| sum.add(address));
     sum.value
 }
 

@@ -15,15 +15,25 @@ pub(crate) use eh_frame::{Code, Frame, IS_SUPPORTED, Rule, forget_rules, prepare
 pub(crate) use self_test::{finds_callers, keeps_frame_pointers};
 
 use crate::hash::{GOLDEN, mix};
-use crate::sys::Stack;
+use crate::sys::{self, Stack};
 use frame_pointers::{Linked, NEAR};
 use last_walk::LastWalk;
 use std::cell::Cell;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::*};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::*};
 use tracking_alloc_recording::{MAX_FRAMES, site_flags, unwinder};
 
-/// Finds the rule of a frame that the cache has none for, in the part of the stack that may be read.
-pub(crate) type FindRule = fn(Frame, Stack) -> Rule;
+/// What walks ask for that the stack does not say.
+pub(crate) struct Find {
+    /// Finds the rule of a frame that the cache has none for, in the part of the stack that may be read.
+    pub(crate) rule: fn(Frame, Stack) -> Rule,
+    /// Finds the stack that an address lies in, for one that is not the thread's own. Where rules are not in use yet, it
+    /// makes them ready ([`may_follow_rules`]) if it can.
+    pub(crate) stack: fn(usize) -> Option<Stack>,
+    /// The same for the place of a return address on a stack that a thread switched from.
+    pub(crate) stack_before: fn(usize) -> Option<Stack>,
+}
+
+pub(crate) type Finders = &'static Find;
 
 /// What sums are made with. They change when code was replaced, or when two stacks turned out to have one key: then every
 /// stack gets another key, and no stack is taken for the one it was mistaken for.
@@ -147,6 +157,30 @@ pub(crate) fn walk_with(unwinder: u32) {
     UNWINDER.store(unwinder, Relaxed);
 }
 
+/// Stacks that are not a thread's own may be walked by rules even where others are walked by frame pointers: what is in
+/// the register when a stack begins is anybody's.
+static MAY_FOLLOW_RULES: AtomicBool = AtomicBool::new(false);
+
+pub(crate) fn may_follow_rules() {
+    MAY_FOLLOW_RULES.store(true, Relaxed);
+}
+
+/// How a stack is walked in full.
+fn unwinder_of(limits: &Limits, start: Start) -> u32 {
+    let unwinder = UNWINDER.load(Relaxed);
+    let is_foreign = || !limits.stack().contains(start.registers().1);
+    if unwinder == unwinder::FRAME_POINTERS && MAY_FOLLOW_RULES.load(Relaxed) && is_foreign() {
+        unwinder::EH_FRAME
+    } else {
+        unwinder
+    }
+}
+
+/// How stacks are walked: a value of [`unwinder`].
+pub(crate) fn walked_with() -> u32 {
+    UNWINDER.load(Relaxed)
+}
+
 /// The registers a walk begins with, taken in the outermost function of the hook.
 #[derive(Clone, Copy)]
 pub(crate) struct Start {
@@ -234,7 +268,7 @@ pub(crate) fn walk(
     last: &LastWalks,
     start: Start,
     scope: u32,
-    find_rule: FindRule,
+    finders: Finders,
 ) -> Option<u64> {
     let sum = match UNWINDER.load(Relaxed) {
         unwinder::FRAME_POINTERS => {
@@ -249,7 +283,7 @@ pub(crate) fn walk(
                 stack_pointer,
                 pc,
                 scope,
-                find_rule,
+                finders,
             )
         }
         _ => POWERS.begin(scope).value,
@@ -266,21 +300,22 @@ fn by_rules(
     stack_pointer: usize,
     pc: u64,
     scope: u32,
-    find_rule: FindRule,
+    finders: Finders,
 ) -> u64 {
     let start = Start::from_registers((frame_pointer, stack_pointer, pc));
-    eh_frame::hash(start, limits, &last.unwound, find_rule, &POWERS, scope)
+    eh_frame::hash(start, limits, &last.unwound, finders, &POWERS, scope)
 }
 
 /// The same, whatever the last walk met: what [`walk`] must agree with.
 #[inline(never)]
-pub(crate) fn walk_in_full(limits: &Limits, start: Start, scope: u32, find_rule: FindRule) -> u64 {
+pub(crate) fn walk_in_full(limits: &Limits, start: Start, scope: u32, finders: Finders) -> u64 {
     let none = POWERS.begin(scope);
-    key_of(match UNWINDER.load(Relaxed) {
+    limits.learn(start, finders);
+    key_of(match unwinder_of(limits, start) {
         unwinder::FRAME_POINTERS => {
             frame_pointers::hash_in_full(start.frame_pointer, limits, POWERS.seed(), scope)
         }
-        unwinder::EH_FRAME => eh_frame::hash_in_full(start, limits, find_rule, none),
+        unwinder::EH_FRAME => eh_frame::hash_in_full(start, limits, finders, none),
         _ => none.value,
     })
 }
@@ -297,7 +332,7 @@ pub(crate) struct WalkResult {
 pub(crate) fn walk_into(
     limits: &Limits,
     start: Start,
-    find_rule: FindRule,
+    finders: Finders,
     addresses: &mut [u64; MAX_FRAMES],
 ) -> WalkResult {
     let mut len = 0;
@@ -307,14 +342,9 @@ pub(crate) fn walk_into(
             len += 1;
         }
     };
-    let end = match UNWINDER.load(Relaxed) {
-        unwinder::FRAME_POINTERS => frame_pointers::walk(
-            start.frame_pointer,
-            limits.stack(),
-            limits.cut_after.in_use(),
-            keep,
-        ),
-        unwinder::EH_FRAME => eh_frame::walk(start, limits, find_rule, keep),
+    let end = match unwinder_of(limits, start) {
+        unwinder::FRAME_POINTERS => frame_pointers::walk(start.frame_pointer, limits, keep),
+        unwinder::EH_FRAME => eh_frame::walk(start, limits, finders, keep),
         _ => End::Outermost,
     };
     let flags = match end {
@@ -333,7 +363,7 @@ enum End {
     Outermost,
     /// [`MAX_FRAMES`] frames.
     TooDeep,
-    /// The stack is not the thread's own: one frame only.
+    /// The stack is not the thread's own, and not all of it was found.
     Foreign,
     /// A frame after which walks are known to go astray, or whose caller cannot be found.
     Stopped,
@@ -348,6 +378,8 @@ pub(crate) struct Limits {
     low: Cell<usize>,
     span: Cell<usize>,
     cut_after: CutAfter,
+    /// Stacks that are not its own, on which it was met.
+    foreign: Foreign,
 }
 
 impl Limits {
@@ -370,10 +402,126 @@ impl Limits {
         self.span.set(span.unwrap_or(0));
     }
 
+    /// Looks for the stack that a walk begins on, if it is not the thread's own.
+    fn learn(&self, start: Start, finders: Finders) {
+        let stack_pointer = start.registers().1;
+        if !self.stack().contains(stack_pointer) && self.stack().high != 0 {
+            self.foreign.learn(stack_pointer, finders);
+        }
+    }
+
+    /// The stack that an address lies in, if that is known: the thread's own, or another one that it was met on.
+    fn stack_of(&self, address: usize) -> Option<Stack> {
+        let own = self.stack();
+        if own.contains(address) {
+            return Some(own);
+        }
+        self.foreign.find(address).filter(|_| own.high != 0)
+    }
+
+    /// The stack that a walk goes on in when it leaves `stack` for a return address elsewhere: a stack that the thread
+    /// switched to leads back to the one before. Without `finders` only if that is known.
+    fn stack_before(&self, stack: Stack, place: usize, finders: Option<Finders>) -> Option<Stack> {
+        if stack == self.stack() || stack.contains(place) {
+            return None;
+        }
+        let known = self.stack_of(place);
+        known.or_else(|| self.foreign.learn_before(place, finders?))
+    }
+
+    /// Forgets stacks that are not the thread's own.
+    pub(crate) fn forget_foreign(&self) {
+        self.foreign.forget();
+    }
+
+    /// Forgets after which addresses stacks were cut, if code changed since: then the present one is to be walked again.
+    pub(crate) fn forget_old_cuts(&self) -> bool {
+        let is_old = self.cut_after.seed.replace(POWERS.seed()) != POWERS.seed();
+        let forgets = is_old && self.cut_after.in_use().is_some();
+        if forgets {
+            self.cut_after.forget();
+            self.set_stack(self.stack());
+        }
+        forgets
+    }
+
     /// Counts a stack cut after `address`: when there were too many, walks end there.
     pub(crate) fn count_cut(&self, address: u64) {
         self.cut_after.count(address);
         self.set_stack(self.stack());
+    }
+}
+
+/// Stacks that are not a thread's own (coroutines, segments of a stack that grows, signal stacks): the mappings that they
+/// lie in. All-zero bytes are none.
+#[derive(Default)]
+struct Foreign {
+    known: [Cell<Stack>; Foreign::MOST],
+    /// The one that walks began on last.
+    last: Cell<usize>,
+    next: Cell<usize>,
+    /// So many stacks that others lead to may still be looked for.
+    questions: Cell<u32>,
+}
+
+impl Foreign {
+    const MOST: usize = 16;
+    /// For each stack that is found.
+    const QUESTIONS: u32 = 4;
+
+    fn find(&self, address: usize) -> Option<Stack> {
+        let known = self.known.iter().map(Cell::get);
+        let mut known = known.filter(|stack| stack.contains(address));
+        known.next()
+    }
+
+    /// Looks for the stack of an address, unless it is known.
+    fn learn(&self, address: usize, finders: Finders) {
+        if self.known[self.last.get() % Self::MOST]
+            .get()
+            .contains(address)
+        {
+            return;
+        }
+        for (index, known) in self.known.iter().enumerate() {
+            let stack = known.get();
+            if !stack.contains(address) {
+                continue;
+            }
+            // It may have been given back since, and a smaller one made there.
+            if sys::read_own_memory((stack.high - 8) as u64, &mut [0; 8]) {
+                self.last.set(index);
+                return;
+            }
+            known.set(Stack::default());
+        }
+        if let Some(stack) = (finders.stack)(address).filter(|stack| stack.contains(address)) {
+            self.last.set(self.keep(stack));
+            self.questions.set(Self::QUESTIONS);
+        }
+    }
+
+    /// Looks for the stack of a return address that another stack led to.
+    fn learn_before(&self, place: usize, finders: Finders) -> Option<Stack> {
+        let left = self.questions.get().checked_sub(1)?;
+        self.questions.set(left);
+        let stack = (finders.stack_before)(place).filter(|stack| stack.contains(place))?;
+        self.keep(stack);
+        self.questions.set(Self::QUESTIONS);
+        Some(stack)
+    }
+
+    fn keep(&self, stack: Stack) -> usize {
+        let index = self.next.get() % Self::MOST;
+        self.known[index].set(stack);
+        self.next.set(index + 1);
+        index
+    }
+
+    fn forget(&self) {
+        self.known
+            .iter()
+            .for_each(|known| known.set(Stack::default()));
     }
 }
 
@@ -386,6 +534,8 @@ struct CutAfter {
     listed: [Cell<u64>; CutAfter::MOST],
     /// Addresses that were cut after, not yet listed, with how often.
     counted: [(Cell<u64>, Cell<u32>); CutAfter::MOST],
+    /// The seed of that time: with another one, other code may be there.
+    seed: Cell<u64>,
 }
 
 impl CutAfter {
@@ -407,6 +557,12 @@ impl CutAfter {
     fn contains(&self, address: u64) -> bool {
         self.filter.get() & Self::bit(address) != 0
             && self.listed.iter().any(|listed| listed.get() == address)
+    }
+
+    fn forget(&self) {
+        self.filter.set(0);
+        self.listed.iter().for_each(|listed| listed.set(0));
+        self.counted.iter().for_each(|(counted, _)| counted.set(0));
     }
 
     /// Counts a stack cut after `address`; lists it when there were too many.

@@ -3,7 +3,7 @@
 //! A walk that merely succeeds proves nothing: std keeps them when the program's own crates do not. These functions
 //! are built with the same flags as the program's crates, so what holds for them holds for those.
 
-use super::{FindRule, Limits, Stack, Start, eh_frame};
+use super::{Finders, Limits, Stack, Start, eh_frame};
 use std::hint::black_box;
 
 /// Three nested functions look whether each one's saved frame pointer is its caller's.
@@ -47,19 +47,19 @@ fn inner(outer: usize, middle: usize) -> bool {
 }
 
 /// Each of the functions that call each other.
-type Nested = fn(usize, FindRule) -> [u64; 3];
+type Nested = fn(usize, Finders) -> [u64; 3];
 
 /// Whether a walk by `.eh_frame` from three nested functions finds each one's caller. Not under the write lock.
 ///
 /// On whichever stack: nothing beyond this function's frame is read.
 #[inline(never)]
-pub(crate) fn finds_callers(find_rule: FindRule) -> bool {
+pub(crate) fn finds_callers(finders: Finders) -> bool {
     let top = Start::here().registers().1;
-    let found = black_box(first as Nested)(top, find_rule);
+    let found = black_box(first as Nested)(top, finders);
     let callers = [
         second as Nested as usize,
         first as Nested as usize,
-        finds_callers as fn(FindRule) -> bool as usize,
+        finds_callers as fn(Finders) -> bool as usize,
     ];
     // No function here is longer than this.
     const MOST_BYTES: u64 = 2048;
@@ -70,24 +70,24 @@ pub(crate) fn finds_callers(find_rule: FindRule) -> bool {
 }
 
 #[inline(never)]
-fn first(top: usize, find_rule: FindRule) -> [u64; 3] {
-    let found = black_box(second as Nested)(top, find_rule);
+fn first(top: usize, finders: Finders) -> [u64; 3] {
+    let found = black_box(second as Nested)(top, finders);
     black_box(found)
 }
 
 #[inline(never)]
-fn second(top: usize, find_rule: FindRule) -> [u64; 3] {
-    let mut found = black_box(third as Nested)(top, find_rule);
+fn second(top: usize, finders: Finders) -> [u64; 3] {
+    let mut found = black_box(third as Nested)(top, finders);
     // Not the same code as `first`, which might be made one function of the two.
     found.reverse();
     black_box(found)
 }
 
 #[inline(never)]
-fn third(top: usize, find_rule: FindRule) -> [u64; 3] {
+fn third(top: usize, finders: Finders) -> [u64; 3] {
     let (mut found, mut seen) = ([0; 3], 0);
     let limits = Limits::of(Stack { low: 0, high: top });
-    eh_frame::walk(Start::here(), &limits, find_rule, |address| {
+    eh_frame::walk(Start::here(), &limits, finders, |address| {
         if let Some(place) = found.get_mut(seen) {
             *place = address;
             seen += 1;

@@ -61,6 +61,12 @@ pub(crate) struct Stack {
     pub(crate) high: usize,
 }
 
+impl Stack {
+    pub(crate) fn contains(self, address: usize) -> bool {
+        self.low <= address && address < self.high
+    }
+}
+
 /// Below the top of the stack that a program begins on, the kernel keeps this much free of other mappings, or as much as
 /// the stack's limit was then.
 const GAP: usize = 128 << 20;

@@ -30,9 +30,9 @@ pub(crate) use rows::{
     owned, touch,
 };
 pub(crate) use scope_table::{forget_scopes, scope_number, scope_record};
-pub(crate) use sites::{check_modules, find_site, forget_sites, intern};
+pub(crate) use sites::{KnownSite, check_modules, find_site, forget_sites, intern};
 pub(crate) use timeline::{Timeline, Visit, store_own_bytes};
-pub(crate) use walking::{choose_unwinder, find_rule};
+pub(crate) use walking::{FINDERS, choose_unwinder};
 
 use crate::hash::next_key;
 use crate::record::{Backing, Store, Table, is_retry_due, own_header};

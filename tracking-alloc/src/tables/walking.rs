@@ -1,13 +1,13 @@
 //! What walking stacks takes from the tables: known code, and the rules of `.eh_frame` found in it.
 
-use super::{Session, current};
+use super::{Session, Writer, current};
 use crate::stack::{self, Frame, Rule};
-use crate::sys::{Errno, Stack};
-use std::sync::atomic::Ordering::*;
+use crate::sys::{Errno, Stack, on_own_stack, read_own_memory};
+use std::sync::atomic::{AtomicBool, Ordering::*};
 use tracking_alloc_recording::{mode, unwinder};
 
 /// The rule of a frame that the cache has none for.
-pub(crate) fn find_rule(frame: Frame, bounds: Stack) -> Rule {
+fn find_rule(frame: Frame, bounds: Stack) -> Rule {
     let Some(session) = current() else {
         return Rule::UNKNOWN;
     };
@@ -17,6 +17,55 @@ pub(crate) fn find_rule(frame: Frame, bounds: Stack) -> Rule {
     writer.record_modules();
     rule
 }
+
+/// The stack around an address, for one that is not the thread's own: the mapping that it lies in.
+fn find_stack(address: usize) -> Option<Stack> {
+    /// Rules were looked into for stacks like this.
+    static ASKED: AtomicBool = AtomicBool::new(false);
+    let _errno = Errno::keep();
+    let session = current()?;
+    let stack = mapping_of(&mut session.write.lock(), address)?;
+    if !ASKED.swap(true, Relaxed) && are_rules_ready(session) {
+        stack::may_follow_rules();
+    }
+    Some(stack)
+}
+
+/// The stack around the place of a return address.
+fn find_stack_before(place: usize) -> Option<Stack> {
+    let _errno = Errno::keep();
+    let mut address = [0; 8];
+    if !place.is_multiple_of(8) || !read_own_memory(place as u64, &mut address) {
+        return None;
+    }
+    let mut writer = current()?.write.lock();
+    let code = u64::from_le_bytes(address).wrapping_sub(1);
+    let is_known = writer.code.images.is_code(code);
+    is_known.then(|| mapping_of(&mut writer, place)).flatten()
+}
+
+fn mapping_of(writer: &mut Writer, address: usize) -> Option<Stack> {
+    let (low, high) = writer.code.images.mapping_of(address as u64)?;
+    Some(Stack {
+        low: low as usize,
+        high: high as usize,
+    })
+}
+
+/// Makes rules ready where frame pointers were followed up to now. `false`: they do not find what they must. Not under the
+/// write lock.
+fn are_rules_ready(session: &Session) -> bool {
+    stack::IS_SUPPORTED
+        && stack::prepare(&mut session.write.lock().bump)
+        && on_own_stack(|| stack::finds_callers(&FINDERS)) == Some(true)
+}
+
+/// What walks ask for.
+pub(crate) static FINDERS: stack::Find = stack::Find {
+    rule: find_rule,
+    stack: find_stack,
+    stack_before: find_stack_before,
+};
 
 /// Chooses how stacks are walked in a session that begins, and says so in its recording: frame pointers if our own
 /// functions keep them, else the rules of `.eh_frame` if a walk by them finds what it must, else nothing; nothing too where
@@ -34,10 +83,7 @@ pub(crate) fn choose_unwinder(session: &Session, at_once: bool) {
             session.write.lock().code.check_early_stacks();
         }
         unwinder::FRAME_POINTERS
-    } else if stack::IS_SUPPORTED
-        && stack::prepare(&mut session.write.lock().bump)
-        && stack::finds_callers(find_rule)
-    {
+    } else if are_rules_ready(session) {
         if at_once {
             session.write.lock().code.read_tables();
         }
@@ -50,4 +96,17 @@ pub(crate) fn choose_unwinder(session: &Session, at_once: bool) {
     }
     header.unwinder.store(unwinder, Relaxed);
     stack::walk_with(unwinder);
+}
+
+/// From now on, walks by the rules of `.eh_frame` in a program whose frame pointers missed frames: some of its code keeps
+/// none. `false`: that cannot be. Not under the write lock.
+pub(super) fn follow_rules(session: &Session) -> bool {
+    session.write.lock().code.end_checks();
+    if !are_rules_ready(session) {
+        return false;
+    }
+    let header = session.header();
+    header.unwinder.store(unwinder::EH_FRAME, Relaxed);
+    stack::walk_with(unwinder::EH_FRAME);
+    true
 }

@@ -31,11 +31,12 @@ impl Flags {
 }
 
 /// The examples that are built.
-const PROGRAMS: [&str; 6] = [
+const PROGRAMS: [&str; 7] = [
     "callbacks",
     "jumps",
     "painted",
     "sandboxed",
+    "segments",
     "start_routine",
     "unwound",
 ];
@@ -114,9 +115,12 @@ impl Program {
         }
     }
 
-    /// Where it is recorded to in `test`.
+    /// Where it is recorded to in `test`: no file is there.
     pub(crate) fn recording(&self, test: &str) -> PathBuf {
-        self.executable.with_extension(format!("{test}.hg"))
+        let path = self.executable.with_extension(format!("{test}.hg"));
+        // A taken path is not replaced.
+        let _ = std::fs::remove_file(&path);
+        path
     }
 
     /// The program, not recorded.

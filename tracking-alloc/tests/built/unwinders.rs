@@ -110,12 +110,51 @@ fn a_function_that_c_starts_as_a_thread_keeps_its_other_callers() {
 }
 
 #[test]
-fn frame_pointers_that_miss_frames_are_told_by_the_early_stacks() {
+fn on_stacks_that_are_not_the_threads_own_the_whole_stack_is_there() {
+    for flags in [Flags::KEPT, Flags::OMITTED] {
+        let stacks = Stacks::of(&Program::build("segments", flags), "segments");
+        let through = stacks.through("segments::innermost");
+        assert_eq!(through.len(), 2, "{flags:?}: {through:#?}");
+        for stack in through {
+            // Of a long run of one function two frames are kept.
+            let times = |name: &str| stack.split(" > ").filter(|frame| *frame == name).count();
+            assert_eq!(
+                (times("segments::descend"), times("segments::go_on")),
+                (12, 4),
+                "{flags:?}: {stack}"
+            );
+        }
+        let beneath = stacks.through("segments::in_coroutine");
+        assert_eq!(beneath.len(), 1, "{flags:?}: {beneath:#?}");
+        assert!(
+            beneath[0].contains("segments::switch_to_coroutine::coroutine"),
+            "{flags:?}: {beneath:#?}"
+        );
+        // Nothing says who switched to the coroutine.
+        assert_eq!(stacks.flagged(site_flags::FOREIGN), beneath, "{flags:?}");
+        assert_eq!(
+            stacks.flagged(site_flags::CUT),
+            Vec::<String>::new(),
+            "{flags:?}"
+        );
+    }
+}
+
+#[test]
+fn where_frame_pointers_miss_frames_the_rules_are_followed() {
     let stacks = Stacks::of(&Program::build("callbacks", Flags::KEPT), "missed");
-    assert_eq!(stacks.header.unwinder, unwinder::FRAME_POINTERS);
+    assert_eq!(stacks.header.unwinder, unwinder::EH_FRAME);
+    assert_eq!(
+        stacks.header.unwinder_disagreements, 0,
+        "no stack is left that misses frames"
+    );
+    let through = stacks.through("callbacks::compare");
+    assert!(!through.is_empty());
     assert!(
-        stacks.header.unwinder_disagreements > 0,
-        "C code between `compare` and `main` keeps none"
+        through.iter().all(
+            |stack| stack.contains("callbacks::sort_in_c") && stack.contains("callbacks::main")
+        ),
+        "{through:#?}"
     );
 }
 

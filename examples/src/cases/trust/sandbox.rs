@@ -14,6 +14,8 @@ pub(super) fn run(name: &str, words: &[&str]) -> Option<ExitCode> {
         "small-thread" => stacks::small(words),
         "foreign-stacks" => stacks::foreign(),
         "libraries" => libraries::in_turn(words),
+        "reloaded-library" => libraries::reloaded(words),
+        "after-generated-code" => libraries::after_generated_code(words),
         "deleted-library" => libraries::deleted(words),
         _ => return None,
     }

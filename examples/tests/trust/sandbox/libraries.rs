@@ -1,6 +1,6 @@
 //! Libraries that are deleted, replaced, unloaded, and loaded where others had been.
 
-use crate::common::{Target, assert_work_is_as_printed};
+use crate::common::{Target, assert_work_is_as_printed, number};
 use heapglass_examples::recorded;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -156,6 +156,51 @@ fn the_same_code_under_another_name_is_told_apart_a_moment_later() {
         (1, 1),
         "a library that comes back is the one it was"
     );
+}
+
+/// Runs a case that prints where code was, and prints whether that was one place; the recording, and how many blocks the
+/// program had.
+fn in_one_place(words: &[&str]) -> (Recording, u64) {
+    let mut target = Target::case(words);
+    let printed = target.succeed();
+    let mut places = printed
+        .lines()
+        .filter_map(|line| line.strip_prefix("place="));
+    let first = places.next().expect("a place");
+    assert!(places.all(|place| place == first), "{printed}");
+    let recording = recorded::open(&target.recording());
+    assert_work_is_as_printed(&recording, &printed);
+    (recording, number(&printed, "total_blocks"))
+}
+
+#[test]
+fn a_library_where_another_had_been_gets_its_blocks_far_from_the_peak_too() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let first = build(folder.path(), "plugin-first.so", &[]);
+    let other = build(folder.path(), "plugin-other.so", &["--cfg=other"]);
+    let paths = [&first, &other].map(|path| path.display().to_string());
+    let (recording, _) = in_one_place(&["reloaded-library", &paths[0], &paths[1]]);
+    let callers = callers(&recording);
+    let blocks = |name: &str| callers.get(name).map_or(0, |(blocks, _)| *blocks);
+    let (first, other) = (blocks("plugin-first.so"), blocks("plugin-other.so"));
+    // Both run for as long; nearly all blocks of the second are its own.
+    assert!(
+        other >= 90_000 && first < 3 * other,
+        "{first} blocks of the first library, {other} of the second"
+    );
+}
+
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn a_library_where_generated_code_ran_is_known_soon() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let library = build(folder.path(), "plugin-late.so", &[]);
+    let path = library.display().to_string();
+    let (recording, all) = in_one_place(&["after-generated-code", &path]);
+    let blocks = callers(&recording)
+        .get("plugin-late.so")
+        .map_or(0, |(blocks, _)| *blocks);
+    assert!(blocks > all / 10, "{blocks} of {all} blocks");
 }
 
 #[test]

@@ -183,6 +183,7 @@ impl Lane {
     fn move_in(&self, stack: Stack) {
         let (record, all) = (self.record(), self.all());
         self.limits.set_stack(stack);
+        self.limits.forget_foreign();
         self.since_births.set(all.total_blocks.load(Relaxed));
         for (since, now) in record.since.iter().zip(figures_of(all)) {
             since.store(now, Relaxed);

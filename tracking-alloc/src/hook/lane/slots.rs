@@ -5,7 +5,7 @@ use crate::hook::sizes::{self, Class, Spread};
 use crate::record::growths_resumed;
 use crate::stack::Start;
 use crate::sys::{CHUNK, Errno, PAGE, count_own};
-use crate::tables::{self, CLOCK, add, net_bytes};
+use crate::tables::{self, CLOCK, KnownSite, add, net_bytes};
 use std::cell::Cell;
 use std::ptr::{from_ref, null, null_mut};
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering::*};
@@ -137,12 +137,11 @@ impl Lane {
         pc: u64,
         key: u64,
         scope: u32,
-    ) -> u32 {
-        tables::check_modules();
-        if let Some(site) = tables::find_site(key)
-            && self.trusts(site)
+    ) -> KnownSite {
+        if let Some(known) = tables::find_site(key)
+            && self.trusts(known.site)
         {
-            return site;
+            return known;
         }
         let start = Start::from_registers((frame_pointer, stack_pointer, pc));
         // SAFETY: the scratch belongs to the lane's owner, who is calling.
@@ -174,10 +173,15 @@ impl Lane {
         self.slots.get(site)?.row()
     }
 
-    /// A slot that remembers nothing.
+    /// A slot that remembers nothing, not even a size: events at it take the slower path.
     pub(in crate::hook) fn spare_slot(&'static self) -> &'static Slot {
         self.spare.row_index.set(u32::MAX);
+        self.spare.class.set(NO_CLASS);
         &self.spare
+    }
+
+    pub(in crate::hook) fn is_spare(&self, slot: *const Slot) -> bool {
+        std::ptr::eq(slot, &self.spare)
     }
 
     #[cold]

@@ -36,15 +36,9 @@ pub(super) struct Entry {
 /// What the tables say of an ELF virtual address; `None` when nothing.
 #[inline(never)]
 pub(super) fn entry(sections: &Sections, context: &mut Context, address: u64) -> Option<Entry> {
+    let offset = find(sections, address)?;
     let frames = &EhFrame::new(sections.frames, LittleEndian);
-    let bases = &BaseAddresses::default()
-        .set_eh_frame_hdr(sections.header_address)
-        .set_eh_frame(sections.frames_address);
-    let header = EhFrameHdr::new(sections.header, LittleEndian)
-        .parse(bases, 8)
-        .ok()?;
-    let entry = header.table()?.lookup(address, bases).ok()?.direct().ok()?;
-    let offset = usize::try_from(entry.checked_sub(sections.frames_address)?).ok()?;
+    let bases = &bases(sections);
     let entry = frames
         .fde_from_offset(bases, EhFrameOffset(offset), EhFrame::cie_from_offset)
         .ok()?;
@@ -62,6 +56,25 @@ pub(super) fn entry(sections: &Sections, context: &mut Context, address: u64) ->
     })
 }
 
+fn bases(sections: &Sections) -> BaseAddresses {
+    BaseAddresses::default()
+        .set_eh_frame_hdr(sections.header_address)
+        .set_eh_frame(sections.frames_address)
+}
+
+/// Where the entry of an address is, if there is one.
+// NOTE: never inlined, like the next: what they need of the stack is not in use while gimli works.
+#[inline(never)]
+fn find(sections: &Sections, address: u64) -> Option<usize> {
+    let bases = &bases(sections);
+    let header = EhFrameHdr::new(sections.header, LittleEndian)
+        .parse(bases, 8)
+        .ok()?;
+    let entry = header.table()?.lookup(address, bases).ok()?.direct().ok()?;
+    usize::try_from(entry.checked_sub(sections.frames_address)?).ok()
+}
+
+#[inline(never)]
 fn encode(frames: &EhFrame<Bytes>, row: &UnwindTableRow<usize, Storage>) -> Option<Rule> {
     match row.register(X86_64::RA) {
         // Not mentioned means that its place was not described at all; "undefined" that there is no caller.

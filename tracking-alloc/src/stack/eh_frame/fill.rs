@@ -6,7 +6,7 @@ use super::rule::{Base, Frame, Rule};
 use super::start_up::{self, Place};
 use super::tables::Tables;
 use crate::module::{MOST_MODULES, Modules};
-use crate::stack::{End, Start};
+use crate::stack::{End, Limits, Start};
 use crate::sys::{Bump, Stack};
 use std::ptr::NonNull;
 
@@ -76,6 +76,8 @@ impl Code {
         }
     }
 
+    // NOTE: never inlined, like `place`: an event has little stack, and gimli needs most of it.
+    #[inline(never)]
     fn entry(&mut self, pc: u64) -> Option<Entry> {
         // A return address lies behind its call: the byte before it is the code. The hook's own address lies behind an
         // instruction that moves no register, so it is treated the same.
@@ -115,16 +117,21 @@ impl Code {
         self.context
     }
 
+    /// What an address is for the end of a stack.
+    #[inline(never)]
+    fn place(&mut self, pc: u64) -> Place {
+        let function = self.entry(pc).map(|entry| entry.function);
+        start_up::place(pc, function, |address| self.images.image_at(address))
+    }
+
     /// Returns `true` for a frame of the C library that called `main` or a thread's function: a walk by frame pointers
     /// ends there, since the C library keeps none; so must this one, for both to give the same stacks.
     ///
     /// The answer is kept by address, so the address decides: it lies where such functions are. Which of the functions
     /// there it is, the end of the stack tells.
+    #[inline(always)]
     fn is_start_up(&mut self, frame: Frame, bounds: Stack) -> bool {
-        let entry = self.entry(frame.pc);
-        let function = entry.as_ref().map(|entry| entry.function);
-        let image_of = |address: u64| self.images.image_at(address);
-        match start_up::place(frame.pc, function, image_of) {
+        match self.place(frame.pc) {
             Place::Start => true,
             Place::Near => self.is_near_end(frame, bounds, true),
             Place::Library => self.is_near_end(frame, bounds, false),
@@ -168,7 +175,7 @@ impl Code {
 
     /// Whether a stack walked by frame pointers, innermost first, differs from `.eh_frame`'s account; asked as long as
     /// stacks are early.
-    pub(crate) fn differs(&mut self, start: Start, stack: Stack, addresses: &[u64]) -> bool {
+    pub(crate) fn differs(&mut self, start: Start, limits: &Limits, addresses: &[u64]) -> bool {
         if self.checks == 0 {
             return false;
         }
@@ -176,19 +183,29 @@ impl Code {
         let end = super::walk_by(
             |frame, bounds| self.rule(frame, bounds).0,
             start,
-            stack,
+            limits,
             None,
             |address| {
                 differs |= addresses.get(seen).is_some_and(|other| *other != address);
                 seen += 1;
             },
         );
-        self.checks -= 1;
-        if self.checks == 0 {
-            let known = self.tables.iter_mut().take(self.images.images_seen());
-            known.for_each(Tables::forget);
+        if self.checks == 1 {
+            self.end_checks();
+        } else {
+            self.checks -= 1;
         }
         // What .eh_frame could not follow to the end says nothing about what lies beyond.
         differs || seen != addresses.len() && end == End::Outermost
+    }
+
+    /// Compares no further stacks, and gives back what only that took.
+    pub(crate) fn end_checks(&mut self) {
+        if self.checks == 0 {
+            return;
+        }
+        self.checks = 0;
+        let known = self.tables.iter_mut().take(self.images.images_seen());
+        known.for_each(Tables::forget);
     }
 }

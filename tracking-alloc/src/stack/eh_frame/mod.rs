@@ -30,7 +30,7 @@ use near::NearWalks;
 pub(crate) use rule::{Frame, Rule, UnwoundFrame};
 
 use super::last_walk::{LastWalk, Step, Stepped};
-use super::{CutAfter, End, FindRule, Limits, Powers, Stack, Start, Sum};
+use super::{End, Finders, Limits, Powers, Stack, Start, Sum};
 use cache::Cache;
 use std::cell::Cell;
 use std::sync::atomic::Ordering::*;
@@ -49,37 +49,31 @@ pub(super) struct Unwound {
 /// Visits return addresses from the innermost outward: those of [`super::frame_pointers::walk`] in a program that
 /// keeps frame pointers everywhere.
 #[inline(always)]
-pub(super) fn walk(
-    start: Start,
-    limits: &Limits,
-    find_rule: FindRule,
-    visit: impl FnMut(u64),
-) -> End {
+pub(super) fn walk(start: Start, limits: &Limits, finders: Finders, visit: impl FnMut(u64)) -> End {
     let Some(cache) = cache::current() else {
         return End::Stopped;
     };
     let rule_of = |frame: Frame, bounds| {
         cache
             .find(frame.pc)
-            .unwrap_or_else(|| find(find_rule, frame, bounds))
+            .unwrap_or_else(|| find(finders, frame, bounds))
     };
-    let stop = limits.cut_after.in_use();
-    walk_by(rule_of, start, limits.stack(), stop, visit)
+    walk_by(rule_of, start, limits, Some(finders), visit)
 }
 
-/// The same, with rules from anywhere.
+/// The same, with rules from anywhere. Without `finders`, on stacks that are known.
 #[inline(always)]
 fn walk_by(
     mut rule_of: impl FnMut(Frame, Stack) -> Rule,
     start: Start,
-    stack: Stack,
-    stop: Option<&CutAfter>,
+    limits: &Limits,
+    finders: Option<Finders>,
     mut visit: impl FnMut(u64),
 ) -> End {
     let register = Cell::new(0);
     let mut frame = Frame::first(start, &register);
-    if frame.sp < stack.low || frame.sp >= stack.high {
-        if stack.high != 0 {
+    let Some(mut stack) = limits.stack_of(frame.sp) else {
+        if limits.stack().high != 0 {
             // The hook's own frame is no larger than this; beyond it nothing is known to be mapped.
             const OWN_FRAME: usize = 1024;
             let bounds = Stack {
@@ -91,14 +85,33 @@ fn walk_by(
             }
         }
         return End::Foreign;
-    }
-    let bounds = Stack {
+    };
+    let stop = limits.cut_after.in_use();
+    let mut bounds = Stack {
         low: frame.sp,
         ..stack
     };
     for _ in 0..MAX_FRAMES {
-        frame = match frame.step(rule_of(frame, bounds), bounds) {
+        let rule = rule_of(frame, bounds);
+        frame = match frame.step(rule, bounds) {
             Ok(caller) => caller,
+            Err(End::Stopped) if stack != limits.stack() => {
+                // The frame of a function that changed stacks ends on the one before.
+                let place = frame.return_address_by_bp(rule);
+                let before = place.and_then(|place| limits.stack_before(stack, place, finders));
+                let Some(before) = before else {
+                    return End::Foreign;
+                };
+                (stack, bounds) = (before, before);
+                let frame = Frame {
+                    sp: bounds.low,
+                    ..frame
+                };
+                match frame.step(rule, bounds) {
+                    Ok(caller) => caller,
+                    Err(_) => return End::Foreign,
+                }
+            }
             Err(end) => return end,
         };
         visit(frame.pc);
@@ -112,8 +125,8 @@ fn walk_by(
 /// The rule of an address that is not in the cache.
 #[cold]
 #[inline(never)]
-fn find(find_rule: FindRule, frame: Frame, bounds: Stack) -> Rule {
-    find_rule(frame, bounds)
+fn find(finders: Finders, frame: Frame, bounds: Stack) -> Rule {
+    (finders.rule)(frame, bounds)
 }
 
 /// The sum of the return addresses that [`walk`] visits.
@@ -122,7 +135,7 @@ pub(super) fn hash(
     start: Start,
     limits: &Limits,
     last: &Unwound,
-    find_rule: FindRule,
+    finders: Finders,
     powers: &Powers,
     scope: u32,
 ) -> u64 {
@@ -138,7 +151,7 @@ pub(super) fn hash(
             return sum;
         }
     }
-    hash_anew(start, limits, last, find_rule, powers, scope)
+    hash_anew(start, limits, last, finders, powers, scope)
 }
 
 /// [`NearWalks::find`], apart for the sake of the memory it takes: an event has little stack.
@@ -158,19 +171,20 @@ fn hash_anew(
     start: Start,
     limits: &Limits,
     last: &Unwound,
-    find_rule: FindRule,
+    finders: Finders,
     powers: &Powers,
     scope: u32,
 ) -> u64 {
     let (sp, stack) = (start.stack_pointer, limits.stack());
     let none = powers.begin(scope);
-    let fits = sp >= stack.low && sp < stack.high && limits.cut_after.in_use().is_none();
+    let fits = stack.contains(sp) && limits.cut_after.in_use().is_none();
     let Some(cache) = cache::current().filter(|_| fits) else {
-        return hash_in_full(start, limits, find_rule, none);
+        limits.learn(start, finders);
+        return hash_in_full(start, limits, finders, none);
     };
     let rules = Rules {
         cache,
-        find_rule,
+        finders,
         bounds: Stack { low: sp, ..stack },
     };
     let frame = Frame::first(start, &last.walk.register);
@@ -186,25 +200,20 @@ fn hash_anew(
         }
         Err(sum) => sum.map(|sum| none.value.wrapping_add(sum)),
     };
-    hash.unwrap_or_else(|| hash_in_full(start, limits, find_rule, none))
+    hash.unwrap_or_else(|| hash_in_full(start, limits, finders, none))
 }
 
 /// The same without what the last walk met.
 #[inline(never)]
-pub(super) fn hash_in_full(
-    start: Start,
-    limits: &Limits,
-    find_rule: FindRule,
-    mut sum: Sum,
-) -> u64 {
-    walk(start, limits, find_rule, |address| sum.add(address));
+pub(super) fn hash_in_full(start: Start, limits: &Limits, finders: Finders, mut sum: Sum) -> u64 {
+    walk(start, limits, finders, |address| sum.add(address));
     sum.value
 }
 
 /// What steps by rules need.
 struct Rules {
     cache: &'static Cache,
-    find_rule: FindRule,
+    finders: Finders,
     bounds: Stack,
 }
 
@@ -251,7 +260,7 @@ impl Step for Rules {
     #[inline(always)]
     fn step(&self, frame: Frame) -> Option<Stepped<UnwoundFrame>> {
         let known = self.cache.find(frame.pc);
-        let rule = known.unwrap_or_else(|| find(self.find_rule, frame, self.bounds));
+        let rule = known.unwrap_or_else(|| find(self.finders, frame, self.bounds));
         UnwoundFrame::step(frame, rule, self.bounds)
     }
 }

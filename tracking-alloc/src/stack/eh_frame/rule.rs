@@ -137,6 +137,12 @@ impl Frame {
         self.step_to(base.wrapping_add(rule.offset()), rule.saved_bp(), bounds)
     }
 
+    /// Where the return address is, if that is counted from rbp and not from sp.
+    pub(super) fn return_address_by_bp(self, rule: Rule) -> Option<usize> {
+        let is_plain = rule.is_based() && !rule.is_special();
+        is_plain.then(|| self.bp().wrapping_add(rule.offset()).wrapping_sub(WORD))
+    }
+
     /// The frame beyond `end`, whose caller's rbp is so many bytes below it, a whole number of words, unless 0.
     #[inline(always)]
     fn step_to(self, end: usize, saved_bp: usize, bounds: Stack) -> Result<Frame, End> {

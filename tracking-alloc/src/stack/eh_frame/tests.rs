@@ -1,5 +1,6 @@
 use super::rule::Base;
 use super::*;
+use crate::stack::Find;
 use crate::stack::last_walk::tests::Random;
 
 /// Rules of three functions: one that has its caller's rbp at hand, one whose frame ends by rbp, the outermost.
@@ -82,6 +83,12 @@ fn rule_at(frame: Frame, _: Stack) -> Rule {
     rule
 }
 
+static FIND: Find = Find {
+    rule: rule_at,
+    stack: |_| None,
+    stack_before: |_| None,
+};
+
 /// Of a function in progress.
 #[derive(Clone, Copy)]
 struct Registers {
@@ -159,8 +166,8 @@ impl Model {
         let Registers { pc, sp, bp } = *self.frames.last().expect("the outermost");
         let start = Start::from_registers((bp, sp, pc));
         std::hint::black_box(&self.words);
-        let hash = hash(start, &self.limits, &self.last, rule_at, powers, 3);
-        let whole = hash_in_full(start, &self.limits, rule_at, powers.begin(3));
+        let hash = hash(start, &self.limits, &self.last, &FIND, powers, 3);
+        let whole = hash_in_full(start, &self.limits, &FIND, powers.begin(3));
         assert_eq!(hash, whole, "of {} frames", self.frames.len());
         hash
     }

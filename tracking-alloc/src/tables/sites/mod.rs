@@ -9,7 +9,7 @@
 mod tidy;
 
 use super::key_map::KeyMap;
-use super::walking::find_rule;
+use super::walking::{FINDERS, follow_rules};
 use super::{Writer, current, scope_number};
 use crate::stack::{self, Limits, Start};
 use crate::{module, sys};
@@ -18,12 +18,45 @@ use tracking_alloc_recording::{
     FrameValue, MAX_FRAMES, MAX_SITES, SITE_TABLE_FULL, SiteValue, StackValue, site_flags, table,
 };
 
+/// A stack is walked again so often when code or the way of walking changed meanwhile.
+const MOST_WALKS: u32 = 4;
+
 /// From key to site.
 static SITES: KeyMap = KeyMap::new();
 
+/// A site that a key led to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct KnownSite {
+    pub(crate) site: u32,
+    /// Other code may come to lie where its stack leads: then the same addresses are another stack.
+    pub(crate) can_go: bool,
+}
+
+impl KnownSite {
+    const CAN_GO: u64 = 1 << 32;
+
+    fn lasting(site: u32) -> KnownSite {
+        KnownSite {
+            site,
+            can_go: false,
+        }
+    }
+
+    fn from_word(word: u64) -> KnownSite {
+        KnownSite {
+            site: word as u32,
+            can_go: word & Self::CAN_GO != 0,
+        }
+    }
+
+    fn word(self) -> u64 {
+        u64::from(self.site) | if self.can_go { Self::CAN_GO } else { 0 }
+    }
+}
+
 /// The site of a key. Without a lock: a site just being added may not be found, and is then looked for under the lock.
-pub(crate) fn find_site(key: u64) -> Option<u32> {
-    SITES.find(key).map(|site| site as u32)
+pub(crate) fn find_site(key: u64) -> Option<KnownSite> {
+    SITES.find(key).map(KnownSite::from_word)
 }
 
 /// Forgets all sites: for a forked child that begins a recording of its own.
@@ -39,28 +72,40 @@ pub(crate) fn intern(
     scratch: &mut [u64; MAX_FRAMES],
     key: u64,
     scope: u32,
-) -> u32 {
+) -> KnownSite {
     let Some(session) = current() else {
-        return SITE_TABLE_FULL;
+        return KnownSite::lasting(SITE_TABLE_FULL);
     };
     let _errno = sys::Errno::keep();
-    let mut walked = stack::walk_into(limits, start, find_rule, scratch);
+    let mut walked_by = stack::walked_with();
+    let mut walked = stack::walk_into(limits, start, &FINDERS, scratch);
     let mut writer = session.write.lock();
-    let addresses = scratch.get(..walked.len).unwrap_or_default();
-    if !writer.code.images.is_unchanged(addresses) {
-        writer.code_changed();
-        drop(writer);
-        // It was perhaps walked by the rules of what had been there before.
-        walked = stack::walk_into(limits, start, find_rule, scratch);
+    for _ in 0..MOST_WALKS {
+        let addresses = scratch.get(..walked.len).unwrap_or_default();
+        if !writer.code.images.is_unchanged(addresses) {
+            // It was perhaps walked by the rules of what had been there before.
+            writer.code_changed();
+            drop(writer);
+        } else if walked_by != stack::walked_with() {
+            drop(writer);
+        } else if writer.code.differs(start, limits, addresses) {
+            drop(writer);
+            if !follow_rules(session) {
+                writer = session.write.lock();
+                let header = writer.store.header();
+                header.unwinder_disagreements.fetch_add(1, Relaxed);
+                break;
+            }
+        } else {
+            break;
+        }
+        walked_by = stack::walked_with();
+        walked = stack::walk_into(limits, start, &FINDERS, scratch);
         writer = session.write.lock();
     }
     let addresses = &mut scratch[..walked.len];
     // Not so when keys were changed meanwhile, or when code became known between the two walks.
     let is_key = stack::key(addresses, scope) == key;
-    if writer.code.differs(start, limits.stack(), addresses) {
-        let header = writer.store.header();
-        header.unwinder_disagreements.fetch_add(1, Relaxed);
-    }
     let (kept, tidied) = tidy::tidy(&mut writer.code.images, addresses);
     writer.record_modules();
     let kept = &addresses[..kept];
@@ -68,7 +113,13 @@ pub(crate) fn intern(
     let kept_key = (is_key && tidied == 0).then_some(key);
     // A scope of the parent's recording, in a forked child, is none.
     let number = scope_number(scope);
-    let site = writer.site_of(kept_key, number, walked.flags | tidied, kept);
+    let flags = walked.flags | tidied;
+    let is_cut = flags & site_flags::CUT != 0;
+    if is_cut {
+        writer.code.images.note_cut();
+    }
+    let can_go = is_cut || writer.code.images.can_go(kept);
+    let site = writer.site_of(kept_key, number, flags, can_go, kept);
     drop(writer);
     if tidied & site_flags::CUT != 0
         && let Some(outermost) = kept.last()
@@ -76,29 +127,29 @@ pub(crate) fn intern(
         // It was called through code that keeps data in the frame pointer.
         limits.count_cut(*outermost);
     }
-    site
+    KnownSite { site, can_go }
 }
 
-/// Now and then: looks at code that can be unloaded. Not under the write lock.
+/// Now and then: looks at code that can be unloaded. `true`: it changed, and so did all keys. Not under the write lock.
 #[inline]
-pub(crate) fn check_modules() {
-    if module::is_check_due() {
-        check();
-    }
+pub(crate) fn check_modules() -> bool {
+    module::is_check_due() && check()
 }
 
 #[cold]
 #[inline(never)]
-fn check() {
+fn check() -> bool {
     let Some(session) = current() else {
-        return;
+        return false;
     };
     module::checked();
     let _errno = sys::Errno::keep();
     let mut writer = session.write.lock();
-    if !writer.code.images.is_all_unchanged() {
+    let is_changed = !writer.code.images.is_all_unchanged();
+    if is_changed {
         writer.code_changed();
     }
+    is_changed
 }
 
 /// Gives every stack another key: old ones lead nowhere. Under the write lock.
@@ -116,17 +167,26 @@ impl Writer {
     }
 
     /// The site of a stack in a scope, or "(table full)". Its frames decide; under `key` it is found next time.
-    fn site_of(&mut self, key: Option<u64>, scope: u32, flags: u32, addresses: &[u64]) -> u32 {
+    fn site_of(
+        &mut self,
+        key: Option<u64>,
+        scope: u32,
+        flags: u32,
+        can_go: bool,
+        addresses: &[u64],
+    ) -> u32 {
         let Some(stack) = self.add_stack(addresses) else {
             return SITE_TABLE_FULL;
         };
-        let known = key.and_then(find_site);
+        let known = key.and_then(find_site).map(|known| known.site);
         let collided = known.map_or(0, |_| site_flags::COLLIDED);
         let Some(site) = self.add_site(stack, scope, flags | collided) else {
             return SITE_TABLE_FULL;
         };
         match (key, known) {
-            (Some(key), None) if SITES.reserve(&mut self.bump) => SITES.add(key, site.into()),
+            (Some(key), None) if SITES.reserve(&mut self.bump) => {
+                SITES.add(key, KnownSite { site, can_go }.word());
+            }
             // Two stacks of one key. With other keys they are told apart; what was counted up to now stays.
             (Some(_), Some(known)) if known != site => change_keys(),
             _ => {}
@@ -190,23 +250,26 @@ mod tests {
         let (one, other) = ([10, 20, 30], [11, 20, 30]);
         // As if both had the key of the first: a weaker hash than there is.
         let (shared, seed_before) = (key(&one), key(&[]));
-        let first = writer.site_of(Some(shared), 0, 0, &one);
-        assert_eq!(find_site(shared), Some(first));
+        let first = writer.site_of(Some(shared), 0, 0, false, &one);
+        assert_eq!(find_site(shared), Some(KnownSite::lasting(first)));
         assert_eq!(
-            writer.site_of(Some(shared), 0, 0, &one),
+            writer.site_of(Some(shared), 0, 0, false, &one),
             first,
             "the same stack"
         );
         assert_eq!(key(&[]), seed_before);
 
-        let second = writer.site_of(Some(shared), 0, 0, &other);
+        let second = writer.site_of(Some(shared), 0, 0, false, &other);
         assert_ne!(second, first);
         assert_ne!(key(&[]), seed_before, "all keys are changed");
         assert_eq!(find_site(shared), None, "old keys lead nowhere");
-        assert_eq!(writer.site_of(Some(key(&one)), 0, 0, &one), first);
-        assert_eq!(writer.site_of(Some(key(&other)), 0, 0, &other), second);
-        assert_eq!(find_site(key(&one)), Some(first));
-        assert_eq!(find_site(key(&other)), Some(second));
+        assert_eq!(writer.site_of(Some(key(&one)), 0, 0, false, &one), first);
+        assert_eq!(
+            writer.site_of(Some(key(&other)), 0, 0, false, &other),
+            second
+        );
+        assert_eq!(find_site(key(&one)), Some(KnownSite::lasting(first)));
+        assert_eq!(find_site(key(&other)), Some(KnownSite::lasting(second)));
         drop(writer);
 
         let bytes = crate::Recorder::current()

@@ -70,3 +70,83 @@ pub(super) fn deleted(words: &[&str]) {
     drop(work);
     TALLY.print();
 }
+
+extern "C" fn churn(bytes: usize) {
+    drop(Block::new(&TALLY, bytes, 8));
+}
+
+/// Calls back many times, at one height: nothing moves the peak. Some 200 ms, in which code that changed must be noticed.
+fn churn_through(enter: Enter, bytes: usize) {
+    let begin = std::time::Instant::now();
+    let mut calls = 0u32;
+    while calls < 100_000 || begin.elapsed().as_millis() < 200 {
+        for _ in 0..1_000 {
+            enter(churn, bytes);
+        }
+        calls += 1_000;
+    }
+}
+
+/// Opens each library, allocates and frees through it for a while, closes it: `PATH..`. Prints where each had its code.
+pub(super) fn reloaded(words: &[&str]) {
+    let libraries: Vec<CString> = words
+        .iter()
+        .map(|path| CString::new(*path).expect("a path"))
+        .collect();
+    let mut places = Vec::with_capacity(libraries.len());
+    let work = phase("work");
+    // The peak: what follows is far from it.
+    drop(Block::new(&TALLY, 1 << 20, 8));
+    for path in &libraries {
+        let (library, enter) = open(path);
+        churn_through(enter, 100);
+        places.push(enter as usize);
+        // SAFETY: opened above, and nothing of it is used any more.
+        assert_eq!(unsafe { libc::dlclose(library) }, 0);
+    }
+    drop(work);
+    for place in places {
+        println!("place={place}");
+    }
+    TALLY.print();
+}
+
+/// Generates code where a library will be, calls back through both: `PATH`. Prints where each had its code.
+#[cfg(target_arch = "x86_64")]
+pub(super) fn after_generated_code(words: &[&str]) {
+    const PAGE: usize = 4096;
+    // push rbp; mov rbp, rsp; mov rax, rdi; mov rdi, rsi; call rax; pop rbp; ret
+    const CODE: [u8; 14] = [
+        0x55, 0x48, 0x89, 0xe5, 0x48, 0x89, 0xf8, 0x48, 0x89, 0xf7, 0xff, 0xd0, 0x5d, 0xc3,
+    ];
+    let path = CString::new(words[0]).expect("a path");
+    let (library, enter) = open(&path);
+    let place = enter as usize;
+    // SAFETY: nothing of the library was used; the page is free then, and holds a whole function of that type.
+    let generated = unsafe {
+        assert_eq!(libc::dlclose(library), 0);
+        let page = libc::mmap(
+            (place & !(PAGE - 1)) as *mut c_void,
+            PAGE,
+            libc::PROT_READ | libc::PROT_WRITE | libc::PROT_EXEC,
+            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED_NOREPLACE,
+            -1,
+            0,
+        );
+        assert_ne!(page, libc::MAP_FAILED);
+        std::ptr::copy_nonoverlapping(CODE.as_ptr(), place as *mut u8, CODE.len());
+        std::mem::transmute::<*mut c_void, Enter>(place as *mut c_void)
+    };
+    let work = phase("work");
+    churn_through(generated, 100);
+    // SAFETY: mapped above, and not used any more.
+    unsafe { libc::munmap((place & !(PAGE - 1)) as *mut c_void, PAGE) };
+    let (_, enter) = open(&path);
+    churn_through(enter, 100);
+    drop(work);
+    println!("place={place}\nplace={}", enter as usize);
+    TALLY.print();
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+pub(super) fn after_generated_code(_: &[&str]) {}
