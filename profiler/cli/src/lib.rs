@@ -19,6 +19,7 @@ mod commands;
 mod demo;
 mod error;
 mod files;
+mod no_effect;
 mod open;
 mod summary;
 mod supervise;

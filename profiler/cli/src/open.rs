@@ -79,6 +79,10 @@ impl Side {
         paths.iter().map(one).collect::<Result<_, _>>().map(Side)
     }
 
+    pub(crate) fn profiles(&self) -> Vec<&Profile> {
+        self.0.iter().map(|(_, profile)| profile).collect()
+    }
+
     pub(crate) fn recordings(&self) -> Vec<Recording<'_>> {
         let all = self.0.iter();
         all.map(|(name, profile)| Recording { name, profile })

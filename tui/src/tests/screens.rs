@@ -1,6 +1,6 @@
 //! Whole screens, at the sizes people have. `cargo bless` takes over what was changed on purpose.
 
-use heapglass_profiler::profile::{Profile, State, TypeId};
+use heapglass_profiler::profile::{Figures, Profile, State, Thread, TypeId};
 
 use super::{Screen, fleet, profile, snapshots};
 use crate::Options;
@@ -238,6 +238,8 @@ fn an_ascii_terminal_gets_ascii_in_every_view() {
         "4 Enter",
         "5 Enter",
         "6",
+        "6 Enter",
+        "6 j Enter",
         "?",
         "!",
         "2 / clone",
@@ -339,6 +341,11 @@ fn control_characters_of_a_recording_never_reach_the_terminal() {
     hostile.process.program = "\u{9b}31m".into();
     hostile.process.command = vec!["\n".into()];
     hostile.threads[0].name = "\u{1b}c".into();
+    for number in 1..3 {
+        let mut numbered = hostile.threads[0].clone();
+        numbered.name = format!("\u{1b}c{number}");
+        hostile.threads.push(numbered);
+    }
     hostile.scopes[1].name = "\t\u{8}".into();
     hostile.marks[0].name = "\u{0}".into();
     for keys in [
@@ -464,5 +471,69 @@ fn the_hint_bar_shows_as_many_hints_as_fit_and_always_how_to_get_help() {
             "{width}: {bar}"
         );
         assert_eq!(bar.contains("p phases"), width == 200, "{width}: {bar}");
+    }
+}
+
+/// The sample with two numbered workers.
+fn with_workers() -> Profile {
+    let mut profile = profile();
+    for (number, total_bytes) in [(1, 1 << 20), (12, 3 << 20)] {
+        profile.threads.push(Thread {
+            name: format!("worker-{number}"),
+            count: 1,
+            figures: Figures {
+                total_bytes,
+                total_blocks: 2,
+                ..Figures::default()
+            },
+        });
+    }
+    profile
+}
+
+#[test]
+fn enter_shows_numbered_threads_one_by_one_and_escape_the_row_again() {
+    for (width, height) in [(80, 24), (120, 40)] {
+        let mut screen = Screen::empty(width, height, Options::default());
+        screen.load(with_workers(), false);
+        screen.press("6 G");
+        let text = screen.text();
+        assert!(text.contains("2 worker-*"), "{text}");
+        assert!(!text.contains("worker-12"), "{text}");
+
+        screen.press("Enter");
+        let text = screen.text();
+        let at = |name: &str| {
+            text.find(name)
+                .unwrap_or_else(|| panic!("no {name}:\n{text}"))
+        };
+        // Most bytes first; each is a thread of its own.
+        assert!(at("3.0 MiB") < at("1 worker-12"), "{text}");
+        assert!(at("1 worker-12") < at("1 worker-1 "), "{text}");
+        assert!(!text.contains(" main "), "{text}");
+        assert!(
+            text.contains("The threads of worker-*. Esc: all threads."),
+            "{text}"
+        );
+
+        // What is loaded again stays open; what has no such threads does not.
+        screen.load(with_workers(), false);
+        assert!(screen.text().contains("worker-12"), "{}", screen.text());
+        screen.press("Esc");
+        assert!(screen.text().contains("2 worker-*"), "{}", screen.text());
+        screen.press("Enter");
+        assert!(
+            screen.text().contains("worker-12"),
+            "the row stayed selected"
+        );
+        screen.load(profile(), false);
+        assert!(screen.text().contains(" main "), "{}", screen.text());
+
+        screen.press("g Enter");
+        let text = screen.text();
+        assert!(
+            text.contains("there are no numbered threads in this row"),
+            "{text}"
+        );
     }
 }

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use super::{arenas, fields, flame, overview, sites, types};
+use super::{arenas, fields, flame, overview, sites, threads, types};
 use crate::model::keys::{
     BACK, Binding, DOWN, ENTER, FIRST, Key, LAST, UP, bindings, char, control, named,
 };
@@ -20,7 +20,7 @@ fn bindings_of(view: ViewId) -> &'static [Binding] {
         ViewId::Types => types::BINDINGS,
         ViewId::Fields => fields::BINDINGS,
         ViewId::Sites => sites::BINDINGS,
-        ViewId::Threads => &[],
+        ViewId::Threads => threads::BINDINGS,
         ViewId::Arenas => arenas::BINDINGS,
     }
 }

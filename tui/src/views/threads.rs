@@ -1,15 +1,20 @@
-//! Threads: one row for all threads of a name, and for numbered ones; by what they allocated.
+//! Threads: one row for all threads of a name, and for numbered ones, which Enter shows one by one; by what they
+//! allocated.
 
+use std::cmp::Reverse;
 use std::sync::Arc;
 
 use heapglass_profiler::diff::Identity;
-use heapglass_profiler::profile::Measure;
+use heapglass_profiler::profile::{Measure, Thread};
 use heapglass_profiler::report::{By, Detail, Row};
 use heapglass_profiler::table::Heading;
+use heapglass_profiler::table::ThreadDetail;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
+use crate::model::keys::{BACK, Binding, ENTER, LEFT, RIGHT, bindings};
 use crate::model::{Command, Context, Outcome};
+use crate::text::clean;
 use crate::theme;
 use crate::views::View;
 use crate::widgets::{List, Table, below, slice, write};
@@ -19,38 +24,116 @@ const AROUND: u16 = 2;
 
 const NOTE: &str = "Any thread may free a block: live bytes belong to none. freed: by this thread.";
 
+/// The keys of this view.
+pub(crate) const BINDINGS: &[Binding] = bindings! {
+    ENTER => Enter, "numbered ones", "the threads of a row";
+    BACK => Back, "out", "out";
+    RIGHT => Enter, "", "the same as Enter";
+    LEFT => Back, "", "the same as Esc";
+};
+
 /// The threads, and which one is selected.
 #[derive(Debug, Default)]
 pub(crate) struct Threads {
     list: List<Arc<Row>>,
+    /// The row of numbered threads whose members are shown.
+    opened: Option<String>,
+}
+
+impl Threads {
+    /// Brings the rows up to date; the row of `key` is selected, or the one of the same key as before.
+    fn refill(&mut self, cx: &Context<'_>, key: Option<&str>) {
+        let rows = cx.rows(By::Thread);
+        let group = self.opened.as_ref();
+        let group = group.and_then(|key| rows.iter().find(|row| row.key == *key));
+        let members = group.and_then(|row| members(row, By::Thread.measure(cx.measure)));
+        if members.is_none() {
+            self.opened = None;
+        }
+        let height = cx.body.height.saturating_sub(AROUND).into();
+        let rows = members.unwrap_or(rows);
+        let at = key.and_then(|key| rows.iter().position(|row| row.key == key));
+        let key = |row: &Arc<Row>| row.key.clone();
+        self.list.replace(rows, key, false, height);
+        if let Some(at) = at {
+            self.list.select(at);
+        }
+    }
+
+    fn enter(&mut self, cx: &Context<'_>) -> Outcome {
+        let Some(row) = self.list.selected() else {
+            return Outcome::notice("no thread is selected");
+        };
+        if members(row, cx.measure).is_none() {
+            return Outcome::notice("there are no numbered threads in this row");
+        }
+        self.opened = Some(row.key.clone());
+        self.refill(cx, None);
+        self.list.select(0);
+        Outcome::Done
+    }
+}
+
+/// The threads of a row by name, most of the measure first; `None` for a row of one name.
+fn members(row: &Row, measure: Measure) -> Option<Vec<Arc<Row>>> {
+    let Detail::Thread(detail) = &row.detail else {
+        return None;
+    };
+    if detail.members.len() < 2 {
+        return None;
+    }
+    let member = |thread: &Thread| {
+        Arc::new(Row {
+            key: thread.key().to_owned(),
+            figures: thread.figures,
+            detail: Detail::Thread(Box::new(ThreadDetail {
+                count: thread.count,
+                members: vec![thread.clone()],
+            })),
+        })
+    };
+    let mut members: Vec<Arc<Row>> = detail.members.iter().map(member).collect();
+    members.sort_by_key(|row| Reverse(measure.of(&row.figures)));
+    Some(members)
 }
 
 impl View for Threads {
     fn refresh(&mut self, cx: &Context<'_>) {
-        let height = cx.body.height.saturating_sub(AROUND).into();
-        let key = |row: &Arc<Row>| row.key.clone();
-        self.list.replace(cx.rows(By::Thread), key, false, height);
+        self.refill(cx, None);
     }
 
-    fn command(&mut self, command: Command, _cx: &Context<'_>) -> Outcome {
-        self.list.command(command);
-        Outcome::Done
+    fn command(&mut self, command: Command, cx: &Context<'_>) -> Outcome {
+        if self.list.command(command) {
+            return Outcome::Done;
+        }
+        match command {
+            Command::Enter => self.enter(cx),
+            Command::Back => match self.opened.take() {
+                Some(group) => {
+                    self.refill(cx, Some(&group));
+                    Outcome::Done
+                }
+                None => Outcome::Out,
+            },
+            _ => Outcome::Done,
+        }
     }
 
     fn rows_by(&self) -> Option<By> {
-        Some(By::Thread)
+        // A base is compared by row, not by the threads of a row.
+        self.opened.is_none().then_some(By::Thread)
     }
 
     fn render(&self, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
         let own = By::Thread.measure(cx.measure);
         let value = |row: &Arc<Row>| own.of(&row.figures);
         let whole = own.of(&cx.data.profile.totals);
+        let is_group = self.opened.is_none();
+        let identity = move |row: &Arc<Row>| is_group.then(|| Identity::named(&row.key));
         let mut table = Table::new(cx)
             .share(Heading::SHARE, value, whole)
             .figure(Heading::of(own), value)
-            .change(By::Thread, Heading::CHANGE, |row| {
-                Some(Identity::named(&row.key))
-            })
+            .change(By::Thread, Heading::CHANGE, identity)
             .figure(Heading::FREED, |row| row.figures.freed_bytes)
             .figure(Heading::blocks_of(own), |row| own.blocks(&row.figures).0);
         let others = [Measure::Total, Measure::Temporary];
@@ -70,6 +153,10 @@ impl View for Threads {
         let lines = slice(area, 0, area.height - note);
         let empty = "no threads were recorded";
         table.render(lines, buffer, &self.list, empty);
-        write(buffer, below(area, area.height - note), NOTE, theme::dim());
+        let text = match &self.opened {
+            Some(group) => format!("The threads of {}. Esc: all threads.", clean(group)),
+            None => NOTE.to_owned(),
+        };
+        write(buffer, below(area, area.height - note), &text, theme::dim());
     }
 }

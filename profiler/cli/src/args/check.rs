@@ -7,7 +7,7 @@ use heapglass_profiler::diff::Per;
 
 use super::{Input, values};
 
-/// Fail when a recording is over a budget, or takes more than one of before
+/// Fail if a recording exceeds a budget, or an earlier recording
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -25,7 +25,7 @@ A budget is a TOML file:
   total = \"12 MiB\"
   [field.\"Catalog.products[].**\"]       * stays within one step, ** does not
   blocks = 120000
-  [against]                             how much more than before, for --against
+  [against]                             allowed growth, for --against
   tolerance = \"5 %\"
 Limits: peak, live, total, blocks, temporary, copied, grows.
 
@@ -35,35 +35,35 @@ pub(crate) struct Check {
     /// Limits in a TOML file
     #[arg(long, value_name = "BUDGET.toml")]
     pub(crate) budget: Option<PathBuf>,
-    /// A recording of before: peak, live, total and blocks may not be more than --tolerance above it. Given several times:
-    /// above the median
+    /// An earlier recording: peak, live, total and blocks may exceed it by --tolerance. May be given several times; the
+    /// median counts
     #[arg(long, value_name = "BASE")]
     pub(crate) against: Vec<PathBuf>,
-    /// How much more than before is allowed; a few KiB always are, but for 0 [default: 5%, or as the budget says]
+    /// Allowed growth; a few KiB are always allowed unless this is 0 [default: 5%, or as the budget says]
     #[arg(long, value_name = "PERCENT", requires = "against", value_parser = values::percent())]
     pub(crate) tolerance: Option<f64>,
     /// With --against: compare figures for each record or byte of input, where phases state them
     #[arg(long, value_name = "PER", requires = "against", value_parser = values::word(Per::ALL, Per::name))]
     pub(crate) per: Option<Per>,
-    /// Most bytes live at once
+    /// Maximum of bytes live at once
     #[arg(long, value_name = "SIZE", allow_hyphen_values = true, value_parser = values::bytes())]
     pub(crate) max_peak: Option<u64>,
-    /// Most bytes live at exit
+    /// Maximum of bytes live at exit
     #[arg(long, value_name = "SIZE", allow_hyphen_values = true, value_parser = values::bytes())]
     pub(crate) max_live: Option<u64>,
-    /// Most bytes allocated in total
+    /// Maximum of bytes allocated in total
     #[arg(long, value_name = "SIZE", allow_hyphen_values = true, value_parser = values::bytes())]
     pub(crate) max_total: Option<u64>,
-    /// Most blocks allocated in total
+    /// Maximum of blocks allocated in total
     #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = values::count())]
     pub(crate) max_blocks: Option<u64>,
-    /// Most bytes of temporary blocks
+    /// Maximum of bytes in temporary blocks
     #[arg(long, value_name = "SIZE", allow_hyphen_values = true, value_parser = values::bytes())]
     pub(crate) max_temporary: Option<u64>,
-    /// Most bytes copied by growth; depends on the allocator, see --allow-copied
+    /// Maximum of bytes copied by growth; depends on the allocator, see --allow-copied
     #[arg(long, value_name = "SIZE", allow_hyphen_values = true, value_parser = values::bytes())]
     pub(crate) max_copied: Option<u64>,
-    /// Most often that blocks may grow
+    /// Maximum number of growing reallocations
     #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = values::count())]
     pub(crate) max_grows: Option<u64>,
     /// Check limits on bytes copied by growth, though they depend on the allocator

@@ -11,7 +11,7 @@ use super::{MeasureFlag, values};
 /// Compare recordings: what a change of a program cost or saved
 ///
 /// Rows are matched by names and source files, never by addresses or line numbers. With several recordings on a side the
-/// medians are compared, and a difference within their spread is said to be within it.
+/// medians are compared, and a difference within their spread is marked as such.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -41,7 +41,7 @@ pub(crate) struct Diff {
     pub(crate) by: By,
     #[command(flatten)]
     pub(crate) measure: MeasureFlag,
-    /// Divide by the input that phases state: records, or bytes. By phase, by that of the phase
+    /// Divide by the input that phases state: records, or bytes. With --by phase, by the phase's own input
     #[arg(long, value_name = "PER", value_parser = values::word(Per::ALL, Per::name))]
     pub(crate) per: Option<Per>,
     /// Most rows [default: 10 in text, all in JSON]
@@ -56,7 +56,7 @@ pub(crate) struct Diff {
     /// A folder with separate debug information; may be given several times
     #[arg(long, value_name = "DIR")]
     pub(crate) debug_dir: Vec<PathBuf>,
-    /// A crate that is yours, and no others are; may be given several times
+    /// Treat only this crate as your own code; may be given several times
     #[arg(long, value_name = "CRATE")]
     pub(crate) own: Vec<String>,
     /// JSON instead of text

@@ -144,7 +144,7 @@ pub(crate) struct Run {
     /// The summary as one line of JSON, on standard error; also with --quiet
     #[arg(long)]
     pub(crate) json: bool,
-    /// A crate that is yours, kept in the recording; no others are, then. May be given several times [default: $HEAPGLASS_OWN,
+    /// Treat only this crate as your own code, and keep that in the recording; may be given several times [default: $HEAPGLASS_OWN,
     /// names with commas between; else every crate whose sources lie outside registries, git checkouts and the toolchain]
     #[arg(long, value_name = "CRATE")]
     pub(crate) own: Vec<String>,
@@ -360,7 +360,7 @@ pub(crate) struct Symbols {
     /// A folder with separate debug information; may be given several times
     #[arg(long, value_name = "DIR")]
     pub(crate) debug_dir: Vec<PathBuf>,
-    /// A crate that is yours, and no others are; may be given several times [default: those that the recording names, else
+    /// Treat only this crate as your own code; may be given several times [default: those that the recording names, else
     /// those whose sources lie outside registries, git checkouts and the toolchain]
     #[arg(long, value_name = "CRATE")]
     pub(crate) own: Vec<String>,

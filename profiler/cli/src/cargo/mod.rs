@@ -27,6 +27,7 @@ use crate::error::Error;
 use crate::files::output::Temporary;
 use crate::files::since_epoch;
 use crate::files::spool::Spool;
+use crate::no_effect;
 use crate::summary::{self, Form, Run};
 use crate::supervise::{self, Finished};
 use crate::terminal::{self, has_terminal};
@@ -67,7 +68,15 @@ pub(crate) fn dispatch(cli: CargoCli) -> Result<u8, Error> {
     let workspace = Workspace::ask(&cargo, &arguments)?;
     let command = prepare(verb, &cargo, &arguments, &workspace, args)?;
     match verb {
-        Verb::Build => build(command),
+        Verb::Build => {
+            let out = &cli.out;
+            if let Some(path) = &out.out {
+                let force = if out.force { " --force" } else { "" };
+                let option = format!("--out {}{force}", path.display());
+                no_effect::warn(option, "build records nothing");
+            }
+            build(command)
+        }
         _ => run(verb, command, &workspace, args, &cli),
     }
 }
@@ -210,6 +219,7 @@ fn write_summary(
         let described = Run {
             name,
             shows_largest: of_tests,
+            own: &[],
             command: &words,
             executables: &executables.into_iter().collect::<Vec<_>>(),
             finished,

@@ -15,7 +15,7 @@ use crate::args::Check;
 use crate::error::Error;
 use crate::files::output::Output;
 use crate::open::Side;
-use crate::{open, terminal};
+use crate::{no_effect, open, terminal};
 
 /// Exit status when a check failed.
 const FAILED: u8 = 1;
@@ -58,6 +58,13 @@ pub(super) fn run(args: &Check) -> Result<u8, Error> {
     // The executable is that of the recording, not of those of before.
     let symbols = args.input.symbols.with_binary(&None);
     let before = Side::open(&against, &symbols)?;
+    no_effect::warn_of_symbols(
+        &args.input.symbols,
+        &[vec![&profile], before.profiles()].concat(),
+    );
+    if args.allow_copied && args.budget.is_none() && args.max_copied.is_none() {
+        no_effect::warn("--allow-copied", "there is no limit on copied bytes");
+    }
     let name = args.input.file.display().to_string();
     let recording = Recording {
         name: &name,

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use heapglass_profiler::diff::{Options, compare, write_json, write_svg, write_text};
+use heapglass_profiler::profile::Frames;
 use heapglass_profiler::report::{self, By};
 
 use super::flamegraph::check_arena_measure;
@@ -10,7 +11,7 @@ use crate::args::{Diff, Symbols};
 use crate::error::Error;
 use crate::files::output::Output;
 use crate::open::Side;
-use crate::terminal;
+use crate::{no_effect, terminal};
 
 pub(super) fn run(args: &Diff) -> Result<(), Error> {
     let base: Vec<&Path> = paths(&args.base, &args.and_base);
@@ -31,6 +32,13 @@ pub(super) fn run(args: &Diff) -> Result<(), Error> {
     let output = Output::open(&args.output, &inputs)?;
     let base = Side::open(&base, &symbols(args, &args.base_binary))?;
     let new = Side::open(&new, &symbols(args, &args.new_binary))?;
+    let both = Symbols {
+        own: args.own.clone(),
+        debug_dir: args.debug_dir.clone(),
+        ..Symbols::default()
+    };
+    no_effect::warn_of_rows(options.by, options.measure, Frames::Folded, &both);
+    no_effect::warn_of_symbols(&both, &[base.profiles(), new.profiles()].concat());
     let diff = compare(&base.recordings(), &new.recordings(), options);
     let text = match is_picture {
         true => {

@@ -4,13 +4,13 @@ use std::io::IsTerminal;
 use std::path::Path;
 
 use heapglass_profiler::export::{Format, Options, notes, write};
-use heapglass_profiler::profile::Measure;
+use heapglass_profiler::profile::{Frames, Measure};
 use heapglass_profiler::report::By;
 
 use crate::args::Export;
 use crate::error::Error;
 use crate::files::output::{Output, print_json};
-use crate::{open, terminal};
+use crate::{no_effect, open, terminal};
 
 pub(super) fn run(args: &Export) -> Result<(), Error> {
     let format = args.to;
@@ -44,6 +44,22 @@ pub(super) fn run(args: &Export) -> Result<(), Error> {
         recording: Some(&recording),
         ..Options::default()
     };
+    let symbols = &args.input.symbols;
+    if format.has_rows() {
+        no_effect::warn_of_rows(options.by, options.measure, options.frames, symbols);
+    } else if !symbols.own.is_empty()
+        && format != Format::Firefox
+        && matches!(options.frames, Frames::All | Frames::Trimmed)
+    {
+        no_effect::warn(
+            format_args!("--own {}", symbols.own.join(" --own ")),
+            format_args!(
+                "{} says of no frame whose it is; it goes with --frames own and --frames folded",
+                format.name()
+            ),
+        );
+    }
+    no_effect::warn_of_symbols(symbols, &[&profile]);
     let written = output.write(|out| write(&profile, format, &options, out))?;
     if written.is_none() {
         return Ok(());

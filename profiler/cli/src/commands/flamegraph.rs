@@ -1,12 +1,12 @@
 //! `heapglass flamegraph`: the SVG.
 
 use heapglass_profiler::flamegraph::{By, NOT_OF_ARENAS, Options, is_of_arenas, write_svg};
-use heapglass_profiler::profile::{Measure, Profile, ScopeId};
+use heapglass_profiler::profile::{Frames, Measure, Profile, ScopeId};
 
 use crate::args::Flamegraph;
 use crate::error::Error;
 use crate::files::output::{Output, print_json};
-use crate::{open, terminal};
+use crate::{no_effect, open, terminal};
 
 pub(super) fn run(args: &Flamegraph) -> Result<(), Error> {
     if args.by != By::Arena && args.arena.is_some() {
@@ -31,6 +31,13 @@ pub(super) fn run(args: &Flamegraph) -> Result<(), Error> {
         within: phase(&profile, args)?,
         arena,
     };
+    if options.frames != Frames::Folded && args.by != By::Stack {
+        no_effect::warn(
+            format_args!("--frames {}", options.frames.name()),
+            format_args!("frames by {} are not those of stacks", args.by.name()),
+        );
+    }
+    no_effect::warn_of_symbols(&args.input.symbols, &[&profile]);
     let drawn = output.write(|out| write_svg(&profile, &options, out))?;
     match drawn {
         Some(drawn) if args.json => {

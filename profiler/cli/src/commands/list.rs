@@ -12,6 +12,7 @@ use crate::args::Symbols;
 use crate::error::Error;
 use crate::files::output::{print, print_json};
 use crate::files::{place, recent, since_epoch};
+use crate::no_effect;
 use crate::terminal::{self, has_terminal};
 
 const NOTHING: &str = "\
@@ -48,6 +49,19 @@ enum Found {
 
 pub(super) fn run(symbols: &Symbols, json: bool) -> Result<(), Error> {
     let offers = offers();
+    if json || !has_terminal() {
+        let given = [
+            ("--binary", symbols.binary.is_some()),
+            ("--debug-dir", !symbols.debug_dir.is_empty()),
+            ("--own", !symbols.own.is_empty()),
+        ];
+        for (option, _) in given.into_iter().filter(|(_, is_given)| *is_given) {
+            no_effect::warn(
+                option,
+                "recordings are listed and none is opened; name a FILE",
+            );
+        }
+    }
     if json {
         let list: Vec<_> = offers.iter().map(Offer::to_json).collect();
         return print_json(&serde_json::json!({ "format": 1, "recordings": list }));

@@ -5,11 +5,21 @@ use heapglass_profiler::units::Bytes;
 use crate::args::Pack;
 use crate::error::Error;
 use crate::files::output::{Output, print_json};
-use crate::{open, terminal};
+use crate::{no_effect, open, terminal};
 
 pub(super) fn run(args: &Pack) -> Result<(), Error> {
     let output = Output::open_beside(args.json, &args.output, &args.input.file, "recording")?;
     let to_stdout = output.is_stdout();
+    let symbols = &args.input.symbols;
+    if !symbols.own.is_empty() || !symbols.debug_dir.is_empty() {
+        let profile = open::open(&args.input.file, symbols)?;
+        // A crate that is not there would stay in the packed recording as the only one that is yours.
+        let own = no_effect::unmatched_own(&symbols.own, &[&profile]);
+        if let Some(why) = own.first() {
+            return Err(Error::misuse(why.trim_start_matches("heapglass: ")));
+        }
+        no_effect::warn_of_symbols(symbols, &[&profile]);
+    }
     let packed = open::pack(&args.input.file, &args.input.symbols)?;
     let written = output.write(|out| out.write_all(&packed))?;
     let bytes = packed.len() as u64;

@@ -5,7 +5,7 @@ use heapglass_profiler::report::{Options, write_json, write_text};
 use crate::args::Report;
 use crate::error::Error;
 use crate::files::output::Output;
-use crate::open;
+use crate::{no_effect, open};
 
 pub(super) fn run(args: &Report) -> Result<(), Error> {
     let output = Output::open(&args.output, &[&args.input.file])?;
@@ -20,6 +20,12 @@ pub(super) fn run(args: &Report) -> Result<(), Error> {
         recording: Some(&recording),
         ..output.report_options()
     };
+    let symbols = &args.input.symbols;
+    if args.json && args.explain {
+        no_effect::warn("--explain", "--json has all that is known of each row");
+    }
+    no_effect::warn_of_rows(options.by, options.measure, options.frames, symbols);
+    no_effect::warn_of_symbols(symbols, &[&profile]);
     output.write(|out| match args.json {
         true => write_json(&profile, &options, out),
         false => write_text(&profile, &options, out),

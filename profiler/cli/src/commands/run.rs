@@ -50,6 +50,7 @@ pub(super) fn run(args: &Run) -> Result<u8, Error> {
     let run = summary::Run {
         name: program_name(&args.command),
         shows_largest: false,
+        own: &args.own,
         command: &args.command,
         executables: executable.as_slice(),
         finished: &finished,

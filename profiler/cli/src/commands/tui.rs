@@ -1,7 +1,7 @@
 //! `heapglass tui FILE`, and `heapglass FILE`: the terminal UI over a recording.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use heapglass_profiler::profile::{Profile, State};
 use heapglass_profiler::{Early, Session};
@@ -9,7 +9,7 @@ use heapglass_tui::{Base, Options, Source};
 
 use crate::args::{Symbols, Tui};
 use crate::error::Error;
-use crate::open;
+use crate::{no_effect, open, terminal};
 
 pub(super) fn run(args: &Tui) -> Result<(), Error> {
     // What is no recording is said before the other one is read.
@@ -40,12 +40,28 @@ pub(crate) fn show_file(path: &Path, symbols: &Symbols) -> Result<(), Error> {
 }
 
 fn show_recording(path: &Path, symbols: &Symbols, options: Options) -> Result<(), Error> {
+    let unmatched = Arc::default();
     let source = Recording {
         path: path.to_owned(),
         session: open::session(symbols),
         live: false,
+        symbols: symbols.clone(),
+        unmatched: Arc::clone(&unmatched),
     };
-    heapglass_tui::run(source, options).map_err(Error::misuse)
+    let base = options.base.clone();
+    let shown = heapglass_tui::run(source, options).map_err(Error::misuse);
+    // On the screen of the terminal UI they would be painted over.
+    let lines = unmatched.lock().unwrap_or_else(PoisonError::into_inner);
+    let of_base = base.map(|base| no_effect::unmatched(symbols, &[&base.profile]));
+    for line in lines.iter() {
+        if of_base
+            .as_ref()
+            .is_none_or(|of_base| of_base.contains(line))
+        {
+            terminal::eprint_line(line);
+        }
+    }
+    shown
 }
 
 /// A recording in a file, finished or still written.
@@ -53,6 +69,9 @@ struct Recording {
     path: PathBuf,
     session: Session,
     live: bool,
+    symbols: Symbols,
+    /// What `--own` and `--debug-dir` did not match when the recording was last loaded.
+    unmatched: Arc<Mutex<Vec<String>>>,
 }
 
 impl Source for Recording {
@@ -67,6 +86,11 @@ impl Source for Recording {
     ) -> Result<Profile, String> {
         let profile = open::open_quietly(&mut self.session, &self.path, progress, early)
             .map_err(|error| error.to_string())?;
+        *self
+            .unmatched
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) =
+            no_effect::unmatched(&self.symbols, &[&profile]);
         self.live = profile.process.state == State::Running;
         Ok(profile)
     }

@@ -15,8 +15,8 @@ use heapglass_profiler::profile::{Profile, State};
 use crate::args::Symbols;
 use crate::error::Error;
 use crate::files::spool::KeptRecording;
-use crate::open;
 use crate::supervise::Finished;
+use crate::{no_effect, open, terminal};
 
 /// Most recordings that are opened for the summary; the others are listed.
 const OPENED: usize = 16;
@@ -30,6 +30,8 @@ pub(crate) struct Run<'a> {
     pub(crate) command: &'a [OsString],
     /// Whether the figures are of the recording with the largest peak, else of the command's own or the earliest.
     pub(crate) shows_largest: bool,
+    /// The crates of `--own`.
+    pub(crate) own: &'a [String],
     /// The executables that ran, as far as known: looked into when nothing was recorded.
     pub(crate) executables: &'a [PathBuf],
     /// How it went.
@@ -60,8 +62,8 @@ impl RunRecording<'_> {
 
 /// Writes the summary to standard error.
 pub(crate) fn write(run: &Run<'_>, form: Form) {
-    // Nothing of a quiet summary needs figures but an end for want of memory.
-    let opens = form != Form::Quiet || run.finished.killed.is_some();
+    // Of a quiet summary only an end for want of memory and the names of own crates need figures.
+    let opens = form != Form::Quiet || run.finished.killed.is_some() || !run.own.is_empty();
     let most = if opens { OPENED } else { 0 };
     let kept = run.finished.kept.iter().enumerate();
     let recordings: Vec<RunRecording<'_>> = kept
@@ -70,6 +72,15 @@ pub(crate) fn write(run: &Run<'_>, form: Form) {
             profile: (at < most).then(|| open::open(&kept.path, &Symbols::default())),
         })
         .collect();
+    let profiles: Vec<&Profile> = recordings
+        .iter()
+        .filter_map(RunRecording::profile)
+        .collect();
+    if !profiles.is_empty() {
+        for line in no_effect::unmatched_own(run.own, &profiles) {
+            terminal::eprint_line(line);
+        }
+    }
     match form {
         Form::Json => json::write(run, &recordings),
         Form::Text | Form::Quiet => text::write(run, &recordings, form == Form::Quiet),

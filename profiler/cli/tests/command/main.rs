@@ -8,6 +8,7 @@ mod docs;
 mod export;
 mod hostile_names;
 mod left;
+mod no_effect;
 mod out_of_memory;
 mod read;
 mod run;
