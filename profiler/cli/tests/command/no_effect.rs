@@ -1,8 +1,11 @@
 //! An option that changes nothing is one line on standard error; one that does is none.
 
 use std::fs;
+use std::io::{Read, Write};
 
-use crate::common::{CARGO_HEAPGLASS, Done, HEAPGLASS, Place};
+use rustix::termios::{Winsize, tcsetwinsize};
+
+use crate::common::{CARGO_HEAPGLASS, Done, HEAPGLASS, Place, terminal};
 
 /// What is typed, and the line that follows.
 const WITHOUT: &[(&str, &str)] = &[
@@ -210,4 +213,48 @@ fn a_build_has_no_use_for_a_path() {
     assert_eq!(done.status, Some(0), "{}", done.stderr);
     let line = "heapglass: --out x.hg has no effect: build records nothing\n";
     assert!(done.stderr.contains(line), "{}", done.stderr);
+}
+
+#[test]
+fn the_terminal_ui_says_it_when_the_screen_is_the_shells_again() {
+    let place = Place::new();
+    place.record("x.hg");
+    // With its symbols inside, the recording is not shown before it has names.
+    let done = place.run(&["pack", "x.hg", "-o", "packed.hg"]);
+    assert_eq!(done.status, Some(0), "{}", done.stderr);
+    let (mut ours, theirs) = terminal();
+    let size = Winsize {
+        ws_row: 24,
+        ws_col: 80,
+        ws_xpixel: 0,
+        ws_ypixel: 0,
+    };
+    tcsetwinsize(&theirs, size).unwrap();
+    let mut command = place.heapglass(&["tui", "packed.hg", "--own", "nonsense"]);
+    command
+        .env("TERM", "xterm-256color")
+        .stdin(theirs.try_clone().unwrap())
+        .stdout(theirs.try_clone().unwrap())
+        .stderr(theirs);
+    let mut child = command.spawn().unwrap();
+    drop(command);
+    let mut shown = Vec::new();
+    let mut buffer = [0; 4096];
+    while !String::from_utf8_lossy(&shown).contains("finished") {
+        let read = ours.read(&mut buffer).unwrap();
+        shown.extend_from_slice(&buffer[..read]);
+    }
+    ours.write_all(b"q").unwrap();
+    while let Ok(read @ 1..) = ours.read(&mut buffer) {
+        shown.extend_from_slice(&buffer[..read]);
+    }
+    assert!(child.wait().unwrap().success());
+    let text = String::from_utf8_lossy(&shown);
+    let (_, after) = text
+        .rsplit_once("\u{1b}[?1049l")
+        .expect("the screen is given back");
+    assert!(
+        after.contains("heapglass: --own nonsense has no effect"),
+        "{after:?}"
+    );
 }
