@@ -471,3 +471,53 @@ fn names_from_a_recording_never_reach_the_terminal_raw() {
         assert!(!all.contains('\u{1b}') && !all.contains('\u{7}'), "{by:?}");
     }
 }
+
+#[test]
+fn where_one_side_alone_has_phases_or_fields_owners_are_compared_and_it_is_said() {
+    let loads = |in_phase: bool| {
+        let mut b = Builder::new();
+        let scope = if in_phase {
+            b.scope(0, "load", 0, 0)
+        } else {
+            ScopeId(0)
+        };
+        for (name, blocks) in [("app::parse", 10), ("app::index", 20)] {
+            let function = b.function(name, "app", Origin::User);
+            let frame = b.frame(function, Some("src/main.rs"), 7);
+            b.site(&[frame], scope, figures(blocks, 10, 0));
+        }
+        b.build()
+    };
+    let (without, with) = (loads(false), loads(true));
+    let options = Options {
+        by: By::Site,
+        measure: Measure::Total,
+        per: None,
+    };
+    for (base, new, side) in [(&without, &with, "second"), (&with, &without, "first")] {
+        let diff = compare(&one(base), &one(new), options);
+        assert_eq!(diff.options.by, By::Owner);
+        assert!(diff.rows.is_empty(), "{:?}", diff.rows);
+        let said = format!("Only the {side} side has phases");
+        assert!(
+            diff.warnings
+                .iter()
+                .any(|warning| warning.starts_with(&said)),
+            "{:?}",
+            diff.warnings
+        );
+        assert!(text(&diff).contains(&said));
+        let beside = Beside::new(base, new, options, Frames::Folded);
+        for row in rows(new, By::Site, Measure::Total, Frames::Folded) {
+            let found = beside.row(&Identity::of(new, &row)).expect("a row");
+            assert_eq!(found.change.exact_difference(), Some(0), "{}", row.key);
+            assert!(!found.is_added);
+        }
+        assert_eq!(beside.removed, RemovedRows::default());
+    }
+    // Both have them, or neither: rows are sites.
+    for (base, new) in [(&with, &with), (&without, &without)] {
+        let diff = compare(&one(base), &one(new), options);
+        assert_eq!((diff.options.by, diff.warnings.len()), (By::Site, 0));
+    }
+}
