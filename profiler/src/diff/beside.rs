@@ -81,7 +81,7 @@ impl Beside {
 }
 
 /// What the frames of `base` came to for each frame of `new`, by its [`NodeId`], with all below it: those of the same path
-/// of names, 0 where there is none.
+/// of names, but for a call that was renamed; 0 where there is none.
 pub fn beside_tree(
     base: (&CallTree, &Profile),
     new: (&CallTree, &Profile),

@@ -521,3 +521,43 @@ fn where_one_side_alone_has_phases_or_fields_owners_are_compared_and_it_is_said(
         assert_eq!((diff.options.by, diff.warnings.len()), (By::Site, 0));
     }
 }
+
+#[test]
+fn what_lies_below_a_renamed_call_is_the_same_on_both_sides() {
+    let called = |name: &str, blocks: u64| {
+        let mut b = Builder::new();
+        let path = ["app::main", name, "app::read", "app::keep"];
+        let mut stack: Vec<FrameId> = Vec::new();
+        for (function, line) in path.into_iter().zip(1..) {
+            let function = b.function(function, "app", Origin::User);
+            stack.push(b.frame(function, Some("src/main.rs"), line));
+            b.site(&stack, ScopeId(0), figures(blocks, 100, 0));
+        }
+        b.build()
+    };
+    let tree = |profile| CallTree::build(profile, &Default::default());
+    let (base, new) = (called("app::parse", 3), called("app::decode", 4));
+    let (base_tree, new_tree) = (tree(&base), tree(&new));
+    let before = beside_tree((&base_tree, &base), (&new_tree, &new), Measure::Total);
+    for (name, bytes) in [("app::decode", 900), ("app::read", 600), ("app::keep", 300)] {
+        let mut ids = new_tree.ids();
+        let id = ids.find(|id| new_tree.name(*id, &new).contains(name));
+        assert_eq!(before[id.expect(name).0 as usize], bytes, "{name}");
+    }
+    let options = Options {
+        by: By::Owner,
+        measure: Measure::Total,
+        per: None,
+    };
+    let mut out = Vec::new();
+    write_svg(&compare(&one(&base), &one(&new), options), &mut out).expect("a picture");
+    let svg = String::from_utf8(out).expect("text");
+    assert!(svg.contains("app::decode (was app::parse)"), "{svg}");
+    assert!(!svg.contains("0 bytes -"), "nothing was added or removed");
+    // With other calls below it, it is another call.
+    let other = called("app::read", 3);
+    let before = beside_tree((&tree(&other), &other), (&new_tree, &new), Measure::Total);
+    let mut ids = new_tree.ids();
+    let id = ids.find(|id| new_tree.name(*id, &new).contains("app::decode"));
+    assert_eq!(before[id.expect("a node").0 as usize], 0);
+}
