@@ -3,9 +3,10 @@
 use std::collections::HashMap;
 
 use super::merged::MergedTree;
-use super::{Change, Identity, Options, Recording, matched};
+use super::{Change, Identity, Options, Recording, matched, one_sided};
 use crate::calltree::{CallTree, NodeId};
 use crate::profile::{Frames, Measure, Profile};
+use crate::table::By;
 
 /// The rows of one grouping in both recordings, by what they say.
 #[derive(Clone, Debug, Default)]
@@ -13,6 +14,8 @@ pub struct Beside {
     rows: HashMap<Identity, RowBeside>,
     /// What only the first recording has.
     pub removed: RemovedRows,
+    /// One recording alone has phases or fields: sites are matched by owner.
+    by_owner: bool,
 }
 
 /// A row of the second recording, with its figure in the first.
@@ -22,7 +25,8 @@ pub struct RowBeside {
     pub change: Change,
     /// Whether the first recording has no such row.
     pub is_added: bool,
-    /// How many rows of the second recording differ in line numbers alone: `change` is that of all of them.
+    /// How many rows of the second recording say the same but for line numbers, or have the same owner where that is all
+    /// that can be compared: `change` is that of all of them.
     pub rows: usize,
 }
 
@@ -42,8 +46,11 @@ impl Beside {
             per: None,
             ..options
         };
-        let mut beside = Beside::default();
         let [base, new] = [base, new].map(|profile| [Recording { name: "", profile }]);
+        let mut beside = Beside {
+            by_owner: options.by == By::Site && one_sided(&base, &new).is_some(),
+            ..Beside::default()
+        };
         for row in matched(&base, &new, options, frames) {
             let Some(change) = row.change([&base, &new], options) else {
                 continue;
@@ -66,12 +73,15 @@ impl Beside {
 
     /// The row that says that; `None` when there is no such figure.
     pub fn row(&self, identity: &Identity) -> Option<&RowBeside> {
+        if self.by_owner {
+            return self.rows.get(&identity.clone().by_owner());
+        }
         self.rows.get(identity)
     }
 }
 
 /// What the frames of `base` came to for each frame of `new`, by its [`NodeId`], with all below it: those of the same path
-/// of names, 0 where there is none.
+/// of names, but for a call that was renamed; 0 where there is none.
 pub fn beside_tree(
     base: (&CallTree, &Profile),
     new: (&CallTree, &Profile),

@@ -28,6 +28,15 @@ pub struct Identity {
 }
 
 impl Identity {
+    /// Of a row by site, its owner alone: what is the same whether or not there were phases and fields.
+    pub(super) fn by_owner(self) -> Identity {
+        Identity {
+            name: String::new(),
+            location: String::new(),
+            ..self
+        }
+    }
+
     /// Of a row of a profile.
     pub fn of(profile: &Profile, row: &Row) -> Identity {
         match &row.detail {

@@ -1,13 +1,15 @@
-//! The call trees of two recordings as one: nodes of the same path are one node with a figure of each side.
+//! The call trees of two recordings as one: nodes of the same path are one node with a figure of each side, and so are those
+//! of a call that was renamed.
 
 use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::rc::Rc;
 
 use super::identity::stable;
 use crate::calltree::{CallTree, NodeId};
 use crate::flamegraph::Widths;
 use crate::interned::Interned;
-use crate::profile::{Measure, Profile};
+use crate::profile::{Label, Measure, Profile};
 
 /// A node of either tree or of both.
 #[derive(Clone, Debug, Default)]
@@ -39,41 +41,39 @@ impl MergedTree {
     pub(super) fn new(sides: [(&CallTree, &Profile); 2], measure: Measure) -> MergedTree {
         let mut texts: Interned<Rc<str>> = Interned::new();
         let all = texts.number("all".into());
+        let sides = sides.map(|(tree, profile)| Side::new(tree, profile, &mut texts));
+        let mut places = vec![NodeId::ROOT; sides[1].tree.len()];
         let mut nodes = vec![Node {
             name: all,
             short: all,
             ..Node::default()
         }];
-        let mut known: HashMap<(usize, u32), usize> = HashMap::new();
-        let mut places = Vec::new();
-        for (side, (tree, profile)) in sides.into_iter().enumerate() {
-            // Where each node of this tree is: parents come before children.
-            let mut at: Vec<usize> = Vec::with_capacity(tree.len());
-            for id in tree.ids() {
-                let merged = match tree.node(id).parent {
-                    None => 0,
-                    Some(parent) => {
-                        let parent = at[parent.0 as usize];
-                        let name = texts.number(stable(&tree.name(id, profile)).into());
-                        let next = nodes.len();
-                        let merged = *known.entry((parent, name)).or_insert(next);
-                        if merged == next {
-                            nodes.push(Node {
-                                name,
-                                short: texts.number(stable(&tree.short_name(id, profile)).into()),
-                                parent,
-                                ..Node::default()
-                            });
-                        }
-                        merged
-                    }
-                };
-                at.push(merged);
-                let figure = measure.of(tree.own(id));
-                let own = &mut nodes[merged].totals[side];
-                *own = own.saturating_add(figure);
+        // By merged node: the nodes of either side that it stands for.
+        let mut of_sides = vec![[vec![NodeId::ROOT], vec![NodeId::ROOT]]];
+        let mut at = 0;
+        while at < nodes.len() {
+            let members = std::mem::take(&mut of_sides[at]);
+            for (side, members) in members.iter().enumerate() {
+                for id in members {
+                    let figure = measure.of(sides[side].tree.own(*id));
+                    let own = &mut nodes[at].totals[side];
+                    *own = own.saturating_add(figure);
+                }
             }
-            places = at.into_iter().map(|at| NodeId(at as u32)).collect();
+            for id in &members[1] {
+                places[id.0 as usize] = NodeId(at as u32);
+            }
+            for child in paired(&sides, &members) {
+                let (name, short) = child.names(&sides, &mut texts);
+                nodes.push(Node {
+                    name,
+                    short,
+                    parent: at,
+                    ..Node::default()
+                });
+                of_sides.push(child.members);
+            }
+            at += 1;
         }
         let mut merged = MergedTree {
             nodes,
@@ -124,6 +124,141 @@ impl MergedTree {
     pub(super) fn node(&self, id: NodeId) -> &Node {
         &self.nodes[id.0 as usize]
     }
+}
+
+/// The tree of a side, with what its nodes are matched by.
+struct Side<'a> {
+    tree: &'a CallTree,
+    /// By node: the whole name and that for narrow cells, as texts.
+    names: Vec<(u32, u32)>,
+    children: Vec<Vec<NodeId>>,
+    /// By node: a hash of all names below it, and whether one of them is a call.
+    below: Vec<(u64, bool)>,
+}
+
+impl<'a> Side<'a> {
+    fn new(tree: &'a CallTree, profile: &Profile, texts: &mut Interned<Rc<str>>) -> Self {
+        let mut names = Vec::with_capacity(tree.len());
+        let mut children = vec![Vec::new(); tree.len()];
+        for id in tree.ids() {
+            let name = texts.number(stable(&tree.name(id, profile)).into());
+            let short = texts.number(stable(&tree.short_name(id, profile)).into());
+            names.push((name, short));
+            if let Some(parent) = tree.node(id).parent {
+                children[parent.0 as usize].push(id);
+            }
+        }
+        let mut below = vec![(0, false); tree.len()];
+        // Parents come before children.
+        for at in (0..tree.len()).rev() {
+            let mut parts: Vec<(u32, u64)> = Vec::new();
+            let mut has_call = false;
+            for NodeId(child) in &children[at] {
+                let is_call = matches!(
+                    tree.node(NodeId(*child)).label,
+                    Label::Function(_) | Label::Call(_)
+                );
+                let (hash, calls) = below[*child as usize];
+                has_call |= is_call || calls;
+                parts.push((names[*child as usize].0, hash));
+            }
+            parts.sort_unstable();
+            let mut hasher = DefaultHasher::new();
+            parts.hash(&mut hasher);
+            below[at] = (hasher.finish(), has_call);
+        }
+        Side {
+            tree,
+            names,
+            children,
+            below,
+        }
+    }
+
+    fn name(&self, id: NodeId) -> (u32, u32) {
+        self.names[id.0 as usize]
+    }
+
+    /// What lies below nodes of one name that are merged: `None` where that is no call.
+    fn below(&self, ids: &[NodeId]) -> Option<Vec<u64>> {
+        let below = ids.iter().map(|id| self.below[id.0 as usize]);
+        let mut hashes: Vec<u64> = below.clone().map(|(hash, _)| hash).collect();
+        hashes.sort_unstable();
+        below
+            .into_iter()
+            .any(|(_, has_call)| has_call)
+            .then_some(hashes)
+    }
+}
+
+/// A node below a merged one, by the nodes of either side.
+struct Child {
+    members: [Vec<NodeId>; 2],
+}
+
+impl Child {
+    /// Its names: of one that was renamed, that of the second side with the one before.
+    fn names(&self, sides: &[Side<'_>; 2], texts: &mut Interned<Rc<str>>) -> (u32, u32) {
+        let [base, new] = [0, 1].map(|side| {
+            let first = self.members[side].first();
+            first.map(|id| sides[side].name(*id))
+        });
+        match (base, new) {
+            (Some(base), Some(new)) if base.0 != new.0 => {
+                let mut was = |new: u32, base: u32| {
+                    let (new, base) = (&texts.values[new as usize], &texts.values[base as usize]);
+                    texts.number(format!("{new} (was {base})").into())
+                };
+                (was(new.0, base.0), was(new.1, base.1))
+            }
+            (base, new) => new.or(base).unwrap_or_default(),
+        }
+    }
+}
+
+/// The children of nodes that are merged: those of one name are one, and so are two of different names, each on one side
+/// alone, with the same calls below them: a call that was renamed.
+fn paired(sides: &[Side<'_>; 2], members: &[Vec<NodeId>; 2]) -> Vec<Child> {
+    let mut children: Vec<Child> = Vec::new();
+    let mut known: HashMap<u32, usize> = HashMap::new();
+    for (side, members) in members.iter().enumerate() {
+        let of = |id: &NodeId| &sides[side].children[id.0 as usize];
+        for id in members.iter().flat_map(of) {
+            let (name, _) = sides[side].name(*id);
+            let at = *known.entry(name).or_insert(children.len());
+            if at == children.len() {
+                children.push(Child {
+                    members: Default::default(),
+                });
+            }
+            children[at].members[side].push(*id);
+        }
+    }
+    // What only one side has, by what lies below it.
+    let mut alone: HashMap<Vec<u64>, [Vec<usize>; 2]> = HashMap::new();
+    for (at, child) in children.iter().enumerate() {
+        let side = match &child.members {
+            [_, new] if new.is_empty() => 0,
+            [base, _] if base.is_empty() => 1,
+            _ => continue,
+        };
+        if let Some(below) = sides[side].below(&child.members[side]) {
+            alone.entry(below).or_default()[side].push(at);
+        }
+    }
+    let mut renamed: Vec<usize> = Vec::new();
+    for [base, new] in alone.into_values() {
+        // Of several that look the same nothing tells which is which.
+        if let ([base], [new]) = (base.as_slice(), new.as_slice()) {
+            children[*new].members[0] = std::mem::take(&mut children[*base].members[0]);
+            renamed.push(*base);
+        }
+    }
+    renamed.sort_unstable();
+    for at in renamed.into_iter().rev() {
+        children.remove(at);
+    }
+    children
 }
 
 impl Node {

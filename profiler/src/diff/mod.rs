@@ -33,6 +33,7 @@ pub use picture::write_svg;
 pub use series::{Amount, Change, Series, Verdict};
 pub use text::write_text;
 pub(crate) use text::{amount, each};
+use warnings::one_sided;
 pub use warnings::warnings;
 
 /// One recording of a side.
@@ -160,12 +161,16 @@ fn matched(
         };
         side.iter().map(cell).collect()
     };
+    let are_sites_alike = options.by != By::Site || one_sided(base, new).is_none();
     let mut matched: Vec<RowMatch> = Vec::new();
     let mut known: HashMap<Identity, usize> = HashMap::new();
     for (side, recordings) in [base, new].into_iter().enumerate() {
         for (number, recording) in recordings.iter().enumerate() {
             for row in rows(recording.profile, options.by, options.measure, frames) {
-                let identity = Identity::of(recording.profile, &row);
+                let mut identity = Identity::of(recording.profile, &row);
+                if !are_sites_alike {
+                    identity = identity.by_owner();
+                }
                 let at = *known.entry(identity.clone()).or_insert(matched.len());
                 if at == matched.len() {
                     matched.push(RowMatch {
@@ -208,8 +213,14 @@ impl RowMatch {
 
 /// Compares two sides; a side without recordings is empty.
 pub fn compare<'a>(base: &[Recording<'a>], new: &[Recording<'a>], options: Options) -> Diff<'a> {
+    let warnings = warnings(base, new, options);
+    let by = match options.by {
+        By::Site if one_sided(base, new).is_some() => By::Owner,
+        by => by,
+    };
     let options = Options {
-        measure: options.by.measure(options.measure),
+        by,
+        measure: by.measure(options.measure),
         ..options
     };
     let mut diff = Diff {
@@ -222,7 +233,7 @@ pub fn compare<'a>(base: &[Recording<'a>], new: &[Recording<'a>], options: Optio
             .filter(|&per| knows(base, per) && knows(new, per))
             .map(|per| (per, totals(base, new, Some(per))))
             .collect(),
-        warnings: warnings(base, new, options),
+        warnings,
         ..Diff::default()
     };
     for row in matched(base, new, options, Frames::Folded) {

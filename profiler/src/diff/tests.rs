@@ -471,3 +471,93 @@ fn names_from_a_recording_never_reach_the_terminal_raw() {
         assert!(!all.contains('\u{1b}') && !all.contains('\u{7}'), "{by:?}");
     }
 }
+
+#[test]
+fn where_one_side_alone_has_phases_or_fields_owners_are_compared_and_it_is_said() {
+    let loads = |in_phase: bool| {
+        let mut b = Builder::new();
+        let scope = if in_phase {
+            b.scope(0, "load", 0, 0)
+        } else {
+            ScopeId(0)
+        };
+        for (name, blocks) in [("app::parse", 10), ("app::index", 20)] {
+            let function = b.function(name, "app", Origin::User);
+            let frame = b.frame(function, Some("src/main.rs"), 7);
+            b.site(&[frame], scope, figures(blocks, 10, 0));
+        }
+        b.build()
+    };
+    let (without, with) = (loads(false), loads(true));
+    let options = Options {
+        by: By::Site,
+        measure: Measure::Total,
+        per: None,
+    };
+    for (base, new, side) in [(&without, &with, "second"), (&with, &without, "first")] {
+        let diff = compare(&one(base), &one(new), options);
+        assert_eq!(diff.options.by, By::Owner);
+        assert!(diff.rows.is_empty(), "{:?}", diff.rows);
+        let said = format!("Only the {side} side has phases");
+        assert!(
+            diff.warnings
+                .iter()
+                .any(|warning| warning.starts_with(&said)),
+            "{:?}",
+            diff.warnings
+        );
+        assert!(text(&diff).contains(&said));
+        let beside = Beside::new(base, new, options, Frames::Folded);
+        for row in rows(new, By::Site, Measure::Total, Frames::Folded) {
+            let found = beside.row(&Identity::of(new, &row)).expect("a row");
+            assert_eq!(found.change.exact_difference(), Some(0), "{}", row.key);
+            assert!(!found.is_added);
+        }
+        assert_eq!(beside.removed, RemovedRows::default());
+    }
+    // Both have them, or neither: rows are sites.
+    for (base, new) in [(&with, &with), (&without, &without)] {
+        let diff = compare(&one(base), &one(new), options);
+        assert_eq!((diff.options.by, diff.warnings.len()), (By::Site, 0));
+    }
+}
+
+#[test]
+fn what_lies_below_a_renamed_call_is_the_same_on_both_sides() {
+    let called = |name: &str, blocks: u64| {
+        let mut b = Builder::new();
+        let path = ["app::main", name, "app::read", "app::keep"];
+        let mut stack: Vec<FrameId> = Vec::new();
+        for (function, line) in path.into_iter().zip(1..) {
+            let function = b.function(function, "app", Origin::User);
+            stack.push(b.frame(function, Some("src/main.rs"), line));
+            b.site(&stack, ScopeId(0), figures(blocks, 100, 0));
+        }
+        b.build()
+    };
+    let tree = |profile| CallTree::build(profile, &Default::default());
+    let (base, new) = (called("app::parse", 3), called("app::decode", 4));
+    let (base_tree, new_tree) = (tree(&base), tree(&new));
+    let before = beside_tree((&base_tree, &base), (&new_tree, &new), Measure::Total);
+    for (name, bytes) in [("app::decode", 900), ("app::read", 600), ("app::keep", 300)] {
+        let mut ids = new_tree.ids();
+        let id = ids.find(|id| new_tree.name(*id, &new).contains(name));
+        assert_eq!(before[id.expect(name).0 as usize], bytes, "{name}");
+    }
+    let options = Options {
+        by: By::Owner,
+        measure: Measure::Total,
+        per: None,
+    };
+    let mut out = Vec::new();
+    write_svg(&compare(&one(&base), &one(&new), options), &mut out).expect("a picture");
+    let svg = String::from_utf8(out).expect("text");
+    assert!(svg.contains("app::decode (was app::parse)"), "{svg}");
+    assert!(!svg.contains("0 bytes -"), "nothing was added or removed");
+    // With other calls below it, it is another call.
+    let other = called("app::read", 3);
+    let before = beside_tree((&tree(&other), &other), (&new_tree, &new), Measure::Total);
+    let mut ids = new_tree.ids();
+    let id = ids.find(|id| new_tree.name(*id, &new).contains("app::decode"));
+    assert_eq!(before[id.expect("a node").0 as usize], 0);
+}

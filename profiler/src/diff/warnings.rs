@@ -5,6 +5,7 @@ use std::collections::{BTreeSet, HashSet};
 use super::{Options, Per, Recording, input};
 use crate::interned::Interned;
 use crate::profile::{Profile, State};
+use crate::table::By;
 use crate::units::printable;
 
 /// What to know before comparing `base` and `new`, a sentence each, free of control characters.
@@ -50,11 +51,47 @@ pub fn warnings(base: &[Recording<'_>], new: &[Recording<'_>], options: Options)
             said.push(format!("{name}: {loss}"));
         }
     }
+    if let Some(sentence) = one_sided(base, new)
+        && matches!(options.by, By::Site | By::Phase | By::Field)
+    {
+        said.push(sentence);
+    }
     said.extend(inputs(base, new, options));
     // A recording may be on both sides.
     let mut known = HashSet::new();
     said.retain(|sentence| known.insert(sentence.clone()));
     said
+}
+
+/// What is to say where one side alone has phases, or fields: then no row by site is the same on both, as it says the phase
+/// and the field.
+pub(super) fn one_sided(base: &[Recording<'_>], new: &[Recording<'_>]) -> Option<String> {
+    let has_phases = |profile: &Profile| {
+        let phases = profile.phases();
+        let mut sites = profile.sites.iter();
+        sites.any(|site| phases.phase_of(site.scope).0 != 0)
+    };
+    let has_fields = |profile: &Profile| {
+        let fields = profile.fields();
+        let mut sites = profile.sites.iter();
+        sites.any(|site| fields.field_of(site.scope) != 0)
+    };
+    let sides = |has: &dyn Fn(&Profile) -> bool| {
+        [base, new].map(|side| side.iter().any(|one| has(one.profile)))
+    };
+    let all = [
+        ("phases", sides(&has_phases)),
+        ("fields of `Profiled`", sides(&has_fields)),
+    ];
+    // A side without recordings has neither.
+    let (what, [of_base, _]) = all
+        .into_iter()
+        .filter(|_| !base.is_empty() && !new.is_empty())
+        .find(|(_, [of_base, of_new])| of_base != of_new)?;
+    let side = if of_base { "first" } else { "second" };
+    Some(format!(
+        "Only the {side} side has {what}, so no site is the same on both: sites are compared by owner."
+    ))
 }
 
 /// What is to say of inputs that differ, or that one side does not state.

@@ -4,6 +4,8 @@
 //! cannot be changed there.
 
 use crate::profile::{Function, Group, Origin, Role};
+use crate::symbols;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Range;
 
 /// What of a function decides whether it owns blocks.
@@ -11,6 +13,10 @@ use std::ops::Range;
 pub(super) struct Claim {
     origin: Origin,
     role: Role,
+    /// A hash of the name of its crate.
+    krate: u64,
+    /// Another crate may have been given it to run.
+    is_handed_over: bool,
     /// It is heapglass's own.
     pub(super) is_own: bool,
     /// It is one, and not what stands in the place of a stack.
@@ -19,9 +25,13 @@ pub(super) struct Claim {
 
 impl Claim {
     pub(super) fn of(function: &Function) -> Claim {
+        let mut krate = DefaultHasher::new();
+        function.krate.hash(&mut krate);
         Claim {
             origin: function.origin,
             role: function.role,
+            krate: krate.finish(),
+            is_handed_over: symbols::is_handed_over(function),
             is_own: function.is_own(),
             is_named: !function.name.starts_with('('),
         }
@@ -34,11 +44,11 @@ impl Claim {
 
 /// The frame that owns the blocks of a stack given outermost first, of those shown; or the group that does.
 pub(super) fn owner(stack: &[Claim], shown: Range<usize>) -> (Option<usize>, Option<Group>) {
-    let find = |within: Range<usize>, wanted: fn(&Claim) -> bool| {
+    let find = |within: Range<usize>, wanted: &dyn Fn(&Claim) -> bool| {
         let inside = stack.get(within.clone()).unwrap_or_default();
         Some(within.start + inside.iter().rposition(wanted)?)
     };
-    let last_own = find(shown.clone(), |claim| claim.origin == Origin::User);
+    let last_own = find(shown.clone(), &|claim| claim.origin == Origin::User);
     let last = shown.clone().next_back();
     // A hook of the program's own works for the program.
     if let Some(panic) = stack.iter().position(|claim| claim.role == Role::Panic)
@@ -47,7 +57,7 @@ pub(super) fn owner(stack: &[Claim], shown: Range<usize>) -> (Option<usize>, Opt
         return (last_own.or(last), Some(Group::Panic));
     }
     // The line that began it: neither that of a derive, nor of a visitor that a format called.
-    let began = find(shown.clone(), |claim| {
+    let began = find(shown.clone(), &|claim| {
         claim.origin == Origin::User && claim.role != Role::Callback
     });
     if began.is_some() {
@@ -59,19 +69,38 @@ pub(super) fn owner(stack: &[Claim], shown: Range<usize>) -> (Option<usize>, Opt
         Some(_) => {
             let first = stack.iter().position(|claim| claim.role == Role::Callback);
             let end = first.unwrap_or(shown.end).clamp(shown.start, shown.end);
-            find(shown.start..end, named)
+            find(shown.start..end, &named)
         }
-        None => find(shown.clone(), named),
+        None => {
+            let working = working_crate(stack.get(shown.clone()).unwrap_or_default(), named);
+            find(shown.clone(), &|claim| {
+                named(claim) && Some(claim.krate) == working
+            })
+        }
     };
     let nearest = asking
         .or(last_own)
-        .or_else(|| find(shown.clone(), Claim::is_dependency));
+        .or_else(|| find(shown.clone(), &Claim::is_dependency));
     if nearest.is_some() {
         return (nearest, None);
     }
     let std = stack.iter().any(|claim| claim.origin == Origin::Std);
     let named = stack.iter().any(|claim| claim.is_named);
     (last, (std && named).then_some(Group::Runtime))
+}
+
+/// The crate that a thread of a dependency's works for: the one that its stack begins in, whatever that calls, up to where it
+/// runs what another crate handed to it.
+fn working_crate(stack: &[Claim], named: impl Fn(&Claim) -> bool) -> Option<u64> {
+    let mut working = None;
+    let mut caller = None;
+    for claim in stack.iter().filter(|claim| named(claim)) {
+        if working.is_none() || (claim.is_handed_over && caller != Some(claim.krate)) {
+            working = Some(claim.krate);
+        }
+        caller = Some(claim.krate);
+    }
+    working
 }
 
 #[cfg(test)]
@@ -127,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_of_a_dependency_is_owned_by_its_nearest_frame_that_is_no_format() {
+    fn a_thread_of_a_dependency_is_owned_by_the_nearest_frame_of_the_crate_that_it_begins_in() {
         let stack = [
             function(
                 "ignore::Worker::run",
@@ -151,6 +180,41 @@ mod tests {
         ];
         assert_eq!(of(&stack), (Some(1), None));
         assert_eq!(of(&stack[2..]), (Some(0), None), "better than std");
+        let deque = function(
+            "crossbeam_deque::Buffer::alloc",
+            "crossbeam_deque",
+            Origin::Dependency,
+            Role::Plain,
+        );
+        let task = [
+            function(
+                "tokio::Core::poll",
+                "tokio",
+                Origin::Dependency,
+                Role::Plain,
+            ),
+            function(
+                "<hyper::Connection as core::future::future::Future>::poll",
+                "hyper",
+                Origin::Dependency,
+                Role::Plain,
+            ),
+            function("hyper::read", "hyper", Origin::Dependency, Role::Plain),
+            deque.clone(),
+            function(
+                "crossbeam_deque::Buffer::alloc::{{closure}}",
+                "crossbeam_deque",
+                Origin::Dependency,
+                Role::Plain,
+            ),
+        ];
+        assert_eq!(of(&task), (Some(2), None), "what it was given to run");
+        let [run, read_dir, insert, push] = stack;
+        assert_eq!(
+            of(&[insert.clone(), run, read_dir, deque, push]),
+            (Some(2), None),
+            "a format or a container begins nothing"
+        );
     }
 
     #[test]

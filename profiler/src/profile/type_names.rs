@@ -31,6 +31,24 @@ pub(super) fn qualified(profile: &Profile) -> HashMap<TypeId, String> {
     names
 }
 
+/// What a type holds that its name does not tell: serde's `Content` is no type of the program's.
+fn note(full: &str) -> Option<&'static str> {
+    let is_buffer = |path: &&str| {
+        let of_serde = path.starts_with("serde::") || path.starts_with("serde_core::");
+        of_serde && path.contains("private") && path.ends_with("::Content")
+    };
+    let mut pieces = pieces(full).into_iter();
+    let found = pieces.find(is_buffer);
+    found.map(|_| "serde's buffer of flatten, untagged or an internal tag")
+}
+
+impl Profile {
+    /// What is to say of the values of a type beside its name.
+    pub(crate) fn note_of_type(&self, id: Option<TypeId>) -> Option<&'static str> {
+        note(&self.named_type(id)?.full)
+    }
+}
+
 /// A piece of a type's name: a path, or what stands between paths.
 fn pieces(full: &str) -> Vec<&str> {
     let in_path = |c: char| c.is_alphanumeric() || matches!(c, '_' | ':' | '{' | '}' | '#');
@@ -93,6 +111,32 @@ fn tell_apart(full: &[&str]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_buffer_of_serde_is_told_from_types_of_that_name() {
+        for (full, is) in [
+            (
+                "alloc::vec::Vec<serde_core::private::content::Content>",
+                true,
+            ),
+            (
+                "alloc::vec::Vec<serde::__private::de::content::Content>",
+                true,
+            ),
+            (
+                "alloc::vec::Vec<(serde::__private228::de::content::Content, serde::__private228::de::content::Content)>",
+                true,
+            ),
+            ("alloc::vec::Vec<app::private::Content>", false),
+            (
+                "alloc::vec::Vec<serde::__private::de::content::ContentVisitor>",
+                false,
+            ),
+            ("alloc::vec::Vec<u8>", false),
+        ] {
+            assert_eq!(note(full).is_some(), is, "{full}");
+        }
+    }
 
     #[test]
     fn names_differ_in_what_tells_them_apart_alone() {

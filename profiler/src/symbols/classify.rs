@@ -162,6 +162,20 @@ impl Classifier {
             return (Origin::Dependency, OWN_CRATES[0].to_owned());
         }
         if let Some((origin, owner)) = file.and_then(by_file) {
+            // What a macro of a dependency wrote belongs to the crate that called it. Generic code and implementations of
+            // traits may be a dependency's whatever type they are named for.
+            let is_plain = !name.starts_with('<');
+            if let Some(krate) = krate.filter(|krate| is_plain && **krate != *owner)
+                && origin == Origin::Dependency
+                && !self.programs.contains(&owner)
+            {
+                if self.programs.contains(krate) {
+                    return (Origin::User, krate.to_owned());
+                }
+                if self.dependencies.contains(krate) {
+                    return (origin, krate.to_owned());
+                }
+            }
             return match origin {
                 Origin::Dependency if self.programs.contains(&owner) => (Origin::User, owner),
                 // The file says std; which of its crates, the name says better.

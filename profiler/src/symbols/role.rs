@@ -142,6 +142,18 @@ fn is_called_back(name: &str) -> bool {
     generic && (method.starts_with("visit_") || method == "deserialize")
 }
 
+/// Returns `true` for work that one crate hands to another to run: a closure, or a future that is polled.
+pub(crate) fn is_handed_over(function: &Function) -> bool {
+    let segments = segments(&function.name);
+    let is_closure = segments.last().is_some_and(|last| last.starts_with('{'));
+    let is_run = segments.iter().any(|segment| {
+        let implemented = self_type(segment).and_then(|(_, implemented)| implemented);
+        implemented
+            .is_some_and(|path| begins_with(path, &["core::future::", "core::ops::function::"]))
+    });
+    is_closure || is_run
+}
+
 /// The call of a closure, or an adaptor of iterators, in the standard library.
 fn is_glue(name: &str) -> bool {
     let called = strip_generics(last_segment(name));

@@ -44,6 +44,9 @@ impl Part {
 pub struct TypeDetail {
     /// With module paths; `None` = the row of blocks whose type nothing tells.
     pub full_name: Option<String>,
+    /// What it is where the name does not tell: a buffer of serde's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<&'static str>,
     /// Values seen by `Profiled`; 0 where none was.
     pub values: u64,
     /// Their own size, bytes.
@@ -189,6 +192,7 @@ pub(super) fn by_type(profile: &Profile, measure: Measure) -> Vec<Row> {
             figures: row.figures,
             detail: Detail::Type(Box::new(TypeDetail {
                 full_name: name.map(|name| name.full.clone()),
+                note: profile.note_of_type(row.type_id),
                 values: row.values,
                 inline_bytes: row.inline_bytes,
                 mean_block_bytes: measure.mean_block_bytes(&row.figures),

@@ -99,6 +99,7 @@ fn types_without_values_or_blocks_have_no_figures_of_them() {
         mean_block_bytes: Some(40),
         dominant_block: None,
         full_name: None,
+        note: None,
         slack: None,
         estimated: None,
         from: None,

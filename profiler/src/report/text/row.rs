@@ -114,7 +114,7 @@ fn of_site(profile: &Profile, detail: &SiteDetail) -> String {
 
 /// `in Fleet.vessels[].crew 1.2 MiB, 2 more; of Vessel; type from the stack; slack 437.5 KiB in footprint fleet`
 fn of_type(detail: &TypeDetail, measure: Measure) -> String {
-    let mut said = Vec::new();
+    let mut said = Vec::from_iter(detail.note.map(str::to_owned));
     if detail.fields.iter().any(|part| part.key != NO_FIELD) {
         said.extend(largest("in", &detail.fields, measure));
     }

@@ -17,7 +17,7 @@ struct Names {
     what: String,
     location: String,
     owner: String,
-    /// The largest block, if it holds most, and how many stacks read the same: `(12 stacks)`.
+    /// What the type is if its name does not tell, the largest block if it holds most, and how many stacks read the same: `(12 stacks)`.
     notes: String,
 }
 
@@ -28,7 +28,14 @@ impl Names {
         };
         let measure = page.options.measure;
         let dominant = profile.dominant_block(&detail.sites, &row.figures, measure);
-        let mut notes: Vec<String> = Vec::from_iter(dominant.as_ref().map(dominant_block_text));
+        let first = detail
+            .sites
+            .first()
+            .and_then(|&site| profile.sites.get(site));
+        let type_id = first.and_then(|site| profile.type_id_of(site));
+        let mut notes: Vec<String> =
+            Vec::from_iter(profile.note_of_type(type_id).map(str::to_owned));
+        notes.extend(dominant.as_ref().map(dominant_block_text));
         if with_stacks && detail.stacks > 1 {
             notes.push(counted(detail.stacks, "stack"));
         }

@@ -697,3 +697,45 @@ fn traits_of_other_crates_are_told_from_those_of_the_crate_itself() {
         assert_eq!(is_of_foreign_trait(name), is, "{name}");
     }
 }
+
+#[test]
+fn what_a_macro_of_a_dependency_wrote_belongs_to_the_crate_that_called_it() {
+    let registry = "/home/u/.cargo/registry/src/i";
+    let frame = |function: &str, file: &str| SourceFrame {
+        function: function.into(),
+        file: Some(file.into()),
+        line: Some(7),
+        ..SourceFrame::default()
+    };
+    let select = format!("{registry}/tokio-1.54.1/src/macros/select.rs");
+    let frames = [
+        frame("app::main", "/app/src/main.rs"),
+        frame(
+            "axum::serve::serve",
+            &format!("{registry}/axum-0.8.0/src/serve.rs"),
+        ),
+        frame("axum::serve::handle::{{closure}}", &select),
+        frame("app::wait::{{closure}}", &select),
+        frame("tokio::runtime::run", &select),
+        frame("<app::City as tokio::Load>::load", &select),
+    ];
+    let symbols = Symbols {
+        frames: frames.iter().cloned().map(|frame| vec![frame]).collect(),
+        ..Symbols::default()
+    };
+    let classifier = Classifier::new(&symbols);
+    let owners = frames.iter().map(|frame| {
+        let function = classifier.function(frame, "app");
+        (function.origin, function.krate)
+    });
+    let expected = [
+        (Origin::User, "app"),
+        (Origin::Dependency, "axum"),
+        (Origin::Dependency, "axum"),
+        (Origin::User, "app"),
+        (Origin::Dependency, "tokio"),
+        (Origin::Dependency, "tokio"),
+    ];
+    let expected = expected.map(|(origin, krate)| (origin, krate.to_owned()));
+    assert_eq!(owners.collect::<Vec<_>>(), expected);
+}
