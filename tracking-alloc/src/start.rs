@@ -223,7 +223,7 @@ fn begin_in(file: &mut NewFile, mode: u32) -> Result<&'static Session, Refused> 
         // What is reserved at once must do: no file call happens later, and the program may be about to forbid system calls.
         reserve = PREALLOCATED_BYTES.min(max_bytes / SEGMENT_BYTES * SEGMENT_BYTES);
         max_bytes = reserve;
-        sys::never_populate();
+        sys::go_quiet();
     }
     if !set_recording_path(Some(file.path())) {
         return Err(NO_MEMORY);

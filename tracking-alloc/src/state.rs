@@ -10,6 +10,8 @@
 //! `measure()` in progress: with it a program that neither records, counts nor measures reads zero. The word lies on
 //! pages the kernel wipes in a forked child, so a child finds itself "off" without any handler.
 
+#[cfg(recording)]
+use crate::sys;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::*};
 
 /// A recording is being written.
@@ -175,15 +177,50 @@ pub(crate) fn life() -> &'static AtomicU32 {
     &PAGE.life
 }
 
+/// The process whose words these are, where the kernel does not wipe them in forked children as it was asked to; else 0.
+#[cfg(recording)]
+static UNWIPED_IN: AtomicU32 = AtomicU32::new(0);
+
 /// Asks the kernel to wipe the words in forked children. False when it will not: then nothing may be recorded.
 #[cfg(recording)]
 pub(crate) fn wipe_on_fork() -> bool {
     // SAFETY: the page is a whole, aligned static of anonymous memory (zero-initialised, so in .bss); advice changes no contents.
-    unsafe {
+    let is_taken = unsafe {
         libc::madvise(
             (&raw const PAGE).cast_mut().cast(),
             size_of::<Page>(),
             libc::MADV_WIPEONFORK,
         ) == 0
+    };
+    let is_wiped = || sys::is_wiped_on_fork((&raw const PAGE).addr());
+    if !is_taken || is_wiped() {
+        return is_taken;
+    }
+    // SAFETY: a plain function, for whoever forks by libc; other children notice on their first slow path.
+    if UNWIPED_IN.load(Relaxed) == 0 && unsafe { libc::pthread_atfork(None, None, Some(wipe)) } != 0
+    {
+        return false;
+    }
+    UNWIPED_IN.store(sys::process_id(), Relaxed);
+    true
+}
+
+/// In a forked child: makes the words what they are there.
+#[cfg(recording)]
+extern "C" fn wipe() {
+    UNWIPED_IN.store(0, Relaxed);
+    PAGE.word.store(0, Release);
+    PAGE.counting.store(NOT_COUNTING, Release);
+    PAGE.joined.store(0, Release);
+    PAGE.life.store(0, Release);
+}
+
+/// On slow paths: a child whose words should have been wiped finds itself off.
+#[cfg(recording)]
+#[inline]
+pub(crate) fn notice_fork() {
+    let process = UNWIPED_IN.load(Relaxed);
+    if process != 0 && process != sys::process_id() {
+        wipe();
     }
 }
