@@ -1,4 +1,4 @@
-//! Forbids itself every call that opens, maps or changes a file, then goes on allocating in all the ways there are
+//! Forbids itself every call that opens, maps or changes a file, and others that few programs make, then goes on allocating in all the ways there are
 //! (`tests/built/sandbox.rs`).
 
 #[cfg(target_arch = "x86_64")]
@@ -85,9 +85,9 @@ fn from_code_in_no_file() {
 #[cfg(not(target_arch = "x86_64"))]
 fn from_code_in_no_file() {}
 
-/// From here on, a call that has to do with files kills the process.
+/// From here on, a call that has to do with files, and others, kill the process.
 fn forbid_files() {
-    const FORBIDDEN: [libc::c_long; 15] = [
+    const FORBIDDEN: [libc::c_long; 17] = [
         libc::SYS_openat,
         libc::SYS_openat2,
         libc::SYS_mincore,
@@ -103,6 +103,8 @@ fn forbid_files() {
         libc::SYS_pwrite64,
         libc::SYS_process_vm_readv,
         libc::SYS_getcwd,
+        libc::SYS_membarrier,
+        libc::SYS_prctl,
     ];
     let step = |code: u32, jump_true: u8, jump_false: u8, k: u32| libc::sock_filter {
         code: code as u16,

@@ -35,9 +35,13 @@ impl<A> TrackingAlloc<A> {
     }
 }
 
-/// Whether an allocator is the system's, of which more is known.
-fn is_system<A>() -> bool {
-    std::any::type_name::<A>() == std::any::type_name::<System>()
+/// The first allocation of a process: the environment may ask for a recording.
+#[cold]
+#[inline(never)]
+fn first<A>(block: *mut u8, bytes: usize) {
+    // Of the system's allocator more is known than of others.
+    let is_system = std::any::type_name::<A>() == std::any::type_name::<System>();
+    crate::events::first_allocated(block, bytes, is_system);
 }
 
 // SAFETY: every call is forwarded with its arguments unchanged, and its answer is returned unchanged; recording
@@ -47,7 +51,7 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for TrackingAlloc<A> {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: the caller's promise is passed on.
         let block = unsafe { self.inner.alloc(layout) };
-        crate::events::allocated(block, layout.size(), is_system::<A>);
+        crate::events::allocated(block, layout.size(), first::<A>);
         block
     }
 
@@ -55,7 +59,7 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for TrackingAlloc<A> {
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         // SAFETY: the caller's promise is passed on.
         let block = unsafe { self.inner.alloc_zeroed(layout) };
-        crate::events::allocated(block, layout.size(), is_system::<A>);
+        crate::events::allocated(block, layout.size(), first::<A>);
         block
     }
 

@@ -11,22 +11,26 @@ pub(crate) type Owner = Option<crate::shadow::Owner>;
 pub(crate) type Owner = ();
 
 #[inline(always)]
-pub(crate) fn allocated(block: *mut u8, bytes: usize, _is_system: fn() -> bool) {
+pub(crate) fn allocated(block: *mut u8, bytes: usize, _first: fn(*mut u8, usize)) {
     if state::is_off() {
-        #[cfg(recording)]
-        crate::start::at_first_allocation(block, bytes, _is_system);
         return;
     }
     #[cfg(recording)]
     if block.is_null() {
         crate::hook::request_failed(bytes);
     } else {
-        crate::hook::allocated(block, bytes);
+        crate::hook::allocated(block, bytes, _first);
     }
     #[cfg(not(recording))]
     if !block.is_null() {
         unrecorded(Event::Alloc(block as usize, bytes));
     }
+}
+
+/// While the environment may be yet to be examined.
+pub(crate) fn first_allocated(_block: *mut u8, _bytes: usize, _is_system: bool) {
+    #[cfg(recording)]
+    crate::start::at_first_allocation(_block, _bytes, _is_system);
 }
 
 #[inline(always)]

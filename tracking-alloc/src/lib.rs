@@ -38,7 +38,7 @@
 //! | `HEAPGLASS_MODE` | `exact` (the default): every event with its stack; `count`: every event, without stacks |
 //! | `HEAPGLASS_MAX_BYTES` | largest recording, bytes; sites beyond it count as "(table full)". Default 1 GiB |
 //! | `HEAPGLASS_OWN` | the crates that are your own, with commas between, kept in the recording for who reads it; `cargo heapglass` sets it |
-//! | `HEAPGLASS_PREALLOC` | `1` reserves 64 MiB at the start and makes no file call later (sandboxes); then no RSS is read |
+//! | `HEAPGLASS_PREALLOC` | `1` reserves 64 MiB at the start and makes no file call later (sandboxes, setuid); then no RSS and no thread name is read |
 //!
 //! Ignored in programs with raised privileges (`AT_SECURE`). An old recording at the path is replaced; one whose process
 //! is not proved dead (it runs, perhaps in another container, or it is this very process) stays, and the path gets a

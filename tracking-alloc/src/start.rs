@@ -41,23 +41,17 @@ const fn refused(what: &'static str) -> Refused {
 
 const NO_MEMORY: Refused = refused("no memory for its tables");
 
-/// While nothing records: begins a recording at the very first allocation if the environment asks for one.
-#[inline(always)]
-pub(crate) fn at_first_allocation(block: *mut u8, bytes: usize, is_system: fn() -> bool) {
-    // PERF: the second and last load of a program that never records.
-    if !ENVIRONMENT_READ.load(Relaxed) {
-        from_environment(block, bytes, is_system);
-    }
-}
-
+/// Before the environment was examined: begins a recording at the very first allocation if it asks for one.
 #[cold]
 #[inline(never)]
-fn from_environment(block: *mut u8, bytes: usize, is_system: fn() -> bool) {
-    if ENVIRONMENT_READ.swap(true, AcqRel) {
+pub(crate) fn at_first_allocation(block: *mut u8, bytes: usize, is_system: bool) {
+    let was_read = ENVIRONMENT_READ.swap(true, AcqRel);
+    state::examined();
+    if was_read {
         return;
     }
     // The first allocation of a program is one of its global allocator.
-    INNER_IS_SYSTEM.store(is_system(), Relaxed);
+    INNER_IS_SYSTEM.store(is_system, Relaxed);
     let Some(pattern) = sys::environment(b"HEAPGLASS_OUT").filter(|pattern| !pattern.is_empty())
     else {
         return;
@@ -65,7 +59,7 @@ fn from_environment(block: *mut u8, bytes: usize, is_system: fn() -> bool) {
     let _errno = sys::Errno::keep();
     match on_own_stack(|| to_pattern(pattern)) {
         Ok(()) if block.is_null() => {}
-        Ok(()) => hook::allocated(block, bytes),
+        Ok(()) => hook::allocated(block, bytes, |_, _| {}),
         Err(refused) => complain(pattern, refused),
     }
 }
@@ -171,6 +165,7 @@ pub(crate) fn to_memory() -> Result<(), Refused> {
 fn begin(path: Option<&[u8]>) -> Result<(), Refused> {
     // Whoever begins has had its say about the environment.
     ENVIRONMENT_READ.store(true, Release);
+    state::examined();
     // NOTE: before anything is begun, so that no child inherits half a start.
     if !state::wipe_on_fork() {
         return Err(refused(
@@ -223,7 +218,7 @@ fn begin_in(file: &mut NewFile, mode: u32) -> Result<&'static Session, Refused> 
         // What is reserved at once must do: no file call happens later, and the program may be about to forbid system calls.
         reserve = PREALLOCATED_BYTES.min(max_bytes / SEGMENT_BYTES * SEGMENT_BYTES);
         max_bytes = reserve;
-        sys::never_populate();
+        sys::go_quiet();
     }
     if !set_recording_path(Some(file.path())) {
         return Err(NO_MEMORY);

@@ -7,9 +7,12 @@
 //!    └────────────────────────┘ finish(), or fork() in the child
 //! ```
 //! While nothing records, `COUNT` says that `stats()` counts. The upper half of the word is the number of calls of
-//! `measure()` in progress: with it a program that neither records, counts nor measures reads zero. The word lies on
-//! pages the kernel wipes in a forked child, so a child finds itself "off" without any handler.
+//! `measure()` in progress: with it a program that neither records, counts nor measures reads one number, [`OFF`]. The
+//! word lies on pages the kernel wipes in a forked child, so a child finds itself at zero without any handler. So does
+//! the process at its beginning: at zero the environment is yet to be examined, or was by the parent.
 
+#[cfg(recording)]
+use crate::sys;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::*};
 
 /// A recording is being written.
@@ -26,6 +29,11 @@ pub(crate) const COUNT: u32 = 4;
 /// One generation: a forked child that records again counts up, so lanes of its parent are not taken for its own.
 #[cfg(recording)]
 pub(crate) const GENERATION: u32 = 16;
+
+/// Nothing records, and the environment was examined where it can ask for a recording. Never set while one is written.
+const EXAMINED: u32 = if cfg!(recording) { 1 << 30 } else { 0 };
+/// The whole word, when nobody wants to know of any event.
+const OFF: u64 = EXAMINED as u64;
 
 /// One call of `measure()` in progress.
 const MEASURE: u64 = 1 << 32;
@@ -72,7 +80,20 @@ pub(crate) fn is_recording() -> bool {
 /// Whether nobody wants to know of any event.
 #[inline(always)]
 pub(crate) fn is_off() -> bool {
+    PAGE.word.load(Relaxed) == OFF
+}
+
+/// Whether the environment may be yet to be examined.
+#[cfg(recording)]
+#[inline(always)]
+pub(crate) fn is_unexamined() -> bool {
     PAGE.word.load(Relaxed) == 0
+}
+
+/// The environment was examined, by this process or the one that forked it.
+#[cfg(recording)]
+pub(crate) fn examined() {
+    update(|word| (word == 0).then_some(OFF));
 }
 
 /// Changes the word, unless `change` will not. False then.
@@ -138,14 +159,15 @@ pub(crate) fn begin_counting(reset: impl FnOnce()) {
 #[cfg(recording)]
 pub(crate) fn begin_recording(tag: u32) {
     PAGE.joined.store(1, Release);
-    change(tag, COUNT);
+    change(tag, COUNT | EXAMINED);
 }
 
 /// The recording ends: what follows is counted as it was before.
 #[cfg(recording)]
 pub(crate) fn end_recording() {
     advance_counting(LATER, COUNTING);
-    change(if is_counting() { COUNT } else { 0 }, !COUNT);
+    let count = if is_counting() { COUNT } else { 0 };
+    change(EXAMINED | count, !COUNT);
 }
 
 /// Whether the rows of a recording of this process belong to the figures of `stats()`.
@@ -175,15 +197,81 @@ pub(crate) fn life() -> &'static AtomicU32 {
     &PAGE.life
 }
 
+/// The process whose words these are, where the kernel does not wipe them in forked children as it was asked to; else 0.
+#[cfg(recording)]
+static UNWIPED_IN: AtomicU32 = AtomicU32::new(0);
+
 /// Asks the kernel to wipe the words in forked children. False when it will not: then nothing may be recorded.
 #[cfg(recording)]
 pub(crate) fn wipe_on_fork() -> bool {
     // SAFETY: the page is a whole, aligned static of anonymous memory (zero-initialised, so in .bss); advice changes no contents.
-    unsafe {
+    let is_taken = unsafe {
         libc::madvise(
             (&raw const PAGE).cast_mut().cast(),
             size_of::<Page>(),
             libc::MADV_WIPEONFORK,
         ) == 0
+    };
+    let is_wiped = || sys::is_wiped_on_fork((&raw const PAGE).addr());
+    if !is_taken || is_wiped() {
+        return is_taken;
+    }
+    // SAFETY: a plain function, for whoever forks by libc; other children notice on their first slow path.
+    if UNWIPED_IN.load(Relaxed) == 0 && unsafe { libc::pthread_atfork(None, None, Some(wipe)) } != 0
+    {
+        return false;
+    }
+    UNWIPED_IN.store(sys::process_id(), Relaxed);
+    true
+}
+
+/// In a forked child: makes the words what they are there.
+#[cfg(recording)]
+extern "C" fn wipe() {
+    UNWIPED_IN.store(0, Relaxed);
+    PAGE.word.store(0, Release);
+    PAGE.counting.store(NOT_COUNTING, Release);
+    PAGE.joined.store(0, Release);
+    PAGE.life.store(0, Release);
+}
+
+/// On slow paths: a child whose words should have been wiped finds itself off.
+#[cfg(recording)]
+#[inline]
+pub(crate) fn notice_fork() {
+    let process = UNWIPED_IN.load(Relaxed);
+    if process != 0 && process != sys::process_id() {
+        wipe();
+    }
+}
+
+#[cfg(all(test, recording))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn off_is_one_number_once_the_environment_was_examined() {
+        // In a child, where nothing was examined in this process: the words are its own.
+        // SAFETY: the child looks at its words and ends.
+        let child = unsafe { libc::fork() };
+        if child == 0 {
+            wipe();
+            let before = (is_off(), is_unexamined());
+            examined();
+            let after = (is_off(), is_unexamined());
+            begin_recording(RECORD | GENERATION);
+            let recording = (is_off(), get() == RECORD | GENERATION);
+            end_recording();
+            let is_right = before == (false, true)
+                && after == (true, false)
+                && recording == (false, true)
+                && is_off();
+            // SAFETY: nothing of the parent's is run.
+            unsafe { libc::_exit(i32::from(!is_right)) };
+        }
+        let mut status = 0;
+        // SAFETY: a child of ours.
+        assert_eq!(unsafe { libc::waitpid(child, &mut status, 0) }, child);
+        assert_eq!(status, 0);
     }
 }

@@ -118,7 +118,13 @@ fn growth_note(recording: &Recording) -> Option<String> {
         }
         growth::DISK_FULL => "the disk is full; record to another place (HEAPGLASS_OUT)",
         growth::FILE_SIZE_LIMIT => "the file size limit is reached (ulimit -f)",
-        growth::FILE_GONE => "its file was removed or replaced while the program ran",
+        growth::FILE_GONE => {
+            "its file was removed or replaced while the program ran, or is out of reach (chroot)"
+        }
+        growth::NO_ACCESS => {
+            "the program gave up the right to open its file (setuid, a sandbox); \
+             HEAPGLASS_PREALLOC=1 reserves 64 MiB at the start"
+        }
         growth::NO_MEMORY => "the system gave no more memory (ulimit -v, overcommit)",
         growth::CAP => "HEAPGLASS_MAX_BYTES is reached",
         _ => "the file system refused",

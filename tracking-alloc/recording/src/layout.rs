@@ -155,6 +155,8 @@ pub mod growth {
     pub const CAP: u32 = 5;
     /// The file system answered otherwise; [`growth_errno`](super::Header::growth_errno) says what.
     pub const OTHER: u32 = 6;
+    /// The process may no longer open the file: it changed its user (setuid), or put itself under other rules.
+    pub const NO_ACCESS: u32 = 7;
 }
 
 /// Values of [`Module::id_kind`].

@@ -15,13 +15,16 @@ use std::num::NonZeroU64;
 use std::sync::atomic::{Ordering::*, compiler_fence};
 use tracking_alloc_recording::{LANES, Row, SITE_TABLE_FULL, SITE_UNATTRIBUTED, lane_kind};
 
+/// What is called instead of recording an allocation while the environment may be yet to be examined.
+type First = fn(*mut u8, usize);
+
 /// After a successful allocation.
 // PERF: whatever is rare is a call at the end, so that the common way keeps nothing across calls.
 #[inline(never)]
-pub(crate) fn allocated(block: *mut u8, bytes: usize) {
+pub(crate) fn allocated(block: *mut u8, bytes: usize, first: First) {
     let block = block as usize;
     let Some(lane) = enter() else {
-        return alloc_slowly(Start::here(), block, bytes);
+        return alloc_slowly(Start::here(), block, bytes, first);
     };
     match alloc_known(lane, Start::here(), block, bytes) {
         Ok(()) => leave(lane),
@@ -232,7 +235,10 @@ fn free_entered(lane: &'static Lane, block: usize, bytes: usize) {
 
 #[cold]
 #[inline(never)]
-fn alloc_slowly(start: Start, block: usize, bytes: usize) {
+fn alloc_slowly(start: Start, block: usize, bytes: usize, first: First) {
+    if state::is_unexamined() {
+        return first(block as *mut u8, bytes);
+    }
     slow_path(Event::Alloc(block, bytes), None, start);
 }
 

@@ -50,6 +50,7 @@ pub(crate) struct Inside {
 impl Inside {
     /// `None` when nothing records, or when a signal handler asks in the middle of an event.
     pub(crate) fn enter() -> Option<Inside> {
+        state::notice_fork();
         if !state::is_recording() || is_here() {
             return None;
         }

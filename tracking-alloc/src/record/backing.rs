@@ -31,9 +31,8 @@ impl Refusal {
         let reason = match errno {
             libc::ENOSPC | libc::EDQUOT => growth::DISK_FULL,
             libc::EFBIG => growth::FILE_SIZE_LIMIT,
-            libc::ENOENT | libc::ELOOP | libc::EACCES | libc::EPERM | libc::ENOTDIR => {
-                growth::FILE_GONE
-            }
+            libc::EACCES | libc::EPERM => growth::NO_ACCESS,
+            libc::ENOENT | libc::ELOOP | libc::ENOTDIR => growth::FILE_GONE,
             libc::ENOMEM => growth::NO_MEMORY,
             _ => growth::OTHER,
         };
@@ -78,4 +77,17 @@ fn grow_file(id: FileId, end: u64, bytes: u64) -> Result<NonNull<u8>, Refusal> {
         file.shorten(end);
         Refusal::from_errno(errno)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_may_no_longer_be_opened_is_told_from_one_that_is_gone() {
+        let reason = |errno| Refusal::from_errno(errno).reason;
+        assert_eq!(reason(libc::EACCES), growth::NO_ACCESS);
+        assert_eq!(reason(libc::EPERM), growth::NO_ACCESS);
+        assert_eq!(reason(libc::ENOENT), growth::FILE_GONE);
+    }
 }

@@ -44,11 +44,8 @@ static POWERS: Powers = Powers::of(fit_seed(GOLDEN));
 struct Powers([AtomicU64; MOST_NEAR + 1]);
 
 /// Frames that are walked without asking what the last walk met, by either way.
-const MOST_NEAR: usize = if NEAR > eh_frame::NEAR {
-    NEAR
-} else {
-    eh_frame::NEAR
-};
+const MOST_NEAR: usize = NEAR;
+const _: () = assert!(NEAR == eh_frame::NEAR, "or one stack has two keys");
 
 impl Powers {
     const fn of(seed: u64) -> Powers {
@@ -98,8 +95,12 @@ const fn fit_seed(number: u64) -> u64 {
     number & !7 | 5
 }
 
-/// The hash of a stack in a scope: seed and scope, and each return address times the seed to the power of its distance from
-/// the innermost frame, modulo 2^64. So the sum of the outer frames is that of any stack that has them.
+/// The hash of a stack in a scope: seed and scope, and a word for each frame times the seed to the power of its distance
+/// from the innermost frame, modulo 2^64. So the sum of the outer frames is that of any stack that has them.
+///
+/// The word is the return address in the innermost frames, else [`spread`]. As they are, addresses that differ in few high
+/// bits alone can be arranged, by a pattern of 32 frames, so that no seed tells two stacks apart; six frames are too few
+/// for that.
 #[derive(Clone, Copy)]
 struct Sum {
     seed: u64,
@@ -123,7 +124,22 @@ impl Sum {
     /// Adds the next frame outward; no frame has the address 0.
     #[inline(always)]
     fn add(&mut self, address: u64) {
-        self.value = self.value.wrapping_add(address.wrapping_mul(self.power));
+        if self.frames < MOST_NEAR {
+            self.add_word(address);
+        } else {
+            self.add_far(address);
+        }
+    }
+
+    /// The same for a frame that is none of the innermost ones.
+    #[inline(always)]
+    fn add_far(&mut self, address: u64) {
+        self.add_word(spread(address));
+    }
+
+    #[inline(always)]
+    fn add_word(&mut self, word: u64) {
+        self.value = self.value.wrapping_add(word.wrapping_mul(self.power));
         self.power = self.power.wrapping_mul(self.seed);
         self.frames += 1;
     }
@@ -134,11 +150,17 @@ impl Sum {
         self.value.wrapping_add(self.power.wrapping_mul(outer))
     }
 
-    /// What a frame and the sum of its outer ones are together, for [`with_outer`](Self::with_outer).
+    /// What a frame, none of the innermost ones, and the sum of its outer ones are together, for [`with_outer`](Self::with_outer).
     #[inline(always)]
     fn outward(address: u64, outer: u64, seed: u64) -> u64 {
-        address.wrapping_add(seed.wrapping_mul(outer))
+        spread(address).wrapping_add(seed.wrapping_mul(outer))
     }
+}
+
+/// A word for an address: one for each, and any bit of the address changes low bits of it.
+#[inline(always)]
+const fn spread(address: u64) -> u64 {
+    address.wrapping_mul(GOLDEN).rotate_left(32)
 }
 
 /// Tells scopes apart in a sum: an odd number with no pattern in its bits (the first factor of MurmurHash3's finalizer).
@@ -585,6 +607,40 @@ impl CutAfter {
         if let Some(free) = self.listed.iter().find(|listed| listed.get() == 0) {
             free.set(address);
             self.filter.set(self.filter.get() | Self::bit(address));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Addresses that differ by one bit, arranged as by the sequence of Thue and Morse, and the other way round.
+    fn pattern(frames: u32, bit: u32, inverted: bool) -> Vec<u64> {
+        let base = 0x5555_5555_1234;
+        let is_set = |frame: u32| (frame.count_ones() % 2 == 1) != inverted;
+        (0..frames)
+            .map(|frame| base ^ if is_set(frame) { 1 << bit } else { 0 })
+            .collect()
+    }
+
+    #[test]
+    fn no_pattern_of_addresses_that_differ_by_one_bit_has_one_key_under_every_seed() {
+        for inside in [0, 3, MOST_NEAR] {
+            for frames in [8, 16, 32, 64, 128, 240] {
+                for bit in 0..47 {
+                    let key = |seed: u64, inverted: bool| {
+                        let mut sum = Sum::new(fit_seed(seed), 0);
+                        (0..inside).for_each(|_| sum.add(0x5555_5555_0000));
+                        let addresses = pattern(frames, bit, inverted);
+                        addresses.into_iter().for_each(|address| sum.add(address));
+                        key_of(sum.value)
+                    };
+                    let seeds = (1..20u64).map(|seed| seed.wrapping_mul(GOLDEN));
+                    let same = seeds.filter(|seed| key(*seed, false) == key(*seed, true));
+                    assert_eq!(same.count(), 0, "{inside} + {frames} frames, bit {bit}");
+                }
+            }
         }
     }
 }

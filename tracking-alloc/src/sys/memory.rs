@@ -25,18 +25,13 @@ pub(crate) fn map_private(bytes: usize) -> Option<NonNull<u8>> {
     }
 }
 
-/// Pages are not populated: the system refused it once, or the program must not see a system call of ours.
+/// Pages are not populated: the system refused it once.
 static REFUSES_TO_POPULATE: AtomicBool = AtomicBool::new(false);
-
-/// From now on [`populate`] does nothing.
-pub(crate) fn never_populate() {
-    REFUSES_TO_POPULATE.store(true, Ordering::Relaxed);
-}
 
 /// Makes whole pages of our own memory resident, as writing to each would. False when the system does not, or cannot
 /// (Linux before 5.14).
 pub(crate) fn populate(start: usize, bytes: usize) -> bool {
-    if REFUSES_TO_POPULATE.load(Ordering::Relaxed) {
+    if REFUSES_TO_POPULATE.load(Ordering::Relaxed) || super::is_quiet() {
         return false;
     }
     let _errno = super::Errno::keep();
@@ -49,7 +44,7 @@ pub(crate) fn populate(start: usize, bytes: usize) -> bool {
         ) == 0
     };
     if !is_done {
-        never_populate();
+        REFUSES_TO_POPULATE.store(true, Ordering::Relaxed);
     }
     is_done
 }

@@ -10,6 +10,7 @@ mod load;
 mod lock;
 mod memory;
 mod process;
+mod smaps;
 mod stack;
 
 pub(crate) use chunked::{CHUNK, Chunked};
@@ -24,14 +25,16 @@ pub(crate) use load::word_at;
 pub(crate) use load::words;
 pub(crate) use lock::Lock;
 pub(crate) use memory::{
-    Bump, PAGE, WrittenPages, count_own, map_private, never_populate, own_bytes, populate,
-    read_own_memory, uncount_own,
+    Bump, PAGE, WrittenPages, count_own, map_private, own_bytes, populate, read_own_memory,
+    uncount_own,
 };
 pub(crate) use process::{
-    Stack, entry, environment, fence_all_threads, host, is_main_thread, lasting_code, limit,
-    memory_left, read_link, register_fence, resident_set, start_functions, start_ticks, thread_id,
-    thread_name, thread_stack, write_stderr,
+    Stack, entry, environment, fence_all_threads, go_quiet, host, is_main_thread, is_quiet,
+    lasting_code, limit, memory_left, process_id, read_link, register_fence, resident_set,
+    start_functions, start_ticks, thread_id, thread_name, thread_stack, wait_for_stores,
+    write_stderr,
 };
+pub(crate) use smaps::is_wiped_on_fork;
 pub(crate) use stack::on_own_stack;
 
 /// Bytes of a page of this system.

@@ -42,13 +42,33 @@ pub(crate) fn thread_id() -> u32 {
 
 /// Whether the calling thread is the process's first.
 pub(crate) fn is_main_thread() -> bool {
-    // SAFETY: no preconditions.
-    thread_id() == unsafe { libc::getpid() } as u32
+    thread_id() == process_id()
 }
 
-/// The calling thread's name, NUL-padded.
+/// The process's id.
+pub(crate) fn process_id() -> u32 {
+    // SAFETY: no preconditions.
+    unsafe { libc::getpid() as u32 }
+}
+
+/// The program must see no system call of ours that a filter may kill it for.
+static QUIET: AtomicBool = AtomicBool::new(false);
+
+/// From now on, asks the system for nothing but anonymous memory, time, and waiting for locks and threads.
+pub(crate) fn go_quiet() {
+    QUIET.store(true, Ordering::Relaxed);
+}
+
+pub(crate) fn is_quiet() -> bool {
+    QUIET.load(Ordering::Relaxed)
+}
+
+/// The calling thread's name, NUL-padded; none while the recorder is quiet.
 pub(crate) fn thread_name() -> [u8; 16] {
     let mut name = [0u8; 16];
+    if is_quiet() {
+        return name;
+    }
     // SAFETY: PR_GET_NAME writes at most 16 bytes.
     unsafe { libc::prctl(libc::PR_GET_NAME, name.as_mut_ptr()) };
     name
@@ -196,6 +216,9 @@ static FENCE: AtomicBool = AtomicBool::new(false);
 
 /// Announces that [`fence_all_threads`] may be used.
 pub(crate) fn register_fence() {
+    if is_quiet() {
+        return;
+    }
     // SAFETY: plain numbers; an old kernel answers ENOSYS.
     let answer = unsafe {
         libc::syscall(
@@ -213,6 +236,21 @@ pub(crate) fn fence_all_threads() -> bool {
     // SAFETY: as above.
     FENCE.load(Ordering::Relaxed)
         && unsafe { libc::syscall(libc::SYS_membarrier, MEMBARRIER_PRIVATE_EXPEDITED, 0, 0) } == 0
+}
+
+/// While the recorder is quiet: waits until what other threads stored before can be seen. No processor keeps a store to
+/// itself for so long, and one that goes on with another thread keeps none. `false` otherwise.
+pub(crate) fn wait_for_stores() -> bool {
+    const WAIT_NS: u64 = 10_000_000;
+    if !is_quiet() {
+        return false;
+    }
+    let until = super::now_ns() + WAIT_NS;
+    while super::now_ns() < until {
+        std::hint::spin_loop();
+    }
+    std::sync::atomic::fence(Ordering::SeqCst);
+    true
 }
 
 /// Where this process runs, as far as it can be read.

@@ -31,13 +31,14 @@ impl Flags {
 }
 
 /// The examples that are built.
-const PROGRAMS: [&str; 7] = [
+const PROGRAMS: [&str; 8] = [
     "callbacks",
     "jumps",
     "painted",
     "sandboxed",
     "segments",
     "start_routine",
+    "unwiped",
     "unwound",
 ];
 

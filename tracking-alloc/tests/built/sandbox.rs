@@ -10,7 +10,7 @@ const MOST_AT_START: usize = 16 << 10;
 const MOST_IN_EVENT: usize = 4 << 10;
 
 #[test]
-fn a_preallocated_recording_makes_no_file_call_later() {
+fn a_preallocated_recording_makes_no_call_later_that_filters_kill_for() {
     for (flags, by) in [
         (Flags::KEPT, unwinder::FRAME_POINTERS),
         (Flags::OMITTED, unwinder::EH_FRAME),
@@ -54,6 +54,27 @@ fn a_preallocated_recording_makes_no_file_call_later() {
             "what was loaded at the start has its identity"
         );
     }
+}
+
+#[test]
+fn a_childs_events_are_not_its_parents_where_the_kernel_ignores_the_advice_to_wipe() {
+    let program = Program::build("unwiped", Flags::KEPT);
+    let path = program.recording("unwiped");
+    let output = program.command().arg(&path).output().expect("it starts");
+    assert!(
+        output.status.success(),
+        "{}: {}",
+        output.status,
+        String::from_utf8_lossy(&output.stderr)
+    );
+    let recording = Recording::open(&path).expect("a finished recording");
+    assert_eq!(recording.header.state, state::FINISHED);
+    let blocks: u64 = recording
+        .lanes
+        .iter()
+        .map(|lane| lane.all.total_blocks)
+        .sum();
+    assert!((100..200).contains(&blocks), "{blocks} blocks");
 }
 
 #[test]

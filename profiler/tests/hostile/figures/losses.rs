@@ -374,6 +374,7 @@ fn losses_and_reasons_are_told() {
         (growth::DISK_FULL, "the disk is full"),
         (growth::FILE_SIZE_LIMIT, "ulimit -f"),
         (growth::FILE_GONE, "removed or replaced"),
+        (growth::NO_ACCESS, "HEAPGLASS_PREALLOC=1"),
         (growth::NO_MEMORY, "no more memory"),
         (growth::CAP, "HEAPGLASS_MAX_BYTES"),
         (growth::OTHER, "the file system refused"),

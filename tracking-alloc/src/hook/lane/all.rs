@@ -32,7 +32,7 @@ pub(in super::super) fn rows_of(lane: u32) -> impl Iterator<Item = &'static Row>
 pub(crate) fn wait_until_idle() -> bool {
     // Some seconds.
     const SLEEPS: u32 = 30_000;
-    if !sys::fence_all_threads() || open::is_here() {
+    if open::is_here() || !sys::fence_all_threads() && !sys::wait_for_stores() {
         return false;
     }
     let mut patience = sys::Patience::new(SLEEPS);

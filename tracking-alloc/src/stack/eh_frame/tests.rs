@@ -45,7 +45,9 @@ fn a_caller_whose_rbp_alone_changed_is_walked_anew() {
     };
     let sum = |addresses: [u64; 2]| {
         let mut sum = Sum::new(5, 0);
-        addresses.into_iter().for_each(|address| sum.add(address));
+        addresses
+            .into_iter()
+            .for_each(|address| sum.add_far(address));
         Some(sum.value)
     };
     assert_eq!(walk(&words), sum([2, 3]));

@@ -1,0 +1,101 @@
+//! What `/proc/self/smaps` says of a mapping.
+
+use super::File;
+use std::ffi::CStr;
+
+/// Returns `true` if the kernel wipes the page of an address in a forked child. qemu-user takes that advice and ignores
+/// it; a kernel that does as it says shows it.
+pub(crate) fn is_wiped_on_fork(address: usize) -> bool {
+    const PATH: &CStr = c"/proc/self/smaps";
+    let Ok(file) = File::open(PATH, libc::O_RDONLY, 0) else {
+        return false;
+    };
+    let mut offset = 0;
+    let read = |buffer: &mut [u8]| {
+        let read = file.read_at(buffer, offset).unwrap_or(0);
+        offset += read as u64;
+        read
+    };
+    has_flag(address as u64, b"wf", read) == Some(true)
+}
+
+/// Whether the mapping of an address has a flag. `None`: there is no such mapping, or nothing is said of its flags.
+fn has_flag(address: u64, flag: &[u8], mut read: impl FnMut(&mut [u8]) -> usize) -> Option<bool> {
+    let mut buffer = [0u8; 1024];
+    let (mut filled, mut is_here) = (0, false);
+    loop {
+        let read = read(&mut buffer[filled..]);
+        filled += read;
+        let mut start = 0;
+        while let Some(length) = buffer[start..filled].iter().position(|byte| *byte == b'\n') {
+            let line = &buffer[start..start + length];
+            start += length + 1;
+            if let Some(flags) = line.strip_prefix(b"VmFlags:") {
+                if is_here {
+                    return Some(flags.split(|byte| *byte == b' ').any(|word| word == flag));
+                }
+            } else if let Some((low, high)) = range(line) {
+                is_here = low <= address && address < high;
+            }
+        }
+        if start == 0 && filled == buffer.len() {
+            // The path in a line is too long for the room: what is left of it is no line that counts.
+            start = filled;
+        }
+        buffer.copy_within(start..filled, 0);
+        filled -= start;
+        if read == 0 {
+            return None;
+        }
+    }
+}
+
+/// The addresses that a line begins with, if it is the first of a mapping.
+fn range(line: &[u8]) -> Option<(u64, u64)> {
+    let mut addresses = line
+        .split(|byte| *byte == b' ')
+        .next()?
+        .split(|byte| *byte == b'-');
+    let mut next = || {
+        let digits = std::str::from_utf8(addresses.next()?).ok()?;
+        u64::from_str_radix(digits, 16).ok()
+    };
+    Some((next()?, next()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "\
+1000-2000 rw-p 00000000 00:00 0
+Rss:                   4 kB
+VmFlags: rd wr mr mw me ac wf
+2000-3000 rw-p 00000000 00:00 0 /a long path
+Rss:                   4 kB
+VmFlags: rd wr mr mw me ac
+";
+
+    fn flag(text: &str, address: u64, at_once: usize) -> Option<bool> {
+        let mut rest = text.as_bytes();
+        has_flag(address, b"wf", |buffer| {
+            let length = rest.len().min(at_once).min(buffer.len());
+            buffer[..length].copy_from_slice(&rest[..length]);
+            rest = &rest[length..];
+            length
+        })
+    }
+
+    #[test]
+    fn the_flags_of_the_mapping_of_an_address_are_found() {
+        for at_once in [1, 7, 4096] {
+            assert_eq!(flag(TEXT, 0x1000, at_once), Some(true));
+            assert_eq!(flag(TEXT, 0x1fff, at_once), Some(true));
+            assert_eq!(flag(TEXT, 0x2000, at_once), Some(false));
+            assert_eq!(flag(TEXT, 0x3000, at_once), None);
+        }
+        assert_eq!(flag("1000-2000 rw-p 0 0 0\n", 0x1000, 4096), None);
+        let long = format!("0-1000 rw-p 0 0 0 /{}\n{TEXT}", "x".repeat(5000));
+        assert_eq!(flag(&long, 0x1000, 4096), Some(true));
+    }
+}
