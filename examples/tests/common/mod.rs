@@ -19,6 +19,12 @@ pub(crate) struct Target {
     pub(crate) command: Command,
 }
 
+/// The path of `case`: what `HEAPGLASS_CASE` says, which may be built for another C library, else
+/// that of this build.
+pub(crate) fn case_program() -> String {
+    std::env::var("HEAPGLASS_CASE").unwrap_or_else(|_| env!("CARGO_BIN_EXE_case").to_owned())
+}
+
 impl Target {
     /// `program` with `words`; records to [`recording`](Target::recording) from its first allocation.
     pub(crate) fn new(program: &str, words: &[&str]) -> Target {
@@ -37,7 +43,7 @@ impl Target {
 
     /// `case` with `words`.
     pub(crate) fn case(words: &[&str]) -> Target {
-        Target::new(env!("CARGO_BIN_EXE_case"), words)
+        Target::new(&case_program(), words)
     }
 
     pub(crate) fn env(mut self, name: &str, value: &str) -> Target {

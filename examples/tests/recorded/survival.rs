@@ -1,7 +1,9 @@
 //! However a program ends, and whatever the system refuses: the recording opens and holds every event up to then, and
 //! the program ends with its own status.
 
-use crate::common::{Target, assert_consistent, assert_work_is_as_printed, files, number};
+use crate::common::{
+    Target, assert_consistent, assert_work_is_as_printed, case_program, files, number,
+};
 use heapglass_examples::{data::Random, recorded};
 use std::os::unix::process::ExitStatusExt;
 use std::process::Stdio;
@@ -207,7 +209,7 @@ fn a_full_disk_ends_growth_and_nothing_else() {
     for taken in ["0", "512K"] {
         let target = Target::case(&[]);
         let folder = target.folder.path().to_str().expect("text").to_owned();
-        let program = env!("CARGO_BIN_EXE_case");
+        let program = case_program();
         let script = format!(
             "mount -t tmpfs -o size=1100k none '{folder}' || exit 99; head -c {taken} /dev/zero > '{folder}/other'; \
              '{program}' many-sites 20000; status=$?; cat '{folder}/out.hg' >&3 2> /dev/null; exit $status"

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashSet};
 
 use super::{Options, Per, Recording, input};
 use crate::interned::Interned;
-use crate::profile::{Profile, State};
+use crate::profile::{Profile, ScopeKind, State};
 use crate::table::By;
 use crate::units::printable;
 
@@ -66,16 +66,13 @@ pub fn warnings(base: &[Recording<'_>], new: &[Recording<'_>], options: Options)
 /// What is to say where one side alone has phases, or fields: then no row by site is the same on both, as it says the phase
 /// and the field.
 pub(super) fn one_sided(base: &[Recording<'_>], new: &[Recording<'_>]) -> Option<String> {
-    let has_phases = |profile: &Profile| {
-        let phases = profile.phases();
-        let mut sites = profile.sites.iter();
-        sites.any(|site| phases.phase_of(site.scope).0 != 0)
+    // Scopes are there also where nothing was allocated in them: `&str` in place of `String`.
+    let has = |profile: &Profile, is_meant: fn(ScopeKind) -> bool| {
+        let mut scopes = profile.scopes.iter().skip(1);
+        scopes.any(|scope| is_meant(scope.kind))
     };
-    let has_fields = |profile: &Profile| {
-        let fields = profile.fields();
-        let mut sites = profile.sites.iter();
-        sites.any(|site| fields.field_of(site.scope) != 0)
-    };
+    let has_phases = |profile: &Profile| has(profile, |kind| kind == ScopeKind::Phase);
+    let has_fields = |profile: &Profile| has(profile, |kind| kind != ScopeKind::Phase);
     let sides = |has: &dyn Fn(&Profile) -> bool| {
         [base, new].map(|side| side.iter().any(|one| has(one.profile)))
     };

@@ -138,7 +138,7 @@ impl Measure {
     fn names(self) -> [&'static str; 3] {
         match self {
             Measure::Peak => ["peak", "peak_bytes", "bytes live at the peak"],
-            Measure::Live => ["live", "live_bytes", "bytes live at exit"],
+            Measure::Live => ["live", "live_bytes", "bytes live at the end"],
             Measure::Total => ["total", "total_bytes", "bytes allocated"],
             Measure::Blocks => ["blocks", "total_blocks", "blocks allocated"],
             Measure::Temporary => ["temporary", "temporary_bytes", "temporary bytes"],
