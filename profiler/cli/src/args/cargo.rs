@@ -12,12 +12,12 @@ use super::{Out, Runner};
     name = "cargo heapglass",
     bin_name = "cargo heapglass",
     version,
-    about = "Build with what profiling needs, run, record and explore",
+    about = "Build a program for profiling, run it, record it and explore the recording",
     after_help = "\
-Builds into target/heapglass with frame pointers and `debug = \"limited\"` beside
-your own rustflags and profile, then records each program that cargo runs; cargo
-itself, build scripts and macros are not recorded. `run` explores the recording
-afterwards when on a terminal. The options above may stand anywhere before `--`.
+Builds into target/heapglass and adds frame pointers and `debug = \"limited\"` to
+your own rustflags and profile. Records each program that cargo runs, but not cargo
+itself, build scripts or macros. On a terminal, `run` then opens the recording.
+You may put the options above anywhere before `--`.
 
 Examples:
   cargo heapglass run --release -- input.json
@@ -78,15 +78,15 @@ fn ours_first(words: Vec<OsString>) -> Vec<OsString> {
 /// What cargo is to do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum CargoCommand {
-    /// As `cargo run`
+    /// Build and record a program, like `cargo run`
     #[command(visible_alias = "r")]
     Run(CargoArgs),
-    /// As `cargo test`: one recording per test binary
+    /// Build and record tests, like `cargo test`: one recording per test binary
     #[command(visible_alias = "t")]
     Test(CargoArgs),
-    /// As `cargo bench`: one recording per benchmark binary
+    /// Build and record benchmarks, like `cargo bench`: one recording per benchmark binary
     Bench(CargoArgs),
-    /// As `cargo build`: says where the binaries are, for `heapglass run`
+    /// Build for profiling, like `cargo build`, and print the paths of the binaries for `heapglass run`
     #[command(visible_alias = "b")]
     Build(CargoArgs),
     #[command(hide = true)]
@@ -96,7 +96,7 @@ pub(crate) enum CargoCommand {
 /// Arguments for cargo.
 #[derive(Args, Debug)]
 pub(crate) struct CargoArgs {
-    /// Arguments of the cargo command, then, after `--`, those of the program
+    /// Arguments for the cargo command and, after `--`, for the program
     #[arg(
         trailing_var_arg = true,
         allow_hyphen_values = true,
