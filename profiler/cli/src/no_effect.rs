@@ -21,21 +21,21 @@ pub(crate) fn warn_of_rows(by: By, measure: Measure, frames: Frames, symbols: &S
         warn(
             format_args!("--frames {}", frames.name()),
             format_args!(
-                "rows by {of_rows} have no stacks; it goes with --by site and --by function"
+                "rows by {of_rows} have no stacks; use it with --by site or --by function"
             ),
         );
     }
     if measure != Measure::Peak && by.measure(measure) != measure {
         warn(
             format_args!("--measure {}", measure.name()),
-            "live bytes belong to no thread; rows are ordered by the bytes that each thread allocated",
+            "live bytes belong to no thread; rows are sorted by the bytes that each thread allocated",
         );
     }
     if !symbols.own.is_empty() && matches!(by, By::Field | By::Module | By::Phase | By::Thread) {
         let own = format!("--own {}", symbols.own.join(" --own "));
         warn(
             own,
-            format_args!("rows by {of_rows} are the same whichever crates are yours"),
+            format_args!("rows by {of_rows} do not depend on which crates are yours"),
         );
     }
 }
@@ -89,7 +89,7 @@ fn why_not_own(name: &str, profiles: &[&Profile]) -> Option<String> {
         .map(|function| function.krate.as_str())
         .max_by(|a, b| strsim::jaro(a, &krate).total_cmp(&strsim::jaro(b, &krate)));
     Some(match alike {
-        None => "the recording has no stacks with names".to_owned(),
+        None => "the recording has no stacks with function names".to_owned(),
         Some(alike) if strsim::jaro(alike, &krate) > 0.7 => {
             format!("the recording has no such crate; did you mean {alike}?")
         }
@@ -129,7 +129,7 @@ fn why_not_read(folder: &Path, profiles: &[&Profile]) -> Option<&'static str> {
         return None;
     }
     if sources().any(|source| *source == SymbolSource::Packed) {
-        return Some("the recording is packed, and its symbols with it");
+        return Some("the recording is packed and contains its symbols");
     }
-    Some("no symbols of this recording come from there")
+    Some("no symbols of this recording were found there")
 }

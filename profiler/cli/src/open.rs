@@ -134,12 +134,13 @@ fn explain(path: &Path, error: impl Display) -> Error {
     let name = path.display();
     if is_missing(path.symlink_metadata()) {
         Error::misuse(format_args!(
-            "{name}: no such file; `heapglass` lists the recordings here, `heapglass --help` the commands"
+            "{name}: no such file; run `heapglass` to list recordings, or `heapglass --help` to list commands"
         ))
     } else if is_missing(path.metadata()) {
         let target = std::fs::read_link(path).unwrap_or_default();
         Error::misuse(format_args!(
-            "{name}: a link to {}, which is gone: it was live when the machine or the container went down; record again",
+            "{name}: the recording is lost; it was a link to {}, and the machine or the container stopped \
+             before the recording was moved here; record again",
             target.display()
         ))
     } else {

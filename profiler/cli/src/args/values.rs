@@ -29,7 +29,10 @@ pub(super) fn bytes() -> impl TypedValueParser<Value = u64> {
 
 /// A count: `200000`, `200_000`.
 pub(super) fn count() -> impl TypedValueParser<Value = u64> {
-    let refuse = |text: &str| format!("`{}` is not a count: write digits", printable(text));
+    let refuse = |text: &str| {
+        let text = printable(text);
+        format!("`{text}` is not a count; write digits, such as 200000")
+    };
     StringValueParser::new().try_map(move |text| {
         let digits = text.replace('_', "");
         digits.parse::<u64>().map_err(|_| refuse(&text))

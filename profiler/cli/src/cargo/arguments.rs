@@ -51,8 +51,8 @@ impl Arguments {
                     let config = value().unwrap_or_default();
                     if config.contains("rustflags") || config.contains("runner") {
                         return Err(Error::misuse(format_args!(
-                            "cargo heapglass adds to rustflags and runner, and cannot add to `--config {config}`; \
-                             put that into RUSTFLAGS or .cargo/config.toml"
+                            "cannot use `--config {config}`, because cargo heapglass extends rustflags and runner; \
+                             move the setting to RUSTFLAGS or .cargo/config.toml"
                         )));
                     }
                 }

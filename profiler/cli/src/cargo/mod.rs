@@ -101,7 +101,8 @@ fn prepare(
     if verb == Verb::Build {
         if arguments.has_message_format {
             return Err(Error::misuse(
-                "cargo heapglass build reads cargo's messages itself; leave --message-format out",
+                "cargo heapglass build does not support --message-format, because it reads cargo's messages; \
+                 leave the option out",
             ));
         }
         command.arg("--message-format=json-render-diagnostics");

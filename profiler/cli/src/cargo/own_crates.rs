@@ -74,7 +74,7 @@ fn named_in(
     let settings = metadata.get("heapglass").map(Settings::deserialize);
     let settings = settings.transpose().map_err(|error| {
         Error::misuse(format_args!(
-            "{manifest}: [{table}.metadata.heapglass]: {error}; it takes own = [\"crate\", ..], the crates that are yours"
+            "{manifest}: invalid [{table}.metadata.heapglass]: {error}; list your crates with own = [\"crate\", ..]"
         ))
     })?;
     Ok(settings.map(|settings| settings.own).unwrap_or_default())

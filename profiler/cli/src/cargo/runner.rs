@@ -50,7 +50,9 @@ pub(super) fn encode<'a>(words: impl Iterator<Item = &'a OsStr>) -> Result<Strin
     let words: Option<Vec<&str>> = words.map(OsStr::to_str).collect();
     words
         .and_then(|words| serde_json::to_string(&words).ok())
-        .ok_or_else(|| Error::misuse("the configured runner is not UTF-8; give it another path"))
+        .ok_or_else(|| {
+            Error::misuse("the runner in cargo's configuration is not UTF-8; use another path")
+        })
 }
 
 /// Becomes the executable, or the user's runner with the executable behind it.

@@ -37,17 +37,20 @@ pub(super) fn apply(command: &mut Command, targets: &[String]) -> Result<(), Err
         let of_target = (rustflags, config.runner(target).map_err(&unreadable)?);
         if *settings.get_or_insert_with(|| of_target.clone()) != of_target {
             return Err(Error::misuse(format_args!(
-                "the targets {} and {} are configured differently; give one --target at a time",
+                "cargo's configuration has different rustflags or runners for {} and {}; \
+                 pass one --target at a time",
                 triples.join(", "),
                 target.triple()
             )));
         }
         triples.push(target.triple());
     }
-    let none = || Error::misuse("cargo's configuration names no target to build for");
+    let none = || {
+        Error::misuse("cargo's configuration names no target to build for; pass one with --target")
+    };
     let (rustflags, inner) = settings.ok_or_else(none)?;
     command.env("CARGO_ENCODED_RUSTFLAGS", rustflags);
-    let unknown = "cannot tell where heapglass itself lies, which cargo is to run";
+    let unknown = "cannot find the heapglass executable, which cargo needs as its runner";
     let me = runner_path(std::env::current_exe().map_err(Error::wrap(unknown))?)?;
     for triple in triples {
         let name = triple.to_uppercase().replace(['-', '.'], "_");
@@ -68,12 +71,12 @@ pub(super) fn apply(command: &mut Command, targets: &[String]) -> Result<(), Err
 fn runner_path(me: PathBuf) -> Result<String, Error> {
     let refuse = |why, me: &dyn Display| {
         Error::misuse(format_args!(
-            "cargo cannot run a runner whose path {why} ({me}); install heapglass elsewhere"
+            "cargo cannot use {me} as its runner, because the path {why}; install heapglass elsewhere"
         ))
     };
     match me.into_os_string().into_string() {
         Ok(me) if !me.contains(char::is_whitespace) => Ok(me),
-        Ok(me) => Err(refuse("has blanks in it", &me)),
+        Ok(me) => Err(refuse("contains spaces", &me)),
         Err(me) => Err(refuse("is not UTF-8", &me.display())),
     }
 }

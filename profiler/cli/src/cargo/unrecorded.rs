@@ -46,12 +46,9 @@ pub(super) fn lines(
         .collect();
     let mut lines = Vec::new();
     if !origins.is_empty() {
-        let (they_do, their) = match origins.len() {
-            1 => ("it does", "its"),
-            _ => ("they do", "their"),
-        };
+        let their = if origins.len() == 1 { "its" } else { "their" };
         lines.push(format!(
-            "  not recorded  {} of {} {} {}, most likely because {they_do} not have TrackingAlloc as {their} allocator",
+            "  not recorded  {} of {} {} {}, most likely because TrackingAlloc is not {their} allocator",
             origins.len(),
             run.len(),
             verb.name(),
@@ -73,12 +70,12 @@ pub(super) fn lines(
     for (kind, files) in &files {
         lines.push(format!("    {}", printable(&files.join(", "))));
         let (are_programs, each) = match files.len() {
-            1 => ("is a program of its own", "it"),
-            _ => ("are programs of their own", "each"),
+            1 => ("is a separate program", "it"),
+            _ => ("are separate programs", "each"),
         };
         lines.push(match kind {
             Kind::Library => format!(
-                "      tests of a library do not have the allocator of main.rs; add to {each}:"
+                "      tests of a library do not use the allocator in main.rs; add to {each}:"
             ),
             Kind::Program => format!("      add to {each}:"),
             Kind::Own => format!("      {are_programs}; add to {each}:"),

@@ -33,11 +33,11 @@ pub(super) fn run(args: &Check) -> Result<u8, Error> {
     if budget.limits.is_empty() && args.against.is_empty() {
         return Err(match &args.budget {
             Some(path) => Error::misuse(format_args!(
-                "{}: has no limits: write one, such as peak = \"30 MiB\" below [total], or give --against BASE",
+                "{}: the budget has no limits; add one, such as peak = \"30 MiB\" below [total], or pass --against BASE",
                 path.display()
             )),
             None => Error::misuse(
-                "nothing to check: give --budget BUDGET.toml, --against BASE or a limit such as --max-peak 30MiB",
+                "nothing to check; pass --budget BUDGET.toml, --against BASE or a limit such as --max-peak 30MiB",
             ),
         });
     }
@@ -45,7 +45,7 @@ pub(super) fn run(args: &Check) -> Result<u8, Error> {
         && args.against.is_empty()
     {
         terminal::eprint_line(format_args!(
-            "heapglass: {}: [against] was not checked: there is no --against BASE",
+            "heapglass: {}: [against] was not checked, because --against BASE is missing",
             path.display()
         ));
     }
@@ -117,17 +117,17 @@ fn read(path: &Path, allow_copied: bool) -> Result<Budget, Error> {
         .and_then(|file| file.take(LONGEST + 1).read_to_end(&mut bytes))
         .map_err(|error| {
             Error::misuse(format_args!(
-                "{name}: cannot read the budget: {error}; give the path of a TOML file"
+                "{name}: cannot read the budget: {error}; pass the path of a TOML file"
             ))
         })?;
     let refuse = Error::wrap(&name);
     if bytes.len() as u64 > LONGEST {
         return Err(refuse(
-            "larger than 1 MiB, so it is no budget; give another file",
+            "too large for a budget, which has at most 1 MiB; pass another file",
         ));
     }
     let text = String::from_utf8(bytes)
-        .map_err(|_| refuse("not UTF-8 text, so it is no budget; give a TOML file"))?;
+        .map_err(|_| refuse("the budget is not UTF-8 text; pass a TOML file"))?;
     check::parse(&text, allow_copied).map_err(Error::wrap(&name))
 }
 

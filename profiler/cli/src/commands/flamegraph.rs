@@ -10,7 +10,9 @@ use crate::{no_effect, open, terminal};
 
 pub(super) fn run(args: &Flamegraph) -> Result<(), Error> {
     if args.by != By::Arena && args.arena.is_some() {
-        return Err(Error::misuse("--arena goes with --by arena"));
+        return Err(Error::misuse(
+            "--arena works only with --by arena; add --by arena",
+        ));
     }
     if let Some(measure) = args.measure.filter(|_| args.by == By::Arena) {
         check_arena_measure(measure)?;
@@ -34,7 +36,7 @@ pub(super) fn run(args: &Flamegraph) -> Result<(), Error> {
     if options.frames != Frames::Folded && args.by != By::Stack {
         no_effect::warn(
             format_args!("--frames {}", options.frames.name()),
-            format_args!("frames by {} are not those of stacks", args.by.name()),
+            format_args!("frames by {} do not come from stacks", args.by.name()),
         );
     }
     no_effect::warn_of_symbols(&args.input.symbols, &[&profile]);
@@ -63,7 +65,7 @@ pub(super) fn check_arena_measure(measure: Measure) -> Result<(), Error> {
         return Ok(());
     }
     Err(Error::misuse(format_args!(
-        "no picture by arena of --measure {}: {NOT_OF_ARENAS}",
+        "cannot draw arenas with --measure {}: {NOT_OF_ARENAS}",
         measure.name()
     )))
 }
@@ -110,7 +112,7 @@ fn phase(profile: &Profile, args: &Flamegraph) -> Result<Option<ScopeId>, Error>
             Err(none_such(args, "phase", wanted, &paths, how))
         }
         several => Err(Error::misuse(format_args!(
-            "several phases are called {wanted} in {}; say which: {}",
+            "several phases in {} are named {wanted}; pass the path of one: {}",
             args.input.file.display(),
             several
                 .iter()
@@ -124,7 +126,7 @@ fn phase(profile: &Profile, args: &Flamegraph) -> Result<Option<ScopeId>, Error>
 /// What to say when there is no such arena or phase; `there` are those there are, `how` names one.
 fn none_such(args: &Flamegraph, kind: &str, name: &str, there: &[&str], how: &str) -> Error {
     let there = match there {
-        [] => format!("it has none (name one with {how})"),
+        [] => format!("it has none; the program can name one with {how}"),
         _ => format!("it has {}", there.join(", ")),
     };
     let file = args.input.file.display();

@@ -16,10 +16,10 @@ use crate::no_effect;
 use crate::terminal::{self, has_terminal};
 
 const NOTHING: &str = "\
-No recordings here and none remembered. Make one:
-  heapglass demo                           on real input, nothing to prepare
-  heapglass run -- target/release/app      a program with tracking-alloc in it
-  cargo heapglass run --release            build it with what profiling needs first
+There are no recordings in this folder and no recent ones. To make one:
+  heapglass demo                           record an example
+  heapglass run -- target/release/app      record a program that uses tracking-alloc
+  cargo heapglass run --release            build a program for profiling and record it
 ";
 
 /// The largest recording that is read whole to see whether it is damaged.
@@ -56,10 +56,7 @@ pub(super) fn run(symbols: &Symbols, json: bool) -> Result<(), Error> {
             ("--own", !symbols.own.is_empty()),
         ];
         for (option, _) in given.into_iter().filter(|(_, is_given)| *is_given) {
-            no_effect::warn(
-                option,
-                "recordings are listed and none is opened; name a FILE",
-            );
+            no_effect::warn(option, "recordings are listed, not opened; pass a FILE");
         }
     }
     if json {
@@ -83,13 +80,13 @@ pub(super) fn run(symbols: &Symbols, json: bool) -> Result<(), Error> {
     }
     let can_move = offers.iter().any(Offer::can_move);
     let also = if can_move {
-        "m and a number: move it here, "
+        "m and a number: move that one here, "
     } else {
         ""
     };
     // The newest stand last, next to the question, where a short terminal still shows them.
     terminal::eprint_question(format_args!(
-        "{text}Explore which one? [1-{}, {also}Enter: none] ",
+        "{text}Which recording do you want to explore? [1-{}, {also}Enter: none] ",
         offers.len()
     ));
     let answer = answer()?;
@@ -104,7 +101,7 @@ pub(super) fn run(symbols: &Symbols, json: bool) -> Result<(), Error> {
     let chosen = number.and_then(|number| offers.get(number.checked_sub(1)?));
     let chosen = chosen.ok_or_else(|| {
         Error::misuse(format_args!(
-            "{} is not one of 1 to {}; name the recording: heapglass FILE",
+            "`{}` is not a number from 1 to {}; to open a recording by name, run heapglass FILE",
             printable(&answer),
             offers.len()
         ))
@@ -121,7 +118,7 @@ fn answer() -> Result<String, Error> {
     let answer = std::io::stdin().lines().next().transpose();
     let answer = answer.map_err(|error| {
         Error::misuse(format_args!(
-            "cannot read the answer: {error}; name the recording: heapglass FILE"
+            "cannot read the answer: {error}; to open a recording by name, run heapglass FILE"
         ))
     })?;
     Ok(answer.unwrap_or_default().trim().to_owned())
@@ -171,7 +168,7 @@ impl Offer {
         let shown = printable(&shown);
         if !self.can_move() {
             return Err(Error::misuse(format_args!(
-                "{shown} stays where it is: only a recording that an earlier run left, and that nobody writes to, is moved"
+                "cannot move {shown}: only a recording that an earlier run left and that no program writes to can be moved"
             )));
         }
         terminal::eprint_question(format_args!("Move {shown} to this folder? [y/N] "));
@@ -231,7 +228,7 @@ impl Offer {
             match self.found {
                 Found::Here => "",
                 Found::Recent => ", recent",
-                Found::Live => ", of a run that lives",
+                Found::Live => ", of a run in progress",
                 Found::Left => ", left by an earlier run",
             },
         )

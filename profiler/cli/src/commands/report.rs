@@ -22,7 +22,7 @@ pub(super) fn run(args: &Report) -> Result<(), Error> {
     };
     let symbols = &args.input.symbols;
     if args.json && args.explain {
-        no_effect::warn("--explain", "--json has all that is known of each row");
+        no_effect::warn("--explain", "--json has all details of each row");
     }
     no_effect::warn_of_rows(options.by, options.measure, options.frames, symbols);
     no_effect::warn_of_symbols(symbols, &[&profile]);

@@ -28,7 +28,7 @@ pub(crate) const DEFAULT_PATTERN: &str = "%e-%p.hg";
 pub(super) fn run(args: &Run) -> Result<u8, Error> {
     let wanted = wanted(&args.out)?;
     let mut command = supervise::command(&args.command)
-        .ok_or_else(|| Error::misuse("no command; heapglass run -- COMMAND"))?;
+        .ok_or_else(|| Error::misuse("no command to run; use heapglass run -- COMMAND"))?;
     if let Some(mode) = &args.mode {
         command.env("HEAPGLASS_MODE", mode);
     }
@@ -38,7 +38,7 @@ pub(super) fn run(args: &Run) -> Result<u8, Error> {
     let spool = Spool::new(&wanted, args.out.force)?;
     let finished = if args.tui {
         let (log, path) = log_beside(&wanted)?;
-        let unusable = format!("cannot use {}", path.display());
+        let unusable = format!("cannot use the log file {}", path.display());
         let copy = log.try_clone().map_err(Error::wrap(unusable))?;
         command.stdin(Stdio::null()).stdout(copy).stderr(log);
         let running = supervise::start(command, spool, "HEAPGLASS_OUT")?;
@@ -68,10 +68,10 @@ pub(super) fn run(args: &Run) -> Result<u8, Error> {
 pub(crate) fn wanted(flag: &Out) -> Result<PathBuf, Error> {
     match flag.out.as_deref() {
         Some(path) if path.as_os_str() == "-" => Err(Error::misuse(
-            "a recording cannot go to standard output, which is the command's; name a file with --out",
+            "cannot write the recording to standard output, which the command uses; name a file with --out",
         )),
         Some(path) if path.as_os_str().is_empty() => Err(Error::misuse(
-            "--out is empty; name a file, or leave it out for ./PROGRAM-PID.hg",
+            "--out is empty; name a file, or leave --out out to write ./PROGRAM-PID.hg",
         )),
         Some(path) => Ok(path.to_owned()),
         None => Ok(std::env::var_os("HEAPGLASS_OUT")
@@ -102,7 +102,7 @@ fn executable(command: &[OsString]) -> Option<PathBuf> {
 fn log_beside(wanted: &Path) -> Result<(File, PathBuf), Error> {
     if !has_terminal() {
         return Err(Error::misuse(
-            "--tui needs a terminal on standard input and output; run without it, and open the recording later",
+            "--tui needs a terminal on standard input and output; run without --tui and open the recording later",
         ));
     }
     let stem = if wanted == Path::new(DEFAULT_PATTERN) {
@@ -147,7 +147,7 @@ fn watch(running: supervise::Running, name: String, log: &Path) -> Result<Finish
     ));
     if running.is_running() {
         terminal::eprint_line(
-            "heapglass: the command still runs; waiting for its end (Ctrl-C ends it)",
+            "heapglass: the command is still running; waiting for it to end (Ctrl-C ends it)",
         );
     }
     running.wait()

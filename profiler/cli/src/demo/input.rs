@@ -16,12 +16,14 @@ pub(super) fn of_this_workspace() -> (&'static str, String) {
     // Without the network first; never so that a lock file is written.
     let whole = metadata(&["--locked", "--offline"]).or_else(|| metadata(&["--locked"]));
     if let Some(json) = whole {
-        ("what `cargo metadata` says of this workspace", json)
+        ("the output of `cargo metadata` for this workspace", json)
     } else if let Some(json) = metadata(&["--no-deps"]) {
-        let what = "what `cargo metadata` says of this workspace (without dependencies: there is no lock file)";
+        let what = "the output of `cargo metadata` for this workspace, without dependencies \
+                    because there is no lock file";
         (what, json)
     } else {
-        let what = "generated data of the shape of `cargo metadata`, for want of a workspace here";
+        let what =
+            "generated data in the format of `cargo metadata`, because there is no workspace here";
         (what, generated(GENERATED_PACKAGES).to_string())
     }
 }

@@ -54,7 +54,7 @@ pub(crate) fn run(args: &Demo) -> Result<(), Error> {
     File::create_new(&path)
         .and_then(|mut file| file.write_all(json.as_bytes()))
         .map_err(Error::wrap(cannot))?;
-    let unknown = "cannot tell where heapglass itself lies";
+    let unknown = "cannot find the heapglass executable";
     let me = std::env::current_exe().map_err(Error::wrap(unknown))?;
     let mut command = Command::new(me);
     command
@@ -67,14 +67,14 @@ pub(crate) fn run(args: &Demo) -> Result<(), Error> {
     let _ = std::fs::remove_file(&path);
     if finished.ended.status() != 0 {
         return Err(Error::misuse(format_args!(
-            "the demo's target {}, which is a bug in heapglass",
+            "the demo program {}, which is a bug in heapglass",
             finished.ended
         )));
     }
     let Some(kept) = finished.kept.first() else {
         return Err(Error::misuse(
-            "the demo's target recorded nothing: recording works on Linux with glibc (x86-64, aarch64); \
-             its own words are above",
+            "the demo program recorded nothing; recording requires Linux with glibc on x86-64 or aarch64, \
+             and the program's own messages are above",
         ));
     };
     let options = flamegraph::Options {
@@ -88,14 +88,14 @@ pub(crate) fn run(args: &Demo) -> Result<(), Error> {
     })?;
     let name = kept.path.file_name().map(PathBuf::from).unwrap_or_default();
     terminal::eprint_line(format_args!(
-        "heapglass demo: recording {}, picture {}",
+        "heapglass demo: wrote recording {} and picture {}",
         name.display(),
         picture.display()
     ));
     if has_terminal() && !args.json && !args.no_tui {
         show_file(&kept.path, &Symbols::default())?;
         terminal::eprint_line(format_args!(
-            "heapglass demo: again: heapglass {}",
+            "heapglass demo: to explore the recording again, run heapglass {}",
             name.display()
         ));
         return Ok(());

@@ -15,7 +15,7 @@ use crate::error::Error;
 /// Reads the file and deserializes it; prints nothing.
 pub(super) fn run(path: &Path) -> Result<u8, Error> {
     // NOTE: made when it is needed: else it would be an allocation of the demo.
-    let cannot = |what: &str| format!("the demo's target cannot {what} {}", path.display());
+    let cannot = |what: &str| format!("the demo program cannot {what} {}", path.display());
     let text = {
         let _phase = tracking_alloc::phase("read");
         std::fs::read_to_string(path).map_err(|error| Error::wrap(cannot("read"))(error))?

@@ -38,7 +38,7 @@ impl Output {
         for input in inputs {
             if fs::canonicalize(input).is_ok_and(|input| input == target) {
                 return Err(Error::misuse(format_args!(
-                    "{} is the recording itself; write to another file with -o",
+                    "cannot write {}: it is an input of this command; write to another file with -o",
                     path.display()
                 )));
             }
@@ -76,7 +76,7 @@ impl Output {
         let output = Output::open(path, &[input])?;
         if json && output.is_stdout() {
             return Err(Error::misuse(format_args!(
-                "--json prints on standard output, where -o - puts the {what}; give one of them another place"
+                "--json and -o - would both write to standard output; write the {what} to a file with -o FILE"
             )));
         }
         Ok(output)

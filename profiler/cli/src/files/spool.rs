@@ -82,13 +82,13 @@ impl Spool {
     pub(crate) fn new(wanted: &Path, overwrites: bool) -> Result<Spool, Error> {
         if path_pieces(wanted.as_os_str().as_bytes()).any(|piece| piece == PathPiece::Unknown) {
             return Err(Error::misuse(format_args!(
-                "{}: a % is not followed by p (process id), e (program), t (start time) or another %",
+                "{}: invalid path pattern; after % write p (process id), e (program), t (start time) or another %",
                 wanted.display()
             )));
         }
         let is_folder = wanted.as_os_str().as_bytes().ends_with(b"/");
         let wanted = std::path::absolute(wanted).map_err(Error::wrap(format_args!(
-            "cannot tell where {} is",
+            "cannot make {} an absolute path",
             wanted.display()
         )))?;
         let final_folder = match (wanted.parent(), wanted.file_name()) {
@@ -237,7 +237,7 @@ impl Claim {
                 }
                 Err(error) => {
                     let note = format!(
-                        "it could not be moved to {}: {error}; copy it from where it is",
+                        "the recording could not be moved to {}: {error}; copy it from where it is",
                         self.path().display()
                     );
                     (target, Some(note))

@@ -31,12 +31,12 @@ enum Executable {
 fn advice() -> String {
     format!(
         "
-  Add the allocator to the program under study; while nothing records it costs one extra load per call:
+  Add the allocator to the program. While nothing records, it costs one extra load per call:
     Cargo.toml   [dependencies]    with the path of your checkout of heapglass
                  {}
     main.rs      #[global_allocator]
                  static ALLOC: tracking_alloc::TrackingAlloc = tracking_alloc::TrackingAlloc::system();
-                 or, around an allocator of yours:
+                 or, if you use another allocator:
                  static ALLOC: tracking_alloc::TrackingAlloc<YourAllocator> =
                      tracking_alloc::TrackingAlloc::new(YourAllocator);",
         tracking_alloc::__private::DEPENDENCY
@@ -52,14 +52,17 @@ pub(super) fn why(executables: &[PathBuf]) -> String {
         is_linked |= looks == Executable::Linked;
         let why = match looks {
             Executable::Linked => format!(
-                "has tracking-alloc linked in, but did not record: {}",
+                "contains tracking-alloc but did not record: {}",
                 linked_but_silent(path)
             ),
             Executable::NotLinked => {
-                "does not have tracking-alloc linked in as its allocator, and started no program that records".to_owned()
+                "does not use tracking-alloc as its allocator, and started no program that records"
+                    .to_owned()
             }
             Executable::Script => "is a script, and started no program that records".to_owned(),
-            Executable::Other => "cannot be looked into; no program that records was started".to_owned(),
+            Executable::Other => {
+                "cannot be inspected, and started no program that records".to_owned()
+            }
         };
         let name = path.to_string_lossy();
         text.push_str(&format!("\n  {} {why}", printable(&name)));
@@ -77,17 +80,17 @@ fn linked_but_silent(path: &Path) -> String {
     };
     if let Some(mode) = std::env::var_os("HEAPGLASS_MODE").filter(|mode| !known(mode)) {
         return format!(
-            "HEAPGLASS_MODE is `{}`, this version knows `exact` and `count`; unset it",
+            "unknown HEAPGLASS_MODE `{}`; use `exact` or `count`, or unset it",
             printable(&mode.to_string_lossy())
         );
     }
     if has_raised_privileges(path) {
-        return "it runs with raised privileges (set-user-id), where the environment is not trusted; \
-                run it as its user, or start a tracking_alloc::Recorder in it"
+        return "it runs with raised privileges (set-user-id) and so ignores the environment; \
+                run it as its own user, or start a tracking_alloc::Recorder in it"
             .to_owned();
     }
-    "it allocated nothing, is not the allocator's user itself (#[global_allocator] is in a library that was not linked), \
-     cleared its environment, or said above why it could not"
+    "it allocated nothing, its #[global_allocator] is in a library that was not linked, \
+     it cleared its environment, or it printed the reason above"
         .to_owned()
 }
 

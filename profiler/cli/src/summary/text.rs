@@ -67,7 +67,7 @@ fn out_of_memory(killed: &Killed, profile: Option<&Profile>) {
     let who = if killed.was_the_command {
         "it"
     } else {
-        "something of its control group"
+        "a process in its control group"
     };
     let limit = killed
         .limit_bytes
@@ -84,7 +84,7 @@ fn out_of_memory(killed: &Killed, profile: Option<&Profile>) {
     // 0 means that the recording was cut short before the figure was read for the first time.
     let own = match capture.own_bytes {
         0 => "profiler overhead not yet read".to_owned(),
-        own => format!("{} of it profiler overhead", Bytes(own)),
+        own => format!("including {} of profiler overhead", Bytes(own)),
     };
     let resident = match profile.resident() {
         Some(resident) => format!(
@@ -135,9 +135,6 @@ fn recordings(all: &[RunRecording<'_>], main: Option<&RunRecording<'_>>) {
         terminal::eprint_line(line);
     }
     if all.len() > NAMED {
-        terminal::eprint_line(format_args!(
-            "              and {} more beside them",
-            all.len() - NAMED
-        ));
+        terminal::eprint_line(format_args!("              and {} more", all.len() - NAMED));
     }
 }

@@ -32,7 +32,7 @@ impl Ended {
 impl fmt::Display for Ended {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Some(status) = self.0 else {
-            return f.write_str("ended, its status could not be read");
+            return f.write_str("ended, but its status could not be read");
         };
         let Some(number) = status.signal() else {
             return match self.status() {

@@ -154,11 +154,11 @@ fn cannot_start(command: &Command, error: &std::io::Error) -> Error {
     let program = command.get_program().to_string_lossy();
     if error.kind() == ErrorKind::NotFound {
         let why = if Path::new(command.get_program()).exists() {
-            "it is there, but the interpreter it names is not"
+            "the file exists, but the interpreter it names does not"
         } else if program.contains('/') {
             "no such file"
         } else {
-            "not found in PATH; give its path (./name) if it is here"
+            "not found in PATH; if it is in this folder, write ./ before its name"
         };
         return Error::with_status(
             Error::NOT_FOUND,

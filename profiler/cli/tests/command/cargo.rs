@@ -141,14 +141,14 @@ fn what_recorded_nothing_is_said_with_the_place_for_the_allocator(place: &Place)
     let done = cargo_heapglass(place, &["test"]);
     assert_eq!(done.status, Some(0), "{}", done.stderr);
     let expected = "\
-  not recorded  2 of 3 test binaries, most likely because they do not have TrackingAlloc as their allocator
+  not recorded  2 of 3 test binaries, most likely because TrackingAlloc is not their allocator
     src/lib.rs
-      tests of a library do not have the allocator of main.rs; add to it:
+      tests of a library do not use the allocator in main.rs; add to it:
         #[cfg(test)]
         #[global_allocator]
         static ALLOC: tracking_alloc::TrackingAlloc = tracking_alloc::TrackingAlloc::system();
     tests/b.rs
-      is a program of its own; add to it:
+      is a separate program; add to it:
         #[global_allocator]
         static ALLOC: tracking_alloc::TrackingAlloc = tracking_alloc::TrackingAlloc::system();
   skipped       1 binary without tests to run

@@ -64,7 +64,7 @@ const WITHOUT: &[(&str, &str)] = &[
     ),
     (
         "export x.hg --to folded --own serde_json",
-        "--own serde_json has no effect: folded says",
+        "--own serde_json has no effect: folded does not mark",
     ),
     (
         "export x.hg --to json --own nonsense",
