@@ -47,7 +47,8 @@ impl fmt::Display for Error {
             Kind::Terminal { doing, cause } => {
                 write!(
                     f,
-                    "the terminal UI failed while {doing}: {cause}; `heapglass report FILE` prints the same figures without a terminal"
+                    "the terminal UI failed while {doing}: {cause}; to print the same figures without a \
+                     terminal, run `heapglass report FILE`"
                 )
             }
             Kind::Panicked(message) => write!(

@@ -199,7 +199,7 @@ pub(crate) fn change_legend() -> Vec<(&'static str, Style)> {
     vec![
         ("more", change_frame(1, 1)),
         ("less", change_frame(-1, 1)),
-        ("as in the base", change_frame(0, 1)),
+        ("same as in the base", change_frame(0, 1)),
     ]
 }
 

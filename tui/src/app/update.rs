@@ -98,7 +98,7 @@ fn act(app: &mut App, command: Command) {
         Command::Pause => pause(app),
         Command::Reload => {
             app.requests.push(Request::Load(Order::Reload));
-            app.notice = Some("loading again".to_owned());
+            app.notice = Some("reloading".to_owned());
         }
         Command::Search => {
             let searched = with_view(app, |view, _| view.searched()).flatten();
@@ -118,8 +118,8 @@ fn change_frames(app: &mut App, frames: Frames) {
     let notice = match frames {
         Frames::Folded => "frames outside your crates are folded",
         Frames::Own => "only frames of your crates",
-        Frames::All => "all frames, with start-up and allocator machinery",
-        Frames::Trimmed => "all frames but start-up and allocator machinery",
+        Frames::All => "all frames, including start-up and the allocator's internals",
+        Frames::Trimmed => "all frames except start-up and the allocator's internals",
     };
     app.notice = Some(notice.to_owned());
 }

@@ -67,7 +67,7 @@ impl Selection {
         words.extend(id.map(|id| data.type_label(id).into_owned()));
         words.extend(field.as_ref().map(|field| match (node, inner) {
             (Some(0), _) => "outside fields".to_owned(),
-            (_, true) => format!("in {} and inside", clean(&field.path)),
+            (_, true) => format!("in {} and inner fields", clean(&field.path)),
             (_, false) => format!("in {}", clean(&field.path)),
         }));
         (!words.is_empty()).then(|| Selection {

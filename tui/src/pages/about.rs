@@ -47,7 +47,7 @@ pub(crate) fn lines(data: &Data, title: &str, cells: u16) -> Vec<Line<'static>> 
         Some(memory) => (
             format!("{} module, {state}", capture.architecture),
             format!(
-                "{} of linear memory, beside the program's",
+                "{} of linear memory, in addition to the program's",
                 Bytes(memory.own_bytes())
             ),
         ),
@@ -57,7 +57,7 @@ pub(crate) fn lines(data: &Data, title: &str, cells: u16) -> Vec<Line<'static>> 
         ),
     };
     let reallocs =
-        "count at the site that reallocated; dhat-rs and heapscope leave them at the first";
+        "charged to the site that reallocated; dhat-rs and heapscope charge the first site";
     let facts = [
         (
             "recording",

@@ -47,7 +47,7 @@ impl Events for TerminalEvents {
         if self.ended.load(std::sync::atomic::Ordering::Relaxed) {
             return Err(Error::terminal(
                 "reading keys",
-                "the program was told to end by a signal",
+                "a signal ended the program",
             ));
         }
         let failed = |error| Error::terminal("reading keys", error);

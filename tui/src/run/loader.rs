@@ -43,7 +43,7 @@ impl Loader {
         };
         let thread = std::thread::Builder::new().name("heapglass-load".into());
         if let Err(error) = thread.spawn(work) {
-            let text = format!("no thread to load with: {error}");
+            let text = format!("cannot start the thread that loads: {error}");
             let _ = outbox.send(Message::LoadFailed(text));
         }
         Loader { inbox, orders }

@@ -29,7 +29,7 @@ pub(super) fn enter() -> Result<(Terminal<CrosstermBackend<Stdout>>, Guard), Err
     if !stdin().is_terminal() || !stdout().is_terminal() {
         return Err(Error::terminal(
             "starting",
-            "standard input and output are not both a terminal",
+            "standard input or output is not a terminal",
         ));
     }
     let failed = |error| Error::terminal("starting", error);

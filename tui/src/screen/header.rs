@@ -179,7 +179,7 @@ pub(crate) fn render_base(cx: &Context<'_>, by: Option<By>, area: Rect, buffer: 
     let percent = changed.percent();
     let text = change(&changed, measure).0;
     parts.push(match (changed.verdict, percent.as_str()) {
-        (Verdict::Equal, _) => "no more, no less here".to_owned(),
+        (Verdict::Equal, _) => "no change here".to_owned(),
         (Verdict::WithinBound, _) => "≈ here, within the error bounds".to_owned(),
         (_, "") => format!("{text} here"),
         (_, percent) => format!("{text} ({percent}) here"),
@@ -189,7 +189,7 @@ pub(crate) fn render_base(cx: &Context<'_>, by: Option<By>, area: Rect, buffer: 
     {
         let rows = counted(removed.rows as u64, by.name());
         parts.push(format!(
-            "{rows} only there: {}",
+            "{rows} only in the base: {}",
             measure.amount(removed.value)
         ));
     }

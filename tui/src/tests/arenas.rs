@@ -99,12 +99,12 @@ fn nothing_inside_an_arena_is_temporary_and_no_other_figure_stands_for_it() {
     let mut screen = screen(120, 40);
     let text = screen.press("7 m m m m").text();
     assert!(
-        text.contains("by bytes used in total, nothing inside is temporary"),
+        text.contains("by bytes used in total, because temporary is not measured inside arenas"),
         "{text}"
     );
     let text = screen.press("Enter").text();
     assert!(
-        text.contains("nothing inside an arena is temporary"),
+        text.contains("temporary is not measured inside arenas"),
         "{text}"
     );
     let mut rows = text.lines().skip_while(|line| !line.contains("of it"));

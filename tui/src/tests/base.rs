@@ -94,10 +94,10 @@ fn a_recording_beside_itself_differs_nowhere() {
             let has_change = line.contains("+") || line.contains("new");
             assert!(!has_change, "{view}: {line}");
         }
-        assert!(text.contains("no more, no less here"), "{text}");
+        assert!(text.contains("no change here"), "{text}");
     }
     let text = screen.press("2").text();
-    assert!(text.contains("as in the base"), "{text}");
+    assert!(text.contains("same as in the base"), "{text}");
 }
 
 #[test]
@@ -109,7 +109,7 @@ fn what_only_the_base_has_is_counted() {
     screen.press("5 m m");
     let said = line(&mut screen, "base before.hg");
     assert!(
-        said.contains(&format!("1 site only there: {total}")),
+        said.contains(&format!("1 site only in the base: {total}")),
         "{said}"
     );
 }

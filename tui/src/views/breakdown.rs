@@ -120,7 +120,11 @@ impl Breakdown {
         let selection = || self.list.selected()?.selection.clone();
         (command == Command::Enter).then(|| {
             let jump = selection().map(Jump::Selection);
-            Outcome::goto(ViewId::Sites, jump, "nothing is selected: it has no blocks")
+            Outcome::goto(
+                ViewId::Sites,
+                jump,
+                "nothing to select: there are no blocks",
+            )
         })
     }
 
@@ -128,7 +132,7 @@ impl Breakdown {
         let [table, details] = with_details(area, DETAILS);
         let whole = cx.sum(self.list.rows.iter().map(|part| &part.figures));
         let value = |part: &Part| cx.measure.of(&part.figures);
-        let empty = "it has no blocks: nothing was allocated";
+        let empty = "no blocks: nothing was allocated";
         Table::new(cx)
             .share(Heading::SHARE_OF_IT, value, whole)
             .share(Heading::SHARE_OF_ALL, value, cx.whole())

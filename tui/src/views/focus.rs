@@ -83,38 +83,38 @@ impl Focus {
 
 const LOADING: &[Binding] = bindings! {
     [char('q'), control('c')] => Quit, "quit", "quit";
-    [control('z')] => Suspend, "", "to the shell, fg returns";
+    [control('z')] => Suspend, "", "suspend; fg resumes";
 };
 
 /// In every view and page: one spelling for what moves.
 const MOVES: &[Binding] = bindings! {
-    DOWN => Down, "move", "down";
-    UP => Up, "move", "up";
-    [named(KeyCode::PageDown), control('f')] => PageDown, "", "a page down";
-    [named(KeyCode::PageUp), control('b')] => PageUp, "", "a page up";
-    FIRST => First, "", "to the first";
-    LAST => Last, "", "to the last";
+    DOWN => Down, "move", "move down";
+    UP => Up, "move", "move up";
+    [named(KeyCode::PageDown), control('f')] => PageDown, "", "move down a page";
+    [named(KeyCode::PageUp), control('b')] => PageUp, "", "move up a page";
+    FIRST => First, "", "go to the first";
+    LAST => Last, "", "go to the last";
 };
 
 const COMMON: &[Binding] = bindings! {
-    [char('?'), named(KeyCode::F(1))] => Help, "help", "this help";
-    [char('!')] => About, "", "the recording, its losses";
+    [char('?'), named(KeyCode::F(1))] => Help, "help", "show this help";
+    [char('!')] => About, "", "describe the recording";
     [char('q'), control('c')] => Quit, "quit", "quit";
-    [control('z')] => Suspend, "", "to the shell, fg returns";
-    [named(KeyCode::Tab)] => NextView, "view", "next view";
-    [named(KeyCode::BackTab)] => PreviousView, "", "previous view";
-    [char('1')] => Show(ViewId::Overview), "", "overview";
-    [char('2')] => Show(ViewId::Flamegraph), "", "flamegraph";
-    [char('3')] => Show(ViewId::Types), "", "types";
-    [char('4')] => Show(ViewId::Fields), "", "fields";
-    [char('5')] => Show(ViewId::Sites), "", "sites";
-    [char('6')] => Show(ViewId::Threads), "", "threads";
-    [char('7')] => Show(ViewId::Arenas), "", "arenas";
-    [char('m')] => NextMeasure, "", "next measure";
-    [char('M')] => PreviousMeasure, "", "previous measure";
-    [char(' ')] => Pause, "", "pause the live view";
-    [char('r'), control('l')] => Reload, "", "load it again now";
-    BACK => Back, "", "one level out";
+    [control('z')] => Suspend, "", "suspend; fg resumes";
+    [named(KeyCode::Tab)] => NextView, "view", "show the next view";
+    [named(KeyCode::BackTab)] => PreviousView, "", "show the previous view";
+    [char('1')] => Show(ViewId::Overview), "", "show the overview";
+    [char('2')] => Show(ViewId::Flamegraph), "", "show the flamegraph";
+    [char('3')] => Show(ViewId::Types), "", "show types";
+    [char('4')] => Show(ViewId::Fields), "", "show fields";
+    [char('5')] => Show(ViewId::Sites), "", "show sites";
+    [char('6')] => Show(ViewId::Threads), "", "show threads";
+    [char('7')] => Show(ViewId::Arenas), "", "show arenas";
+    [char('m')] => NextMeasure, "", "use next measure";
+    [char('M')] => PreviousMeasure, "", "use previous measure";
+    [char(' ')] => Pause, "", "pause or resume";
+    [char('r'), control('l')] => Reload, "", "reload now";
+    BACK => Back, "", "go one level out";
 };
 
 const PAGE: &[Binding] = bindings! {
@@ -123,15 +123,15 @@ const PAGE: &[Binding] = bindings! {
 
 const PROMPT: &[Binding] = bindings! {
     ENTER => Edit(Edit::Accept), "accept", "accept the regex";
-    [named(KeyCode::Esc), control('c'), control('g')] => Edit(Edit::Cancel), "cancel", "leave it as it was";
+    [named(KeyCode::Esc), control('c'), control('g')] => Edit(Edit::Cancel), "cancel", "undo and close";
     [control('u')] => Edit(Edit::Clear), "clear", "clear the line";
     [control('w')] => Edit(Edit::DeleteWord), "", "delete a word";
     [named(KeyCode::Backspace), control('h')] => Edit(Edit::DeleteBack), "", "delete before the cursor";
     [named(KeyCode::Delete), control('d')] => Edit(Edit::DeleteForward), "", "delete under the cursor";
-    [named(KeyCode::Left), control('b')] => Edit(Edit::Left), "", "cursor left";
-    [named(KeyCode::Right), control('f')] => Edit(Edit::Right), "", "cursor right";
-    [named(KeyCode::Home), control('a')] => Edit(Edit::Home), "", "to the beginning";
-    [named(KeyCode::End), control('e')] => Edit(Edit::End), "", "to the end";
+    [named(KeyCode::Left), control('b')] => Edit(Edit::Left), "", "move left";
+    [named(KeyCode::Right), control('f')] => Edit(Edit::Right), "", "move right";
+    [named(KeyCode::Home), control('a')] => Edit(Edit::Home), "", "go to the beginning";
+    [named(KeyCode::End), control('e')] => Edit(Edit::End), "", "go to the end";
 };
 
 /// A heading, and the rows of a table that no earlier table takes all keys of.

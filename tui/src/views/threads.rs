@@ -22,14 +22,15 @@ use crate::widgets::{List, Table, below, slice, write};
 /// Lines around the rows: the heading and the note.
 const AROUND: u16 = 2;
 
-const NOTE: &str = "Any thread may free a block: live bytes belong to none. freed: by this thread.";
+const NOTE: &str =
+    "Live bytes belong to no thread: any thread may free a block. freed: by this one.";
 
 /// The keys of this view.
 pub(crate) const BINDINGS: &[Binding] = bindings! {
-    ENTER => Enter, "numbered ones", "the threads of a row";
-    BACK => Back, "out", "out";
-    RIGHT => Enter, "", "the same as Enter";
-    LEFT => Back, "", "the same as Esc";
+    ENTER => Enter, "threads", "show a row's threads";
+    BACK => Back, "out", "go out";
+    RIGHT => Enter, "", "same as Enter";
+    LEFT => Back, "", "same as Esc";
 };
 
 /// The threads, and which one is selected.
@@ -65,7 +66,7 @@ impl Threads {
             return Outcome::notice("no thread is selected");
         };
         if members(row, cx.measure).is_none() {
-            return Outcome::notice("there are no numbered threads in this row");
+            return Outcome::notice("this row has no numbered threads");
         }
         self.opened = Some(row.key.clone());
         self.refill(cx, None);
@@ -154,7 +155,7 @@ impl View for Threads {
         let empty = "no threads were recorded";
         table.render(lines, buffer, &self.list, empty);
         let text = match &self.opened {
-            Some(group) => format!("The threads of {}. Esc: all threads.", clean(group)),
+            Some(group) => format!("Threads named {}. Esc: all threads.", clean(group)),
             None => NOTE.to_owned(),
         };
         write(buffer, below(area, area.height - note), &text, theme::dim());

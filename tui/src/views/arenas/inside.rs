@@ -109,10 +109,10 @@ impl Inside {
                     self.outer = self.list.cursor;
                     self.show(By::FieldOf(row.key.clone(), row.name.clone()), cx);
                 }
-                None => return Outcome::notice("nothing is selected: nothing was allocated"),
+                None => return Outcome::notice("nothing to select: nothing was allocated"),
             },
             (Command::Enter, _) => {
-                let text = "pieces of an arena have no sites of their own: its chunks do";
+                let text = "the pieces of an arena have no sites; only its chunks have";
                 return Outcome::notice(text);
             }
             (Command::Grouping, By::Field) => self.show(By::Type, cx),
@@ -133,7 +133,7 @@ impl Inside {
     pub(super) fn breadcrumb(&self) -> String {
         let arena = clean(&self.arena);
         match &self.by {
-            By::Type => format!("arenas › {arena} › by type, Enter: its fields, b: by field"),
+            By::Type => format!("arenas › {arena} › by type, Enter: fields, b: by field"),
             By::Field => format!("arenas › {arena} › by field, b: by type"),
             By::FieldOf(_, label) => format!("arenas › {arena} › {label} › by field"),
         }
@@ -177,7 +177,7 @@ impl Inside {
         };
         let share = match share(row).zip(measured_inside_title(cx.measure)) {
             Some((share, title)) => format!("{share} of {title}"),
-            None => format!("nothing inside an arena is {}", cx.measure.name()),
+            None => format!("{} is not measured inside arenas", cx.measure.name()),
         };
         let title = format!("{}: {share}", self.list.place(noun));
         let name = (row.full.as_str(), 2, theme::strong());

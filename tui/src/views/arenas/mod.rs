@@ -21,11 +21,11 @@ use inside::Inside;
 
 /// The keys of this view.
 pub(crate) const BINDINGS: &[Binding] = bindings! {
-    ENTER => Enter, "types, fields", "its types, then fields";
-    BACK => Back, "out", "out";
-    RIGHT => Enter, "", "the same as Enter";
-    LEFT => Back, "", "the same as Esc";
-    [char('b')] => Grouping, "by", "inside: type or field";
+    ENTER => Enter, "types, fields", "show types, then fields";
+    BACK => Back, "out", "go out";
+    RIGHT => Enter, "", "same as Enter";
+    LEFT => Back, "", "same as Esc";
+    [char('b')] => Grouping, "by", "group by type or field";
 };
 
 /// Which arena is selected, and what is open inside it.

@@ -51,7 +51,7 @@ pub(super) fn render(view: &Arenas, cx: &Context<'_>, area: Rect, buffer: &mut B
         return inside.render(cx, below(area, breadcrumb.height), buffer);
     }
     let text = format!(
-        "{} by {}; inside blocks that are counted already",
+        "{} by {}; chunks are counted as blocks too",
         counted(arenas.len() as u64, "arena"),
         order(cx.measure)
     );
@@ -66,7 +66,10 @@ pub(super) fn render(view: &Arenas, cx: &Context<'_>, area: Rect, buffer: &mut B
 fn order(measure: Measure) -> String {
     match measured_title(measure) {
         Some(title) => title.to_owned(),
-        None => format!("bytes used in total, nothing inside is {}", measure.name()),
+        None => format!(
+            "bytes used in total, because {} is not measured inside arenas",
+            measure.name()
+        ),
     }
 }
 

@@ -19,16 +19,16 @@ use tree::Fields;
 
 /// The keys of this view.
 pub(crate) const BINDINGS: &[Binding] = bindings! {
-    ENTER => Enter, "types, sites", "its types, then sites";
-    BACK => Back, "out", "out, then end the search";
-    RIGHT => Right, "open", "open, then into it";
-    LEFT => Left, "close", "close, then to its parent";
-    [char('o')] => Follow, "flamegraph", "in the flamegraph by field";
+    ENTER => Enter, "types, sites", "show types, then sites";
+    BACK => Back, "out", "go out, end the search";
+    RIGHT => Right, "open", "open, then go into it";
+    LEFT => Left, "close", "close, then go out";
+    [char('o')] => Follow, "flamegraph", "show in flamegraph";
     [char('e')] => OpenAll, "all", "open or close everything";
     [char('s')] => Sort, "sort", "sort by the next column";
-    [char('/')] => Search, "search", "by field or type, regex";
-    [char('n')] => Next, "", "next match";
-    [char('N')] => Previous, "", "previous match";
+    [char('/')] => Search, "search", "search by regex";
+    [char('n')] => Next, "", "go to the next match";
+    [char('N')] => Previous, "", "go to previous match";
 };
 
 /// The tree, a search in it, and what is open inside a field.
@@ -59,7 +59,7 @@ impl FieldTree {
     /// Goes to the next field found, opening what is around it.
     fn step_match(&mut self, forward: bool, cx: &Context<'_>) -> Outcome {
         if self.pattern.is_none() {
-            return Outcome::notice("nothing is searched for: / searches");
+            return Outcome::notice("no search is active; press / to search");
         }
         let Some(node) = self.found.step(forward) else {
             return Outcome::notice("nothing found");

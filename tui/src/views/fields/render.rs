@@ -53,7 +53,8 @@ pub(super) fn render(view: &FieldTree, cx: &Context<'_>, area: Rect, buffer: &mu
 /// How to get fields.
 fn absent(data: &Data, area: Rect, buffer: &mut Buffer) {
     let mut lines = Lines::new(area, buffer);
-    let text = "no fields were recorded: nothing was deserialized as Profiled<T> (tracking-alloc, feature \"serde\"):";
+    let text =
+        "no fields were recorded; deserialize as Profiled<T> (tracking-alloc, feature \"serde\"):";
     lines.line(text, theme::plain());
     let text = "    let value = serde_json::from_slice::<tracking_alloc::Profiled<T>>(&bytes)?.0;";
     lines.line(text, theme::key());
@@ -61,7 +62,7 @@ fn absent(data: &Data, area: Rect, buffer: &mut Buffer) {
     if rows.any(|row| row.type_id.is_some()) {
         lines.line("", theme::plain());
         lines.line(
-            "Types (3) are known from stacks all the same.",
+            "Types are known from stacks; press 3 to show them.",
             theme::dim(),
         );
     }
@@ -70,7 +71,7 @@ fn absent(data: &Data, area: Rect, buffer: &mut Buffer) {
 fn breadcrumb(view: &FieldTree, cx: &Context<'_>) -> String {
     if let Some(parts) = &view.inside {
         return format!(
-            "fields › {} and inside › by type, Enter: its sites",
+            "fields › {} and inner fields › by type, Enter: sites",
             parts.of
         );
     }
@@ -81,7 +82,7 @@ fn breadcrumb(view: &FieldTree, cx: &Context<'_>) -> String {
     let nodes = &cx.data.profile.fields().nodes;
     let roots = nodes.iter().skip(1).filter(|field| field.parent == 0);
     format!(
-        "{}, {} of all is in them",
+        "{}, covering {} of all",
         counted(nodes.len() as u64 - 1, "field"),
         cx.share(cx.sum(roots.map(|field| &field.with_inner)))
     )
@@ -206,7 +207,7 @@ fn known(field: &Field) -> Vec<String> {
     if field.values > 0 {
         items.push(values_inline(field.values, field.inline_bytes));
         let per = field.with_inner.total_bytes / field.values;
-        items.push(format!("{} allocated for each", Bytes(per)));
+        items.push(format!("{} allocated per value", Bytes(per)));
     }
     if let Some(retained) = retained(field) {
         items.push(format!("retained {retained}"));
@@ -230,16 +231,16 @@ fn notes(field: &Field) -> Vec<&'static str> {
             notes.push("serde buffers here: flatten, an untagged or an internally tagged enum");
         }
         ScopeKind::FromBuffer => {
-            notes.push("built from the buffer, failed variants included; Enter shows the types");
+            notes.push("built from the buffer, including failed variants; Enter shows the types");
         }
-        ScopeKind::Other => notes.push("names that did not fit into the recording"),
+        ScopeKind::Other => notes.push("fields whose names did not fit into the recording"),
         _ => {}
     }
     if field.recursive {
-        notes.push("recursive: values inside values are counted here");
+        notes.push("recursive: values nested in such values are counted here too");
     }
     if field.folded {
-        notes.push("folded: places inside were too deep or did not fit, and are counted here");
+        notes.push("folded: inner fields were too deep or did not fit; they are counted here");
     }
     notes
 }

@@ -15,7 +15,7 @@ impl Flame {
         self.options.by = match self.options.by {
             By::Stack if has_fields => By::Field,
             By::Stack | By::Field if has_types => By::Type,
-            By::Stack => return Outcome::notice("neither fields nor types were recorded"),
+            By::Stack => return Outcome::notice("no fields or types were recorded"),
             By::Field | By::Type | By::Arena => By::Stack,
         };
         self.highlight = None;

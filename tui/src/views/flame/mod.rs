@@ -31,22 +31,22 @@ use layout::Icicle;
 pub(crate) const BINDINGS: &[Binding] = bindings! {
     ENTER => Enter, "zoom", "zoom into the frame";
     BACK => Back, "out", "zoom out, end the search";
-    [char('/')] => Search, "search", "search functions by regex";
-    [char('n')] => Next, "", "next match by size";
-    [char('N')] => Previous, "", "previous match";
-    [char('#')] => SameSymbol, "same", "the symbol, everywhere";
-    [char('b')] => Grouping, "by", "by stack, field or type";
-    [char('i')] => Invert, "invert", "allocations on top";
-    [char('o')] => Follow, "sites", "sites that pass through";
-    [char('p')] => Phases, "phases", "phases as outermost frames";
-    [char('f')] => NextFrames, "frames", "frames folded, own, all";
-    [char('a')] => AllFrames, "", "all frames, or folded";
-    DOWN => Down, "", "to the widest frame below";
-    UP => Up, "", "to the frame above";
-    LEFT => Left, "", "to the frame on the left";
-    RIGHT => Right, "", "to the frame on the right";
-    FIRST => First, "", "to the zoomed frame";
-    LAST => Last, "", "down the widest frames";
+    [char('/')] => Search, "search", "search by regex";
+    [char('n')] => Next, "", "go to next match by size";
+    [char('N')] => Previous, "", "go to previous match";
+    [char('#')] => SameSymbol, "same", "find this symbol";
+    [char('b')] => Grouping, "by", "draw by stack, field, type";
+    [char('i')] => Invert, "invert", "put allocations on top";
+    [char('o')] => Follow, "sites", "show the frame's sites";
+    [char('p')] => Phases, "phases", "show phases as frames";
+    [char('f')] => NextFrames, "frames", "choose folded, own, all";
+    [char('a')] => AllFrames, "", "show all frames, or fold";
+    DOWN => Down, "", "go to widest frame below";
+    UP => Up, "", "go to the frame above";
+    LEFT => Left, "", "go to the frame left";
+    RIGHT => Right, "", "go to the frame right";
+    FIRST => First, "", "go to the zoomed frame";
+    LAST => Last, "", "go down widest frames";
 };
 
 /// The tree shown, the position in it, and what is highlighted.
@@ -214,7 +214,9 @@ impl Flame {
             at == self.selected() && command == Command::Down && !tree.children(at).is_empty();
         self.selected = Some(at);
         if stuck {
-            return Outcome::notice("the frames below are narrower than a cell: Enter zooms in");
+            return Outcome::notice(
+                "the frames below are too narrow to select; press Enter to zoom in",
+            );
         }
         Outcome::Done
     }
@@ -225,7 +227,7 @@ impl Flame {
         };
         let selected = self.selected();
         if selected == self.zoom() {
-            return Outcome::notice("this frame fills the width already");
+            return Outcome::notice("this frame already fills the width");
         }
         if cx.measure.of(tree.total(selected)) > 0 {
             self.zooms.push(selected);
@@ -293,7 +295,7 @@ impl Flame {
 
     fn step_match(&mut self, forward: bool, cx: &Context<'_>) -> Outcome {
         if self.highlight.is_none() {
-            let text = "nothing is searched for: / searches, # looks for the selected symbol";
+            let text = "no search is active; press / to search, or # to find the selected symbol";
             return Outcome::notice(text);
         }
         match self.matches.step(forward) {
@@ -360,7 +362,7 @@ impl Flame {
             Command::Follow => {
                 let otherwise = match self.options.by {
                     By::Stack => "no function is selected",
-                    _ => "neither field nor type is selected",
+                    _ => "no field or type is selected",
                 };
                 Outcome::goto(ViewId::Sites, self.selected_sites(cx), otherwise)
             }
@@ -368,9 +370,9 @@ impl Flame {
                 self.options.inverted = !self.options.inverted;
                 self.reshape(cx)
             }
-            Command::Phases if !has_phases(cx) => {
-                Outcome::notice("no phases recorded: tracking_alloc::phase(\"load\") names one")
-            }
+            Command::Phases if !has_phases(cx) => Outcome::notice(
+                "no phases were recorded; name one with tracking_alloc::phase(\"load\")",
+            ),
             Command::Phases => {
                 self.options.scopes = !self.options.scopes;
                 self.reshape(cx)
@@ -440,7 +442,7 @@ impl View for Flame {
             Jump::Site(site) => {
                 self.group(By::Stack, cx);
                 let leaf = |tree: &CallTree| tree.leaf(*site as usize);
-                self.show_found(leaf, "this site is not in the graph", cx)
+                self.show_found(leaf, "this site is not in the flamegraph", cx)
             }
             Jump::Selection(selection) => self.show_selection(selection, cx),
             // Its frames are all over the graph.
@@ -453,5 +455,8 @@ impl View for Flame {
 
 /// Why a frame of no width cannot be shown.
 fn nothing(measure: Measure) -> String {
-    format!("it has no {}: m switches the measure", measure.title())
+    format!(
+        "nothing to show for {}; press m to change the measure",
+        measure.title()
+    )
 }

@@ -248,13 +248,13 @@ impl<'a> Scene<'a> {
         }
         let own = self.cx.measure.of(self.tree.own(id));
         if own > 0 && own != value {
-            text.push_str(&format!(", {} itself", self.cx.measure.amount(own)));
+            text.push_str(&format!(", self {}", self.cx.measure.amount(own)));
         }
         if let Some(before) = self.view.before.value(id) {
             let difference = self.difference(id).unwrap_or_default();
             text.push_str(&match (before, difference) {
-                (0, _) => ", new against the base".to_owned(),
-                (_, 0) => ", as in the base".to_owned(),
+                (0, _) => ", not in the base".to_owned(),
+                (_, 0) => ", same as in the base".to_owned(),
                 (before, difference) => format!(
                     ", base {}: {}",
                     self.cx.measure.amount(before),
@@ -318,7 +318,7 @@ impl<'a> Scene<'a> {
             parts.push(format!("{frames} too narrow to draw ({value})"));
         }
         if layout.deeper {
-            parts.push("▼ deeper rows below".to_owned());
+            parts.push("▼ more rows below".to_owned());
         }
         parts.join(" · ")
     }

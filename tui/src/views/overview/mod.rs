@@ -16,8 +16,8 @@ use crate::widgets::{List, rows_in};
 
 /// The keys of this view.
 pub(crate) const BINDINGS: &[Binding] = bindings! {
-    ENTER => Enter, "its sites", "sites charged to it";
-    [char('o'), char('#')] => Follow, "in flamegraph", "in the flamegraph";
+    ENTER => Enter, "sites", "show its sites";
+    [char('o'), char('#')] => Follow, "flamegraph", "show in flamegraph";
 };
 
 /// Owners by the measure, and which one is selected.

@@ -126,7 +126,7 @@ fn facts(data: &Data) -> [(&'static str, Vec<String>); 5] {
     let exactness = match bound {
         0 => vec!["exact to the byte".to_owned()],
         _ => vec![
-            format!("exact within {within}; rows off by {off}"),
+            format!("within {within}; rows differ by {off}"),
             format!("within {within}, off by {off}"),
         ],
     };
@@ -136,7 +136,7 @@ fn facts(data: &Data) -> [(&'static str, Vec<String>); 5] {
     let long = format!("{grows}, {shrinks}, {copied} copied");
     let reallocs = vec![long, format!("{grows}, {copied} copied")];
     let when = match capture.linear_memory {
-        Some(_) => "an unknown time (no clock)".to_owned(),
+        Some(_) => "unknown (no clock)".to_owned(),
         None => Nanos(capture.peak_time_ns).to_string(),
     };
     let temporary = Share::of(figures.temporary_bytes, figures.total_bytes);
@@ -179,14 +179,14 @@ fn resident(data: &Data) -> [(&'static str, Vec<String>); 2] {
         match resident.not_seen_bytes().map(Bytes) {
             Some(unseen) => vec![
                 format!(
-                    "{unseen} not seen by Rust's allocator at the RSS peak, {own} of it heapglass"
+                    "{unseen} not seen by Rust's allocator at the RSS peak, including {own} of heapglass"
                 ),
                 format!("{unseen} at RSS peak, own {own}"),
                 format!("{unseen} at RSS peak"),
             ],
             None => vec![
-                "live is larger: part of it was never touched".to_owned(),
-                "below 0: never touched".to_owned(),
+                "negative: some live bytes were never touched".to_owned(),
+                "negative: never touched".to_owned(),
             ],
         }
     });
@@ -197,10 +197,10 @@ fn resident(data: &Data) -> [(&'static str, Vec<String>); 2] {
 fn linear(memory: LinearMemory) -> [(&'static str, Vec<String>); 2] {
     let (bytes, pages) = (Bytes(memory.bytes), Count(memory.pages));
     let (first, own) = (Count(memory.first_pages), Bytes(memory.own_bytes()));
-    let long = format!("{bytes}: {pages} pages, {first} at first; own {own} beside it");
+    let long = format!("{bytes}: {pages} pages, initially {first}; heapglass has {own} more");
     let linear = vec![long, format!("{bytes}: {pages} pages")];
     let grows = counted(memory.grows, "time");
-    let grown = vec![format!("{grows}, by a page of 64 KiB or more each"), grows];
+    let grown = vec![format!("{grows}, each by at least a page of 64 KiB"), grows];
     [("linear", linear), ("grown", grown)]
 }
 

@@ -100,7 +100,7 @@ impl Groups {
         };
         let [list, details] = self.panes(area);
         let empty = match &self.filter {
-            Some(filter) => format!("none matches {}; Esc shows all", filter.label()),
+            Some(filter) => format!("nothing matches {}; press Esc to show all", filter.label()),
             None => "no sites were recorded".to_owned(),
         };
         let table = self.table(by, cx);

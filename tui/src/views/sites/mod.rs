@@ -27,18 +27,18 @@ use source::{Excerpt, Sources};
 
 /// The keys of this view.
 pub(crate) const BINDINGS: &[Binding] = bindings! {
-    ENTER => Enter, "stack", "into the stack";
-    BACK => Back, "out", "out, then end the filters";
+    ENTER => Enter, "stack", "go into the stack";
+    BACK => Back, "out", "go out, end the filters";
     [char('s')] => Sort, "sort", "sort by the next column";
     [char('S')] => ReverseSort, "", "reverse the order";
-    [char('/')] => Search, "filter", "by type, field, function";
-    [char('b')] => Grouping, "by", "by owner .. by module";
-    [char('#')] => SameSymbol, "same", "sites through the symbol";
-    [char('o')] => Follow, "flamegraph", "in the flamegraph";
-    [char('n')] => Next, "", "the next of several stacks";
-    [char('N')] => Previous, "", "the stack before";
-    [char('f')] => NextFrames, "", "frames folded, own, all";
-    [char('a')] => AllFrames, "", "all frames, or folded";
+    [char('/')] => Search, "filter", "filter sites by regex";
+    [char('b')] => Grouping, "by", "group by owner, crate, ..";
+    [char('#')] => SameSymbol, "same", "filter by this symbol";
+    [char('o')] => Follow, "flamegraph", "show in flamegraph";
+    [char('n')] => Next, "", "show the next stack";
+    [char('N')] => Previous, "", "show the previous stack";
+    [char('f')] => NextFrames, "", "choose folded, own, all";
+    [char('a')] => AllFrames, "", "show all frames, or fold";
 };
 
 /// The list, its order and filters, and the stack of the selected site.
@@ -145,7 +145,7 @@ impl Sites {
             },
             Command::Follow | Command::SameSymbol => {
                 let jump = self.groups.charged(cx).map(Jump::Function);
-                let otherwise = "it has no frame of its own: Enter lists its sites";
+                let otherwise = "this row has no frame of its own; press Enter to list its sites";
                 return Outcome::goto(ViewId::Flamegraph, jump, otherwise);
             }
             Command::Back if self.groups.filter.is_some() => self.groups.search(None, cx),
@@ -168,7 +168,7 @@ impl Sites {
     fn step_stack(&mut self, forward: bool, cx: &Context<'_>) -> Outcome {
         let stacks = self.list.selected().map_or(0, |row| row.sites.len());
         if stacks < 2 {
-            return Outcome::notice("this row has one stack");
+            return Outcome::notice("this row has only one stack");
         }
         let by = if forward { 1 } else { stacks - 1 };
         self.stack_index = (self.stack_index + by) % stacks;

@@ -150,7 +150,7 @@ fn list(view: &Sites, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
     let shown = shown.get(..usize::from(area.height)).unwrap_or(shown);
     let empty = match &view.restriction {
         None => "no sites were recorded".to_owned(),
-        Some(text) => format!("{text}; Esc shows all"),
+        Some(text) => format!("{text}; press Esc to show all"),
     };
     let style = match view.in_stack {
         true => theme::strong(),
@@ -220,7 +220,7 @@ fn stack(
         .innermost_first(site)
         .count()
         .saturating_sub(frames.len());
-    let unseen = (unseen > 0).then(|| format!("{unseen} out of sight"));
+    let unseen = (unseen > 0).then(|| format!("{unseen} not shown"));
     let hidden = (hidden > 0).then(|| format!("a: {hidden} more"));
     let notes: Vec<String> = unseen.into_iter().chain(hidden).collect();
     let mut title = match row.sites.len() {

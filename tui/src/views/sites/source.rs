@@ -74,9 +74,9 @@ impl Sources {
         let Some(file) = &known.file else {
             let note = match origin {
                 Some(Origin::Unresolved | Origin::Native) | None => {
-                    "no line is known: native code or no symbols"
+                    "no source line: native code or missing symbols"
                 }
-                Some(_) => "no line is known: build with debug = \"limited\"",
+                Some(_) => "no source line: build with debug = \"limited\"",
             };
             excerpt.note = Some(note.to_owned());
             return excerpt;
@@ -138,7 +138,7 @@ fn find(file: &str, own: bool, roots: &[PathBuf]) -> Result<Arc<Text>, String> {
             Err(error) => failed = Some(error),
         }
     }
-    Err(failed.unwrap_or_else(|| "the source file is not here".to_owned()))
+    Err(failed.unwrap_or_else(|| "the source file was not found".to_owned()))
 }
 
 /// Where a file may be: where the compiler saw it, or below a root without the first folders of its path. Short ends
@@ -175,7 +175,7 @@ fn read(path: &Path) -> Result<Option<Text>, String> {
         return Ok(None);
     };
     if metadata.len() > LARGEST {
-        return Err("too large to be source".to_owned());
+        return Err("too large for a source file".to_owned());
     }
     let mut bytes = Vec::new();
     let read = File::open(path).and_then(|file| file.take(LARGEST).read_to_end(&mut bytes));

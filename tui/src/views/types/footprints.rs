@@ -56,7 +56,7 @@ impl Footprints {
         match self.is_open {
             true => Outcome::Done,
             false => Outcome::notice(
-                "no values were measured: tracking_alloc::footprint(\"label\", &value)",
+                "no values were measured; call tracking_alloc::footprint(\"label\", &value)",
             ),
         }
     }
@@ -77,7 +77,7 @@ impl Footprints {
                     places.resize(self.values.height);
                     self.inside = Some(places);
                 }
-                None => return Outcome::notice("an estimate has nothing inside"),
+                None => return Outcome::notice("an estimate has no parts to show"),
             },
             Command::Footprints => self.is_open = false,
             _ => _ = self.values.command(command),

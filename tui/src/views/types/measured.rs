@@ -65,8 +65,8 @@ pub(super) fn footprints(view: &Footprints, cx: &Context<'_>, area: Rect, buffer
         let mut lines = Lines::new(notes, buffer);
         lines.rule(&view.values.place("value"));
         for text in [
-            "exact: blocks found from the value, each once; slack: bytes no value was seen in.",
-            "estimate: what the crate deepsize says of the same value. Enter: what is inside.",
+            "exact: blocks found from the value, counted once; slack: bytes without a value.",
+            "estimate: the same value's size by the crate deepsize. Enter: show its parts.",
         ] {
             lines.line(text, theme::dim());
         }
@@ -79,7 +79,7 @@ pub(super) fn footprints(view: &Footprints, cx: &Context<'_>, area: Rect, buffer
     let (hidden, folded) = (found.footprint.hidden_values, found.footprint.folded);
     if hidden > 0 {
         let hidden = counted(hidden, "value");
-        let text = format!("{hidden} could not be looked into: the figures are a lower bound");
+        let text = format!("{hidden} could not be inspected; the figures are a lower bound");
         lines.line(&text, theme::warning());
     } else if folded > 0 && view.inside.is_some() {
         let folded = counted(folded, "place");
@@ -145,7 +145,7 @@ fn place_details<'a>(
             Bytes(node.figures.shared_bytes),
             counted(node.figures.shared_blocks, "block"),
         );
-        items.push(format!("met again, counted elsewhere: {bytes} in {blocks}"));
+        items.push(format!("already counted elsewhere: {bytes} in {blocks}"));
     }
     lines.flow(&items, theme::plain());
     lines

@@ -22,15 +22,15 @@ use footprints::Footprints;
 
 /// The keys of this view.
 pub(crate) const BINDINGS: &[Binding] = bindings! {
-    ENTER => Enter, "fields, sites", "its fields, then sites";
-    BACK => Back, "out", "out, then end the filter";
-    RIGHT => Enter, "", "the same as Enter";
-    LEFT => Back, "", "the same as Esc";
+    ENTER => Enter, "fields, sites", "show fields, then sites";
+    BACK => Back, "out", "go out, end the filter";
+    RIGHT => Enter, "", "same as Enter";
+    LEFT => Back, "", "same as Esc";
     [char('s')] => Sort, "sort", "sort by the next column";
     [char('S')] => ReverseSort, "", "reverse the order";
-    [char('/')] => Search, "filter", "by name of the type, regex";
-    [char('o')] => Follow, "", "in the flamegraph by type";
-    [char('f')] => Footprints, "footprints", "values that were measured";
+    [char('/')] => Search, "filter", "filter types by regex";
+    [char('o')] => Follow, "", "show in flamegraph";
+    [char('f')] => Footprints, "footprints", "show measured values";
 };
 
 /// The table, its order and filter, and what is open inside it.

@@ -49,7 +49,7 @@ pub(super) fn render(view: &Types, cx: &Context<'_>, area: Rect, buffer: &mut Bu
     let list = view.list.filter_map(|(at, _)| Some((*at, all.get(*at)?)));
     let empty = match all {
         [] => "no sites were recorded",
-        _ => "no type has that name; Esc shows all",
+        _ => "no type matches; press Esc to show all",
     };
     table(view, cx).render(body, buffer, &list, empty);
     if let Some(row) = view.selected(cx.data) {
@@ -70,7 +70,7 @@ fn breadcrumb(view: &Types, cx: &Context<'_>) -> String {
         };
     }
     if let Some(parts) = &view.inside {
-        return format!("types › {} › by field, Enter: its sites", parts.of);
+        return format!("types › {} › by field, Enter: sites", parts.of);
     }
     let all = cx.data.profile.type_rows();
     if let Some(filter) = &view.filter {
@@ -86,7 +86,7 @@ fn breadcrumb(view: &Types, cx: &Context<'_>) -> String {
     }
     let typed = all.iter().filter(|row| row.type_id.is_some());
     format!(
-        "{}; {} of all is typed",
+        "{}, covering {} of all",
         counted(typed.clone().count() as u64, "type"),
         cx.share(cx.sum(typed.map(|row| &row.figures)))
     )
@@ -164,7 +164,7 @@ fn known(view: &Types, row: &TypeRow, cx: &Context<'_>) -> Vec<String> {
     let (all, fields) = (row.figures.total_bytes, row.from_fields.total_bytes);
     if row.type_id.is_some() && fields > 0 {
         let share = Share::of(fields, all);
-        items.push(format!("named by the field, not the stack: {share}"));
+        items.push(format!("type known from the field, not the stack: {share}"));
     }
     let found = row.type_id.and_then(|id| view.footprints.of_type(id));
     if let Some(found) = found {
