@@ -30,6 +30,7 @@
 //!
 //! [`Profile`]: heapglass_profiler::profile::Profile
 #![forbid(unsafe_code)]
+#![warn(clippy::match_bool)]
 
 mod app;
 mod error;

@@ -12,6 +12,7 @@
 //!
 //! No figure is computed here: every one comes from the profile, so that the command, the SVG and the TUI agree.
 #![forbid(unsafe_code)]
+#![warn(clippy::match_bool)]
 
 mod args;
 mod cargo;

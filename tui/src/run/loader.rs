@@ -123,9 +123,10 @@ impl<S: Source> Worker<S> {
                 continue;
             }
             loop {
-                let order = match live && !paused {
-                    true => self.ordered.recv_timeout(self.refresh),
-                    false => self.ordered.recv().map_err(RecvTimeoutError::from),
+                let order = if live && !paused {
+                    self.ordered.recv_timeout(self.refresh)
+                } else {
+                    self.ordered.recv().map_err(RecvTimeoutError::from)
                 };
                 match order {
                     Ok(Order::Reload) | Err(RecvTimeoutError::Timeout) => break,

@@ -132,9 +132,10 @@ fn tab_line(app: &App, tight: bool) -> Line<'static> {
             at if view == app.view => (at, theme::selected()),
             at => (at, theme::plain()),
         };
-        let text = match tight {
-            true => format!("{at} {}", view.short_title()),
-            false => format!(" {at} {} ", view.title()),
+        let text = if tight {
+            format!("{at} {}", view.short_title())
+        } else {
+            format!(" {at} {} ", view.title())
         };
         [
             Span::raw(if tight && at > 1 { " " } else { "" }),

@@ -26,9 +26,12 @@ pub(super) fn run(args: &Report) -> Result<(), Error> {
     }
     no_effect::warn_of_rows(options.by, options.measure, options.frames, symbols);
     no_effect::warn_of_symbols(symbols, &[&profile]);
-    output.write(|out| match args.json {
-        true => write_json(&profile, &options, out),
-        false => write_text(&profile, &options, out),
+    output.write(|out| {
+        if args.json {
+            write_json(&profile, &options, out)
+        } else {
+            write_text(&profile, &options, out)
+        }
     })?;
     // The process ends: giving back the blocks of a million stacks one by one would take as long as a table of them.
     std::mem::forget(profile);

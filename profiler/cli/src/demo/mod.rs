@@ -106,9 +106,12 @@ pub(crate) fn run(args: &Demo) -> Result<(), Error> {
         recording: Some(&recording),
         ..terminal::report_options(&stdout)
     };
-    let written = Output::Stdout.write(|out| match args.json {
-        true => write_json(&profile, &options, out),
-        false => write_text(&profile, &options, out),
+    let written = Output::Stdout.write(|out| {
+        if args.json {
+            write_json(&profile, &options, out)
+        } else {
+            write_text(&profile, &options, out)
+        }
     });
     written.map(drop)
 }

@@ -89,9 +89,10 @@ impl Output {
 
     /// How a report is written to it: for the terminal that standard output may be, plain into a file.
     pub(crate) fn report_options<'a>(&self) -> Options<'a> {
-        match self.is_stdout() {
-            true => terminal::report_options(&io::stdout()),
-            false => Options::default(),
+        if self.is_stdout() {
+            terminal::report_options(&io::stdout())
+        } else {
+            Options::default()
         }
     }
 

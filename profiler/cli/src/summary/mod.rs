@@ -97,9 +97,12 @@ fn main_recording<'a, 'b>(
         run.finished.killed.is_some() && matches!(state, Some(State::Ended | State::Unknown))
     };
     let cut_short = recordings.iter().filter(was_cut_short);
-    largest(cut_short, |profile| profile.totals.live_bytes).or_else(|| match run.shows_largest {
-        true => largest(recordings.iter(), |profile| profile.totals.peak_bytes),
-        false => recordings.first(),
+    largest(cut_short, |profile| profile.totals.live_bytes).or_else(|| {
+        if run.shows_largest {
+            largest(recordings.iter(), |profile| profile.totals.peak_bytes)
+        } else {
+            recordings.first()
+        }
     })
 }
 

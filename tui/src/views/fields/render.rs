@@ -117,9 +117,10 @@ pub(super) fn table<'a>(
         })
         .only_if(width >= 100)
         .left("field", 0, move |(row, field), cells| {
-            let style = match is_found(row) {
-                true => theme::key(),
-                false => step_style(field),
+            let style = if is_found(row) {
+                theme::key()
+            } else {
+                step_style(field)
             };
             (label(field, *row, is_found(row), cells), style)
         })

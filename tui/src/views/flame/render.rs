@@ -44,9 +44,10 @@ pub(super) fn render(
     let [top, frames, bottom] = panes(area);
     breadcrumb(view, tree, cx, top, buffer);
     if cx.measure.of(tree.total(view.zoom())) == 0 {
-        let text = match tree.is_empty() {
-            true => "no sites were recorded".to_owned(),
-            false => nothing(cx.measure),
+        let text = if tree.is_empty() {
+            "no sites were recorded".to_owned()
+        } else {
+            nothing(cx.measure)
         };
         return write(buffer, frames, &text, theme::dim());
     }

@@ -134,15 +134,17 @@ impl Groups {
         };
         let mut table = Table::sorted(cx, self.sort);
         // Functions can be sorted by "self", then by "inclusive".
-        table = match is_function && self.sort.at == 1 {
-            true => table.share(Heading::SHARE, inclusive, cx.whole()),
-            false => table.share(Heading::SHARE, value, cx.whole()),
+        table = if is_function && self.sort.at == 1 {
+            table.share(Heading::SHARE, inclusive, cx.whole())
+        } else {
+            table.share(Heading::SHARE, value, cx.whole())
         };
-        table = match is_function {
-            true => table
+        table = if is_function {
+            table
                 .figure(Heading::own(cx.measure), value)
-                .figure(Heading::inclusive(cx.measure), inclusive),
-            false => table.measure(value),
+                .figure(Heading::inclusive(cx.measure), inclusive)
+        } else {
+            table.measure(value)
         };
         table
             .change(by, Heading::CHANGE, |row| {

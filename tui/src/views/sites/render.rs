@@ -152,9 +152,10 @@ fn list(view: &Sites, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
         None => "no sites were recorded".to_owned(),
         Some(text) => format!("{text}; press Esc to show all"),
     };
-    let style = match view.in_stack {
-        true => theme::strong(),
-        false => theme::selected(),
+    let style = if view.in_stack {
+        theme::strong()
+    } else {
+        theme::selected()
     };
     let table = table(view.sort, cx, shown).selected(style);
     table.render(area, buffer, &view.list, &empty);
@@ -246,16 +247,20 @@ fn stack(
         let left = (area.width as usize).saturating_sub(right + 3);
         let name = function.map_or("[unnamed]".into(), |f| {
             let full = clean(&f.name);
-            match width(&full) > left && !f.short.is_empty() {
-                true => clean(&f.short),
-                false => full,
+            if width(&full) > left && !f.short.is_empty() {
+                clean(&f.short)
+            } else {
+                full
             }
         });
         let mark = if Some(*frame) == owner { "▸" } else { " " };
-        let style = match at == view.stack.cursor.selected {
-            true if view.in_stack => theme::selected(),
-            true => theme::strong(),
-            false => theme::plain(),
+        let is_selected = at == view.stack.cursor.selected;
+        let style = if is_selected && view.in_stack {
+            theme::selected()
+        } else if is_selected {
+            theme::strong()
+        } else {
+            theme::plain()
         };
         let name_style = function.map_or(theme::dim(), theme::origin);
         let cells = [
@@ -301,9 +306,10 @@ fn source(view: &Sites, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
     let filled = shown.iter().filter(|(_, line)| !line.trim().is_empty());
     let indent = filled.map(|(_, line)| blank(line)).min().unwrap_or(0);
     for ((number, line), row) in shown.into_iter().zip(rows.rows()) {
-        let (mark, style) = match excerpt.line == Some(number) {
-            true => ('▸', theme::strong()),
-            false => (' ', theme::plain()),
+        let (mark, style) = if excerpt.line == Some(number) {
+            ('▸', theme::strong())
+        } else {
+            (' ', theme::plain())
         };
         let line = line.get(indent..).unwrap_or_default();
         write(buffer, row, &format!("{mark}{number:>5} │ {line}"), style);

@@ -53,11 +53,12 @@ impl Footprints {
 
     pub(super) fn open(&mut self) -> Outcome {
         self.is_open = !self.values.rows.is_empty();
-        match self.is_open {
-            true => Outcome::Done,
-            false => Outcome::notice(
+        if self.is_open {
+            Outcome::Done
+        } else {
+            Outcome::notice(
                 "no values were measured; call tracking_alloc::footprint(\"label\", &value)",
-            ),
+            )
         }
     }
 
