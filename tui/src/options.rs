@@ -54,8 +54,8 @@ impl Options {
         let locale = set("LC_ALL")
             .or_else(|| set("LC_CTYPE"))
             .or_else(|| set("LANG"))
-            .unwrap_or_default();
-        let locale = locale.to_ascii_lowercase();
+            .unwrap_or_default()
+            .to_ascii_lowercase();
         let utf8 = cfg!(windows) || locale.contains("utf-8") || locale.contains("utf8");
         Options {
             colour: !dumb && set("NO_COLOR").is_none(),

@@ -42,8 +42,7 @@ pub fn heapglass() -> ExitCode {
 
 /// The `cargo heapglass` command, given as `cargo-heapglass heapglass ..` by cargo or called by itself.
 pub fn cargo_heapglass() -> ExitCode {
-    let words = std::env::args_os();
-    let words = words
+    let words = std::env::args_os()
         .enumerate()
         .filter(|(at, word)| !(*at == 1 && word == "heapglass"))
         .map(|(_, word)| word);

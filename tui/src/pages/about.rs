@@ -28,8 +28,10 @@ pub(crate) fn lines(data: &Data, title: &str, cells: u16) -> Vec<Line<'static>> 
     let is_phase = |scope: &&Scope| !scope.kind.is_field();
     let fields = profile.fields().nodes.len().saturating_sub(1);
     // As the list of types counts them.
-    let types = profile.type_rows().iter();
-    let types = types.filter(|row| row.type_id.is_some());
+    let types = profile
+        .type_rows()
+        .iter()
+        .filter(|row| row.type_id.is_some());
     let contents = [
         (profile.sites.len() as u64, "site"),
         (profile.functions.len() as u64, "function"),
@@ -40,8 +42,8 @@ pub(crate) fn lines(data: &Data, title: &str, cells: u16) -> Vec<Line<'static>> 
         ),
         (fields as u64, "field"),
         (types.count() as u64, "type"),
-    ];
-    let contents = contents.map(|(count, one)| counted(count, one));
+    ]
+    .map(|(count, one)| counted(count, one));
     let (state, duration) = (data.state(), Nanos(process.duration_ns));
     let (lives, own) = match capture.linear_memory {
         Some(memory) => (

@@ -34,9 +34,11 @@ impl Loader {
         };
         let work = move || {
             if let Err(panic) = catch_unwind(AssertUnwindSafe(|| worker.work())) {
-                let text = panic.downcast_ref::<String>().map(String::as_str);
-                let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
-                let text = text.unwrap_or("no message");
+                let text = panic
+                    .downcast_ref::<String>()
+                    .map(String::as_str)
+                    .or_else(|| panic.downcast_ref::<&str>().copied())
+                    .unwrap_or("no message");
                 // Fails only when the UI has ended already.
                 let _ = worker.outbox.send(Message::LoaderPanicked(text.to_owned()));
             }

@@ -40,8 +40,11 @@ fn render_prompt(prompt: &Prompt, area: Rect, buffer: &mut Buffer) -> Option<Pos
     let shown = fit_end(&before, room).into_owned();
     let after: String = prompt.text().chars().skip(before.chars().count()).collect();
     let column = width(&label) + width(&shown);
-    let error = prompt.error.as_ref().map(|error| format!("   {error}"));
-    let error = error.unwrap_or_default();
+    let error = prompt
+        .error
+        .as_ref()
+        .map(|error| format!("   {error}"))
+        .unwrap_or_default();
     let line = Line::from(vec![
         Span::styled(label, theme::key()),
         Span::raw(shown),
@@ -55,8 +58,12 @@ fn render_prompt(prompt: &Prompt, area: Rect, buffer: &mut Buffer) -> Option<Pos
 
 /// The hints of what has the focus, in the order of the table, with help and quit always last.
 pub(crate) fn hints(app: &App, cells: usize) -> Line<'static> {
-    let rows = app.focus().sections().into_iter().flatten();
-    let rows = rows.filter(|row| !row.hint.is_empty());
+    let rows = app
+        .focus()
+        .sections()
+        .into_iter()
+        .flatten()
+        .filter(|row| !row.hint.is_empty());
     let is_last = |row: &&Binding| matches!(row.command, Command::Help | Command::Quit);
     let (last, others): (Vec<&Binding>, Vec<&Binding>) = rows.partition(is_last);
     let last: Line<'static> = grouped(&last).into_iter().flatten().collect();
@@ -76,8 +83,11 @@ pub(crate) fn hints(app: &App, cells: usize) -> Line<'static> {
 fn grouped(rows: &[&Binding]) -> Vec<[Span<'static>; 2]> {
     let groups = rows.chunk_by(|a, b| a.hint == b.hint);
     let hint = |group: &[&Binding]| {
-        let keys = group.iter().filter_map(|row| row.keys.first());
-        let keys: Vec<String> = keys.map(|key| key.label()).collect();
+        let keys: Vec<String> = group
+            .iter()
+            .filter_map(|row| row.keys.first())
+            .map(|key| key.label())
+            .collect();
         let hint = group.first().map_or("", |row| row.hint);
         let keys = Span::styled(keys.join("/"), theme::key());
         [keys, Span::raw(format!(" {hint}  "))]

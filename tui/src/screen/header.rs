@@ -199,8 +199,9 @@ pub(crate) fn render_base(cx: &Context<'_>, by: Option<By>, area: Rect, buffer: 
     }
     let figures = parts.join(" · ");
     // The figures have precedence over the path, but for its end.
-    let room = (area.width as usize).saturating_sub(width(&figures) + 8);
-    let room = room.max(NAME);
+    let room = (area.width as usize)
+        .saturating_sub(width(&figures) + 8)
+        .max(NAME);
     let name = fit_end(&clean(&base.name), room).into_owned();
     let text = format!("base {name} · {figures}");
     write(buffer, area, &text, theme::dim());

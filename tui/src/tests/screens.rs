@@ -149,8 +149,14 @@ fn the_word_of_a_sort_is_the_title_of_the_column() {
         screen.press(view);
         for _ in 0..6 {
             let text = screen.press("s").text();
-            let word = text.split("sorted by ").nth(1).expect(&text);
-            let word = word.split('"').next().unwrap_or_default().trim();
+            let word = text
+                .split("sorted by ")
+                .nth(1)
+                .expect(&text)
+                .split('"')
+                .next()
+                .unwrap_or_default()
+                .trim();
             // On a screen too narrow for the column there is no title.
             if let Some(titles) = text.lines().find(|line| line.contains('▼')) {
                 assert!(titles.contains(word), "{word}: {titles}");

@@ -57,8 +57,8 @@ fn the_page_about_a_module_says_the_same() {
 fn every_view_of_a_recorded_module_can_be_drawn() {
     let golden = "../tracking-alloc/recording/tests/golden/wasm.hg";
     let options = heapglass_profiler::Options::default();
-    let profile = heapglass_profiler::open(golden.as_ref(), &options, &|_| {});
-    let profile = profile.expect("the recording is refreshed by examples/wasm/run --golden");
+    let profile = heapglass_profiler::open(golden.as_ref(), &options, &|_| {})
+        .expect("the recording is refreshed by examples/wasm/run --golden");
     let mut screen = Screen::empty(120, 40, Options::default());
     screen.load(profile, false);
     for (keys, expected) in [

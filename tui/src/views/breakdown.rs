@@ -79,26 +79,28 @@ impl Breakdown {
             figures.add(&site.figures);
             *sites += 1;
         }
-        let parts = sums.into_iter().map(|((id, node), (figures, sites))| {
-            let (name, full, style) = match whole_field {
-                Some(_) => {
-                    let name = data.type_label(id).into_owned();
-                    let full = data.full_type_name(id).map(Cow::into_owned);
-                    (name, full, theme::kind(data.type_kind(id)))
+        let mut parts: Vec<Part> = sums
+            .into_iter()
+            .map(|((id, node), (figures, sites))| {
+                let (name, full, style) = match whole_field {
+                    Some(_) => {
+                        let name = data.type_label(id).into_owned();
+                        let full = data.full_type_name(id).map(Cow::into_owned);
+                        (name, full, theme::kind(data.type_kind(id)))
+                    }
+                    None if node == 0 => (data.field_label(node).into_owned(), None, theme::dim()),
+                    None => (data.field_label(node).into_owned(), None, theme::plain()),
+                };
+                Part {
+                    full: full.unwrap_or_else(|| name.clone()),
+                    name,
+                    style,
+                    figures,
+                    sites,
+                    selection: Selection::new(data, Some(id), Some(node), whole_field.is_some()),
                 }
-                None if node == 0 => (data.field_label(node).into_owned(), None, theme::dim()),
-                None => (data.field_label(node).into_owned(), None, theme::plain()),
-            };
-            Part {
-                full: full.unwrap_or_else(|| name.clone()),
-                name,
-                style,
-                figures,
-                sites,
-                selection: Selection::new(data, Some(id), Some(node), whole_field.is_some()),
-            }
-        });
-        let mut parts: Vec<Part> = parts.collect();
+            })
+            .collect();
         let key = |part: &Part| {
             let value = cx.measure.of(&part.figures);
             let total = part.figures.total_bytes;

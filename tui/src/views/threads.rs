@@ -45,8 +45,10 @@ impl Threads {
     /// Brings the rows up to date; the row of `key` is selected, or the one of the same key as before.
     fn refill(&mut self, cx: &Context<'_>, key: Option<&str>) {
         let rows = cx.rows(By::Thread);
-        let group = self.opened.as_ref();
-        let group = group.and_then(|key| rows.iter().find(|row| row.key == *key));
+        let group = self
+            .opened
+            .as_ref()
+            .and_then(|key| rows.iter().find(|row| row.key == *key));
         let members = group.and_then(|row| members(row, By::Thread.measure(cx.measure)));
         if members.is_none() {
             self.opened = None;

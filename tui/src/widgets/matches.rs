@@ -72,8 +72,10 @@ impl Matches {
 
     /// Which of them was shown last, how many there are, and what they make up: `3 of 7 frames (n N), 1.0 % of all`.
     pub(crate) fn summary(&self, noun: &str, cx: &Context<'_>) -> String {
-        let position = self.at.map(|at| format!("{} of ", at + 1));
-        let position = position.unwrap_or_default();
+        let position = self
+            .at
+            .map(|at| format!("{} of ", at + 1))
+            .unwrap_or_default();
         let found = counted(self.len(), noun);
         format!("{position}{found} (n N), {} of all", cx.share(self.value))
     }

@@ -166,8 +166,7 @@ impl<'a, R: 'a> Table<'a, R> {
         let known = beside.clone();
         let change = move |row: &R| known.row(&identity(row)?)?.change.exact_difference();
         let table = self.push(heading.title(), heading.width(), true, move |row, _| {
-            let known = identity(row);
-            let known = known.and_then(|identity| beside.row(&identity));
+            let known = identity(row).and_then(|identity| beside.row(&identity));
             known.map_or_else(Default::default, |known| row_change(known, measure))
         });
         table.by_size(move |row: &R| change(row).map_or(-1, |change| change.abs()))

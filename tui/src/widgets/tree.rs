@@ -58,8 +58,9 @@ impl Tree {
 
     /// Gives what was turned by hand the numbers of other data.
     pub(crate) fn renumber(&mut self, moved: impl Fn(u32) -> Option<u32>) {
-        let turned = std::mem::take(&mut self.turned).into_iter();
-        let turned = turned.filter_map(|(node, open)| Some((moved(node)?, open)));
+        let turned = std::mem::take(&mut self.turned)
+            .into_iter()
+            .filter_map(|(node, open)| Some((moved(node)?, open)));
         self.turned = turned.collect();
     }
 

@@ -150,8 +150,10 @@ mod tests {
 
     #[test]
     fn options_of_cargo_heapglass_may_stand_anywhere_before_two_dashes() {
-        let words = "heapglass run --release --no-tui -o a.hg -p app --force -- -o b --no-tui";
-        let words = words.split(' ').map(OsString::from).collect();
+        let words = "heapglass run --release --no-tui -o a.hg -p app --force -- -o b --no-tui"
+            .split(' ')
+            .map(OsString::from)
+            .collect();
         let cli = CargoCli::try_parse_from(ours_first(words)).unwrap();
         assert!(cli.no_tui && cli.out.force);
         assert_eq!(cli.out.out, Some("a.hg".into()));

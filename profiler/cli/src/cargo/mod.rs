@@ -156,8 +156,8 @@ fn run(
 ) -> Result<u8, Error> {
     // Without the folder nothing was ever built there; the list is a convenience.
     let _ = std::fs::create_dir_all(&workspace.folder);
-    let list = Temporary::beside(&workspace.folder.join("ran"), false).ok();
-    let list = list.as_ref().map_or(Path::new(""), Temporary::path);
+    let list_file = Temporary::beside(&workspace.folder.join("ran"), false).ok();
+    let list = list_file.as_ref().map_or(Path::new(""), Temporary::path);
     command.env(runner::RAN, list);
     match verb {
         // `cargo test` also runs each benchmark once.
@@ -215,8 +215,10 @@ fn write_summary(
             finished.ended
         ));
     } else {
-        let executables = started.iter().map(|started| started.executable.clone());
-        let executables: BTreeSet<PathBuf> = executables.collect();
+        let executables: BTreeSet<PathBuf> = started
+            .iter()
+            .map(|started| started.executable.clone())
+            .collect();
         let described = Run {
             name,
             shows_largest: of_tests,
@@ -253,12 +255,12 @@ impl Workspace {
             command.manifest_path(path);
         }
         let metadata = command.exec().map_err(|error| {
-            let text = error.to_string();
-            let text = text.trim_start_matches("`cargo metadata` exited with an error: ");
-            Error::misuse(format_args!(
-                "cargo cannot read the workspace: {}",
-                text.trim_start_matches("error: ").trim()
-            ))
+            let message = error.to_string();
+            let cause = message
+                .trim_start_matches("`cargo metadata` exited with an error: ")
+                .trim_start_matches("error: ")
+                .trim();
+            Error::misuse(format_args!("cargo cannot read the workspace: {cause}"))
         })?;
         let own = own_crates::crates(&metadata)?;
         Ok(Workspace {

@@ -71,12 +71,16 @@ fn named_in(
     table: &str,
     manifest: &str,
 ) -> Result<Vec<String>, Error> {
-    let settings = metadata.get("heapglass").map(Settings::deserialize);
-    let settings = settings.transpose().map_err(|error| {
-        Error::misuse(format_args!(
-            "{manifest}: invalid [{table}.metadata.heapglass]: {error}; list your crates with own = [\"crate\", ..]"
-        ))
-    })?;
+    let settings = metadata
+        .get("heapglass")
+        .map(Settings::deserialize)
+        .transpose()
+        .map_err(|error| {
+            Error::misuse(format_args!(
+                "{manifest}: invalid [{table}.metadata.heapglass]: {error}; \
+                 list your crates with own = [\"crate\", ..]"
+            ))
+        })?;
     Ok(settings.map(|settings| settings.own).unwrap_or_default())
 }
 

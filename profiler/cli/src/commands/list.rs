@@ -98,14 +98,16 @@ pub(super) fn run(symbols: &Symbols, json: bool) -> Result<(), Error> {
         None => (false, answer.as_str()),
     };
     let number = number.parse::<usize>().ok();
-    let chosen = number.and_then(|number| offers.get(number.checked_sub(1)?));
-    let chosen = chosen.ok_or_else(|| {
-        Error::misuse(format_args!(
-            "`{}` is not a number from 1 to {}; to open a recording by name, run heapglass FILE",
-            printable(&answer),
-            offers.len()
-        ))
-    })?;
+    let chosen = number
+        .and_then(|number| offers.get(number.checked_sub(1)?))
+        .ok_or_else(|| {
+            Error::misuse(format_args!(
+                "`{}` is not a number from 1 to {}; \
+                 to open a recording by name, run heapglass FILE",
+                printable(&answer),
+                offers.len()
+            ))
+        })?;
     if moves {
         return chosen.move_here();
     }
@@ -115,12 +117,15 @@ pub(super) fn run(symbols: &Symbols, json: bool) -> Result<(), Error> {
 
 /// Reads a line from the terminal.
 fn answer() -> Result<String, Error> {
-    let answer = std::io::stdin().lines().next().transpose();
-    let answer = answer.map_err(|error| {
-        Error::misuse(format_args!(
-            "cannot read the answer: {error}; to open a recording by name, run heapglass FILE"
-        ))
-    })?;
+    let answer = std::io::stdin()
+        .lines()
+        .next()
+        .transpose()
+        .map_err(|error| {
+            Error::misuse(format_args!(
+                "cannot read the answer: {error}; to open a recording by name, run heapglass FILE"
+            ))
+        })?;
     Ok(answer.unwrap_or_default().trim().to_owned())
 }
 
@@ -249,8 +254,8 @@ impl Offer {
 
 /// A moment in seconds since the Unix epoch, to the minute: `2026-11-22 21:28 UTC`.
 fn date(seconds: u64) -> String {
-    let moment = UtcDateTime::from_unix_timestamp(seconds.try_into().unwrap_or(0));
-    let moment = moment.unwrap_or(UtcDateTime::UNIX_EPOCH);
+    let moment = UtcDateTime::from_unix_timestamp(seconds.try_into().unwrap_or(0))
+        .unwrap_or(UtcDateTime::UNIX_EPOCH);
     let (hour, minute, _) = moment.as_hms();
     format!("{} {hour:02}:{minute:02} UTC", moment.date())
 }

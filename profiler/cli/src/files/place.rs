@@ -20,8 +20,9 @@ pub(super) const RUN_BESIDE: &str = ".heapglass";
 
 /// Where the place may be, the preferred one first.
 fn folders() -> impl Iterator<Item = PathBuf> {
-    let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
-    let runtime = runtime.filter(|folder| folder.is_absolute());
+    let runtime = std::env::var_os("XDG_RUNTIME_DIR")
+        .map(PathBuf::from)
+        .filter(|folder| folder.is_absolute());
     let user = rustix::process::geteuid().as_raw();
     let shared = PathBuf::from(format!("/dev/shm/heapglass-{user}"));
     let runtime = runtime.map(|folder| folder.join("heapglass"));

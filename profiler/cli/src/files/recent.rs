@@ -55,8 +55,10 @@ pub(crate) fn remember(new: &[KeptRecording]) {
 
 /// The recordings remembered that are still there, the newest first.
 pub(crate) fn remembered() -> impl Iterator<Item = (PathBuf, HeaderValue)> {
-    let entries = list_file().map(|file| read(&file)).unwrap_or_default();
-    let entries = entries.into_iter();
+    let entries = list_file()
+        .map(|file| read(&file))
+        .unwrap_or_default()
+        .into_iter();
     entries.filter_map(|Entry { path, .. }| header::read(&path).map(|header| (path, header)))
 }
 
@@ -65,8 +67,8 @@ pub(crate) fn in_this_folder() -> impl Iterator<Item = (PathBuf, HeaderValue)> {
     let files = std::fs::read_dir(".").into_iter().flatten().flatten();
     let mut found: Vec<_> = files
         .filter(|file| {
-            let name = file.file_name();
-            let name = name.as_encoded_bytes();
+            let file_name = file.file_name();
+            let name = file_name.as_encoded_bytes();
             // `.hg`, and `.hg.PID` as earlier versions called recordings whose path was taken.
             !name.starts_with(b".") && name.windows(3).any(|part| part == b".hg")
         })

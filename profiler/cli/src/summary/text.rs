@@ -42,8 +42,7 @@ pub(super) fn write(run: &Run<'_>, all: &[RunRecording<'_>], quiet: bool) {
     if let Some((main, profile)) = figures_of {
         if all.len() > 1 {
             let path = from_here(&main.kept.path);
-            let path = path.to_string_lossy();
-            terminal::eprint_line(format_args!("  of {}:", printable(&path)));
+            terminal::eprint_line(format_args!("  of {}:", printable(&path.to_string_lossy())));
         }
         figures(profile);
     }
@@ -71,8 +70,8 @@ fn out_of_memory(killed: &Killed, profile: Option<&Profile>) {
     };
     let limit = killed
         .limit_bytes
-        .map(|limit| format!(", limit {}", Bytes(limit)));
-    let limit = limit.unwrap_or_default();
+        .map(|limit| format!(", limit {}", Bytes(limit)))
+        .unwrap_or_default();
     terminal::eprint_line(format_args!(
         "  out of memory: the kernel killed {who} (oom_kill + {} in {}{limit})",
         killed.kills,

@@ -17,8 +17,10 @@ impl Ended {
     /// The status to end with ourselves: the command's, 128 + number after a signal, as shells have it.
     pub(crate) fn status(self) -> u8 {
         let after_signal = || self.signal().map(|number| 128 + number);
-        let status = self.0.and_then(|status| status.code());
-        let status = status.or_else(after_signal);
+        let status = self
+            .0
+            .and_then(|status| status.code())
+            .or_else(after_signal);
         status.map_or(255, |status| u8::try_from(status).unwrap_or(255))
     }
 

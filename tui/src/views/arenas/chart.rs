@@ -47,15 +47,17 @@ pub(super) fn render(
 
 /// Chunk bytes and bytes in use, the largest of each stretch of time.
 fn history(arena: &Arena, points: &[Point], end: u64, cells: usize) -> Vec<(u64, u64)> {
-    let points = points.iter();
-    let points = points.map(|point| (point.time_ns, point.allocated_bytes, point.occupied_bytes));
+    let points = points
+        .iter()
+        .map(|point| (point.time_ns, point.allocated_bytes, point.occupied_bytes));
     // How it stood at the end is known apart from the history.
     let figures = &arena.figures;
     let used = figures
         .allocated_bytes
         .saturating_sub(figures.unused_tail_bytes);
-    let points = points.chain([(end, figures.allocated_bytes, used)]);
-    let points = points.map(|(time_ns, chunks, used)| (time_ns, [Some(chunks), Some(used)]));
+    let points = points
+        .chain([(end, figures.allocated_bytes, used)])
+        .map(|(time_ns, chunks, used)| (time_ns, [Some(chunks), Some(used)]));
     let stretches = chart::stretches(points, (end, cells), true).into_iter();
     let known = stretches.map(|values| values.map(Option::unwrap_or_default));
     known.map(|[chunks, used]| (chunks, used)).collect()

@@ -160,8 +160,11 @@ fn one(
         lines.spans(spans.map(|part| part.map(|(text, style)| (text.as_str(), *style))));
     }
     lines.flow(&figures(&arena.figures, brief), theme::dim());
-    let history = cx.data.histories().get(detail.arena);
-    let history = history.map_or(&[][..], |points| points);
+    let history = cx
+        .data
+        .histories()
+        .get(detail.arena)
+        .map_or(&[][..], |points| points);
     let chart_height = match area.height {
         0..12 => 0,
         _ if history.is_empty() => 0,
@@ -169,10 +172,14 @@ fn one(
         _ => CHART,
     };
     let leaks = detail.leaks.iter().map(|leak| leak.text.clone());
-    let warnings = imbalance(arena).into_iter().chain(leaks);
-    let warnings = warnings.map(|text| (format!("! {text}"), theme::warning()));
-    let advice = detail.advice.iter();
-    let advice = advice.map(|advice| (format!("→ {}", advice.text), theme::strong()));
+    let warnings = imbalance(arena)
+        .into_iter()
+        .chain(leaks)
+        .map(|text| (format!("! {text}"), theme::warning()));
+    let advice = detail
+        .advice
+        .iter()
+        .map(|advice| (format!("→ {}", advice.text), theme::strong()));
     let texts: Vec<(String, Style)> = warnings.chain(advice).collect();
     for (at, (text, style)) in texts.iter().enumerate() {
         let left = lines.rest.height.saturating_sub(chart_height);
@@ -282,10 +289,10 @@ fn figures(arena: &ArenaValue, brief: bool) -> Vec<String> {
 fn words(text: &str, cells: usize, lines: usize) -> Vec<String> {
     let mut all = paragraph(text, cells, "  ");
     let rest = all.split_off(all.len().min(lines.saturating_sub(1)));
-    let rest: Vec<&str> = rest.iter().map(|line| line.trim_start()).collect();
     if !rest.is_empty() {
         let indent = if all.is_empty() { "" } else { "  " };
-        let last = format!("{indent}{}", rest.join(" "));
+        let words: Vec<&str> = rest.iter().map(|line| line.trim_start()).collect();
+        let last = format!("{indent}{}", words.join(" "));
         all.push(fit(&last, cells).into_owned());
     }
     all

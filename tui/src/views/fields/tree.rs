@@ -45,8 +45,12 @@ impl<'a> Fields<'a> {
 impl Shape for Fields<'_> {
     /// "(no field)" stands beside the roots, which hang at it.
     fn roots(&self) -> Vec<u32> {
-        let roots = self.field(0).map(|field| field.children.as_slice());
-        let roots = roots.unwrap_or_default().iter().copied();
+        let roots = self
+            .field(0)
+            .map(|field| field.children.as_slice())
+            .unwrap_or_default()
+            .iter()
+            .copied();
         self.sorted(roots.chain([0]).collect())
     }
 

@@ -24,15 +24,18 @@ impl BaseFigures {
             return;
         };
         // The base never changes, but what is made of it does.
-        let known = self.tree.take();
-        let known = known.filter(|(made, _)| have_same_nodes(*made, options));
+        let known = self
+            .tree
+            .take()
+            .filter(|(made, _)| have_same_nodes(*made, options));
         let make = || (options, CallTree::sorted(&base.profile, &options));
         let known = known.unwrap_or_else(make);
         let (_, tree) = self.tree.insert(known);
         let measure = options.measure;
         self.values = beside_tree((tree, &base.profile), (shown, &data.profile), measure);
-        let differences = shown.ids();
-        let differences = differences.filter_map(|id| self.difference(shown, measure, id));
+        let differences = shown
+            .ids()
+            .filter_map(|id| self.difference(shown, measure, id));
         self.most = differences.map(i128::unsigned_abs).max().unwrap_or(0);
     }
 

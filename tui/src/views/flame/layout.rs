@@ -151,8 +151,10 @@ impl Icicle<'_> {
     }
 
     fn rest(self, rest: &[NodeId], start: f64, end: u16) -> Option<Rest> {
-        let values = rest.iter().map(|id| self.value(*id));
-        let values = values.take_while(|value| *value > 0);
+        let values = rest
+            .iter()
+            .map(|id| self.value(*id))
+            .take_while(|value| *value > 0);
         let frames = values.clone().count() as u64;
         let value = values.fold(0, u64::saturating_add);
         let (x, width) = cells(start, self.columns(value), end);

@@ -158,8 +158,10 @@ impl Flame {
             selected = tree.node(selected).parent.unwrap_or(zoom);
         }
         self.selected = Some(selected);
-        let row = tree.node(selected).depth;
-        let row = row.saturating_sub(tree.node(zoom).depth);
+        let row = tree
+            .node(selected)
+            .depth
+            .saturating_sub(tree.node(zoom).depth);
         let rows = u32::from(render::frame_rows(cx)).max(1);
         self.top = row.min(self.top.max((row + 1).saturating_sub(rows)));
     }

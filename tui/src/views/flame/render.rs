@@ -121,8 +121,9 @@ fn breadcrumb(view: &Flame, tree: &CallTree, cx: &Context<'_>, area: Rect, buffe
         flags.push_str(&format!("▲ {} above ", counted(view.top as u64, "row")));
     }
     let path = [NodeId::ROOT].into_iter().chain(tree.path(view.zoom()));
-    let names = path.map(|id| clean(&tree.short_name(id, &cx.data.profile)).into_owned());
-    let names: Vec<String> = names.collect();
+    let names: Vec<String> = path
+        .map(|id| clean(&tree.short_name(id, &cx.data.profile)).into_owned())
+        .collect();
     let room = (area.width as usize).saturating_sub(width(&flags) + 1);
     let path = fit_end(&names.join(" › "), room).into_owned();
     write(buffer, area, &path, theme::heading());

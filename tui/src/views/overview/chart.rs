@@ -24,8 +24,14 @@ pub(super) fn render(data: &Data, area: Rect, buffer: &mut Buffer) {
     let axis = chart::beside_axis(axis);
     let end = last_moment(profile);
     let stretches = stretches(profile, end, axis.width as usize);
-    let top = stretches.iter().flatten().flatten().max();
-    let top = top.copied().unwrap_or(0).max(1);
+    let top = stretches
+        .iter()
+        .flatten()
+        .flatten()
+        .max()
+        .copied()
+        .unwrap_or(0)
+        .max(1);
     let plot = chart::axis(top, true, plot, buffer);
     for (at, [live, resident]) in (0..).zip(stretches) {
         let rows = plot.height as usize;
@@ -38,8 +44,13 @@ pub(super) fn render(data: &Data, area: Rect, buffer: &mut Buffer) {
 }
 
 fn last_moment(profile: &Profile) -> u64 {
-    let last = profile.timeline.iter().map(|point| point.time_ns).max();
-    let last = last.unwrap_or(0).max(profile.process.duration_ns);
+    let last = profile
+        .timeline
+        .iter()
+        .map(|point| point.time_ns)
+        .max()
+        .unwrap_or(0)
+        .max(profile.process.duration_ns);
     last.max(profile.capture.peak_time_ns).max(1)
 }
 

@@ -92,8 +92,9 @@ fn totals(data: &Data, area: Rect, buffer: &mut Buffer) {
     for (at, (label, measure)) in (1..).zip(rows) {
         let bytes = measure.amount(measure.of(figures));
         let blocks = Count(measure.blocks(figures).0).to_string();
-        let changed = data.change(measure);
-        let changed = changed.map_or_else(Default::default, |changed| change(&changed, measure));
+        let changed = data
+            .change(measure)
+            .map_or_else(Default::default, |changed| change(&changed, measure));
         let text = format!("{bytes:>10} {blocks:>12}");
         line(at, label, text, theme::plain(), changed);
     }

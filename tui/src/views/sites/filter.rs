@@ -1,6 +1,6 @@
 //! What the list of sites is restricted to. By name, so that it survives a reload.
 
-use heapglass_profiler::profile::{FunctionId, Label, ScopeId, Site};
+use heapglass_profiler::profile::{FrameId, FunctionId, Label, ScopeId, Site};
 use heapglass_profiler::report::{By, sites_of};
 
 use crate::model::{Context, Selection};
@@ -71,9 +71,11 @@ impl Named {
 
     fn is_on_stack(&self, site: &Site, cx: &Context<'_>) -> bool {
         let frames = cx.data.profile.frames_of(site, cx.frames);
-        let mut frames = frames.iter().filter_map(|frame| cx.data.frame(*frame));
-        frames.any(|frame| Label::Function(frame.function) == self.charged)
-            || cx.data.profile.place_of(site) == Some(self.charged)
+        let is_charged = |id: &FrameId| {
+            let frame = cx.data.frame(*id);
+            frame.is_some_and(|frame| Label::Function(frame.function) == self.charged)
+        };
+        frames.iter().any(is_charged) || cx.data.profile.place_of(site) == Some(self.charged)
     }
 }
 

@@ -201,8 +201,10 @@ impl Sites {
 
     /// The function `#` means: of the selected frame, which in the list is the owner; of a site without a stack its place.
     fn symbol(&self, cx: &Context<'_>) -> Option<Label> {
-        let frame = self.stack.selected();
-        let frame = frame.and_then(|frame| cx.data.frame(*frame));
+        let frame = self
+            .stack
+            .selected()
+            .and_then(|frame| cx.data.frame(*frame));
         let function = frame.map(|frame| Label::Function(frame.function));
         function.or_else(|| cx.data.profile.place_of(cx.data.site(self.selected()?)?))
     }

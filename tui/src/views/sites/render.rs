@@ -177,8 +177,9 @@ fn figures(
     }
     let label = &row.label;
     let owner = label.owner_and_source();
-    let names = [&label.what, &label.location, &owner].into_iter();
-    let names = names.filter(|name| !name.is_empty());
+    let names = [&label.what, &label.location, &owner]
+        .into_iter()
+        .filter(|name| !name.is_empty());
     parts.extend(names.map(|name| clean(name).into_owned()));
     let marks = [
         (site.marks.cut, "stack truncated"),
@@ -186,8 +187,8 @@ fn figures(
         (site.marks.deep, "outermost frames missing"),
         (site.marks.folded, "repeated frames folded"),
     ];
-    let marks = marks.iter().filter(|(is_set, _)| *is_set);
-    parts.extend(marks.map(|(_, name)| (*name).to_owned()));
+    let set = marks.iter().filter(|(is_set, _)| *is_set);
+    parts.extend(set.map(|(_, name)| (*name).to_owned()));
     let mut lines = Lines::new(area, buffer);
     lines.rule(&parts.join(" · "));
     let mut items = all_figures(&row.figures);
@@ -288,8 +289,11 @@ fn source(view: &Sites, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
     }
     let area = lines.rest;
     let excerpt = &view.excerpt;
-    let note = excerpt.note.as_ref().map(|note| format!(" ({note})"));
-    let note = note.unwrap_or_default();
+    let note = excerpt
+        .note
+        .as_ref()
+        .map(|note| format!(" ({note})"))
+        .unwrap_or_default();
     let title = match excerpt.title.as_str() {
         "" => "source",
         title => title,

@@ -43,12 +43,16 @@ struct Text {
 impl Excerpt {
     /// `rows` lines around the frame's own, with their numbers.
     pub(super) fn around(&self, rows: usize) -> impl Iterator<Item = (u32, &str)> {
-        let lines = self.text.as_ref().map(|text| text.lines.as_slice());
-        let lines = lines.unwrap_or_default();
+        let lines = self
+            .text
+            .as_ref()
+            .map(|text| text.lines.as_slice())
+            .unwrap_or_default();
         let wanted = self.line.unwrap_or(1);
         let at = lines.partition_point(|(number, _)| *number < wanted);
-        let first = at.saturating_sub(rows / 2);
-        let first = first.min(lines.len().saturating_sub(rows));
+        let first = at
+            .saturating_sub(rows / 2)
+            .min(lines.len().saturating_sub(rows));
         let shown = lines.iter().skip(first).take(rows);
         shown.map(|(number, line)| (*number, line.as_str()))
     }
@@ -116,9 +120,13 @@ impl Sources {
 
 /// The lines the recording itself carries: those of the build that was recorded, so they win over the disk's.
 fn packed(cx: &Context<'_>, file: &str) -> Option<Text> {
-    let lines = cx.data.profile.sources.get(file);
-    let lines = lines.filter(|lines| !lines.is_empty())?.iter();
-    let mut lines: Vec<(u32, String)> = lines
+    let mut lines: Vec<(u32, String)> = cx
+        .data
+        .profile
+        .sources
+        .get(file)
+        .filter(|lines| !lines.is_empty())?
+        .iter()
         .map(|(number, line)| (*number, clean(line).into_owned()))
         .collect();
     lines.sort_by_key(|(number, _)| *number);
@@ -150,8 +158,8 @@ fn candidates(file: &Path, own: bool, roots: &[PathBuf]) -> Vec<PathBuf> {
     if file.is_absolute() && !is_special {
         paths.push(file.to_owned());
     }
-    let parts = file.components();
-    let parts: Vec<_> = parts
+    let parts: Vec<_> = file
+        .components()
         .filter(|part| matches!(part, Component::Normal(_)))
         .collect();
     // Only plain names are joined to a root: a recorded path cannot lead out of it.
@@ -185,8 +193,10 @@ fn read(path: &Path) -> Result<Option<Text>, String> {
     }
     let text = String::from_utf8_lossy(&bytes);
     let lines = text.lines().map(|line| clean(line).into_owned());
-    let modified = metadata.modified().ok();
-    let modified = modified.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+    let modified = metadata
+        .modified()
+        .ok()
+        .and_then(|time| time.duration_since(UNIX_EPOCH).ok());
     Ok(Some(Text {
         path: path.to_owned(),
         lines: (1..).zip(lines).collect(),

@@ -115,8 +115,11 @@ pub(super) fn is_exact(value: &Measured) -> bool {
 /// The exact ones with the estimates beside them, and the estimates of labels that have no exact one.
 fn gather(profile: &Profile) -> Vec<usize> {
     let all = profile.measured();
-    let exact = all.iter().filter(|value| is_exact(value));
-    let exact: HashSet<&str> = exact.map(|value| value.footprint.label.as_str()).collect();
+    let exact: HashSet<&str> = all
+        .iter()
+        .filter(|value| is_exact(value))
+        .map(|value| value.footprint.label.as_str())
+        .collect();
     let shown = |value: &Measured| is_exact(value) || !exact.contains(&*value.footprint.label);
     (0..all.len())
         .filter(|at| all.get(*at).is_some_and(shown))

@@ -74,8 +74,7 @@ fn breadcrumb(view: &Types, cx: &Context<'_>) -> String {
     }
     let all = cx.data.profile.type_rows();
     if let Some(filter) = &view.filter {
-        let rows = view.list.rows.iter();
-        let rows = rows.filter_map(|(at, _)| all.get(*at));
+        let rows = view.list.rows.iter().filter_map(|(at, _)| all.get(*at));
         return format!(
             "types › {}: {} of {} rows, {} of all",
             filter.label(),
@@ -143,8 +142,10 @@ fn details(view: &Types, row: &TypeRow, cx: &Context<'_>, area: Rect, buffer: &m
     if fields > 0 {
         title.push_str(&format!(" · in {}", counted(fields as u64, "field")));
     }
-    let full = cx.data.full_type_name(row.type_id);
-    let full = full.unwrap_or_else(|| cx.data.unnamed());
+    let full = cx
+        .data
+        .full_type_name(row.type_id)
+        .unwrap_or_else(|| cx.data.unnamed());
     let most = match (row.type_id, area.height) {
         (None, _) => 3,
         (_, 0..7) => 1,
