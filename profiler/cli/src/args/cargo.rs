@@ -1,4 +1,4 @@
-//! The words of `cargo heapglass`.
+//! The command line of `cargo heapglass`.
 
 use std::ffi::OsString;
 
@@ -6,7 +6,7 @@ use clap::{Args, Parser, Subcommand};
 
 use super::{Out, Runner};
 
-/// `cargo heapglass`.
+/// The arguments of `cargo heapglass`.
 #[derive(Debug, Parser)]
 #[command(
     name = "cargo heapglass",
@@ -38,16 +38,17 @@ pub(crate) struct CargoCli {
 }
 
 impl CargoCli {
-    /// Parses the words of `cargo heapglass`. Ends the process itself for `--help`, `--version` and misuse.
+    /// Parses the arguments of `cargo heapglass`. Ends the process on `--help`, `--version` and
+    /// misuse.
     pub(crate) fn parse_words(words: impl Iterator<Item = OsString>) -> CargoCli {
         CargoCli::parse_from(ours_first(words.collect()))
     }
 }
 
-/// Moves the options of `cargo heapglass` to the front, wherever they stand before `--`. Clap takes all words from the
-/// first one that it does not know as cargo's.
+/// Moves the options of `cargo heapglass` that stand before `--` to the front. Clap passes
+/// everything after the first unknown argument to cargo.
 fn ours_first(words: Vec<OsString>) -> Vec<OsString> {
-    // What the runner runs is not asked for its options.
+    // Options of the executable that the runner runs are not ours.
     if words.get(1).is_some_and(|word| word == "runner") {
         return words;
     }
@@ -60,7 +61,7 @@ fn ours_first(words: Vec<OsString>) -> Vec<OsString> {
             Some("-o" | "--out") => ours.extend([Some(word), words.next()].into_iter().flatten()),
             Some(text) if text.starts_with("--out=") => ours.push(word),
             Some("--") => {
-                // Right behind the command, clap drops one `--` and takes the next as it is.
+                // Directly after the command, clap drops one `--` and keeps the next one.
                 if cargos.len() == 1 {
                     cargos.push(word.clone());
                 }
@@ -75,7 +76,7 @@ fn ours_first(words: Vec<OsString>) -> Vec<OsString> {
     ours
 }
 
-/// What cargo is to do.
+/// A command of cargo.
 #[derive(Debug, Subcommand)]
 pub(crate) enum CargoCommand {
     /// Build and record a program, like `cargo run`
@@ -93,7 +94,7 @@ pub(crate) enum CargoCommand {
     Runner(Runner),
 }
 
-/// Arguments for cargo.
+/// Arguments for cargo and the program.
 #[derive(Args, Debug)]
 pub(crate) struct CargoArgs {
     /// Arguments for the cargo command and, after `--`, for the program

@@ -1,6 +1,6 @@
-//! The command line as it is typed: every flag and its help.
+//! The command line: every flag with its help text.
 //!
-//! Only spelling lives here: what flags mean together is checked by each command.
+//! This module only defines flags. Each command checks which of them can be combined.
 
 mod cargo;
 mod check;
@@ -40,7 +40,7 @@ Examples:
 Exit status: 0 on success, 1 if a check failed, 2 for misuse or unreadable input.
 `heapglass run` exits with the status of the command it ran.";
 
-/// `heapglass`.
+/// The arguments of `heapglass`.
 #[derive(Debug, Parser)]
 #[command(
     name = "heapglass",
@@ -64,13 +64,14 @@ pub(crate) struct Cli {
     pub(crate) json: bool,
 }
 
-/// Parses the process's arguments. Ends the process itself for `--help`, `--version` and misuse, as clap does.
+/// Parses the arguments of the process. Ends the process on `--help`, `--version` and misuse, as
+/// clap does.
 ///
 /// # Errors
-/// When the first word reads like a command, and is none.
+/// Returns an error if the first argument looks like a misspelt command.
 pub(crate) fn parse() -> Result<Cli, Error> {
     let parsed = Cli::try_parse();
-    // NOTE: clap takes a mistyped command for FILE, and complains about what follows it.
+    // NOTE: clap takes a misspelt command for FILE, then complains about the next argument.
     let has_command = parsed.as_ref().is_ok_and(|cli| cli.command.is_some());
     let first = std::env::args_os().nth(1).filter(|_| !has_command);
     match first.and_then(|word| misspelt(&word)) {
@@ -79,7 +80,7 @@ pub(crate) fn parse() -> Result<Cli, Error> {
     }
 }
 
-/// What to say of a word that is neither a command nor a file but reads like a command.
+/// Returns the error for a word that is neither a command nor a file but resembles a command.
 fn misspelt(word: &OsStr) -> Option<Error> {
     let text = word.to_str().filter(|text| !text.starts_with('-'))?;
     let mut cli = Cli::command();
@@ -100,7 +101,7 @@ fn misspelt(word: &OsStr) -> Option<Error> {
     })
 }
 
-/// What to do.
+/// A command with its flags.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Run(Run),
@@ -324,7 +325,7 @@ pub(crate) struct Runner {
     pub(crate) command: Vec<OsString>,
 }
 
-/// Where recordings go.
+/// The path for recordings.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct Out {
     /// Write the recording to this path; %p is the process id, %e the program and %t the start time. If the path is taken,
@@ -336,7 +337,7 @@ pub(crate) struct Out {
     pub(crate) force: bool,
 }
 
-/// What figures to order by and to draw.
+/// The measure to sort and draw by.
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct MeasureFlag {
     /// Use this measure. `peak`: bytes live at the peak. `live`: bytes live at exit. `total`: bytes allocated in total.
@@ -346,7 +347,7 @@ pub(crate) struct MeasureFlag {
     pub(crate) measure: Measure,
 }
 
-/// The recording that is read.
+/// The recording to read.
 #[derive(Args, Debug)]
 pub(crate) struct Input {
     /// Recording to read
@@ -356,7 +357,7 @@ pub(crate) struct Input {
     pub(crate) symbols: Symbols,
 }
 
-/// Where symbols come from.
+/// The sources of symbols.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct Symbols {
     /// Read symbols from this executable, if the executable has moved; it must be the same build
@@ -372,7 +373,7 @@ pub(crate) struct Symbols {
 }
 
 impl Symbols {
-    /// The same for another recording, of another binary.
+    /// Returns the same sources with another binary.
     pub(crate) fn with_binary(&self, binary: &Option<PathBuf>) -> Symbols {
         Symbols {
             binary: binary.clone(),
@@ -381,7 +382,7 @@ impl Symbols {
     }
 }
 
-/// Which frames count.
+/// The frames to show.
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub(crate) struct FramesFlag {
     /// Choose the frames of each stack. `folded`: each run of frames outside your crates becomes one frame that says what

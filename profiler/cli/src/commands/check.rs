@@ -1,4 +1,4 @@
-//! `heapglass check`: a recording compared with a budget and with earlier recordings.
+//! `heapglass check`: compares a recording with a budget and with earlier recordings.
 
 use std::fs::File;
 use std::io::Read;
@@ -17,7 +17,7 @@ use crate::files::output::Output;
 use crate::open::Side;
 use crate::{no_effect, open, terminal};
 
-/// Exit status when a check failed.
+/// Exit status if a check failed.
 const FAILED: u8 = 1;
 
 pub(super) fn run(args: &Check) -> Result<u8, Error> {
@@ -55,7 +55,7 @@ pub(super) fn run(args: &Check) -> Result<u8, Error> {
     inputs.extend(args.budget.as_deref());
     let output = Output::open(&args.output, &inputs)?;
     let profile = open::open(&args.input.file, &args.input.symbols)?;
-    // The executable is that of the recording, not of those of before.
+    // `--binary` is the executable of the recording, not of the earlier ones.
     let symbols = args.input.symbols.with_binary(&None);
     let before = Side::open(&against, &symbols)?;
     no_effect::warn_of_symbols(
@@ -87,7 +87,7 @@ pub(super) fn run(args: &Check) -> Result<u8, Error> {
         let (outcomes, warnings) = check_against(&base, &recording, &budget.tolerances, args.per)
             .map_err(Error::misuse)?;
         check.outcomes.extend(outcomes);
-        // They have what the recording lost too.
+        // These warnings include the losses of the recording.
         check.warnings = warnings;
     }
     write(args, &check, output)?;
@@ -103,13 +103,13 @@ fn write(args: &Check, check: &check::Check, output: Output) -> Result<(), Error
         _ => write_text(check, &options, out),
     })?;
     if !to_stdout {
-        // A log of CI says what became of it too.
+        // A CI log also shows the verdict.
         terminal::eprint_line(format_args!("{}: {}", check.recording, check.verdict()));
     }
     Ok(())
 }
 
-/// Reads a budget; not more of it than the longest one.
+/// Reads a budget, up to the maximum length of one.
 fn read(path: &Path, allow_copied: bool) -> Result<Budget, Error> {
     let name = path.display();
     let mut bytes = Vec::new();

@@ -1,4 +1,4 @@
-//! `heapglass diff`: two sides of recordings compared, as text, JSON or a picture.
+//! `heapglass diff`: compares two sides of recordings, as text, JSON or a picture.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! `heapglass export`: a recording in the format of another tool.
+//! `heapglass export`: writes a recording in the format of another tool.
 
 use std::io::IsTerminal;
 use std::path::Path;
@@ -79,14 +79,14 @@ pub(super) fn run(args: &Export) -> Result<(), Error> {
         let hint = hint(format, &args.output, args.measure);
         terminal::eprint_line(format_args!("wrote {}{hint}", args.output.display()));
     }
-    // Not every format has room for them.
+    // Some formats have no room for notes.
     for note in notes(&profile) {
         terminal::eprint_line(format_args!("heapglass: {note}"));
     }
     Ok(())
 }
 
-/// What opens the file.
+/// Returns a hint about the program that opens the file.
 fn hint(format: Format, path: &Path, measure: Measure) -> String {
     let path = crate::summary::quoted(path);
     match format {

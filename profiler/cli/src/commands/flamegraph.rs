@@ -1,4 +1,4 @@
-//! `heapglass flamegraph`: the SVG.
+//! `heapglass flamegraph`: draws the SVG.
 
 use heapglass_profiler::flamegraph::{By, NOT_OF_ARENAS, Options, is_of_arenas, write_svg};
 use heapglass_profiler::profile::{Frames, Measure, Profile, ScopeId};
@@ -59,7 +59,7 @@ pub(super) fn run(args: &Flamegraph) -> Result<(), Error> {
     Ok(())
 }
 
-/// Refuses a picture by arena of a measure that arenas do not have.
+/// Rejects a picture by arena for a measure that arenas do not have.
 pub(super) fn check_arena_measure(measure: Measure) -> Result<(), Error> {
     if is_of_arenas(measure) {
         return Ok(());
@@ -70,7 +70,7 @@ pub(super) fn check_arena_measure(measure: Measure) -> Result<(), Error> {
     )))
 }
 
-/// The arena that was asked for, an index into the profile's.
+/// Returns the arena that was asked for, as an index into the arenas of the profile.
 fn arena(profile: &Profile, args: &Flamegraph) -> Result<Option<usize>, Error> {
     let Some(wanted) = &args.arena else {
         return Ok(None);
@@ -86,7 +86,7 @@ fn arena(profile: &Profile, args: &Flamegraph) -> Result<Option<usize>, Error> {
     found.map(Some).ok_or_else(none)
 }
 
-/// The phase that was asked for, by its path, or by its name when only one has it.
+/// Returns the phase that was asked for by its path, or by its name if the name is unique.
 fn phase(profile: &Profile, args: &Flamegraph) -> Result<Option<ScopeId>, Error> {
     let Some(wanted) = &args.phase else {
         return Ok(None);
@@ -123,7 +123,8 @@ fn phase(profile: &Profile, args: &Flamegraph) -> Result<Option<ScopeId>, Error>
     }
 }
 
-/// What to say when there is no such arena or phase; `there` are those there are, `how` names one.
+/// Returns the error for an unknown arena or phase. `there` has the known ones; `how` is the
+/// function that names one.
 fn none_such(args: &Flamegraph, kind: &str, name: &str, there: &[&str], how: &str) -> Error {
     let there = match there {
         [] => format!("it has none; the program can name one with {how}"),
@@ -133,7 +134,8 @@ fn none_such(args: &Flamegraph, kind: &str, name: &str, there: &[&str], how: &st
     Error::misuse(format_args!("no {kind} {name} in {file}: {there}"))
 }
 
-/// The measure when none was given. Of arenas what they hold, or, when that is nothing, what they allocated.
+/// Returns the measure to draw if none was given. For arenas, that is the bytes they hold, or what
+/// they allocated if they hold nothing.
 fn default_measure(profile: &Profile, by: By, only: Option<usize>) -> Measure {
     if by != By::Arena {
         return Measure::Peak;

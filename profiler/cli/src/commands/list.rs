@@ -1,4 +1,5 @@
-//! Bare `heapglass`: the recordings here and recent ones, to choose from on a terminal, as a list elsewhere.
+//! Bare `heapglass`: offers the recordings in this folder and recent ones on a terminal, and lists
+//! them elsewhere.
 
 use std::io::IsTerminal;
 use std::path::PathBuf;
@@ -22,10 +23,10 @@ There are no recordings in this folder and no recent ones. To make one:
   cargo heapglass run --release            build a program for profiling and record it
 ";
 
-/// The largest recording that is read whole to see whether it is damaged.
+/// Maximum size of a recording that is read completely to see whether it is damaged.
 const CHECKED_BYTES: u64 = 64 << 20;
 
-/// Most recordings offered.
+/// Maximum number of recordings offered.
 const OFFERED: usize = 30;
 
 struct Offer {
@@ -34,14 +35,14 @@ struct Offer {
     found: Found,
 }
 
-/// Where a recording was found.
+/// The place where a recording was found.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Found {
     /// In the working directory.
     Here,
     /// In the list of recent recordings.
     Recent,
-    /// In the place for live recordings, while its run lives.
+    /// In the place for live recordings, while its run is alive.
     Live,
     /// In the place for live recordings, where an earlier run left it.
     Left,
@@ -84,7 +85,8 @@ pub(super) fn run(symbols: &Symbols, json: bool) -> Result<(), Error> {
     } else {
         ""
     };
-    // The newest stand last, next to the question, where a short terminal still shows them.
+    // The newest recordings are last, next to the question, where a short terminal still shows
+    // them.
     terminal::eprint_question(format_args!(
         "{text}Which recording do you want to explore? [1-{}, {also}Enter: none] ",
         offers.len()
@@ -129,7 +131,8 @@ fn answer() -> Result<String, Error> {
     Ok(answer.unwrap_or_default().trim().to_owned())
 }
 
-/// The recordings of this folder, what earlier runs left elsewhere, then recent ones, each the newest first.
+/// Returns the recordings in this folder, those that earlier runs left elsewhere, then recent ones,
+/// each with the newest first.
 fn offers() -> Vec<Offer> {
     let here = recent::in_this_folder().map(|(path, header)| (path, header, Found::Here));
     let mut left = place::left();
@@ -146,7 +149,7 @@ fn offers() -> Vec<Offer> {
     let mut known: Vec<PathBuf> = Vec::new();
     let mut offers: Vec<Offer> = Vec::new();
     for (path, header, found) in here.chain(left).chain(recent) {
-        // A link in this folder may lead to a recording in the place.
+        // A link in this folder may lead to a recording in the place for live recordings.
         let real = path.canonicalize().unwrap_or_else(|_| path.clone());
         if !known.contains(&real) {
             known.push(real);
@@ -162,12 +165,12 @@ fn offers() -> Vec<Offer> {
 }
 
 impl Offer {
-    /// Returns `true` for what an earlier run left and nobody writes to.
+    /// Returns `true` if an earlier run left the recording and no program writes to it.
     fn can_move(&self) -> bool {
         self.found == Found::Left && Writer::of(&self.header).is_gone()
     }
 
-    /// Moves a recording that an earlier run left into the working directory, after a question.
+    /// Asks, then moves a recording that an earlier run left into the working directory.
     fn move_here(&self) -> Result<(), Error> {
         let shown = self.path.to_string_lossy();
         let shown = printable(&shown);
@@ -200,7 +203,7 @@ impl Offer {
         }
     }
 
-    /// Whether a finished recording cannot be read.
+    /// Returns `true` if a finished recording cannot be read.
     fn is_damaged(&self) -> bool {
         self.bytes() <= CHECKED_BYTES && Recording::open(&self.path).is_err()
     }
@@ -209,7 +212,8 @@ impl Offer {
         self.path.metadata().map_or(0, |metadata| metadata.len())
     }
 
-    /// When the recording was begun, or its file last written where that is not known.
+    /// Returns the start time of the recording, or the modification time of its file if the start
+    /// is unknown.
     fn date(&self) -> String {
         let written = || Some(since_epoch(self.path.metadata().ok()?.modified().ok()?).as_secs());
         date(match self.header.started_unix_ns / 1_000_000_000 {
@@ -219,7 +223,7 @@ impl Offer {
     }
 
     fn describe(&self) -> String {
-        // WebAssembly modules have none.
+        // Recordings of WebAssembly modules have no process id.
         let process = match self.header.pid {
             0 => String::new(),
             pid => format!("pid {pid}, "),
@@ -252,7 +256,7 @@ impl Offer {
     }
 }
 
-/// A moment in seconds since the Unix epoch, to the minute: `2026-11-22 21:28 UTC`.
+/// Formats seconds since the Unix epoch, to the minute: `2026-11-22 21:28 UTC`.
 fn date(seconds: u64) -> String {
     let moment = UtcDateTime::from_unix_timestamp(seconds.try_into().unwrap_or(0))
         .unwrap_or(UtcDateTime::UNIX_EPOCH);

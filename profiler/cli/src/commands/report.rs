@@ -1,4 +1,4 @@
-//! `heapglass report`: the figures as text or JSON.
+//! `heapglass report`: prints the figures as text or JSON.
 
 use heapglass_profiler::report::{Options, write_json, write_text};
 
@@ -33,7 +33,8 @@ pub(super) fn run(args: &Report) -> Result<(), Error> {
             write_text(&profile, &options, out)
         }
     })?;
-    // The process ends: giving back the blocks of a million stacks one by one would take as long as a table of them.
+    // The process ends now. Freeing the blocks of a million stacks one by one would take as long as
+    // printing a table of them.
     std::mem::forget(profile);
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! `heapglass run`: a command under observation, then a summary on standard error.
+//! `heapglass run`: runs and observes a command, then prints a summary to standard error.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -22,7 +22,7 @@ use crate::summary::{self, Form};
 use crate::supervise::{self, Finished, lock};
 use crate::terminal::{self, has_terminal};
 
-/// Where recordings go when nothing says otherwise.
+/// The default path pattern of recordings.
 pub(crate) const DEFAULT_PATTERN: &str = "%e-%p.hg";
 
 pub(super) fn run(args: &Run) -> Result<u8, Error> {
@@ -64,7 +64,7 @@ pub(super) fn run(args: &Run) -> Result<u8, Error> {
     Ok(finished.ended.status())
 }
 
-/// The pattern of the recordings' paths: the flag, the environment, the default.
+/// Returns the path pattern of recordings: from the flag, the environment or the default.
 pub(crate) fn wanted(flag: &Out) -> Result<PathBuf, Error> {
     match flag.out.as_deref() {
         Some(path) if path.as_os_str() == "-" => Err(Error::misuse(
@@ -86,7 +86,7 @@ fn program_name(command: &[OsString]) -> String {
     name.unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// The file that the command's first word means.
+/// Returns the file that the first word of the command refers to.
 fn executable(command: &[OsString]) -> Option<PathBuf> {
     let program = Path::new(command.first()?);
     if program.components().count() > 1 {
@@ -97,8 +97,8 @@ fn executable(command: &[OsString]) -> Option<PathBuf> {
     candidates.find(|candidate| candidate.is_file())
 }
 
-/// Where the command's output goes while the terminal belongs to the UI: `RECORDING.log`, with a number when that is
-/// taken; patterns lose their percent signs.
+/// Creates the file for the output of the command while the UI uses the terminal: `RECORDING.log`,
+/// with a number if that is taken. Removes the percent signs of patterns.
 fn log_beside(wanted: &Path) -> Result<(File, PathBuf), Error> {
     if !has_terminal() {
         return Err(Error::misuse(
@@ -130,7 +130,7 @@ fn log_beside(wanted: &Path) -> Result<(File, PathBuf), Error> {
     })
 }
 
-/// Shows the command's recording while it runs, then waits for its end.
+/// Shows the recording of the command while it runs, then waits for the command to end.
 fn watch(running: supervise::Running, name: String, log: &Path) -> Result<Finished, Error> {
     let source = Live {
         name,
@@ -153,7 +153,7 @@ fn watch(running: supervise::Running, name: String, log: &Path) -> Result<Finish
     running.wait()
 }
 
-/// The first recording of a command that runs.
+/// The first recording of a running command.
 struct Live {
     name: String,
     recordings: Arc<Mutex<Spool>>,
@@ -178,7 +178,7 @@ impl Source for Live {
             let over = lock(&self.recordings).is_settled();
             if let Some(path) = self.path() {
                 let profile = open::open_quietly(&mut self.session, &path, progress, None);
-                // A recording that is being moved may be gone for a moment.
+                // While a recording is being moved, it may be missing for a moment.
                 if profile.is_ok() || over {
                     self.live = !over;
                     return profile.map_err(|error| error.to_string());

@@ -1,6 +1,7 @@
-//! `heapglass demo`: the main job on real input, with nothing to prepare.
+//! `heapglass demo`: records real input without any preparation.
 //!
-//! The program that is recorded is this binary itself, run once more as the target: its allocator is TrackingAlloc.
+//! The recorded program is this binary itself, run again as the target, because its allocator is
+//! TrackingAlloc.
 
 mod input;
 mod target;
@@ -23,11 +24,12 @@ use crate::files::spool::Spool;
 use crate::terminal::{self, has_terminal};
 use crate::{open, supervise};
 
-/// The words in front of its input that make this binary the demo's target, behind its own name.
+/// The first arguments that make this binary the target of the demo.
 const TARGET: [&str; 2] = ["demo", "--target"];
 
-/// Is the demo's target, if the words of the command line say so: `heapglass demo --target INPUT`, which no help
-/// names. Looked at before anything else is parsed, so that the recording shows the target's own allocations.
+/// Runs the target of the demo if the arguments are `heapglass demo --target INPUT`, which no help
+/// text mentions. This happens before any other parsing, so that the recording shows only
+/// allocations of the target.
 pub(crate) fn as_target(words: impl Iterator<Item = OsString>) -> Option<Result<u8, Error>> {
     let mut words = words.skip(1);
     let is_target = TARGET

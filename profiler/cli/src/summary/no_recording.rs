@@ -1,4 +1,4 @@
-//! Why a command recorded nothing, as far as its executables tell, and what to add.
+//! The reason why a command recorded nothing, judged by its executables, and the lines to add.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -10,24 +10,25 @@ use tracking_alloc_recording::mode;
 
 use crate::files::search;
 
-/// In every program that tracking-alloc is linked into: the name of the variable it reads.
+/// The name of the variable that tracking-alloc reads. Every program that links tracking-alloc
+/// contains it.
 const MARKER: &[u8] = b"HEAPGLASS_OUT";
 
-/// Bytes of an executable that are looked through.
+/// Maximum number of bytes of an executable to search.
 const LARGEST: u64 = 4 << 30;
 
-/// What an executable looks like from outside.
+/// The kind of an executable, judged by its contents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Executable {
-    /// Text that names its interpreter.
+    /// A text that names its interpreter.
     Script,
-    /// Neither a script nor a program of this system, or not to be read.
+    /// Neither a script nor a program of this system, or not readable.
     Other,
     Linked,
     NotLinked,
 }
 
-/// Returns what to add to a program that cannot record.
+/// Returns the lines to add to a program that cannot record.
 fn advice() -> String {
     format!(
         "
@@ -43,7 +44,7 @@ fn advice() -> String {
     )
 }
 
-/// Lines that say why nothing was recorded.
+/// Returns lines that explain why nothing was recorded.
 pub(super) fn why(executables: &[PathBuf]) -> String {
     let mut text = "heapglass: nothing was recorded".to_owned();
     let mut is_linked = false;
@@ -73,7 +74,7 @@ pub(super) fn why(executables: &[PathBuf]) -> String {
     text
 }
 
-/// What may keep a program from recording though it could.
+/// Returns possible reasons why a program that could record did not.
 fn linked_but_silent(path: &Path) -> String {
     let known = |word: &std::ffi::OsString| {
         word.is_empty() || word.to_str().and_then(mode::from_name).is_some()

@@ -8,7 +8,7 @@ use super::{Run, RunRecording, from_here, main_recording, no_recording, quoted};
 use crate::supervise::Killed;
 use crate::terminal;
 
-/// Most recordings named.
+/// Maximum number of recordings to list.
 const NAMED: usize = 100;
 
 pub(super) fn write(run: &Run<'_>, all: &[RunRecording<'_>], quiet: bool) {
@@ -54,11 +54,12 @@ pub(super) fn write(run: &Run<'_>, all: &[RunRecording<'_>], quiet: bool) {
     }
 }
 
-/// Totals, peak, what Rust's allocator did not see, losses and the top five sites, as the report has them.
+/// Prints totals, peak, bytes not seen by Rust's allocator, losses and the top five sites, as in
+/// the report.
 fn figures(profile: &Profile) {
     let stderr = std::io::stderr();
     let options = terminal::report_options(&stderr);
-    // NOTE: a standard error that went away is not the command's failure.
+    // NOTE: a closed standard error is not a failure of the command.
     let _ = write_summary(profile, &options, stderr.lock());
 }
 
@@ -80,7 +81,7 @@ fn out_of_memory(killed: &Killed, profile: Option<&Profile>) {
     let Some(profile) = profile else { return };
     let capture = &profile.capture;
     let totals = &profile.totals;
-    // 0 means that the recording was cut short before the figure was read for the first time.
+    // 0 means that the recording was cut short before the figure was read once.
     let own = match capture.own_bytes {
         0 => "profiler overhead not yet read".to_owned(),
         own => format!("including {} of profiler overhead", Bytes(own)),
