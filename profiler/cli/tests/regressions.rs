@@ -1,5 +1,5 @@
-//! What a check is for: a program keeps its budget, and after each of three small changes it does not, and the message
-//! names the field or the line.
+//! What a check is for: a program keeps its budget, and after each of three small changes it does
+//! not, and the message names the field or the line.
 //!
 //! The programs are in this very binary: it is run again with the name of one in its environment.
 #![cfg(all(

@@ -1,4 +1,4 @@
-//! The screen before the first profile: what is being done, and that something still moves.
+//! The screen before the first profile: the current step, with an animation.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;

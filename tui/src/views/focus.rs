@@ -1,6 +1,7 @@
-//! What the keys mean: one table for look-up, help and hint bar, so that they cannot differ.
+//! The meaning of keys: one table for look-up, help and hint bar, so that they cannot differ.
 //!
-//! A view brings its own rows (its `BINDINGS`), which win over the common ones; no key is compared anywhere else.
+//! A view adds its own rows (its `BINDINGS`), which override the common ones. No other code
+//! compares keys.
 
 use std::collections::HashSet;
 
@@ -12,7 +13,7 @@ use crate::model::keys::{
 };
 use crate::model::{Command, Edit, ViewId};
 
-/// The rows of the key table that only a view has.
+/// Returns the rows of the key table that only this view has.
 fn bindings_of(view: ViewId) -> &'static [Binding] {
     match view {
         ViewId::Overview => overview::BINDINGS,
@@ -25,21 +26,21 @@ fn bindings_of(view: ViewId) -> &'static [Binding] {
     }
 }
 
-/// What has the keys, hence which rows apply.
+/// The part of the UI that receives keys, which decides the rows that apply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Focus {
     /// Nothing loaded yet.
     Loading,
     View(ViewId),
-    /// A view of something the recording has none of.
+    /// A view for which the recording has nothing.
     Empty,
-    /// A page over the views: the help, or what is known of the recording.
+    /// A page that covers the views.
     Page,
     Prompt,
 }
 
 impl Focus {
-    /// The tables that apply, the first to know a key wins.
+    /// Returns the tables that apply. The first table that has a key wins.
     fn tables(self) -> [&'static [Binding]; 3] {
         match self {
             Focus::Loading => [LOADING, &[], &[]],
@@ -50,7 +51,7 @@ impl Focus {
         }
     }
 
-    /// The tables, each without the rows that an earlier one takes all keys of.
+    /// Returns the tables, without rows whose keys are all taken by earlier tables.
     pub(crate) fn sections(self) -> [Vec<&'static Binding>; 3] {
         let mut taken: HashSet<Key> = HashSet::new();
         self.tables().map(|table| {
@@ -61,7 +62,7 @@ impl Focus {
         })
     }
 
-    /// What `event` asks for.
+    /// Returns the command for `event`.
     pub(crate) fn command(self, event: KeyEvent) -> Option<Command> {
         let rows = self.tables().into_iter().flatten();
         rows.into_iter()
@@ -69,7 +70,7 @@ impl Focus {
             .map(|row| row.command)
     }
 
-    /// The text `event` types into the prompt, when it has the focus.
+    /// Returns the text that `event` types into the prompt, if the prompt has the focus.
     pub(crate) fn typed(self, event: KeyEvent) -> Option<String> {
         let plain = !event
             .modifiers
@@ -86,7 +87,7 @@ const LOADING: &[Binding] = bindings! {
     [control('z')] => Suspend, "", "suspend; fg resumes";
 };
 
-/// In every view and page: one spelling for what moves.
+/// Keys that move, the same in every view and page.
 const MOVES: &[Binding] = bindings! {
     DOWN => Down, "move", "move down";
     UP => Up, "move", "move up";
@@ -134,10 +135,10 @@ const PROMPT: &[Binding] = bindings! {
     [named(KeyCode::End), control('e')] => Edit(Edit::End), "", "go to the end";
 };
 
-/// A heading, and the rows of a table that no earlier table takes all keys of.
+/// A heading, with the rows whose keys are not all taken by earlier tables.
 pub(crate) type Section = (&'static str, Vec<&'static Binding>);
 
-/// The tables of the help of `view`, with their headings.
+/// Returns the tables for the help of `view`, with headings.
 pub(crate) fn help_sections(view: ViewId) -> [Section; 4] {
     let [own, moves, common] = Focus::View(view).sections();
     [

@@ -1,5 +1,5 @@
-//! Threads: one row for all threads of a name, and for numbered ones, which Enter shows one by one; by what they
-//! allocated.
+//! Threads: one row for all threads with the same name or with numbered names, sorted by their
+//! allocations. Enter lists numbered threads one by one.
 
 use std::cmp::Reverse;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use crate::theme;
 use crate::views::View;
 use crate::widgets::{List, Table, below, slice, write};
 
-/// Lines around the rows: the heading and the note.
+/// Number of lines around the rows: the heading and the note.
 const AROUND: u16 = 2;
 
 const NOTE: &str =
@@ -33,16 +33,16 @@ pub(crate) const BINDINGS: &[Binding] = bindings! {
     LEFT => Back, "", "same as Esc";
 };
 
-/// The threads, and which one is selected.
+/// The threads, with a selection.
 #[derive(Debug, Default)]
 pub(crate) struct Threads {
     list: List<Arc<Row>>,
-    /// The row of numbered threads whose members are shown.
+    /// Key of the row of numbered threads whose members are shown.
     opened: Option<String>,
 }
 
 impl Threads {
-    /// Brings the rows up to date; the row of `key` is selected, or the one of the same key as before.
+    /// Updates the rows. Selects the row with `key`, else the row with the same key as before.
     fn refill(&mut self, cx: &Context<'_>, key: Option<&str>) {
         let rows = cx.rows(By::Thread);
         let group = self
@@ -77,7 +77,7 @@ impl Threads {
     }
 }
 
-/// The threads of a row by name, most of the measure first; `None` for a row of one name.
+/// Returns the threads of a row by name, sorted by the measure; `None` for a row with one name.
 fn members(row: &Row, measure: Measure) -> Option<Vec<Arc<Row>>> {
     let Detail::Thread(detail) = &row.detail else {
         return None;
@@ -123,7 +123,7 @@ impl View for Threads {
     }
 
     fn rows_by(&self) -> Option<By> {
-        // A base is compared by row, not by the threads of a row.
+        // The base is compared by row, not by the threads of a row.
         self.opened.is_none().then_some(By::Thread)
     }
 
@@ -151,7 +151,7 @@ impl View for Threads {
                 _ => None,
             })
             .left("thread", 0, |row, _| (row.key.clone(), theme::plain()));
-        // The last line is the note's.
+        // The last line is for the note.
         let note = u16::from(area.height > AROUND && !self.list.rows.is_empty());
         let lines = slice(area, 0, area.height - note);
         let empty = "no threads were recorded";

@@ -87,7 +87,8 @@ pub(crate) enum CargoCommand {
     Test(CargoArgs),
     /// Build and record benchmarks, like `cargo bench`: one recording per benchmark binary
     Bench(CargoArgs),
-    /// Build for profiling, like `cargo build`, and print the paths of the binaries for `heapglass run`
+    /// Build for profiling, like `cargo build`, and print the paths of the binaries for `heapglass
+    /// run`
     #[command(visible_alias = "b")]
     Build(CargoArgs),
     #[command(hide = true)]

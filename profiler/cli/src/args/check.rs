@@ -35,12 +35,12 @@ pub(crate) struct Check {
     /// Read limits from a TOML file
     #[arg(long, value_name = "BUDGET.toml")]
     pub(crate) budget: Option<PathBuf>,
-    /// Fail if peak, live, total or blocks exceed those of an earlier recording by more than --tolerance. May be given
-    /// several times; the check then uses the medians
+    /// Fail if peak, live, total or blocks exceed those of an earlier recording by more than
+    /// --tolerance. May be given several times; the check then uses the medians
     #[arg(long, value_name = "BASE")]
     pub(crate) against: Vec<PathBuf>,
-    /// Allow this much growth over --against. A few KiB are always allowed unless this is 0 [default: the tolerance in
-    /// the budget, else 5%]
+    /// Allow this much growth over --against. A few KiB are always allowed unless this is 0
+    /// [default: the tolerance in the budget, else 5%]
     #[arg(long, value_name = "PERCENT", requires = "against", value_parser = values::percent())]
     pub(crate) tolerance: Option<f64>,
     /// Compare with --against per record or per byte of input, where phases state their input
@@ -61,7 +61,8 @@ pub(crate) struct Check {
     /// Fail if the bytes in temporary blocks exceed this size
     #[arg(long, value_name = "SIZE", allow_hyphen_values = true, value_parser = values::bytes())]
     pub(crate) max_temporary: Option<u64>,
-    /// Fail if the bytes copied by growth exceed this size. They depend on the allocator, so --allow-copied is required
+    /// Fail if the bytes copied by growth exceed this size. They depend on the allocator, so
+    /// --allow-copied is required
     #[arg(long, value_name = "SIZE", allow_hyphen_values = true, value_parser = values::bytes())]
     pub(crate) max_copied: Option<u64>,
     /// Fail if the number of growing reallocations exceeds this

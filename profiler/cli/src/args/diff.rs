@@ -10,8 +10,9 @@ use super::{MeasureFlag, values};
 
 /// Compare recordings, to see what a change to the program cost or saved
 ///
-/// Matches rows by names and source files, never by addresses or line numbers. With several recordings on a side, compares
-/// the medians and marks each difference that lies within their spread.
+/// Matches rows by names and source files, never by addresses or line numbers. With several
+/// recordings on a side, compares the medians and marks each difference that lies within their
+/// spread.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -41,17 +42,19 @@ pub(crate) struct Diff {
     pub(crate) by: By,
     #[command(flatten)]
     pub(crate) measure: MeasureFlag,
-    /// Divide figures by the input that phases state, in records or bytes. With --by phase, divide by the phase's own
-    /// input
+    /// Divide figures by the input that phases state, in records or bytes. With --by phase, divide
+    /// by the phase's own input
     #[arg(long, value_name = "PER", value_parser = values::word(Per::ALL, Per::name))]
     pub(crate) per: Option<Per>,
     /// Print at most this many rows [default: 10 in text, all in JSON]
     #[arg(long, value_name = "N", value_parser = values::top())]
     pub(crate) top: Option<usize>,
-    /// Read symbols of BASE from this executable, if the executable has moved; it must be the same build
+    /// Read symbols of BASE from this executable, if the executable has moved; it must be the same
+    /// build
     #[arg(long, value_name = "PATH")]
     pub(crate) base_binary: Option<PathBuf>,
-    /// Read symbols of NEW from this executable, if the executable has moved; it must be the same build
+    /// Read symbols of NEW from this executable, if the executable has moved; it must be the same
+    /// build
     #[arg(long, value_name = "PATH")]
     pub(crate) new_binary: Option<PathBuf>,
     /// Look for separate debug information in this folder; may be given several times
@@ -63,8 +66,8 @@ pub(crate) struct Diff {
     /// Print JSON instead of text
     #[arg(long)]
     pub(crate) json: bool,
-    /// Write to this file; `-` is standard output. If the name ends in .svg, the file is a flamegraph in two colours, and
-    /// the text goes to standard output
+    /// Write to this file; `-` is standard output. If the name ends in .svg, the file is a
+    /// flamegraph in two colours, and the text goes to standard output
     #[arg(short, long, value_name = "OUT", default_value = "-")]
     pub(crate) output: PathBuf,
 }

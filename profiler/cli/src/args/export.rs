@@ -11,10 +11,11 @@ use super::{Input, values};
 
 /// Write a recording in the format of another tool
 ///
-/// pprof (gzip): go tool pprof, Parca, Pyroscope. dhat: valgrind's dh_view.html, the Firefox Profiler. speedscope:
-/// speedscope.app. firefox: profiler.firefox.com. folded: inferno, flamegraph.pl. json: the same as `report --json`. csv:
-/// the rows of `report` as a table. Every format has the same totals as the report. If a format requires a figure that is
-/// not recorded, the file has a lower bound for it and says so.
+/// pprof (gzip): go tool pprof, Parca, Pyroscope. dhat: valgrind's dh_view.html, the Firefox
+/// Profiler. speedscope: speedscope.app. firefox: profiler.firefox.com. folded: inferno,
+/// flamegraph.pl. json: the same as `report --json`. csv: the rows of `report` as a table. Every
+/// format has the same totals as the report. If a format requires a figure that is not recorded,
+/// the file has a lower bound for it and says so.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -31,16 +32,18 @@ pub(crate) struct Export {
     /// Write to this file; `-` is standard output
     #[arg(short, long, value_name = "OUT", default_value = "-")]
     pub(crate) output: PathBuf,
-    /// Use this measure, as in `report`: folded stacks count it, speedscope, Firefox and pprof show it first, and rows of
-    /// json and csv are sorted by it. Not for dhat, which has one fixed set of figures
+    /// Use this measure, as in `report`: folded stacks count it, speedscope, Firefox and pprof show
+    /// it first, and rows of json and csv are sorted by it. Not for dhat, which has one fixed set
+    /// of figures
     #[arg(long, value_name = "MEASURE", default_value = "peak", value_parser = values::word(Measure::ALL, Measure::name))]
     pub(crate) measure: Measure,
     /// Group rows of json and csv by this, as in `report` [default: site]
     #[arg(long, value_name = "BY", value_parser = values::word(By::ALL, By::name))]
     pub(crate) by: Option<By>,
-    /// Choose the frames of each stack. `trimmed`: all except start-up and the allocator's internals. `all`: every frame.
-    /// `own`: only frames of your crates. `folded`: each run of frames outside your crates becomes one frame that says
-    /// what it does [default: trimmed; for json and csv, folded]
+    /// Choose the frames of each stack. `trimmed`: all except start-up and the allocator's
+    /// internals. `all`: every frame. `own`: only frames of your crates. `folded`: each run of
+    /// frames outside your crates becomes one frame that says what it does [default: trimmed; for
+    /// json and csv, folded]
     #[arg(long, value_name = "FRAMES", value_parser = values::word(Frames::ALL, Frames::name))]
     pub(crate) frames: Option<Frames>,
     #[command(flatten)]

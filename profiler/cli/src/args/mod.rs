@@ -53,8 +53,8 @@ Exit status: 0 on success, 1 if a check failed, 2 for misuse or unreadable input
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Option<Command>,
-    /// Recording to explore, as in `heapglass tui FILE`. Without FILE, choose from the recordings in this folder and recent
-    /// ones
+    /// Recording to explore, as in `heapglass tui FILE`. Without FILE, choose from the recordings
+    /// in this folder and recent ones
     #[arg(value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
     #[command(flatten)]
@@ -119,12 +119,13 @@ pub(crate) enum Command {
 
 /// Run a command and record it
 ///
-/// Leaves the command's standard input and output alone and passes signals on to it. Exits with the command's status, or
-/// with 128 + number if a signal killed it. Prints a summary to standard error, with the path of every recording, including
-/// those of child processes.
+/// Leaves the command's standard input and output alone and passes signals on to it. Exits with the
+/// command's status, or with 128 + number if a signal killed it. Prints a summary to standard
+/// error, with the path of every recording, including those of child processes.
 ///
-/// While a program runs, its recording is kept in $XDG_RUNTIME_DIR or /dev/shm if twice HEAPGLASS_MAX_BYTES is free there.
-/// Until the recording is moved to its final path, that path is a link to it.
+/// While a program runs, its recording is kept in $XDG_RUNTIME_DIR or /dev/shm if twice
+/// HEAPGLASS_MAX_BYTES is free there. Until the recording is moved to its final path, that path is
+/// a link to it.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -134,11 +135,12 @@ Examples:
 pub(crate) struct Run {
     #[command(flatten)]
     pub(crate) out: Out,
-    /// Choose what to record. `exact`: every event with its stack. `count`: every event without its stack, which costs less
-    /// and still gives totals, peak, phases, fields and arenas
+    /// Choose what to record. `exact`: every event with its stack. `count`: every event without its
+    /// stack, which costs less and still gives totals, peak, phases, fields and arenas
     #[arg(long, value_name = "MODE", value_parser = mode::NAMES.map(|(_, name)| name))]
     pub(crate) mode: Option<String>,
-    /// Explore the recording while the command runs; write the command's output to a log file next to the recording
+    /// Explore the recording while the command runs; write the command's output to a log file next
+    /// to the recording
     #[arg(long)]
     pub(crate) tui: bool,
     /// Print problems only, no summary
@@ -147,9 +149,9 @@ pub(crate) struct Run {
     /// Print the summary as one line of JSON on standard error, even with --quiet
     #[arg(long)]
     pub(crate) json: bool,
-    /// Treat only this crate as your own code, and store its name in the recording; may be given several times [default:
-    /// $HEAPGLASS_OWN, a list separated by commas; else every crate whose sources lie outside registries, git checkouts and
-    /// the toolchain]
+    /// Treat only this crate as your own code, and store its name in the recording; may be given
+    /// several times [default: $HEAPGLASS_OWN, a list separated by commas; else every crate whose
+    /// sources lie outside registries, git checkouts and the toolchain]
     #[arg(long, value_name = "CRATE")]
     pub(crate) own: Vec<String>,
     /// Command and its arguments
@@ -176,10 +178,11 @@ Examples:
 
 Every report ends with the values that the program measured with footprint(..).")]
 pub(crate) struct Report {
-    /// Group rows by this. `site`: the call site. `owner`: the function that owns the blocks. `type`: the type that the
-    /// blocks hold. `field`: the field path in data deserialized as Profiled<T>. `function`: the function, self and
-    /// inclusive. `crate`: the crate. `module`: the loaded image. `thread`: the thread. `phase`: the phase. `arena`: the
-    /// arena, with figures of what it holds
+    /// Group rows by this. `site`: the call site. `owner`: the function that owns the blocks.
+    /// `type`: the type that the blocks hold. `field`: the field path in data deserialized as
+    /// Profiled<T>. `function`: the function, self and inclusive. `crate`: the crate. `module`: the
+    /// loaded image. `thread`: the thread. `phase`: the phase. `arena`: the arena, with figures of
+    /// what it holds
     #[arg(long, value_name = "BY", default_value = "site", value_parser = values::word(By::ALL, By::name))]
     pub(crate) by: By,
     #[command(flatten)]
@@ -214,23 +217,27 @@ pub(crate) struct Flamegraph {
     /// Write to this file; `-` is standard output
     #[arg(short, long, value_name = "OUT.svg")]
     pub(crate) output: PathBuf,
-    /// Draw frames of this kind. `stack`: the functions on the stack. `field`: the fields of data deserialized as
-    /// Profiled<T>. `type`: the types that blocks hold. `arena`: the arenas and what they hold
+    /// Draw frames of this kind. `stack`: the functions on the stack. `field`: the fields of data
+    /// deserialized as Profiled<T>. `type`: the types that blocks hold. `arena`: the arenas and
+    /// what they hold
     #[arg(long, value_name = "BY", default_value = "stack", value_parser = values::word(flamegraph::By::ALL, flamegraph::By::name))]
     pub(crate) by: flamegraph::By,
     /// Draw only the arena of this name; needs --by arena
     #[arg(long, value_name = "NAME")]
     pub(crate) arena: Option<String>,
-    /// Draw this measure, as in `report` [default: peak; by arena, live, or total if no arena holds anything]
+    /// Draw this measure, as in `report` [default: peak; by arena, live, or total if no arena holds
+    /// anything]
     #[arg(long, value_name = "MEASURE", value_parser = values::word(Measure::ALL, Measure::name))]
     pub(crate) measure: Option<Measure>,
-    /// Put allocations at the top and their callers below; with --by field or type, put the enclosing fields or types below
+    /// Put allocations at the top and their callers below; with --by field or type, put the
+    /// enclosing fields or types below
     #[arg(long)]
     pub(crate) inverted: bool,
     /// Draw phases as the outermost frames
     #[arg(long)]
     pub(crate) phases: bool,
-    /// Draw only this phase and the phases inside it. Takes the phase's name, or its path as printed by `report --by phase`
+    /// Draw only this phase and the phases inside it. Takes the phase's name, or its path as
+    /// printed by `report --by phase`
     #[arg(long, value_name = "NAME")]
     pub(crate) phase: Option<String>,
     #[command(flatten)]
@@ -249,11 +256,12 @@ Examples:
   heapglass tui app.hg
   heapglass tui after.hg --base before.hg   show each figure's change since BASE")]
 pub(crate) struct Tui {
-    /// Compare with this recording. Tables get a column of changes. The flamegraph is red where there is more than in BASE,
-    /// and blue where there is less
+    /// Compare with this recording. Tables get a column of changes. The flamegraph is red where
+    /// there is more than in BASE, and blue where there is less
     #[arg(long, value_name = "BASE")]
     pub(crate) base: Option<PathBuf>,
-    /// Read symbols of BASE from this executable, if the executable has moved; it must be the same build
+    /// Read symbols of BASE from this executable, if the executable has moved; it must be the same
+    /// build
     #[arg(long, value_name = "PATH", requires = "base")]
     pub(crate) base_binary: Option<PathBuf>,
     #[command(flatten)]
@@ -262,7 +270,8 @@ pub(crate) struct Tui {
     pub(crate) input: Input,
 }
 
-/// Add symbols, inlined frames and source lines to a recording, so that it can be opened on another machine
+/// Add symbols, inlined frames and source lines to a recording, so that it can be opened on another
+/// machine
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Example, on the machine that has the binary:
@@ -280,9 +289,10 @@ pub(crate) struct Pack {
 
 /// Record a small program that deserializes the output of `cargo metadata` for this workspace
 ///
-/// The program deserializes its input twice: into types, counted by field, and into `serde_json::Value`. It then measures
-/// both values. Writes heapglass-demo-PID.hg and .svg into the current folder. Then explores the recording on a terminal,
-/// or prints the report elsewhere. Outside a workspace, the input is generated.
+/// The program deserializes its input twice: into types, counted by field, and into
+/// `serde_json::Value`. It then measures both values. Writes heapglass-demo-PID.hg and .svg into
+/// the current folder. Then explores the recording on a terminal, or prints the report elsewhere.
+/// Outside a workspace, the input is generated.
 #[derive(Args, Debug)]
 pub(crate) struct Demo {
     /// Print the report as JSON
@@ -307,7 +317,8 @@ Examples:
   heapglass man | man -l -
   heapglass man -o ~/.local/share/man/man1     install the pages; man heapglass-run shows one")]
 pub(crate) struct Man {
-    /// Write heapglass.1, heapglass-run.1 and so on to this folder, which is created if it does not exist
+    /// Write heapglass.1, heapglass-run.1 and so on to this folder, which is created if it does not
+    /// exist
     #[arg(short, long, value_name = "DIR")]
     pub(crate) output: Option<PathBuf>,
 }
@@ -328,8 +339,9 @@ pub(crate) struct Runner {
 /// The path for recordings.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct Out {
-    /// Write the recording to this path; %p is the process id, %e the program and %t the start time. If the path is taken,
-    /// it gets a suffix: NAME-PID.hg [default: $HEAPGLASS_OUT, else ./%e-%p.hg]
+    /// Write the recording to this path; %p is the process id, %e the program and %t the start
+    /// time. If the path is taken, it gets a suffix: NAME-PID.hg [default: $HEAPGLASS_OUT, else
+    /// ./%e-%p.hg]
     #[arg(short, long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
     /// Overwrite the file at --out, unless it is a recording that a program still writes
@@ -340,9 +352,9 @@ pub(crate) struct Out {
 /// The measure to sort and draw by.
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct MeasureFlag {
-    /// Use this measure. `peak`: bytes live at the peak. `live`: bytes live at exit. `total`: bytes allocated in total.
-    /// `blocks`: number of allocations. `temporary`: bytes of temporary blocks. `copied`: bytes copied by growth. `grows`:
-    /// number of growing reallocations
+    /// Use this measure. `peak`: bytes live at the peak. `live`: bytes live at exit. `total`: bytes
+    /// allocated in total. `blocks`: number of allocations. `temporary`: bytes of temporary blocks.
+    /// `copied`: bytes copied by growth. `grows`: number of growing reallocations
     #[arg(long = "measure", value_name = "MEASURE", default_value = "peak", value_parser = values::word(Measure::ALL, Measure::name))]
     pub(crate) measure: Measure,
 }
@@ -366,8 +378,9 @@ pub(crate) struct Symbols {
     /// Look for separate debug information in this folder; may be given several times
     #[arg(long, value_name = "DIR")]
     pub(crate) debug_dir: Vec<PathBuf>,
-    /// Treat only this crate as your own code; may be given several times [default: the crates that the recording names,
-    /// else every crate whose sources lie outside registries, git checkouts and the toolchain]
+    /// Treat only this crate as your own code; may be given several times [default: the crates that
+    /// the recording names, else every crate whose sources lie outside registries, git checkouts
+    /// and the toolchain]
     #[arg(long, value_name = "CRATE")]
     pub(crate) own: Vec<String>,
 }
@@ -385,9 +398,9 @@ impl Symbols {
 /// The frames to show.
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub(crate) struct FramesFlag {
-    /// Choose the frames of each stack. `folded`: each run of frames outside your crates becomes one frame that says what
-    /// it does. `own`: only frames of your crates. `all`: every frame. `trimmed`: all except start-up and the allocator's
-    /// internals
+    /// Choose the frames of each stack. `folded`: each run of frames outside your crates becomes
+    /// one frame that says what it does. `own`: only frames of your crates. `all`: every frame.
+    /// `trimmed`: all except start-up and the allocator's internals
     #[arg(long, value_name = "FRAMES", default_value = "folded", value_parser = values::word(Frames::ALL, Frames::name))]
     #[arg(default_value_if("keep_all", "true", "all"))]
     pub(crate) frames: Frames,

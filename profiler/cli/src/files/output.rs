@@ -144,7 +144,7 @@ pub(crate) fn print(text: &[u8]) -> Result<(), Error> {
 /// Writes a line of JSON to standard output.
 ///
 /// # Errors
-/// Returns the errors of [`print`].
+/// Returns the errors of [`print()`].
 pub(crate) fn print_json(json: &serde_json::Value) -> Result<(), Error> {
     print(format!("{json}\n").as_bytes())
 }

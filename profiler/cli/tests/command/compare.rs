@@ -1,4 +1,5 @@
-//! `heapglass diff` and `heapglass check`: the same figures as the report, exit statuses, and bad input in one line.
+//! `heapglass diff` and `heapglass check`: the same figures as the report, exit statuses, and bad
+//! input in one line.
 
 use std::fs;
 

@@ -1,4 +1,5 @@
-//! Names of files and programs may hold what a terminal takes for commands. No command prints any of that.
+//! Names of files and programs may hold what a terminal takes for commands. No command prints any
+//! of that.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

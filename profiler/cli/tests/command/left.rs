@@ -1,5 +1,5 @@
-//! What killed runs leave behind: it is listed and can be opened where it lies. Looking at it changes nothing, whatever
-//! is in the files; only the user's answer moves a recording.
+//! What killed runs leave behind: it is listed and can be opened where it lies. Looking at it
+//! changes nothing, whatever is in the files; only the user's answer moves a recording.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{Read, Write};

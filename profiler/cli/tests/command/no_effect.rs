@@ -123,7 +123,8 @@ fn an_option_without_effect_is_one_line_and_others_are_none() {
     fs::create_dir(place.path("empty")).unwrap();
     fs::create_dir(place.path("binary")).unwrap();
     fs::copy(HEAPGLASS, place.path("binary/heapglass")).unwrap();
-    // No binary is where it ran: symbols come from where `--debug-dir` says, or from inside the packed recording.
+    // No binary is where it ran: symbols come from where `--debug-dir` says, or from inside the
+    // packed recording.
     let done = place.run(&["pack", "x.hg", "-o", "packed.hg"]);
     assert_eq!(done.status, Some(0), "{}", done.stderr);
     let run = |line: &str| {

@@ -1,4 +1,5 @@
-//! An end for want of memory is told as one. Needs the right to make a control group; says so where it has none.
+//! An end for want of memory is told as one. Needs the right to make a control group; says so where
+//! it has none.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,5 @@
-//! Reading commands: bad input and output that cannot be had are one line and status 2, and nothing is lost.
+//! Reading commands: bad input and output that cannot be had are one line and status 2, and nothing
+//! is lost.
 
 use std::fs;
 use std::process::Stdio;

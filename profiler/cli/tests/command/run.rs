@@ -143,7 +143,8 @@ fn a_command_that_recorded_nothing_gets_the_reason_and_the_two_lines() {
     }
     assert!(place.files(".hg").is_empty());
 
-    // What is advised can be followed: with the folder that holds this checkout, the path is a package of that name.
+    // What is advised can be followed: with the folder that holds this checkout, the path is a
+    // package of that name.
     let line = done
         .stderr
         .lines()

@@ -1,4 +1,4 @@
-//! Draws the tree of fields, and the selected field in full: what it is, what was counted, what its marks mean.
+//! Draws the tree of fields, and the details of the selected field with the meaning of its marks.
 
 use heapglass_profiler::diff::Identity;
 use heapglass_profiler::fields::Field;
@@ -19,7 +19,7 @@ use crate::widgets::{
     write,
 };
 
-/// Breadcrumb, tree, details. Empty panes are not drawn.
+/// Returns the areas of breadcrumb, tree and details. Empty areas are not drawn.
 pub(super) fn panes(area: Rect) -> [Rect; 3] {
     let breadcrumb = u16::from(area.height >= 4);
     let details = match area.height {
@@ -50,7 +50,7 @@ pub(super) fn render(view: &FieldTree, cx: &Context<'_>, area: Rect, buffer: &mu
     }
 }
 
-/// How to get fields.
+/// Draws instructions for recording fields.
 fn absent(data: &Data, area: Rect, buffer: &mut Buffer) {
     let mut lines = Lines::new(area, buffer);
     let text =
@@ -91,7 +91,7 @@ fn breadcrumb(view: &FieldTree, cx: &Context<'_>) -> String {
 /// A visible field.
 pub(super) type Line<'a> = (TreeRow, &'a Field);
 
-/// The table of fields, those found marked.
+/// Returns the table of fields, with matches marked.
 pub(super) fn table<'a>(
     sort: Sort,
     cx: &'a Context<'_>,
@@ -135,7 +135,8 @@ pub(super) fn table<'a>(
         .only_if(width >= 70)
 }
 
-/// What stays of a root when deserializing ends: net bytes, known for roots alone.
+/// Returns the bytes that a root retained when deserializing ended: net bytes, known only for
+/// roots.
 fn retained(field: &Field) -> Option<String> {
     let known = field.retained_bytes;
     known
@@ -146,9 +147,9 @@ fn retained(field: &Field) -> Option<String> {
         })
 }
 
-/// The step with its branch and its marks: `▾ .crew ↻`.
+/// Returns the step with its branch and marks: `▾ .crew ↻`.
 fn label(field: &Field, row: TreeRow, is_found: bool, cells: usize) -> String {
-    // In a narrow column depth and marks take fewer cells.
+    // In a narrow column, depth and marks take fewer cells.
     let is_narrow = cells < 30;
     let mut text = row.branch(is_narrow);
     text.push_str(&field.step);
@@ -173,14 +174,15 @@ fn step_style(field: &Field) -> Style {
     }
 }
 
-/// The selected field: its whole path and type, every figure alone and with what is inside, what its marks mean.
+/// Draws the selected field: path, type, every figure as self and inclusive, and the meaning of its
+/// marks.
 fn details(view: &FieldTree, field: &Field, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
     let name = cx.data.typed_path(&field.path, field.value_type);
     let most = if area.height > 7 { 2 } else { 1 };
     let name = (name.as_str(), most, theme::strong());
     let title = view.tree.list.place("field");
     let mut lines = Lines::details(area, buffer, &title, name);
-    // The roots hang at "(no field)", but are not inside it.
+    // The roots are attached to "(no field)", but are not inside it.
     let is_leaf = field.children.is_empty() || field.kind == ScopeKind::Phase;
     let inclusive = ("inclusive", &field.with_inner);
     let both = [
@@ -224,7 +226,7 @@ fn known(field: &Field) -> Vec<String> {
     items
 }
 
-/// What the marks of a field mean.
+/// Returns the meaning of a field's marks.
 fn notes(field: &Field) -> Vec<&'static str> {
     let mut notes = Vec::new();
     match field.kind {

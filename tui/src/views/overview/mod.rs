@@ -1,4 +1,5 @@
-//! Overview: totals with the peak's exactness, live and resident bytes over time, the functions that own most.
+//! Overview: totals with the error bound of the peak, live and resident bytes over time, and the
+//! owners with the most bytes.
 
 mod chart;
 mod render;
@@ -20,7 +21,7 @@ pub(crate) const BINDINGS: &[Binding] = bindings! {
     [char('o'), char('#')] => Follow, "flamegraph", "show in flamegraph";
 };
 
-/// Owners by the measure, and which one is selected.
+/// The owners by the measure, with a selection.
 #[derive(Debug, Default)]
 pub(crate) struct Overview {
     owners: List<Arc<Row>>,

@@ -1,4 +1,5 @@
-//! Draws the overview: totals above, the timeline in the middle, owners below; each gives way on small screens.
+//! Draws the overview: totals at the top, the timeline in the middle, owners at the bottom. All
+//! shrink on small screens.
 
 use std::sync::Arc;
 
@@ -16,16 +17,16 @@ use crate::text::width;
 use crate::theme;
 use crate::widgets::{Table, change, columns, right_of, slice, write};
 
-/// Lines of the totals with their heading.
+/// Number of lines of the totals, including their heading.
 const TOTALS: u16 = 5;
-/// From this width on the facts stand beside the totals.
+/// The minimum width for facts next to the totals.
 const TWO_COLUMNS: u16 = 72;
-/// Cells of the totals, of their labels, and of the labels of the facts.
+/// Widths of the totals, of their labels, and of the labels of the facts.
 const LEFT: u16 = 37;
 const LABEL: u16 = 11;
 const FACT: u16 = 9;
 
-/// Totals, timeline, owners.
+/// Returns the areas of totals, timeline and owners.
 pub(super) fn panes(area: Rect) -> [Rect; 3] {
     let totals = match area.height {
         0..4 => area.height,
@@ -35,7 +36,7 @@ pub(super) fn panes(area: Rect) -> [Rect; 3] {
         _ => 2 * TOTALS,
     };
     let rest = area.height - totals;
-    // A blank line between the parts where there is room for it.
+    // Separate the parts by a blank line if there is room.
     let gap = u16::from(area.height >= 16);
     let owners = match rest {
         0..6 => rest,
@@ -98,7 +99,7 @@ fn totals(data: &Data, area: Rect, buffer: &mut Buffer) {
         let text = format!("{bytes:>10} {blocks:>12}");
         line(at, label, text, theme::plain(), changed);
     }
-    // What does not fit beside the totals goes below.
+    // If the facts do not fit next to the totals, they go below.
     let facts_area = match (area.width >= TWO_COLUMNS, &data.base) {
         (true, Some(_)) => right_of(area, LEFT + Heading::CHANGE.width() as u16 + 1),
         (true, None) => right_of(area, LEFT),
@@ -115,7 +116,7 @@ fn totals(data: &Data, area: Rect, buffer: &mut Buffer) {
     }
 }
 
-/// What else is known, each in a long and a short spelling.
+/// Returns the other facts, each in a long and a short form.
 fn facts(data: &Data) -> [(&'static str, Vec<String>); 5] {
     let figures = &data.profile.totals;
     let capture = &data.profile.capture;
@@ -155,7 +156,7 @@ fn facts(data: &Data) -> [(&'static str, Vec<String>); 5] {
     ]
 }
 
-/// Resident bytes, and what of them is no live block.
+/// Returns resident bytes, and the part of them that is not live blocks.
 fn resident(data: &Data) -> [(&'static str, Vec<String>); 2] {
     let capture = &data.profile.capture;
     let (now, most) = (Bytes(capture.rss_bytes), Bytes(capture.peak_rss_bytes));
@@ -194,7 +195,7 @@ fn resident(data: &Data) -> [(&'static str, Vec<String>); 2] {
     [("resident", resident), ("RSS-live", unseen)]
 }
 
-/// Linear memory of a WebAssembly module.
+/// Returns the linear memory of a WebAssembly module.
 fn linear(memory: LinearMemory) -> [(&'static str, Vec<String>); 2] {
     let (bytes, pages) = (Bytes(memory.bytes), Count(memory.pages));
     let (first, own) = (Count(memory.first_pages), Bytes(memory.own_bytes()));

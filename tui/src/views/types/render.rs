@@ -1,4 +1,4 @@
-//! Draws the types: breadcrumb, table, the selected type in full, and the last values that were measured.
+//! Draws the types: breadcrumb, table, details of the selected type, and the last measured values.
 
 use heapglass_profiler::diff::Identity;
 use heapglass_profiler::profile::TypeKind;
@@ -19,7 +19,7 @@ use crate::widgets::{
     Lines, List, Table, all_figures, below, rows_in, split, values_inline, write,
 };
 
-/// Breadcrumb, table, details, and the values that were measured. Empty panes are not drawn.
+/// Returns the areas of breadcrumb, table, details and measured values. Empty areas are not drawn.
 pub(super) fn panes(area: Rect, footprints: &Footprints) -> [Rect; 4] {
     let breadcrumb = u16::from(area.height >= 4);
     let (details, most) = match area.height {
@@ -29,7 +29,7 @@ pub(super) fn panes(area: Rect, footprints: &Footprints) -> [Rect; 4] {
         _ => (7, 6),
     };
     let values = (footprints.values.rows.len() as u16).min(most);
-    // The rows, and their heading.
+    // The rows and their heading.
     let measured = values + u16::from(values > 0);
     let table = area.height - breadcrumb - details - measured;
     split(area, [breadcrumb, table, details, measured])
@@ -61,7 +61,7 @@ pub(super) fn render(view: &Types, cx: &Context<'_>, area: Rect, buffer: &mut Bu
     values_table(&values, "footprint (f)", cx, measured, buffer);
 }
 
-/// Where the reader is, and how much the table names.
+/// Returns the breadcrumb, with the share of the figures that have a type.
 fn breadcrumb(view: &Types, cx: &Context<'_>) -> String {
     if view.footprints.is_open {
         return match view.footprints.entered(cx.data) {
@@ -91,7 +91,7 @@ fn breadcrumb(view: &Types, cx: &Context<'_>) -> String {
     )
 }
 
-/// The table of types; a row is a [`TypeRow`] with its index.
+/// Returns the table of types. A row is a [`TypeRow`] with its index.
 pub(super) fn table<'a>(view: &'a Types, cx: &'a Context<'_>) -> Table<'a, (usize, &'a TypeRow)> {
     let width = cx.body.width;
     let has_values = cx.data.profile.type_rows().iter().any(|row| row.values > 0);
@@ -132,7 +132,7 @@ pub(super) fn table<'a>(view: &'a Types, cx: &'a Context<'_>) -> Table<'a, (usiz
         .by_name(move |(_, row)| name(row))
 }
 
-/// The selected type: its full name, every figure, what is known of its values.
+/// Draws the selected type: its full name, its figures, and facts about its values.
 fn details(view: &Types, row: &TypeRow, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
     let mut title = view.list.place("row");
     if let Some(kind) = cx.data.type_kind(row.type_id) {
@@ -156,7 +156,7 @@ fn details(view: &Types, row: &TypeRow, cx: &Context<'_>, area: Rect, buffer: &m
     lines.flow(&known(view, row, cx), theme::dim());
 }
 
-/// What is known of the values of a type besides its blocks.
+/// Returns the facts about the values of a type in addition to its blocks.
 fn known(view: &Types, row: &TypeRow, cx: &Context<'_>) -> Vec<String> {
     let mut items = Vec::new();
     if row.values > 0 {

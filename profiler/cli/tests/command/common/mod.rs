@@ -1,7 +1,8 @@
-//! What the tests of the command share: a folder of their own, the command in it, a program that records.
+//! What the tests of the command share: a folder of their own, the command in it, a program that
+//! records.
 //!
-//! The recorded program is the command's own hidden demo target: it deserializes the file it is given, and given a
-//! pipe it waits until somebody writes into it.
+//! The recorded program is the command's own hidden demo target: it deserializes the file it is
+//! given, and given a pipe it waits until somebody writes into it.
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -133,8 +134,9 @@ impl From<Output> for Done {
     }
 }
 
-/// Gives the processes that tests start the default disposition of signals, whatever this process inherited: a shell
-/// starts background jobs with SIGINT and SIGQUIT ignored. A signal that is caught here is a default one after `exec`.
+/// Gives the processes that tests start the default disposition of signals, whatever this process
+/// inherited: a shell starts background jobs with SIGINT and SIGQUIT ignored. A signal that is
+/// caught here is a default one after `exec`.
 fn default_signals() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -145,7 +147,8 @@ fn default_signals() {
     });
 }
 
-/// Says why a test cannot run here, in a line that `.ci/run` lists: it is seen where a test passes too.
+/// Says why a test cannot run here, in a line that `.ci/run` lists: it is seen where a test passes
+/// too.
 pub(crate) fn skipped(why: &str) {
     let thread = std::thread::current();
     let test = thread.name().unwrap_or("a test");
