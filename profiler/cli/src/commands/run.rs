@@ -71,7 +71,7 @@ pub(crate) fn wanted(flag: &Out) -> Result<PathBuf, Error> {
             "cannot write the recording to standard output, which the command uses; name a file with --out",
         )),
         Some(path) if path.as_os_str().is_empty() => Err(Error::misuse(
-            "--out is empty; name a file, or leave --out out to write ./PROGRAM-PID.hg",
+            "--out is empty; name a file, or omit --out to write ./PROGRAM-PID.hg",
         )),
         Some(path) => Ok(path.to_owned()),
         None => Ok(std::env::var_os("HEAPGLASS_OUT")

@@ -1,4 +1,4 @@
-//! `heapglass run`: the command is left alone, its end is told, its recordings are kept.
+//! `heapglass run`: leaves the command alone, reports its end, and keeps its recordings.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -143,7 +143,7 @@ fn a_command_that_recorded_nothing_gets_the_reason_and_the_two_lines() {
     }
     assert!(place.files(".hg").is_empty());
 
-    // What is advised can be followed: with the folder that holds this checkout, the path is a
+    // The advice must work: with the folder that contains this checkout, the path leads to a
     // package of that name.
     let line = done
         .stderr
@@ -198,7 +198,7 @@ fn with_force_a_file_at_the_path_gives_way_once_it_is_recorded() {
     assert_eq!(place.files(".hg"), ["x.hg"]);
     place.report("x.hg");
 
-    // Two programs of one run do not overwrite each other.
+    // Two programs of one run never overwrite each other's recording.
     let twice =
         format!("{HEAPGLASS} demo --target input.json; {HEAPGLASS} demo --target input.json");
     run(&["sh", "-c", &twice]);
@@ -351,7 +351,7 @@ fn a_process_that_outlives_the_command_keeps_writing_under_its_path() {
         .spawn()
         .unwrap();
     let mut input = fs::OpenOptions::new().write(true).open(pipe).unwrap();
-    // Standard error is the background process's too: read until the summary is whole.
+    // The background process has the same standard error, so read until the summary is complete.
     let pid = child.id();
     wait_until("the run to end", || {
         let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
