@@ -92,11 +92,14 @@ fn status(app: &App, data: &Data) -> Line<'static> {
         let doing = app.progress.as_deref().unwrap_or("reading symbols");
         return Line::styled(clean(doing).into_owned(), theme::warning());
     }
-    match (app.paused, &app.trouble, app.live) {
-        (true, ..) => Line::styled("PAUSED", theme::warning()),
-        (_, Some(_), _) => Line::styled("not refreshed", theme::error()),
-        (_, None, true) => Line::styled("LIVE", theme::live()),
-        (_, None, false) => Line::default(),
+    if app.paused {
+        Line::styled("PAUSED", theme::warning())
+    } else if app.trouble.is_some() {
+        Line::styled("not refreshed", theme::error())
+    } else if app.live {
+        Line::styled("LIVE", theme::live())
+    } else {
+        Line::default()
     }
 }
 

@@ -97,10 +97,14 @@ pub(super) fn run(args: &Check) -> Result<u8, Error> {
 
 fn write(args: &Check, check: &check::Check, output: Output) -> Result<(), Error> {
     let (options, to_stdout) = (output.report_options(), output.is_stdout());
-    output.write(|out| match (args.json, args.markdown) {
-        (true, _) => write_json(check, out),
-        (_, true) => write_markdown(check, out),
-        _ => write_text(check, &options, out),
+    output.write(|out| {
+        if args.json {
+            write_json(check, out)
+        } else if args.markdown {
+            write_markdown(check, out)
+        } else {
+            write_text(check, &options, out)
+        }
     })?;
     if !to_stdout {
         // A CI log also shows the verdict.

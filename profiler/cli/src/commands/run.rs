@@ -55,10 +55,12 @@ pub(super) fn run(args: &Run) -> Result<u8, Error> {
         executables: executable.as_slice(),
         finished: &finished,
     };
-    let form = match (args.json, args.quiet) {
-        (true, _) => Form::Json,
-        (_, true) => Form::Quiet,
-        _ => Form::Text,
+    let form = if args.json {
+        Form::Json
+    } else if args.quiet {
+        Form::Quiet
+    } else {
+        Form::Text
     };
     finished.interruptible(|| summary::write(&run, form));
     Ok(finished.ended.status())

@@ -100,10 +100,12 @@ fn totals(data: &Data, area: Rect, buffer: &mut Buffer) {
         line(at, label, text, theme::plain(), changed);
     }
     // If the facts do not fit next to the totals, they go below.
-    let facts_area = match (area.width >= TWO_COLUMNS, &data.base) {
-        (true, Some(_)) => right_of(area, LEFT + Heading::CHANGE.width() as u16 + 1),
-        (true, None) => right_of(area, LEFT),
-        (false, _) => slice(area, TOTALS, area.height),
+    let facts_area = if area.width < TWO_COLUMNS {
+        slice(area, TOTALS, area.height)
+    } else if data.base.is_some() {
+        right_of(area, LEFT + Heading::CHANGE.width() as u16 + 1)
+    } else {
+        right_of(area, LEFT)
     };
     for ((label, texts), row) in facts(data).iter().zip(facts_area.rows()) {
         write(buffer, row, label, theme::heading());

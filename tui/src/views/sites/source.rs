@@ -105,10 +105,12 @@ impl Sources {
                 let started = u128::from(cx.data.profile.process.started_unix_ns);
                 let has_changed = started > 0 && text.modified_unix_ns > started;
                 let is_shorter = known.line > Some(text.lines.len() as u32);
-                let note = match (is_shorter, has_changed) {
-                    (true, _) => Some("the file has fewer lines than when the program was built"),
-                    (_, true) => Some("changed since the recording began"),
-                    _ => None,
+                let note = if is_shorter {
+                    Some("the file has fewer lines than when the program was built")
+                } else if has_changed {
+                    Some("changed since the recording began")
+                } else {
+                    None
                 };
                 excerpt.note = note.map(str::to_owned);
                 excerpt.title = clean(&text.path.to_string_lossy()).into_owned();
