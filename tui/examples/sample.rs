@@ -1,5 +1,6 @@
-//! The terminal UI over a made-up profile, to look at without a recording, or over one of the recordings of real programs in
-//! the tests: `cargo run -p heapglass-tui --example sample [fleet|arenas|sized|live|fail|panic|jaq|rg|server|..]`.
+//! Shows the terminal UI with a made-up profile, or with one of the recordings of real programs
+//! from the tests: `cargo run -p heapglass-tui --example sample
+//! [fleet|arenas|sized|live|fail|panic|jaq|rg|server|..]`.
 
 use std::time::Duration;
 

@@ -1,8 +1,9 @@
-//! The one error of this library. Never printed here: the command does that, on a restored terminal.
+//! The error type of this library. The library never prints it; the command does, after the
+//! terminal is restored.
 
 use std::fmt;
 
-/// Why the terminal UI could not start or had to end.
+/// The reason why the terminal UI could not start or had to end.
 #[derive(Debug)]
 pub struct Error(Kind);
 
@@ -29,12 +30,13 @@ impl Error {
         Error(Kind::Panicked(message.into()))
     }
 
-    /// Whether the source could not load its profile: the text is the source's own.
+    /// Returns `true` if the source could not load its profile. The text is then the source's own.
     pub fn is_load(&self) -> bool {
         matches!(self.0, Kind::Load(_))
     }
 
-    /// Whether the terminal could not be read, drawn or set up (it is no terminal, or it went away).
+    /// Returns `true` if the terminal could not be read, drawn or set up, because it is not a
+    /// terminal or disappeared.
     pub fn is_terminal(&self) -> bool {
         matches!(self.0, Kind::Terminal { .. })
     }
@@ -47,7 +49,8 @@ impl fmt::Display for Error {
             Kind::Terminal { doing, cause } => {
                 write!(
                     f,
-                    "the terminal UI failed while {doing}: {cause}; `heapglass report FILE` prints the same figures without a terminal"
+                    "the terminal UI failed while {doing}: {cause}; to print the same figures without a \
+                     terminal, run `heapglass report FILE`"
                 )
             }
             Kind::Panicked(message) => write!(

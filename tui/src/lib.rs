@@ -1,10 +1,12 @@
 //! The terminal UI of heapglass: ratatui views over one [`Profile`], finished or live.
 //!
-//! A function of the profile and of the keys pressed, nothing else: it never reads a recording (a [`Source`] does),
-//! never computes a figure that another frontend would compute differently, and never leaves the terminal changed.
+//! The UI depends only on the profile and on the keys pressed. It never reads a recording (a
+//! [`Source`] does), never computes a figure that another frontend would compute differently, and
+//! always restores the terminal.
 //!
-//! The shape is Elm's: commands and other messages go to `update`, which alone changes the model;
-//! drawing only reads it. Each view is a folder of its own under `views`, with its state, its keys and its rendering.
+//! The architecture follows Elm: commands and other messages go to `update`, which alone changes
+//! the model; drawing only reads it. Each view is a folder under `views`, with its state, keys and
+//! rendering.
 //!
 //! ```no_run
 //! use heapglass_profiler::Early;
@@ -30,6 +32,7 @@
 //!
 //! [`Profile`]: heapglass_profiler::profile::Profile
 #![forbid(unsafe_code)]
+#![warn(clippy::match_bool)]
 
 mod app;
 mod error;

@@ -1,4 +1,4 @@
-//! What the command may choose about the UI, with defaults taken from the environment.
+//! Options of the UI, with defaults from the environment.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -8,22 +8,22 @@ use heapglass_profiler::profile::Measure;
 
 use crate::{Base, ViewId};
 
-/// How the UI opens and what its terminal can show.
+/// Options for the start of the UI and the abilities of its terminal.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The view shown first.
+    /// The first view to show.
     pub view: ViewId,
-    /// The measure shown first.
+    /// The first measure to show.
     pub measure: Measure,
-    /// Whether colours may be used.
+    /// `true` if colours may be used.
     pub colour: bool,
-    /// Whether characters outside ASCII may be used.
+    /// `true` if characters outside ASCII may be used.
     pub unicode: bool,
-    /// Folders in which source files with relative or moved paths are looked for.
+    /// Folders to search for source files with relative or moved paths.
     pub source_roots: Vec<PathBuf>,
-    /// What the recording is compared with.
+    /// The recording to compare with.
     pub base: Option<Arc<Base>>,
-    /// Pause between two loads of a live recording.
+    /// The pause between two loads of a live recording.
     pub refresh: Duration,
 }
 
@@ -42,8 +42,9 @@ impl Default for Options {
 }
 
 impl Options {
-    /// The defaults for this terminal: no colour with `NO_COLOR` or `TERM=dumb`, ASCII with `TERM=dumb` or when neither
-    /// `LC_ALL`, `LC_CTYPE` nor `LANG` (the first that is set) names UTF-8.
+    /// Returns the defaults for this terminal. Uses no colour with `NO_COLOR` or `TERM=dumb`. Uses
+    /// ASCII with `TERM=dumb`, or if the first variable that is set of `LC_ALL`, `LC_CTYPE` and
+    /// `LANG` does not name UTF-8.
     pub fn from_env() -> Self {
         Self::from_variables(|name| std::env::var(name).ok())
     }
@@ -54,8 +55,8 @@ impl Options {
         let locale = set("LC_ALL")
             .or_else(|| set("LC_CTYPE"))
             .or_else(|| set("LANG"))
-            .unwrap_or_default();
-        let locale = locale.to_ascii_lowercase();
+            .unwrap_or_default()
+            .to_ascii_lowercase();
         let utf8 = cfg!(windows) || locale.contains("utf-8") || locale.contains("utf8");
         Options {
             colour: !dumb && set("NO_COLOR").is_none(),

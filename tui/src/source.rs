@@ -1,29 +1,32 @@
-//! Where profiles come from. The command implements it over a recording; tests and examples over a value.
+//! The source of profiles. The command implements it for a recording, tests and examples for a
+//! value.
 
 use heapglass_profiler::Early;
 use heapglass_profiler::profile::Profile;
 
-/// A recording that can be loaded, again and again while its program still runs.
+/// A recording that can be loaded repeatedly while its program runs.
 ///
-/// It is moved to a thread of its own, so that loading never blocks a key.
+/// It moves to its own thread, so that loading never delays a key.
 pub trait Source: Send + 'static {
-    /// What the header calls it, usually the file name. Asked at the start and after each load.
+    /// Returns the title for the header, usually the file name. Called at the start and after each
+    /// load.
     fn title(&self) -> String;
 
-    /// Reads and symbolizes it as it is now. `progress` takes one line saying what is being done, as often as wanted.
-    /// Where names take long, `early` may be given the profile without them, from any thread: it is shown until the one
-    /// with names is there.
+    /// Reads and symbolizes the current state of the recording. `progress` takes one line about the
+    /// current step, any number of times. If names take long, `early` may receive the profile
+    /// without names, from any thread; it is shown until the one with names is ready.
     ///
     /// # Errors
     ///
-    /// A sentence that says what was being done, to which file, and what to do next. The first load's error ends the
-    /// UI; a later one is shown and the last profile stays.
+    /// Returns a sentence that says what failed, on which file, and what to do. An error of the
+    /// first load ends the UI. After a later one, the last profile stays, with the error.
     fn load(
         &mut self,
         progress: &dyn Fn(&str),
         early: Option<Early<'_>>,
     ) -> Result<Profile, String>;
 
-    /// Whether loading again may give something new: the program still runs. Asked after each load.
+    /// Returns `true` while loading again may give something new, because the program still runs.
+    /// Called after each load.
     fn is_live(&self) -> bool;
 }

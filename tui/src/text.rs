@@ -1,5 +1,5 @@
-//! Strings on their way to cells: escaped, measured and truncated. Nothing from a recording reaches the terminal without
-//! passing [`clean`]; no figure is spelled but by `heapglass_profiler::units`.
+//! Strings for cells: escaped, measured and truncated. Everything from a recording passes [`clean`]
+//! before it reaches the terminal. Only `heapglass_profiler::units` formats figures.
 
 use heapglass_profiler::table::without_arguments;
 use std::borrow::Cow;
@@ -7,12 +7,12 @@ use std::borrow::Cow;
 use heapglass_profiler::units::printable;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// The width of `text` in cells.
+/// Returns the width of `text` in cells.
 pub(crate) fn width(text: &str) -> usize {
     text.width()
 }
 
-/// `name` as it may reach the terminal: control characters and direction marks escaped, tabs as spaces.
+/// Escapes control characters and direction marks in `name`, and turns tabs into spaces.
 pub(crate) fn clean(name: &str) -> Cow<'_, str> {
     if name.contains('\t') {
         return Cow::Owned(printable(&name.replace('\t', "    ")).into_owned());
@@ -20,7 +20,7 @@ pub(crate) fn clean(name: &str) -> Cow<'_, str> {
     printable(name)
 }
 
-/// The beginning of `text`, at most `cells` wide, ending in `…` when it was truncated.
+/// Returns the beginning of `text`, at most `cells` wide, with a final `…` if it was truncated.
 pub(crate) fn fit(text: &str, cells: usize) -> Cow<'_, str> {
     if width(text) <= cells {
         return Cow::Borrowed(text);
@@ -30,7 +30,7 @@ pub(crate) fn fit(text: &str, cells: usize) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// The characters that leave one of `cells` free.
+/// Returns the characters that fit while leaving one of `cells` free.
 fn fitting(chars: impl Iterator<Item = char>, cells: usize) -> impl Iterator<Item = char> {
     let mut used = 1;
     chars.take_while(move |c| {
@@ -39,7 +39,8 @@ fn fitting(chars: impl Iterator<Item = char>, cells: usize) -> impl Iterator<Ite
     })
 }
 
-/// The end of `text`, at most `cells` wide, beginning with `…` when it was truncated: paths keep their file and line.
+/// Returns the end of `text`, at most `cells` wide, with a leading `…` if it was truncated, so that
+/// paths keep their file and line.
 pub(crate) fn fit_end(text: &str, cells: usize) -> Cow<'_, str> {
     if width(text) <= cells {
         return Cow::Borrowed(text);
@@ -51,7 +52,7 @@ pub(crate) fn fit_end(text: &str, cells: usize) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Both ends of `text`, at most `cells` wide, with `…` for the middle when it was truncated.
+/// Returns both ends of `text`, at most `cells` wide, with `…` for the middle if it was truncated.
 pub(crate) fn fit_middle(text: &str, cells: usize) -> Cow<'_, str> {
     if width(text) <= cells {
         return Cow::Borrowed(text);
@@ -62,22 +63,22 @@ pub(crate) fn fit_middle(text: &str, cells: usize) -> Cow<'_, str> {
     Cow::Owned(format!("{head}{}", end.trim_start_matches('…')))
 }
 
-/// The name of a type, at most `cells` wide: of a name with its path, which stands for one of several with the same end,
-/// the end; of a short one the beginning.
+/// Returns the name of a type, at most `cells` wide. Keeps the end of a name with a path, because a
+/// path means that several types have the same end. Keeps the beginning of a short name.
 pub(crate) fn fit_type(name: &str, cells: usize) -> Cow<'_, str> {
     let short = without_arguments(name, cells);
     let shorten = if short.contains("::") { fit_end } else { fit };
     shorten(&short, cells).into_owned().into()
 }
 
-/// `text` in exactly `cells` cells: truncated or filled with spaces on the right.
+/// Returns `text` in exactly `cells` cells, truncated or filled with spaces on the right.
 pub(crate) fn pad(text: &str, cells: usize) -> String {
     let mut out = fit(text, cells).into_owned();
     out.extend(std::iter::repeat_n(' ', cells.saturating_sub(width(&out))));
     out
 }
 
-/// `text` in at most `lines` lines of `cells`; the last one is truncated.
+/// Breaks `text` into at most `lines` lines of `cells`, and truncates the last one.
 pub(crate) fn wrap(text: &str, cells: usize, lines: usize) -> Vec<String> {
     let mut out = Vec::new();
     let mut rest = text;
@@ -94,8 +95,8 @@ pub(crate) fn wrap(text: &str, cells: usize, lines: usize) -> Vec<String> {
     out
 }
 
-/// `text` in lines of `cells`, broken at blanks; a word longer than a line is broken anywhere. Lines after the first begin
-/// with `indent`.
+/// Breaks `text` at spaces into lines of `cells`. Breaks a word that is longer than a line
+/// anywhere. Lines after the first begin with `indent`.
 pub(crate) fn paragraph(text: &str, cells: usize, indent: &str) -> Vec<String> {
     let mut lines = Vec::new();
     let mut line = String::new();

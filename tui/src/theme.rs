@@ -1,7 +1,8 @@
-//! Colours, by meaning, and what becomes of the screen on terminals with fewer powers.
+//! Colours by meaning, and the conversion of the screen for terminals with fewer abilities.
 //!
-//! Views always draw the full screen; [`degrade`] then takes away what the terminal cannot show, in one place, so
-//! no view can forget. Hence the rule: colour never says anything alone, a modifier or a character says it too.
+//! Views always draw the full screen. [`degrade`] then removes what the terminal cannot show, in
+//! one place, so that no view can forget it. Therefore a colour never carries meaning alone: a
+//! modifier or a character carries it too.
 
 use heapglass_profiler::diff::strength;
 use heapglass_profiler::flamegraph::palette;
@@ -11,7 +12,7 @@ use ratatui::style::{Color, Modifier, Style};
 
 use crate::Options;
 
-/// Takes colours and characters beyond ASCII out of `buffer` where the terminal has none.
+/// Removes colours and non-ASCII characters from `buffer` if the terminal does not support them.
 pub(crate) fn degrade(terminal: &Options, buffer: &mut Buffer) {
     if !terminal.colour {
         for cell in &mut buffer.content {
@@ -27,7 +28,7 @@ pub(crate) fn degrade(terminal: &Options, buffer: &mut Buffer) {
     }
 }
 
-/// The ASCII character that stands for a drawn one; `?` for letters of other scripts.
+/// Returns the ASCII replacement of a drawn character; `?` for letters of other scripts.
 fn to_ascii(symbol: &str) -> char {
     match symbol.chars().next().unwrap_or(' ') {
         '│' | '┃' | '▏' | '▎' => '|',
@@ -57,7 +58,7 @@ pub(crate) fn plain() -> Style {
     Style::new()
 }
 
-/// Text of that colour.
+/// Returns a style for text in this colour.
 fn text(colour: u8) -> Style {
     Style::new().fg(Color::Indexed(colour))
 }
@@ -66,7 +67,7 @@ fn bold(colour: u8) -> Style {
     text(colour).add_modifier(Modifier::BOLD)
 }
 
-/// Black on that colour: a frame of the flamegraph.
+/// Returns a style for a frame of the flamegraph: black on this colour.
 fn on(background: Color) -> Style {
     text(16).bg(background)
 }
@@ -105,7 +106,8 @@ pub(crate) fn live() -> Style {
     bold(114)
 }
 
-/// The area of live bytes in the timeline, and bars: never reversed, a bar of a selected row would vanish.
+/// The area of live bytes in the timeline, and bars. Never reversed, because the bar of a selected
+/// row would disappear.
 pub(crate) fn bar() -> Style {
     text(208).remove_modifier(Modifier::REVERSED)
 }
@@ -115,17 +117,18 @@ pub(crate) fn resident() -> Style {
     text(74)
 }
 
-/// More than in the base.
+/// More than the base.
 pub(crate) fn more() -> Style {
     text(203)
 }
 
-/// Less than in the base.
+/// Less than the base.
 pub(crate) fn less() -> Style {
     text(75)
 }
 
-/// A frame of the flamegraph beside a base: red for more, blue for less, the paler the smaller the part of `most`.
+/// A frame of the flamegraph compared with the base: red for more, blue for less, paler for a
+/// smaller part of `most`.
 pub(crate) fn change_frame(difference: i128, most: u128) -> Style {
     const MORE: [u8; 4] = [224, 217, 210, 203];
     const LESS: [u8; 4] = [189, 153, 111, 69];
@@ -139,17 +142,17 @@ pub(crate) fn change_frame(difference: i128, most: u128) -> Style {
     on(Color::Indexed(steps.get(step).copied().unwrap_or(252)))
 }
 
-/// A frame that a search or `#` found.
+/// A frame that matches a search or `#`.
 pub(crate) fn matched() -> Style {
     on(Color::Indexed(207)).add_modifier(Modifier::UNDERLINED | Modifier::BOLD)
 }
 
-/// The text colour of a function in lists: whose code it is.
+/// The text colour of a function in lists, by its origin.
 pub(crate) fn origin(function: &Function) -> Style {
     Style::new().fg(colour_of(function))
 }
 
-/// The text colour of what a site is charged to; a place is the code of nobody known.
+/// The text colour of the code that a site is charged to. The origin of a place is unknown.
 pub(crate) fn charged(profile: &Profile, charged: Option<Label>) -> Style {
     match charged {
         Some(Label::Function(id)) => {
@@ -161,12 +164,12 @@ pub(crate) fn charged(profile: &Profile, charged: Option<Label>) -> Style {
     }
 }
 
-/// The text colour of a type in lists: what kind of container it is.
+/// The text colour of a type in lists, by its kind of container.
 pub(crate) fn kind(kind: Option<TypeKind>) -> Style {
     kind.map_or(dim(), |kind| Style::new().fg(colour_of_kind(kind)))
 }
 
-/// A frame of the flamegraph by field or type: the kind of container as a background.
+/// A frame of the flamegraph by field or type, with the kind of container as a background.
 pub(crate) fn kind_frame(kind: Option<TypeKind>) -> Style {
     on(kind.map_or(Color::Indexed(246), colour_of_kind))
 }
@@ -175,7 +178,7 @@ fn colour_of_kind(kind: TypeKind) -> Color {
     Color::Indexed(palette::terminal_colour(kind))
 }
 
-/// What a colour of functions stands for, and one such colour.
+/// Returns a legend for colours of functions, each with one such colour.
 pub(crate) fn code_legend() -> Vec<(&'static str, Style)> {
     let colours = [
         ("own code", USER[0]),
@@ -188,30 +191,30 @@ pub(crate) fn code_legend() -> Vec<(&'static str, Style)> {
         .to_vec()
 }
 
-/// What a colour of types stands for.
+/// Returns a legend for colours of types.
 pub(crate) fn kind_legend() -> Vec<(&'static str, Style)> {
     let frame = |(kind, name, _)| (name, kind_frame(Some(kind)));
     palette::KINDS.map(frame).to_vec()
 }
 
-/// What a colour beside a base stands for.
+/// Returns a legend for colours of a comparison.
 pub(crate) fn change_legend() -> Vec<(&'static str, Style)> {
     vec![
         ("more", change_frame(1, 1)),
         ("less", change_frame(-1, 1)),
-        ("as in the base", change_frame(0, 1)),
+        ("same as in the base", change_frame(0, 1)),
     ]
 }
 
-/// Code that nothing names, and places where no stacks were recorded.
+/// Code without a name, and places without recorded stacks.
 const UNRESOLVED: Color = Color::Indexed(244);
 
-/// A frame of the flamegraph that stands for a place.
+/// A frame of the flamegraph for a place.
 pub(crate) fn place_frame() -> Style {
     on(UNRESOLVED)
 }
 
-/// A frame of the flamegraph: its crate as a background.
+/// A frame of the flamegraph, with its crate as a background.
 pub(crate) fn frame(function: Option<&Function>) -> Style {
     on(function.map_or(Color::Indexed(250), colour_of))
 }
@@ -221,7 +224,8 @@ const DEPENDENCY: [u8; 10] = [114, 79, 150, 141, 176, 116, 183, 120, 80, 147];
 const STD: [u8; 3] = [110, 109, 146];
 const NATIVE: u8 = 249;
 
-/// One colour for a crate, always the same: warm for the program's own, blue-grey for std, grey for native code.
+/// Returns the colour of a crate, which is always the same: warm for the user's own, blue-grey for
+/// std, grey for native code.
 fn colour_of(function: &Function) -> Color {
     let pick = |of: &[u8], name: &str| {
         // FNV-1a: small, and the same on every machine.

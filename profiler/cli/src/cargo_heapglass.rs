@@ -1,4 +1,4 @@
-//! The `cargo-heapglass` binary, which cargo finds for `cargo heapglass`.
+//! The `cargo-heapglass` binary, which cargo runs for `cargo heapglass`.
 #![forbid(unsafe_code)]
 
 use std::process::ExitCode;

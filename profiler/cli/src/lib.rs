@@ -1,17 +1,19 @@
-//! The `heapglass` and `cargo heapglass` commands, as a library so that both binaries share one of everything.
+//! The `heapglass` and `cargo heapglass` commands, as a library that both binaries share.
 //!
-//! | module | what happens there |
+//! | module | contents |
 //! |---|---|
-//! | `args` | the command line as it is typed |
-//! | `commands` | one file a command: flags checked, work handed to the profiler or the TUI |
+//! | `args` | the command line |
+//! | `commands` | one file per command, which checks its flags and calls the profiler or the TUI |
 //! | `supervise` | running a command: signals, exit status, out of memory |
-//! | `files` | what is written, where recordings go, which there are |
-//! | `summary` | what a run leaves on standard error |
+//! | `files` | outputs, paths of recordings, lists of recordings |
+//! | `summary` | the summary of a run on standard error |
 //! | `cargo` | `cargo heapglass`: flags, profile and runner for cargo |
-//! | `demo` | the input of `heapglass demo` and the program that is recorded |
+//! | `demo` | the input and the recorded program of `heapglass demo` |
 //!
-//! No figure is computed here: every one comes from the profile, so that the command, the SVG and the TUI agree.
+//! This crate computes no figures. All figures come from the profile, so that the command, the SVG
+//! and the TUI agree.
 #![forbid(unsafe_code)]
+#![warn(clippy::match_bool)]
 
 mod args;
 mod cargo;
@@ -29,9 +31,9 @@ use std::process::ExitCode;
 
 use error::Error;
 
-/// The `heapglass` command: parses the process's arguments, does it, and says how to exit.
+/// Runs the `heapglass` command with the arguments of the process and returns its exit code.
 ///
-/// Ends the process itself for `--help`, `--version` and misuse (status 2), as clap does.
+/// Ends the process on `--help`, `--version` and misuse (status 2), as clap does.
 pub fn heapglass() -> ExitCode {
     if let Some(target) = demo::as_target(std::env::args_os()) {
         return answer(target);
@@ -39,10 +41,10 @@ pub fn heapglass() -> ExitCode {
     answer(args::parse().and_then(commands::dispatch))
 }
 
-/// The `cargo heapglass` command, given as `cargo-heapglass heapglass ..` by cargo or called by itself.
+/// Runs the `cargo heapglass` command, called by cargo as `cargo-heapglass heapglass ..` or
+/// directly.
 pub fn cargo_heapglass() -> ExitCode {
-    let words = std::env::args_os();
-    let words = words
+    let words = std::env::args_os()
         .enumerate()
         .filter(|(at, word)| !(*at == 1 && word == "heapglass"))
         .map(|(_, word)| word);

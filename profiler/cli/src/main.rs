@@ -1,5 +1,5 @@
-//! The `heapglass` binary. Its allocator is the one it offers to others, so that `heapglass demo` can record itself;
-//! while nothing records, that costs one extra load per call.
+//! The `heapglass` binary. It uses its own allocator, so that `heapglass demo` can record it. While
+//! nothing records, the allocator costs one extra load per call.
 #![forbid(unsafe_code)]
 
 use std::process::ExitCode;

@@ -1,4 +1,5 @@
-//! Options that were given and change nothing: each is one line on standard error, since whoever gave it expected more.
+//! Warnings about options that change nothing. Each is one line on standard error, because the user
+//! expected an effect.
 
 use std::fmt::Display;
 use std::path::Path;
@@ -9,45 +10,46 @@ use heapglass_profiler::report::By;
 use crate::args::Symbols;
 use crate::terminal;
 
-/// Says that an option had no effect, and why.
+/// Warns that an option has no effect, and gives the reason.
 pub(crate) fn warn(option: impl Display, why: impl Display) {
     terminal::eprint_line(format_args!("heapglass: {option} has no effect: {why}"));
 }
 
-/// Options of commands that write rows: those that do not go with the kind of row.
+/// Warns about options that do not apply to this kind of row.
 pub(crate) fn warn_of_rows(by: By, measure: Measure, frames: Frames, symbols: &Symbols) {
     let of_rows = by.name();
     if frames != Frames::Folded && !matches!(by, By::Site | By::Function) {
         warn(
             format_args!("--frames {}", frames.name()),
             format_args!(
-                "rows by {of_rows} have no stacks; it goes with --by site and --by function"
+                "rows by {of_rows} have no stacks; use it with --by site or --by function"
             ),
         );
     }
     if measure != Measure::Peak && by.measure(measure) != measure {
         warn(
             format_args!("--measure {}", measure.name()),
-            "live bytes belong to no thread; rows are ordered by the bytes that each thread allocated",
+            "live bytes belong to no thread; rows are sorted by the bytes that each thread allocated",
         );
     }
     if !symbols.own.is_empty() && matches!(by, By::Field | By::Module | By::Phase | By::Thread) {
         let own = format!("--own {}", symbols.own.join(" --own "));
         warn(
             own,
-            format_args!("rows by {of_rows} are the same whichever crates are yours"),
+            format_args!("rows by {of_rows} do not depend on which crates are yours"),
         );
     }
 }
 
-/// Says which of `--own` and `--debug-dir` matched nothing in any of the recordings.
+/// Warns about each `--own` and `--debug-dir` that matched nothing in any of the recordings.
 pub(crate) fn warn_of_symbols(symbols: &Symbols, profiles: &[&Profile]) {
     for line in unmatched(symbols, profiles) {
         terminal::eprint_line(line);
     }
 }
 
-/// Sentences about each `--own` and `--debug-dir` that matched nothing in any of the recordings.
+/// Returns a sentence for each `--own` and `--debug-dir` that matched nothing in any of the
+/// recordings.
 pub(crate) fn unmatched(symbols: &Symbols, profiles: &[&Profile]) -> Vec<String> {
     let own = symbols.own.iter().filter_map(|krate| {
         let why = why_not_own(krate, profiles)?;
@@ -63,7 +65,7 @@ pub(crate) fn unmatched(symbols: &Symbols, profiles: &[&Profile]) -> Vec<String>
     own.chain(folders).collect()
 }
 
-/// Says which crates that `heapglass run --own` names are none of those that were recorded.
+/// Returns a sentence for each crate of `heapglass run --own` that is not in the recordings.
 pub(crate) fn unmatched_own(own: &[String], profiles: &[&Profile]) -> Vec<String> {
     let symbols = Symbols {
         own: own.to_vec(),
@@ -72,7 +74,7 @@ pub(crate) fn unmatched_own(own: &[String], profiles: &[&Profile]) -> Vec<String
     unmatched(&symbols, profiles)
 }
 
-/// Returns why no function is own because of `--own NAME`; `None` where one is.
+/// Returns the reason why `--own NAME` makes no function the user's own, or `None` if it does.
 fn why_not_own(name: &str, profiles: &[&Profile]) -> Option<String> {
     let krate = name.replace('-', "_");
     let functions = || profiles.iter().flat_map(|profile| &profile.functions);
@@ -89,7 +91,7 @@ fn why_not_own(name: &str, profiles: &[&Profile]) -> Option<String> {
         .map(|function| function.krate.as_str())
         .max_by(|a, b| strsim::jaro(a, &krate).total_cmp(&strsim::jaro(b, &krate)));
     Some(match alike {
-        None => "the recording has no stacks with names".to_owned(),
+        None => "the recording has no stacks with function names".to_owned(),
         Some(alike) if strsim::jaro(alike, &krate) > 0.7 => {
             format!("the recording has no such crate; did you mean {alike}?")
         }
@@ -98,7 +100,8 @@ fn why_not_own(name: &str, profiles: &[&Profile]) -> Option<String> {
     })
 }
 
-/// Returns why no symbols come from a folder of `--debug-dir`; `None` where some do, or may.
+/// Returns the reason why no symbols come from a folder of `--debug-dir`, or `None` if some do or
+/// may.
 fn why_not_read(folder: &Path, profiles: &[&Profile]) -> Option<&'static str> {
     let Ok(real) = folder.canonicalize() else {
         return Some("there is no such folder");
@@ -116,7 +119,7 @@ fn why_not_read(folder: &Path, profiles: &[&Profile]) -> Option<&'static str> {
             .is_ok_and(|path| path.starts_with(&real)),
         _ => false,
     };
-    // NOTE: which of these were read is not kept.
+    // NOTE: the profile does not keep which of these files were read.
     let has_split_files = || {
         let entries = std::fs::read_dir(&real).into_iter().flatten().flatten();
         let mut paths = entries.map(|entry| entry.path());
@@ -129,7 +132,7 @@ fn why_not_read(folder: &Path, profiles: &[&Profile]) -> Option<&'static str> {
         return None;
     }
     if sources().any(|source| *source == SymbolSource::Packed) {
-        return Some("the recording is packed, and its symbols with it");
+        return Some("the recording is packed and contains its symbols");
     }
-    Some("no symbols of this recording come from there")
+    Some("no symbols of this recording were found there")
 }

@@ -1,6 +1,7 @@
-//! Opening recordings for every command, with progress when it takes long.
+//! Opens recordings for every command, and shows progress if that takes long.
 //!
-//! Progress goes to standard error, and only when that is a terminal: it must never get into anything that is kept.
+//! Progress goes to standard error, and only if that is a terminal, so that it never ends up in a
+//! file.
 
 use std::fmt::Display;
 use std::fs::Metadata;
@@ -21,21 +22,21 @@ use crate::error::Error;
 use crate::files::header;
 use crate::terminal::{self, has_terminal};
 
-/// Shorter waits need no explanation.
+/// The waiting time after which progress is shown.
 const PATIENCE: Duration = Duration::from_millis(400);
 
 /// Loads and symbolizes a recording, with a progress line on a terminal.
 ///
 /// # Errors
-/// When it cannot be read, or `--binary` is not the binary that ran.
+/// Returns an error if the recording cannot be read, or if `--binary` is not the binary that ran.
 pub(crate) fn open(path: &Path, symbols: &Symbols) -> Result<Profile, Error> {
     with_progress(path, symbols, heapglass_profiler::open)
 }
 
-/// The recording with everything it needs, as bytes.
+/// Returns the recording with everything that it needs, as bytes.
 ///
 /// # Errors
-/// As [`open`].
+/// Returns the errors of [`open`].
 pub(crate) fn pack(path: &Path, symbols: &Symbols) -> Result<Vec<u8>, Error> {
     with_progress(path, symbols, heapglass_profiler::pack)
 }
@@ -53,7 +54,7 @@ fn with_progress<T>(path: &Path, symbols: &Symbols, load: Load<T>) -> Result<T, 
     load(path, &options(symbols), &show).map_err(|error| explain(path, error))
 }
 
-/// A line that says what takes so long, gone when it is dropped.
+/// Returns a progress line, which disappears when it is dropped.
 fn progress_bar() -> ProgressBar {
     let target = if terminal::understands_escapes(&io::stderr()) {
         ProgressDrawTarget::stderr_with_hz(10)
@@ -66,14 +67,14 @@ fn progress_bar() -> ProgressBar {
         .with_finish(ProgressFinish::AndClear)
 }
 
-/// Recordings that are compared with others, each by its path.
+/// One side of a comparison: recordings with their paths.
 pub(crate) struct Side(Vec<(String, Profile)>);
 
 impl Side {
-    /// Loads and symbolizes them, as [`open`] does.
+    /// Loads and symbolizes the recordings, like [`open`].
     ///
     /// # Errors
-    /// As [`open`], of the first that fails.
+    /// Returns the error of [`open`] for the first recording that fails.
     pub(crate) fn open(paths: &[&Path], symbols: &Symbols) -> Result<Side, Error> {
         let one = |path: &&Path| Ok((path.display().to_string(), open(path, symbols)?));
         paths.iter().map(one).collect::<Result<_, _>>().map(Side)
@@ -90,11 +91,11 @@ impl Side {
     }
 }
 
-/// Loads and symbolizes a recording, telling `progress` what is being done; `early` is given it before it has names, where
-/// these take long.
+/// Loads and symbolizes a recording. Reports each step to `progress`. If names take long, `early`
+/// first receives the profile without names.
 ///
 /// # Errors
-/// As [`open`].
+/// Returns the errors of [`open`].
 pub(crate) fn open_quietly(
     session: &mut Session,
     path: &Path,
@@ -106,16 +107,16 @@ pub(crate) fn open_quietly(
         .map_err(|error| explain(path, error))
 }
 
-/// What keeps the names of a recording that is loaded again and again.
+/// Returns a session that keeps the names of a recording between loads.
 pub(crate) fn session(symbols: &Symbols) -> Session {
     Session::new(options(symbols))
 }
 
-/// Whether there is a recording at `path` that can be opened. On a terminal only its header is read: the error of the
-/// first load is shown there as well, and a large recording is read once.
+/// Checks that the recording at `path` can be opened. On a terminal, reads only its header: the
+/// terminal UI shows the error of the first load, and a large recording is then read only once.
 ///
 /// # Errors
-/// When it cannot be read or is none.
+/// Returns an error if the file cannot be read or is not a recording.
 pub(crate) fn check(path: &Path) -> Result<(), Error> {
     let versions = OLDEST_VERSION..=VERSION;
     let is_known = |header: HeaderValue| versions.contains(&header.version);
@@ -127,19 +128,21 @@ pub(crate) fn check(path: &Path) -> Result<(), Error> {
         .map_err(|error| explain(path, format_args!("{}: {error}", path.display())))
 }
 
-/// Why a recording cannot be opened; for a path with nothing there, what to type instead.
+/// Returns the error for a recording that cannot be opened. If the file does not exist, the error
+/// says what to run instead.
 fn explain(path: &Path, error: impl Display) -> Error {
     let is_missing =
         |found: io::Result<Metadata>| found.is_err_and(|error| error.kind() == ErrorKind::NotFound);
     let name = path.display();
     if is_missing(path.symlink_metadata()) {
         Error::misuse(format_args!(
-            "{name}: no such file; `heapglass` lists the recordings here, `heapglass --help` the commands"
+            "{name}: no such file; run `heapglass` to list recordings, or `heapglass --help` to list commands"
         ))
     } else if is_missing(path.metadata()) {
         let target = std::fs::read_link(path).unwrap_or_default();
         Error::misuse(format_args!(
-            "{name}: a link to {}, which is gone: it was live when the machine or the container went down; record again",
+            "{name}: the recording is lost; it was a link to {}, and the machine or the container stopped \
+             before the recording was moved here; record again",
             target.display()
         ))
     } else {

@@ -1,7 +1,7 @@
-//! What a check is for: a program keeps its budget, and after each of three small changes it does not, and the message
-//! names the field or the line.
+//! The purpose of a check: a program keeps its budget, but fails it after each of three small
+//! changes, and the message names the field or the line.
 //!
-//! The programs are in this very binary: it is run again with the name of one in its environment.
+//! The programs are in this binary, which runs again with the name of one in its environment.
 #![cfg(all(
     target_os = "linux",
     any(target_arch = "x86_64", target_arch = "aarch64")
@@ -13,16 +13,16 @@ use std::process::Command;
 #[global_allocator]
 static ALLOC: tracking_alloc::TrackingAlloc = tracking_alloc::TrackingAlloc::system();
 
-/// Says which program to be.
+/// The variable that selects the program.
 const PROGRAM: &str = "HEAPGLASS_TEST_PROGRAM";
 
-/// Records that are read.
+/// Number of records to read.
 const RECORDS: usize = 2_000;
 
-/// The name of each.
+/// The name in each record.
 const NAME: &str = "a name that is not short";
 
-/// One line of JSON for each record.
+/// Returns one line of JSON per record.
 fn input() -> String {
     use std::fmt::Write as _;
     let mut text = String::with_capacity(RECORDS * 64);
@@ -32,7 +32,7 @@ fn input() -> String {
     text
 }
 
-/// Reads all records into a list that begins as `$list`.
+/// Defines a function that reads all records into a list that begins as `$list`.
 macro_rules! load {
     ($list:expr) => {
         #[inline(never)]
@@ -48,7 +48,7 @@ macro_rules! load {
     };
 }
 
-/// What keeps the budget.
+/// The program that keeps the budget.
 mod borrowed {
     #[derive(serde::Deserialize)]
     pub(super) struct Record<'a> {
@@ -59,7 +59,7 @@ mod borrowed {
     load!(Vec::with_capacity(super::RECORDS));
 }
 
-/// A `String` where a `&str` was.
+/// The program with a `String` instead of a `&str`.
 mod owned {
     #[derive(serde::Deserialize)]
     pub(super) struct Record<'a> {
@@ -72,7 +72,7 @@ mod owned {
     load!(Vec::with_capacity(super::RECORDS));
 }
 
-/// A lost `with_capacity`.
+/// The program without `with_capacity`.
 mod growing {
     #[derive(serde::Deserialize)]
     pub(super) struct Record<'a> {
@@ -83,7 +83,7 @@ mod growing {
     load!(Vec::new());
 }
 
-/// An added `#[serde(flatten)]`.
+/// The program with an added `#[serde(flatten)]`.
 mod flattened {
     #[derive(serde::Deserialize)]
     pub(super) struct Record<'a> {
@@ -149,7 +149,7 @@ fn record(folder: &Path, program: &str) {
     );
 }
 
-/// Runs `heapglass check`: its exit status, and what it said.
+/// Runs `heapglass check` and returns its exit status and output.
 fn check(folder: &Path, words: &[&str]) -> (Option<i32>, String) {
     let done = Command::new(env!("CARGO_BIN_EXE_heapglass"))
         .arg("check")
@@ -172,7 +172,7 @@ fn three_small_changes_break_a_budget_and_are_named() {
     for program in ["borrowed", "owned", "growing", "flattened"] {
         record(folder, program);
     }
-    // What is compared with itself is not over.
+    // A recording compared with itself always passes.
     let (status, said) = check(
         folder,
         &[

@@ -1,21 +1,22 @@
-//! Where things are on the screen: the view, and the lines around it.
+//! The layout of the screen: the view and the lines around it.
 
 use ratatui::layout::{Position, Rect, Size};
 
 use super::App;
 use crate::widgets::split;
 
-/// Below this height the lines around the view give way to it.
+/// Below this height, the view takes the place of the lines around it.
 const ROOMY: u16 = 8;
 
-/// The size of a view on the present screen.
+/// Returns the size of a view on the current screen.
 pub(super) fn body(app: &App) -> Size {
     let screen = Rect::from((Position::ORIGIN, app.size));
     let [_, _, _, body, _] = areas(screen, app);
     body.as_size()
 }
 
-/// Header, losses, the base where there is one, the view, footer. Empty areas are not drawn.
+/// Returns the areas of header, losses, base (if there is one), view and footer. Empty areas are
+/// not drawn.
 pub(crate) fn areas(area: Rect, app: &App) -> [Rect; 5] {
     let data = app.data.as_ref();
     let has_losses = data.is_some_and(|data| !data.profile.losses().is_empty());

@@ -1,4 +1,5 @@
-//! The model: all that the screen is a function of. Changed by [`update()`] alone, read by drawing.
+//! The model: the whole state that the screen is drawn from. Only [`update()`] changes it; drawing
+//! only reads it.
 
 mod areas;
 mod update;
@@ -18,12 +19,12 @@ use crate::views::Views;
 use crate::views::focus::Focus;
 use crate::{Error, Options};
 
-/// What the main loop must do for the model: it cannot reach the loader itself.
+/// A request of the model to the main loop, because the model cannot reach the loader itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Request {
-    /// Pass this on to the loader.
+    /// Pass this order on to the loader.
     Load(Order),
-    /// Stop the process, as ^Z does elsewhere, until it is continued.
+    /// Stop the process until it is continued, as ^Z does elsewhere.
     Suspend,
 }
 
@@ -33,34 +34,34 @@ pub(crate) struct App {
     pub(crate) title: String,
     pub(crate) options: Options,
     pub(crate) size: Size,
-    /// The last profile loaded; `None` until the first.
+    /// The last profile loaded; `None` before the first one.
     pub(crate) data: Option<Arc<Data>>,
     pub(crate) view: ViewId,
     pub(crate) views: Views,
-    /// The views that led here, each by a jump: where Esc leads back to.
+    /// The views that led to this one by jumps. Esc goes back to them.
     trail: Vec<ViewId>,
-    /// Views whose state was made for the present data, measure, frames and size.
+    /// Views whose state was computed for the current data, measure, frames and size.
     fresh: Vec<ViewId>,
     pub(crate) measure: Measure,
     pub(crate) frames: Frames,
-    /// The page open over the views, and its first line shown.
+    /// The page that covers the views, with the index of its first visible line.
     pub(crate) page: Option<(Page, usize)>,
     pub(crate) prompt: Option<Prompt>,
-    /// One line about the last key, until the next one.
+    /// A message about the last key, shown until the next one.
     pub(crate) notice: Option<String>,
-    /// What the loader is doing.
+    /// The current step of the loader.
     pub(crate) progress: Option<String>,
-    /// Why the last reload failed.
+    /// The reason why the last reload failed.
     pub(crate) trouble: Option<String>,
-    /// Loading again may give something new.
+    /// `true` if loading again may give something new.
     pub(crate) live: bool,
     pub(crate) paused: bool,
-    /// Counts ticks, for what turns.
+    /// Number of ticks, for animations.
     pub(crate) ticks: u64,
     pub(crate) requests: Vec<Request>,
-    /// The tree last asked for.
+    /// Options of the tree that was last asked for.
     tree_asked: TreeOptions,
-    /// Set when the main loop must end, and how.
+    /// The result of the UI, set when the main loop must end.
     pub(crate) exit: Option<Result<(), Error>>,
 }
 
@@ -80,7 +81,8 @@ impl App {
         }
     }
 
-    /// The lines of a page for the present screen: the help for the view that is shown, or of the recording.
+    /// Returns the lines of a page for the current screen: the help for the current view, or the
+    /// description of the recording.
     pub(crate) fn lines(&self, page: Page) -> Vec<Line<'static>> {
         let cells = self.size.width;
         match (page, &self.data) {
@@ -90,7 +92,7 @@ impl App {
         }
     }
 
-    /// What the keys mean at the moment.
+    /// Returns the focus, which decides the meaning of keys.
     pub(crate) fn focus(&self) -> Focus {
         if self.data.is_none() {
             Focus::Loading
@@ -105,7 +107,8 @@ impl App {
         }
     }
 
-    /// Whether the recording has nothing for the view: its keys would do nothing.
+    /// Returns `true` if the recording has nothing for the view, so that the view's keys would do
+    /// nothing.
     fn is_empty(&self, view: ViewId) -> bool {
         self.data.as_ref().is_some_and(|data| match view {
             ViewId::Fields => data.profile.fields().is_empty(),
@@ -114,12 +117,12 @@ impl App {
         })
     }
 
-    /// The call tree that is or would be shown.
+    /// Returns the options of the call tree that the flamegraph shows, or would show.
     pub(crate) fn tree_options(&self) -> TreeOptions {
         self.views.tree_options(self.measure, self.frames)
     }
 
-    /// What views may read, once there is data.
+    /// Returns the data that views may read, once a profile is loaded.
     pub(crate) fn context(&self) -> Option<Context<'_>> {
         let data = self.data.as_ref()?;
         Some(Context {

@@ -1,4 +1,5 @@
-//! `update`: the only place where a message changes the model. Never draws, never blocks on the loader.
+//! `update`: the only function that changes the model in response to a message. Never draws and
+//! never waits for the loader.
 
 use heapglass_profiler::profile::{Frames, Measure, State};
 
@@ -22,7 +23,7 @@ pub(crate) fn update(app: &mut App, message: Message) {
             app.fresh.clear();
         }
         Message::Progress(text) => app.progress = Some(text),
-        // Of one that is live the one before is better.
+        // While live, keep the previous profile: it already has names.
         Message::Early(_) if app.data.is_some() => {}
         Message::Early(data) => {
             app.live = data.profile.process.state == State::Running;
@@ -48,7 +49,7 @@ pub(crate) fn update(app: &mut App, message: Message) {
         Message::Tick => app.ticks += 1,
     }
     refresh(app);
-    // Made now where it is not yet, and not while drawing.
+    // Compute the rows now if necessary, because drawing must not.
     with_view(app, |view, cx| view.rows_by().and_then(|by| cx.beside(by)));
     let options = app.tree_options();
     if options != app.tree_asked {
@@ -57,7 +58,7 @@ pub(crate) fn update(app: &mut App, message: Message) {
     }
 }
 
-/// Brings the visible view up to date with what changed since it was last visible.
+/// Updates the visible view with all that changed since it was last visible.
 fn refresh(app: &mut App) {
     if app.data.is_none() || app.fresh.contains(&app.view) {
         return;
@@ -66,9 +67,10 @@ fn refresh(app: &mut App) {
     app.fresh.push(app.view);
 }
 
-/// Calls `f` with the visible view and what it may read.
+/// Calls `f` with the visible view and the data it may read.
 fn with_view<R>(app: &mut App, f: impl FnOnce(&mut dyn View, &Context<'_>) -> R) -> Option<R> {
-    // The views leave the model for the call, so that one part is read while the other is changed.
+    // Take the views out of the model during the call, so that one part can be read while the other
+    // changes.
     let mut views = std::mem::take(&mut app.views);
     let result = app.context().map(|cx| f(views.get_mut(app.view), &cx));
     app.views = views;
@@ -98,7 +100,7 @@ fn act(app: &mut App, command: Command) {
         Command::Pause => pause(app),
         Command::Reload => {
             app.requests.push(Request::Load(Order::Reload));
-            app.notice = Some("loading again".to_owned());
+            app.notice = Some("reloading".to_owned());
         }
         Command::Search => {
             let searched = with_view(app, |view, _| view.searched()).flatten();
@@ -118,8 +120,8 @@ fn change_frames(app: &mut App, frames: Frames) {
     let notice = match frames {
         Frames::Folded => "frames outside your crates are folded",
         Frames::Own => "only frames of your crates",
-        Frames::All => "all frames, with start-up and allocator machinery",
-        Frames::Trimmed => "all frames but start-up and allocator machinery",
+        Frames::All => "all frames, including start-up and the allocator's internals",
+        Frames::Trimmed => "all frames except start-up and the allocator's internals",
     };
     app.notice = Some(notice.to_owned());
 }
@@ -134,14 +136,15 @@ fn follow(app: &mut App, outcome: Outcome) {
             }
         }
         Outcome::Goto(view, jump) => {
-            // A view is on the trail once: going round in circles does not make the way back longer.
+            // A view is on the trail at most once, so that going in circles does not make the way
+            // back longer.
             let before = app.trail.iter().position(|v| *v == app.view || *v == view);
             app.trail.truncate(before.unwrap_or(app.trail.len()));
             app.trail.push(app.view);
             show(app, view);
             refresh(app);
             let outcome = with_view(app, |view, cx| view.jump(&jump, cx)).unwrap_or(Outcome::Done);
-            // A jump may leave a notice; it never leads to another view.
+            // A jump may return a notice. It never leads to another view.
             if let Outcome::Notice(text) = outcome {
                 app.notice = Some(text);
             }
@@ -149,7 +152,7 @@ fn follow(app: &mut App, outcome: Outcome) {
     }
 }
 
-/// Shows a view the reader asked for by name: there is no way back but by name.
+/// Shows a view that the user selected by name. Esc does not go back from there.
 fn go(app: &mut App, view: ViewId) {
     app.trail.clear();
     show(app, view);
@@ -186,7 +189,7 @@ fn turn(app: &mut App, command: Command) {
     }
     let height = usize::from(areas::body(app).height.max(1));
     let lines = app.lines(page).len();
-    // A list of the lines that can be the first one shown moves as every other list.
+    // Treat the possible first lines as a list, so that scrolling works as in every other list.
     let mut firsts = List {
         rows: vec![(); lines.saturating_sub(height) + 1],
         height,
@@ -223,7 +226,7 @@ fn edited(app: &mut App, edit: Edit) {
     }
 }
 
-/// Searches while typing; a text that is no regex yet leaves the last result.
+/// Searches while the user types. An invalid regex leaves the last result in place.
 fn preview(app: &mut App) {
     let Some(prompt) = &mut app.prompt else {
         return;

@@ -1,14 +1,14 @@
-//! The recording that the shown one is compared with.
+//! The recording to compare with.
 
 use heapglass_profiler::diff::Recording;
 use heapglass_profiler::profile::Profile;
 
-/// A recording beside which another one is shown.
+/// A recording to compare the shown one with.
 #[derive(Clone, Debug)]
 pub struct Base {
-    /// What to call it: its path.
+    /// Name to show: its path.
     pub name: String,
-    /// What it holds.
+    /// Its profile.
     pub profile: Profile,
 }
 

@@ -1,15 +1,15 @@
-//! What keys can ask for.
+//! The commands that keys can give.
 
 use super::view_id::ViewId;
 
-/// What a key can ask for. One word a meaning, in every view.
+/// A command that a key can give. Each has the same meaning in every view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Command {
     Quit,
     /// Stop the process until it is continued.
     Suspend,
     Help,
-    /// What is known of the recording itself.
+    /// Describe the recording.
     About,
     Show(ViewId),
     NextView,
@@ -22,42 +22,42 @@ pub(crate) enum Command {
     PageDown,
     First,
     Last,
-    /// One level in: zoom, open, follow.
+    /// Go one level in: zoom, open or follow.
     Enter,
-    /// One level out.
+    /// Go one level out.
     Back,
     /// Open the prompt for a regex.
     Search,
-    /// The next of what was found, or of several stacks that read the same.
+    /// Go to the next match, or to the next of several stacks in one row.
     Next,
     Previous,
-    /// The selected symbol, wherever it is.
+    /// Find the selected symbol everywhere.
     SameSymbol,
-    /// The selected thing in the other view that can show it.
+    /// Show the selection in the other view that can show it.
     Follow,
     NextMeasure,
     PreviousMeasure,
     Sort,
     ReverseSort,
     Invert,
-    /// All frames of stacks, or folded ones again.
+    /// Show all frames of stacks, or fold them again.
     AllFrames,
-    /// The next choice of frames: folded, own, all.
+    /// Show the next choice of frames: folded, own, all.
     NextFrames,
-    /// Phases as outermost frames, shown or not.
+    /// Show or hide phases as outermost frames.
     Phases,
-    /// The next of what the flamegraph's frames can be.
+    /// Switch to the next kind of frames in the flamegraph.
     Grouping,
-    /// Every branch of a tree, open or closed.
+    /// Open or close every branch of a tree.
     OpenAll,
-    /// Live values that were measured.
+    /// Show the measured live values.
     Footprints,
     Pause,
     Reload,
     Edit(Edit),
 }
 
-/// What a key can do to the open prompt.
+/// An edit of the open prompt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Edit {
     Accept,

@@ -1,4 +1,5 @@
-//! What passes between the views and what drives them: what a view may read, and what it asks for.
+//! The interface between the views and the code that drives them: the data that a view may read,
+//! and the outcomes it may return.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -13,54 +14,54 @@ use super::data::Data;
 use super::selection::Selection;
 use super::view_id::ViewId;
 
-/// What a view may read.
+/// The data that a view may read.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Context<'a> {
     pub(crate) data: &'a Arc<Data>,
     pub(crate) measure: Measure,
-    /// Which frames of stacks are shown.
+    /// The frames of stacks that are shown.
     pub(crate) frames: Frames,
     /// The size of a view.
     pub(crate) body: Size,
     pub(crate) source_roots: &'a [PathBuf],
-    /// Whether the terminal shows colours: without them there is no legend.
+    /// `true` if the terminal shows colours. Without colours there is no legend.
     pub(crate) has_colour: bool,
 }
 
 impl Context<'_> {
-    /// The area of a view, for its size: where it is on the screen only drawing knows.
+    /// Returns an area of the size of a view. Only drawing knows its position on the screen.
     pub(crate) fn area(&self) -> Rect {
         Rect::from((Position::ORIGIN, self.body))
     }
 
-    /// The measure's total over the process: the whole of every share.
+    /// Returns the total of the measure over the process, which all shares refer to.
     pub(crate) fn whole(&self) -> u64 {
         self.measure.of(&self.data.profile.totals)
     }
 
-    /// A part of the whole.
+    /// Returns the share of a value in the total.
     pub(crate) fn share(&self, value: u64) -> Share {
         Share::of(value, self.whole())
     }
 
-    /// What rows come to, in the measure.
+    /// Returns the sum of rows in the measure.
     pub(crate) fn sum<'f>(&self, rows: impl Iterator<Item = &'f Figures>) -> u64 {
         let values = rows.map(|figures| self.measure.of(figures));
         values.fold(0, u64::saturating_add)
     }
 
-    /// The rows of a grouping, in the order of the report.
+    /// Returns the rows of a grouping, in the order of the report.
     pub(crate) fn rows(&self, by: By) -> Vec<Arc<Row>> {
         self.data.rows(self.rows_key(by)).to_vec()
     }
 
-    /// The rows of the base beside those shown; `None` without a base.
+    /// Returns the rows of the base that belong to the shown ones; `None` without a base.
     pub(crate) fn beside(&self, by: By) -> Option<Arc<Beside>> {
         self.data.beside(self.rows_key(by))
     }
 
     fn rows_key(&self, by: By) -> (By, Measure, Frames) {
-        // Frames tell only functions apart: rows by site are those of the report.
+        // The choice of frames affects only rows by function. Rows by site are those of the report.
         let frames = match by {
             By::Function => self.frames,
             _ => Frames::Folded,
@@ -69,15 +70,15 @@ impl Context<'_> {
     }
 }
 
-/// What a view wants after a command.
+/// The outcome of a command in a view.
 #[derive(Clone, Debug)]
 pub(crate) enum Outcome {
     Done,
-    /// Say this in the hint bar until the next key.
+    /// Show this text in the hint bar until the next key.
     Notice(String),
-    /// Show that view, at that place.
+    /// Show this view at this place.
     Goto(ViewId, Jump),
-    /// There is no level left to go out of: back to the view that led here, if one did.
+    /// Go back to the view that led here, if any, because there is no level left to leave.
     Out,
 }
 
@@ -86,7 +87,7 @@ impl Outcome {
         Outcome::Notice(text.into())
     }
 
-    /// Shows that view at `jump`, or says `otherwise` when there is nowhere to go.
+    /// Shows the view at `jump`, or the text `otherwise` if `jump` is `None`.
     pub(crate) fn goto(view: ViewId, jump: Option<Jump>, otherwise: &str) -> Outcome {
         match jump {
             Some(jump) => Outcome::Goto(view, jump),
@@ -98,11 +99,11 @@ impl Outcome {
 /// A place in another view.
 #[derive(Clone, Debug)]
 pub(crate) enum Jump {
-    /// Everything that passes through this function.
+    /// All stacks that pass through this function.
     Function(Label),
-    /// The sites of the row of that key.
+    /// The sites of the row with this key.
     Group(By, String),
-    /// The stack of this site (index into the profile's sites).
+    /// The stack of this site (an index into the sites of the profile).
     Site(u32),
     /// The sites of a type in a field.
     Selection(Selection),

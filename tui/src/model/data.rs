@@ -1,4 +1,5 @@
-//! One loaded profile with what views look up in it. Never panics on ids a profile got wrong: it answers `None`.
+//! One loaded profile with the look-ups of the views. Never panics on invalid ids in a profile, but
+//! returns `None`.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -22,32 +23,34 @@ use super::base::Base;
 use super::prompt::Pattern;
 use crate::text::clean;
 
-/// Rows of a grouping, by measure and frames.
+/// The rows of a grouping, with the measure and frames they were computed for.
 type RowsKey = (By, Measure, Frames);
 
-/// Rows, in the order of the report.
+/// The rows, in the order of the report.
 type Rows = Arc<Vec<Arc<Row>>>;
 
-/// A profile and look-ups shared by the views. Made on the loader's thread.
+/// A profile, with look-ups shared by the views. Created on the loader's thread.
 #[derive(Debug, Default)]
 pub(crate) struct Data {
     pub(crate) profile: Profile,
-    /// A call tree made on the loader's thread, for the flamegraph to take.
+    /// A call tree that was built on the loader's thread, for the flamegraph to take.
     tree: Mutex<Option<(TreeOptions, CallTree)>>,
-    /// The last rows made of each grouping: those of every measure would hold a large recording's several times.
+    /// The last rows of each grouping. Keeping the rows of every measure would multiply the memory
+    /// of a large recording.
     rows: Mutex<HashMap<By, (RowsKey, Rows)>>,
     histories: OnceLock<Vec<Vec<Point>>>,
-    /// Its functions have no names yet: the same figures with names follow.
+    /// `true` if the functions have no names yet. A profile with the same figures and names
+    /// follows.
     pub(crate) is_early: bool,
-    /// What it is compared with.
+    /// The recording to compare with.
     pub(crate) base: Option<Arc<Base>>,
-    /// The rows of the base beside those of the profile.
+    /// The rows of the base that belong to those of the profile.
     beside: Mutex<HashMap<RowsKey, Arc<Beside>>>,
-    /// What to know before comparing with the base, a sentence each; empty without a base.
+    /// Warnings about the comparison with the base, one sentence each; empty without a base.
     pub(crate) warnings: Vec<String>,
 }
 
-/// The profile as the second side of a comparison.
+/// Returns the profile as the second side of a comparison.
 fn shown(profile: &Profile) -> Recording<'_> {
     Recording {
         name: "this recording",
@@ -55,14 +58,15 @@ fn shown(profile: &Profile) -> Recording<'_> {
     }
 }
 
-/// What every view needs of a profile: drawing shall not wait for it.
+/// Computes everything that all views need from a profile, so that drawing does not have to.
 fn analyse(profile: &Profile) {
     profile.type_key(None);
     profile.losses();
     profile.unnamed();
 }
 
-/// Whether trees have the same nodes: the measure only sorts those of a tree by stack, field or type.
+/// Returns `true` if trees with these options have the same nodes. In a tree by stack, field or
+/// type, the measure only sorts the nodes.
 pub(crate) fn have_same_nodes(one: TreeOptions, other: TreeOptions) -> bool {
     let measure = one.measure;
     one == TreeOptions { measure, ..other }
@@ -83,13 +87,13 @@ impl Data {
         }
     }
 
-    /// The total beside that of the base; `None` without a base.
+    /// Returns the comparison of the total with that of the base; `None` without a base.
     pub(crate) fn change(&self, measure: Measure) -> Option<Change> {
         let base = self.base.as_ref()?.recording();
         Some(diff::total(&[base], &[shown(&self.profile)], measure, None))
     }
 
-    /// The rows of the base beside those of the profile; `None` without a base.
+    /// Returns the rows of the base that belong to those of the profile; `None` without a base.
     pub(crate) fn beside(&self, key: RowsKey) -> Option<Arc<Beside>> {
         let base = self.base.as_ref()?;
         let (by, measure, frames) = key;
@@ -99,19 +103,20 @@ impl Data {
             per: None,
         };
         let make = || Arc::new(Beside::new(&base.profile, &self.profile, options, frames));
-        // One that panicked while it made rows left none behind.
+        // A thread that panicked while computing rows left none behind.
         let mut made = (self.beside.lock()).unwrap_or_else(|poisoned| poisoned.into_inner());
         Some(Arc::clone(made.entry(key).or_insert_with(make)))
     }
 
-    /// The rows of the profile, as the report has them: made now unless they are the last ones of their grouping.
+    /// Returns the rows of the profile as in the report. Computes them unless they are the last
+    /// ones of their grouping.
     pub(crate) fn rows(&self, key: RowsKey) -> Rows {
         let (by, measure, frames) = key;
         let make = || {
             let rows = rows(&self.profile, by, measure, frames).into_iter();
             Arc::new(rows.map(Arc::new).collect())
         };
-        // One that panicked while it made rows left none behind.
+        // A thread that panicked while computing rows left none behind.
         let mut made = (self.rows.lock()).unwrap_or_else(|poisoned| poisoned.into_inner());
         let last = made.remove(&by).filter(|(known, _)| *known == key);
         let rows = last.map_or_else(make, |(_, rows)| rows);
@@ -119,7 +124,8 @@ impl Data {
         rows
     }
 
-    /// With the tree that will probably be shown: slow, so not on the thread that reads keys.
+    /// Creates the data with the tree that will probably be shown. Slow, so it must not run on the
+    /// thread that reads keys.
     pub(crate) fn with_tree(
         profile: Profile,
         base: Option<Arc<Base>>,
@@ -128,7 +134,7 @@ impl Data {
         let tree = std::thread::scope(|scope| {
             let beside = Builder::new().spawn_scoped(scope, || analyse(&profile));
             let tree = CallTree::sorted(&profile, &options);
-            // Without a thread for it `new` does it.
+            // If no thread can be started, `new` does it.
             if let Ok(Err(panic)) = beside.map(|beside| beside.join()) {
                 resume_unwind(panic);
             }
@@ -141,7 +147,7 @@ impl Data {
         data
     }
 
-    /// The tree of `options`: the prepared one when it is that, else a new one.
+    /// Returns the tree for `options`: the prepared one if it matches, else a new one.
     pub(crate) fn take_tree(&self, options: TreeOptions) -> CallTree {
         let slot = self.tree.lock().ok();
         let prepared = slot.and_then(|mut slot| slot.take_if(|(made, _)| *made == options));
@@ -151,7 +157,7 @@ impl Data {
         )
     }
 
-    /// The rows by site. Their order is the view's.
+    /// Returns the rows by site. The view sorts them.
     pub(crate) fn site_rows(&self) -> Rows {
         self.rows((By::Site, Measure::Peak, Frames::Folded))
     }
@@ -168,7 +174,8 @@ impl Data {
         self.function(self.frame(frame)?.function)
     }
 
-    /// What a row by owner or function is charged to: copies of one function are one row, and its first stands for all.
+    /// Returns the code that a row by owner or function is charged to. Copies of one function share
+    /// a row, and the first one stands for all.
     pub(crate) fn charged(&self, row: &Row) -> Option<Label> {
         match &row.detail {
             Detail::Owner { sites, .. } => {
@@ -188,36 +195,37 @@ impl Data {
         self.profile.named_type(id)
     }
 
-    /// A type for cells, clean: its short name, or the full one where two types share the short one.
+    /// Returns a type for cells, escaped: its short name, or the full name if two types have the
+    /// same short name.
     pub(crate) fn type_label(&self, id: Option<TypeId>) -> Cow<'_, str> {
         printable(self.profile.type_key(id))
     }
 
-    /// A path with the full name of the type of what is there, clean.
+    /// Returns a path with the full name of its type, escaped.
     pub(crate) fn typed_path(&self, path: &str, id: Option<TypeId>) -> String {
         let name = self.type_name(id).map(|name| format!(": {}", name.full));
         clean(&format!("{path}{}", name.unwrap_or_default())).into_owned()
     }
 
-    /// The full name of a type, clean; `None` for what has none.
+    /// Returns the full name of a type, escaped; `None` for a type without a name.
     pub(crate) fn full_type_name(&self, id: Option<TypeId>) -> Option<Cow<'_, str>> {
         self.type_name(id).map(|name| clean(&name.full))
     }
 
-    /// The path of a field for cells, clean.
+    /// Returns the path of a field for cells, escaped.
     pub(crate) fn field_label(&self, node: u32) -> Cow<'_, str> {
         clean(self.field(node).map_or("", |field| &field.path))
     }
 
-    /// The history of each arena of the profile.
+    /// Returns the history of each arena of the profile.
     pub(crate) fn histories(&self) -> &[Vec<Point>] {
         let arenas = self.profile.arenas.iter();
         self.histories.get_or_init(|| arenas.map(points).collect())
     }
 
-    /// Why some blocks have no type and what to do, free of control characters.
+    /// Returns the reason why some blocks have no type, with advice, escaped.
     pub(crate) fn unnamed(&self) -> Cow<'_, str> {
-        let unknown = "no container of Rust on the stack, or C code, and no field tells";
+        let unknown = "C code, or no Rust container on the stack and no field";
         printable(self.profile.unnamed().unwrap_or(unknown))
     }
 
@@ -229,13 +237,14 @@ impl Data {
         self.profile.sites.get(index as usize)
     }
 
-    /// For each function, whether `pattern` matches its full or its short name.
+    /// Returns for each function whether `pattern` matches its full or short name.
     pub(crate) fn matching(&self, pattern: &Pattern) -> Vec<bool> {
         let is_match = |f: &Function| pattern.is_match(&f.name) || pattern.is_match(&f.short);
         self.profile.functions.iter().map(is_match).collect()
     }
 
-    /// `file:line` of a frame as tables of the report have it, or the module and offset when that is all there is, clean.
+    /// Returns `file:line` of a frame as in the tables of the report, or the module and offset if
+    /// nothing else is known. Escaped.
     pub(crate) fn short_place(&self, frame: FrameId) -> Option<String> {
         let in_module = || {
             let frame = self.frame(frame)?;
@@ -247,7 +256,7 @@ impl Data {
         Some(printable(&place).into_owned())
     }
 
-    /// What is known of the process's end, in one or two words.
+    /// Describes the state of the process in one or two words.
     pub(crate) fn state(&self) -> &'static str {
         match self.profile.process.state {
             State::Running => "running",

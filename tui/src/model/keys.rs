@@ -1,29 +1,29 @@
-//! Keys, and rows of the tables that say what they do.
+//! Keys, and the rows of the key tables.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::command::Command;
 
-/// One row of the table.
+/// A row of a key table.
 #[derive(Debug)]
 pub(crate) struct Binding {
-    /// All keys that do it; the first two are shown in hints.
+    /// The keys of the command. Hints show the first two.
     pub(crate) keys: &'static [Key],
     pub(crate) command: Command,
-    /// One or two words for the hint bar, empty = only in the help.
+    /// One or two words for the hint bar. An empty hint appears only in the help.
     pub(crate) hint: &'static str,
     /// A phrase for the help.
     pub(crate) help: &'static str,
 }
 
-/// A key as the table spells it.
+/// A key in a key table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Key {
     code: KeyCode,
     control: bool,
 }
 
-/// A plain character.
+/// Returns a plain character.
 pub(crate) const fn char(c: char) -> Key {
     Key {
         code: KeyCode::Char(c),
@@ -31,7 +31,7 @@ pub(crate) const fn char(c: char) -> Key {
     }
 }
 
-/// A character with Control.
+/// Returns a character with Control.
 pub(crate) const fn control(c: char) -> Key {
     Key {
         code: KeyCode::Char(c),
@@ -39,7 +39,7 @@ pub(crate) const fn control(c: char) -> Key {
     }
 }
 
-/// A named key.
+/// Returns a named key.
 pub(crate) const fn named(code: KeyCode) -> Key {
     Key {
         code,
@@ -48,7 +48,7 @@ pub(crate) const fn named(code: KeyCode) -> Key {
 }
 
 impl Key {
-    /// How help and hints write it.
+    /// Returns the name of the key for help and hints.
     pub(crate) fn label(self) -> String {
         let name = match self.code {
             KeyCode::Char(' ') => "space".to_owned(),
@@ -72,14 +72,15 @@ impl Key {
 
     pub(crate) fn is(self, event: KeyEvent) -> bool {
         let control = event.modifiers.contains(KeyModifiers::CONTROL);
-        // Shift is part of the character; no key has Alt.
+        // Shift is already part of the character, and no key uses Alt.
         self.code == event.code
             && self.control == control
             && !event.modifiers.contains(KeyModifiers::ALT)
     }
 }
 
-/// A table of keys, a row each: `keys => command, hint, help;`. An empty hint is only in the help.
+/// Defines a key table, one row per line: `keys => command, hint, help;`. A row with an empty hint
+/// appears only in the help.
 macro_rules! bindings {
     ($($keys:expr => $command:ident $(($of:expr))?, $hint:literal, $help:literal;)*) => {
         &[$($crate::model::keys::Binding {

@@ -1,4 +1,5 @@
-//! What can happen: the only things `update` acts on; and what it asks of the loader. No state and no behaviour here.
+//! The messages that `update` acts on, and the orders for the loader. Has no state and no
+//! behaviour.
 
 use std::sync::Arc;
 
@@ -7,29 +8,29 @@ use ratatui::layout::Size;
 use super::command::Command;
 use super::data::{Data, TreeOptions};
 
-/// What the loader is asked for.
+/// An order for the loader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Order {
     Reload,
     Pause(bool),
-    /// The call tree to make of the next profile before it is shown.
+    /// Build this call tree for the next profile before it is shown.
     Tree(TreeOptions),
 }
 
-/// Something happened.
+/// An event.
 #[derive(Clone, Debug)]
 pub(crate) enum Message {
     /// A key of the table was pressed.
     Command(Command),
     /// Text was typed or pasted into the open prompt.
     Typed(String),
-    /// The terminal has this size now.
+    /// The terminal has a new size.
     Resized(Size),
-    /// What the loader is doing.
+    /// The loader reports its current step.
     Progress(String),
-    /// A profile was loaded; its functions have no names yet.
+    /// A profile was loaded, but its functions have no names yet.
     Early(Arc<Data>),
-    /// A profile was loaded; `live` = loading again may give something new.
+    /// A profile was loaded. `live` is `true` if loading again may give something new.
     Loaded {
         data: Arc<Data>,
         live: bool,
@@ -37,8 +38,8 @@ pub(crate) enum Message {
     },
     /// Loading failed.
     LoadFailed(String),
-    /// Loading panicked: nothing more will come.
+    /// Loading panicked, so no more messages will come.
     LoaderPanicked(String),
-    /// Time passed while something turns.
+    /// Time passed during an animation.
     Tick,
 }

@@ -1,5 +1,5 @@
-//! What the UI is about: the loaded profile, what keys ask for, what views read and ask for. Imports no view and nothing
-//! that draws.
+//! The state of the UI: the loaded profile, the commands of keys, and the interface of the views.
+//! Imports no view and no drawing code.
 
 mod base;
 mod command;

@@ -1,11 +1,12 @@
-//! The one-line editor for regexes, and the regex itself. Bad regexes are shown, never an error of the program.
+//! The one-line editor for regexes, and the regexes. An invalid regex is shown in the prompt, and
+//! is never an error of the program.
 
 use regex::{Regex, RegexBuilder};
 
 use super::command::Edit;
 use crate::text::clean;
 
-/// A valid regex with the text it was made from.
+/// A valid regex with its source text.
 #[derive(Clone, Debug)]
 pub(crate) struct Pattern {
     pub(crate) text: String,
@@ -13,7 +14,7 @@ pub(crate) struct Pattern {
 }
 
 impl Pattern {
-    /// Compiles `text`; without capitals it ignores case.
+    /// Compiles `text`. Ignores case unless the text has capitals.
     pub(crate) fn new(text: &str) -> Result<Self, String> {
         let regex = RegexBuilder::new(text)
             .case_insensitive(!text.chars().any(char::is_uppercase))
@@ -30,13 +31,14 @@ impl Pattern {
         self.regex.is_match(text)
     }
 
-    /// As it is shown: between slashes, clean.
+    /// Returns the text to show: between slashes, escaped.
     pub(crate) fn label(&self) -> String {
         format!("/{}/", clean(&self.text))
     }
 }
 
-/// A regex error is a drawing of several lines; the last one says it.
+/// Returns the last line of a regex error, which has the message. The lines before draw its
+/// position.
 fn last_line(error: &str) -> String {
     let line = error
         .lines()
@@ -49,17 +51,17 @@ fn last_line(error: &str) -> String {
 /// The open prompt.
 #[derive(Clone, Debug)]
 pub(crate) struct Prompt {
-    /// What it is for: `search`, `filter`.
+    /// The purpose of the prompt: `search`, `filter`.
     pub(crate) label: &'static str,
     text: Vec<char>,
     cursor: usize,
-    /// What applied before, for Esc.
+    /// The pattern to restore on Esc.
     pub(crate) before: Option<Pattern>,
-    /// Why the present text is no regex.
+    /// The reason why the current text is not a valid regex.
     pub(crate) error: Option<String>,
 }
 
-/// Longer than any regex worth typing; a paste cannot grow without end.
+/// Maximum length of a regex, so that a paste cannot grow without bound.
 const LONGEST: usize = 1_000;
 
 impl Prompt {
@@ -78,7 +80,7 @@ impl Prompt {
         self.text.iter().collect()
     }
 
-    /// The text left of the cursor.
+    /// Returns the text left of the cursor.
     pub(crate) fn before_cursor(&self) -> String {
         self.text.iter().take(self.cursor).collect()
     }
@@ -90,7 +92,7 @@ impl Prompt {
         }
     }
 
-    /// Applies an edit that stays in the prompt.
+    /// Applies an edit that keeps the prompt open.
     pub(crate) fn edit(&mut self, edit: Edit) {
         match edit {
             Edit::Accept | Edit::Cancel => {}

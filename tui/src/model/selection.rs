@@ -1,12 +1,13 @@
-//! A part of a profile: blocks of one type, of one field, or of both. By name, so that it survives a reload in which
-//! ids change. Never holds figures.
+//! A part of a profile: the blocks of one type, of one field, or of both. Identified by names, so
+//! that it survives a reload that changes ids. Never holds figures.
 
 use heapglass_profiler::profile::TypeId;
 
 use super::data::Data;
 use crate::text::clean;
 
-/// A field by its path and the full name of its type: the path alone need not be unique.
+/// A field, identified by its path and the full name of its type, because the path may not be
+/// unique.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct FieldKey {
     path: String,
@@ -22,7 +23,7 @@ impl FieldKey {
         })
     }
 
-    /// The field of that key in `data`, which need not be the data the key was made of.
+    /// Returns the field with this key in `data`, even if the key was made from other data.
     pub(crate) fn find(&self, data: &Data) -> Option<u32> {
         let mut nodes = (0..).zip(&data.profile.fields().nodes);
         let is_same = |node| FieldKey::of(data, node).as_ref() == Some(self);
@@ -31,26 +32,27 @@ impl FieldKey {
     }
 }
 
-/// The full name of a type, `None` for what has none.
+/// Returns the full name of a type; `None` for a type without a name.
 pub(crate) fn type_key(data: &Data, id: Option<TypeId>) -> Option<String> {
     data.type_name(id).map(|name| name.full.clone())
 }
 
-/// Blocks of a type, in a field, or both.
+/// The blocks of a type, in a field, or both.
 #[derive(Clone, Debug)]
 pub(crate) struct Selection {
-    /// The full name; `Some(None)` = those without a type.
+    /// The full name of the type; `Some(None)` for blocks without a type.
     type_name: Option<Option<String>>,
     field: Option<FieldKey>,
-    /// The places inside the field belong to it too.
+    /// `true` if the fields inside the field belong to it too.
     inner: bool,
-    /// For people, clean.
+    /// Description for people, escaped.
     pub(crate) label: String,
 }
 
 impl Selection {
-    /// The blocks of type `id` (`Some(None)` = those without a type) in field `node` (0 = outside all fields), those of
-    /// the places inside it included with `inner`. `None` for either = whatever it is; for both there is nothing to name.
+    /// Selects the blocks of type `id` (`Some(None)` for blocks without a type) in field `node` (0
+    /// for outside all fields). With `inner`, includes the fields inside it. `None` admits any type
+    /// or any field; at least one must be given.
     pub(crate) fn new(
         data: &Data,
         id: Option<Option<TypeId>>,
@@ -67,7 +69,7 @@ impl Selection {
         words.extend(id.map(|id| data.type_label(id).into_owned()));
         words.extend(field.as_ref().map(|field| match (node, inner) {
             (Some(0), _) => "outside fields".to_owned(),
-            (_, true) => format!("in {} and inside", clean(&field.path)),
+            (_, true) => format!("in {} and inner fields", clean(&field.path)),
             (_, false) => format!("in {}", clean(&field.path)),
         }));
         (!words.is_empty()).then(|| Selection {
@@ -78,19 +80,20 @@ impl Selection {
         })
     }
 
-    /// The field in `data`.
+    /// Returns the field in `data`.
     pub(crate) fn field_in(&self, data: &Data) -> Option<u32> {
         self.field.as_ref()?.find(data)
     }
 
-    /// The type in `data`; `None` when it has no name or is not there.
+    /// Returns the type in `data`; `None` if it has no name or is not there.
     pub(crate) fn type_in(&self, data: &Data) -> Option<TypeId> {
         let name = self.type_name.as_ref()?.as_ref()?;
         let at = data.profile.types.iter().position(|t| t.full == *name)?;
         u32::try_from(at).ok().map(TypeId)
     }
 
-    /// For each site of `data`, whether it is one of them; `None` when type or field are not there.
+    /// Returns for each site of `data` whether it is selected; `None` if the type or field is not
+    /// there.
     pub(crate) fn sites(&self, data: &Data) -> Option<Vec<bool>> {
         let mut met = vec![true; data.profile.sites.len()];
         if let Some(name) = &self.type_name {
@@ -108,7 +111,7 @@ impl Selection {
     }
 }
 
-/// Leaves only `sites` set.
+/// Clears all entries except those of `sites`.
 fn keep(met: &mut Vec<bool>, sites: &[usize]) {
     let mut kept = vec![false; met.len()];
     for site in sites {
@@ -119,11 +122,11 @@ fn keep(met: &mut Vec<bool>, sites: &[usize]) {
     *met = kept;
 }
 
-/// The field and, with `inner`, all places inside it.
+/// Returns the field and, with `inner`, all fields inside it.
 fn inside(data: &Data, node: u32, inner: bool) -> Vec<u32> {
     let mut nodes = vec![node];
     let mut at = 0;
-    // Children come after their parents: each node is met once, in a damaged recording too.
+    // Children come after their parents, so each node is visited once, even in a damaged recording.
     while inner
         && node != 0
         && let Some(next) = nodes.get(at).copied()

@@ -1,4 +1,4 @@
-//! Which views there are.
+//! The identifiers of the views.
 
 /// The views, in the order of their tabs and digits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -8,15 +8,15 @@ pub enum ViewId {
     Overview,
     /// Stacks as an icicle of frames, width by the measure.
     Flamegraph,
-    /// What blocks hold, as a table, and live values that were measured.
+    /// Types of blocks, as a table, and measured live values.
     Types,
-    /// The places in the data that was deserialized, as a tree.
+    /// Fields of the deserialized data, as a tree.
     Fields,
-    /// Where blocks came from, as a table, with stack and source.
+    /// Sites, as a table, with stack and source.
     Sites,
     /// Threads, merged by name.
     Threads,
-    /// Arenas, and what lies inside their chunks.
+    /// Arenas, and the contents of their chunks.
     Arenas,
 }
 
@@ -32,12 +32,12 @@ impl ViewId {
         ViewId::Arenas,
     ];
 
-    /// The word on its tab.
+    /// Returns the title on the tab.
     pub fn title(self) -> &'static str {
         self.titles().0
     }
 
-    /// The word on its tab on a narrow screen.
+    /// Returns the title on the tab for a narrow screen.
     pub(crate) fn short_title(self) -> &'static str {
         self.titles().1
     }
@@ -54,12 +54,12 @@ impl ViewId {
         }
     }
 
-    /// Its place among the tabs.
+    /// Returns the position among the tabs.
     pub(crate) fn index(self) -> usize {
         self as usize
     }
 
-    /// The view `by` tabs further, round the end.
+    /// Returns the view that is `by` tabs further, wrapping around.
     pub(crate) fn step(self, by: usize) -> ViewId {
         let at = (self.index() + by) % ViewId::ALL.len();
         ViewId::ALL.get(at).copied().unwrap_or_default()

@@ -1,4 +1,5 @@
-//! The page about the recording: who, how, every loss in full, and where symbols came from or why they are missing.
+//! The page about the recording: the program, the mode, every loss in full, and the sources of
+//! symbols or the reasons why they are missing.
 
 use heapglass_profiler::profile::{Scope, SymbolSource};
 use heapglass_profiler::units::{Bytes, Nanos, counted};
@@ -10,7 +11,7 @@ use crate::theme;
 
 const LABEL: usize = 12;
 
-/// The page for a screen `cells` wide.
+/// Returns the page for a screen `cells` wide.
 pub(crate) fn lines(data: &Data, title: &str, cells: u16) -> Vec<Line<'static>> {
     let cells = cells as usize;
     let profile = &data.profile;
@@ -27,9 +28,11 @@ pub(crate) fn lines(data: &Data, title: &str, cells: u16) -> Vec<Line<'static>> 
     let threads = profile.threads.iter().map(|thread| thread.count);
     let is_phase = |scope: &&Scope| !scope.kind.is_field();
     let fields = profile.fields().nodes.len().saturating_sub(1);
-    // As the list of types counts them.
-    let types = profile.type_rows().iter();
-    let types = types.filter(|row| row.type_id.is_some());
+    // Count types as the list of types does.
+    let types = profile
+        .type_rows()
+        .iter()
+        .filter(|row| row.type_id.is_some());
     let contents = [
         (profile.sites.len() as u64, "site"),
         (profile.functions.len() as u64, "function"),
@@ -40,14 +43,14 @@ pub(crate) fn lines(data: &Data, title: &str, cells: u16) -> Vec<Line<'static>> 
         ),
         (fields as u64, "field"),
         (types.count() as u64, "type"),
-    ];
-    let contents = contents.map(|(count, one)| counted(count, one));
+    ]
+    .map(|(count, one)| counted(count, one));
     let (state, duration) = (data.state(), Nanos(process.duration_ns));
     let (lives, own) = match capture.linear_memory {
         Some(memory) => (
             format!("{} module, {state}", capture.architecture),
             format!(
-                "{} of linear memory, beside the program's",
+                "{} of linear memory, in addition to the program's",
                 Bytes(memory.own_bytes())
             ),
         ),
@@ -57,7 +60,7 @@ pub(crate) fn lines(data: &Data, title: &str, cells: u16) -> Vec<Line<'static>> 
         ),
     };
     let reallocs =
-        "count at the site that reallocated; dhat-rs and heapscope leave them at the first";
+        "charged to the site that reallocated; dhat-rs and heapscope charge the first site";
     let facts = [
         (
             "recording",
@@ -110,13 +113,13 @@ pub(crate) fn lines(data: &Data, title: &str, cells: u16) -> Vec<Line<'static>> 
     page
 }
 
-/// Begins a part of the page.
+/// Starts a section of the page.
 fn section(page: &mut Vec<Line<'static>>, title: &'static str) {
     page.push(Line::default());
     page.push(Line::styled(title, theme::heading()));
 }
 
-/// Adds `text` beside `label`, on as many lines as it takes.
+/// Adds `text` next to `label`, on as many lines as necessary.
 fn wrapped(page: &mut Vec<Line<'static>>, label: &'static str, text: &str, cells: usize) {
     let room = cells.saturating_sub(LABEL + 2).max(8);
     for (at, line) in paragraph(text, room, "").into_iter().enumerate() {

@@ -1,4 +1,5 @@
-//! The help: every row of the key table that applies, in two columns where there is room. Written by the table alone.
+//! The help: every row of the key table that applies, in two columns if there is room. Generated
+//! from the table alone.
 
 use ratatui::text::{Line, Span};
 
@@ -11,7 +12,8 @@ use crate::views::focus::help_sections;
 const KEYS: usize = 11;
 const COLUMN: usize = 54;
 
-/// The help while `view` is shown, for a screen `cells` wide; with the meaning of the colours where there are any.
+/// Returns the help for `view` on a screen `cells` wide, with the meaning of the colours if there
+/// are any.
 pub(crate) fn lines(view: ViewId, cells: u16, has_colour: bool) -> Vec<Line<'static>> {
     let sections = help_sections(view);
     let cells = cells as usize;
@@ -27,7 +29,7 @@ pub(crate) fn lines(view: ViewId, cells: u16, has_colour: bool) -> Vec<Line<'sta
     if columns == 1 {
         return blocks.into_iter().flatten().collect();
     }
-    // What the view has of its own and what moves left; the others right.
+    // The keys of the view and those that move go left, the others right.
     let mut blocks = blocks.into_iter();
     let left: Vec<Line<'static>> = blocks.by_ref().take(2).flatten().collect();
     let right: Vec<Line<'static>> = blocks.flatten().collect();
@@ -62,7 +64,7 @@ fn section(title: &'static str, rows: &[&'static Binding], wide: usize) -> Vec<L
     lines
 }
 
-/// What the colours stand for, in lines of up to `wide` cells.
+/// Returns a legend of the colours, in lines of up to `wide` cells.
 fn legend(wide: usize) -> Vec<Line<'static>> {
     let mut lines = vec![Line::styled("Colours", theme::heading())];
     for (of, entries) in [

@@ -1,13 +1,13 @@
-//! The pages over the views: the help, and what is known of the recording.
+//! The pages that cover the views: the help and the description of the recording.
 
 pub(crate) mod about;
 pub(crate) mod help;
 
-/// A page over the views.
+/// A page that covers the views.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Page {
     /// The keys.
     Help,
-    /// What is known of the recording, and what was lost.
+    /// The description of the recording and its losses.
     About,
 }

@@ -1,4 +1,4 @@
-//! Where events come from: the terminal, or a script in tests.
+//! Sources of events: the terminal, or a script in tests.
 
 use std::time::Duration;
 
@@ -8,14 +8,14 @@ use crate::Error;
 
 /// A source of events.
 pub(super) trait Events {
-    /// The next event, or `None` when none came in time.
+    /// Returns the next event, or `None` if none came in time.
     fn next(&mut self, patience: Duration) -> Result<Option<Event>, Error>;
 
-    /// Stops the process until somebody continues it, the terminal given back meanwhile.
+    /// Restores the terminal and stops the process until it is continued.
     fn suspend(&mut self) -> Result<(), Error>;
 }
 
-/// The terminal's keys, sizes and pastes, and the signals that end a program.
+/// The keys, sizes and pastes of the terminal, and the signals that end a program.
 #[derive(Debug)]
 pub(super) struct TerminalEvents {
     #[cfg(unix)]
@@ -27,8 +27,9 @@ impl TerminalEvents {
         #[cfg(unix)]
         {
             use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
-            // NOTE: stays registered after the UI, setting a flag nobody reads: whoever waits for a program after it has
-            // handlers of their own, and restoring the default would overrule them.
+            // NOTE: the handler stays registered after the UI and sets a flag that nobody reads. A
+            // caller that continues has handlers of its own, and restoring the default would
+            // override them.
             let ended = std::sync::Arc::default();
             for signal in [SIGTERM, SIGHUP, SIGINT, SIGQUIT] {
                 signal_hook::flag::register(signal, std::sync::Arc::clone(&ended))
@@ -47,7 +48,7 @@ impl Events for TerminalEvents {
         if self.ended.load(std::sync::atomic::Ordering::Relaxed) {
             return Err(Error::terminal(
                 "reading keys",
-                "the program was told to end by a signal",
+                "a signal ended the program",
             ));
         }
         let failed = |error| Error::terminal("reading keys", error);
@@ -65,7 +66,8 @@ impl Events for TerminalEvents {
         {
             use rustix::process::{Signal, getpid, kill_process};
             super::terminal::leave();
-            // Stops here; goes on when the shell continues it. Without job control it goes on at once.
+            // The process stops here until the shell continues it. Without job control, it
+            // continues at once.
             let stopped = kill_process(getpid(), Signal::TSTP);
             super::terminal::take()?;
             stopped.map_err(|error| Error::terminal("suspending", error))?;
@@ -74,7 +76,8 @@ impl Events for TerminalEvents {
     }
 }
 
-/// Waits for a key, and sees a terminal that is gone: crossterm would read its end without end, at a whole core.
+/// Waits for a key, and detects a terminal that is gone. Crossterm would read the end of file
+/// forever and use a whole core.
 #[cfg(unix)]
 fn wait_for_input(patience: Duration) -> Result<Duration, Error> {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -85,7 +88,7 @@ fn wait_for_input(patience: Duration) -> Result<Duration, Error> {
         tv_nsec: patience.subsec_nanos().into(),
     };
     match poll(&mut waited, Some(&timeout)) {
-        // A signal: what it means, the next round will tell.
+        // A signal arrived. The next round handles it.
         Ok(_) | Err(rustix::io::Errno::INTR) => {}
         Err(error) => return Err(Error::terminal("waiting for keys", error)),
     }
@@ -95,6 +98,6 @@ fn wait_for_input(patience: Duration) -> Result<Duration, Error> {
     {
         return Err(Error::terminal("reading keys", "the terminal is gone"));
     }
-    // What there is, a changed size included, is there now.
+    // Read all pending events now, including a changed size.
     Ok(Duration::ZERO)
 }

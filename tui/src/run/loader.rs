@@ -1,5 +1,6 @@
-//! The thread that loads: the first time, on demand, and again and again while the program still runs. It makes the call
-//! tree too, so that the thread that reads keys never waits. Never touches the terminal.
+//! The thread that loads the profile: at the start, on demand, and repeatedly while the program
+//! runs. It also builds the call tree, so that the thread that reads keys never waits. Never
+//! touches the terminal.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -13,7 +14,7 @@ use heapglass_profiler::report::By;
 use crate::model::{Data, Message, Order, TreeOptions};
 use crate::{Base, Options, Source};
 
-/// The loader's end on the main loop's side. Dropping it ends the thread after the load under way.
+/// The main loop's handle of the loader. Dropping it ends the thread after the current load.
 #[derive(Debug)]
 pub(super) struct Loader {
     inbox: Receiver<Message>,
@@ -34,28 +35,30 @@ impl Loader {
         };
         let work = move || {
             if let Err(panic) = catch_unwind(AssertUnwindSafe(|| worker.work())) {
-                let text = panic.downcast_ref::<String>().map(String::as_str);
-                let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
-                let text = text.unwrap_or("no message");
-                // Fails only when the UI has ended already.
+                let text = panic
+                    .downcast_ref::<String>()
+                    .map(String::as_str)
+                    .or_else(|| panic.downcast_ref::<&str>().copied())
+                    .unwrap_or("no message");
+                // Sending fails only if the UI has already ended.
                 let _ = worker.outbox.send(Message::LoaderPanicked(text.to_owned()));
             }
         };
         let thread = std::thread::Builder::new().name("heapglass-load".into());
         if let Err(error) = thread.spawn(work) {
-            let text = format!("no thread to load with: {error}");
+            let text = format!("cannot start the thread that loads: {error}");
             let _ = outbox.send(Message::LoadFailed(text));
         }
         Loader { inbox, orders }
     }
 
-    /// What the loader has to say, without waiting.
+    /// Returns the next message of the loader without waiting.
     pub(super) fn next(&self) -> Option<Message> {
         self.inbox.try_recv().ok()
     }
 
     pub(super) fn order(&self, order: Order) {
-        // A loader that ended has sent its reason.
+        // A loader that ended has already sent its reason.
         let _ = self.orders.send(order);
     }
 }
@@ -73,7 +76,7 @@ impl<S: Source> Worker<S> {
     fn work(&mut self) {
         let mut live = false;
         let mut paused = false;
-        // Before the first profile with names: of a later one the profile before is shown meanwhile.
+        // Only before the first profile with names. Later, the previous profile stays visible.
         let mut is_first = true;
         loop {
             let progress = |text: &str| {
@@ -92,9 +95,10 @@ impl<S: Source> Worker<S> {
                     is_first = false;
                     progress("preparing the flamegraph");
                     let was_live = std::mem::replace(&mut live, self.source.is_live());
-                    // It ended between being read and being asked: what it did last is still to be read.
+                    // The program ended between the load and this question, so its last events are
+                    // not read yet.
                     ended_meanwhile = !live && profile.process.state == State::Running && was_live;
-                    // What was asked for meanwhile.
+                    // Handle orders that arrived during the load.
                     while let Ok(order) = self.ordered.try_recv() {
                         match order {
                             Order::Reload => reload = true,
@@ -104,7 +108,8 @@ impl<S: Source> Worker<S> {
                     }
                     let data = Data::with_tree(profile, self.base.clone(), self.tree);
                     let data = Arc::new(data);
-                    // What the first views show; the others are made when they are first visible.
+                    // Compute what the first views show. Other views compute their data when they
+                    // first become visible.
                     for by in [By::Owner, By::Site] {
                         data.beside((by, self.tree.measure, Frames::Folded));
                     }
@@ -123,9 +128,10 @@ impl<S: Source> Worker<S> {
                 continue;
             }
             loop {
-                let order = match live && !paused {
-                    true => self.ordered.recv_timeout(self.refresh),
-                    false => self.ordered.recv().map_err(RecvTimeoutError::from),
+                let order = if live && !paused {
+                    self.ordered.recv_timeout(self.refresh)
+                } else {
+                    self.ordered.recv().map_err(RecvTimeoutError::from)
                 };
                 match order {
                     Ok(Order::Reload) | Err(RecvTimeoutError::Timeout) => break,

@@ -1,5 +1,6 @@
-//! The main loop: keys and loaded profiles in, screens out. Generic over terminal and event source, so tests run it whole.
-//! It owns no state but the loop's; what anything means is `update`'s business.
+//! The main loop: reads keys and loaded profiles, and draws screens. Generic over terminal and
+//! event source, so that tests can run all of it. Its only state is that of the loop; `update`
+//! decides what messages mean.
 
 mod events;
 mod loader;
@@ -21,23 +22,26 @@ use crate::{Error, Options, Source, screen};
 use events::{Events, TerminalEvents};
 use loader::Loader;
 
-/// The longest the loop waits for a key before it looks for a loaded profile.
+/// The longest wait for a key before the loop looks for a loaded profile.
 const PATIENCE: Duration = Duration::from_millis(100);
 
-/// The longest a run of pasted or repeated keys is taken in before the screen is drawn again.
+/// The longest time to take in pasted or repeated keys before drawing again.
 const BURST: Duration = Duration::from_millis(30);
 
 /// Shows `source` on the terminal until the user quits.
 ///
-/// Blocks. Puts the terminal into raw mode on its alternate screen and brings it back whatever happens: quit, error,
-/// panic, SIGINT, SIGTERM, SIGQUIT or SIGHUP. A load still under way on its own thread is not waited for.
+/// Blocks until then. Puts the terminal into raw mode on its alternate screen and always restores
+/// it: on quit, error, panic, SIGINT, SIGTERM, SIGQUIT or SIGHUP. Does not wait for a load that is
+/// still in progress on its own thread.
 ///
-/// From then on those signals do nothing by themselves: a program that goes on handles them itself.
+/// After this call, these signals no longer end the process by default. A program that continues
+/// must handle them itself.
 ///
 /// # Errors
 ///
-/// When standard input and output are no terminal, when the terminal fails, and when the first load does
-/// ([`Error::is_load`]): the terminal is as before by then, and the error not yet printed.
+/// Returns an error if standard input or output is not a terminal, if the terminal fails, or if the
+/// first load fails ([`Error::is_load`]). The terminal is then already restored, and the error is
+/// not printed.
 pub fn run(source: impl Source, options: Options) -> Result<(), Error> {
     let mut app = App::new(source.title(), options);
     let (mut terminal, guard) = terminal::enter()?;
@@ -72,7 +76,7 @@ where
                 Request::Load(order) => loader.order(order),
                 Request::Suspend => {
                     events.suspend()?;
-                    // What the shell wrote meanwhile is not known.
+                    // The shell may have written to the screen.
                     terminal
                         .clear()
                         .map_err(|error| Error::terminal("drawing", error))?;
@@ -92,7 +96,7 @@ where
     }
 }
 
-/// Takes in what was pressed; `true` when the screen must be drawn again.
+/// Handles pending events. Returns `true` if the screen must be drawn again.
 fn take_events(events: &mut impl Events, app: &mut App) -> Result<bool, Error> {
     let mut patience = PATIENCE;
     let mut taken = false;
@@ -107,7 +111,7 @@ fn take_events(events: &mut impl Events, app: &mut App) -> Result<bool, Error> {
         }
         patience = Duration::ZERO;
     }
-    // The loading screen has something that turns.
+    // The loading screen has an animation.
     if !taken && app.data.is_none() {
         update(app, Message::Tick);
         taken = true;

@@ -1,4 +1,5 @@
-//! The terminal's state, taken and given back: by a guard on every way out, by the panic hook before a panic is printed.
+//! The state of the terminal. A guard restores it on every way out, and the panic hook restores it
+//! before a panic is printed.
 
 use std::io::{IsTerminal, Stdout, stdin, stdout};
 use std::panic::{self, PanicHookInfo};
@@ -17,19 +18,19 @@ use crate::Error;
 
 type Hook = dyn Fn(&PanicHookInfo<'_>) + Send + Sync;
 
-/// Gives the terminal back when dropped.
+/// Restores the terminal when dropped.
 pub(super) struct Guard {
     previous: Arc<Hook>,
-    /// Panics of other threads, printed only once the screen is the user's again.
+    /// Panics of other threads, printed only after the terminal is restored.
     panics: Arc<Mutex<Vec<String>>>,
 }
 
-/// Takes the terminal.
+/// Sets up the terminal for the UI.
 pub(super) fn enter() -> Result<(Terminal<CrosstermBackend<Stdout>>, Guard), Error> {
     if !stdin().is_terminal() || !stdout().is_terminal() {
         return Err(Error::terminal(
             "starting",
-            "standard input and output are not both a terminal",
+            "standard input or output is not a terminal",
         ));
     }
     let failed = |error| Error::terminal("starting", error);
@@ -39,14 +40,14 @@ pub(super) fn enter() -> Result<(Terminal<CrosstermBackend<Stdout>>, Guard), Err
     Ok((terminal, guard))
 }
 
-/// Raw mode, on the alternate screen.
+/// Enters raw mode on the alternate screen.
 pub(super) fn take() -> Result<(), Error> {
     let failed = |error| Error::terminal("starting", error);
     enable_raw_mode().map_err(failed)?;
     execute!(stdout(), EnterAlternateScreen, EnableBracketedPaste).map_err(failed)
 }
 
-/// Gives the terminal back. Nothing to do about errors here: there is no terminal to say so on.
+/// Restores the terminal. Ignores errors, because there is no terminal to report them on.
 pub(super) fn leave() {
     let _ = disable_raw_mode();
     let _ = execute!(stdout(), DisableBracketedPaste, LeaveAlternateScreen, Show);
@@ -64,7 +65,7 @@ impl Guard {
                     leave();
                     previous(info);
                 } else if let Ok(mut panics) = panics.lock() {
-                    // The UI goes on for a moment: its screen must not be scribbled on.
+                    // The UI continues for a moment, so do not print on its screen.
                     panics.push(info.to_string());
                 }
             }
@@ -76,7 +77,7 @@ impl Guard {
 impl Drop for Guard {
     fn drop(&mut self) {
         leave();
-        // While unwinding the hook cannot be changed; the process is about to end anyway.
+        // The hook cannot be changed while unwinding, and the process is about to end.
         if !std::thread::panicking() {
             let previous = Arc::clone(&self.previous);
             panic::set_hook(Box::new(move |info| previous(info)));

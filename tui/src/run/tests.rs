@@ -1,4 +1,4 @@
-//! The main loop, whole: a source on its thread, scripted events, a test terminal.
+//! Tests of the whole main loop: a source on its own thread, scripted events, a test terminal.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use super::main_loop;
 use crate::app::App;
 use crate::{Error, Options, Source};
 
-/// What one load answers.
+/// The result of one load.
 type Answer = fn(u64) -> Result<Profile, String>;
 
 /// A source that counts its loads.
@@ -44,15 +44,15 @@ impl Source for Scripted {
     }
 }
 
-/// Presses its keys once enough was loaded, then quits; panics when that takes too long.
+/// Presses its keys after enough loads, then quits. Panics if that takes too long.
 struct Script {
     keys: VecDeque<KeyCode>,
     after_loads: u64,
     loads: Arc<AtomicU64>,
     patience: u32,
-    /// How often had been loaded at each key.
+    /// The number of loads before each key.
     seen: Vec<u64>,
-    /// How often the process would have been stopped.
+    /// The number of times that the process would have been stopped.
     suspended: u32,
 }
 
@@ -84,7 +84,7 @@ impl Events for Script {
     }
 }
 
-/// Runs the loop; answers its end, the app and the number of loads at each key.
+/// Runs the loop. Returns its result, the app, and the number of loads before each key.
 fn run(
     answer: Answer,
     live: fn(u64) -> bool,
@@ -182,7 +182,8 @@ fn a_load_that_panics_ends_the_loop_with_an_error() {
 fn a_live_recording_is_loaded_until_it_ends_and_then_once_more() {
     let running: Answer = |loads| {
         let mut profile = sample::profile();
-        // Read as running the fifth time, found ended right after: the last of it is still to be read.
+        // The fifth load sees a running program, and right after it has ended. The last events are
+        // still to be read.
         profile.process.state = if loads <= 5 {
             State::Running
         } else {
@@ -202,14 +203,14 @@ fn a_live_recording_is_loaded_until_it_ends_and_then_once_more() {
 
 #[test]
 fn a_paused_live_recording_is_not_loaded() {
-    // Space after the third load, then time enough for many more.
-    // The first key gives the loop a turn to see what was loaded.
+    // Press space after the third load, then wait long enough for many more. The first key gives
+    // the loop a turn to see the loaded profile.
     let mut keys = vec![KeyCode::Null, KeyCode::Char(' ')];
     keys.extend([KeyCode::Null; 200]);
     let (result, app, loads) = run(good, |_| true, 3, &keys);
     result.expect("quit");
     assert!(app.paused);
-    // One load may have been under way.
+    // One load may have been in progress.
     assert!(loads[200] - loads[100] <= 1, "{loads:?}");
 }
 

@@ -1,4 +1,4 @@
-//! The last line: the prompt, a notice, or the hints, as many as fit. Hints come from the key table and nowhere else.
+//! The last line: the prompt, a notice, or as many hints as fit. All hints come from the key table.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
@@ -12,7 +12,7 @@ use crate::text::{clean, fit_end, width};
 use crate::theme;
 use crate::widgets::write;
 
-/// Draws the line; answers where the cursor belongs while typing.
+/// Draws the line. Returns the position of the cursor while the user types.
 pub(crate) fn render(app: &App, area: Rect, buffer: &mut Buffer) -> Option<Position> {
     if area.is_empty() {
         return None;
@@ -34,14 +34,17 @@ pub(crate) fn render(app: &App, area: Rect, buffer: &mut Buffer) -> Option<Posit
 fn render_prompt(prompt: &Prompt, area: Rect, buffer: &mut Buffer) -> Option<Position> {
     let cells = area.width as usize;
     let label = format!("{}: /", prompt.label);
-    // The part left of the cursor has precedence: its end always shows.
+    // The part left of the cursor has priority, and its end is always visible.
     let room = cells.saturating_sub(width(&label) + 1);
     let before = prompt.before_cursor();
     let shown = fit_end(&before, room).into_owned();
     let after: String = prompt.text().chars().skip(before.chars().count()).collect();
     let column = width(&label) + width(&shown);
-    let error = prompt.error.as_ref().map(|error| format!("   {error}"));
-    let error = error.unwrap_or_default();
+    let error = prompt
+        .error
+        .as_ref()
+        .map(|error| format!("   {error}"))
+        .unwrap_or_default();
     let line = Line::from(vec![
         Span::styled(label, theme::key()),
         Span::raw(shown),
@@ -53,10 +56,14 @@ fn render_prompt(prompt: &Prompt, area: Rect, buffer: &mut Buffer) -> Option<Pos
     (column < area.width).then(|| Position::new(area.x + column, area.y))
 }
 
-/// The hints of what has the focus, in the order of the table, with help and quit always last.
+/// Returns the hints for the focus in the order of the table, with help and quit last.
 pub(crate) fn hints(app: &App, cells: usize) -> Line<'static> {
-    let rows = app.focus().sections().into_iter().flatten();
-    let rows = rows.filter(|row| !row.hint.is_empty());
+    let rows = app
+        .focus()
+        .sections()
+        .into_iter()
+        .flatten()
+        .filter(|row| !row.hint.is_empty());
     let is_last = |row: &&Binding| matches!(row.command, Command::Help | Command::Quit);
     let (last, others): (Vec<&Binding>, Vec<&Binding>) = rows.partition(is_last);
     let last: Line<'static> = grouped(&last).into_iter().flatten().collect();
@@ -72,12 +79,15 @@ pub(crate) fn hints(app: &App, cells: usize) -> Line<'static> {
     line
 }
 
-/// One hint for neighbours of the same hint: `j/k move`.
+/// Returns one hint for neighbouring rows with the same hint: `j/k move`.
 fn grouped(rows: &[&Binding]) -> Vec<[Span<'static>; 2]> {
     let groups = rows.chunk_by(|a, b| a.hint == b.hint);
     let hint = |group: &[&Binding]| {
-        let keys = group.iter().filter_map(|row| row.keys.first());
-        let keys: Vec<String> = keys.map(|key| key.label()).collect();
+        let keys: Vec<String> = group
+            .iter()
+            .filter_map(|row| row.keys.first())
+            .map(|key| key.label())
+            .collect();
         let hint = group.first().map_or("", |row| row.hint);
         let keys = Span::styled(keys.join("/"), theme::key());
         [keys, Span::raw(format!(" {hint}  "))]

@@ -1,4 +1,5 @@
-//! The first lines: who was recorded, how, what state it is in, what was lost, and the tabs. Figures with their bound.
+//! The first lines: the program, the mode, its state, the losses, and the tabs. Figures have their
+//! error bounds.
 
 use std::borrow::Cow;
 
@@ -18,7 +19,7 @@ use crate::text::{clean, fit, fit_end, width};
 use crate::theme;
 use crate::widgets::{change, slice, some, write};
 
-/// Draws one or two lines, as many as `area` has.
+/// Draws as many lines as `area` has, at most two.
 pub(crate) fn render(app: &App, data: &Data, area: Rect, buffer: &mut Buffer) {
     title(app, data, slice(area, 0, 1), buffer);
     tabs(app, data, slice(area, 1, 1), buffer);
@@ -55,7 +56,7 @@ fn title(app: &App, data: &Data, area: Rect, buffer: &mut Buffer) {
         let is_first = line.spans.is_empty();
         let separator = if is_first { "" } else { " · " };
         let left = room.saturating_sub(line.width() + width(separator));
-        // A part that does not fit is left out whole, but something of the program's name always shows.
+        // Omit a part that does not fit, but always show something of the program's name.
         if width(&text) > left && !is_first {
             break;
         }
@@ -66,7 +67,7 @@ fn title(app: &App, data: &Data, area: Rect, buffer: &mut Buffer) {
     status.alignment(Alignment::Right).render(area, buffer);
 }
 
-/// How long it was recorded, or what has no clock.
+/// Returns the duration of the recording, or the architecture if there is no clock.
 fn how_long(data: &Data) -> Cow<'_, str> {
     let capture = &data.profile.capture;
     match capture.linear_memory {
@@ -75,7 +76,7 @@ fn how_long(data: &Data) -> Cow<'_, str> {
     }
 }
 
-/// How stacks were walked, or that there are none.
+/// Returns the unwinder, or a note that there are no stacks.
 fn stacks(data: &Data) -> Cow<'_, str> {
     let capture = &data.profile.capture;
     if capture.has_stacks() {
@@ -85,17 +86,20 @@ fn stacks(data: &Data) -> Cow<'_, str> {
     }
 }
 
-/// What the loader is about, at the right.
+/// Returns the state of the loader, for the right side.
 fn status(app: &App, data: &Data) -> Line<'static> {
     if data.is_early {
         let doing = app.progress.as_deref().unwrap_or("reading symbols");
         return Line::styled(clean(doing).into_owned(), theme::warning());
     }
-    match (app.paused, &app.trouble, app.live) {
-        (true, ..) => Line::styled("PAUSED", theme::warning()),
-        (_, Some(_), _) => Line::styled("not refreshed", theme::error()),
-        (_, None, true) => Line::styled("LIVE", theme::live()),
-        (_, None, false) => Line::default(),
+    if app.paused {
+        Line::styled("PAUSED", theme::warning())
+    } else if app.trouble.is_some() {
+        Line::styled("not refreshed", theme::error())
+    } else if app.live {
+        Line::styled("LIVE", theme::live())
+    } else {
+        Line::default()
     }
 }
 
@@ -104,12 +108,12 @@ fn tabs(app: &App, data: &Data, area: Rect, buffer: &mut Buffer) {
     let measures = measure(app, data);
     let left = |line: &Line<'_>| cells.saturating_sub(line.width() + 3);
     let fits = |line: &Line<'_>, text: &String| width(text) <= left(line);
-    // Rather shorter tabs than a measure without its figure or its bound.
+    // Prefer shorter tabs to a measure without its figure or bound.
     let mut line = tab_line(app, false);
     if measures.iter().take(2).all(|text| !fits(&line, text)) {
         line = tab_line(app, true);
     }
-    // Too narrow for all tabs: the one shown, and that there are others.
+    // The tabs do not fit, so show the current one with its position.
     if line.width() > cells {
         let (at, all) = (app.view.index() + 1, ViewId::ALL.len());
         let text = format!(" {at}/{all} {} ", app.view.title());
@@ -132,9 +136,10 @@ fn tab_line(app: &App, tight: bool) -> Line<'static> {
             at if view == app.view => (at, theme::selected()),
             at => (at, theme::plain()),
         };
-        let text = match tight {
-            true => format!("{at} {}", view.short_title()),
-            false => format!(" {at} {} ", view.title()),
+        let text = if tight {
+            format!("{at} {}", view.short_title())
+        } else {
+            format!(" {at} {} ", view.title())
         };
         [
             Span::raw(if tight && at > 1 { " " } else { "" }),
@@ -144,7 +149,7 @@ fn tab_line(app: &App, tight: bool) -> Line<'static> {
     tabs.into_iter().flatten().collect()
 }
 
-/// The measure and its total, from long to short.
+/// Returns the measure with its total, from long to short.
 fn measure(app: &App, data: &Data) -> [String; 4] {
     let figure = app.measure.amount(app.measure.of(&data.profile.totals));
     let exactness = exactness(app.measure, data);
@@ -156,7 +161,7 @@ fn measure(app: &App, data: &Data) -> [String; 4] {
     ]
 }
 
-/// `, exact` or the bound of the peak; nothing for the other measures.
+/// Returns `(exact)` or the error bound of the peak, and nothing for other measures.
 fn exactness(measure: Measure, data: &Data) -> String {
     match (measure, data.profile.capture.peak_error_bytes) {
         (Measure::Peak, 0) => " (exact)".to_owned(),
@@ -165,10 +170,10 @@ fn exactness(measure: Measure, data: &Data) -> String {
     }
 }
 
-/// Cells of the base's path at least.
+/// Minimum number of cells for the path of the base.
 const NAME: usize = 12;
 
-/// One line: the base, its total by the measure, and the rows that only it has.
+/// Draws one line: the base, its total in the measure, and the rows that only the base has.
 pub(crate) fn render_base(cx: &Context<'_>, by: Option<By>, area: Rect, buffer: &mut Buffer) {
     let (Some(base), Some(changed)) = (&cx.data.base, cx.data.change(cx.measure)) else {
         return;
@@ -179,7 +184,7 @@ pub(crate) fn render_base(cx: &Context<'_>, by: Option<By>, area: Rect, buffer: 
     let percent = changed.percent();
     let text = change(&changed, measure).0;
     parts.push(match (changed.verdict, percent.as_str()) {
-        (Verdict::Equal, _) => "no more, no less here".to_owned(),
+        (Verdict::Equal, _) => "no change here".to_owned(),
         (Verdict::WithinBound, _) => "≈ here, within the error bounds".to_owned(),
         (_, "") => format!("{text} here"),
         (_, percent) => format!("{text} ({percent}) here"),
@@ -189,7 +194,7 @@ pub(crate) fn render_base(cx: &Context<'_>, by: Option<By>, area: Rect, buffer: 
     {
         let rows = counted(removed.rows as u64, by.name());
         parts.push(format!(
-            "{rows} only there: {}",
+            "{rows} only in the base: {}",
             measure.amount(removed.value)
         ));
     }
@@ -197,15 +202,16 @@ pub(crate) fn render_base(cx: &Context<'_>, by: Option<By>, area: Rect, buffer: 
         parts.push(format!("▲ {} (!)", cx.data.warnings.len()));
     }
     let figures = parts.join(" · ");
-    // The figures have precedence over the path, but for its end.
-    let room = (area.width as usize).saturating_sub(width(&figures) + 8);
-    let room = room.max(NAME);
+    // The figures have priority over the path, except for the end of the path.
+    let room = (area.width as usize)
+        .saturating_sub(width(&figures) + 8)
+        .max(NAME);
     let name = fit_end(&clean(&base.name), room).into_owned();
     let text = format!("base {name} · {figures}");
     write(buffer, area, &text, theme::dim());
 }
 
-/// One line naming what was lost, or nothing.
+/// Draws one line with the losses, or nothing.
 pub(crate) fn render_losses(data: &Data, area: Rect, buffer: &mut Buffer) {
     let losses = data.profile.losses();
     let word = match losses.len() {

@@ -1,4 +1,4 @@
-//! The screen before the first profile: what is being done, and that something still moves.
+//! The screen before the first profile: the current step, with an animation.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -13,9 +13,10 @@ const TURNING_ASCII: [&str; 4] = ["|", "/", "-", "\\"];
 
 /// Draws the loading screen.
 pub(crate) fn render(app: &App, area: Rect, buffer: &mut Buffer) {
-    let frames: &[&str] = match app.options.unicode {
-        true => &TURNING,
-        false => &TURNING_ASCII,
+    let frames: &[&str] = if app.options.unicode {
+        &TURNING
+    } else {
+        &TURNING_ASCII
     };
     let turning = frames.get(app.ticks as usize % frames.len());
     let turning = (turning.copied().unwrap_or_default(), theme::key());

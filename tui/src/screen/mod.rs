@@ -1,4 +1,5 @@
-//! The screen around the views: header, tabs, hints, help, loading. Reads the model, never changes it.
+//! The screen around the views: header, tabs, hints, help, loading. Reads the model and never
+//! changes it.
 
 mod footer;
 mod header;

@@ -1,4 +1,4 @@
-//! The view Arenas: its screens, what is inside one, and what is said when there is nothing.
+//! The view Arenas: its screens, the contents of an arena, and the text if there are none.
 
 use crate::sample;
 use heapglass_profiler::profile::{Profile, ScopeId, TypeId};
@@ -80,7 +80,7 @@ fn arenas_are_ordered_by_the_measure_and_a_reload_keeps_what_is_open() {
         lines.nth(1).unwrap_or_default().to_owned()
     };
     assert!(first(&screen.press("7").text()).contains("cities"));
-    // By pieces allocated, then back.
+    // Sort by allocated pieces, then back.
     assert!(first(&screen.press("m m m").text()).contains("177,000"));
     screen.press("M M M j Enter");
     let before = screen.text();
@@ -99,22 +99,22 @@ fn nothing_inside_an_arena_is_temporary_and_no_other_figure_stands_for_it() {
     let mut screen = screen(120, 40);
     let text = screen.press("7 m m m m").text();
     assert!(
-        text.contains("by bytes used in total, nothing inside is temporary"),
+        text.contains("by bytes used in total, because temporary is not measured inside arenas"),
         "{text}"
     );
     let text = screen.press("Enter").text();
     assert!(
-        text.contains("nothing inside an arena is temporary"),
+        text.contains("temporary is not measured inside arenas"),
         "{text}"
     );
     let mut rows = text.lines().skip_while(|line| !line.contains("of it"));
-    // "-" where a share would stand, and no bar.
+    // "-" instead of a share, and no bar.
     for row in rows.by_ref().skip(1).take(3) {
         let share = row.trim_start_matches(['"', ' ']).chars().next();
         assert_eq!(share, Some('-'), "{row:?}");
         assert!(!row.contains(['█', '%']), "{row:?}");
     }
-    // Of the next measure there are shares again.
+    // The next measure has shares again.
     let text = screen.press("M").text();
     assert!(text.contains("of the pieces in total"), "{text}");
 }

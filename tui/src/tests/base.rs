@@ -1,4 +1,4 @@
-//! Screens of a recording beside another one.
+//! Screens of a recording that is compared with another one.
 
 use std::sync::Arc;
 
@@ -8,7 +8,8 @@ use ratatui::style::Color;
 use super::{Screen, fleet, profile};
 use crate::{Base, Options};
 
-/// The profile before a change: its largest site asked for half as much, its last was another one.
+/// Returns the profile before a change: its largest site allocated half as much, and its last site
+/// was a different one.
 fn before(mut profile: Profile) -> Profile {
     let sites = &mut profile.sites;
     if let Some(first) = sites.first_mut() {
@@ -77,7 +78,7 @@ super::snapshots! { of_arenas:
     base_arenas: "7";
 }
 
-/// The last column of figures of the row that has `name`.
+/// Returns the last column of figures of the row that has `name`.
 fn line(screen: &mut Screen, name: &str) -> String {
     let text = screen.text();
     let line = text.lines().find(|line| line.contains(name));
@@ -94,10 +95,10 @@ fn a_recording_beside_itself_differs_nowhere() {
             let has_change = line.contains("+") || line.contains("new");
             assert!(!has_change, "{view}: {line}");
         }
-        assert!(text.contains("no more, no less here"), "{text}");
+        assert!(text.contains("no change here"), "{text}");
     }
     let text = screen.press("2").text();
-    assert!(text.contains("as in the base"), "{text}");
+    assert!(text.contains("same as in the base"), "{text}");
 }
 
 #[test]
@@ -109,7 +110,7 @@ fn what_only_the_base_has_is_counted() {
     screen.press("5 m m");
     let said = line(&mut screen, "base before.hg");
     assert!(
-        said.contains(&format!("1 site only there: {total}")),
+        said.contains(&format!("1 site only in the base: {total}")),
         "{said}"
     );
 }
@@ -125,7 +126,7 @@ fn frames_with_more_are_red_and_frames_with_less_blue() {
         screen.press("2 j");
         let buffer = screen.draw().clone();
         let width = buffer.area.width as usize;
-        // The root is the first row below header, base and breadcrumb that has a background.
+        // The root is the first row with a background below header, base and breadcrumb.
         let has_background = |row: &&[ratatui::buffer::Cell]| row[0].bg != Color::Reset;
         let root = buffer.content.chunks(width).find(has_background);
         colours.push(root.expect("a row of frames")[0].bg);

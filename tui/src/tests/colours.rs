@@ -1,11 +1,12 @@
-//! Colours and modifiers, apart from the characters: what is selected, found, lost; and none where none are wanted.
+//! Colours and modifiers, apart from the characters: of selections, matches and losses, and none if
+//! none are wanted.
 
 use ratatui::style::{Color, Modifier};
 
 use super::{Screen, fleet, profile};
 use crate::Options;
 
-/// The cells of the first row that contains `text`, from where it begins.
+/// Returns the cells of the first row that contains `text`, from the start of `text`.
 fn cells(screen: &mut Screen, text: &str) -> Vec<ratatui::buffer::Cell> {
     let buffer = screen.draw().clone();
     let width = buffer.area.width as usize;

@@ -1,6 +1,7 @@
-//! The whole UI against a test terminal: screens as snapshots, colours apart from them, random keys, the main loop.
+//! Tests of the whole UI on a test terminal: snapshots of screens, colours, random keys, the main
+//! loop.
 //!
-//! Screens changed on purpose are taken over by `cargo bless`.
+//! `cargo bless` accepts intended changes of screens.
 
 mod arenas;
 mod base;
@@ -47,7 +48,7 @@ pub(crate) struct Screen {
 }
 
 impl Screen {
-    /// Nothing loaded yet.
+    /// Creates a screen with nothing loaded.
     pub(crate) fn empty(width: u16, height: u16, options: Options) -> Screen {
         let mut app = App::new("cities.hg".into(), options);
         update(&mut app, Message::Resized(Size::new(width, height)));
@@ -55,7 +56,7 @@ impl Screen {
         Screen { app, terminal }
     }
 
-    /// The sample profile, loaded.
+    /// Creates a screen with the sample profile.
     pub(crate) fn sample(width: u16, height: u16) -> Screen {
         let options = Options {
             source_roots: vec!["src/tests/cities".into()],
@@ -66,7 +67,7 @@ impl Screen {
         screen
     }
 
-    /// The sample with fields, types and footprints, loaded.
+    /// Creates a screen with the sample that has fields, types and footprints.
     pub(crate) fn fleet(width: u16, height: u16) -> Screen {
         let options = Options {
             source_roots: Vec::new(),
@@ -84,7 +85,7 @@ impl Screen {
         update(&mut self.app, Message::Loaded { data, live, title });
     }
 
-    /// Presses keys as the table spells them: `j`, `Enter`, `^U`; other words are typed letter by letter.
+    /// Presses keys, named as in the table: `j`, `Enter`, `^U`. Types other words letter by letter.
     pub(crate) fn press(&mut self, keys: &str) -> &mut Screen {
         for word in keys.split_whitespace() {
             match named(word) {
@@ -121,7 +122,7 @@ impl Screen {
         self.terminal.backend().buffer()
     }
 
-    /// The characters on the screen.
+    /// Returns the characters on the screen.
     pub(crate) fn text(&mut self) -> String {
         self.draw();
         self.terminal.backend().to_string()
@@ -150,21 +151,22 @@ fn named(word: &str) -> Option<KeyEvent> {
     Some(KeyEvent::new(code, KeyModifiers::NONE))
 }
 
-/// The sample, with no start time: whether its sources changed since does not depend on this machine's clock.
+/// Returns the sample without a start time, so that the clock of this machine does not decide
+/// whether its sources changed.
 pub(crate) fn profile() -> Profile {
     let mut profile = sample::profile();
     profile.process.started_unix_ns = 0;
     profile
 }
 
-/// The sample with fields, types and footprints.
+/// Returns the sample with fields, types and footprints.
 pub(crate) fn fleet() -> Profile {
     let mut profile = sample::fleet();
     profile.process.started_unix_ns = 0;
     profile
 }
 
-/// A profile as it is before its functions have names: other frames, the same sites.
+/// Returns a profile before its functions have names: the same sites with other frames.
 fn unnamed() -> Arc<Data> {
     let mut profile = profile();
     for frame in &mut profile.frames {
@@ -179,7 +181,7 @@ fn unnamed() -> Arc<Data> {
 fn what_was_selected_before_names_were_there_stays_selected() {
     let mut screen = Screen::empty(120, 40, Options::default());
     update(&mut screen.app, Message::Early(unnamed()));
-    // The functions of the selected site's stack, below the list.
+    // The functions in the stack of the selected site, below the list.
     let stack = |screen: &mut Screen| -> Vec<String> {
         let text = screen.text();
         let below = text
@@ -225,7 +227,7 @@ fn a_profile_without_names_is_shown_until_the_one_with_names_is_there() {
     screen.load(profile(), false);
     let named = screen.text();
     assert!(!named.contains("reading symbols"), "{named}");
-    // Of one that is live the names of the time before are shown, not none.
+    // While live, the names of the previous load stay visible.
     update(&mut screen.app, Message::Early(data));
     assert_eq!(screen.text(), named);
 }

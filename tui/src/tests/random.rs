@@ -1,4 +1,5 @@
-//! Thousands of random keys on screens of random sizes, over good, empty and broken profiles: nothing panics.
+//! Thousands of random keys on screens of random sizes, with good, empty and broken profiles, never
+//! panic.
 
 use std::sync::Arc;
 
@@ -113,7 +114,7 @@ fn profiles_that_come_and_go_under_random_keys_never_panic() {
     }
 }
 
-/// Ids that point nowhere, ranges that do not fit, names of zero and of enormous width.
+/// Invalid ids, invalid ranges, and names of zero or enormous width.
 fn broken() -> Profile {
     let mut broken = profile();
     broken.frames[0].function = FunctionId(u32::MAX);
@@ -139,7 +140,7 @@ fn broken() -> Profile {
     broken
 }
 
-/// Scopes in circles, types that are not there, figures no program has.
+/// Cyclic scopes, missing types, and impossible figures.
 fn broken_fleet() -> Profile {
     let mut broken = fleet();
     let nowhere = TypeId(u32::MAX);

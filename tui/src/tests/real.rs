@@ -1,4 +1,4 @@
-//! Whole screens of programs that others wrote.
+//! Whole screens of real programs.
 
 use super::{Screen, snapshots};
 use crate::{Options, sample};

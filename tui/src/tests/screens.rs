@@ -1,4 +1,4 @@
-//! Whole screens, at the sizes people have. `cargo bless` takes over what was changed on purpose.
+//! Whole screens at common sizes. `cargo bless` accepts intended changes.
 
 use heapglass_profiler::profile::{Figures, Profile, State, Thread, TypeId};
 
@@ -88,7 +88,7 @@ fn escape_leads_back_the_way_one_came() {
         !screen.press("Esc").text().contains("/string$/"),
         "the filter ends last"
     );
-    // By name there is no way back: Esc stays.
+    // Esc does not go back from a view that was selected by name.
     screen.press("Enter Enter 5");
     assert!(screen.press("Esc Esc").text().contains("owner"));
 }
@@ -139,7 +139,7 @@ fn phases_as_frames_are_refused_aloud_where_none_were_recorded() {
     let mut screen = Screen::empty(80, 24, Options::default());
     screen.load(Profile::default(), false);
     let text = screen.press("2 p").text();
-    assert!(text.contains("no phases recorded"), "{text}");
+    assert!(text.contains("no phases were recorded"), "{text}");
 }
 
 #[test]
@@ -149,9 +149,15 @@ fn the_word_of_a_sort_is_the_title_of_the_column() {
         screen.press(view);
         for _ in 0..6 {
             let text = screen.press("s").text();
-            let word = text.split("sorted by ").nth(1).expect(&text);
-            let word = word.split('"').next().unwrap_or_default().trim();
-            // On a screen too narrow for the column there is no title.
+            let word = text
+                .split("sorted by ")
+                .nth(1)
+                .expect(&text)
+                .split('"')
+                .next()
+                .unwrap_or_default()
+                .trim();
+            // On a screen too narrow for the column, its title is absent too.
             if let Some(titles) = text.lines().find(|line| line.contains('▼')) {
                 assert!(titles.contains(word), "{word}: {titles}");
             }
@@ -309,7 +315,7 @@ fn values_that_could_not_be_looked_into_are_said() {
     screen.load(partly, false);
     for keys in ["3 f", "j Enter"] {
         let text = screen.press(keys).text();
-        assert!(text.contains("2 values could not be looked into"), "{text}");
+        assert!(text.contains("2 values could not be inspected"), "{text}");
     }
 }
 
@@ -386,7 +392,7 @@ fn a_reload_keeps_zoom_selection_and_filter() {
     screen.press("2 j j j j j Enter j 5 / shard Enter j j");
     let (sites, _) = (screen.text(), screen.press("2"));
     let flame = screen.text();
-    // The same program a moment later: functions numbered otherwise.
+    // The same program a moment later, with functions in another order.
     let mut later = profile();
     later.functions.reverse();
     let last = later.functions.len() as u32 - 1;
@@ -404,7 +410,7 @@ fn a_reload_keeps_what_is_open_in_types_and_fields() {
     let mut screen = Screen::fleet(120, 40);
     let fields = screen.press("4 / cargo Enter n h h l j").text();
     let types = screen.press("3 / string$ Enter Enter j").text();
-    // The same program a moment later: types numbered otherwise.
+    // The same program a moment later, with types in another order.
     let mut later = fleet();
     let last = later.types.len() as u32 - 1;
     later.types.reverse();
@@ -447,12 +453,12 @@ fn what_leads_to_the_flamegraph_of_fields_leads_on_to_sites_and_back() {
     );
     let sites = screen.press("o").text();
     assert!(
-        sites.contains("in Fleet.vessels[].cargo and inside"),
+        sites.contains("in Fleet.vessels[].cargo and inner fields"),
         "{sites}"
     );
     assert_eq!(screen.press("Esc").text(), flame);
     assert_eq!(screen.press("Esc").text(), fields);
-    // From a site the way leads to stacks, whatever the graph showed before.
+    // From a site, the flamegraph always shows stacks.
     let stack = screen.press("5 o").text();
     assert!(
         !stack.contains("by field") && stack.contains("fleet::main"),
@@ -474,7 +480,7 @@ fn the_hint_bar_shows_as_many_hints_as_fit_and_always_how_to_get_help() {
     }
 }
 
-/// The sample with two numbered workers.
+/// Returns the sample with two numbered workers.
 fn with_workers() -> Profile {
     let mut profile = profile();
     for (number, total_bytes) in [(1, 1 << 20), (12, 3 << 20)] {
@@ -507,16 +513,16 @@ fn enter_shows_numbered_threads_one_by_one_and_escape_the_row_again() {
             text.find(name)
                 .unwrap_or_else(|| panic!("no {name}:\n{text}"))
         };
-        // Most bytes first; each is a thread of its own.
+        // Sorted by bytes; each row is one thread.
         assert!(at("3.0 MiB") < at("1 worker-12"), "{text}");
         assert!(at("1 worker-12") < at("1 worker-1 "), "{text}");
         assert!(!text.contains(" main "), "{text}");
         assert!(
-            text.contains("The threads of worker-*. Esc: all threads."),
+            text.contains("Threads named worker-*. Esc: all threads."),
             "{text}"
         );
 
-        // What is loaded again stays open; what has no such threads does not.
+        // An open row stays open after a reload, but closes if it has no such threads.
         screen.load(with_workers(), false);
         assert!(screen.text().contains("worker-12"), "{}", screen.text());
         screen.press("Esc");
@@ -531,9 +537,6 @@ fn enter_shows_numbered_threads_one_by_one_and_escape_the_row_again() {
 
         screen.press("g Enter");
         let text = screen.text();
-        assert!(
-            text.contains("there are no numbered threads in this row"),
-            "{text}"
-        );
+        assert!(text.contains("this row has no numbered threads"), "{text}");
     }
 }

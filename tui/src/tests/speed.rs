@@ -1,4 +1,5 @@
-//! How long a large profile takes to open and to redraw. Prints; the bounds are far above what any machine needs.
+//! Prints the time that a large profile takes to open and to redraw. The bounds are far above what
+//! any machine needs.
 
 use std::time::{Duration, Instant};
 

@@ -32,11 +32,11 @@ fn a_module_shows_linear_memory_and_claims_neither_stacks_nor_times() {
         "{text}"
     );
     assert!(
-        text.contains("165.3 MiB: 2,644 pages, 18 at first; own 2.0 MiB beside it"),
+        text.contains("165.3 MiB: 2,644 pages, initially 18; heapglass has 2.0 MiB more"),
         "{text}"
     );
     assert!(text.contains("2,241 times"), "{text}");
-    assert!(text.contains("an unknown time (no clock)"), "{text}");
+    assert!(text.contains("unknown (no clock)"), "{text}");
     assert!(!text.contains("resident"), "{text}");
     let narrow = module(80).text();
     assert!(narrow.contains("165.3 MiB: 2,644 pages"), "{narrow}");
@@ -57,12 +57,12 @@ fn the_page_about_a_module_says_the_same() {
 fn every_view_of_a_recorded_module_can_be_drawn() {
     let golden = "../tracking-alloc/recording/tests/golden/wasm.hg";
     let options = heapglass_profiler::Options::default();
-    let profile = heapglass_profiler::open(golden.as_ref(), &options, &|_| {});
-    let profile = profile.expect("the recording is refreshed by examples/wasm/run --golden");
+    let profile = heapglass_profiler::open(golden.as_ref(), &options, &|_| {})
+        .expect("the recording is refreshed by examples/wasm/run --golden");
     let mut screen = Screen::empty(120, 40, Options::default());
     screen.load(profile, false);
     for (keys, expected) in [
-        ("1", "1 time, by a page"),
+        ("1", "1 time, each by at least a page"),
         ("2", "(in write)"),
         ("3", "Vec<Person>"),
         ("4", ".tags"),

@@ -1,5 +1,5 @@
-//! The parts of one thing as a table, largest first: a type by its fields, a field by its types. Each part leads to its
-//! sites. Must keep the sum: the parts of a thing add up to it.
+//! The parts of a type (its fields) or of a field (its types), as a table with the largest first.
+//! Each part leads to its sites. The parts always add up to the whole.
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
@@ -20,9 +20,9 @@ use crate::widgets::{Lines, List, Table, all_figures, below, rows_in, with_detai
 /// One part.
 #[derive(Clone, Debug)]
 struct Part {
-    /// Clean.
+    /// Name, escaped.
     name: String,
-    /// The name in full, clean.
+    /// Full name, escaped.
     full: String,
     style: Style,
     figures: Figures,
@@ -30,23 +30,23 @@ struct Part {
     selection: Option<Selection>,
 }
 
-/// All parts, and which one is selected.
+/// All parts, with a selection.
 #[derive(Clone, Debug)]
 pub(crate) struct Breakdown {
-    /// A type, or a field with what is inside it.
+    /// A type, or a field with its inner fields.
     whole: Selection,
-    /// What the whole is called, clean.
+    /// Name of the whole, escaped.
     pub(crate) of: String,
-    /// What the parts are: `field`, `type`.
+    /// The kind of parts: `field`, `type`.
     noun: &'static str,
     list: List<Part>,
 }
 
-/// Lines of the details below the table.
+/// Number of lines of the details below the table.
 const DETAILS: u16 = 6;
 
 impl Breakdown {
-    /// The parts of a type or of a field; `None` = it is not there.
+    /// Returns the parts of a type or field; `None` if it does not exist.
     pub(crate) fn open(whole: Selection, cx: &Context<'_>) -> Option<Breakdown> {
         let mut breakdown = Breakdown {
             whole,
@@ -57,7 +57,8 @@ impl Breakdown {
         breakdown.refresh(cx).then_some(breakdown)
     }
 
-    /// Takes the parts again, in the order of the measure; the same one stays selected. `false` when the whole is gone.
+    /// Recomputes the parts in the order of the measure, and keeps the selection. Returns `false`
+    /// if the whole no longer exists.
     pub(crate) fn refresh(&mut self, cx: &Context<'_>) -> bool {
         let data = cx.data;
         let Some(listed) = self.whole.sites(data) else {
@@ -79,26 +80,28 @@ impl Breakdown {
             figures.add(&site.figures);
             *sites += 1;
         }
-        let parts = sums.into_iter().map(|((id, node), (figures, sites))| {
-            let (name, full, style) = match whole_field {
-                Some(_) => {
-                    let name = data.type_label(id).into_owned();
-                    let full = data.full_type_name(id).map(Cow::into_owned);
-                    (name, full, theme::kind(data.type_kind(id)))
+        let mut parts: Vec<Part> = sums
+            .into_iter()
+            .map(|((id, node), (figures, sites))| {
+                let (name, full, style) = match whole_field {
+                    Some(_) => {
+                        let name = data.type_label(id).into_owned();
+                        let full = data.full_type_name(id).map(Cow::into_owned);
+                        (name, full, theme::kind(data.type_kind(id)))
+                    }
+                    None if node == 0 => (data.field_label(node).into_owned(), None, theme::dim()),
+                    None => (data.field_label(node).into_owned(), None, theme::plain()),
+                };
+                Part {
+                    full: full.unwrap_or_else(|| name.clone()),
+                    name,
+                    style,
+                    figures,
+                    sites,
+                    selection: Selection::new(data, Some(id), Some(node), whole_field.is_some()),
                 }
-                None if node == 0 => (data.field_label(node).into_owned(), None, theme::dim()),
-                None => (data.field_label(node).into_owned(), None, theme::plain()),
-            };
-            Part {
-                full: full.unwrap_or_else(|| name.clone()),
-                name,
-                style,
-                figures,
-                sites,
-                selection: Selection::new(data, Some(id), Some(node), whole_field.is_some()),
-            }
-        });
-        let mut parts: Vec<Part> = parts.collect();
+            })
+            .collect();
         let key = |part: &Part| {
             let value = cx.measure.of(&part.figures);
             let total = part.figures.total_bytes;
@@ -112,7 +115,7 @@ impl Breakdown {
         true
     }
 
-    /// Acts on what moves and on Enter; `None` = the command is not for a breakdown.
+    /// Handles movement and Enter. Returns `None` for other commands.
     pub(crate) fn command(&mut self, command: Command) -> Option<Outcome> {
         if self.list.command(command) {
             return Some(Outcome::Done);
@@ -120,7 +123,11 @@ impl Breakdown {
         let selection = || self.list.selected()?.selection.clone();
         (command == Command::Enter).then(|| {
             let jump = selection().map(Jump::Selection);
-            Outcome::goto(ViewId::Sites, jump, "nothing is selected: it has no blocks")
+            Outcome::goto(
+                ViewId::Sites,
+                jump,
+                "nothing to select: there are no blocks",
+            )
         })
     }
 
@@ -128,7 +135,7 @@ impl Breakdown {
         let [table, details] = with_details(area, DETAILS);
         let whole = cx.sum(self.list.rows.iter().map(|part| &part.figures));
         let value = |part: &Part| cx.measure.of(&part.figures);
-        let empty = "it has no blocks: nothing was allocated";
+        let empty = "no blocks: nothing was allocated";
         Table::new(cx)
             .share(Heading::SHARE_OF_IT, value, whole)
             .share(Heading::SHARE_OF_ALL, value, cx.whole())
@@ -136,7 +143,7 @@ impl Breakdown {
             .bars(if area.width >= 100 { 16 } else { 8 }, value, whole)
             .blocks(|part| &part.figures)
             .figure(Heading::SITES, |part| part.sites)
-            // The end of a path says most.
+            // Keep the end of a path, which is its most specific part.
             .left(self.noun, 0, |part, _| (part.name.clone(), part.style))
             .shortened(fit_end)
             .render(table, buffer, &self.list, empty);

@@ -1,6 +1,7 @@
-//! What the keys mean: one table for look-up, help and hint bar, so that they cannot differ.
+//! The meaning of keys: one table for look-up, help and hint bar, so that they cannot differ.
 //!
-//! A view brings its own rows (its `BINDINGS`), which win over the common ones; no key is compared anywhere else.
+//! A view adds its own rows (its `BINDINGS`), which override the common ones. No other code
+//! compares keys.
 
 use std::collections::HashSet;
 
@@ -12,7 +13,7 @@ use crate::model::keys::{
 };
 use crate::model::{Command, Edit, ViewId};
 
-/// The rows of the key table that only a view has.
+/// Returns the rows of the key table that only this view has.
 fn bindings_of(view: ViewId) -> &'static [Binding] {
     match view {
         ViewId::Overview => overview::BINDINGS,
@@ -25,21 +26,21 @@ fn bindings_of(view: ViewId) -> &'static [Binding] {
     }
 }
 
-/// What has the keys, hence which rows apply.
+/// The part of the UI that receives keys, which decides the rows that apply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Focus {
     /// Nothing loaded yet.
     Loading,
     View(ViewId),
-    /// A view of something the recording has none of.
+    /// A view for which the recording has nothing.
     Empty,
-    /// A page over the views: the help, or what is known of the recording.
+    /// A page that covers the views.
     Page,
     Prompt,
 }
 
 impl Focus {
-    /// The tables that apply, the first to know a key wins.
+    /// Returns the tables that apply. The first table that has a key wins.
     fn tables(self) -> [&'static [Binding]; 3] {
         match self {
             Focus::Loading => [LOADING, &[], &[]],
@@ -50,7 +51,7 @@ impl Focus {
         }
     }
 
-    /// The tables, each without the rows that an earlier one takes all keys of.
+    /// Returns the tables, without rows whose keys are all taken by earlier tables.
     pub(crate) fn sections(self) -> [Vec<&'static Binding>; 3] {
         let mut taken: HashSet<Key> = HashSet::new();
         self.tables().map(|table| {
@@ -61,7 +62,7 @@ impl Focus {
         })
     }
 
-    /// What `event` asks for.
+    /// Returns the command for `event`.
     pub(crate) fn command(self, event: KeyEvent) -> Option<Command> {
         let rows = self.tables().into_iter().flatten();
         rows.into_iter()
@@ -69,7 +70,7 @@ impl Focus {
             .map(|row| row.command)
     }
 
-    /// The text `event` types into the prompt, when it has the focus.
+    /// Returns the text that `event` types into the prompt, if the prompt has the focus.
     pub(crate) fn typed(self, event: KeyEvent) -> Option<String> {
         let plain = !event
             .modifiers
@@ -83,38 +84,38 @@ impl Focus {
 
 const LOADING: &[Binding] = bindings! {
     [char('q'), control('c')] => Quit, "quit", "quit";
-    [control('z')] => Suspend, "", "to the shell, fg returns";
+    [control('z')] => Suspend, "", "suspend; fg resumes";
 };
 
-/// In every view and page: one spelling for what moves.
+/// Keys that move, the same in every view and page.
 const MOVES: &[Binding] = bindings! {
-    DOWN => Down, "move", "down";
-    UP => Up, "move", "up";
-    [named(KeyCode::PageDown), control('f')] => PageDown, "", "a page down";
-    [named(KeyCode::PageUp), control('b')] => PageUp, "", "a page up";
-    FIRST => First, "", "to the first";
-    LAST => Last, "", "to the last";
+    DOWN => Down, "move", "move down";
+    UP => Up, "move", "move up";
+    [named(KeyCode::PageDown), control('f')] => PageDown, "", "move down a page";
+    [named(KeyCode::PageUp), control('b')] => PageUp, "", "move up a page";
+    FIRST => First, "", "go to the first";
+    LAST => Last, "", "go to the last";
 };
 
 const COMMON: &[Binding] = bindings! {
-    [char('?'), named(KeyCode::F(1))] => Help, "help", "this help";
-    [char('!')] => About, "", "the recording, its losses";
+    [char('?'), named(KeyCode::F(1))] => Help, "help", "show this help";
+    [char('!')] => About, "", "describe the recording";
     [char('q'), control('c')] => Quit, "quit", "quit";
-    [control('z')] => Suspend, "", "to the shell, fg returns";
-    [named(KeyCode::Tab)] => NextView, "view", "next view";
-    [named(KeyCode::BackTab)] => PreviousView, "", "previous view";
-    [char('1')] => Show(ViewId::Overview), "", "overview";
-    [char('2')] => Show(ViewId::Flamegraph), "", "flamegraph";
-    [char('3')] => Show(ViewId::Types), "", "types";
-    [char('4')] => Show(ViewId::Fields), "", "fields";
-    [char('5')] => Show(ViewId::Sites), "", "sites";
-    [char('6')] => Show(ViewId::Threads), "", "threads";
-    [char('7')] => Show(ViewId::Arenas), "", "arenas";
-    [char('m')] => NextMeasure, "", "next measure";
-    [char('M')] => PreviousMeasure, "", "previous measure";
-    [char(' ')] => Pause, "", "pause the live view";
-    [char('r'), control('l')] => Reload, "", "load it again now";
-    BACK => Back, "", "one level out";
+    [control('z')] => Suspend, "", "suspend; fg resumes";
+    [named(KeyCode::Tab)] => NextView, "view", "show the next view";
+    [named(KeyCode::BackTab)] => PreviousView, "", "show the previous view";
+    [char('1')] => Show(ViewId::Overview), "", "show the overview";
+    [char('2')] => Show(ViewId::Flamegraph), "", "show the flamegraph";
+    [char('3')] => Show(ViewId::Types), "", "show types";
+    [char('4')] => Show(ViewId::Fields), "", "show fields";
+    [char('5')] => Show(ViewId::Sites), "", "show sites";
+    [char('6')] => Show(ViewId::Threads), "", "show threads";
+    [char('7')] => Show(ViewId::Arenas), "", "show arenas";
+    [char('m')] => NextMeasure, "", "use next measure";
+    [char('M')] => PreviousMeasure, "", "use previous measure";
+    [char(' ')] => Pause, "", "pause or resume";
+    [char('r'), control('l')] => Reload, "", "reload now";
+    BACK => Back, "", "go one level out";
 };
 
 const PAGE: &[Binding] = bindings! {
@@ -123,21 +124,21 @@ const PAGE: &[Binding] = bindings! {
 
 const PROMPT: &[Binding] = bindings! {
     ENTER => Edit(Edit::Accept), "accept", "accept the regex";
-    [named(KeyCode::Esc), control('c'), control('g')] => Edit(Edit::Cancel), "cancel", "leave it as it was";
+    [named(KeyCode::Esc), control('c'), control('g')] => Edit(Edit::Cancel), "cancel", "undo and close";
     [control('u')] => Edit(Edit::Clear), "clear", "clear the line";
     [control('w')] => Edit(Edit::DeleteWord), "", "delete a word";
     [named(KeyCode::Backspace), control('h')] => Edit(Edit::DeleteBack), "", "delete before the cursor";
     [named(KeyCode::Delete), control('d')] => Edit(Edit::DeleteForward), "", "delete under the cursor";
-    [named(KeyCode::Left), control('b')] => Edit(Edit::Left), "", "cursor left";
-    [named(KeyCode::Right), control('f')] => Edit(Edit::Right), "", "cursor right";
-    [named(KeyCode::Home), control('a')] => Edit(Edit::Home), "", "to the beginning";
-    [named(KeyCode::End), control('e')] => Edit(Edit::End), "", "to the end";
+    [named(KeyCode::Left), control('b')] => Edit(Edit::Left), "", "move left";
+    [named(KeyCode::Right), control('f')] => Edit(Edit::Right), "", "move right";
+    [named(KeyCode::Home), control('a')] => Edit(Edit::Home), "", "go to the beginning";
+    [named(KeyCode::End), control('e')] => Edit(Edit::End), "", "go to the end";
 };
 
-/// A heading, and the rows of a table that no earlier table takes all keys of.
+/// A heading, with the rows whose keys are not all taken by earlier tables.
 pub(crate) type Section = (&'static str, Vec<&'static Binding>);
 
-/// The tables of the help of `view`, with their headings.
+/// Returns the tables for the help of `view`, with headings.
 pub(crate) fn help_sections(view: ViewId) -> [Section; 4] {
     let [own, moves, common] = Focus::View(view).sections();
     [

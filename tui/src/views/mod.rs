@@ -1,6 +1,8 @@
-//! The views. To add one: a folder here, a variant of [`ViewId`], a field of [`Views`], its keys and a digit in `focus.rs`.
+//! The views. To add one, add a folder here, a variant of [`ViewId`], a field of [`Views`], and its
+//! keys and digit in `focus.rs`.
 //!
-//! A view reads a [`Context`] and changes only its own state; it never calls another view, it asks to go there.
+//! A view reads a [`Context`] and changes only its own state. It never calls another view; it
+//! returns an outcome that leads there.
 
 mod arenas;
 mod breakdown;
@@ -19,35 +21,35 @@ use ratatui::layout::Rect;
 
 use crate::model::{Command, Context, Jump, Outcome, Pattern, TreeOptions, ViewId};
 
-/// What every view can do.
+/// The interface of every view.
 pub(crate) trait View {
-    /// Brings derived state up to date with the context; keeps selection and zoom where they still exist.
+    /// Updates derived state for the context. Keeps selection and zoom if they still exist.
     fn refresh(&mut self, cx: &Context<'_>);
 
-    /// Acts on a command that is not everyone's.
+    /// Handles a command of the view.
     fn command(&mut self, command: Command, cx: &Context<'_>) -> Outcome;
 
-    /// What the rows are that can be compared with a base; `None` = there are none.
+    /// Returns the grouping of rows that can be compared with a base; `None` if there are none.
     fn rows_by(&self) -> Option<By>;
 
-    /// Draws, reading only.
+    /// Draws the view without changing it.
     fn render(&self, cx: &Context<'_>, area: Rect, buffer: &mut Buffer);
 
-    /// What `/` is called here, and the regex that applies; `None` = there is nothing to search.
+    /// Returns the name of the `/` command and the current regex; `None` if the view has no search.
     fn searched(&self) -> Option<(&'static str, Option<Pattern>)> {
         None
     }
 
-    /// Applies a regex, or none.
+    /// Applies a regex, or removes it.
     fn search(&mut self, _pattern: Option<Pattern>, _cx: &Context<'_>) {}
 
-    /// Goes to a place another view asked for.
+    /// Goes to a place that another view asked for.
     fn jump(&mut self, _jump: &Jump, _cx: &Context<'_>) -> Outcome {
         Outcome::Done
     }
 }
 
-/// The state of every view.
+/// The state of all views.
 #[derive(Debug, Default)]
 pub(crate) struct Views {
     overview: overview::Overview,
@@ -60,7 +62,8 @@ pub(crate) struct Views {
 }
 
 impl Views {
-    /// The call tree the flamegraph shows, or would if it were visible.
+    /// Returns the options of the call tree that the flamegraph shows, or would show if it were
+    /// visible.
     pub(crate) fn tree_options(&self, measure: Measure, frames: Frames) -> TreeOptions {
         TreeOptions {
             measure,

@@ -1,5 +1,5 @@
-//! Threads: one row for all threads of a name, and for numbered ones, which Enter shows one by one; by what they
-//! allocated.
+//! Threads: one row for all threads with the same name or with numbered names, sorted by their
+//! allocations. Enter lists numbered threads one by one.
 
 use std::cmp::Reverse;
 use std::sync::Arc;
@@ -19,33 +19,36 @@ use crate::theme;
 use crate::views::View;
 use crate::widgets::{List, Table, below, slice, write};
 
-/// Lines around the rows: the heading and the note.
+/// Number of lines around the rows: the heading and the note.
 const AROUND: u16 = 2;
 
-const NOTE: &str = "Any thread may free a block: live bytes belong to none. freed: by this thread.";
+const NOTE: &str =
+    "Live bytes belong to no thread: any thread may free a block. freed: by this one.";
 
 /// The keys of this view.
 pub(crate) const BINDINGS: &[Binding] = bindings! {
-    ENTER => Enter, "numbered ones", "the threads of a row";
-    BACK => Back, "out", "out";
-    RIGHT => Enter, "", "the same as Enter";
-    LEFT => Back, "", "the same as Esc";
+    ENTER => Enter, "threads", "show a row's threads";
+    BACK => Back, "out", "go out";
+    RIGHT => Enter, "", "same as Enter";
+    LEFT => Back, "", "same as Esc";
 };
 
-/// The threads, and which one is selected.
+/// The threads, with a selection.
 #[derive(Debug, Default)]
 pub(crate) struct Threads {
     list: List<Arc<Row>>,
-    /// The row of numbered threads whose members are shown.
+    /// Key of the row of numbered threads whose members are shown.
     opened: Option<String>,
 }
 
 impl Threads {
-    /// Brings the rows up to date; the row of `key` is selected, or the one of the same key as before.
+    /// Updates the rows. Selects the row with `key`, else the row with the same key as before.
     fn refill(&mut self, cx: &Context<'_>, key: Option<&str>) {
         let rows = cx.rows(By::Thread);
-        let group = self.opened.as_ref();
-        let group = group.and_then(|key| rows.iter().find(|row| row.key == *key));
+        let group = self
+            .opened
+            .as_ref()
+            .and_then(|key| rows.iter().find(|row| row.key == *key));
         let members = group.and_then(|row| members(row, By::Thread.measure(cx.measure)));
         if members.is_none() {
             self.opened = None;
@@ -65,7 +68,7 @@ impl Threads {
             return Outcome::notice("no thread is selected");
         };
         if members(row, cx.measure).is_none() {
-            return Outcome::notice("there are no numbered threads in this row");
+            return Outcome::notice("this row has no numbered threads");
         }
         self.opened = Some(row.key.clone());
         self.refill(cx, None);
@@ -74,7 +77,7 @@ impl Threads {
     }
 }
 
-/// The threads of a row by name, most of the measure first; `None` for a row of one name.
+/// Returns the threads of a row by name, sorted by the measure; `None` for a row with one name.
 fn members(row: &Row, measure: Measure) -> Option<Vec<Arc<Row>>> {
     let Detail::Thread(detail) = &row.detail else {
         return None;
@@ -120,7 +123,7 @@ impl View for Threads {
     }
 
     fn rows_by(&self) -> Option<By> {
-        // A base is compared by row, not by the threads of a row.
+        // The base is compared by row, not by the threads of a row.
         self.opened.is_none().then_some(By::Thread)
     }
 
@@ -148,13 +151,13 @@ impl View for Threads {
                 _ => None,
             })
             .left("thread", 0, |row, _| (row.key.clone(), theme::plain()));
-        // The last line is the note's.
+        // The last line is for the note.
         let note = u16::from(area.height > AROUND && !self.list.rows.is_empty());
         let lines = slice(area, 0, area.height - note);
         let empty = "no threads were recorded";
         table.render(lines, buffer, &self.list, empty);
         let text = match &self.opened {
-            Some(group) => format!("The threads of {}. Esc: all threads.", clean(group)),
+            Some(group) => format!("Threads named {}. Esc: all threads.", clean(group)),
             None => NOTE.to_owned(),
         };
         write(buffer, below(area, area.height - note), &text, theme::dim());

@@ -1,8 +1,8 @@
-//! Parts of an area. None ever leaves the area it is a part of.
+//! Functions that divide an area. No part ever exceeds its area.
 
 use ratatui::layout::Rect;
 
-/// Rows `from..` of `area`, at most `rows` of them.
+/// Returns up to `rows` rows of `area`, starting at row `from`.
 pub(crate) fn slice(area: Rect, from: u16, rows: u16) -> Rect {
     let from = from.min(area.height);
     Rect {
@@ -13,18 +13,18 @@ pub(crate) fn slice(area: Rect, from: u16, rows: u16) -> Rect {
     }
 }
 
-/// What is left of `area` below its first `rows`.
+/// Returns `area` without its first `rows` rows.
 pub(crate) fn below(area: Rect, rows: u16) -> Rect {
     slice(area, rows, area.height)
 }
 
-/// A table, and `details` lines below it where there is room for both.
+/// Returns the areas of a table and of `details` lines below it, if both fit.
 pub(crate) fn with_details(area: Rect, details: u16) -> [Rect; 2] {
     let details = if area.height >= 12 { details } else { 0 };
     split(area, [area.height - details, details])
 }
 
-/// Columns `from..` of `area`, at most `cells` of them.
+/// Returns up to `cells` columns of `area`, starting at column `from`.
 pub(crate) fn columns(area: Rect, from: u16, cells: u16) -> Rect {
     let from = from.min(area.width);
     Rect {
@@ -34,17 +34,17 @@ pub(crate) fn columns(area: Rect, from: u16, cells: u16) -> Rect {
     }
 }
 
-/// What is left of `area` at the right of its first `cells` columns.
+/// Returns `area` without its first `cells` columns.
 pub(crate) fn right_of(area: Rect, cells: u16) -> Rect {
     columns(area, cells, area.width)
 }
 
-/// The last `cells` columns of `area`.
+/// Returns the last `cells` columns of `area`.
 pub(crate) fn last_columns(area: Rect, cells: u16) -> Rect {
     right_of(area, area.width.saturating_sub(cells))
 }
 
-/// Parts of `area` with those heights, one below the other.
+/// Divides `area` into parts of these heights, from top to bottom.
 pub(crate) fn split<const N: usize>(area: Rect, heights: [u16; N]) -> [Rect; N] {
     let mut from = 0_u16;
     heights.map(|height| {

@@ -1,5 +1,5 @@
-//! A chart over time: an axis of bytes at the left, and a column for each stretch of time. A column shows the largest
-//! values of its stretch, so the drawn maximum is never below the real one.
+//! A chart over time: an axis of bytes on the left, and one column per stretch of time. A column
+//! shows the largest values of its stretch, so the drawn maximum is never below the real one.
 
 use heapglass_profiler::units::Bytes;
 use ratatui::buffer::Buffer;
@@ -10,20 +10,21 @@ use super::area::{columns, right_of, slice};
 use super::write;
 use crate::theme;
 
-/// Cells of the axis of bytes.
+/// Width of the axis of bytes.
 const AXIS: u16 = 11;
 
-/// Whether there is room for a chart in `area`.
+/// Returns `true` if `area` has room for a chart.
 pub(crate) fn has_room(area: Rect) -> bool {
     area.height >= 3 && area.width >= AXIS + 8
 }
 
-/// What is left of `area` at the right of the axis of bytes.
+/// Returns the part of `area` to the right of the axis of bytes.
 pub(crate) fn beside_axis(area: Rect) -> Rect {
     right_of(area, AXIS)
 }
 
-/// Draws the axis of bytes from `top` down to 0, `top / 2` in the middle where there is room; answers the plot beside it.
+/// Draws the axis of bytes from `top` down to 0, with `top / 2` in the middle if there is room.
+/// Returns the area of the plot next to it.
 pub(crate) fn axis(top: u64, has_middle: bool, area: Rect, buffer: &mut Buffer) -> Rect {
     let mut label = |row: u16, value: u64| {
         let text = format!("{:>9} ", Bytes(value).to_string());
@@ -43,17 +44,18 @@ pub(crate) fn axis(top: u64, has_middle: bool, area: Rect, buffer: &mut Buffer) 
     beside_axis(area)
 }
 
-/// Where a moment is among `cells` columns.
+/// Returns the column of a moment among `cells` columns.
 pub(crate) fn column_of(time_ns: u64, end: u64, cells: usize) -> usize {
     let at = u128::from(time_ns.min(end)) * cells as u128 / (u128::from(end) + 1);
     (at as usize).min(cells.saturating_sub(1))
 }
 
-/// `N` values at one moment; `None` where nothing was read.
+/// `N` values at one moment; `None` for values that were not read.
 pub(crate) type Values<const N: usize> = [Option<u64>; N];
 
-/// The largest values of each of `cells` stretches of time. A value stands until the next one of its kind; with
-/// `standing` what stood when a stretch began belongs to it, else only where the stretch has no value of its own.
+/// Returns the largest values in each of `cells` stretches of time. A value is valid until the next
+/// one of its kind. With `standing`, the value at the start of a stretch belongs to the stretch;
+/// else it is used only if the stretch has no value of its own.
 pub(crate) fn stretches<const N: usize>(
     points: impl Iterator<Item = (u64, Values<N>)>,
     (end, cells): (u64, usize),
@@ -82,13 +84,13 @@ pub(crate) fn stretches<const N: usize>(
     most
 }
 
-/// `value` of `top` in steps.
+/// Scales `value` of `top` to steps.
 pub(crate) fn scaled(value: u64, top: u64, steps: usize) -> usize {
     (u128::from(value) * steps as u128 / u128::from(top.max(1))) as usize
 }
 
-/// Draws one column: `filled` of `top` as an area, to an eighth of a cell. In a row above it, counted from the bottom,
-/// stands what `above` says.
+/// Draws one column: `filled` of `top` as an area, in eighths of a cell. `above` returns the
+/// content of the rows above it, which are counted from the bottom.
 pub(crate) fn column(
     (filled, top): (u64, u64),
     above: impl Fn(usize) -> Option<(&'static str, Style)>,

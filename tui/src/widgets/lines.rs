@@ -1,4 +1,4 @@
-//! Lines written one below the other. What does not fit into the area is left out.
+//! Lines of text from top to bottom. Lines that do not fit into the area are left out.
 
 use heapglass_profiler::profile::Figures;
 use heapglass_profiler::units::{Bytes, Count};
@@ -11,9 +11,9 @@ use super::write;
 use crate::text::{width, wrap};
 use crate::theme;
 
-/// Writes lines from the top of an area down.
+/// A writer of lines from the top of an area down.
 pub(crate) struct Lines<'a> {
-    /// The part of the area below what was written.
+    /// The rest of the area, below the lines written so far.
     pub(crate) rest: Rect,
     buffer: &'a mut Buffer,
 }
@@ -23,7 +23,7 @@ impl<'a> Lines<'a> {
         Lines { rest: area, buffer }
     }
 
-    /// Details of one thing: a rule with `title`, and its name on at most `most` lines.
+    /// Starts the details of one item: a rule with `title`, and its name on at most `most` lines.
     pub(crate) fn details(
         area: Rect,
         buffer: &'a mut Buffer,
@@ -38,25 +38,25 @@ impl<'a> Lines<'a> {
         lines
     }
 
-    /// One line, cut to the width. `text` must be clean.
+    /// Writes one line, truncated to the width. `text` must be escaped.
     pub(crate) fn line(&mut self, text: &str, style: Style) {
         write(self.buffer, self.rest, text, style);
         self.rest = below(self.rest, 1);
     }
 
-    /// A rule with `text` at its left.
+    /// Writes a rule with `text` at its left.
     pub(crate) fn rule(&mut self, text: &str) {
         let text = format!("── {text} ");
         let rest = (self.rest.width as usize).saturating_sub(width(&text));
         self.line(&format!("{text}{}", "─".repeat(rest)), theme::heading());
     }
 
-    /// The items one after the other, as many a line as fit.
+    /// Writes the items one after the other, as many per line as fit.
     pub(crate) fn flow(&mut self, items: &[String], style: Style) {
         self.spans(items.iter().map(|item| [(item.as_str(), style)]));
     }
 
-    /// The items one after the other, each of texts in their styles, as many a line as fit.
+    /// Writes the items, each made of texts with styles, as many per line as fit.
     pub(crate) fn spans<'t, const N: usize>(
         &mut self,
         items: impl Iterator<Item = [(&'t str, Style); N]>,
@@ -79,12 +79,12 @@ impl<'a> Lines<'a> {
     }
 }
 
-/// Bytes with their blocks: `live 1.5 KiB (3)`.
+/// Formats bytes with their blocks: `live 1.5 KiB (3)`.
 pub(crate) fn amount(name: &str, bytes: u64, blocks: u64) -> String {
     format!("{name} {} ({})", Bytes(bytes), Count(blocks))
 }
 
-/// Every figure of a row, those of reallocs where there were any.
+/// Returns every figure of a row. Reallocations are included if there were any.
 pub(crate) fn all_figures(f: &Figures) -> Vec<String> {
     let mut items = vec![
         amount("peak", f.peak_bytes, f.peak_blocks),

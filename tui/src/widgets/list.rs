@@ -1,10 +1,10 @@
-//! A selection in rows of which a window shows.
+//! A list with a selection and a visible window.
 
 use heapglass_profiler::units::Count;
 
 use crate::model::Command;
 
-/// A selection in a list of which a window shows.
+/// The selection and the visible window of a list.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Cursor {
     pub(crate) selected: usize,
@@ -12,12 +12,12 @@ pub(crate) struct Cursor {
     pub(crate) top: usize,
 }
 
-/// Rows, and which one is selected.
+/// Rows with a selection.
 #[derive(Clone, Debug)]
 pub(crate) struct List<T> {
     pub(crate) rows: Vec<T>,
     pub(crate) cursor: Cursor,
-    /// How many rows show.
+    /// Number of visible rows.
     pub(crate) height: usize,
 }
 
@@ -32,7 +32,7 @@ impl<T> Default for List<T> {
 }
 
 impl<T> List<T> {
-    /// Rows to look at: none is selected, and the window is at row `top`.
+    /// Returns a list without a selection whose window starts at row `top`.
     pub(crate) fn unselected(rows: Vec<T>, top: usize) -> List<T> {
         let selected = usize::MAX;
         let cursor = Cursor { selected, top };
@@ -43,7 +43,7 @@ impl<T> List<T> {
         }
     }
 
-    /// What the rows stand for; those that stand for nothing are left out.
+    /// Maps the rows, and leaves out those for which `f` returns `None`.
     pub(crate) fn filter_map<'a, U>(&'a self, f: impl FnMut(&'a T) -> Option<U>) -> List<U> {
         List {
             rows: self.rows.iter().filter_map(f).collect(),
@@ -56,7 +56,7 @@ impl<T> List<T> {
         self.rows.get(self.cursor.selected)
     }
 
-    /// Moves by a command that moves; `false` when it does not.
+    /// Handles a command that moves. Returns `false` for other commands.
     pub(crate) fn command(&mut self, command: Command) -> bool {
         let at = self.cursor.selected;
         let page = self.height.saturating_sub(1).max(1);
@@ -91,14 +91,14 @@ impl<T> List<T> {
         self.clamp();
     }
 
-    /// From now on `height` rows show.
+    /// Sets the number of visible rows.
     pub(crate) fn resize(&mut self, height: usize) {
         self.height = height;
         self.clamp();
     }
 
-    /// Takes other rows. The row of the same key stays selected, else the first is. Who never moved stays at the first,
-    /// unless `keep_first`.
+    /// Replaces the rows. Keeps the row with the same key selected, else selects the first row. If
+    /// the user never moved, selects the first row, unless `keep_first`.
     pub(crate) fn replace<K: PartialEq>(
         &mut self,
         rows: Vec<T>,
@@ -114,7 +114,7 @@ impl<T> List<T> {
         self.select(at.unwrap_or(0));
     }
 
-    /// Which one is selected: `site 3 of 17`.
+    /// Describes the position of the selection: `site 3 of 17`.
     pub(crate) fn place(&self, noun: &str) -> String {
         let (at, all) = (self.cursor.selected + 1, self.rows.len());
         format!("{noun} {} of {}", Count(at as u64), Count(all as u64))

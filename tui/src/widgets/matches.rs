@@ -1,4 +1,5 @@
-//! What a search found in a tree: which nodes, how many, and what they make up, each byte counted once.
+//! The matches of a search in a tree: the nodes, their number, and their sum with each byte counted
+//! once.
 
 use std::cmp::Reverse;
 
@@ -6,33 +7,33 @@ use heapglass_profiler::units::counted;
 
 use crate::model::Context;
 
-/// The nodes found.
+/// The matching nodes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Matches {
-    /// By node.
+    /// Per node, `true` if it matches.
     is_match: Vec<bool>,
-    /// Those to go through, in their order, each with what it makes up.
+    /// The nodes to cycle through, in order, with their values.
     nodes: Vec<(u32, u64)>,
-    /// The one shown last, as an index into `nodes`.
+    /// The node that was shown last, as an index into `nodes`.
     at: Option<usize>,
-    /// What is inside at least one of them, in the measure.
+    /// The sum of all bytes inside at least one match, in the measure.
     pub(crate) value: u64,
 }
 
-/// A node of a tree, as a search sees it.
+/// A node of a tree, for searching.
 pub(crate) struct SearchNode {
-    /// The node around it, which comes before it.
+    /// The parent, which comes before the node.
     pub(crate) parent: Option<u32>,
     pub(crate) is_match: bool,
-    /// What it makes up with all that is inside it.
+    /// The inclusive value of the node.
     pub(crate) value: u64,
 }
 
 impl Matches {
-    /// Those of all nodes of a tree that match.
+    /// Returns the matches among all nodes of a tree.
     pub(crate) fn of(nodes: impl Iterator<Item = SearchNode>) -> Self {
         let mut found = Matches::default();
-        // Whether a node is a found one or inside one; parents come before children.
+        // `true` for a node that matches or is inside a match. Parents come before children.
         let mut covered: Vec<bool> = Vec::new();
         for (id, node) in (0..).zip(nodes) {
             let parent = node.parent.and_then(|parent| covered.get(parent as usize));
@@ -49,14 +50,14 @@ impl Matches {
         found
     }
 
-    /// Goes through those that make up something, the largest first.
+    /// Sorts the nodes to cycle through by value, the largest first, and drops those of value 0.
     pub(crate) fn largest_first(mut self) -> Self {
         self.nodes.retain(|(_, value)| *value > 0);
         self.nodes.sort_by_key(|(id, value)| (Reverse(*value), *id));
         self
     }
 
-    /// Remembers which one was shown last in `before`, a search for the same.
+    /// Takes the position from `before`, an earlier result of the same search.
     pub(crate) fn stay_at(&mut self, before: &Matches) {
         self.at = before.at.filter(|at| *at < self.nodes.len());
     }
@@ -65,20 +66,23 @@ impl Matches {
         self.is_match.get(id as usize).copied().unwrap_or(false)
     }
 
-    /// How many there are to go through.
+    /// Returns the number of nodes to cycle through.
     pub(crate) fn len(&self) -> u64 {
         self.nodes.len() as u64
     }
 
-    /// Which of them was shown last, how many there are, and what they make up: `3 of 7 frames (n N), 1.0 % of all`.
+    /// Describes the position, the number of matches and their sum: `3 of 7 frames (n N), 1.0 % of
+    /// all`.
     pub(crate) fn summary(&self, noun: &str, cx: &Context<'_>) -> String {
-        let position = self.at.map(|at| format!("{} of ", at + 1));
-        let position = position.unwrap_or_default();
+        let position = self
+            .at
+            .map(|at| format!("{} of ", at + 1))
+            .unwrap_or_default();
         let found = counted(self.len(), noun);
         format!("{position}{found} (n N), {} of all", cx.share(self.value))
     }
 
-    /// The next one, round the end.
+    /// Returns the next node, wrapping around.
     pub(crate) fn step(&mut self, forward: bool) -> Option<u32> {
         let last = self.nodes.len().checked_sub(1)?;
         let at = match (self.at, forward) {

@@ -1,4 +1,5 @@
-//! What several views draw or do alike: lists and trees with a selection, tables, charts, details. Knows no view.
+//! Building blocks shared by the views: lists and trees with a selection, tables, charts, details.
+//! Imports no view.
 
 mod area;
 pub(crate) mod chart;
@@ -23,7 +24,7 @@ use ratatui::style::Style;
 
 use crate::text::fit;
 
-/// Writes `text` into the first row of `area`, cut to its width. `text` must be clean.
+/// Writes `text` into the first row of `area`, truncated to its width. `text` must be escaped.
 pub(crate) fn write(buffer: &mut Buffer, area: Rect, text: &str, style: Style) {
     if !area.is_empty() {
         let cells = area.width as usize;
@@ -31,7 +32,7 @@ pub(crate) fn write(buffer: &mut Buffer, area: Rect, text: &str, style: Style) {
     }
 }
 
-/// A bar of `part` in `whole`, `cells` wide, to an eighth of a cell.
+/// Returns a bar of `part` in `whole`, `cells` wide, in eighths of a cell.
 pub(crate) fn bar(part: u64, whole: u64, cells: usize) -> String {
     const EIGHTHS: [char; 8] = [' ', '▏', '▎', '▍', '▌', '▋', '▊', '▉'];
     if whole == 0 {
@@ -47,7 +48,7 @@ pub(crate) fn bar(part: u64, whole: u64, cells: usize) -> String {
     text
 }
 
-/// Bytes with their sign: `+1.5 KiB`, `-2.0 KiB`, `0 B`.
+/// Formats bytes with their sign: `+1.5 KiB`, `-2.0 KiB`, `0 B`.
 pub(crate) fn signed(value: i64) -> String {
     Measure::Total.difference(value.into())
 }
@@ -56,12 +57,12 @@ pub(crate) fn bytes(value: u64) -> String {
     Bytes(value).to_string()
 }
 
-/// Values with their own size: `3 values, 72 B inline`.
+/// Formats a number of values with their own size: `3 values, 72 B inline`.
 pub(crate) fn values_inline(values: u64, bytes: u64) -> String {
     format!("{}, {} inline", counted(values, "value"), Bytes(bytes))
 }
 
-/// Nothing for 0.
+/// Formats a number, or returns an empty string for 0.
 pub(crate) fn some(value: u64, spell: impl Fn(u64) -> String) -> String {
     if value == 0 {
         String::new()

@@ -1,5 +1,5 @@
-//! A table: headings, a window of rows, a selection. Each column says what it is called, what stands in it and how rows
-//! are sorted by it, so that headings, cells and sort orders cannot come apart.
+//! A table: headings, a window of rows, a selection. Each column defines its heading, its cells and
+//! its sort order, so that these cannot disagree.
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
@@ -22,24 +22,24 @@ use crate::theme;
 /// The column that a table is sorted by.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Sort {
-    /// Which of the columns that can be sorted by.
+    /// Index among the columns that can be sorted by.
     pub(crate) at: usize,
-    /// The smallest first.
+    /// `true` to sort the smallest first.
     reversed: bool,
 }
 
-/// How rows are sorted by a column, and what that is called.
+/// The sort order of a column, with its name.
 type Order<'a, R> = (String, Box<dyn Fn(&mut [R]) + 'a>);
 
-/// What stands in a cell, by the row and the width of the column.
+/// The content of a cell, given the row and the width of the column.
 type Cell<'a, R> = Box<dyn Fn(&R, usize) -> (String, Style) + 'a>;
 
-/// How a text that is too long for so many cells is truncated.
+/// The way to truncate a text to a number of cells.
 type Shorten = fn(&str, usize) -> Cow<'_, str>;
 
 struct Column<'a, R> {
     title: String,
-    /// Cells wide; what is left over is shared by the columns with `0`.
+    /// Width in cells. Columns with 0 share the remaining width.
     width: usize,
     right: bool,
     is_shown: bool,
@@ -67,7 +67,7 @@ impl<'a, R: 'a> Table<'a, R> {
         }
     }
 
-    /// A table that is sorted by one of its columns, whose title says so.
+    /// Creates a table that is sorted by one of its columns. The title of that column shows it.
     pub(crate) fn sorted(cx: &'a Context<'_>, sort: Sort) -> Self {
         let sort = Some(sort);
         Table {
@@ -76,14 +76,14 @@ impl<'a, R: 'a> Table<'a, R> {
         }
     }
 
-    /// A column of text under a heading of figures, at the right.
+    /// Adds a column of text with a heading of figures, aligned right.
     pub(crate) fn right(self, heading: Heading, cell: impl Fn(&R) -> String + 'a) -> Self {
         let cell = move |row: &R, _| (cell(row), theme::plain());
         self.push(heading.title(), heading.width(), true, cell)
     }
 
-    /// A column of text, at the left: `width` cells, or with 0 a share of what is left over. The cell is told its width.
-    /// Texts need not be clean.
+    /// Adds a column of text, aligned left, `width` cells wide. With 0, it shares the remaining
+    /// width. The cell function receives its width. Texts need not be escaped.
     pub(crate) fn left(
         self,
         title: impl Into<String>,
@@ -93,7 +93,7 @@ impl<'a, R: 'a> Table<'a, R> {
         self.push(title, width, false, cell)
     }
 
-    /// The last column truncates texts in that way; the others keep the beginning.
+    /// Makes the last column truncate texts this way. Other columns keep the beginning.
     pub(crate) fn shortened(mut self, shorten: Shorten) -> Self {
         if let Some(column) = self.columns.last_mut() {
             column.shorten = shorten;
@@ -101,13 +101,13 @@ impl<'a, R: 'a> Table<'a, R> {
         self
     }
 
-    /// A column of a figure that rows can be sorted by.
+    /// Adds a column of figures that rows can be sorted by.
     pub(crate) fn figure(self, heading: Heading, value: impl Fn(&R) -> u64 + Copy + 'a) -> Self {
         let table = self.right(heading, move |row| heading.spell(value(row)));
         table.by_size(value)
     }
 
-    /// The same, nothing standing for 0: an empty cell is easier to pass over.
+    /// Adds a column of figures with empty cells for 0, which are easier to skip.
     pub(crate) fn some(self, heading: Heading, value: impl Fn(&R) -> u64 + Copy + 'a) -> Self {
         let table = self.known(heading, move |row| {
             Some(value(row)).filter(|value| *value > 0)
@@ -115,27 +115,27 @@ impl<'a, R: 'a> Table<'a, R> {
         table.by_size(value)
     }
 
-    /// A column of a figure that not every row has.
+    /// Adds a column of figures that some rows do not have.
     pub(crate) fn known(self, heading: Heading, value: impl Fn(&R) -> Option<u64> + 'a) -> Self {
         self.right(heading, move |row| {
             value(row).map_or_else(String::new, |value| heading.spell(value))
         })
     }
 
-    /// A column of the measure that rows can be sorted by.
+    /// Adds a column of the measure that rows can be sorted by.
     pub(crate) fn measure(self, value: impl Fn(&R) -> u64 + Copy + 'a) -> Self {
         let heading = Heading::of(self.cx.measure);
         self.figure(heading, value)
     }
 
-    /// A column of the blocks that go with the measure, which rows can be sorted by.
+    /// Adds a column of the blocks of the measure that rows can be sorted by.
     pub(crate) fn blocks(self, figures: impl Fn(&R) -> &Figures + Copy + 'a) -> Self {
         let measure = self.cx.measure;
         let value = move |row: &R| measure.blocks(figures(row)).0;
         self.figure(Heading::blocks_of(measure), value)
     }
 
-    /// A column of parts of a whole.
+    /// Adds a column of shares.
     pub(crate) fn share(
         self,
         heading: Heading,
@@ -145,14 +145,15 @@ impl<'a, R: 'a> Table<'a, R> {
         self.right(heading, move |row| Share::of(value(row), whole).to_string())
     }
 
-    /// A column of bars: of a part in a whole.
+    /// Adds a column of bars that show shares.
     pub(crate) fn bars(self, width: usize, value: impl Fn(&R) -> u64 + 'a, whole: u64) -> Self {
         self.left("", width, move |row, cells| {
             (bar(value(row), whole, cells), theme::bar())
         })
     }
 
-    /// A column of what rows have more or less than in the base, which they can be sorted by; none without a base.
+    /// Adds a column of changes from the base that rows can be sorted by; without a base, adds
+    /// nothing.
     pub(crate) fn change(
         self,
         by: By,
@@ -166,14 +167,13 @@ impl<'a, R: 'a> Table<'a, R> {
         let known = beside.clone();
         let change = move |row: &R| known.row(&identity(row)?)?.change.exact_difference();
         let table = self.push(heading.title(), heading.width(), true, move |row, _| {
-            let known = identity(row);
-            let known = known.and_then(|identity| beside.row(&identity));
+            let known = identity(row).and_then(|identity| beside.row(&identity));
             known.map_or_else(Default::default, |known| row_change(known, measure))
         });
         table.by_size(move |row: &R| change(row).map_or(-1, |change| change.abs()))
     }
 
-    /// The last column only where there is room for it. Rows can be sorted by it all the same.
+    /// Shows the last column only if `has_room`. Rows can be sorted by it anyway.
     pub(crate) fn only_if(mut self, has_room: bool) -> Self {
         if let Some(column) = self.columns.last_mut() {
             column.is_shown = has_room;
@@ -181,7 +181,7 @@ impl<'a, R: 'a> Table<'a, R> {
         self
     }
 
-    /// The last column only where there is room for it or rows are sorted by it.
+    /// Shows the last column only if there is room or rows are sorted by it.
     pub(crate) fn only_if_sorted_or(self, has_room: bool) -> Self {
         let is_sorted_by = self
             .columns
@@ -190,36 +190,36 @@ impl<'a, R: 'a> Table<'a, R> {
         self.only_if(has_room || is_sorted_by)
     }
 
-    /// Rows can be sorted by the last column, by name.
+    /// Makes rows sortable by the last column, by name.
     pub(crate) fn by_name(self, name: impl Fn(&R) -> String + 'a) -> Self {
         self.ordered(None, move |rows| rows.sort_by_cached_key(&name))
     }
 
-    /// By the last column rows are in the order they come in, which is called `name`.
+    /// Makes the last column keep the given order of rows, under the name `name`.
     pub(crate) fn in_given_order(self, name: &str) -> Self {
         self.ordered(Some(name), |_| {})
     }
 
-    /// The selected row in that style.
+    /// Sets the style of the selected row.
     pub(crate) fn selected(mut self, style: Style) -> Self {
         self.selected = style;
         self
     }
 
-    /// Rows can be sorted by the last column, the largest first.
+    /// Makes rows sortable by the last column, the largest first.
     fn by_size<V: Ord>(self, value: impl Fn(&R) -> V + 'a) -> Self {
         self.ordered(None, move |rows| {
             rows.sort_by_cached_key(|row| Reverse(value(row)));
         })
     }
 
-    /// Rows can be sorted by the last column, which is called so, or as its title is.
+    /// Makes rows sortable by the last column, under this name or its title.
     fn ordered(mut self, name: Option<&str>, sort: impl Fn(&mut [R]) + 'a) -> Self {
         let before = self.sortable().count();
         if let Some(column) = self.columns.last_mut() {
             column.is_sorted_by = self.sort.is_some_and(|sort| sort.at == before);
             if column.is_sorted_by && column.width > 0 {
-                // Room for the mark behind the title.
+                // Leave room for the mark after the title.
                 column.width = column.width.max(width(&column.title) + 1);
             }
             let name = name.unwrap_or(&column.title).to_owned();
@@ -228,14 +228,14 @@ impl<'a, R: 'a> Table<'a, R> {
         self
     }
 
-    /// How rows can be sorted, column by column.
+    /// Returns the sort order of each column that can be sorted by.
     fn sortable(&self) -> impl Iterator<Item = &Order<'a, R>> {
         self.columns
             .iter()
             .filter_map(|column| column.order.as_ref())
     }
 
-    /// Cells that the columns of a fixed width take, their gaps included.
+    /// Returns the width of all columns of fixed width, including their gaps.
     pub(crate) fn taken(&self) -> usize {
         let shown = self.columns.iter().filter(|column| column.is_shown);
         shown.map(|column| column.width + 1).sum()
@@ -261,7 +261,8 @@ impl<'a, R: 'a> Table<'a, R> {
         self
     }
 
-    /// Goes on to the next column that can be sorted by, or reverses the order; `None` when the command does neither.
+    /// Switches to the next column to sort by, or reverses the order. Returns `None` for other
+    /// commands.
     pub(crate) fn command(&self, command: Command, sort: &mut Sort) -> Option<Outcome> {
         match command {
             Command::Sort => {
@@ -279,7 +280,7 @@ impl<'a, R: 'a> Table<'a, R> {
         }
     }
 
-    /// Sorts rows by the column. Those that are equal keep their order.
+    /// Sorts rows by the column. Equal rows keep their order.
     pub(crate) fn sort(&self, rows: &mut [R]) {
         let Some(Sort { at, reversed }) = self.sort else {
             return;
@@ -292,7 +293,7 @@ impl<'a, R: 'a> Table<'a, R> {
         }
     }
 
-    /// Draws the headings and the rows from the top of the window on; `empty` when there are none.
+    /// Draws the headings and the visible rows, or `empty` if there are no rows.
     pub(crate) fn render(mut self, area: Rect, buffer: &mut Buffer, list: &List<R>, empty: &str) {
         let mark = match self.sort {
             Some(sort) if sort.reversed => '▲',
@@ -337,8 +338,8 @@ impl<'a, R: 'a> Table<'a, R> {
     }
 }
 
-/// What a row has more or less than in the base: `new` where the base has no such row; `*` where several rows differ in
-/// line numbers alone and this is of all of them.
+/// Formats the change of a row from the base: `new` if the base has no such row, and a final `*` if
+/// the change is that of several rows that differ only in line numbers.
 fn row_change(known: &RowBeside, measure: Measure) -> (String, Style) {
     let (mut text, style) = change(&known.change, measure);
     if known.is_added {
@@ -350,7 +351,8 @@ fn row_change(known: &RowBeside, measure: Measure) -> (String, Style) {
     (text, style)
 }
 
-/// What there is more or less than in the base: `=` for nothing, `≈` for what the error bounds of the peaks hide.
+/// Formats a change from the base: `=` for none, `≈` for a change within the error bounds of the
+/// peaks.
 pub(crate) fn change(change: &Change, measure: Measure) -> (String, Style) {
     let difference = || measure.difference(change.exact_difference().unwrap_or_default());
     match change.verdict {
@@ -362,12 +364,13 @@ pub(crate) fn change(change: &Change, measure: Measure) -> (String, Style) {
     }
 }
 
-/// How many rows of a table show in `area`, below its heading.
+/// Returns the number of rows that fit into `area` below the heading.
 pub(crate) fn rows_in(area: Rect) -> usize {
     area.height.saturating_sub(1).into()
 }
 
-/// Gives the columns with no width of their own what `cells` leave them: the first of several gets the larger part.
+/// Divides the remaining width among the columns without a width. The first ones get the larger
+/// parts.
 fn stretch(widths: &mut [usize], cells: usize) {
     let taken = widths.iter().sum::<usize>() + widths.len();
     let mut left = cells.saturating_sub(taken);
@@ -384,8 +387,8 @@ fn stretch(widths: &mut [usize], cells: usize) {
     }
 }
 
-/// Draws one row, cell by cell: the width of its column, whether it stands at the right, the text (cut to its column) and
-/// its style.
+/// Draws one row cell by cell. Each cell has the width of its column, its alignment, its text
+/// (truncated to the column) and its style.
 pub(crate) fn draw_row<'a>(
     buffer: &mut Buffer,
     area: Rect,

@@ -1,21 +1,21 @@
-//! A tree to open and close: which nodes are visible, and which one is selected. Never recurses: data may be deep.
+//! A tree to open and close, with a selection. Never recurses, because data may be deep.
 
 use std::collections::HashMap;
 
 use super::List;
 use crate::model::Command;
 
-/// What a tree is made of. Parents come before children: their numbers are smaller.
+/// The structure of a tree. Parents have smaller numbers than their children.
 pub(crate) trait Shape {
-    /// The outermost nodes, in their order.
+    /// Returns the outermost nodes, in order.
     fn roots(&self) -> Vec<u32>;
 
-    /// What is directly inside a node, in its order.
+    /// Returns the children of a node, in order.
     fn children(&self, node: u32) -> Vec<u32>;
 
     fn parent(&self, node: u32) -> Option<u32>;
 
-    /// Whether a branch is open before anybody turned it.
+    /// Returns `true` if a branch is open by default.
     fn is_open_at_first(&self, node: u32) -> bool;
 }
 
@@ -24,12 +24,13 @@ pub(crate) trait Shape {
 pub(crate) struct TreeRow {
     pub(crate) node: u32,
     pub(crate) depth: u16,
-    /// Whether its branch is open; `None` = there is nothing inside.
+    /// `true` if its branch is open; `None` if it has no children.
     pub(crate) is_open: Option<bool>,
 }
 
 impl TreeRow {
-    /// What stands before the name: its depth, and whether it is open. In a narrow column depth takes fewer cells.
+    /// Returns the text before the name, which shows the depth and whether the branch is open. In a
+    /// narrow column, depth takes fewer cells.
     pub(crate) fn branch(&self, is_narrow: bool) -> String {
         let indent = if is_narrow { " " } else { "  " };
         let mark = match self.is_open {
@@ -41,13 +42,13 @@ impl TreeRow {
     }
 }
 
-/// The visible rows of a tree, and which branches are open.
+/// The visible rows of a tree, and its open branches.
 #[derive(Debug, Default)]
 pub(crate) struct Tree {
     pub(crate) list: List<TreeRow>,
-    /// Nodes opened or closed by hand, and which of the two.
+    /// Nodes that the user opened (`true`) or closed (`false`).
     turned: HashMap<u32, bool>,
-    /// Whether all others were opened or closed.
+    /// `true` or `false` if the user opened or closed all other nodes.
     all: Option<bool>,
 }
 
@@ -56,10 +57,11 @@ impl Tree {
         self.list.selected().map(|row| row.node)
     }
 
-    /// Gives what was turned by hand the numbers of other data.
+    /// Renumbers the nodes that the user opened or closed, for other data.
     pub(crate) fn renumber(&mut self, moved: impl Fn(u32) -> Option<u32>) {
-        let turned = std::mem::take(&mut self.turned).into_iter();
-        let turned = turned.filter_map(|(node, open)| Some((moved(node)?, open)));
+        let turned = std::mem::take(&mut self.turned)
+            .into_iter()
+            .filter_map(|(node, open)| Some((moved(node)?, open)));
         self.turned = turned.collect();
     }
 
@@ -68,7 +70,7 @@ impl Tree {
         turned.unwrap_or_else(|| shape.is_open_at_first(node))
     }
 
-    /// Makes the rows again and selects `node`, or the nearest around it that still shows.
+    /// Rebuilds the rows and selects `node`, or its nearest visible ancestor.
     pub(crate) fn refresh(&mut self, shape: &impl Shape, node: Option<u32>) {
         let below = |nodes: Vec<u32>, depth| nodes.into_iter().rev().map(move |node| (node, depth));
         let mut open: Vec<(u32, u16)> = below(shape.roots(), 0).collect();
@@ -96,7 +98,7 @@ impl Tree {
         self.list.select(at.unwrap_or(0));
     }
 
-    /// Selects `node`, opening what is around it.
+    /// Opens the branches around `node` and selects it.
     pub(crate) fn reveal(&mut self, shape: &impl Shape, node: u32) {
         let mut at = node;
         while let Some(parent) = shape.parent(at).filter(|parent| *parent < at) {
@@ -108,11 +110,11 @@ impl Tree {
         self.refresh(shape, Some(node));
     }
 
-    /// Moves, opens or closes; `false` when the command does none of these.
+    /// Moves, opens or closes. Returns `false` for other commands.
     pub(crate) fn command(&mut self, command: Command, shape: &impl Shape) -> bool {
         match command {
             Command::Left | Command::Right => self.sideways(shape, command == Command::Right),
-            // Closes everything when nothing is closed.
+            // If nothing is closed, close everything.
             Command::OpenAll => {
                 let open = self.list.rows.iter().any(|row| row.is_open == Some(false));
                 self.turned.clear();
@@ -124,7 +126,7 @@ impl Tree {
         true
     }
 
-    /// Opens, then goes in; closes, then goes out.
+    /// Opens a branch, then enters it; closes a branch, then leaves it.
     fn sideways(&mut self, shape: &impl Shape, right: bool) {
         let Some(row) = self.list.selected().copied() else {
             return;
@@ -151,7 +153,7 @@ impl Tree {
 mod tests {
     use super::*;
 
-    /// 0 holds 1 and 2, 1 holds 3: all closed at first.
+    /// 0 contains 1 and 2, and 1 contains 3. All are closed at first.
     struct Small;
 
     impl Shape for Small {

@@ -133,7 +133,8 @@ fn in_thread(name: &'static std::ffi::CStr, f: fn()) {
         std::ptr::null_mut()
     }
     *NAME.lock().expect("a lock") = name;
-    let mut thread = 0;
+    // SAFETY: a number or a pointer, by the C library: zeros are a value of both.
+    let mut thread: libc::pthread_t = unsafe { std::mem::zeroed() };
     // SAFETY: the function takes what it is given, and the thread is joined once.
     unsafe {
         let f = f as *mut libc::c_void;

@@ -1,4 +1,4 @@
-//! The words of `cargo heapglass`.
+//! The command line of `cargo heapglass`.
 
 use std::ffi::OsString;
 
@@ -6,18 +6,18 @@ use clap::{Args, Parser, Subcommand};
 
 use super::{Out, Runner};
 
-/// `cargo heapglass`.
+/// The arguments of `cargo heapglass`.
 #[derive(Debug, Parser)]
 #[command(
     name = "cargo heapglass",
     bin_name = "cargo heapglass",
     version,
-    about = "Build with what profiling needs, run, record and explore",
+    about = "Build a program for profiling, run it, record it and explore the recording",
     after_help = "\
-Builds into target/heapglass with frame pointers and `debug = \"limited\"` beside
-your own rustflags and profile, then records each program that cargo runs; cargo
-itself, build scripts and macros are not recorded. `run` explores the recording
-afterwards when on a terminal. The options above may stand anywhere before `--`.
+Builds into target/heapglass and adds frame pointers and `debug = \"limited\"` to
+your own rustflags and profile. Records each program that cargo runs, but not cargo
+itself, build scripts or macros. On a terminal, `run` then opens the recording.
+You may put the options above anywhere before `--`.
 
 Examples:
   cargo heapglass run --release -- input.json
@@ -38,16 +38,17 @@ pub(crate) struct CargoCli {
 }
 
 impl CargoCli {
-    /// Parses the words of `cargo heapglass`. Ends the process itself for `--help`, `--version` and misuse.
+    /// Parses the arguments of `cargo heapglass`. Ends the process on `--help`, `--version` and
+    /// misuse.
     pub(crate) fn parse_words(words: impl Iterator<Item = OsString>) -> CargoCli {
         CargoCli::parse_from(ours_first(words.collect()))
     }
 }
 
-/// Moves the options of `cargo heapglass` to the front, wherever they stand before `--`. Clap takes all words from the
-/// first one that it does not know as cargo's.
+/// Moves the options of `cargo heapglass` that stand before `--` to the front. Clap passes
+/// everything after the first unknown argument to cargo.
 fn ours_first(words: Vec<OsString>) -> Vec<OsString> {
-    // What the runner runs is not asked for its options.
+    // Options of the executable that the runner runs are not ours.
     if words.get(1).is_some_and(|word| word == "runner") {
         return words;
     }
@@ -60,7 +61,7 @@ fn ours_first(words: Vec<OsString>) -> Vec<OsString> {
             Some("-o" | "--out") => ours.extend([Some(word), words.next()].into_iter().flatten()),
             Some(text) if text.starts_with("--out=") => ours.push(word),
             Some("--") => {
-                // Right behind the command, clap drops one `--` and takes the next as it is.
+                // Directly after the command, clap drops one `--` and keeps the next one.
                 if cargos.len() == 1 {
                     cargos.push(word.clone());
                 }
@@ -75,28 +76,29 @@ fn ours_first(words: Vec<OsString>) -> Vec<OsString> {
     ours
 }
 
-/// What cargo is to do.
+/// A command of cargo.
 #[derive(Debug, Subcommand)]
 pub(crate) enum CargoCommand {
-    /// As `cargo run`
+    /// Build and record a program, like `cargo run`
     #[command(visible_alias = "r")]
     Run(CargoArgs),
-    /// As `cargo test`: one recording per test binary
+    /// Build and record tests, like `cargo test`: one recording per test binary
     #[command(visible_alias = "t")]
     Test(CargoArgs),
-    /// As `cargo bench`: one recording per benchmark binary
+    /// Build and record benchmarks, like `cargo bench`: one recording per benchmark binary
     Bench(CargoArgs),
-    /// As `cargo build`: says where the binaries are, for `heapglass run`
+    /// Build for profiling, like `cargo build`, and print the paths of the binaries for `heapglass
+    /// run`
     #[command(visible_alias = "b")]
     Build(CargoArgs),
     #[command(hide = true)]
     Runner(Runner),
 }
 
-/// Arguments for cargo.
+/// Arguments for cargo and the program.
 #[derive(Args, Debug)]
 pub(crate) struct CargoArgs {
-    /// Arguments of the cargo command, then, after `--`, those of the program
+    /// Arguments for the cargo command and, after `--`, for the program
     #[arg(
         trailing_var_arg = true,
         allow_hyphen_values = true,
@@ -150,8 +152,10 @@ mod tests {
 
     #[test]
     fn options_of_cargo_heapglass_may_stand_anywhere_before_two_dashes() {
-        let words = "heapglass run --release --no-tui -o a.hg -p app --force -- -o b --no-tui";
-        let words = words.split(' ').map(OsString::from).collect();
+        let words = "heapglass run --release --no-tui -o a.hg -p app --force -- -o b --no-tui"
+            .split(' ')
+            .map(OsString::from)
+            .collect();
         let cli = CargoCli::try_parse_from(ours_first(words)).unwrap();
         assert!(cli.no_tui && cli.out.force);
         assert_eq!(cli.out.out, Some("a.hg".into()));

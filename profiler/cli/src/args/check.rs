@@ -19,65 +19,67 @@ Examples:
 A budget is a TOML file:
   [total]                               the whole program
   peak = \"30 MiB\"
-  [total.per_record]                    or per_input_byte, as phases state their input
+  [total.per_record]                    or per_input_byte; phases state the input
   blocks = 8.5
-  [phase.\"load\"]                        also owner, type and field: \"PATTERN\"
+  [phase.\"load\"]                        also [owner.\"PATTERN\"], [type.\"..\"], [field.\"..\"]
   total = \"12 MiB\"
-  [field.\"Catalog.products[].**\"]       * stays within one step, ** does not
+  [field.\"Catalog.products[].**\"]       * matches within one step, ** across steps
   blocks = 120000
   [against]                             allowed growth, for --against
   tolerance = \"5 %\"
 Limits: peak, live, total, blocks, temporary, copied, grows.
 
-A peak that is over its limit by no more than its error bound does not fail.
-Exit status: 0; 1 = a check failed; 2 = misuse or unreadable input.")]
+A check of the peak fails only if the peak exceeds its limit by more than its error bound.
+Exit status: 0 if every check passed, 1 if a check failed, 2 for misuse or unreadable input.")]
 pub(crate) struct Check {
-    /// Limits in a TOML file
+    /// Read limits from a TOML file
     #[arg(long, value_name = "BUDGET.toml")]
     pub(crate) budget: Option<PathBuf>,
-    /// An earlier recording: peak, live, total and blocks may exceed it by --tolerance. May be given several times; the
-    /// median counts
+    /// Fail if peak, live, total or blocks exceed those of an earlier recording by more than
+    /// --tolerance. May be given several times; the check then uses the medians
     #[arg(long, value_name = "BASE")]
     pub(crate) against: Vec<PathBuf>,
-    /// Allowed growth; a few KiB are always allowed unless this is 0 [default: 5%, or as the budget says]
+    /// Allow this much growth over --against. A few KiB are always allowed unless this is 0
+    /// [default: the tolerance in the budget, else 5%]
     #[arg(long, value_name = "PERCENT", requires = "against", value_parser = values::percent())]
     pub(crate) tolerance: Option<f64>,
-    /// With --against: compare figures for each record or byte of input, where phases state them
+    /// Compare with --against per record or per byte of input, where phases state their input
     #[arg(long, value_name = "PER", requires = "against", value_parser = values::word(Per::ALL, Per::name))]
     pub(crate) per: Option<Per>,
-    /// Maximum of bytes live at once
+    /// Fail if the peak exceeds this size
     #[arg(long, value_name = "SIZE", allow_hyphen_values = true, value_parser = values::bytes())]
     pub(crate) max_peak: Option<u64>,
-    /// Maximum of bytes live at exit
+    /// Fail if the bytes live at exit exceed this size
     #[arg(long, value_name = "SIZE", allow_hyphen_values = true, value_parser = values::bytes())]
     pub(crate) max_live: Option<u64>,
-    /// Maximum of bytes allocated in total
+    /// Fail if the bytes allocated in total exceed this size
     #[arg(long, value_name = "SIZE", allow_hyphen_values = true, value_parser = values::bytes())]
     pub(crate) max_total: Option<u64>,
-    /// Maximum of blocks allocated in total
+    /// Fail if the number of allocations exceeds this
     #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = values::count())]
     pub(crate) max_blocks: Option<u64>,
-    /// Maximum of bytes in temporary blocks
+    /// Fail if the bytes in temporary blocks exceed this size
     #[arg(long, value_name = "SIZE", allow_hyphen_values = true, value_parser = values::bytes())]
     pub(crate) max_temporary: Option<u64>,
-    /// Maximum of bytes copied by growth; depends on the allocator, see --allow-copied
+    /// Fail if the bytes copied by growth exceed this size. They depend on the allocator, so
+    /// --allow-copied is required
     #[arg(long, value_name = "SIZE", allow_hyphen_values = true, value_parser = values::bytes())]
     pub(crate) max_copied: Option<u64>,
-    /// Maximum number of growing reallocations
+    /// Fail if the number of growing reallocations exceeds this
     #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = values::count())]
     pub(crate) max_grows: Option<u64>,
-    /// Check limits on bytes copied by growth, though they depend on the allocator
+    /// Accept limits on bytes copied by growth, although these depend on the allocator
     #[arg(long)]
     pub(crate) allow_copied: bool,
     #[command(flatten)]
     pub(crate) input: Input,
-    /// JSON instead of text
+    /// Print JSON instead of text
     #[arg(long, conflicts_with = "markdown")]
     pub(crate) json: bool,
-    /// Markdown instead of text, for a comment on a pull request
+    /// Print Markdown instead of text, for a comment on a pull request
     #[arg(long)]
     pub(crate) markdown: bool,
-    /// Where to write; `-` is standard output
+    /// Write to this file; `-` is standard output
     #[arg(short, long, value_name = "OUT", default_value = "-")]
     pub(crate) output: PathBuf,
 }

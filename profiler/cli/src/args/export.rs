@@ -11,10 +11,11 @@ use super::{Input, values};
 
 /// Write a recording in the format of another tool
 ///
-/// pprof (gzip): go tool pprof, Parca, Pyroscope. dhat: dh_view.html of valgrind, the Firefox Profiler. speedscope:
-/// speedscope.app. firefox: profiler.firefox.com. folded: inferno, flamegraph.pl. json: as `report --json`. csv: the rows
-/// of `report` as a table. Totals are those of the report in each. Where a format asks for a figure that is not
-/// recorded, it has a lower bound, and says so.
+/// pprof (gzip): go tool pprof, Parca, Pyroscope. dhat: valgrind's dh_view.html, the Firefox
+/// Profiler. speedscope: speedscope.app. firefox: profiler.firefox.com. folded: inferno,
+/// flamegraph.pl. json: the same as `report --json`. csv: the rows of `report` as a table. Every
+/// format has the same totals as the report. If a format requires a figure that is not recorded,
+/// the file has a lower bound for it and says so.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -25,27 +26,29 @@ Examples:
   heapglass export app.hg --to folded --measure total | inferno-flamegraph > app.svg
   heapglass export app.hg --to csv --by type -o types.csv")]
 pub(crate) struct Export {
-    /// The format
+    /// Write this format
     #[arg(long, value_name = "FORMAT", value_parser = values::word(Format::ALL, Format::name))]
     pub(crate) to: Format,
-    /// Where to write; `-` is standard output
+    /// Write to this file; `-` is standard output
     #[arg(short, long, value_name = "OUT", default_value = "-")]
     pub(crate) output: PathBuf,
-    /// What folded stacks count, what speedscope, Firefox and pprof show first, what rows of json and csv are ordered by,
-    /// as in `report`; dhat has no such choice
+    /// Use this measure, as in `report`: folded stacks count it, speedscope, Firefox and pprof show
+    /// it first, and rows of json and csv are sorted by it. Not for dhat, which has one fixed set
+    /// of figures
     #[arg(long, value_name = "MEASURE", default_value = "peak", value_parser = values::word(Measure::ALL, Measure::name))]
     pub(crate) measure: Measure,
-    /// What a row of json and csv is, as in `report` [default: site]
+    /// Group rows of json and csv by this, as in `report` [default: site]
     #[arg(long, value_name = "BY", value_parser = values::word(By::ALL, By::name))]
     pub(crate) by: Option<By>,
-    /// Which frames of a stack are written: `trimmed`, all but start-up and the machinery of the allocator; `all`; `own`,
-    /// only those of your crates; `folded`, where a run of frames outside your crates is one frame that says what it does
-    /// [default: trimmed; of json and csv folded]
+    /// Choose the frames of each stack. `trimmed`: all except start-up and the allocator's
+    /// internals. `all`: every frame. `own`: only frames of your crates. `folded`: each run of
+    /// frames outside your crates becomes one frame that says what it does [default: trimmed; for
+    /// json and csv, folded]
     #[arg(long, value_name = "FRAMES", value_parser = values::word(Frames::ALL, Frames::name))]
     pub(crate) frames: Option<Frames>,
     #[command(flatten)]
     pub(crate) input: Input,
-    /// Say what was written as JSON, on standard output
+    /// Describe the written file as JSON on standard output
     #[arg(long)]
     pub(crate) json: bool,
 }

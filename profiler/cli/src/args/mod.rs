@@ -1,6 +1,6 @@
-//! The command line as it is typed: every flag and its help.
+//! The command line: every flag with its help text.
 //!
-//! Only spelling lives here: what flags mean together is checked by each command.
+//! This module only defines flags. Each command checks which of them can be combined.
 
 mod cargo;
 mod check;
@@ -26,22 +26,21 @@ pub(crate) use export::Export;
 
 const EXAMPLES: &str = "\
 Examples:
-  heapglass demo                               a complete example, nothing to prepare
-  heapglass run -- target/release/app in.json  record a program, see a summary
-  heapglass app-1234.hg                        explore, also while it runs
-  heapglass report app-1234.hg --json          the same figures for scripts
-  heapglass flamegraph app-1234.hg -o app.svg  a picture to share
+  heapglass demo                               see a complete example
+  heapglass run -- target/release/app in.json  record a program, print a summary
+  heapglass app-1234.hg                        explore, even while the program runs
+  heapglass report app-1234.hg --json          get the same figures for scripts
+  heapglass flamegraph app-1234.hg -o app.svg  draw a picture to share
   heapglass export app-1234.hg --to pprof -o app.pb.gz
-                                               for go tool pprof, DHAT, speedscope ..
-  heapglass diff before.hg after.hg            what a change cost or saved
-  heapglass check app.hg --max-peak 30MiB      fail when it takes more
-  cargo heapglass run --release -- in.json     build with what profiling needs,
-                                               record, explore
+                                               use go tool pprof, DHAT, speedscope, ...
+  heapglass diff before.hg after.hg            see what a change cost or saved
+  heapglass check app.hg --max-peak 30MiB      fail if the peak is larger
+  cargo heapglass run --release -- in.json     build for profiling, record, explore
 
-Exit status: 0; 1 = a check failed; 2 = misuse or unreadable input; of `run` that
-of the command.";
+Exit status: 0 on success, 1 if a check failed, 2 for misuse or unreadable input.
+`heapglass run` exits with the status of the command it ran.";
 
-/// `heapglass`.
+/// The arguments of `heapglass`.
 #[derive(Debug, Parser)]
 #[command(
     name = "heapglass",
@@ -54,7 +53,8 @@ of the command.";
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Option<Command>,
-    /// A recording to explore, as `heapglass tui FILE`. None: choose among those here and recent ones
+    /// Recording to explore, as in `heapglass tui FILE`. Without FILE, choose from the recordings
+    /// in this folder and recent ones
     #[arg(value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
     #[command(flatten)]
@@ -64,13 +64,14 @@ pub(crate) struct Cli {
     pub(crate) json: bool,
 }
 
-/// Parses the process's arguments. Ends the process itself for `--help`, `--version` and misuse, as clap does.
+/// Parses the arguments of the process. Ends the process on `--help`, `--version` and misuse, as
+/// clap does.
 ///
 /// # Errors
-/// When the first word reads like a command, and is none.
+/// Returns an error if the first argument looks like a misspelt command.
 pub(crate) fn parse() -> Result<Cli, Error> {
     let parsed = Cli::try_parse();
-    // NOTE: clap takes a mistyped command for FILE, and complains about what follows it.
+    // NOTE: clap takes a misspelt command for FILE, then complains about the next argument.
     let has_command = parsed.as_ref().is_ok_and(|cli| cli.command.is_some());
     let first = std::env::args_os().nth(1).filter(|_| !has_command);
     match first.and_then(|word| misspelt(&word)) {
@@ -79,7 +80,7 @@ pub(crate) fn parse() -> Result<Cli, Error> {
     }
 }
 
-/// What to say of a word that is neither a command nor a file but reads like a command.
+/// Returns the error for a word that is neither a command nor a file but resembles a command.
 fn misspelt(word: &OsStr) -> Option<Error> {
     let text = word.to_str().filter(|text| !text.starts_with('-'))?;
     let mut cli = Cli::command();
@@ -100,7 +101,7 @@ fn misspelt(word: &OsStr) -> Option<Error> {
     })
 }
 
-/// What to do.
+/// A command with its flags.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Run(Run),
@@ -118,10 +119,13 @@ pub(crate) enum Command {
 
 /// Run a command and record it
 ///
-/// Its standard input and output are left alone, signals are passed on, and its exit status becomes that of heapglass (128 +
-/// number when a signal killed it). A summary and every recording it left, those of child processes included, go to
-/// standard error. Live recordings lie in $XDG_RUNTIME_DIR or /dev/shm when twice HEAPGLASS_MAX_BYTES is free there,
-/// under a link at the path they get in the end.
+/// Leaves the command's standard input and output alone and passes signals on to it. Exits with the
+/// command's status, or with 128 + number if a signal killed it. Prints a summary to standard
+/// error, with the path of every recording, including those of child processes.
+///
+/// While a program runs, its recording is kept in $XDG_RUNTIME_DIR or /dev/shm if twice
+/// HEAPGLASS_MAX_BYTES is free there. Until the recording is moved to its final path, that path is
+/// a link to it.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -131,24 +135,26 @@ Examples:
 pub(crate) struct Run {
     #[command(flatten)]
     pub(crate) out: Out,
-    /// How to record: `exact` is every event with its stack; `count` is every event without stacks, for less: totals, peak,
-    /// phases, fields and arenas
+    /// Choose what to record. `exact`: every event with its stack. `count`: every event without its
+    /// stack, which costs less and still gives totals, peak, phases, fields and arenas
     #[arg(long, value_name = "MODE", value_parser = mode::NAMES.map(|(_, name)| name))]
     pub(crate) mode: Option<String>,
-    /// Explore while it runs; what the command prints goes to a log file beside the recording
+    /// Explore the recording while the command runs; write the command's output to a log file next
+    /// to the recording
     #[arg(long)]
     pub(crate) tui: bool,
-    /// Print no summary, only what went wrong
+    /// Print problems only, no summary
     #[arg(short, long)]
     pub(crate) quiet: bool,
-    /// The summary as one line of JSON, on standard error; also with --quiet
+    /// Print the summary as one line of JSON on standard error, even with --quiet
     #[arg(long)]
     pub(crate) json: bool,
-    /// Treat only this crate as your own code, and keep that in the recording; may be given several times [default: $HEAPGLASS_OWN,
-    /// names with commas between; else every crate whose sources lie outside registries, git checkouts and the toolchain]
+    /// Treat only this crate as your own code, and store its name in the recording; may be given
+    /// several times [default: $HEAPGLASS_OWN, a list separated by commas; else every crate whose
+    /// sources lie outside registries, git checkouts and the toolchain]
     #[arg(long, value_name = "CRATE")]
     pub(crate) own: Vec<String>,
-    /// The command and its arguments
+    /// Command and its arguments
     #[arg(
         required = true,
         trailing_var_arg = true,
@@ -158,46 +164,48 @@ pub(crate) struct Run {
     pub(crate) command: Vec<OsString>,
 }
 
-/// Print a recording's figures: text, or JSON for scripts
+/// Print the figures of a recording as text, or as JSON for scripts
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
   heapglass report app.hg
   heapglass report app.hg --measure total --top 5
-  heapglass report app.hg --by owner           which of your functions
-  heapglass report app.hg --by type            what blocks hold
-  heapglass report app.hg --by field           where in the data, of Profiled<T>
-  heapglass report app.hg --by phase           with bytes for each byte of input
+  heapglass report app.hg --by owner           your functions that own blocks
+  heapglass report app.hg --by type            the types that blocks hold
+  heapglass report app.hg --by field           the fields of data in Profiled<T>
+  heapglass report app.hg --by phase           with bytes per byte of input
   heapglass report app.hg --by thread --json | jq '.rows[0]'
 
-Values that the program measured with footprint(..) stand below every report.")]
+Every report ends with the values that the program measured with footprint(..).")]
 pub(crate) struct Report {
-    /// What a row is: a call site, the function that owns the blocks, what blocks hold, a place in data deserialized as
-    /// Profiled<T>, a function (itself and with all that it calls), a crate, a loaded image, a thread, a phase, or an
-    /// arena (figures inside it)
+    /// Group rows by this. `site`: the call site. `owner`: the function that owns the blocks.
+    /// `type`: the type that the blocks hold. `field`: the field path in data deserialized as
+    /// Profiled<T>. `function`: the function, self and inclusive. `crate`: the crate. `module`: the
+    /// loaded image. `thread`: the thread. `phase`: the phase. `arena`: the arena, with figures of
+    /// what it holds
     #[arg(long, value_name = "BY", default_value = "site", value_parser = values::word(By::ALL, By::name))]
     pub(crate) by: By,
     #[command(flatten)]
     pub(crate) measure: MeasureFlag,
-    /// Most rows [default: 10 in text, all in JSON]
+    /// Print at most this many rows [default: 10 in text, all in JSON]
     #[arg(long, value_name = "N", value_parser = values::top())]
     pub(crate) top: Option<usize>,
-    /// Say what the columns mean, and all that is known of each row: its stack, sizes, lifetimes, growth
+    /// Explain the columns, and print the details of each row: stack, sizes, lifetimes and growth
     #[arg(long)]
     pub(crate) explain: bool,
     #[command(flatten)]
     pub(crate) input: Input,
     #[command(flatten)]
     pub(crate) frames: FramesFlag,
-    /// JSON instead of text
+    /// Print JSON instead of text
     #[arg(long)]
     pub(crate) json: bool,
-    /// Where to write; `-` is standard output
+    /// Write to this file; `-` is standard output
     #[arg(short, long, value_name = "OUT", default_value = "-")]
     pub(crate) output: PathBuf,
 }
 
-/// Draw a recording as a flamegraph, one SVG to look at in a browser
+/// Draw a recording as a flamegraph, an SVG for the browser
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -206,49 +214,54 @@ Examples:
   heapglass flamegraph app.hg -o cities.svg --by arena --arena cities
   heapglass flamegraph app.hg -o - --measure total --inverted > churn.svg")]
 pub(crate) struct Flamegraph {
-    /// Where to write; `-` is standard output
+    /// Write to this file; `-` is standard output
     #[arg(short, long, value_name = "OUT.svg")]
     pub(crate) output: PathBuf,
-    /// What a frame is: a function on the stack, a field of data deserialized as Profiled<T>, what blocks hold, or an
-    /// arena and what lies inside it
+    /// Draw frames of this kind. `stack`: the functions on the stack. `field`: the fields of data
+    /// deserialized as Profiled<T>. `type`: the types that blocks hold. `arena`: the arenas and
+    /// what they hold
     #[arg(long, value_name = "BY", default_value = "stack", value_parser = values::word(flamegraph::By::ALL, flamegraph::By::name))]
     pub(crate) by: flamegraph::By,
-    /// By arena: only the one of that name
+    /// Draw only the arena of this name; needs --by arena
     #[arg(long, value_name = "NAME")]
     pub(crate) arena: Option<String>,
-    /// What is measured, as in `report` [default: peak; by arena live, total where no arena holds anything]
+    /// Draw this measure, as in `report` [default: peak; by arena, live, or total if no arena holds
+    /// anything]
     #[arg(long, value_name = "MEASURE", value_parser = values::word(Measure::ALL, Measure::name))]
     pub(crate) measure: Option<Measure>,
-    /// Allocations at the top, their callers (what is around them, by field and type) below
+    /// Put allocations at the top and their callers below; with --by field or type, put the
+    /// enclosing fields or types below
     #[arg(long)]
     pub(crate) inverted: bool,
-    /// Phases as the outermost frames
+    /// Draw phases as the outermost frames
     #[arg(long)]
     pub(crate) phases: bool,
-    /// Only this phase and what lies inside it: its name, or its path as `report --by phase` says it
+    /// Draw only this phase and the phases inside it. Takes the phase's name, or its path as
+    /// printed by `report --by phase`
     #[arg(long, value_name = "NAME")]
     pub(crate) phase: Option<String>,
     #[command(flatten)]
     pub(crate) input: Input,
     #[command(flatten)]
     pub(crate) frames: FramesFlag,
-    /// Say what was drawn as JSON, on standard output
+    /// Describe the picture as JSON on standard output
     #[arg(long)]
     pub(crate) json: bool,
 }
 
-/// Explore a recording in the terminal; live when its program still runs
+/// Explore a recording in the terminal, live while its program runs
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
   heapglass tui app.hg
-  heapglass tui after.hg --base before.hg   every figure with its change since BASE")]
+  heapglass tui after.hg --base before.hg   show each figure's change since BASE")]
 pub(crate) struct Tui {
-    /// A recording to compare with: tables get a column of changes, the flamegraph is red where there is more and blue
-    /// where there is less
+    /// Compare with this recording. Tables get a column of changes. The flamegraph is red where
+    /// there is more than in BASE, and blue where there is less
     #[arg(long, value_name = "BASE")]
     pub(crate) base: Option<PathBuf>,
-    /// The executable that BASE ran, if it is not where it was; must be of the same build
+    /// Read symbols of BASE from this executable, if the executable has moved; it must be the same
+    /// build
     #[arg(long, value_name = "PATH", requires = "base")]
     pub(crate) base_binary: Option<PathBuf>,
     #[command(flatten)]
@@ -257,30 +270,32 @@ pub(crate) struct Tui {
     pub(crate) input: Input,
 }
 
-/// Make a recording self-contained: with symbols, inlined frames and source lines, to take away from CI or a container
+/// Add symbols, inlined frames and source lines to a recording, so that it can be opened on another
+/// machine
 #[derive(Args, Debug)]
 #[command(after_help = "\
-Example:
-  heapglass pack app.hg -o app.packed.hg    where the binary is")]
+Example, on the machine that has the binary:
+  heapglass pack app.hg -o app.packed.hg")]
 pub(crate) struct Pack {
-    /// Where to write; `-` is standard output
+    /// Write to this file; `-` is standard output
     #[arg(short, long, value_name = "OUT")]
     pub(crate) output: PathBuf,
     #[command(flatten)]
     pub(crate) input: Input,
-    /// Say what was packed as JSON, on standard output
+    /// Describe the packed recording as JSON on standard output
     #[arg(long)]
     pub(crate) json: bool,
 }
 
-/// Profile real input with nothing to prepare: what `cargo metadata` says of this workspace, deserialized twice
+/// Record a small program that deserializes the output of `cargo metadata` for this workspace
 ///
-/// Once into types, counted by field, and once into `serde_json::Value`; both are then measured. Writes
-/// heapglass-demo-PID.hg and .svg into the current folder, then explores the recording on a terminal or prints
-/// the report elsewhere. Outside a workspace the input is generated.
+/// The program deserializes its input twice: into types, counted by field, and into
+/// `serde_json::Value`. It then measures both values. Writes heapglass-demo-PID.hg and .svg into
+/// the current folder. Then explores the recording on a terminal, or prints the report elsewhere.
+/// Outside a workspace, the input is generated.
 #[derive(Args, Debug)]
 pub(crate) struct Demo {
-    /// The report as JSON
+    /// Print the report as JSON
     #[arg(long)]
     pub(crate) json: bool,
     /// Print the report even on a terminal
@@ -291,26 +306,27 @@ pub(crate) struct Demo {
 /// Print a completion script for a shell
 #[derive(Args, Debug)]
 pub(crate) struct Completions {
-    /// The shell
+    /// Shell that the script is for
     pub(crate) shell: clap_complete::Shell,
 }
 
-/// Print the manual page of heapglass, or write those of all commands into a folder
+/// Print the manual page of heapglass, or write the pages of all commands to a folder
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
   heapglass man | man -l -
-  heapglass man -o ~/.local/share/man/man1     then: man heapglass-export")]
+  heapglass man -o ~/.local/share/man/man1     install the pages; man heapglass-run shows one")]
 pub(crate) struct Man {
-    /// A folder for heapglass.1, heapglass-run.1 and so on; it is made if there is none
+    /// Write heapglass.1, heapglass-run.1 and so on to this folder, which is created if it does not
+    /// exist
     #[arg(short, long, value_name = "DIR")]
     pub(crate) output: Option<PathBuf>,
 }
 
-/// Run an executable for cargo: what `cargo heapglass` puts in front of each
+/// Run an executable for cargo; `cargo heapglass` configures this as cargo's runner
 #[derive(Args, Debug)]
 pub(crate) struct Runner {
-    /// The executable and its arguments
+    /// Executable and its arguments
     #[arg(
         required = true,
         trailing_var_arg = true,
@@ -320,54 +336,57 @@ pub(crate) struct Runner {
     pub(crate) command: Vec<OsString>,
 }
 
-/// Where recordings go.
+/// The path for recordings.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct Out {
-    /// Write the recording here; %p, %e and %t stand for process id, program and start time. A path that is taken
-    /// gets a suffix, NAME-PID.hg [default: $HEAPGLASS_OUT, else ./%e-%p.hg]
+    /// Write the recording to this path; %p is the process id, %e the program and %t the start
+    /// time. If the path is taken, it gets a suffix: NAME-PID.hg [default: $HEAPGLASS_OUT, else
+    /// ./%e-%p.hg]
     #[arg(short, long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
-    /// Overwrite a recording that has the path of --out; one that is still written keeps it
+    /// Overwrite the file at --out, unless it is a recording that a program still writes
     #[arg(long, requires = "out")]
     pub(crate) force: bool,
 }
 
-/// What figures to order by and to draw.
+/// The measure to sort and draw by.
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct MeasureFlag {
-    /// What is measured: bytes live at the peak, live at exit, bytes or blocks allocated in total, bytes of
-    /// temporary blocks, bytes copied by growth, or how often blocks grew
+    /// Use this measure. `peak`: bytes live at the peak. `live`: bytes live at exit. `total`: bytes
+    /// allocated in total. `blocks`: number of allocations. `temporary`: bytes of temporary blocks.
+    /// `copied`: bytes copied by growth. `grows`: number of growing reallocations
     #[arg(long = "measure", value_name = "MEASURE", default_value = "peak", value_parser = values::word(Measure::ALL, Measure::name))]
     pub(crate) measure: Measure,
 }
 
-/// The recording that is read.
+/// The recording to read.
 #[derive(Args, Debug)]
 pub(crate) struct Input {
-    /// The recording
+    /// Recording to read
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
     #[command(flatten)]
     pub(crate) symbols: Symbols,
 }
 
-/// Where symbols come from.
+/// The sources of symbols.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct Symbols {
-    /// The executable that ran, if it is not where it was; must be of the same build
+    /// Read symbols from this executable, if the executable has moved; it must be the same build
     #[arg(long, value_name = "PATH")]
     pub(crate) binary: Option<PathBuf>,
-    /// A folder with separate debug information; may be given several times
+    /// Look for separate debug information in this folder; may be given several times
     #[arg(long, value_name = "DIR")]
     pub(crate) debug_dir: Vec<PathBuf>,
-    /// Treat only this crate as your own code; may be given several times [default: those that the recording names, else
-    /// those whose sources lie outside registries, git checkouts and the toolchain]
+    /// Treat only this crate as your own code; may be given several times [default: the crates that
+    /// the recording names, else every crate whose sources lie outside registries, git checkouts
+    /// and the toolchain]
     #[arg(long, value_name = "CRATE")]
     pub(crate) own: Vec<String>,
 }
 
 impl Symbols {
-    /// The same for another recording, of another binary.
+    /// Returns the same sources with another binary.
     pub(crate) fn with_binary(&self, binary: &Option<PathBuf>) -> Symbols {
         Symbols {
             binary: binary.clone(),
@@ -376,11 +395,12 @@ impl Symbols {
     }
 }
 
-/// Which frames count.
+/// The frames to show.
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub(crate) struct FramesFlag {
-    /// Which frames of a stack are shown: `folded`, where a run of frames outside your crates is one frame that says what
-    /// it does; `own`, only those of your crates; `all`; `trimmed`, all but start-up and the machinery of the allocator
+    /// Choose the frames of each stack. `folded`: each run of frames outside your crates becomes
+    /// one frame that says what it does. `own`: only frames of your crates. `all`: every frame.
+    /// `trimmed`: all except start-up and the allocator's internals
     #[arg(long, value_name = "FRAMES", default_value = "folded", value_parser = values::word(Frames::ALL, Frames::name))]
     #[arg(default_value_if("keep_all", "true", "all"))]
     pub(crate) frames: Frames,

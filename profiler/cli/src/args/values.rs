@@ -1,4 +1,4 @@
-//! Values of flags that are more than text.
+//! Parsers for flags whose values are more than text.
 
 use clap::builder::{
     PossibleValuesParser, RangedU64ValueParser, StringValueParser, TypedValueParser,
@@ -6,7 +6,7 @@ use clap::builder::{
 use heapglass_profiler::check::parse_percent;
 use heapglass_profiler::units::{parse_bytes, printable};
 
-/// One of the words that name the values of a type.
+/// Parses one of the words that name the values of a type.
 pub(super) fn word<T: Copy + Send + Sync + 'static, const N: usize>(
     all: [T; N],
     name: fn(T) -> &'static str,
@@ -17,26 +17,29 @@ pub(super) fn word<T: Copy + Send + Sync + 'static, const N: usize>(
     })
 }
 
-/// A number of rows.
+/// Parses a number of rows.
 pub(super) fn top() -> impl TypedValueParser<Value = usize> {
     RangedU64ValueParser::<usize>::new().range(1..)
 }
 
-/// A size: `30MiB`.
+/// Parses a size: `30MiB`.
 pub(super) fn bytes() -> impl TypedValueParser<Value = u64> {
     StringValueParser::new().try_map(|text| parse_bytes(&text))
 }
 
-/// A count: `200000`, `200_000`.
+/// Parses a count: `200000`, `200_000`.
 pub(super) fn count() -> impl TypedValueParser<Value = u64> {
-    let refuse = |text: &str| format!("`{}` is not a count: write digits", printable(text));
+    let refuse = |text: &str| {
+        let text = printable(text);
+        format!("`{text}` is not a count; write digits, such as 200000")
+    };
     StringValueParser::new().try_map(move |text| {
         let digits = text.replace('_', "");
         digits.parse::<u64>().map_err(|_| refuse(&text))
     })
 }
 
-/// A part in percent: `5%`.
+/// Parses a percentage: `5%`.
 pub(super) fn percent() -> impl TypedValueParser<Value = f64> {
     StringValueParser::new().try_map(|text| parse_percent(&text))
 }

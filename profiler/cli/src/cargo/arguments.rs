@@ -1,20 +1,20 @@
-//! What of cargo's own arguments concerns us. All of them are passed on as they are.
+//! The arguments of cargo that matter to `cargo heapglass`. Cargo receives all of them unchanged.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 
 use crate::error::Error;
 
-/// Cargo's arguments, as far as they concern us.
+/// The arguments of cargo that matter here.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Arguments {
-    /// `--release`.
+    /// `--release` is given.
     pub(super) release: bool,
-    /// `--profile NAME`.
+    /// Value of `--profile`.
     pub(super) profile: Option<String>,
-    /// `--target TRIPLE`, each.
+    /// Values of `--target`.
     pub(super) targets: Vec<String>,
-    /// `--manifest-path PATH`.
+    /// Value of `--manifest-path`.
     pub(super) manifest_path: Option<PathBuf>,
     /// `--target-dir` is given.
     pub(super) has_target_dir: bool,
@@ -26,7 +26,8 @@ impl Arguments {
     /// Reads the arguments before `--`.
     ///
     /// # Errors
-    /// When a `--config` sets rustflags or a runner: cargo has no way to add to those.
+    /// Returns an error if a `--config` sets rustflags or a runner, because cargo cannot extend
+    /// those.
     pub(super) fn parse(words: &[OsString]) -> Result<Arguments, Error> {
         let mut arguments = Arguments::default();
         let mut words = words.iter().take_while(|word| *word != "--");
@@ -51,8 +52,8 @@ impl Arguments {
                     let config = value().unwrap_or_default();
                     if config.contains("rustflags") || config.contains("runner") {
                         return Err(Error::misuse(format_args!(
-                            "cargo heapglass adds to rustflags and runner, and cannot add to `--config {config}`; \
-                             put that into RUSTFLAGS or .cargo/config.toml"
+                            "cannot use `--config {config}`, because cargo heapglass extends rustflags and runner; \
+                             move the setting to RUSTFLAGS or .cargo/config.toml"
                         )));
                     }
                 }

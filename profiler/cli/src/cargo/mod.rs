@@ -1,8 +1,8 @@
-//! `cargo heapglass run|test|bench|build`: cargo itself does the building, choosing and running; this module gives it
-//! flags, a profile, a target folder and a runner.
+//! `cargo heapglass run|test|bench|build`. Cargo builds, selects and runs the programs. This module
+//! passes it flags, a profile, a target folder and a runner.
 //!
-//! Must never take anything away from the user's own configuration: flags are added behind theirs, their runner still
-//! runs, and a profile with more debug information keeps it. Must never record cargo, build scripts or macros.
+//! Preserves the user's configuration: flags are appended to theirs, their runner still runs, and a
+//! profile with more debug information keeps it. Never records cargo, build scripts or macros.
 
 mod arguments;
 pub(crate) mod own_crates;
@@ -54,7 +54,7 @@ impl Verb {
     }
 }
 
-/// Does what the command line says; the answer is the exit status.
+/// Runs the given command and returns the exit status.
 pub(crate) fn dispatch(cli: CargoCli) -> Result<u8, Error> {
     let (verb, args) = match &cli.command {
         CargoCommand::Runner(args) => return runner::run(args),
@@ -81,7 +81,7 @@ pub(crate) fn dispatch(cli: CargoCli) -> Result<u8, Error> {
     }
 }
 
-/// A cargo command with what profiling needs.
+/// Returns a cargo command with the settings that profiling needs.
 fn prepare(
     verb: Verb,
     cargo: &OsStr,
@@ -101,13 +101,14 @@ fn prepare(
     if verb == Verb::Build {
         if arguments.has_message_format {
             return Err(Error::misuse(
-                "cargo heapglass build reads cargo's messages itself; leave --message-format out",
+                "cargo heapglass build does not support --message-format, because it reads cargo's messages; \
+                 leave the option out",
             ));
         }
         command.arg("--message-format=json-render-diagnostics");
     }
     command.args(&args.arguments);
-    // Cargo and what it builds with are not what is studied.
+    // Do not record cargo, nor the programs that it builds with.
     command.env_remove("HEAPGLASS_OUT");
     if std::env::var_os(own_crates::VARIABLE).is_none() && !workspace.own.is_empty() {
         command.env(own_crates::VARIABLE, &workspace.own);
@@ -115,7 +116,7 @@ fn prepare(
     Ok(command)
 }
 
-/// Builds, and says where the binaries are.
+/// Builds, and prints the paths of the binaries.
 fn build(mut command: Command) -> Result<u8, Error> {
     let output = command
         .stderr(Stdio::inherit())
@@ -145,7 +146,7 @@ fn status_of(status: ExitStatus) -> u8 {
     code.unwrap_or(u8::from(!status.success()))
 }
 
-/// Builds and runs, and says what was recorded.
+/// Builds and runs the programs, then prints a summary of the recordings.
 fn run(
     verb: Verb,
     mut command: Command,
@@ -153,10 +154,10 @@ fn run(
     args: &CargoArgs,
     cli: &CargoCli,
 ) -> Result<u8, Error> {
-    // Without the folder nothing was ever built there; the list is a convenience.
+    // Without this folder, nothing was ever built there. The list is a convenience.
     let _ = std::fs::create_dir_all(&workspace.folder);
-    let list = Temporary::beside(&workspace.folder.join("ran"), false).ok();
-    let list = list.as_ref().map_or(Path::new(""), Temporary::path);
+    let list_file = Temporary::beside(&workspace.folder.join("ran"), false).ok();
+    let list = list_file.as_ref().map_or(Path::new(""), Temporary::path);
     command.env(runner::RAN, list);
     match verb {
         // `cargo test` also runs each benchmark once.
@@ -169,16 +170,16 @@ fn run(
     let mut finished = supervise::start(command, spool, runner::OUT)?.wait()?;
     let started = runner::started(list);
     if started.is_empty() && finished.kept.is_empty() {
-        // Nothing was run: cargo said why, or was not asked to.
+        // Cargo ran nothing, and either gave the reason or was not asked to.
         return Ok(finished.ended.status());
     }
-    // The build is not what is studied.
+    // Leave the time of the build out.
     let began = since_epoch(began);
     if let Some(first) = started.iter().map(|started| started.at).min() {
         let building = first.saturating_sub(began);
         finished.took = finished.took.saturating_sub(building);
     }
-    // Not the terminal UI, which has its own way with signals: it must leave the terminal as it was.
+    // The terminal UI handles signals itself, because it must restore the terminal.
     finished.interruptible(|| write_summary(verb, args, &finished, &started, workspace));
     if verb == Verb::Run
         && !cli.no_tui
@@ -186,7 +187,7 @@ fn run(
         && let Some(first) = finished.kept.first()
         && let Err(error) = show_file(&first.path, &Symbols::default())
     {
-        // The program's status stays what it is.
+        // Keep the exit status of the program.
         terminal::eprint_line(format_args!("heapglass: {error}"));
     }
     Ok(finished.ended.status())
@@ -214,8 +215,10 @@ fn write_summary(
             finished.ended
         ));
     } else {
-        let executables = started.iter().map(|started| started.executable.clone());
-        let executables: BTreeSet<PathBuf> = executables.collect();
+        let executables: BTreeSet<PathBuf> = started
+            .iter()
+            .map(|started| started.executable.clone())
+            .collect();
         let described = Run {
             name,
             shows_largest: of_tests,
@@ -234,13 +237,13 @@ fn write_summary(
     }
 }
 
-/// What cargo says of the workspace.
+/// The workspace, as described by cargo.
 struct Workspace {
     root: PathBuf,
-    /// Where cargo builds, unless the user said otherwise.
+    /// The default folder of builds.
     folder: PathBuf,
     packages: Vec<Package>,
-    /// The crates that are the program's own, as recordings keep them.
+    /// The crates that are the user's own, in the form that recordings keep.
     own: String,
 }
 
@@ -252,12 +255,12 @@ impl Workspace {
             command.manifest_path(path);
         }
         let metadata = command.exec().map_err(|error| {
-            let text = error.to_string();
-            let text = text.trim_start_matches("`cargo metadata` exited with an error: ");
-            Error::misuse(format_args!(
-                "cargo cannot read the workspace: {}",
-                text.trim_start_matches("error: ").trim()
-            ))
+            let message = error.to_string();
+            let cause = message
+                .trim_start_matches("`cargo metadata` exited with an error: ")
+                .trim_start_matches("error: ")
+                .trim();
+            Error::misuse(format_args!("cargo cannot read the workspace: {cause}"))
         })?;
         let own = own_crates::crates(&metadata)?;
         Ok(Workspace {

@@ -1,5 +1,6 @@
-//! Which crates are the program's own, from what cargo says of the workspace: its members and the packages beside it that
-//! they take by path, or those that `[package.metadata.heapglass]` (or `[workspace.metadata.heapglass]`) names.
+//! The crates that are the user's own, according to cargo: the members of the workspace and the
+//! packages that they depend on by path, or the crates listed in `[package.metadata.heapglass]` or
+//! `[workspace.metadata.heapglass]`.
 
 use std::collections::BTreeSet;
 
@@ -9,10 +10,10 @@ use tracking_alloc_recording::LONGEST_OWN_CRATES;
 
 use crate::error::Error;
 
-/// The variable that carries the names into the recording.
+/// The environment variable that passes the names to the recorder.
 pub(crate) const VARIABLE: &str = "HEAPGLASS_OWN";
 
-/// `[package.metadata.heapglass]`.
+/// The table `[package.metadata.heapglass]`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Settings {
@@ -20,10 +21,10 @@ struct Settings {
     own: Vec<String>,
 }
 
-/// The names, with commas between; empty = nothing is to be said.
+/// Returns the names, separated by commas. Empty if the recording is to name none.
 ///
 /// # Errors
-/// When the metadata in a Cargo.toml is not what is expected.
+/// Returns an error if the metadata in a Cargo.toml is invalid.
 pub(super) fn crates(metadata: &Metadata) -> Result<String, Error> {
     let of_workspace = &metadata.workspace_metadata;
     let mut named = BTreeSet::from_iter(named_in(of_workspace, "workspace", "Cargo.toml")?);
@@ -32,7 +33,7 @@ pub(super) fn crates(metadata: &Metadata) -> Result<String, Error> {
         named.extend(named_in(&package.metadata, "package", manifest)?);
     }
     if named.is_empty() {
-        // A benchmark or a test may be called as what it is about.
+        // A benchmark or a test may have the name of the crate that it tests.
         let others: BTreeSet<String> = (metadata.packages.iter())
             .flat_map(|package| &package.dependencies)
             .filter(|dependency| dependency.path.is_none())
@@ -44,7 +45,7 @@ pub(super) fn crates(metadata: &Metadata) -> Result<String, Error> {
                 !target.is_custom_build() && !others.contains(&target.name.replace('-', "_"))
             });
             named.extend(targets.map(|target| target.name.clone()));
-            // The recorder is of a checkout until there is a release.
+            // Until the first release, programs depend on the recorder by path.
             let beside = package.dependencies.iter().filter(|dependency| {
                 dependency.path.is_some() && dependency.name != "tracking-alloc"
             });
@@ -54,7 +55,8 @@ pub(super) fn crates(metadata: &Metadata) -> Result<String, Error> {
     Ok(list(named))
 }
 
-/// As the recording keeps them: crates, not packages. A list that is too long would be cut and is left out.
+/// Converts the names to the form that recordings keep: crates, not packages. Returns an empty list
+/// if it would be too long, because the recorder would truncate it.
 fn list(named: BTreeSet<String>) -> String {
     let crates: BTreeSet<String> = named
         .iter()
@@ -65,18 +67,22 @@ fn list(named: BTreeSet<String>) -> String {
     if fits { list } else { String::new() }
 }
 
-/// What one table of metadata names.
+/// Returns the names in one table of metadata.
 fn named_in(
     metadata: &serde_json::Value,
     table: &str,
     manifest: &str,
 ) -> Result<Vec<String>, Error> {
-    let settings = metadata.get("heapglass").map(Settings::deserialize);
-    let settings = settings.transpose().map_err(|error| {
-        Error::misuse(format_args!(
-            "{manifest}: [{table}.metadata.heapglass]: {error}; it takes own = [\"crate\", ..], the crates that are yours"
-        ))
-    })?;
+    let settings = metadata
+        .get("heapglass")
+        .map(Settings::deserialize)
+        .transpose()
+        .map_err(|error| {
+            Error::misuse(format_args!(
+                "{manifest}: invalid [{table}.metadata.heapglass]: {error}; \
+                 list your crates with own = [\"crate\", ..]"
+            ))
+        })?;
     Ok(settings.map(|settings| settings.own).unwrap_or_default())
 }
 

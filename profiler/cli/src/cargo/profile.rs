@@ -1,4 +1,5 @@
-//! The profile: `debug = "limited"` for names and lines of functions, inlined ones too, and nothing stripped.
+//! The build profile: `debug = "limited"`, which has the names and lines of functions, including
+//! inlined ones, and no stripping.
 
 use std::path::Path;
 
@@ -6,7 +7,7 @@ use toml::{Table, Value};
 
 use super::arguments::Arguments;
 
-/// `--config` values that give the profile of `verb` what profiling needs.
+/// Returns the `--config` values that give the profile of `verb` what profiling needs.
 pub(super) fn flags(verb: &str, arguments: &Arguments, root: &Path) -> Vec<String> {
     let chosen = match (&arguments.profile, verb) {
         (Some(name), _) => name,
@@ -14,7 +15,7 @@ pub(super) fn flags(verb: &str, arguments: &Arguments, root: &Path) -> Vec<Strin
         (None, "test" | "bench") => verb,
         (None, _) => "dev",
     };
-    // Dependencies of tests and benches come under the profile they inherit from.
+    // Dependencies of tests and benchmarks use the profile that theirs inherits from.
     let inherited = built_in_parent(chosen);
     let tables = tables(root);
     let mut flags = Vec::new();
@@ -27,7 +28,7 @@ pub(super) fn flags(verb: &str, arguments: &Arguments, root: &Path) -> Vec<Strin
     flags
 }
 
-/// The profile that a built-in one inherits from.
+/// Returns the profile that a built-in profile inherits from.
 fn built_in_parent(name: &str) -> Option<&'static str> {
     match name {
         "test" => Some("dev"),
@@ -36,7 +37,8 @@ fn built_in_parent(name: &str) -> Option<&'static str> {
     }
 }
 
-/// `[profile]` tables by precedence: configuration files, the nearest first, then the workspace's manifest.
+/// Returns the `[profile]` tables in order of precedence: configuration files, the nearest first,
+/// then the manifest of the workspace.
 fn tables(root: &Path) -> Vec<Table> {
     let here = std::env::current_dir().unwrap_or_default();
     let files = cargo_config2::Walk::new(&here).chain([root.join("Cargo.toml")]);
@@ -49,7 +51,8 @@ fn tables(root: &Path) -> Vec<Table> {
         .collect()
 }
 
-/// A profile and those it inherits from, to the built-in one. A ring of them is cargo's to refuse.
+/// Returns a profile and the profiles it inherits from, up to the built-in one. Cargo rejects
+/// cycles.
 fn chain(tables: &[Table], name: &str) -> impl Iterator<Item = String> {
     let parent = |name: &String| match in_files(tables, name, "inherits") {
         Some(Value::String(parent)) => Some(parent),
@@ -63,8 +66,8 @@ fn in_files(tables: &[Table], name: &str, key: &str) -> Option<Value> {
     tables.find_map(|table| table.get(name)?.as_table()?.get(key).cloned())
 }
 
-/// Whether a profile, or one it inherits from, has at least the debug information of "limited"; the environment goes
-/// before all files.
+/// Returns `true` if a profile, or one that it inherits from, has at least the debug information of
+/// "limited". Environment variables take precedence over files.
 fn has_enough_debug(tables: &[Table], name: &str) -> bool {
     let debug = chain(tables, name).find_map(|name| {
         let variable = format!(

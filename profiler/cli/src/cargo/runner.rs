@@ -1,7 +1,8 @@
-//! What cargo runs in place of each executable: it sets the variable that starts recording and becomes the executable.
+//! The runner that cargo calls for each executable: it sets the variable that starts recording,
+//! then becomes the executable.
 //!
-//! Only here is `HEAPGLASS_OUT` set, so that cargo, build scripts and macros are never recorded. A test binary without
-//! tests to run is not recorded either.
+//! Only the runner sets `HEAPGLASS_OUT`, so that cargo, build scripts and macros are never
+//! recorded. A test binary without tests to run is not recorded either.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -17,46 +18,50 @@ use crate::error::Error;
 use crate::files::{search, since_epoch};
 use crate::supervise;
 
-/// Carries the value of `HEAPGLASS_OUT` past cargo.
+/// The variable that passes the value of `HEAPGLASS_OUT` through cargo.
 pub(super) const OUT: &str = "HEAPGLASS_CARGO_OUT";
-/// Carries the user's own runner, its words as JSON.
+/// The variable with the user's own runner, its words as JSON.
 pub(super) const INNER: &str = "HEAPGLASS_CARGO_RUNNER";
-/// Names the file that lists the executables that were run: a [`Started`] each, as a line of JSON.
+/// The variable with the path of the list of executables that were run: one [`Started`] per line,
+/// as JSON.
 pub(super) const RAN: &str = "HEAPGLASS_CARGO_RAN";
-/// Says that executables are test binaries: how their list of tests marks what is going to run.
+/// The variable that is set for test binaries, to the mark of the items in their list of tests that
+/// are going to run.
 pub(super) const LISTED: &str = "HEAPGLASS_CARGO_LISTED";
 
-/// In every program with the standard test harness: a line of its help.
+/// A line of the help text of every program with the standard test harness.
 const HARNESS: &[u8] = b"List all tests and benchmarks";
 
 /// An executable that cargo ran.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Started {
-    /// Its process.
+    /// Its process id.
     pub(super) pid: u32,
-    /// When, since the Unix epoch.
+    /// Start time since the Unix epoch.
     pub(super) at: Duration,
-    /// Whether it was to record: a test binary without tests is not.
+    /// `true` if the executable was to record, `false` for a test binary without tests to run.
     pub(super) records: bool,
-    /// Where it is, in UTF-8.
+    /// Path of the executable, in UTF-8.
     pub(super) executable: PathBuf,
 }
 
-/// Words for [`INNER`].
+/// Encodes words for [`INNER`].
 ///
 /// # Errors
-/// When one is not UTF-8, which cargo's configuration cannot hold anyway.
+/// Returns an error if a word is not UTF-8, which cargo's configuration cannot contain.
 pub(super) fn encode<'a>(words: impl Iterator<Item = &'a OsStr>) -> Result<String, Error> {
     let words: Option<Vec<&str>> = words.map(OsStr::to_str).collect();
     words
         .and_then(|words| serde_json::to_string(&words).ok())
-        .ok_or_else(|| Error::misuse("the configured runner is not UTF-8; give it another path"))
+        .ok_or_else(|| {
+            Error::misuse("the runner in cargo's configuration is not UTF-8; use another path")
+        })
 }
 
-/// Becomes the executable, or the user's runner with the executable behind it.
+/// Becomes the executable, or the user's runner with the executable as its argument.
 ///
 /// # Errors
-/// When it cannot be executed.
+/// Returns an error if it cannot be executed.
 pub(super) fn run(args: &Runner) -> Result<u8, Error> {
     let records = std::env::var(LISTED).map_or(true, |mark| !has_no_tests(&args.command, &mark));
     if let (Some(list), Some(executable)) = (std::env::var_os(RAN), args.command.first()) {
@@ -87,7 +92,7 @@ pub(super) fn run(args: &Runner) -> Result<u8, Error> {
     supervise::replace_by(command)
 }
 
-/// What was run by now, as the list at `path` says.
+/// Returns the executables in the list at `path`.
 pub(super) fn started(path: &Path) -> Vec<Started> {
     let text = std::fs::read_to_string(path).unwrap_or_default();
     let lines = text.lines();
@@ -96,8 +101,8 @@ pub(super) fn started(path: &Path) -> Vec<Started> {
         .collect()
 }
 
-/// Whether a command is a test binary whose list, for these arguments, has no item that ends with `mark`. What is not
-/// known to list its tests is not asked.
+/// Returns `true` if a command is a test binary whose list, for these arguments, has no item that
+/// ends with `mark`. Only programs with the standard test harness are asked for their list.
 fn has_no_tests(words: &[OsString], mark: &str) -> bool {
     let Some((executable, arguments)) = words.split_first() else {
         return false;
@@ -118,7 +123,8 @@ fn has_no_tests(words: &[OsString], mark: &str) -> bool {
     })
 }
 
-/// Whether a file has the standard test harness in it. One that cannot be read has not.
+/// Returns `true` if a file contains the standard test harness, and `false` if the file cannot be
+/// read.
 fn has_harness(path: &Path) -> bool {
     File::open(path).is_ok_and(|file| search::contains(file, HARNESS).unwrap_or(false))
 }

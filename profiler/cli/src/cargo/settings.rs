@@ -1,7 +1,8 @@
-//! The user's cargo configuration, and what is put behind it: frame pointers, and a runner around theirs.
+//! The user's cargo configuration and the settings added to it: frame pointers, and a runner around
+//! theirs.
 //!
-//! `CARGO_ENCODED_RUSTFLAGS` overrides every other place of rustflags, so the flags that cargo would have used are
-//! worked out first and given again in front of ours.
+//! `CARGO_ENCODED_RUSTFLAGS` overrides every other source of rustflags. So this module first
+//! determines the flags that cargo would have used, and passes them before ours.
 
 use std::fmt::Display;
 use std::path::PathBuf;
@@ -12,15 +13,15 @@ use cargo_config2::Config;
 use super::runner;
 use crate::error::Error;
 
-/// What profiling needs of the code generator.
+/// The compiler flags that profiling needs.
 const FLAGS: [&str; 2] = ["-C", "force-frame-pointers=yes"];
 
-/// Puts what profiling needs behind what cargo would have used for the targets given, else the configured or host one,
-/// into the environment of a cargo command.
+/// Adds what profiling needs to the environment of a cargo command, after the settings that cargo
+/// would have used for the given targets, else for the configured target or the host.
 ///
 /// # Errors
-/// When the configuration cannot be read, or its targets want different rustflags or runners; when the path of this
-/// executable is not known or cannot be given to cargo.
+/// Returns an error if the configuration cannot be read, if the targets have different rustflags or
+/// runners, or if the path of this executable is unknown or unusable for cargo.
 pub(super) fn apply(command: &mut Command, targets: &[String]) -> Result<(), Error> {
     let unreadable = Error::wrap("cannot read cargo's configuration (.cargo/config.toml)");
     let config = Config::load().map_err(&unreadable)?;
@@ -37,21 +38,24 @@ pub(super) fn apply(command: &mut Command, targets: &[String]) -> Result<(), Err
         let of_target = (rustflags, config.runner(target).map_err(&unreadable)?);
         if *settings.get_or_insert_with(|| of_target.clone()) != of_target {
             return Err(Error::misuse(format_args!(
-                "the targets {} and {} are configured differently; give one --target at a time",
+                "cargo's configuration has different rustflags or runners for {} and {}; \
+                 pass one --target at a time",
                 triples.join(", "),
                 target.triple()
             )));
         }
         triples.push(target.triple());
     }
-    let none = || Error::misuse("cargo's configuration names no target to build for");
+    let none = || {
+        Error::misuse("cargo's configuration names no target to build for; pass one with --target")
+    };
     let (rustflags, inner) = settings.ok_or_else(none)?;
     command.env("CARGO_ENCODED_RUSTFLAGS", rustflags);
-    let unknown = "cannot tell where heapglass itself lies, which cargo is to run";
+    let unknown = "cannot find the heapglass executable, which cargo needs as its runner";
     let me = runner_path(std::env::current_exe().map_err(Error::wrap(unknown))?)?;
     for triple in triples {
         let name = triple.to_uppercase().replace(['-', '.'], "_");
-        // A string is split at blanks, see `runner_path`.
+        // Cargo splits this string at spaces, see `runner_path`.
         let variable = format!("CARGO_TARGET_{name}_RUNNER");
         command.env(variable, format!("{me} runner"));
     }
@@ -64,16 +68,17 @@ pub(super) fn apply(command: &mut Command, targets: &[String]) -> Result<(), Err
     Ok(())
 }
 
-/// The path of this executable as a runner: cargo splits the words at blanks and has no way to quote.
+/// Returns the path of this executable as a runner. Cargo splits the words at spaces and has no
+/// quoting.
 fn runner_path(me: PathBuf) -> Result<String, Error> {
     let refuse = |why, me: &dyn Display| {
         Error::misuse(format_args!(
-            "cargo cannot run a runner whose path {why} ({me}); install heapglass elsewhere"
+            "cargo cannot use {me} as its runner, because the path {why}; install heapglass elsewhere"
         ))
     };
     match me.into_os_string().into_string() {
         Ok(me) if !me.contains(char::is_whitespace) => Ok(me),
-        Ok(me) => Err(refuse("has blanks in it", &me)),
+        Ok(me) => Err(refuse("contains spaces", &me)),
         Err(me) => Err(refuse("is not UTF-8", &me.display())),
     }
 }

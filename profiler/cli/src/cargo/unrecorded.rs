@@ -1,4 +1,4 @@
-//! Which test and benchmark binaries recorded nothing, and where to put the allocator so that they do.
+//! The test and benchmark binaries that recorded nothing, and the files that need the allocator.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -10,31 +10,33 @@ use super::runner::Started;
 use super::{Verb, Workspace};
 use crate::summary::from_here;
 
-/// The allocator, to be added to a file.
+/// The lines that add the allocator to a file.
 const ALLOCATOR: [&str; 2] = [
     "        #[global_allocator]",
     "        static ALLOC: tracking_alloc::TrackingAlloc = tracking_alloc::TrackingAlloc::system();",
 ];
 
-/// What a test binary is built from.
+/// The kind of target that a test binary is built from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Kind {
-    /// The unit tests of a library: without the allocator of a program beside it.
+    /// The unit tests of a library, which do not use the allocator of a program in the same
+    /// package.
     Library,
     /// The unit tests of a program.
     Program,
-    /// Integration tests, a benchmark, an example: a program of its own.
+    /// Integration tests, a benchmark or an example: a separate program.
     Own,
 }
 
-/// Lines that say which of the binaries recorded nothing, and what to add to which file.
+/// Returns lines that name the binaries that recorded nothing, with the lines to add to each file.
 pub(super) fn lines(
     verb: Verb,
     started: &[Started],
     recorded: &[u32],
     workspace: &Workspace,
 ) -> Vec<String> {
-    // NOTE: programs of documentation tests are gone by now, and have no file to put an allocator into.
+    // NOTE: programs of documentation tests no longer exist, and have no file to add an allocator
+    // to.
     let there = started.iter().filter(|started| started.executable.exists());
     let (run, skipped): (Vec<&Started>, Vec<&Started>) = there.partition(|started| started.records);
     let binaries = |count| if count == 1 { "binary" } else { "binaries" };
@@ -46,12 +48,9 @@ pub(super) fn lines(
         .collect();
     let mut lines = Vec::new();
     if !origins.is_empty() {
-        let (they_do, their) = match origins.len() {
-            1 => ("it does", "its"),
-            _ => ("they do", "their"),
-        };
+        let their = if origins.len() == 1 { "its" } else { "their" };
         lines.push(format!(
-            "  not recorded  {} of {} {} {}, most likely because {they_do} not have TrackingAlloc as {their} allocator",
+            "  not recorded  {} of {} {} {}, most likely because TrackingAlloc is not {their} allocator",
             origins.len(),
             run.len(),
             verb.name(),
@@ -73,12 +72,12 @@ pub(super) fn lines(
     for (kind, files) in &files {
         lines.push(format!("    {}", printable(&files.join(", "))));
         let (are_programs, each) = match files.len() {
-            1 => ("is a program of its own", "it"),
-            _ => ("are programs of their own", "each"),
+            1 => ("is a separate program", "it"),
+            _ => ("are separate programs", "each"),
         };
         lines.push(match kind {
             Kind::Library => format!(
-                "      tests of a library do not have the allocator of main.rs; add to {each}:"
+                "      tests of a library do not use the allocator in main.rs; add to {each}:"
             ),
             Kind::Program => format!("      add to {each}:"),
             Kind::Own => format!("      {are_programs}; add to {each}:"),
@@ -110,7 +109,8 @@ pub(super) fn lines(
     lines
 }
 
-/// What an executable is built from: its root file and package, or the executable itself when that is not known.
+/// Returns the root file and package that an executable is built from, or the executable itself if
+/// they are unknown.
 fn origin<'a>(executable: &Path, workspace: &'a Workspace) -> (Kind, PathBuf, Option<&'a Package>) {
     let Some(root) = root_file(executable, &workspace.root) else {
         return (Kind::Own, executable.to_owned(), None);
@@ -134,7 +134,8 @@ fn is_library(kind: &TargetKind) -> bool {
     !matches!(kind, Bin | Test | Bench | Example | CustomBuild)
 }
 
-/// The file that an executable is compiled from: the first in the list of sources that the compiler writes beside it.
+/// Returns the root file of an executable: the first one in the list of sources that the compiler
+/// writes next to it.
 fn root_file(executable: &Path, workspace: &Path) -> Option<PathBuf> {
     let mut list = executable.to_owned().into_os_string();
     list.push(".d");
@@ -142,7 +143,7 @@ fn root_file(executable: &Path, workspace: &Path) -> Option<PathBuf> {
     first_source(&text).map(|source| workspace.join(source))
 }
 
-/// The first file behind the first colon; a blank in its name has a backslash in front.
+/// Returns the first file after the first colon. A backslash precedes each space in its name.
 fn first_source(text: &str) -> Option<String> {
     let (_, sources) = text.lines().next()?.split_once(": ")?;
     let mut source = String::new();

@@ -1,4 +1,4 @@
-//! `heapglass check`: a recording compared with a budget and with earlier recordings.
+//! `heapglass check`: compares a recording with a budget and with earlier recordings.
 
 use std::fs::File;
 use std::io::Read;
@@ -17,7 +17,7 @@ use crate::files::output::Output;
 use crate::open::Side;
 use crate::{no_effect, open, terminal};
 
-/// Exit status when a check failed.
+/// Exit status if a check failed.
 const FAILED: u8 = 1;
 
 pub(super) fn run(args: &Check) -> Result<u8, Error> {
@@ -33,11 +33,11 @@ pub(super) fn run(args: &Check) -> Result<u8, Error> {
     if budget.limits.is_empty() && args.against.is_empty() {
         return Err(match &args.budget {
             Some(path) => Error::misuse(format_args!(
-                "{}: has no limits: write one, such as peak = \"30 MiB\" below [total], or give --against BASE",
+                "{}: the budget has no limits; add one, such as peak = \"30 MiB\" below [total], or pass --against BASE",
                 path.display()
             )),
             None => Error::misuse(
-                "nothing to check: give --budget BUDGET.toml, --against BASE or a limit such as --max-peak 30MiB",
+                "nothing to check; pass --budget BUDGET.toml, --against BASE or a limit such as --max-peak 30MiB",
             ),
         });
     }
@@ -45,7 +45,7 @@ pub(super) fn run(args: &Check) -> Result<u8, Error> {
         && args.against.is_empty()
     {
         terminal::eprint_line(format_args!(
-            "heapglass: {}: [against] was not checked: there is no --against BASE",
+            "heapglass: {}: [against] was not checked, because --against BASE is missing",
             path.display()
         ));
     }
@@ -55,7 +55,7 @@ pub(super) fn run(args: &Check) -> Result<u8, Error> {
     inputs.extend(args.budget.as_deref());
     let output = Output::open(&args.output, &inputs)?;
     let profile = open::open(&args.input.file, &args.input.symbols)?;
-    // The executable is that of the recording, not of those of before.
+    // `--binary` is the executable of the recording, not of the earlier ones.
     let symbols = args.input.symbols.with_binary(&None);
     let before = Side::open(&against, &symbols)?;
     no_effect::warn_of_symbols(
@@ -87,7 +87,7 @@ pub(super) fn run(args: &Check) -> Result<u8, Error> {
         let (outcomes, warnings) = check_against(&base, &recording, &budget.tolerances, args.per)
             .map_err(Error::misuse)?;
         check.outcomes.extend(outcomes);
-        // They have what the recording lost too.
+        // These warnings include the losses of the recording.
         check.warnings = warnings;
     }
     write(args, &check, output)?;
@@ -97,19 +97,23 @@ pub(super) fn run(args: &Check) -> Result<u8, Error> {
 
 fn write(args: &Check, check: &check::Check, output: Output) -> Result<(), Error> {
     let (options, to_stdout) = (output.report_options(), output.is_stdout());
-    output.write(|out| match (args.json, args.markdown) {
-        (true, _) => write_json(check, out),
-        (_, true) => write_markdown(check, out),
-        _ => write_text(check, &options, out),
+    output.write(|out| {
+        if args.json {
+            write_json(check, out)
+        } else if args.markdown {
+            write_markdown(check, out)
+        } else {
+            write_text(check, &options, out)
+        }
     })?;
     if !to_stdout {
-        // A log of CI says what became of it too.
+        // A CI log also shows the verdict.
         terminal::eprint_line(format_args!("{}: {}", check.recording, check.verdict()));
     }
     Ok(())
 }
 
-/// Reads a budget; not more of it than the longest one.
+/// Reads a budget, up to the maximum length of one.
 fn read(path: &Path, allow_copied: bool) -> Result<Budget, Error> {
     let name = path.display();
     let mut bytes = Vec::new();
@@ -117,17 +121,17 @@ fn read(path: &Path, allow_copied: bool) -> Result<Budget, Error> {
         .and_then(|file| file.take(LONGEST + 1).read_to_end(&mut bytes))
         .map_err(|error| {
             Error::misuse(format_args!(
-                "{name}: cannot read the budget: {error}; give the path of a TOML file"
+                "{name}: cannot read the budget: {error}; pass the path of a TOML file"
             ))
         })?;
     let refuse = Error::wrap(&name);
     if bytes.len() as u64 > LONGEST {
         return Err(refuse(
-            "larger than 1 MiB, so it is no budget; give another file",
+            "too large for a budget, which has at most 1 MiB; pass another file",
         ));
     }
     let text = String::from_utf8(bytes)
-        .map_err(|_| refuse("not UTF-8 text, so it is no budget; give a TOML file"))?;
+        .map_err(|_| refuse("the budget is not UTF-8 text; pass a TOML file"))?;
     check::parse(&text, allow_copied).map_err(Error::wrap(&name))
 }
 

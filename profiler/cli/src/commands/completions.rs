@@ -1,4 +1,4 @@
-//! `heapglass completions SHELL`.
+//! `heapglass completions SHELL`: prints a completion script.
 
 use clap::CommandFactory;
 

@@ -1,4 +1,4 @@
-//! `heapglass diff`: two sides of recordings compared, as text, JSON or a picture.
+//! `heapglass diff`: compares two sides of recordings, as text, JSON or a picture.
 
 use std::path::{Path, PathBuf};
 
@@ -40,22 +40,24 @@ pub(super) fn run(args: &Diff) -> Result<(), Error> {
     no_effect::warn_of_rows(options.by, options.measure, Frames::Folded, &both);
     no_effect::warn_of_symbols(&both, &[base.profiles(), new.profiles()].concat());
     let diff = compare(&base.recordings(), &new.recordings(), options);
-    let text = match is_picture {
-        true => {
-            if let Some(drawn) = output.write(|out| write_svg(&diff, out))? {
-                terminal::wrote_picture(&args.output, drawn.frames);
-            }
-            Output::Stdout
+    let text = if is_picture {
+        if let Some(drawn) = output.write(|out| write_svg(&diff, out))? {
+            terminal::wrote_picture(&args.output, drawn.frames);
         }
-        false => output,
+        Output::Stdout
+    } else {
+        output
     };
     let shown = report::Options {
         top: args.top,
         ..text.report_options()
     };
-    let written = text.write(|out| match args.json {
-        true => write_json(&diff, args.top, out),
-        false => write_text(&diff, &shown, out),
+    let written = text.write(|out| {
+        if args.json {
+            write_json(&diff, args.top, out)
+        } else {
+            write_text(&diff, &shown, out)
+        }
     });
     written.map(drop)
 }

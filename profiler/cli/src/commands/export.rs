@@ -1,4 +1,4 @@
-//! `heapglass export`: a recording in the format of another tool.
+//! `heapglass export`: writes a recording in the format of another tool.
 
 use std::io::IsTerminal;
 use std::path::Path;
@@ -16,13 +16,13 @@ pub(super) fn run(args: &Export) -> Result<(), Error> {
     let format = args.to;
     if args.by.is_some() && !format.has_rows() {
         return Err(Error::misuse(format_args!(
-            "--by goes with --to json and --to csv, whose rows it groups; {} has stacks",
+            "--by works only with --to json and --to csv, because {} has stacks instead of rows; leave --by out",
             format.name()
         )));
     }
     if !format.shows(args.measure) {
         return Err(Error::misuse(format_args!(
-            "{} has no place for --measure {}: leave it out, or use --to folded, speedscope, json or csv",
+            "--to {} does not support --measure {}; leave it out, or use --to folded, speedscope, json or csv",
             format.name(),
             args.measure.name()
         )));
@@ -31,7 +31,7 @@ pub(super) fn run(args: &Export) -> Result<(), Error> {
     let to_stdout = output.is_stdout();
     if to_stdout && format.is_binary() && std::io::stdout().is_terminal() {
         return Err(Error::misuse(format_args!(
-            "{} is binary and no use on a terminal; write to a file with -o, or into a pipe",
+            "{} is a binary format, which a terminal cannot show; write to a file with -o, or to a pipe",
             format.name()
         )));
     }
@@ -54,7 +54,7 @@ pub(super) fn run(args: &Export) -> Result<(), Error> {
         no_effect::warn(
             format_args!("--own {}", symbols.own.join(" --own ")),
             format_args!(
-                "{} says of no frame whose it is; it goes with --frames own and --frames folded",
+                "{} does not mark frames as yours; use it with --frames own or --frames folded",
                 format.name()
             ),
         );
@@ -79,14 +79,14 @@ pub(super) fn run(args: &Export) -> Result<(), Error> {
         let hint = hint(format, &args.output, args.measure);
         terminal::eprint_line(format_args!("wrote {}{hint}", args.output.display()));
     }
-    // Not every format has room for them.
+    // Some formats have no room for notes.
     for note in notes(&profile) {
         terminal::eprint_line(format_args!("heapglass: {note}"));
     }
     Ok(())
 }
 
-/// What opens the file.
+/// Returns a hint about the program that opens the file.
 fn hint(format: Format, path: &Path, measure: Measure) -> String {
     let path = crate::summary::quoted(path);
     match format {

@@ -1,4 +1,4 @@
-//! `heapglass flamegraph`: the SVG.
+//! `heapglass flamegraph`: draws the SVG.
 
 use heapglass_profiler::flamegraph::{By, NOT_OF_ARENAS, Options, is_of_arenas, write_svg};
 use heapglass_profiler::profile::{Frames, Measure, Profile, ScopeId};
@@ -10,7 +10,9 @@ use crate::{no_effect, open, terminal};
 
 pub(super) fn run(args: &Flamegraph) -> Result<(), Error> {
     if args.by != By::Arena && args.arena.is_some() {
-        return Err(Error::misuse("--arena goes with --by arena"));
+        return Err(Error::misuse(
+            "--arena works only with --by arena; add --by arena",
+        ));
     }
     if let Some(measure) = args.measure.filter(|_| args.by == By::Arena) {
         check_arena_measure(measure)?;
@@ -34,7 +36,7 @@ pub(super) fn run(args: &Flamegraph) -> Result<(), Error> {
     if options.frames != Frames::Folded && args.by != By::Stack {
         no_effect::warn(
             format_args!("--frames {}", options.frames.name()),
-            format_args!("frames by {} are not those of stacks", args.by.name()),
+            format_args!("frames by {} do not come from stacks", args.by.name()),
         );
     }
     no_effect::warn_of_symbols(&args.input.symbols, &[&profile]);
@@ -57,18 +59,18 @@ pub(super) fn run(args: &Flamegraph) -> Result<(), Error> {
     Ok(())
 }
 
-/// Refuses a picture by arena of a measure that arenas do not have.
+/// Rejects a picture by arena for a measure that arenas do not have.
 pub(super) fn check_arena_measure(measure: Measure) -> Result<(), Error> {
     if is_of_arenas(measure) {
         return Ok(());
     }
     Err(Error::misuse(format_args!(
-        "no picture by arena of --measure {}: {NOT_OF_ARENAS}",
+        "cannot draw arenas with --measure {}: {NOT_OF_ARENAS}",
         measure.name()
     )))
 }
 
-/// The arena that was asked for, an index into the profile's.
+/// Returns the arena that was asked for, as an index into the arenas of the profile.
 fn arena(profile: &Profile, args: &Flamegraph) -> Result<Option<usize>, Error> {
     let Some(wanted) = &args.arena else {
         return Ok(None);
@@ -84,7 +86,7 @@ fn arena(profile: &Profile, args: &Flamegraph) -> Result<Option<usize>, Error> {
     found.map(Some).ok_or_else(none)
 }
 
-/// The phase that was asked for, by its path, or by its name when only one has it.
+/// Returns the phase that was asked for by its path, or by its name if the name is unique.
 fn phase(profile: &Profile, args: &Flamegraph) -> Result<Option<ScopeId>, Error> {
     let Some(wanted) = &args.phase else {
         return Ok(None);
@@ -110,7 +112,7 @@ fn phase(profile: &Profile, args: &Flamegraph) -> Result<Option<ScopeId>, Error>
             Err(none_such(args, "phase", wanted, &paths, how))
         }
         several => Err(Error::misuse(format_args!(
-            "several phases are called {wanted} in {}; say which: {}",
+            "several phases in {} are named {wanted}; pass the path of one: {}",
             args.input.file.display(),
             several
                 .iter()
@@ -121,17 +123,19 @@ fn phase(profile: &Profile, args: &Flamegraph) -> Result<Option<ScopeId>, Error>
     }
 }
 
-/// What to say when there is no such arena or phase; `there` are those there are, `how` names one.
+/// Returns the error for an unknown arena or phase. `there` has the known ones; `how` is the
+/// function that names one.
 fn none_such(args: &Flamegraph, kind: &str, name: &str, there: &[&str], how: &str) -> Error {
     let there = match there {
-        [] => format!("it has none (name one with {how})"),
+        [] => format!("it has none; the program can name one with {how}"),
         _ => format!("it has {}", there.join(", ")),
     };
     let file = args.input.file.display();
     Error::misuse(format_args!("no {kind} {name} in {file}: {there}"))
 }
 
-/// The measure when none was given. Of arenas what they hold, or, when that is nothing, what they allocated.
+/// Returns the measure to draw if none was given. For arenas, that is the bytes they hold, or what
+/// they allocated if they hold nothing.
 fn default_measure(profile: &Profile, by: By, only: Option<usize>) -> Measure {
     if by != By::Arena {
         return Measure::Peak;

@@ -1,4 +1,5 @@
-//! Bare `heapglass`: the recordings here and recent ones, to choose from on a terminal, as a list elsewhere.
+//! Bare `heapglass`: offers the recordings in this folder and recent ones on a terminal, and lists
+//! them elsewhere.
 
 use std::io::IsTerminal;
 use std::path::PathBuf;
@@ -16,16 +17,16 @@ use crate::no_effect;
 use crate::terminal::{self, has_terminal};
 
 const NOTHING: &str = "\
-No recordings here and none remembered. Make one:
-  heapglass demo                           on real input, nothing to prepare
-  heapglass run -- target/release/app      a program with tracking-alloc in it
-  cargo heapglass run --release            build it with what profiling needs first
+There are no recordings in this folder and no recent ones. To make one:
+  heapglass demo                           record an example
+  heapglass run -- target/release/app      record a program that uses tracking-alloc
+  cargo heapglass run --release            build a program for profiling and record it
 ";
 
-/// The largest recording that is read whole to see whether it is damaged.
+/// Maximum size of a recording that is read completely to see whether it is damaged.
 const CHECKED_BYTES: u64 = 64 << 20;
 
-/// Most recordings offered.
+/// Maximum number of recordings offered.
 const OFFERED: usize = 30;
 
 struct Offer {
@@ -34,14 +35,14 @@ struct Offer {
     found: Found,
 }
 
-/// Where a recording was found.
+/// The place where a recording was found.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Found {
     /// In the working directory.
     Here,
     /// In the list of recent recordings.
     Recent,
-    /// In the place for live recordings, while its run lives.
+    /// In the place for live recordings, while its run is alive.
     Live,
     /// In the place for live recordings, where an earlier run left it.
     Left,
@@ -56,10 +57,7 @@ pub(super) fn run(symbols: &Symbols, json: bool) -> Result<(), Error> {
             ("--own", !symbols.own.is_empty()),
         ];
         for (option, _) in given.into_iter().filter(|(_, is_given)| *is_given) {
-            no_effect::warn(
-                option,
-                "recordings are listed and none is opened; name a FILE",
-            );
+            no_effect::warn(option, "recordings are listed, not opened; pass a FILE");
         }
     }
     if json {
@@ -83,13 +81,14 @@ pub(super) fn run(symbols: &Symbols, json: bool) -> Result<(), Error> {
     }
     let can_move = offers.iter().any(Offer::can_move);
     let also = if can_move {
-        "m and a number: move it here, "
+        "m and a number: move that one here, "
     } else {
         ""
     };
-    // The newest stand last, next to the question, where a short terminal still shows them.
+    // The newest recordings are last, next to the question, where a short terminal still shows
+    // them.
     terminal::eprint_question(format_args!(
-        "{text}Explore which one? [1-{}, {also}Enter: none] ",
+        "{text}Which recording do you want to explore? [1-{}, {also}Enter: none] ",
         offers.len()
     ));
     let answer = answer()?;
@@ -101,14 +100,16 @@ pub(super) fn run(symbols: &Symbols, json: bool) -> Result<(), Error> {
         None => (false, answer.as_str()),
     };
     let number = number.parse::<usize>().ok();
-    let chosen = number.and_then(|number| offers.get(number.checked_sub(1)?));
-    let chosen = chosen.ok_or_else(|| {
-        Error::misuse(format_args!(
-            "{} is not one of 1 to {}; name the recording: heapglass FILE",
-            printable(&answer),
-            offers.len()
-        ))
-    })?;
+    let chosen = number
+        .and_then(|number| offers.get(number.checked_sub(1)?))
+        .ok_or_else(|| {
+            Error::misuse(format_args!(
+                "`{}` is not a number from 1 to {}; \
+                 to open a recording by name, run heapglass FILE",
+                printable(&answer),
+                offers.len()
+            ))
+        })?;
     if moves {
         return chosen.move_here();
     }
@@ -118,16 +119,20 @@ pub(super) fn run(symbols: &Symbols, json: bool) -> Result<(), Error> {
 
 /// Reads a line from the terminal.
 fn answer() -> Result<String, Error> {
-    let answer = std::io::stdin().lines().next().transpose();
-    let answer = answer.map_err(|error| {
-        Error::misuse(format_args!(
-            "cannot read the answer: {error}; name the recording: heapglass FILE"
-        ))
-    })?;
+    let answer = std::io::stdin()
+        .lines()
+        .next()
+        .transpose()
+        .map_err(|error| {
+            Error::misuse(format_args!(
+                "cannot read the answer: {error}; to open a recording by name, run heapglass FILE"
+            ))
+        })?;
     Ok(answer.unwrap_or_default().trim().to_owned())
 }
 
-/// The recordings of this folder, what earlier runs left elsewhere, then recent ones, each the newest first.
+/// Returns the recordings in this folder, those that earlier runs left elsewhere, then recent ones,
+/// each with the newest first.
 fn offers() -> Vec<Offer> {
     let here = recent::in_this_folder().map(|(path, header)| (path, header, Found::Here));
     let mut left = place::left();
@@ -144,7 +149,7 @@ fn offers() -> Vec<Offer> {
     let mut known: Vec<PathBuf> = Vec::new();
     let mut offers: Vec<Offer> = Vec::new();
     for (path, header, found) in here.chain(left).chain(recent) {
-        // A link in this folder may lead to a recording in the place.
+        // A link in this folder may lead to a recording in the place for live recordings.
         let real = path.canonicalize().unwrap_or_else(|_| path.clone());
         if !known.contains(&real) {
             known.push(real);
@@ -160,18 +165,18 @@ fn offers() -> Vec<Offer> {
 }
 
 impl Offer {
-    /// Returns `true` for what an earlier run left and nobody writes to.
+    /// Returns `true` if an earlier run left the recording and no program writes to it.
     fn can_move(&self) -> bool {
         self.found == Found::Left && Writer::of(&self.header).is_gone()
     }
 
-    /// Moves a recording that an earlier run left into the working directory, after a question.
+    /// Asks, then moves a recording that an earlier run left into the working directory.
     fn move_here(&self) -> Result<(), Error> {
         let shown = self.path.to_string_lossy();
         let shown = printable(&shown);
         if !self.can_move() {
             return Err(Error::misuse(format_args!(
-                "{shown} stays where it is: only a recording that an earlier run left, and that nobody writes to, is moved"
+                "cannot move {shown}: only a recording that an earlier run left and that no program writes to can be moved"
             )));
         }
         terminal::eprint_question(format_args!("Move {shown} to this folder? [y/N] "));
@@ -198,7 +203,7 @@ impl Offer {
         }
     }
 
-    /// Whether a finished recording cannot be read.
+    /// Returns `true` if a finished recording cannot be read.
     fn is_damaged(&self) -> bool {
         self.bytes() <= CHECKED_BYTES && Recording::open(&self.path).is_err()
     }
@@ -207,7 +212,8 @@ impl Offer {
         self.path.metadata().map_or(0, |metadata| metadata.len())
     }
 
-    /// When the recording was begun, or its file last written where that is not known.
+    /// Returns the start time of the recording, or the modification time of its file if the start
+    /// is unknown.
     fn date(&self) -> String {
         let written = || Some(since_epoch(self.path.metadata().ok()?.modified().ok()?).as_secs());
         date(match self.header.started_unix_ns / 1_000_000_000 {
@@ -217,7 +223,7 @@ impl Offer {
     }
 
     fn describe(&self) -> String {
-        // WebAssembly modules have none.
+        // Recordings of WebAssembly modules have no process id.
         let process = match self.header.pid {
             0 => String::new(),
             pid => format!("pid {pid}, "),
@@ -231,7 +237,7 @@ impl Offer {
             match self.found {
                 Found::Here => "",
                 Found::Recent => ", recent",
-                Found::Live => ", of a run that lives",
+                Found::Live => ", of a run in progress",
                 Found::Left => ", left by an earlier run",
             },
         )
@@ -250,10 +256,10 @@ impl Offer {
     }
 }
 
-/// A moment in seconds since the Unix epoch, to the minute: `2026-11-22 21:28 UTC`.
+/// Formats seconds since the Unix epoch, to the minute: `2026-11-22 21:28 UTC`.
 fn date(seconds: u64) -> String {
-    let moment = UtcDateTime::from_unix_timestamp(seconds.try_into().unwrap_or(0));
-    let moment = moment.unwrap_or(UtcDateTime::UNIX_EPOCH);
+    let moment = UtcDateTime::from_unix_timestamp(seconds.try_into().unwrap_or(0))
+        .unwrap_or(UtcDateTime::UNIX_EPOCH);
     let (hour, minute, _) = moment.as_hms();
     format!("{} {hour:02}:{minute:02} UTC", moment.date())
 }

@@ -1,4 +1,4 @@
-//! `heapglass man`: manual pages, made of what `--help` says.
+//! `heapglass man`: manual pages with the contents of `--help`.
 
 use clap::{Command, CommandFactory};
 
@@ -9,7 +9,7 @@ use crate::terminal;
 
 pub(super) fn run(args: &Man) -> Result<(), Error> {
     let mut cli = Cli::command();
-    // Names of commands in full: heapglass-export.
+    // Gives the commands their full names: heapglass-export.
     cli.build();
     let Some(folder) = &args.output else {
         return write_page(cli, Output::Stdout);

@@ -1,4 +1,5 @@
-//! One file a command: its flags checked, its work handed on, its answer printed.
+//! One file per command. Each checks its flags, calls the profiler or the terminal UI, and prints
+//! the result.
 
 mod check;
 mod completions;
@@ -15,7 +16,7 @@ pub(crate) mod tui;
 use crate::args::{Cli, Command};
 use crate::error::Error;
 
-/// Does what the command line says; the answer is the exit status.
+/// Runs the given command and returns the exit status.
 pub(crate) fn dispatch(cli: Cli) -> Result<u8, Error> {
     match cli.command {
         Some(Command::Run(args)) => return run::run(&args),

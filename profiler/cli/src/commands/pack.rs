@@ -1,4 +1,4 @@
-//! `heapglass pack`: a recording that needs nothing beside it.
+//! `heapglass pack`: makes a recording that needs no other file.
 
 use heapglass_profiler::units::Bytes;
 
@@ -13,7 +13,7 @@ pub(super) fn run(args: &Pack) -> Result<(), Error> {
     let symbols = &args.input.symbols;
     if !symbols.own.is_empty() || !symbols.debug_dir.is_empty() {
         let profile = open::open(&args.input.file, symbols)?;
-        // A crate that is not there would stay in the packed recording as the only one that is yours.
+        // The packed recording would keep an unknown crate as the only one of the user.
         let own = no_effect::unmatched_own(&symbols.own, &[&profile]);
         if let Some(why) = own.first() {
             return Err(Error::misuse(why.trim_start_matches("heapglass: ")));

@@ -1,4 +1,4 @@
-//! `heapglass report`: the figures as text or JSON.
+//! `heapglass report`: prints the figures as text or JSON.
 
 use heapglass_profiler::report::{Options, write_json, write_text};
 
@@ -22,15 +22,19 @@ pub(super) fn run(args: &Report) -> Result<(), Error> {
     };
     let symbols = &args.input.symbols;
     if args.json && args.explain {
-        no_effect::warn("--explain", "--json has all that is known of each row");
+        no_effect::warn("--explain", "--json has all details of each row");
     }
     no_effect::warn_of_rows(options.by, options.measure, options.frames, symbols);
     no_effect::warn_of_symbols(symbols, &[&profile]);
-    output.write(|out| match args.json {
-        true => write_json(&profile, &options, out),
-        false => write_text(&profile, &options, out),
+    output.write(|out| {
+        if args.json {
+            write_json(&profile, &options, out)
+        } else {
+            write_text(&profile, &options, out)
+        }
     })?;
-    // The process ends: giving back the blocks of a million stacks one by one would take as long as a table of them.
+    // The process ends now. Freeing the blocks of a million stacks one by one would take as long as
+    // printing a table of them.
     std::mem::forget(profile);
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! `heapglass run`: a command under observation, then a summary on standard error.
+//! `heapglass run`: runs and observes a command, then prints a summary to standard error.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -22,13 +22,13 @@ use crate::summary::{self, Form};
 use crate::supervise::{self, Finished, lock};
 use crate::terminal::{self, has_terminal};
 
-/// Where recordings go when nothing says otherwise.
+/// The default path pattern of recordings.
 pub(crate) const DEFAULT_PATTERN: &str = "%e-%p.hg";
 
 pub(super) fn run(args: &Run) -> Result<u8, Error> {
     let wanted = wanted(&args.out)?;
     let mut command = supervise::command(&args.command)
-        .ok_or_else(|| Error::misuse("no command; heapglass run -- COMMAND"))?;
+        .ok_or_else(|| Error::misuse("no command to run; use heapglass run -- COMMAND"))?;
     if let Some(mode) = &args.mode {
         command.env("HEAPGLASS_MODE", mode);
     }
@@ -38,7 +38,7 @@ pub(super) fn run(args: &Run) -> Result<u8, Error> {
     let spool = Spool::new(&wanted, args.out.force)?;
     let finished = if args.tui {
         let (log, path) = log_beside(&wanted)?;
-        let unusable = format!("cannot use {}", path.display());
+        let unusable = format!("cannot use the log file {}", path.display());
         let copy = log.try_clone().map_err(Error::wrap(unusable))?;
         command.stdin(Stdio::null()).stdout(copy).stderr(log);
         let running = supervise::start(command, spool, "HEAPGLASS_OUT")?;
@@ -55,23 +55,25 @@ pub(super) fn run(args: &Run) -> Result<u8, Error> {
         executables: executable.as_slice(),
         finished: &finished,
     };
-    let form = match (args.json, args.quiet) {
-        (true, _) => Form::Json,
-        (_, true) => Form::Quiet,
-        _ => Form::Text,
+    let form = if args.json {
+        Form::Json
+    } else if args.quiet {
+        Form::Quiet
+    } else {
+        Form::Text
     };
     finished.interruptible(|| summary::write(&run, form));
     Ok(finished.ended.status())
 }
 
-/// The pattern of the recordings' paths: the flag, the environment, the default.
+/// Returns the path pattern of recordings: from the flag, the environment or the default.
 pub(crate) fn wanted(flag: &Out) -> Result<PathBuf, Error> {
     match flag.out.as_deref() {
         Some(path) if path.as_os_str() == "-" => Err(Error::misuse(
-            "a recording cannot go to standard output, which is the command's; name a file with --out",
+            "cannot write the recording to standard output, which the command uses; name a file with --out",
         )),
         Some(path) if path.as_os_str().is_empty() => Err(Error::misuse(
-            "--out is empty; name a file, or leave it out for ./PROGRAM-PID.hg",
+            "--out is empty; name a file, or omit --out to write ./PROGRAM-PID.hg",
         )),
         Some(path) => Ok(path.to_owned()),
         None => Ok(std::env::var_os("HEAPGLASS_OUT")
@@ -86,7 +88,7 @@ fn program_name(command: &[OsString]) -> String {
     name.unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// The file that the command's first word means.
+/// Returns the file that the first word of the command refers to.
 fn executable(command: &[OsString]) -> Option<PathBuf> {
     let program = Path::new(command.first()?);
     if program.components().count() > 1 {
@@ -97,12 +99,12 @@ fn executable(command: &[OsString]) -> Option<PathBuf> {
     candidates.find(|candidate| candidate.is_file())
 }
 
-/// Where the command's output goes while the terminal belongs to the UI: `RECORDING.log`, with a number when that is
-/// taken; patterns lose their percent signs.
+/// Creates the file for the output of the command while the UI uses the terminal: `RECORDING.log`,
+/// with a number if that is taken. Removes the percent signs of patterns.
 fn log_beside(wanted: &Path) -> Result<(File, PathBuf), Error> {
     if !has_terminal() {
         return Err(Error::misuse(
-            "--tui needs a terminal on standard input and output; run without it, and open the recording later",
+            "--tui needs a terminal on standard input and output; run without --tui and open the recording later",
         ));
     }
     let stem = if wanted == Path::new(DEFAULT_PATTERN) {
@@ -130,7 +132,7 @@ fn log_beside(wanted: &Path) -> Result<(File, PathBuf), Error> {
     })
 }
 
-/// Shows the command's recording while it runs, then waits for its end.
+/// Shows the recording of the command while it runs, then waits for the command to end.
 fn watch(running: supervise::Running, name: String, log: &Path) -> Result<Finished, Error> {
     let source = Live {
         name,
@@ -147,13 +149,13 @@ fn watch(running: supervise::Running, name: String, log: &Path) -> Result<Finish
     ));
     if running.is_running() {
         terminal::eprint_line(
-            "heapglass: the command still runs; waiting for its end (Ctrl-C ends it)",
+            "heapglass: the command is still running; waiting for it to end (Ctrl-C ends it)",
         );
     }
     running.wait()
 }
 
-/// The first recording of a command that runs.
+/// The first recording of a running command.
 struct Live {
     name: String,
     recordings: Arc<Mutex<Spool>>,
@@ -178,7 +180,7 @@ impl Source for Live {
             let over = lock(&self.recordings).is_settled();
             if let Some(path) = self.path() {
                 let profile = open::open_quietly(&mut self.session, &path, progress, None);
-                // A recording that is being moved may be gone for a moment.
+                // While a recording is being moved, it may be missing for a moment.
                 if profile.is_ok() || over {
                     self.live = !over;
                     return profile.map_err(|error| error.to_string());

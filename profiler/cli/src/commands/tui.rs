@@ -1,4 +1,4 @@
-//! `heapglass tui FILE`, and `heapglass FILE`: the terminal UI over a recording.
+//! `heapglass tui FILE` and `heapglass FILE`: opens a recording in the terminal UI.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::{no_effect, open, terminal};
 
 pub(super) fn run(args: &Tui) -> Result<(), Error> {
-    // What is no recording is said before the other one is read.
+    // Reject a file that is not a recording before reading the other one.
     open::check(&args.input.file)?;
     let base = args.base.as_ref().map(|path| {
         let symbols = args.input.symbols.with_binary(&args.base_binary);
@@ -32,9 +32,9 @@ pub(super) fn run(args: &Tui) -> Result<(), Error> {
 /// Shows a recording until the user quits.
 ///
 /// # Errors
-/// When the recording cannot be opened, or there is no terminal.
+/// Returns an error if the recording cannot be opened, or if there is no terminal.
 pub(crate) fn show_file(path: &Path, symbols: &Symbols) -> Result<(), Error> {
-    // What is no recording is said before the terminal changes.
+    // Reject a file that is not a recording before changing the terminal.
     open::check(path)?;
     show_recording(path, symbols, Options::from_env())
 }
@@ -50,7 +50,7 @@ fn show_recording(path: &Path, symbols: &Symbols, options: Options) -> Result<()
     };
     let base = options.base.clone();
     let shown = heapglass_tui::run(source, options).map_err(Error::misuse);
-    // On the screen of the terminal UI they would be painted over.
+    // The terminal UI would overwrite these lines, so print them now.
     let lines = unmatched.lock().unwrap_or_else(PoisonError::into_inner);
     let of_base = base.map(|base| no_effect::unmatched(symbols, &[&base.profile]));
     for line in lines.iter() {
@@ -64,13 +64,14 @@ fn show_recording(path: &Path, symbols: &Symbols, options: Options) -> Result<()
     shown
 }
 
-/// A recording in a file, finished or still written.
+/// A recording in a file, finished or live.
 struct Recording {
     path: PathBuf,
     session: Session,
     live: bool,
     symbols: Symbols,
-    /// What `--own` and `--debug-dir` did not match when the recording was last loaded.
+    /// The `--own` and `--debug-dir` options that matched nothing when the recording was last
+    /// loaded.
     unmatched: Arc<Mutex<Vec<String>>>,
 }
 

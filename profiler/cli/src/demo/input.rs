@@ -1,6 +1,7 @@
-//! What the demo deserializes: `cargo metadata` of the present workspace; outside one, generated data of that shape.
+//! The input of the demo: `cargo metadata` of the current workspace, or generated data in the same
+//! format.
 //!
-//! Must say which of the two it is.
+//! The description of the input always says which of the two it is.
 
 use std::process::Stdio;
 
@@ -8,28 +9,31 @@ use cargo_config2::Config;
 use cargo_metadata::MetadataCommand;
 use serde_json::{Value, json};
 
-/// Packages of generated data: about the size of a mid-sized workspace.
+/// Number of generated packages: about as many as in a mid-sized workspace.
 const GENERATED_PACKAGES: u64 = 250;
 
-/// What cargo says of the workspace around the working directory, else generated data: what it is, and its JSON text.
+/// Returns a description of the input and its JSON text: the output of cargo for the workspace
+/// around the working directory, else generated data.
 pub(super) fn of_this_workspace() -> (&'static str, String) {
-    // Without the network first; never so that a lock file is written.
+    // Try without the network first, and never write a lock file.
     let whole = metadata(&["--locked", "--offline"]).or_else(|| metadata(&["--locked"]));
     if let Some(json) = whole {
-        ("what `cargo metadata` says of this workspace", json)
+        ("the output of `cargo metadata` for this workspace", json)
     } else if let Some(json) = metadata(&["--no-deps"]) {
-        let what = "what `cargo metadata` says of this workspace (without dependencies: there is no lock file)";
+        let what = "the output of `cargo metadata` for this workspace, without dependencies \
+                    because there is no lock file";
         (what, json)
     } else {
-        let what = "generated data of the shape of `cargo metadata`, for want of a workspace here";
+        let what =
+            "generated data in the format of `cargo metadata`, because there is no workspace here";
         (what, generated(GENERATED_PACKAGES).to_string())
     }
 }
 
-/// The JSON text, if cargo gives one that its own crate can read.
+/// Returns the JSON text, if cargo prints text that the cargo_metadata crate can read.
 fn metadata(flags: &[&str]) -> Option<String> {
     let mut command = MetadataCommand::new().cargo_command();
-    // Where there is no network, that is known soon.
+    // Fail fast without a network.
     command
         .env("CARGO_NET_RETRY", "0")
         .env("CARGO_HTTP_TIMEOUT", "10")
@@ -47,7 +51,7 @@ fn metadata(flags: &[&str]) -> Option<String> {
     is_readable.then_some(text)
 }
 
-/// Numbers that are the same each time (SplitMix64: Steele, Lea, Flood 2014).
+/// A generator of the same numbers each time (SplitMix64: Steele, Lea, Flood 2014).
 struct Numbers(u64);
 
 impl Numbers {
@@ -70,7 +74,7 @@ impl Numbers {
     }
 }
 
-/// Metadata of a workspace that does not exist.
+/// Returns metadata of an invented workspace.
 fn generated(packages: u64) -> Value {
     let mut numbers = Numbers(2026);
     let names: Vec<String> = (0..packages)

@@ -1,6 +1,7 @@
-//! `heapglass demo`: the main job on real input, with nothing to prepare.
+//! `heapglass demo`: records real input without any preparation.
 //!
-//! The program that is recorded is this binary itself, run once more as the target: its allocator is TrackingAlloc.
+//! The recorded program is this binary itself, run again as the target, because its allocator is
+//! TrackingAlloc.
 
 mod input;
 mod target;
@@ -23,11 +24,12 @@ use crate::files::spool::Spool;
 use crate::terminal::{self, has_terminal};
 use crate::{open, supervise};
 
-/// The words in front of its input that make this binary the demo's target, behind its own name.
+/// The first arguments that make this binary the target of the demo.
 const TARGET: [&str; 2] = ["demo", "--target"];
 
-/// Is the demo's target, if the words of the command line say so: `heapglass demo --target INPUT`, which no help
-/// names. Looked at before anything else is parsed, so that the recording shows the target's own allocations.
+/// Runs the target of the demo if the arguments are `heapglass demo --target INPUT`, which no help
+/// text mentions. This happens before any other parsing, so that the recording shows only
+/// allocations of the target.
 pub(crate) fn as_target(words: impl Iterator<Item = OsString>) -> Option<Result<u8, Error>> {
     let mut words = words.skip(1);
     let is_target = TARGET
@@ -54,7 +56,7 @@ pub(crate) fn run(args: &Demo) -> Result<(), Error> {
     File::create_new(&path)
         .and_then(|mut file| file.write_all(json.as_bytes()))
         .map_err(Error::wrap(cannot))?;
-    let unknown = "cannot tell where heapglass itself lies";
+    let unknown = "cannot find the heapglass executable";
     let me = std::env::current_exe().map_err(Error::wrap(unknown))?;
     let mut command = Command::new(me);
     command
@@ -67,14 +69,14 @@ pub(crate) fn run(args: &Demo) -> Result<(), Error> {
     let _ = std::fs::remove_file(&path);
     if finished.ended.status() != 0 {
         return Err(Error::misuse(format_args!(
-            "the demo's target {}, which is a bug in heapglass",
+            "the demo program {}, which is a bug in heapglass",
             finished.ended
         )));
     }
     let Some(kept) = finished.kept.first() else {
         return Err(Error::misuse(
-            "the demo's target recorded nothing: recording works on Linux with glibc (x86-64, aarch64); \
-             its own words are above",
+            "the demo program recorded nothing; recording requires Linux with glibc on x86-64 or aarch64, \
+             and the program's own messages are above",
         ));
     };
     let options = flamegraph::Options {
@@ -88,14 +90,14 @@ pub(crate) fn run(args: &Demo) -> Result<(), Error> {
     })?;
     let name = kept.path.file_name().map(PathBuf::from).unwrap_or_default();
     terminal::eprint_line(format_args!(
-        "heapglass demo: recording {}, picture {}",
+        "heapglass demo: wrote recording {} and picture {}",
         name.display(),
         picture.display()
     ));
     if has_terminal() && !args.json && !args.no_tui {
         show_file(&kept.path, &Symbols::default())?;
         terminal::eprint_line(format_args!(
-            "heapglass demo: again: heapglass {}",
+            "heapglass demo: to explore the recording again, run heapglass {}",
             name.display()
         ));
         return Ok(());
@@ -106,9 +108,12 @@ pub(crate) fn run(args: &Demo) -> Result<(), Error> {
         recording: Some(&recording),
         ..terminal::report_options(&stdout)
     };
-    let written = Output::Stdout.write(|out| match args.json {
-        true => write_json(&profile, &options, out),
-        false => write_text(&profile, &options, out),
+    let written = Output::Stdout.write(|out| {
+        if args.json {
+            write_json(&profile, &options, out)
+        } else {
+            write_text(&profile, &options, out)
+        }
     });
     written.map(drop)
 }

@@ -1,7 +1,9 @@
-//! The program that `heapglass demo` records: one JSON text deserialized twice, into types and into values.
+//! The program that `heapglass demo` records: it deserializes one JSON text twice, into types and
+//! into values.
 //!
-//! The types are deserialized as `Profiled`, so that their bytes are counted by field; what was built is then measured
-//! where it lies. Everything it builds is kept to the end, so that the peak shows all side by side.
+//! The types are deserialized as `Profiled`, so that their bytes are counted by field. Then the
+//! program measures both values. It keeps everything to the end, so that the peak contains all of
+//! it.
 
 use std::collections::BTreeMap;
 use std::hint::black_box;
@@ -14,8 +16,8 @@ use crate::error::Error;
 
 /// Reads the file and deserializes it; prints nothing.
 pub(super) fn run(path: &Path) -> Result<u8, Error> {
-    // NOTE: made when it is needed: else it would be an allocation of the demo.
-    let cannot = |what: &str| format!("the demo's target cannot {what} {}", path.display());
+    // NOTE: a closure, because a string would be an allocation of the demo.
+    let cannot = |what: &str| format!("the demo program cannot {what} {}", path.display());
     let text = {
         let _phase = tracking_alloc::phase("read");
         std::fs::read_to_string(path).map_err(|error| Error::wrap(cannot("read"))(error))?
@@ -25,14 +27,14 @@ pub(super) fn run(path: &Path) -> Result<u8, Error> {
     let value = value(&text).map_err(unread)?;
     let dependencies = dependencies(&typed);
     footprint("metadata", &typed);
-    // One value measured both ways: exact, and what the crate deepsize says of its types.
+    // Measure one value both ways: exactly, and with the estimate of the crate deepsize.
     footprint("dependencies", &dependencies);
     footprint_estimate("dependencies", &dependencies);
     black_box((&text, &typed, &value, &dependencies));
     Ok(0)
 }
 
-/// Into the structs of the cargo_metadata crate.
+/// Deserializes the text into the structs of the cargo_metadata crate.
 fn typed(text: &str) -> Result<Metadata, serde_json::Error> {
     let phase = tracking_alloc::phase("typed").input_bytes(text.len() as u64);
     let typed = serde_json::from_str::<Profiled<Metadata>>(text)?.0;
@@ -40,13 +42,13 @@ fn typed(text: &str) -> Result<Metadata, serde_json::Error> {
     Ok(typed)
 }
 
-/// Into `serde_json::Value`, which needs no types and more memory.
+/// Deserializes the text into `serde_json::Value`, which needs no types but more memory.
 fn value(text: &str) -> Result<serde_json::Value, serde_json::Error> {
     let _phase = tracking_alloc::phase("value").input_bytes(text.len() as u64);
     serde_json::from_str(text)
 }
 
-/// What each package depends on, by name: many small blocks in a tree.
+/// Returns the dependencies of each package by name: many small blocks in a tree.
 fn dependencies(metadata: &Metadata) -> BTreeMap<String, Vec<String>> {
     let _phase = tracking_alloc::phase("dependencies");
     let mut dependencies: BTreeMap<String, Vec<String>> = BTreeMap::new();

@@ -1,6 +1,7 @@
-//! The header of a recording, to list it, to name it and to know whether it is still written.
+//! The header of a recording. It is enough to list the recording, to name it, and to tell whether a
+//! program still writes to it.
 //!
-//! Must never compute a figure: figures come from the profile, so that they agree everywhere.
+//! Computes no figures. Figures come from the profile, so that they are the same everywhere.
 
 use std::fs::File;
 use std::io::Read;
@@ -8,10 +9,10 @@ use std::path::Path;
 
 use tracking_alloc_recording::{HEADER_BYTES, HeaderValue, MAGIC, Record, Writer};
 
-/// Bytes of the header that say whose a recording is. They are written first.
+/// Number of header bytes that identify the writer. The recorder writes them first.
 pub(super) const SIGNED_BYTES: usize = 72;
 
-/// Reads the header of the regular file at `path`; `None` when it is no recording.
+/// Reads the header of the regular file at `path`. Returns `None` if it is not a recording.
 pub(crate) fn read(path: &Path) -> Option<HeaderValue> {
     if !path.metadata().ok()?.is_file() {
         return None;
@@ -19,7 +20,8 @@ pub(crate) fn read(path: &Path) -> Option<HeaderValue> {
     read_prefix(path, HeaderValue::SIZE).filter(|header| header.magic == MAGIC)
 }
 
-/// The header of a file that has at least `least_bytes` of it, whether or not it is a recording yet.
+/// Reads the header of a file that has at least `least_bytes` of it, even if the file is not a
+/// recording yet.
 pub(super) fn read_prefix(path: &Path, least_bytes: usize) -> Option<HeaderValue> {
     let mut bytes = Vec::with_capacity(HEADER_BYTES as usize);
     let file = File::open(path).ok()?;
@@ -27,7 +29,7 @@ pub(super) fn read_prefix(path: &Path, least_bytes: usize) -> Option<HeaderValue
     (bytes.len() >= least_bytes).then(|| HeaderValue::parse(&bytes))
 }
 
-/// Whether the process may live and still write: whatever is not known to have ended.
+/// Returns `true` unless the process that writes the recording is known to have ended.
 pub(super) fn may_be_written(header: &HeaderValue) -> bool {
     !Writer::of(header).is_gone()
 }

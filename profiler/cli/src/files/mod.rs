@@ -1,6 +1,7 @@
-//! Files the command touches: what it writes, where recordings go, which recordings there are.
+//! Files that the command touches: outputs, paths of recordings, and the lists of recordings.
 //!
-//! Must never truncate a file, replace one before its successor is whole, or give two recordings one path.
+//! Never truncates a file, never replaces a file before its successor is complete, and never gives
+//! two recordings the same path.
 
 pub(crate) mod header;
 pub(crate) mod output;
@@ -12,7 +13,7 @@ pub(crate) mod spool;
 use std::io::{self, ErrorKind};
 use std::time::{Duration, SystemTime};
 
-/// The first of some attempts that does not meet what is there already.
+/// Returns the first attempt that does not fail because something already exists.
 pub(crate) fn first_free<T>(
     attempts: u32,
     make: impl FnMut(u32) -> io::Result<T>,
@@ -24,7 +25,7 @@ pub(crate) fn first_free<T>(
     made.next().unwrap_or(Err(ErrorKind::AlreadyExists.into()))
 }
 
-/// How long after the Unix epoch; 0 before it.
+/// Returns the time since the Unix epoch, or 0 for a time before it.
 pub(crate) fn since_epoch(time: SystemTime) -> Duration {
     time.duration_since(SystemTime::UNIX_EPOCH)
         .unwrap_or_default()

@@ -1,6 +1,6 @@
-//! What a command writes: standard output or a file that appears only when it is whole.
+//! The output of a command: standard output, or a file that appears only when it is complete.
 //!
-//! Must never leave half a file under the wanted name, and never take a reader that went away for a failure.
+//! Never leaves half a file at the given path. A reader that closes its pipe is not a failure.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, ErrorKind, Write};
@@ -13,32 +13,34 @@ use super::first_free;
 use crate::error::Error;
 use crate::terminal;
 
-/// Where a command writes to; made before the work begins, so that a path that cannot be written costs nothing.
+/// The destination of a command's output. Opened before the work begins, so that a path that cannot
+/// be written is reported at once.
 #[derive(Debug)]
 pub(crate) enum Output {
-    /// `-`, or no path at all.
+    /// Standard output, for `-` or no path.
     Stdout,
-    /// Something that is not a regular file (a pipe, `/dev/null`): written straight through.
+    /// Something other than a regular file (a pipe, `/dev/null`), written directly.
     Through(PathBuf, File),
-    /// A file, under a temporary name until it is whole.
+    /// A file that keeps a temporary name until it is complete.
     File(Temporary),
 }
 
 impl Output {
-    /// Opens the way to `path`; `-` is standard output. `inputs` are files it must not be.
+    /// Opens `path` for output; `-` is standard output. `inputs` are files that it must not
+    /// overwrite.
     ///
     /// # Errors
-    /// When no file can be made there, or the path is one of `inputs`.
+    /// Returns an error if the file cannot be created, or if `path` is one of `inputs`.
     pub(crate) fn open(path: &Path, inputs: &[&Path]) -> Result<Output, Error> {
         if path.as_os_str() == "-" {
             return Ok(Output::Stdout);
         }
-        // A link stays a link: what it leads to is replaced.
+        // Replace the target of a link, and keep the link.
         let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         for input in inputs {
             if fs::canonicalize(input).is_ok_and(|input| input == target) {
                 return Err(Error::misuse(format_args!(
-                    "{} is the recording itself; write to another file with -o",
+                    "cannot write {}: it is an input of this command; write to another file with -o",
                     path.display()
                 )));
             }
@@ -47,7 +49,8 @@ impl Output {
             if metadata.is_dir() {
                 return Err(cannot_write(path, "it is a folder"));
             }
-            // NOTE: replacing needs no right to the file itself; taking a write-protected one away would surprise.
+            // NOTE: replacing a file needs no permission on the file itself. Replacing a
+            // write-protected file would surprise its owner.
             let opened = OpenOptions::new().write(true).open(&target);
             let file = opened.map_err(|error| cannot_write(path, error))?;
             if !metadata.is_file() {
@@ -63,10 +66,12 @@ impl Output {
             .map_err(|error| cannot_write(path, error))
     }
 
-    /// As [`open`](Output::open), for `what` is made of `input`; with `json`, standard output is taken by what is said of it.
+    /// Opens the output of a command that reads `input` and writes `what`. With `json`, standard
+    /// output is reserved for the description of the output.
     ///
     /// # Errors
-    /// As [`open`](Output::open), or when both would go to standard output.
+    /// Returns the errors of [`open`](Output::open), and an error if both would go to standard
+    /// output.
     pub(crate) fn open_beside(
         json: bool,
         path: &Path,
@@ -76,30 +81,32 @@ impl Output {
         let output = Output::open(path, &[input])?;
         if json && output.is_stdout() {
             return Err(Error::misuse(format_args!(
-                "--json prints on standard output, where -o - puts the {what}; give one of them another place"
+                "--json and -o - would both write to standard output; write the {what} to a file with -o FILE"
             )));
         }
         Ok(output)
     }
 
-    /// Whether standard output is where it goes.
+    /// Returns `true` if the output goes to standard output.
     pub(crate) fn is_stdout(&self) -> bool {
         matches!(self, Output::Stdout)
     }
 
-    /// How a report is written to it: for the terminal that standard output may be, plain into a file.
+    /// Returns the options of a report for this output: those of the terminal for standard output,
+    /// plain text for a file.
     pub(crate) fn report_options<'a>(&self) -> Options<'a> {
-        match self.is_stdout() {
-            true => terminal::report_options(&io::stdout()),
-            false => Options::default(),
+        if self.is_stdout() {
+            terminal::report_options(&io::stdout())
+        } else {
+            Options::default()
         }
     }
 
-    /// Writes everything `write` writes, then gives a file its name. `None` when the reader of standard output or of
-    /// a pipe went away, which is no failure.
+    /// Calls `write`, then gives a file its final name. Returns `None` if the reader of standard
+    /// output or of a pipe closed it.
     ///
     /// # Errors
-    /// When something cannot be written; a file that stood there before is as it was.
+    /// Returns an error if writing fails. A file that was at the path is then unchanged.
     pub(crate) fn write<T>(
         self,
         write: impl FnOnce(&mut dyn Write) -> io::Result<T>,
@@ -125,10 +132,10 @@ impl Output {
     }
 }
 
-/// Writes text to standard output; a reader that went away is no failure.
+/// Writes text to standard output. Succeeds if the reader closed it.
 ///
 /// # Errors
-/// When standard output cannot be written for another reason.
+/// Returns an error if standard output cannot be written for another reason.
 pub(crate) fn print(text: &[u8]) -> Result<(), Error> {
     let written = Output::Stdout.write(|out| out.write_all(text));
     written.map(drop)
@@ -137,7 +144,7 @@ pub(crate) fn print(text: &[u8]) -> Result<(), Error> {
 /// Writes a line of JSON to standard output.
 ///
 /// # Errors
-/// As [`print`].
+/// Returns the errors of [`print()`].
 pub(crate) fn print_json(json: &serde_json::Value) -> Result<(), Error> {
     print(format!("{json}\n").as_bytes())
 }
@@ -159,17 +166,18 @@ fn cannot_write(path: &Path, why: impl std::fmt::Display) -> Error {
     ))
 }
 
-/// A file beside its wanted path, under a name nobody looks for, removed unless it is given its own.
+/// A file with a hidden name next to the path that it is for. Dropping it removes the file, unless
+/// it was given that path.
 #[derive(Debug)]
 pub(crate) struct Temporary {
-    /// To write into.
+    /// The open file.
     pub(crate) file: File,
     path: PathBuf,
     wanted: PathBuf,
 }
 
 impl Temporary {
-    /// Makes the file; `private` ones are readable by their owner only.
+    /// Creates the file. With `private`, only its owner can read it.
     pub(crate) fn beside(wanted: &Path, private: bool) -> io::Result<Temporary> {
         let name = wanted.file_name().ok_or(ErrorKind::InvalidFilename)?;
         first_free(100, |attempt| {
@@ -190,12 +198,13 @@ impl Temporary {
         })
     }
 
-    /// Where it lies meanwhile.
+    /// Returns the temporary path.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Gives it its name, in place of whatever has it; permissions of a file replaced are kept.
+    /// Moves the file to its final path and replaces any file there. Keeps the permissions of a
+    /// replaced file.
     pub(crate) fn replace(self) -> io::Result<()> {
         if let Ok(metadata) = fs::metadata(&self.wanted) {
             let _ = fs::set_permissions(&self.path, metadata.permissions());
@@ -206,7 +215,7 @@ impl Temporary {
 
 impl Drop for Temporary {
     fn drop(&mut self) {
-        // There is none when it got its name.
+        // The file no longer exists if it was given its final path.
         let _ = fs::remove_file(&self.path);
     }
 }

@@ -1,7 +1,8 @@
-//! The place for live recordings: `$XDG_RUNTIME_DIR/heapglass`, else `/dev/shm/heapglass-UID`. Recorded programs write
-//! there what cannot lie where it is wanted, and `heapglass run` what is faster in memory.
+//! The place for live recordings: `$XDG_RUNTIME_DIR/heapglass`, else `/dev/shm/heapglass-UID`. A
+//! recorded program writes there if the wanted folder cannot hold a live recording. `heapglass run`
+//! uses it because memory is faster.
 //!
-//! Must never believe a folder that somebody else can write to.
+//! Never trusts a folder that another user can write to.
 
 use std::fs::{self, DirBuilder, Metadata};
 use std::os::unix::ffi::OsStrExt;
@@ -12,26 +13,27 @@ use tracking_alloc_recording::HeaderValue;
 
 use super::{header, spool};
 
-/// The beginning of the name of a run's folder in the place.
+/// The prefix of the folder names of runs in the place.
 pub(super) const RUN: &str = "run";
 
-/// The same for a folder beside the wanted path, where the place has no room.
+/// The prefix of the folder names of runs next to the wanted path, for when the place lacks room.
 pub(super) const RUN_BESIDE: &str = ".heapglass";
 
-/// Where the place may be, the preferred one first.
+/// Returns the candidates for the place, the preferred one first.
 fn folders() -> impl Iterator<Item = PathBuf> {
-    let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
-    let runtime = runtime.filter(|folder| folder.is_absolute());
+    let runtime = std::env::var_os("XDG_RUNTIME_DIR")
+        .map(PathBuf::from)
+        .filter(|folder| folder.is_absolute());
     let user = rustix::process::geteuid().as_raw();
     let shared = PathBuf::from(format!("/dev/shm/heapglass-{user}"));
     let runtime = runtime.map(|folder| folder.join("heapglass"));
     runtime.into_iter().chain([shared])
 }
 
-/// The places that exist afterwards: what is missing is made.
+/// Returns the places that exist, after creating those that are missing.
 pub(super) fn made() -> impl Iterator<Item = PathBuf> {
     folders().filter(|folder| {
-        // That it exists already is no failure.
+        // An existing folder is fine.
         let _ = DirBuilder::new().mode(0o700).create(folder);
         is_private(folder)
     })
@@ -48,15 +50,16 @@ fn is_own(metadata: &Metadata) -> bool {
     metadata.uid() == rustix::process::geteuid().as_raw()
 }
 
-/// A recording in the place, or beside a path where `heapglass run` was to move it.
+/// A recording in the place, or in the folder of a run that was going to move it.
 pub(crate) struct Left {
     pub(crate) path: PathBuf,
     pub(crate) header: HeaderValue,
-    /// The run that moves it still lives.
+    /// `true` while the run that is going to move it is alive.
     pub(crate) is_claimed: bool,
 }
 
-/// What programs and earlier runs left in the place, and in this folder. Nothing is changed by looking.
+/// Returns the recordings that programs and earlier runs left in the place and in this folder.
+/// Changes nothing.
 pub(crate) fn left() -> Vec<Left> {
     let mut left = Vec::new();
     for folder in folders().filter(|folder| is_private(folder)) {
@@ -71,7 +74,7 @@ pub(crate) fn left() -> Vec<Left> {
     left
 }
 
-/// The private folders `NAME-..` in a folder.
+/// Returns the private folders in `folder` whose names begin with `NAME-`.
 fn entries(folder: &Path, name: &str) -> Vec<PathBuf> {
     let prefix = format!("{name}-");
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
@@ -82,7 +85,7 @@ fn entries(folder: &Path, name: &str) -> Vec<PathBuf> {
         .collect()
 }
 
-/// The recordings in a folder that are this user's own regular files.
+/// Adds the recordings in a folder that are regular files of this user.
 fn recordings_in(folder: &Path, is_claimed: bool, left: &mut Vec<Left>) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let path = entry.path();
@@ -100,14 +103,14 @@ fn recordings_in(folder: &Path, is_claimed: bool, left: &mut Vec<Left>) {
     }
 }
 
-/// Moves a recording into the working directory, beside whatever has its name. The path that it got.
+/// Moves a recording into the working directory without replacing anything. Returns its new path.
 ///
 /// # Errors
-/// When it cannot be written there; the recording then stays where it is.
+/// Returns an error if the new file cannot be written. The recording then stays where it is.
 pub(crate) fn move_here(path: &Path, header: &HeaderValue) -> std::io::Result<PathBuf> {
     let name = path.file_name().unwrap_or_default();
     let moved = spool::move_to_free(path, &Path::new(".").join(name), header)?;
-    // The folder of its run goes when nothing else is in it.
+    // Remove the folder of the run if it is empty now.
     if let Some(folder) = path.parent()
         && !spool::is_run_alive(folder)
     {

@@ -1,6 +1,7 @@
-//! Which recordings were made lately, and which lie in a folder: for bare `heapglass`.
+//! The recordings in the working directory, and the recordings made recently, for bare `heapglass`.
 //!
-//! The list is a convenience: it may be lost, and nothing that goes wrong with it fails a command.
+//! The list of recent recordings is a convenience. Losing it is harmless, and an error about it
+//! never fails a command.
 
 use std::fs::DirBuilder;
 use std::io::Write;
@@ -15,19 +16,19 @@ use super::header;
 use super::output::Temporary;
 use super::spool::KeptRecording;
 
-/// Most recordings remembered.
+/// Maximum number of recordings remembered.
 const KEPT: usize = 50;
 
 /// A recording that `heapglass` made.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Entry {
-    /// Where it lies.
+    /// Absolute path of the recording.
     path: PathBuf,
     /// File name of the executable.
     program: String,
 }
 
-/// Remembers recordings, the newest first; ones whose file is gone are forgotten.
+/// Adds recordings to the front of the list and drops entries whose file no longer exists.
 pub(crate) fn remember(new: &[KeptRecording]) {
     let Some(file) = list_file() else { return };
     let Some(folder) = file.parent() else { return };
@@ -53,21 +54,23 @@ pub(crate) fn remember(new: &[KeptRecording]) {
     let _ = write(&file, &entries);
 }
 
-/// The recordings remembered that are still there, the newest first.
+/// Returns the remembered recordings that still exist, the newest first.
 pub(crate) fn remembered() -> impl Iterator<Item = (PathBuf, HeaderValue)> {
-    let entries = list_file().map(|file| read(&file)).unwrap_or_default();
-    let entries = entries.into_iter();
+    let entries = list_file()
+        .map(|file| read(&file))
+        .unwrap_or_default()
+        .into_iter();
     entries.filter_map(|Entry { path, .. }| header::read(&path).map(|header| (path, header)))
 }
 
-/// The recordings here, in the working directory, the newest first.
+/// Returns the recordings in the working directory, the newest first.
 pub(crate) fn in_this_folder() -> impl Iterator<Item = (PathBuf, HeaderValue)> {
     let files = std::fs::read_dir(".").into_iter().flatten().flatten();
     let mut found: Vec<_> = files
         .filter(|file| {
-            let name = file.file_name();
-            let name = name.as_encoded_bytes();
-            // `.hg`, and `.hg.PID` as earlier versions called recordings whose path was taken.
+            let file_name = file.file_name();
+            let name = file_name.as_encoded_bytes();
+            // `.hg`, and `.hg.PID` for recordings of earlier versions whose path was taken.
             !name.starts_with(b".") && name.windows(3).any(|part| part == b".hg")
         })
         .filter_map(|file| {
@@ -81,7 +84,7 @@ pub(crate) fn in_this_folder() -> impl Iterator<Item = (PathBuf, HeaderValue)> {
     found.into_iter().map(|(_, path, header)| (path, header))
 }
 
-/// `$XDG_STATE_HOME/heapglass/recent`, else below `~/.local/state`.
+/// Returns the path of the list: `$XDG_STATE_HOME/heapglass/recent`, else below `~/.local/state`.
 fn list_file() -> Option<PathBuf> {
     let set = |name: &str| {
         std::env::var_os(name)
@@ -92,7 +95,7 @@ fn list_file() -> Option<PathBuf> {
     Some(base?.join("heapglass/recent"))
 }
 
-/// One JSON object a line; lines that are none are skipped.
+/// Reads one JSON object per line and skips lines that are not valid.
 fn read(file: &Path) -> Vec<Entry> {
     let text = std::fs::read_to_string(file).unwrap_or_default();
     text.lines()

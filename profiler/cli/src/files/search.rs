@@ -1,13 +1,13 @@
-//! Whether a file has some bytes in it, found without holding it whole.
+//! Searches a file for a byte string without reading the whole file into memory.
 
 use std::io::{self, ErrorKind, Read};
 
 use memchr::memmem::Finder;
 
-/// Whether `marker` is in what `reader` gives.
+/// Returns `true` if the data of `reader` contains `marker`.
 ///
 /// # Errors
-/// What `reader` returned.
+/// Returns the errors of `reader`.
 pub(crate) fn contains(mut reader: impl Read, marker: &[u8]) -> io::Result<bool> {
     let marker = Finder::new(marker);
     let mut buffer = vec![0; 1 << 20];
@@ -22,7 +22,7 @@ pub(crate) fn contains(mut reader: impl Read, marker: &[u8]) -> io::Result<bool>
         if marker.find(&buffer[..end]).is_some() {
             return Ok(true);
         }
-        // The marker may lie across two pieces.
+        // The marker may span two pieces.
         kept = end.min(marker.needle().len() - 1);
         buffer.copy_within(end - kept..end, 0);
     }

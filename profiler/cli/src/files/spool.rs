@@ -1,12 +1,14 @@
-//! Where the recordings of one run are written while their programs live, and where they end up.
+//! The folder for the recordings of one run while their programs are alive, and the paths where the
+//! recordings end up.
 //!
-//! Live recordings lie in a folder of this run, in the place for live recordings ([`place`](super::place)) if that has
-//! room, since a store into a mapped page of a busy disk may wait for write-back; else beside the wanted path. A
-//! symbolic link at the wanted path leads to each from its first moment, so that it can be watched. At the end the
-//! recording takes the place of its link. If heapglass itself is killed, the link still leads to the recording.
+//! A live recording is in a folder of this run. The folder is in the place for live recordings
+//! ([`place`](super::place)) if that has room, because a store into a mapped page of a busy disk
+//! may wait for write-back. Else it is next to the wanted path. From the start, a symbolic link at
+//! the wanted path leads to the recording, so that it can be watched. At the end, the recording
+//! replaces its link. If heapglass itself is killed, the link still leads to the recording.
 //!
-//! Must never replace anything that it did not put there itself: a taken path gets a suffix, `NAME-PID.hg`. Only with
-//! `--force` does a recording take the place of an older file, once a run.
+//! Never replaces anything that this run did not create: if the path is taken, the recording gets a
+//! suffix, `NAME-PID.hg`. Only with `--force` does a recording replace an older file, once per run.
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
@@ -26,36 +28,37 @@ use super::output::Temporary;
 use super::{first_free, header, place};
 use crate::error::Error;
 
-/// Most suffixes tried for a taken path.
+/// Maximum number of suffixes to try for a taken path.
 const SUFFIXES: u32 = 100_000;
 
-/// The file in the folder of a run that stays locked while the run lives.
+/// The file that is locked while the run is alive.
 const LOCK: &str = ".lock";
 
-/// A private folder for live recordings, and the paths that they are going to have.
+/// A private folder for live recordings, with the final paths of the recordings.
 #[derive(Debug)]
 pub(crate) struct Spool {
     folder: PathBuf,
     wanted: PathBuf,
-    /// In the order they were found.
+    /// The claims, in the order in which they were found.
     claims: Vec<Claim>,
-    /// The names of claimed recordings in the folder.
+    /// Names of the files in the folder that are claimed.
     claimed: BTreeSet<OsString>,
     is_settled: bool,
-    /// A regular file at a wanted path is replaced.
+    /// `true` if a recording may replace a regular file at its path.
     overwrites: bool,
-    /// Locked; closing it unlocks it.
+    /// The locked file. Closing it releases the lock.
     _lock: File,
 }
 
-/// A live recording and the path it is going to have.
+/// A live recording and its final path.
 #[derive(Debug)]
 struct Claim {
-    /// Its path in the folder.
+    /// Path of the recording in the folder.
     source: PathBuf,
-    /// The path without a suffix.
+    /// Wanted path, without a suffix.
     wanted: PathBuf,
-    /// The link that stands for the recording, unless none could be made; at the end of the run the recording itself.
+    /// Path of the link to the recording, unless no link could be made. After the run, the path of
+    /// the recording itself.
     link: Option<PathBuf>,
     header: HeaderValue,
 }
@@ -63,32 +66,32 @@ struct Claim {
 /// A recording at the end of the run.
 #[derive(Clone, Debug)]
 pub(crate) struct KeptRecording {
-    /// Where it lies.
+    /// Path of the recording.
     pub(crate) path: PathBuf,
     /// File name of its executable.
     pub(crate) program: String,
-    /// Its process.
+    /// Id of its process.
     pub(crate) pid: u32,
-    /// Why it does not lie where it was wanted, as a sentence.
+    /// The reason why the recording is not at the wanted path, as a sentence.
     pub(crate) note: Option<String>,
 }
 
 impl Spool {
-    /// Makes the folder. `wanted` is the pattern of the paths that recordings are going to have; with `overwrites`,
-    /// files that have such a path already give way.
+    /// Creates the folder. `wanted` is the path pattern for recordings. With `overwrites`,
+    /// recordings replace existing files at their paths.
     ///
     /// # Errors
-    /// When the folder that `wanted` names cannot be written.
+    /// Returns an error if the folder in `wanted` cannot be written.
     pub(crate) fn new(wanted: &Path, overwrites: bool) -> Result<Spool, Error> {
         if path_pieces(wanted.as_os_str().as_bytes()).any(|piece| piece == PathPiece::Unknown) {
             return Err(Error::misuse(format_args!(
-                "{}: a % is not followed by p (process id), e (program), t (start time) or another %",
+                "{}: invalid path pattern; after % write p (process id), e (program), t (start time) or another %",
                 wanted.display()
             )));
         }
         let is_folder = wanted.as_os_str().as_bytes().ends_with(b"/");
         let wanted = std::path::absolute(wanted).map_err(Error::wrap(format_args!(
-            "cannot tell where {} is",
+            "cannot make {} an absolute path",
             wanted.display()
         )))?;
         let final_folder = match (wanted.parent(), wanted.file_name()) {
@@ -106,7 +109,8 @@ impl Spool {
                 final_folder.display()
             ))
         };
-        // NOTE: a folder named by a pattern is only known when a program runs; it is not tried now.
+        // NOTE: if the folder depends on the pattern, it is known only when a program runs, and
+        // cannot be tested now.
         if !final_folder.as_os_str().as_bytes().contains(&b'%') {
             try_folder(final_folder).map_err(|error| cannot("write recordings to", error))?;
         }
@@ -130,30 +134,31 @@ impl Spool {
         })
     }
 
-    /// The value of `HEAPGLASS_OUT` for the programs of this run.
+    /// Returns the value of `HEAPGLASS_OUT` for the programs of this run.
     pub(crate) fn environment(&self) -> OsString {
         let mut pattern = literal_path(self.folder.as_os_str().as_bytes());
         pattern.extend_from_slice(b"/%e-%p.hg");
         OsString::from_vec(pattern)
     }
 
-    /// The private folder.
+    /// Returns the private folder.
     pub(crate) fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// The recording that was found first, as it can be opened now.
+    /// Returns the current path of the recording that was found first.
     pub(crate) fn first_recording(&self) -> Option<&Path> {
         let claim = self.claims.first()?;
         Some(claim.link.as_ref().unwrap_or(&claim.source))
     }
 
-    /// Whether the command ended and its recordings lie where they stay.
+    /// Returns `true` once the command has ended and its recordings are at their final paths.
     pub(crate) fn is_settled(&self) -> bool {
         self.is_settled
     }
 
-    /// Looks for new recordings and gives each the path it is going to have. That of process `first` comes first.
+    /// Looks for new recordings and claims a final path for each. The recording of process `first`
+    /// comes first.
     pub(crate) fn look(&mut self, first: u32) {
         let files = fs::read_dir(&self.folder).into_iter().flatten().flatten();
         let mut found: Vec<(HeaderValue, OsString)> = files
@@ -176,12 +181,12 @@ impl Spool {
             PathPiece::Process => header.pid.to_string().into_bytes(),
             PathPiece::Program => program_in(name, header.pid).to_vec(),
             PathPiece::Started => started_unix_s.to_string().into_bytes(),
-            // Refused when the spool was made.
+            // `new` rejects such patterns.
             PathPiece::Unknown => b"%".to_vec(),
         });
         let wanted = PathBuf::from(OsString::from_vec(wanted.collect()));
         let source = self.folder.join(name);
-        // Two recordings of one run have different paths.
+        // Two recordings of one run must not share a path.
         if self.overwrites && !self.claims.iter().any(|claim| claim.wanted == wanted) {
             make_way(&wanted);
         }
@@ -196,8 +201,8 @@ impl Spool {
         }
     }
 
-    /// Moves every recording to its path, in the order they were found. Those still written stay where they are,
-    /// under their links.
+    /// Moves every recording to its final path, in the order in which they were found. A recording
+    /// that is still written stays where it is, and its link stays.
     pub(crate) fn settle(&mut self, first: u32) -> Vec<KeptRecording> {
         self.look(first);
         self.is_settled = true;
@@ -207,12 +212,12 @@ impl Spool {
 }
 
 impl Claim {
-    /// The path that the recording is going to have.
+    /// Returns the final path of the recording.
     fn path(&self) -> &Path {
         self.link.as_ref().unwrap_or(&self.wanted)
     }
 
-    /// Moves the recording to its path, unless it may still be written. From then on it is opened where it lies.
+    /// Moves the recording to its final path, unless a program may still write to it.
     fn settle(&mut self) -> KeptRecording {
         let target = self.source.clone();
         let header = header::read(&target).unwrap_or(self.header);
@@ -237,7 +242,7 @@ impl Claim {
                 }
                 Err(error) => {
                     let note = format!(
-                        "it could not be moved to {}: {error}; copy it from where it is",
+                        "the recording could not be moved to {}: {error}; copy it from where it is",
                         self.path().display()
                     );
                     (target, Some(note))
@@ -253,7 +258,7 @@ impl Claim {
         }
     }
 
-    /// Gives the recording at `target` the path claimed for it.
+    /// Moves the recording at `target` to its claimed path.
     fn move_from(&self, target: &Path) -> io::Result<PathBuf> {
         let path = self.path();
         let is_ours = |link: &Path| fs::read_link(link).is_ok_and(|to| to == self.source);
@@ -262,7 +267,8 @@ impl Claim {
             return Ok(path.to_owned());
         }
         if !has_link {
-            // The link is gone, replaced, or could not be made: nothing that stands there now is ours.
+            // The link is gone, was replaced, or could not be created, so anything at the path
+            // belongs to somebody else.
             return move_to_free(target, path, &self.header);
         }
         let temporary = Temporary::beside(path, true)?;
@@ -274,13 +280,15 @@ impl Claim {
 }
 
 impl Drop for Spool {
-    /// The folder goes when nothing is left in it; files of programs that ended before they recorded go with it.
+    /// Removes the files of programs that ended before they recorded, then the folder if it is
+    /// empty.
     fn drop(&mut self) {
         let files = fs::read_dir(&self.folder).into_iter().flatten().flatten();
         for name in files.map(|file| file.file_name()) {
             let path = self.folder.join(&name);
             let is_temporary = name.as_bytes().starts_with(b".") && name != LOCK;
-            // What a program that ended before it recorded leaves: `.NAME.PID.tmp`, signed by its writer.
+            // A program that ended before it recorded leaves `.NAME.PID.tmp`, with its process in
+            // the header.
             let writer = header::read_prefix(&path, header::SIGNED_BYTES);
             if is_temporary && writer.is_some_and(|header| !header::may_be_written(&header)) {
                 let _ = fs::remove_file(&path);
@@ -290,7 +298,7 @@ impl Drop for Spool {
     }
 }
 
-/// Removes the folder of a run in which nothing but its lock is left.
+/// Removes the folder of a run if it contains only the lock.
 pub(super) fn remove_if_empty(folder: &Path) {
     let mut files = fs::read_dir(folder).into_iter().flatten().flatten();
     if files.all(|file| file.file_name() == LOCK) && fs::remove_file(folder.join(LOCK)).is_ok() {
@@ -298,7 +306,8 @@ pub(super) fn remove_if_empty(folder: &Path) {
     }
 }
 
-/// The program in a live recording's name: `PROGRAM-PID.hg`, with or without a suffix.
+/// Returns the program in the file name of a live recording: `PROGRAM-PID.hg`, with or without a
+/// suffix.
 fn program_in(name: &OsStr, pid: u32) -> &[u8] {
     let bytes = name.as_bytes();
     let number = format!("-{pid}");
@@ -309,7 +318,8 @@ fn program_in(name: &OsStr, pid: u32) -> &[u8] {
     &bytes[..end.unwrap_or(bytes.len())]
 }
 
-/// The first of `NAME.hg`, `NAME-PID.hg`, `NAME-PID-START.hg`, then with further numbers, that `make` can make.
+/// Calls `make` with `NAME.hg`, `NAME-PID.hg`, `NAME-PID-START.hg` and then further numbers, until
+/// it succeeds. Returns that path.
 fn first_free_path(
     wanted: &Path,
     header: &HeaderValue,
@@ -327,16 +337,16 @@ fn first_free_path(
     })
 }
 
-/// Removes the regular file at a path, unless it is a recording that may still be written.
+/// Removes the regular file at a path, unless it is a recording that a program may still write.
 fn make_way(path: &Path) {
     let is_file = path.symlink_metadata().is_ok_and(|found| found.is_file());
     if is_file && !header::read(path).is_some_and(|header| header::may_be_written(&header)) {
-        // If that fails, the path is taken, and the summary says so.
+        // If this fails, the path counts as taken, and the summary says so.
         let _ = fs::remove_file(path);
     }
 }
 
-/// A suffix before the extension.
+/// Inserts a suffix before the extension.
 fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.file_stem().unwrap_or_default().to_owned();
     name.push(suffix);
@@ -347,10 +357,10 @@ fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     path.with_file_name(name)
 }
 
-/// Moves a recording that nobody writes to, to another file system too. The path that it got.
+/// Moves a recording that no program writes, even to another file system. Returns its new path.
 ///
 /// # Errors
-/// When it cannot be written there; the recording then stays where it is.
+/// Returns an error if the new file cannot be written. The recording then stays where it is.
 pub(super) fn move_to_free(
     from: &Path,
     wanted: &Path,
@@ -365,18 +375,18 @@ pub(super) fn move_to_free(
     Ok(path)
 }
 
-/// Gives a file a name that nobody has.
+/// Renames a file unless the new name is taken.
 fn move_without_replacing(from: &Path, to: &Path) -> io::Result<()> {
     match fs::hard_link(from, to) {
         Ok(()) => fs::remove_file(from),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(error),
-        // File systems without hard links.
+        // This file system has no hard links.
         Err(_) if to.symlink_metadata().is_ok() => Err(io::ErrorKind::AlreadyExists.into()),
         Err(_) => fs::rename(from, to),
     }
 }
 
-/// Copies a file that nobody writes to, whole.
+/// Copies a complete file that no program writes.
 fn copy_whole(from: &Path, to: &Path) -> io::Result<()> {
     let copied = fs::copy(from, to)?;
     if copied == from.metadata()?.len() {
@@ -386,7 +396,7 @@ fn copy_whole(from: &Path, to: &Path) -> io::Result<()> {
     }
 }
 
-/// Makes the lock of a new folder, and holds it.
+/// Creates the lock file of a new folder and locks it.
 fn lock_new(folder: &Path) -> io::Result<File> {
     let mut options = File::options();
     options.write(true).create_new(true).mode(0o600);
@@ -395,7 +405,8 @@ fn lock_new(folder: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// Returns `true` if the run that made this folder still lives: it holds the lock, and moves what is there.
+/// Returns `true` if the run that made this folder is alive. Such a run holds the lock and moves
+/// the recordings itself.
 pub(super) fn is_run_alive(folder: &Path) -> bool {
     let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
     let mut options = File::options();
@@ -404,12 +415,12 @@ pub(super) fn is_run_alive(folder: &Path) -> bool {
     lock.is_ok_and(|lock| flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err())
 }
 
-/// Whether files can be made in a folder, found out by making one.
+/// Tests whether files can be created in a folder by creating one.
 fn try_folder(folder: &Path) -> io::Result<()> {
     Temporary::beside(&folder.join("heapglass"), true).map(drop)
 }
 
-/// A new folder that only its owner can look into.
+/// Creates a folder that only its owner can access.
 fn private_folder(base: &Path, name: &str) -> io::Result<PathBuf> {
     first_free(100, |attempt| {
         let folder = base.join(format!("{name}-{}-{attempt}", std::process::id()));
@@ -418,7 +429,7 @@ fn private_folder(base: &Path, name: &str) -> io::Result<PathBuf> {
     })
 }
 
-/// The most bytes that a recording of the programs may have.
+/// Returns the maximum size of one recording of the programs.
 fn max_bytes() -> Result<u64, Error> {
     let text = std::env::var_os("HEAPGLASS_MAX_BYTES").unwrap_or_default();
     if text.is_empty() {
@@ -428,12 +439,12 @@ fn max_bytes() -> Result<u64, Error> {
         .map_err(|why| Error::misuse(format_args!("HEAPGLASS_MAX_BYTES: {why}")))
 }
 
-/// The place for live recordings, if it has room for twice the bound of a recording.
+/// Returns the place for live recordings if it has room for twice the maximum size of a recording.
 fn roomy_memory(max_bytes: u64) -> Option<PathBuf> {
     place::made().find(|folder| free_memory(folder).is_some_and(|free| free / 2 >= max_bytes))
 }
 
-/// Bytes free on a tmpfs; `None` elsewhere.
+/// Returns the free bytes of a tmpfs; `None` for other file systems.
 fn free_memory(folder: &Path) -> Option<u64> {
     #[cfg(target_os = "linux")]
     {

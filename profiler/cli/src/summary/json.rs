@@ -1,4 +1,4 @@
-//! The summary for scripts: one line of JSON, the last on standard error.
+//! The summary for scripts: one line of JSON, the last line on standard error.
 
 use serde_json::{Value, json};
 
@@ -25,7 +25,7 @@ pub(super) fn write(run: &Run<'_>, recordings: &[RunRecording<'_>]) {
                 Some(Ok(profile)) => {
                     recording["totals"] = json!(profile.totals);
                     recording["peak_error_bytes"] = json!(profile.capture.peak_error_bytes);
-                    // 0 means never read.
+                    // 0 means that the figure was never read.
                     let read = |bytes: u64| (bytes > 0).then_some(bytes);
                     recording["rss_bytes"] = json!(read(profile.capture.rss_bytes));
                     recording["peak_rss_bytes"] = json!(read(profile.capture.peak_rss_bytes));
@@ -43,7 +43,7 @@ pub(super) fn write(run: &Run<'_>, recordings: &[RunRecording<'_>]) {
         "status": finished.ended.status(),
         "signal": finished.ended.signal(),
         "seconds": finished.took.as_secs_f64(),
-        // The kernel told the path of the counter as text.
+        // The kernel gave the path of the counter as text.
         "out_of_memory": finished.killed,
         "recordings": recordings,
     });

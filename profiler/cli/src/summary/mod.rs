@@ -1,7 +1,8 @@
-//! What a run leaves on standard error: how the command ended, its figures, where its recordings are, what to do next.
+//! The summary of a run on standard error: the end of the command, its figures, the paths of its
+//! recordings, and the next step.
 //!
-//! Must never write to standard output, which is the command's, and never turn the command's success into a failure:
-//! a recording that cannot be read is a line of the summary.
+//! Never writes to standard output, which belongs to the command. Never turns the success of the
+//! command into a failure: a recording that cannot be read is a line of the summary.
 
 mod json;
 mod no_recording;
@@ -18,43 +19,44 @@ use crate::files::spool::KeptRecording;
 use crate::supervise::Finished;
 use crate::{no_effect, open, terminal};
 
-/// Most recordings that are opened for the summary; the others are listed.
+/// Maximum number of recordings to open for the summary. The others are only listed.
 const OPENED: usize = 16;
 
-/// A run that is over.
+/// A completed run.
 #[derive(Debug)]
 pub(crate) struct Run<'a> {
-    /// What people call it: the program, or `cargo test`.
+    /// Name of the run: the program, or `cargo test`.
     pub(crate) name: String,
-    /// What was typed.
+    /// The command line.
     pub(crate) command: &'a [OsString],
-    /// Whether the figures are of the recording with the largest peak, else of the command's own or the earliest.
+    /// `true` to show the figures of the recording with the largest peak, `false` to show those of
+    /// the command's own recording, else of the earliest.
     pub(crate) shows_largest: bool,
-    /// The crates of `--own`.
+    /// The values of `--own`.
     pub(crate) own: &'a [String],
-    /// The executables that ran, as far as known: looked into when nothing was recorded.
+    /// The known executables that ran. They are inspected if nothing was recorded.
     pub(crate) executables: &'a [PathBuf],
-    /// How it went.
+    /// The end of the command and its recordings.
     pub(crate) finished: &'a Finished,
 }
 
-/// How to write it.
+/// The form of the summary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
     Text,
-    /// Only what went wrong.
+    /// Only problems.
     Quiet,
     Json,
 }
 
-/// A recording of the run; opened, if it is one of the first.
+/// A recording of the run. Only the first ones are opened.
 struct RunRecording<'a> {
     kept: &'a KeptRecording,
     profile: Option<Result<Profile, Error>>,
 }
 
 impl RunRecording<'_> {
-    /// What was read of it.
+    /// Returns the profile, if it was read.
     fn profile(&self) -> Option<&Profile> {
         self.profile.as_ref()?.as_ref().ok()
     }
@@ -62,7 +64,8 @@ impl RunRecording<'_> {
 
 /// Writes the summary to standard error.
 pub(crate) fn write(run: &Run<'_>, form: Form) {
-    // Of a quiet summary only an end for want of memory and the names of own crates need figures.
+    // A quiet summary needs figures only if the run ended out of memory, or to check the names of
+    // own crates.
     let opens = form != Form::Quiet || run.finished.killed.is_some() || !run.own.is_empty();
     let most = if opens { OPENED } else { 0 };
     let kept = run.finished.kept.iter().enumerate();
@@ -87,7 +90,8 @@ pub(crate) fn write(run: &Run<'_>, form: Form) {
     }
 }
 
-/// The recording that the summary is about: the one that was cut short when something was killed, else as wanted.
+/// Returns the recording to summarize: the one that was cut short if a process was killed, else as
+/// the run asks.
 fn main_recording<'a, 'b>(
     run: &Run<'_>,
     recordings: &'b [RunRecording<'a>],
@@ -97,13 +101,16 @@ fn main_recording<'a, 'b>(
         run.finished.killed.is_some() && matches!(state, Some(State::Ended | State::Unknown))
     };
     let cut_short = recordings.iter().filter(was_cut_short);
-    largest(cut_short, |profile| profile.totals.live_bytes).or_else(|| match run.shows_largest {
-        true => largest(recordings.iter(), |profile| profile.totals.peak_bytes),
-        false => recordings.first(),
+    largest(cut_short, |profile| profile.totals.live_bytes).or_else(|| {
+        if run.shows_largest {
+            largest(recordings.iter(), |profile| profile.totals.peak_bytes)
+        } else {
+            recordings.first()
+        }
     })
 }
 
-/// The recording with the largest figure, the earliest of equals.
+/// Returns the recording with the largest figure, the earliest of equals.
 fn largest<'a: 'b, 'b>(
     among: impl DoubleEndedIterator<Item = &'b RunRecording<'a>>,
     figure: fn(&Profile) -> u64,
@@ -113,7 +120,7 @@ fn largest<'a: 'b, 'b>(
         .max_by_key(|one| one.profile().map_or(0, figure))
 }
 
-/// A path as it is typed into a shell.
+/// Quotes a path for a shell, if necessary.
 pub(crate) fn quoted(path: &Path) -> String {
     let text = path.to_string_lossy();
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+=:,@%".contains(c);
@@ -123,7 +130,7 @@ pub(crate) fn quoted(path: &Path) -> String {
     format!("'{}'", text.replace('\'', "'\\''"))
 }
 
-/// A path from here, when it lies below here.
+/// Returns a path relative to the working directory if it is below it.
 pub(crate) fn from_here(path: &Path) -> PathBuf {
     std::env::current_dir()
         .ok()

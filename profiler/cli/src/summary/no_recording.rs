@@ -1,4 +1,4 @@
-//! Why a command recorded nothing, as far as its executables tell, and what to add.
+//! The reason why a command recorded nothing, judged by its executables, and the lines to add.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -10,40 +10,41 @@ use tracking_alloc_recording::mode;
 
 use crate::files::search;
 
-/// In every program that tracking-alloc is linked into: the name of the variable it reads.
+/// The name of the variable that tracking-alloc reads. Every program that links tracking-alloc
+/// contains it.
 const MARKER: &[u8] = b"HEAPGLASS_OUT";
 
-/// Bytes of an executable that are looked through.
+/// Maximum number of bytes of an executable to search.
 const LARGEST: u64 = 4 << 30;
 
-/// What an executable looks like from outside.
+/// The kind of an executable, judged by its contents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Executable {
-    /// Text that names its interpreter.
+    /// A text that names its interpreter.
     Script,
-    /// Neither a script nor a program of this system, or not to be read.
+    /// Neither a script nor a program of this system, or not readable.
     Other,
     Linked,
     NotLinked,
 }
 
-/// Returns what to add to a program that cannot record.
+/// Returns the lines to add to a program that cannot record.
 fn advice() -> String {
     format!(
         "
-  Add the allocator to the program under study; while nothing records it costs one extra load per call:
+  Add the allocator to the program. While nothing records, it costs one extra load per call:
     Cargo.toml   [dependencies]    with the path of your checkout of heapglass
                  {}
     main.rs      #[global_allocator]
                  static ALLOC: tracking_alloc::TrackingAlloc = tracking_alloc::TrackingAlloc::system();
-                 or, around an allocator of yours:
+                 or, if you use another allocator:
                  static ALLOC: tracking_alloc::TrackingAlloc<YourAllocator> =
                      tracking_alloc::TrackingAlloc::new(YourAllocator);",
         tracking_alloc::__private::DEPENDENCY
     )
 }
 
-/// Lines that say why nothing was recorded.
+/// Returns lines that explain why nothing was recorded.
 pub(super) fn why(executables: &[PathBuf]) -> String {
     let mut text = "heapglass: nothing was recorded".to_owned();
     let mut is_linked = false;
@@ -52,14 +53,17 @@ pub(super) fn why(executables: &[PathBuf]) -> String {
         is_linked |= looks == Executable::Linked;
         let why = match looks {
             Executable::Linked => format!(
-                "has tracking-alloc linked in, but did not record: {}",
+                "contains tracking-alloc but did not record: {}",
                 linked_but_silent(path)
             ),
             Executable::NotLinked => {
-                "does not have tracking-alloc linked in as its allocator, and started no program that records".to_owned()
+                "does not use tracking-alloc as its allocator, and started no program that records"
+                    .to_owned()
             }
             Executable::Script => "is a script, and started no program that records".to_owned(),
-            Executable::Other => "cannot be looked into; no program that records was started".to_owned(),
+            Executable::Other => {
+                "cannot be inspected, and started no program that records".to_owned()
+            }
         };
         let name = path.to_string_lossy();
         text.push_str(&format!("\n  {} {why}", printable(&name)));
@@ -70,24 +74,24 @@ pub(super) fn why(executables: &[PathBuf]) -> String {
     text
 }
 
-/// What may keep a program from recording though it could.
+/// Returns possible reasons why a program that could record did not.
 fn linked_but_silent(path: &Path) -> String {
     let known = |word: &std::ffi::OsString| {
         word.is_empty() || word.to_str().and_then(mode::from_name).is_some()
     };
     if let Some(mode) = std::env::var_os("HEAPGLASS_MODE").filter(|mode| !known(mode)) {
         return format!(
-            "HEAPGLASS_MODE is `{}`, this version knows `exact` and `count`; unset it",
+            "unknown HEAPGLASS_MODE `{}`; use `exact` or `count`, or unset it",
             printable(&mode.to_string_lossy())
         );
     }
     if has_raised_privileges(path) {
-        return "it runs with raised privileges (set-user-id), where the environment is not trusted; \
-                run it as its user, or start a tracking_alloc::Recorder in it"
+        return "it runs with raised privileges (set-user-id) and so ignores the environment; \
+                run it as its own user, or start a tracking_alloc::Recorder in it"
             .to_owned();
     }
-    "it allocated nothing, is not the allocator's user itself (#[global_allocator] is in a library that was not linked), \
-     cleared its environment, or said above why it could not"
+    "it allocated nothing, its #[global_allocator] is in a library that was not linked, \
+     it cleared its environment, or it printed the reason above"
         .to_owned()
 }
 

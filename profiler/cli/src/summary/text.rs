@@ -8,7 +8,7 @@ use super::{Run, RunRecording, from_here, main_recording, no_recording, quoted};
 use crate::supervise::Killed;
 use crate::terminal;
 
-/// Most recordings named.
+/// Maximum number of recordings to list.
 const NAMED: usize = 100;
 
 pub(super) fn write(run: &Run<'_>, all: &[RunRecording<'_>], quiet: bool) {
@@ -42,8 +42,7 @@ pub(super) fn write(run: &Run<'_>, all: &[RunRecording<'_>], quiet: bool) {
     if let Some((main, profile)) = figures_of {
         if all.len() > 1 {
             let path = from_here(&main.kept.path);
-            let path = path.to_string_lossy();
-            terminal::eprint_line(format_args!("  of {}:", printable(&path)));
+            terminal::eprint_line(format_args!("  of {}:", printable(&path.to_string_lossy())));
         }
         figures(profile);
     }
@@ -55,11 +54,12 @@ pub(super) fn write(run: &Run<'_>, all: &[RunRecording<'_>], quiet: bool) {
     }
 }
 
-/// Totals, peak, what Rust's allocator did not see, losses and the top five sites, as the report has them.
+/// Prints totals, peak, bytes not seen by Rust's allocator, losses and the top five sites, as in
+/// the report.
 fn figures(profile: &Profile) {
     let stderr = std::io::stderr();
     let options = terminal::report_options(&stderr);
-    // NOTE: a standard error that went away is not the command's failure.
+    // NOTE: a closed standard error is not a failure of the command.
     let _ = write_summary(profile, &options, stderr.lock());
 }
 
@@ -67,12 +67,12 @@ fn out_of_memory(killed: &Killed, profile: Option<&Profile>) {
     let who = if killed.was_the_command {
         "it"
     } else {
-        "something of its control group"
+        "a process in its control group"
     };
     let limit = killed
         .limit_bytes
-        .map(|limit| format!(", limit {}", Bytes(limit)));
-    let limit = limit.unwrap_or_default();
+        .map(|limit| format!(", limit {}", Bytes(limit)))
+        .unwrap_or_default();
     terminal::eprint_line(format_args!(
         "  out of memory: the kernel killed {who} (oom_kill + {} in {}{limit})",
         killed.kills,
@@ -81,10 +81,10 @@ fn out_of_memory(killed: &Killed, profile: Option<&Profile>) {
     let Some(profile) = profile else { return };
     let capture = &profile.capture;
     let totals = &profile.totals;
-    // 0 means that the recording was cut short before the figure was read for the first time.
+    // 0 means that the recording was cut short before the figure was read once.
     let own = match capture.own_bytes {
         0 => "profiler overhead not yet read".to_owned(),
-        own => format!("{} of it profiler overhead", Bytes(own)),
+        own => format!("including {} of profiler overhead", Bytes(own)),
     };
     let resident = match profile.resident() {
         Some(resident) => format!(
@@ -135,9 +135,6 @@ fn recordings(all: &[RunRecording<'_>], main: Option<&RunRecording<'_>>) {
         terminal::eprint_line(line);
     }
     if all.len() > NAMED {
-        terminal::eprint_line(format_args!(
-            "              and {} more beside them",
-            all.len() - NAMED
-        ));
+        terminal::eprint_line(format_args!("              and {} more", all.len() - NAMED));
     }
 }

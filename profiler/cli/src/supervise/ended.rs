@@ -1,28 +1,31 @@
-//! How a command ended, as an exit status and as a sentence.
+//! The end of a command, as an exit status and as a sentence.
 
 use std::fmt;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 
-/// How a command ended; `None` when the kernel would not say.
+/// The end of a command; `None` if its status could not be read.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ended(pub(super) Option<ExitStatus>);
 
 impl Ended {
-    /// The number of the signal that killed it.
+    /// Returns the number of the signal that killed the command.
     pub(crate) fn signal(self) -> Option<i32> {
         self.0?.signal()
     }
 
-    /// The status to end with ourselves: the command's, 128 + number after a signal, as shells have it.
+    /// Returns the exit status for heapglass: that of the command, or 128 + number after a signal,
+    /// as in shells.
     pub(crate) fn status(self) -> u8 {
         let after_signal = || self.signal().map(|number| 128 + number);
-        let status = self.0.and_then(|status| status.code());
-        let status = status.or_else(after_signal);
+        let status = self
+            .0
+            .and_then(|status| status.code())
+            .or_else(after_signal);
         status.map_or(255, |status| u8::try_from(status).unwrap_or(255))
     }
 
-    /// Whether it was killed by `SIGKILL`, or reports that its own child was.
+    /// Returns `true` if the command was killed by `SIGKILL`, or reports this of its own child.
     pub(crate) fn by_sigkill(self) -> bool {
         const SIGKILL: u8 = 9;
         self.status() == 128 + SIGKILL
@@ -32,7 +35,7 @@ impl Ended {
 impl fmt::Display for Ended {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Some(status) = self.0 else {
-            return f.write_str("ended, its status could not be read");
+            return f.write_str("ended, but its status could not be read");
         };
         let Some(number) = status.signal() else {
             return match self.status() {

@@ -1,7 +1,8 @@
-//! Running a command under observation: its streams untouched, signals passed on, its exit status kept.
+//! Runs a command under observation: leaves its streams alone, passes signals on and keeps its exit
+//! status.
 //!
-//! Must never disturb the command: nothing is read from its standard input, nothing is written to its standard
-//! output, and what it does with signals is its own affair.
+//! Never disturbs the command: never reads from its standard input, never writes to its standard
+//! output, and does not change how it handles signals.
 
 mod ended;
 mod oom;
@@ -27,36 +28,36 @@ use crate::error::Error;
 use crate::files::recent;
 use crate::files::spool::{KeptRecording, Spool};
 
-/// How often new recordings are looked for at first: `heapglass FILE` works from about here on.
+/// The first interval between looks for new recordings, after which `heapglass FILE` works.
 const FIRST_LOOKS: Duration = Duration::from_millis(20);
-/// How often later.
+/// The longest interval between looks for new recordings.
 const LATER_LOOKS: Duration = Duration::from_millis(250);
 
-/// A command that runs.
+/// A running command.
 #[derive(Debug)]
 pub(crate) struct Running {
-    /// Its recordings, also for another thread.
+    /// The recordings of the command, shared with the supervising thread.
     pub(crate) recordings: Arc<Mutex<Spool>>,
     thread: JoinHandle<Finished>,
 }
 
-/// A command that ended, and what it left.
+/// A command that ended, with its recordings.
 #[derive(Debug)]
 pub(crate) struct Finished {
-    /// How it ended.
+    /// The end of the command.
     pub(crate) ended: Ended,
-    /// How long it ran.
+    /// The duration of the command.
     pub(crate) took: Duration,
-    /// Its recordings, its own or earliest first.
+    /// The recordings, the command's own first, then the earliest.
     pub(crate) kept: Vec<KeptRecording>,
-    /// What the kernel killed for want of memory.
+    /// The processes that the kernel killed because memory ran out.
     pub(crate) killed: Option<Killed>,
     signals_go_to: Arc<Mutex<Receiver>>,
 }
 
 impl Finished {
-    /// Does `work`; meanwhile a signal ends heapglass with the command's status: for what may take long and can be
-    /// done again.
+    /// Does `work`, which may take long and can be repeated. During this time, a signal ends
+    /// heapglass with the status of the command.
     pub(crate) fn interruptible<T>(&self, work: impl FnOnce() -> T) -> T {
         *lock(&self.signals_go_to) = Receiver::Heapglass(self.ended.status());
         let done = work();
@@ -65,10 +66,11 @@ impl Finished {
     }
 }
 
-/// Starts `command` with `HEAPGLASS_OUT` set to the spool under the name `variable`.
+/// Starts `command` with the environment variable `variable` set to the path pattern of the spool.
 ///
 /// # Errors
-/// When it cannot be started: 127 when there is no such command, 126 when it cannot be executed.
+/// Returns an error if the command cannot be started: with status 127 if it does not exist, with
+/// 126 if it cannot be executed.
 pub(crate) fn start(mut command: Command, spool: Spool, variable: &str) -> Result<Running, Error> {
     command.env(variable, spool.environment());
     let oom = oom::Watch::new();
@@ -87,15 +89,15 @@ pub(crate) fn start(mut command: Command, spool: Spool, variable: &str) -> Resul
 }
 
 impl Running {
-    /// Whether it still runs (or its recordings are being moved).
+    /// Returns `true` while the command runs or its recordings are being moved.
     pub(crate) fn is_running(&self) -> bool {
         !self.thread.is_finished()
     }
 
-    /// Waits for its end, and remembers its recordings for bare `heapglass`.
+    /// Waits for the command to end, and adds its recordings to the list of recent ones.
     ///
     /// # Errors
-    /// When the supervising thread died, which is a bug.
+    /// Returns an error if the supervising thread panicked, which is a bug.
     pub(crate) fn wait(self) -> Result<Finished, Error> {
         let panicked = "the supervising thread panicked, which is a bug in heapglass";
         let finished = self.thread.join().map_err(|_| Error::misuse(panicked))?;
@@ -104,12 +106,13 @@ impl Running {
     }
 }
 
-/// What a mutex holds, even if a thread panicked with it.
+/// Locks a mutex, even if a thread panicked while holding it.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Passes signals on, looks for recordings and for kills until the command has ended, and moves its recordings.
+/// Passes signals on and looks for recordings and kills until the command has ended, then moves its
+/// recordings.
 fn supervise(
     mut child: Child,
     began: Instant,
@@ -141,7 +144,8 @@ fn supervise(
     }
 }
 
-/// Returns when the process has ended, and leaves it to be reaped: until then nobody else gets its id.
+/// Waits for the process to end without reaping it. Until it is reaped, no other process gets its
+/// id.
 fn wait_without_reaping(pid: u32) {
     let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) else {
         return;
@@ -154,11 +158,11 @@ fn cannot_start(command: &Command, error: &std::io::Error) -> Error {
     let program = command.get_program().to_string_lossy();
     if error.kind() == ErrorKind::NotFound {
         let why = if Path::new(command.get_program()).exists() {
-            "it is there, but the interpreter it names is not"
+            "the file exists, but the interpreter it names does not"
         } else if program.contains('/') {
             "no such file"
         } else {
-            "not found in PATH; give its path (./name) if it is here"
+            "not found in PATH; if it is in this folder, write ./ before its name"
         };
         return Error::with_status(
             Error::NOT_FOUND,
@@ -171,7 +175,7 @@ fn cannot_start(command: &Command, error: &std::io::Error) -> Error {
     )
 }
 
-/// A command from its words.
+/// Builds a command from its words.
 pub(crate) fn command(words: &[OsString]) -> Option<Command> {
     let (program, arguments) = words.split_first()?;
     let mut command = Command::new(program);
@@ -179,10 +183,10 @@ pub(crate) fn command(words: &[OsString]) -> Option<Command> {
     Some(command)
 }
 
-/// Becomes the command: same process, no supervision.
+/// Replaces this process by the command, without supervision.
 ///
 /// # Errors
-/// When it cannot be executed; else this does not return.
+/// Returns an error if the command cannot be executed; else does not return.
 pub(crate) fn replace_by(mut command: Command) -> Result<u8, Error> {
     use std::os::unix::process::CommandExt;
     let error = command.exec();

@@ -1,7 +1,9 @@
-//! Whether the kernel killed something for want of memory: the kill counters of the control groups, before and after.
+//! Detects kills by the kernel for lack of memory, from the kill counters of the control groups
+//! before and after the run.
 //!
-//! Reads version 2 (`memory.events`), version 1 (`memory.oom_control`) and, where no group keeps count, the whole
-//! machine's counter (`/proc/vmstat`). Must never claim a kill that no counter shows.
+//! Reads version 2 (`memory.events`), version 1 (`memory.oom_control`) or, if no group has a
+//! counter, the counter of the whole machine (`/proc/vmstat`). Never claims a kill that no counter
+//! shows.
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -11,7 +13,7 @@ use serde::Serialize;
 
 use super::Ended;
 
-/// Counters seen so far, with their first values.
+/// The counters seen so far, with their first values.
 #[derive(Debug)]
 pub(crate) struct Watch {
     root: PathBuf,
@@ -21,18 +23,18 @@ pub(crate) struct Watch {
 /// A kill that a counter shows.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct Killed {
-    /// The counter that rose.
+    /// Path of the counter that rose.
     pub(crate) counter: PathBuf,
-    /// By how much.
+    /// Number of kills.
     pub(crate) kills: u64,
-    /// The group's limit, bytes.
+    /// The memory limit of the group, in bytes.
     pub(crate) limit_bytes: Option<u64>,
-    /// Whether the command itself was killed (else something in its group).
+    /// `true` if the command itself was killed, `false` for another process in its group.
     pub(crate) was_the_command: bool,
 }
 
 impl Watch {
-    /// Notes the counters that this process is under.
+    /// Notes the counters for this process.
     pub(crate) fn new() -> Watch {
         Watch::below(Path::new("/"))
     }
@@ -46,18 +48,18 @@ impl Watch {
         watch
     }
 
-    /// Notes the counters that a process is under by now: it may have moved to another group.
+    /// Notes the counters for a process now, because it may have moved to another group.
     pub(crate) fn observe(&mut self, process: impl Display) {
         let file = self.root.join(format!("proc/{process}/cgroup"));
         let groups = std::fs::read_to_string(file).unwrap_or_default();
         let counter = counter_of(&self.root, &groups);
         if let Some(kills) = read(&counter) {
-            // Kills before the process came to the group are none of ours.
+            // Ignore kills from before the process joined the group.
             self.seen.entry(counter).or_insert(kills);
         }
     }
 
-    /// What was killed since the counters were noted.
+    /// Returns the kills since the counters were noted.
     pub(crate) fn killed(&self, ended: Ended) -> Option<Killed> {
         let (counter, kills) = self.seen.iter().find_map(|(counter, before)| {
             let kills = read(counter)?.saturating_sub(*before);
@@ -72,7 +74,8 @@ impl Watch {
     }
 }
 
-/// The file that counts kills in the group that `groups` (the text of `/proc/PID/cgroup`) names.
+/// Returns the file that counts kills in the group named in `groups` (the text of
+/// `/proc/PID/cgroup`).
 fn counter_of(root: &Path, groups: &str) -> PathBuf {
     let mut version_2 = None;
     for line in groups.lines() {
@@ -94,7 +97,8 @@ fn counter_of(root: &Path, groups: &str) -> PathBuf {
     version_2.unwrap_or_else(|| root.join("proc/vmstat"))
 }
 
-/// `file` in the group, or in the nearest group around it that has one (inside a container the path may be the host's).
+/// Returns `file` in the group or in the nearest group around it that has one. Inside a container,
+/// the path may be that of the host.
 fn nearest(mount: &Path, group: &str, file: &str) -> Option<PathBuf> {
     let folder = mount.join(group.trim_start_matches('/'));
     let folders = folder.ancestors().take_while(|it| it.starts_with(mount));
@@ -102,7 +106,7 @@ fn nearest(mount: &Path, group: &str, file: &str) -> Option<PathBuf> {
     candidates.find(|candidate| read(candidate).is_some())
 }
 
-/// The number behind `oom_kill` in a counter file.
+/// Returns the number after `oom_kill` in a counter file.
 fn read(counter: &Path) -> Option<u64> {
     let text = std::fs::read_to_string(counter).ok()?;
     let mut lines = text.lines();
@@ -110,7 +114,7 @@ fn read(counter: &Path) -> Option<u64> {
     number.trim().parse().ok()
 }
 
-/// The limit of a counter's group; `None` when it has none (or it is the whole machine).
+/// Returns the limit of the group of a counter; `None` for no limit or for the whole machine.
 fn limit_of(counter: &Path) -> Option<u64> {
     let name = match counter.file_name()?.to_str()? {
         "memory.events" => "memory.max",
@@ -119,7 +123,7 @@ fn limit_of(counter: &Path) -> Option<u64> {
     };
     let text = std::fs::read_to_string(counter.with_file_name(name)).ok()?;
     let limit: u64 = text.trim().parse().ok()?;
-    // Version 1 says "no limit" with a number near the end of the address space.
+    // In version 1, a number near the end of the address space means no limit.
     (limit < 1 << 60).then_some(limit)
 }
 

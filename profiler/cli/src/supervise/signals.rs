@@ -1,9 +1,9 @@
-//! Passing signals on to the command.
+//! Passes signals on to the command.
 //!
-//! Signals that the terminal sends go to the whole foreground group, so the command has them already: passing those
-//! on would double each Ctrl-C. Signals from another process are for heapglass alone and are passed on. Stopping and
-//! continuing (Ctrl-Z) is left to the kernel. Signals that were ignored when heapglass was started (nohup) are not
-//! touched, so that the command ignores them too.
+//! The terminal sends its signals to the whole foreground group, so the command already has them,
+//! and passing them on would double each Ctrl-C. Signals from another process reach only heapglass
+//! and are passed on. The kernel handles stopping and continuing (Ctrl-Z). Signals that were
+//! ignored when heapglass started (nohup) stay ignored, so that the command ignores them too.
 
 use std::io;
 use std::sync::{Arc, Mutex};
@@ -20,13 +20,14 @@ const PASSED_ON: [i32; 8] = [
     SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGALRM, SIGWINCH,
 ];
 
-/// Those that mean "end".
+/// The signals that ask a process to end.
 const ENDING: [i32; 4] = [SIGHUP, SIGINT, SIGQUIT, SIGTERM];
 
-/// Signals are caught from here on, and kept until there is somebody to pass them on to.
+/// Caught signals, kept until there is a process to pass them on to.
 pub(crate) type CaughtSignals = SignalsInfo<WithOrigin>;
 
-/// Catches signals. Before the command is started, or one that comes meanwhile would end heapglass and leave it alone.
+/// Catches signals. Must run before the command starts: a signal in between would end heapglass and
+/// leave the command alone.
 pub(crate) fn catch() -> io::Result<CaughtSignals> {
     let ignored = ignored_from_the_start();
     let wanted = PASSED_ON
@@ -35,18 +36,18 @@ pub(crate) fn catch() -> io::Result<CaughtSignals> {
     CaughtSignals::new(wanted)
 }
 
-/// Who gets a signal that was caught.
+/// The receiver of caught signals.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Receiver {
-    /// The command.
+    /// The command, while it runs.
     Command(Pid),
-    /// Nobody: the command is gone and may be reaped, and its recordings are being moved.
+    /// Nobody: the command has ended and may be reaped, and its recordings are being moved.
     Nobody,
-    /// Heapglass: what it does can be broken off, and this is the status to end with.
+    /// Heapglass itself, which then ends with this status. Its work can be interrupted.
     Heapglass(u8),
 }
 
-/// Passes signals on to a process from now on, or to whom the answer is set to.
+/// Passes signals on to a process until the returned receiver is changed.
 pub(super) fn forward(mut signals: CaughtSignals, pid: u32) -> Arc<Mutex<Receiver>> {
     let command = i32::try_from(pid).ok().and_then(Pid::from_raw);
     let receiver = command.map_or(Receiver::Nobody, Receiver::Command);
@@ -54,7 +55,7 @@ pub(super) fn forward(mut signals: CaughtSignals, pid: u32) -> Arc<Mutex<Receive
     let shared = Arc::clone(&receiver);
     std::thread::spawn(move || {
         for origin in signals.forever() {
-            // Held while the signal is sent: the process cannot be reaped, and its id not given to another.
+            // Hold the lock while sending, so that the process cannot be reaped and its id reused.
             let receiver = lock(&shared);
             match *receiver {
                 Receiver::Command(pid) => pass_on(origin, pid),
@@ -68,10 +69,10 @@ pub(super) fn forward(mut signals: CaughtSignals, pid: u32) -> Arc<Mutex<Receive
     receiver
 }
 
-/// Sends a signal to the command unless it has it already.
+/// Sends a signal to the command, unless the command already has it.
 fn pass_on(origin: Origin, command: Pid) {
     let Some(sender) = origin.process else {
-        // From the kernel: the terminal sent it to the whole foreground group.
+        // The signal came from the kernel: the terminal sent it to the whole foreground group.
         return;
     };
     if sender.pid != command.as_raw_nonzero().get()
@@ -81,7 +82,7 @@ fn pass_on(origin: Origin, command: Pid) {
     }
 }
 
-/// The mask of signals ignored by this process before it touched any; 0 where that cannot be read.
+/// Returns the mask of signals that this process ignored at its start; 0 if it cannot be read.
 fn ignored_from_the_start() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status

@@ -1,4 +1,4 @@
-//! `cargo heapglass`: the user's own flags and runner stay, only their programs are recorded.
+//! `cargo heapglass`: keeps the user's flags and runner, and records only their programs.
 
 use std::fs;
 use std::path::Path;
@@ -25,7 +25,8 @@ fn passes() {
 }
 "#;
 
-/// A project with this workspace's tracking-alloc, whose build script could be recorded by mistake.
+/// A project that uses this workspace's tracking-alloc, with a build script that could be recorded
+/// by mistake.
 fn project() -> Place {
     let place = Place::new();
     let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
@@ -57,7 +58,7 @@ fn project() -> Place {
     }
     let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
     fs::set_permissions(place.path("runner"), executable).unwrap();
-    // The same versions as here, so that nothing need be fetched.
+    // The same versions as here, so that cargo fetches nothing.
     fs::copy(workspace.join("Cargo.lock"), place.path("Cargo.lock")).unwrap();
     place
 }
@@ -92,7 +93,7 @@ fn cargo_heapglass_keeps_flags_runner_arguments_and_status_and_records_programs_
     );
     let report = place.report(&recordings[0]);
     assert_eq!(report["unwinder"], "frame-pointers");
-    // A stripped release build has neither names nor lines; this one has both.
+    // A stripped release build has neither names nor lines. This one has both.
     let rows = report["rows"].as_array().unwrap();
     let own = |row: &&serde_json::Value| {
         row["file"]
@@ -120,7 +121,7 @@ fn cargo_heapglass_keeps_flags_runner_arguments_and_status_and_records_programs_
     the_recording_says_which_crates_are_the_programs_own(&place);
     the_time_of_the_summary_is_the_programs(&place);
 
-    // What does not build was not run, and nothing is said of recording.
+    // A program that does not build does not run, and the output says nothing about recording.
     fs::write(place.path("src/main.rs"), "fn main() { nonsense }").unwrap();
     let done = cargo_heapglass(&place, &["run", "-q"]);
     assert_eq!(done.status, Some(101), "{}", done.stderr);
@@ -141,14 +142,14 @@ fn what_recorded_nothing_is_said_with_the_place_for_the_allocator(place: &Place)
     let done = cargo_heapglass(place, &["test"]);
     assert_eq!(done.status, Some(0), "{}", done.stderr);
     let expected = "\
-  not recorded  2 of 3 test binaries, most likely because they do not have TrackingAlloc as their allocator
+  not recorded  2 of 3 test binaries, most likely because TrackingAlloc is not their allocator
     src/lib.rs
-      tests of a library do not have the allocator of main.rs; add to it:
+      tests of a library do not use the allocator in main.rs; add to it:
         #[cfg(test)]
         #[global_allocator]
         static ALLOC: tracking_alloc::TrackingAlloc = tracking_alloc::TrackingAlloc::system();
     tests/b.rs
-      is a program of its own; add to it:
+      is a separate program; add to it:
         #[global_allocator]
         static ALLOC: tracking_alloc::TrackingAlloc = tracking_alloc::TrackingAlloc::system();
   skipped       1 binary without tests to run
@@ -156,7 +157,7 @@ fn what_recorded_nothing_is_said_with_the_place_for_the_allocator(place: &Place)
     assert!(done.stderr.ends_with(expected), "{}", done.stderr);
     assert_eq!(place.files(".hg").len(), before + 1, "{}", done.stderr);
 
-    // A name that no test of the recorded binary has.
+    // A name that matches no test in the recorded binary.
     let done = cargo_heapglass(place, &["test", "--no-tui", "nonsense"]);
     let silent = "heapglass: cargo test ended; nothing was recorded\n  \
                   skipped       4 binaries without tests to run\n";
@@ -164,7 +165,7 @@ fn what_recorded_nothing_is_said_with_the_place_for_the_allocator(place: &Place)
     fs::remove_file(place.path("src/lib.rs")).unwrap();
 }
 
-/// A program of no work behind a build of seconds.
+/// A program that does nothing, but takes seconds to build.
 fn the_time_of_the_summary_is_the_programs(place: &Place) {
     let build = "fn main() { std::thread::sleep(std::time::Duration::from_secs(2)) }";
     fs::write(place.path("build.rs"), build).unwrap();

@@ -1,10 +1,11 @@
-//! `heapglass diff` and `heapglass check`: the same figures as the report, exit statuses, and bad input in one line.
+//! `heapglass diff` and `heapglass check`: the figures of the report, exit statuses, and one line
+//! for bad input.
 
 use std::fs;
 
 use crate::common::Place;
 
-/// Something the demo's target reads: longer than the other input.
+/// Another input for the demo target, longer than the usual one.
 const LONGER: &str = r#"{"packages": [], "workspace_members": ["one", "two", "three", "four"], "resolve": null,
     "workspace_root": "/w", "target_directory": "/t", "version": 1, "metadata": ["one", {"two": [1, 2, 3, 4, 5, 6, 7]}]}"#;
 

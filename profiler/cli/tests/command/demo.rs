@@ -1,4 +1,4 @@
-//! `heapglass demo`: from nothing to a recording, a picture and a report, every name resolved.
+//! `heapglass demo`: makes a recording, a picture and a report, with every name resolved.
 
 use std::fs;
 
@@ -87,7 +87,7 @@ fn the_demo_shows_fields_types_and_values_that_were_measured() {
 fn in_a_workspace_the_input_is_what_cargo_says_of_it() {
     let place = Place::new();
     let mut command = place.heapglass(&["demo", "--json"]);
-    // This package's own folder is in a workspace; the demo writes into its working directory.
+    // The folder of this package is in a workspace. The demo writes to its working directory.
     fs::create_dir_all(place.path("src")).unwrap();
     fs::write(place.path("src/lib.rs"), "").unwrap();
     let manifest =
@@ -102,7 +102,7 @@ fn in_a_workspace_the_input_is_what_cargo_says_of_it() {
         place.files("Cargo.lock").is_empty(),
         "a lock file was written"
     );
-    // On a terminal there would be colours; here there are none.
+    // A terminal would get colours, but this is not one.
     assert!(!stderr.contains('\x1b'), "{stderr}");
 }
 

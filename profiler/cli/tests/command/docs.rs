@@ -1,9 +1,9 @@
-//! The README is short, and no link in the documentation leads nowhere.
+//! The README is short, and every link in the documentation has a target.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Most lines of the README.
+/// Maximum number of lines of the README.
 const README_LINES: usize = 120;
 
 fn root() -> PathBuf {
@@ -15,7 +15,7 @@ fn guide() -> Vec<PathBuf> {
     pages.map(|page| page.unwrap().path()).collect()
 }
 
-/// What stands in round brackets behind square ones, outside blocks of code.
+/// Returns the text in parentheses after brackets, outside blocks of code.
 fn links(text: &str) -> Vec<&str> {
     let prose = text.split("```").step_by(2);
     let behind = prose.flat_map(|prose| prose.split("](").skip(1));
@@ -24,7 +24,7 @@ fn links(text: &str) -> Vec<&str> {
         .collect()
 }
 
-/// A heading as an anchor.
+/// Converts a heading to an anchor.
 fn anchor(heading: &str) -> String {
     let text = heading.trim_start_matches('#').trim().to_lowercase();
     let kept = text

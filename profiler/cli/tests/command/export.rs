@@ -1,4 +1,4 @@
-//! `heapglass export`: every format by its command, and what is refused.
+//! `heapglass export`: every format, and the combinations that are refused.
 
 use std::fs;
 use std::io::Read;
@@ -138,7 +138,7 @@ fn completions_and_manual_pages_have_the_command() {
     assert_eq!(done.status, Some(2), "{}", done.stderr);
 }
 
-/// Go's own pprof, where it is installed, reads the totals and names functions in full.
+/// Go's own pprof, if it is installed, reads the totals and the full names of functions.
 #[test]
 fn go_tool_pprof_has_our_totals() {
     let tool = Command::new("go").args(["tool", "-n", "pprof"]).output();

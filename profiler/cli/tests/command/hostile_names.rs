@@ -1,14 +1,14 @@
-//! Names of files and programs may hold what a terminal takes for commands. No command prints any of that.
+//! Names of files and programs may contain terminal commands. The command never prints these.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
 use crate::common::{Done, HEAPGLASS, Place};
 
-/// A title change, a colour, a cursor move and the same in one byte.
+/// Escape sequences for a title, a colour and a cursor move, and a cursor move in one byte.
 const NAME: &str = "a\u{1b}]0;owned\u{7}\u{1b}[31m\u{9b}2Jb";
 
-/// What a terminal would act on: every control character but the end of a line.
+/// Returns the characters that a terminal acts on: control characters other than the end of a line.
 fn controls(text: &str) -> Vec<char> {
     text.chars()
         .filter(|c| c.is_control() && *c != '\n')
@@ -25,7 +25,7 @@ fn is_plain(words: &[&str], done: &Done) {
 #[test]
 fn no_command_prints_what_a_terminal_would_obey() {
     let place = Place::new();
-    // Program, module, folder and recording have such names.
+    // Program, module, folder and recording all have such names.
     let folder = place.path(NAME);
     fs::create_dir(&folder).unwrap();
     let program = folder.join(format!("{NAME}.bin"));
@@ -95,7 +95,7 @@ fn no_command_prints_what_a_terminal_would_obey() {
         "csv",
     ] {
         commands.push(vec!["export", &recording, "--to", format, "-o", &other]);
-        // What a format keeps as it is, it escapes itself: pprof is compressed.
+        // This format escapes names itself. Pprof is compressed.
         if format != "pprof" {
             commands.push(vec!["export", &recording, "--to", format, "-o", "-"]);
         }

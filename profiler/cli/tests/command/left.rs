@@ -1,5 +1,5 @@
-//! What killed runs leave behind: it is listed and can be opened where it lies. Looking at it changes nothing, whatever
-//! is in the files; only the user's answer moves a recording.
+//! Recordings that killed runs left are listed and can be opened where they are. Listing and
+//! opening change nothing, whatever the files contain. Only the user's answer moves a recording.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{Read, Write};
@@ -9,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 
 use crate::common::{HEAPGLASS, INPUT, Place, terminal, wait_until};
 
-/// A folder on a tmpfs for live recordings, of this test alone.
+/// A folder on a tmpfs for live recordings, used by one test only.
 struct Memory(PathBuf);
 
 impl Memory {
@@ -20,7 +20,7 @@ impl Memory {
         Memory(folder)
     }
 
-    /// The command, with this folder for live recordings.
+    /// Returns the command, with this folder as the place for live recordings.
     fn heapglass(&self, place: &Place, words: &[&str]) -> Command {
         let mut command = place.heapglass(words);
         command
@@ -29,7 +29,7 @@ impl Memory {
         command
     }
 
-    /// The recordings left in the place, without those of other tests.
+    /// Returns the recordings left in the place, without those of other tests.
     fn listed(&self, place: &Place) -> Vec<serde_json::Value> {
         let output = self.heapglass(place, &["--json"]).output().unwrap();
         let list: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -55,7 +55,7 @@ struct Waiting {
 }
 
 impl Waiting {
-    /// `heapglass run --out k.hg` over a target that waits.
+    /// Starts `heapglass run --out k.hg` with a target that waits.
     fn new(place: &Place, memory: &Memory) -> Waiting {
         let pipe = place.pipe("pipe");
         let words = [
@@ -69,7 +69,7 @@ impl Waiting {
         Waiting { child, input, pid }
     }
 
-    /// Kills heapglass, then lets its target go on to its end.
+    /// Kills heapglass, then lets its target run to its end.
     fn end_without_heapglass(mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
@@ -80,7 +80,8 @@ impl Waiting {
     }
 }
 
-/// Every name below a folder, with what would change if it were written, replaced or moved.
+/// Returns every path below a folder, with properties that change if the file is written, replaced
+/// or moved.
 fn contents(folder: &Path) -> Vec<(PathBuf, u64, i64, i64, Vec<u8>)> {
     let mut found = Vec::new();
     let mut folders = vec![folder.to_owned()];
@@ -109,7 +110,7 @@ fn contents(folder: &Path) -> Vec<(PathBuf, u64, i64, i64, Vec<u8>)> {
     found
 }
 
-/// Commands that only look.
+/// Commands that only read.
 const LOOKING: [&[&str]; 7] = [
     &[],
     &["--json"],
@@ -125,7 +126,7 @@ fn what_a_killed_run_left_is_listed_and_opened_where_it_lies() {
     let place = Place::new();
     let memory = Memory::new(&place);
     let waiting = Waiting::new(&place, &memory);
-    // The link in this folder stands for it, in the list too.
+    // The link in this folder represents the recording, in the list too.
     assert!(place.path("k.hg").is_symlink());
     assert_eq!(memory.listed(&place).len(), 0);
     fs::rename(place.path("k.hg"), place.path("link")).unwrap();
@@ -134,7 +135,7 @@ fn what_a_killed_run_left_is_listed_and_opened_where_it_lies() {
     waiting.end_without_heapglass();
     fs::create_dir(place.path(".state")).ok();
     fs::create_dir(place.path(".cache")).ok();
-    // The first report fills the cache of symbols, which is no part of what is looked at.
+    // The first report fills the cache of symbols, which this test ignores.
     assert_eq!(place.report("k.hg")["finished"], true);
     fs::remove_dir_all(place.path(".cache")).unwrap();
     let before = (contents(place.root()), contents(&memory.0));
@@ -149,7 +150,7 @@ fn what_a_killed_run_left_is_listed_and_opened_where_it_lies() {
         let after = (contents(place.root()), contents(&memory.0));
         assert!(after == before, "{words:?} changed something");
     }
-    // Without its link it is still found.
+    // Without its link, the recording is still found.
     fs::remove_file(place.path("k.hg")).unwrap();
     let listed = memory.listed(&place);
     assert_eq!((listed.len(), &listed[0]["left"]), (1, &true.into()));
@@ -185,7 +186,7 @@ fn a_recording_that_was_left_moves_here_after_a_question() {
         ours.write_all(format!("m{number}\n{answer}\n").as_bytes())
             .unwrap();
         let mut said = Vec::new();
-        // A terminal whose other end is closed answers with an error.
+        // Reading from a terminal whose other end is closed returns an error.
         let _ = ours.read_to_end(&mut said);
         let said = String::from_utf8_lossy(&said).into_owned();
         assert!(child.wait().unwrap().success(), "{said}");
@@ -209,7 +210,7 @@ fn a_folder_that_somebody_sent_makes_no_command_write_anything() {
     place.record("k.hg");
     let victim = place.path("victim");
     fs::create_dir(&victim).unwrap();
-    // As earlier versions left them: a folder of a run, and what it was to become.
+    // The files of earlier versions: the folder of a run, and a file with its wanted path.
     let folder = place.path(".heapglass-1-0");
     fs::create_dir(&folder).unwrap();
     fs::set_permissions(&folder, PermissionsExt::from_mode(0o700)).unwrap();
@@ -223,11 +224,11 @@ fn a_folder_that_somebody_sent_makes_no_command_write_anything() {
         .arg(folder.join(".lock"))
         .status()
         .unwrap();
-    // A temporary of a process that is gone, and a link to a file of somebody else.
+    // A temporary file of a process that has ended, and a link to a file of another user.
     let bytes = fs::read(place.path("k.hg")).unwrap();
     fs::write(place.path(".k.hg.1.tmp"), &bytes[..72]).unwrap();
     std::os::unix::fs::symlink("/etc/passwd", place.path("other.hg")).unwrap();
-    // A header that says "elsewhere", as pointers did, by process 0.
+    // A header that points elsewhere, as those of earlier versions did, from process 0.
     let mut pointer = bytes.clone();
     pointer[16..20].copy_from_slice(&3u32.to_le_bytes());
     pointer[36..40].copy_from_slice(&0u32.to_le_bytes());

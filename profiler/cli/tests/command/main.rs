@@ -1,4 +1,4 @@
-//! The command as it is called, by what it does.
+//! Tests that call the command, grouped by its functions.
 
 mod cargo;
 mod common;

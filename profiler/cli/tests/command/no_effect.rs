@@ -1,4 +1,4 @@
-//! An option that changes nothing is one line on standard error; one that does is none.
+//! An option that changes nothing causes one line on standard error. Other options cause none.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -7,7 +7,7 @@ use rustix::termios::{Winsize, tcsetwinsize};
 
 use crate::common::{CARGO_HEAPGLASS, Done, HEAPGLASS, Place, terminal};
 
-/// What is typed, and the line that follows.
+/// Command lines with an option that has no effect, and the expected line.
 const WITHOUT: &[(&str, &str)] = &[
     (
         "report x.hg --own nonsense",
@@ -64,7 +64,7 @@ const WITHOUT: &[(&str, &str)] = &[
     ),
     (
         "export x.hg --to folded --own serde_json",
-        "--own serde_json has no effect: folded says",
+        "--own serde_json has no effect: folded does not mark",
     ),
     (
         "export x.hg --to json --own nonsense",
@@ -100,7 +100,7 @@ const WITHOUT: &[(&str, &str)] = &[
     ),
 ];
 
-/// What is typed, and has an effect.
+/// Command lines whose options have an effect.
 const WITH: &[&str] = &[
     "report x.hg --own serde-json --debug-dir binary",
     "report x.hg --explain --frames own",
@@ -123,12 +123,13 @@ fn an_option_without_effect_is_one_line_and_others_are_none() {
     fs::create_dir(place.path("empty")).unwrap();
     fs::create_dir(place.path("binary")).unwrap();
     fs::copy(HEAPGLASS, place.path("binary/heapglass")).unwrap();
-    // No binary is where it ran: symbols come from where `--debug-dir` says, or from inside the packed recording.
+    // The binary is not at its recorded path. Symbols come from `--debug-dir`, or from the packed
+    // recording.
     let done = place.run(&["pack", "x.hg", "-o", "packed.hg"]);
     assert_eq!(done.status, Some(0), "{}", done.stderr);
     let run = |line: &str| {
         let mut command = place.heapglass(&line.split(' ').collect::<Vec<_>>());
-        // Packed bytes are no text.
+        // Packed bytes are not text.
         let output = command.output().unwrap();
         (
             output.status.code(),
@@ -147,7 +148,7 @@ fn an_option_without_effect_is_one_line_and_others_are_none() {
         assert_eq!(status, Some(0), "{line}: {said}");
         assert!(!said.contains("no effect"), "{line}: {said}");
     }
-    // Its own cache is empty: the binary is read from there.
+    // Its own cache is empty, so it reads the binary.
     let mut command = place.heapglass(&WITH[0].split(' ').collect::<Vec<_>>());
     command
         .arg("--binary")
@@ -219,7 +220,7 @@ fn a_build_has_no_use_for_a_path() {
 fn the_terminal_ui_says_it_when_the_screen_is_the_shells_again() {
     let place = Place::new();
     place.record("x.hg");
-    // With its symbols inside, the recording is not shown before it has names.
+    // The recording contains its symbols, so it is not shown before it has names.
     let done = place.run(&["pack", "x.hg", "-o", "packed.hg"]);
     assert_eq!(done.status, Some(0), "{}", done.stderr);
     let (mut ours, theirs) = terminal();

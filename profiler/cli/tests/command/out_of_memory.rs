@@ -1,11 +1,12 @@
-//! An end for want of memory is told as one. Needs the right to make a control group; says so where it has none.
+//! The summary says if a run ended because memory ran out. The test needs permission to create a
+//! control group, and says so if it has none.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::common::{Done, HEAPGLASS, Place};
 
-/// A control group with a limit, removed at the end.
+/// A control group with a limit, removed when dropped.
 struct Group(PathBuf);
 
 impl Group {
@@ -51,7 +52,7 @@ fn an_end_for_want_of_memory_is_told_with_live_peak_and_limit() {
     let words: Vec<String> = (0..64).map(|_| format!("\"{long}\"")).collect();
     let input = crate::common::INPUT.replace("\"one\"", &words.join(","));
     fs::write(place.path("input.json"), input).unwrap();
-    // The shell goes into the group, then becomes the program; heapglass stays outside.
+    // The shell joins the group, then becomes the program. Heapglass stays outside.
     let script = format!(
         "echo $$ > {}/cgroup.procs && sleep 0.1 && exec {HEAPGLASS} demo --target input.json",
         group.0.display()

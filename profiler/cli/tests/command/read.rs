@@ -1,4 +1,4 @@
-//! Reading commands: bad input and output that cannot be had are one line and status 2, and nothing is lost.
+//! Commands that read: unusable input or output causes one line and status 2, and no data is lost.
 
 use std::fs;
 use std::process::Stdio;
@@ -96,7 +96,8 @@ fn a_word_that_reads_like_a_command_is_no_missing_file() {
         );
         assert_eq!(done.stderr, meant);
     }
-    // A file of that name is a file, and another word is one that is missing.
+    // An existing file is never taken for a command, and a word unlike any command is a missing
+    // file.
     fs::write(place.path("repot"), "").unwrap();
     let there = place.run(&["repot"]);
     assert!(there.stderr.contains("empty"), "{}", there.stderr);
@@ -128,7 +129,7 @@ fn output_that_cannot_be_written_is_refused() {
     place.record("x.hg");
     let before = fs::read(place.path("x.hg")).unwrap();
     for command in ["report", "flamegraph", "pack"] {
-        // A folder that is not there, a folder, the recording itself.
+        // A missing folder, a folder, the recording itself.
         for out in ["no/such/out", ".", "./x.hg"] {
             let done = place.run(&[command, "x.hg", "-o", out]);
             assert_eq!(done.status, Some(2), "{command} {out}: {}", done.stderr);
@@ -179,7 +180,7 @@ fn a_reader_that_went_away_is_no_failure() {
 #[test]
 fn a_packed_recording_reports_the_same_without_its_binary() {
     let place = Place::new();
-    // A binary that is gone afterwards.
+    // A binary that is removed afterwards.
     fs::copy(crate::common::HEAPGLASS, place.path("program")).unwrap();
     let words = [
         "run",
@@ -267,7 +268,7 @@ fn bare_heapglass_lists_what_is_here_and_what_was_made_elsewhere() {
         .output()
         .unwrap();
     let list: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-    // What other runs left in memory may stand in the list too.
+    // The list may also contain recordings that other runs left in memory.
     let recordings = list["recordings"].as_array().unwrap();
     let is_x =
         |recording: &&serde_json::Value| recording["path"].as_str() == place.path("x.hg").to_str();

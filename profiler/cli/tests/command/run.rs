@@ -1,4 +1,4 @@
-//! `heapglass run`: the command is left alone, its end is told, its recordings are kept.
+//! `heapglass run`: leaves the command alone, reports its end, and keeps its recordings.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -20,8 +20,8 @@ fn the_exit_status_is_the_commands() {
 fn a_path_or_a_size_that_is_not_understood_is_one_line_and_nothing_runs() {
     let place = Place::new();
     for (out, bytes, said) in [
-        ("%x.hg", "", "%x.hg: a % is not followed by"),
-        ("100%", "", "100%: a % is not followed by"),
+        ("%x.hg", "", "%x.hg: invalid path pattern"),
+        ("100%", "", "100%: invalid path pattern"),
         ("out/", "", "out/ is a folder"),
         ("x.hg", "yes", "HEAPGLASS_MAX_BYTES: `yes` is not a size"),
     ] {
@@ -135,7 +135,7 @@ fn a_command_that_recorded_nothing_gets_the_reason_and_the_two_lines() {
     assert_eq!((done.status, done.stdout.as_str()), (Some(0), INPUT));
     for part in [
         "nothing was recorded",
-        "does not have tracking-alloc linked in",
+        "does not use tracking-alloc as its allocator",
         "tracking-alloc = ",
         "#[global_allocator]",
     ] {
@@ -143,7 +143,8 @@ fn a_command_that_recorded_nothing_gets_the_reason_and_the_two_lines() {
     }
     assert!(place.files(".hg").is_empty());
 
-    // What is advised can be followed: with the folder that holds this checkout, the path is a package of that name.
+    // The advice must work: with the folder that contains this checkout, the path leads to a
+    // package of that name.
     let line = done
         .stderr
         .lines()
@@ -170,7 +171,7 @@ fn a_linked_program_that_did_not_record_is_not_told_to_link() {
     let done = Done::from(command.env("HEAPGLASS_MODE", "sample").output().unwrap());
     assert_eq!(done.status, Some(0), "{}", done.stderr);
     assert!(
-        done.stderr.contains("HEAPGLASS_MODE is `sample`"),
+        done.stderr.contains("unknown HEAPGLASS_MODE `sample`"),
         "{}",
         done.stderr
     );
@@ -197,7 +198,7 @@ fn with_force_a_file_at_the_path_gives_way_once_it_is_recorded() {
     assert_eq!(place.files(".hg"), ["x.hg"]);
     place.report("x.hg");
 
-    // Two programs of one run do not overwrite each other.
+    // Two programs of one run never overwrite each other's recording.
     let twice =
         format!("{HEAPGLASS} demo --target input.json; {HEAPGLASS} demo --target input.json");
     run(&["sh", "-c", &twice]);
@@ -350,7 +351,7 @@ fn a_process_that_outlives_the_command_keeps_writing_under_its_path() {
         .spawn()
         .unwrap();
     let mut input = fs::OpenOptions::new().write(true).open(pipe).unwrap();
-    // Standard error is the background process's too: read until the summary is whole.
+    // The background process has the same standard error, so read until the summary is complete.
     let pid = child.id();
     wait_until("the run to end", || {
         let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();

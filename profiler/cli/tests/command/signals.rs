@@ -1,4 +1,4 @@
-//! Signals reach the command once, whoever sends them.
+//! Each signal reaches the command once, whoever sends it.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use crate::common::{HEAPGLASS, Place, terminal};
 
-/// Counts SIGINT and SIGTERM until it hears USR1, then prints the counts.
+/// A script that counts SIGINT and SIGTERM until USR1 arrives, then prints the counts.
 const COUNTER: &str = "i=0; t=0; go=1
     trap 'i=$((i+1))' INT; trap 't=$((t+1))' TERM; trap 'go=0' USR1
     echo ready $$ now; while [ $go = 1 ]; do sleep 0.02; done; echo INT $i TERM $t";

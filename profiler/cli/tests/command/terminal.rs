@@ -1,11 +1,11 @@
-//! What changes when there is a terminal, and what must not.
+//! The differences in output on a terminal.
 
 use std::fs::File;
 use std::io::Read;
 
 use crate::common::{Place, terminal};
 
-/// What a command prints on a terminal.
+/// Returns the output of a command on a terminal.
 fn on_a_terminal(place: &Place, words: &[&str], environment: &[(&str, &str)]) -> String {
     let (mut ours, theirs) = terminal();
     let mut command = place.heapglass(words);
@@ -22,7 +22,7 @@ fn on_a_terminal(place: &Place, words: &[&str], environment: &[(&str, &str)]) ->
     text
 }
 
-/// A terminal whose other end is closed answers with an error, not with an end.
+/// Reading from a terminal whose other end is closed returns an error instead of the end of file.
 fn read_to_end(terminal: &mut File) -> String {
     let mut bytes = Vec::new();
     let mut buffer = [0; 4096];
@@ -35,7 +35,7 @@ fn read_to_end(terminal: &mut File) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// Whether an escape sequence that ends with `m` is in the text.
+/// Returns `true` if the text contains an escape sequence that ends with `m`.
 fn has_colours(text: &str) -> bool {
     text.split("\x1b[").skip(1).any(|rest| {
         let end = rest.trim_start_matches(|sign: char| sign.is_ascii_digit() || sign == ';');
@@ -53,7 +53,7 @@ fn colours_are_for_terminals_that_want_them() {
     assert!(has_colours(&coloured));
     let plain = on_a_terminal(&place, &words, &[("NO_COLOR", "1")]);
     assert!(plain.contains("Sites by"), "{plain}");
-    // Where reading takes long a line of progress is drawn and erased, without colours.
+    // If reading takes long, a line of progress is drawn and erased, without colours.
     assert!(!has_colours(&plain), "{plain}");
     let dumb = on_a_terminal(&place, &words, &[("TERM", "dumb")]);
     assert!(dumb.contains("Sites by"), "{dumb}");

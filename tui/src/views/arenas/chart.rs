@@ -1,5 +1,5 @@
-//! The history of an arena: the chunk bytes of its live instances over time, and what of them was in use, as far as
-//! it was read.
+//! The history of an arena: the chunk bytes of its live instances over time and, as far as it was
+//! read, the part in use.
 
 use heapglass_profiler::arenas::Point;
 use heapglass_profiler::profile::Arena;
@@ -13,7 +13,8 @@ use crate::theme;
 use crate::widgets::chart::{self, scaled};
 use crate::widgets::{columns, last_columns, split, write};
 
-/// Draws the history into `area`, its last line the axis of time; `end_ns` is the end of the recording.
+/// Draws the history into `area`, with the time axis in the last line. `end_ns` is the end of the
+/// recording.
 pub(super) fn render(
     arena: &Arena,
     points: &[Point],
@@ -32,7 +33,7 @@ pub(super) fn render(
     let top = history.iter().map(|(chunks, _)| *chunks).max().unwrap_or(0);
     let plot = chart::axis(top, false, plot, buffer);
     for (at, (chunks, used)) in (0..).zip(history) {
-        // Something is never drawn as nothing.
+        // A value above 0 never disappears.
         let is_something = usize::from(chunks > 0);
         let held = scaled(chunks, top, plot.height as usize).max(is_something);
         let above = |row| (row < held).then(|| ("░", theme::dim()));
@@ -45,17 +46,19 @@ pub(super) fn render(
     write(buffer, right, &text, theme::dim());
 }
 
-/// Chunk bytes and bytes in use, the largest of each stretch of time.
+/// Returns chunk bytes and bytes in use, the largest of each stretch of time.
 fn history(arena: &Arena, points: &[Point], end: u64, cells: usize) -> Vec<(u64, u64)> {
-    let points = points.iter();
-    let points = points.map(|point| (point.time_ns, point.allocated_bytes, point.occupied_bytes));
-    // How it stood at the end is known apart from the history.
+    let points = points
+        .iter()
+        .map(|point| (point.time_ns, point.allocated_bytes, point.occupied_bytes));
+    // The state at the end is known independently of the history.
     let figures = &arena.figures;
     let used = figures
         .allocated_bytes
         .saturating_sub(figures.unused_tail_bytes);
-    let points = points.chain([(end, figures.allocated_bytes, used)]);
-    let points = points.map(|(time_ns, chunks, used)| (time_ns, [Some(chunks), Some(used)]));
+    let points = points
+        .chain([(end, figures.allocated_bytes, used)])
+        .map(|(time_ns, chunks, used)| (time_ns, [Some(chunks), Some(used)]));
     let stretches = chart::stretches(points, (end, cells), true).into_iter();
     let known = stretches.map(|values| values.map(Option::unwrap_or_default));
     known.map(|[chunks, used]| (chunks, used)).collect()

@@ -1,4 +1,4 @@
-//! Inside one arena: what it allocated, by type, by field, or by the fields of one type.
+//! The inside of one arena: its allocations by type, by field, or by the fields of one type.
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
@@ -21,22 +21,22 @@ use crate::widgets::{Cursor, Lines, List, Table, amount, below, rows_in, with_de
 /// A row: a type or a field.
 #[derive(Debug)]
 struct Row {
-    /// What finds it again after a reload.
+    /// Key that finds the row again after a reload.
     key: Option<String>,
-    /// For the cell, clean.
+    /// Name for the cell, escaped.
     name: String,
-    /// Below the table, clean.
+    /// Name below the table, escaped.
     full: String,
     style: Style,
     inside: ArenaFigures,
 }
 
-/// What rows are.
+/// The kind of rows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum By {
     Type,
     Field,
-    /// The fields of one type, by its full name; with its label.
+    /// The fields of one type, with the full name and the label of the type.
     FieldOf(Option<String>, String),
 }
 
@@ -46,7 +46,7 @@ pub(super) struct Inside {
     arena: String,
     by: By,
     list: List<Row>,
-    /// The cursor among the types, while one of them is open.
+    /// The cursor in the list of types, while one of them is open.
     outer: Cursor,
 }
 
@@ -54,7 +54,7 @@ pub(super) struct Inside {
 const DETAILS: u16 = 5;
 
 impl Inside {
-    /// Opens an arena by type, or by field.
+    /// Opens an arena by type or by field.
     pub(super) fn open(arena: &Arena, by_field: bool, cx: &Context<'_>) -> Option<Inside> {
         let mut inside = Inside {
             arena: arena.name.clone(),
@@ -65,7 +65,8 @@ impl Inside {
         inside.refresh(cx).then_some(inside)
     }
 
-    /// Lists the rows again, the same one selected where it is still there; `false` when the arena is gone.
+    /// Rebuilds the rows and keeps the selection if its row still exists. Returns `false` if the
+    /// arena is gone.
     pub(super) fn refresh(&mut self, cx: &Context<'_>) -> bool {
         let mut arenas = cx.data.profile.arenas.iter();
         let Some(arena) = arenas.find(|arena| arena.name == self.arena) else {
@@ -76,7 +77,7 @@ impl Inside {
             By::Field => fields(arena, cx.data),
             By::FieldOf(name, _) => fields(&of_type(arena, name.as_ref(), cx.data), cx.data),
         };
-        // Where nothing has the figure, the largest comes first all the same.
+        // If no row has the figure, sort by size.
         rows.sort_by_key(|row| {
             let value = measured_inside(&row.inside, cx.measure);
             Reverse(value.unwrap_or(row.inside.total_bytes))
@@ -88,7 +89,7 @@ impl Inside {
         true
     }
 
-    /// One level out; `false` when that is out of the arena.
+    /// Goes one level out. Returns `false` if that leaves the arena.
     pub(super) fn back(&mut self, cx: &Context<'_>) -> bool {
         let By::FieldOf(..) = self.by else {
             return false;
@@ -109,10 +110,10 @@ impl Inside {
                     self.outer = self.list.cursor;
                     self.show(By::FieldOf(row.key.clone(), row.name.clone()), cx);
                 }
-                None => return Outcome::notice("nothing is selected: nothing was allocated"),
+                None => return Outcome::notice("nothing to select: nothing was allocated"),
             },
             (Command::Enter, _) => {
-                let text = "pieces of an arena have no sites of their own: its chunks do";
+                let text = "the pieces of an arena have no sites; only its chunks have";
                 return Outcome::notice(text);
             }
             (Command::Grouping, By::Field) => self.show(By::Type, cx),
@@ -122,18 +123,18 @@ impl Inside {
         Outcome::Done
     }
 
-    /// Other rows, from the first on.
+    /// Switches to other rows and selects the first one.
     fn show(&mut self, by: By, cx: &Context<'_>) {
         self.by = by;
         self.list = List::default();
         self.refresh(cx);
     }
 
-    /// Where the reader is.
+    /// Returns the breadcrumb.
     pub(super) fn breadcrumb(&self) -> String {
         let arena = clean(&self.arena);
         match &self.by {
-            By::Type => format!("arenas › {arena} › by type, Enter: its fields, b: by field"),
+            By::Type => format!("arenas › {arena} › by type, Enter: fields, b: by field"),
             By::Field => format!("arenas › {arena} › by field, b: by type"),
             By::FieldOf(_, label) => format!("arenas › {arena} › {label} › by field"),
         }
@@ -177,7 +178,7 @@ impl Inside {
         };
         let share = match share(row).zip(measured_inside_title(cx.measure)) {
             Some((share, title)) => format!("{share} of {title}"),
-            None => format!("nothing inside an arena is {}", cx.measure.name()),
+            None => format!("{} is not measured inside arenas", cx.measure.name()),
         };
         let title = format!("{}: {share}", self.list.place(noun));
         let name = (row.full.as_str(), 2, theme::strong());
@@ -186,7 +187,7 @@ impl Inside {
     }
 }
 
-/// Every figure of a row, those that are 0 left out.
+/// Returns every figure of a row that is not 0.
 fn figures(h: &ArenaFigures) -> Vec<String> {
     let mut items = vec![
         amount("total used", h.total_bytes, h.total_blocks),
@@ -231,7 +232,7 @@ fn fields(arena: &Arena, data: &Data) -> Vec<Row> {
     rows.into_iter().map(row).collect()
 }
 
-/// The arena with the rows of one type alone.
+/// Returns the arena with only the rows of one type.
 fn of_type(arena: &Arena, name: Option<&String>, data: &Data) -> Arena {
     let is_of_type = |row: &&ArenaRow| {
         let scope = data.profile.scopes.get(row.scope.0 as usize);

@@ -1,6 +1,6 @@
-//! Arenas: what lies inside the chunks that are single blocks elsewhere. Enter leads from an arena to the types inside
-//! it and from a type to its fields. Figures are inside the arena, never shares of the process. Rows and histories
-//! are made when something changes, never while drawing.
+//! Arenas: the contents of chunks, which are single blocks elsewhere. Enter leads from an arena to
+//! its types and from a type to its fields. Figures refer to the arena, never to the process. Rows
+//! and histories are computed when something changes, never while drawing.
 
 mod chart;
 mod inside;
@@ -21,14 +21,14 @@ use inside::Inside;
 
 /// The keys of this view.
 pub(crate) const BINDINGS: &[Binding] = bindings! {
-    ENTER => Enter, "types, fields", "its types, then fields";
-    BACK => Back, "out", "out";
-    RIGHT => Enter, "", "the same as Enter";
-    LEFT => Back, "", "the same as Esc";
-    [char('b')] => Grouping, "by", "inside: type or field";
+    ENTER => Enter, "types, fields", "show types, then fields";
+    BACK => Back, "out", "go out";
+    RIGHT => Enter, "", "same as Enter";
+    LEFT => Back, "", "same as Esc";
+    [char('b')] => Grouping, "by", "group by type or field";
 };
 
-/// Which arena is selected, and what is open inside it.
+/// The selected arena, and the arena that is open.
 #[derive(Debug, Default)]
 pub(crate) struct Arenas {
     list: List<Arc<Row>>,
@@ -41,7 +41,7 @@ impl Arenas {
     }
 }
 
-/// The arena of a row, and what the report says of it.
+/// Returns the arena of a row, with its details from the report.
 fn arena_of<'a>(row: &'a Row, data: &'a Data) -> Option<(&'a Arena, &'a ArenaDetail)> {
     let Detail::Arena(detail) = &row.detail else {
         return None;

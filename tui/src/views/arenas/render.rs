@@ -1,4 +1,5 @@
-//! Draws the arenas: the table with its bars, and of the selected one every figure, advice, warnings and history.
+//! Draws the arenas: a table with bars, and the figures, advice, warnings and history of the
+//! selected arena.
 
 use heapglass_profiler::arenas::{
     Certainty, HOW_TO_NAME, Part, bar, imbalance, last_full, measured_title,
@@ -18,13 +19,13 @@ use crate::text::{clean, fit, paragraph};
 use crate::theme;
 use crate::widgets::{Lines, List, Table, below, columns, right_of, slice, some, split, write};
 
-/// Lines of the table at least, its heading included.
+/// Minimum number of lines of the table, including its heading.
 const TABLE: u16 = 5;
 
-/// Lines of the history, where they fit.
+/// Number of lines of the history, if they fit.
 const CHART: u16 = 6;
 
-/// Breadcrumb, table, details.
+/// Returns the areas of breadcrumb, table and details.
 pub(super) fn panes(area: Rect, arenas: usize) -> [Rect; 3] {
     let breadcrumb = u16::from(area.height >= 4);
     let rest = area.height - breadcrumb;
@@ -51,7 +52,7 @@ pub(super) fn render(view: &Arenas, cx: &Context<'_>, area: Rect, buffer: &mut B
         return inside.render(cx, below(area, breadcrumb.height), buffer);
     }
     let text = format!(
-        "{} by {}; inside blocks that are counted already",
+        "{} by {}; chunks are counted as blocks too",
         counted(arenas.len() as u64, "arena"),
         order(cx.measure)
     );
@@ -62,11 +63,15 @@ pub(super) fn render(view: &Arenas, cx: &Context<'_>, area: Rect, buffer: &mut B
     }
 }
 
-/// What arenas are ordered by: the figure they have of the measure, else what was allocated.
+/// Returns the figure that arenas are sorted by: theirs of this measure, else the bytes used in
+/// total.
 fn order(measure: Measure) -> String {
     match measured_title(measure) {
         Some(title) => title.to_owned(),
-        None => format!("bytes used in total, nothing inside is {}", measure.name()),
+        None => format!(
+            "bytes used in total, because {} is not measured inside arenas",
+            measure.name()
+        ),
     }
 }
 
@@ -82,7 +87,7 @@ fn table(view: &Arenas, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
         .figure(Heading::ALLOCATED_BYTES, |(arena, _)| {
             arena.figures.allocated_bytes
         })
-        // The bars of parts are drawn below.
+        // The bars are drawn below.
         .left("", bar_cells, |_, _| Default::default())
         .figure(Heading::TOTAL_USED, |(arena, _)| {
             arena.figures.total_used_bytes
@@ -106,7 +111,7 @@ fn table(view: &Arenas, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
             (format!("{mark}{}", arena.name), theme::plain())
         })
         .render(area, buffer, &list, "");
-    // Behind the first two columns, each with its gap.
+    // After the first two columns, each with its gap.
     let before = Heading::MOST_CHUNKS.width() + Heading::ALLOCATED_BYTES.width() + 2;
     let bars = right_of(below(area, 1), before as u16);
     let shown = list.rows.iter().skip(list.cursor.top);
@@ -121,7 +126,7 @@ fn table(view: &Arenas, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
     }
 }
 
-/// The character and colour of a part of a bar.
+/// Returns the character and style of a part of a bar.
 fn symbol(part: Part) -> (&'static str, Style) {
     match part {
         Part::Used => ("█", theme::bar()),
@@ -132,7 +137,7 @@ fn symbol(part: Part) -> (&'static str, Style) {
     }
 }
 
-/// The selected arena: its parts, its figures, warnings and advice, its history.
+/// Draws the selected arena: its parts, figures, warnings, advice and history.
 fn one(
     view: &Arenas,
     (arena, detail): (&Arena, &ArenaDetail),
@@ -157,8 +162,11 @@ fn one(
         lines.spans(spans.map(|part| part.map(|(text, style)| (text.as_str(), *style))));
     }
     lines.flow(&figures(&arena.figures, brief), theme::dim());
-    let history = cx.data.histories().get(detail.arena);
-    let history = history.map_or(&[][..], |points| points);
+    let history = cx
+        .data
+        .histories()
+        .get(detail.arena)
+        .map_or(&[][..], |points| points);
     let chart_height = match area.height {
         0..12 => 0,
         _ if history.is_empty() => 0,
@@ -166,10 +174,14 @@ fn one(
         _ => CHART,
     };
     let leaks = detail.leaks.iter().map(|leak| leak.text.clone());
-    let warnings = imbalance(arena).into_iter().chain(leaks);
-    let warnings = warnings.map(|text| (format!("! {text}"), theme::warning()));
-    let advice = detail.advice.iter();
-    let advice = advice.map(|advice| (format!("→ {}", advice.text), theme::strong()));
+    let warnings = imbalance(arena)
+        .into_iter()
+        .chain(leaks)
+        .map(|text| (format!("! {text}"), theme::warning()));
+    let advice = detail
+        .advice
+        .iter()
+        .map(|advice| (format!("→ {}", advice.text), theme::strong()));
     let texts: Vec<(String, Style)> = warnings.chain(advice).collect();
     for (at, (text, style)) in texts.iter().enumerate() {
         let left = lines.rest.height.saturating_sub(chart_height);
@@ -182,7 +194,7 @@ fn one(
             lines.line(&text, theme::dim());
             break;
         }
-        // What comes after gets a line each.
+        // Each of the following texts gets at least one line.
         let room = (left as usize).saturating_sub(more - 1).clamp(1, 3);
         for line in words(text, area.width as usize, room) {
             lines.line(&line, *style);
@@ -208,7 +220,7 @@ fn instances(arena: &ArenaValue, state: State) -> String {
     format!("{made} made, {} {when}{resets}", Count(live))
 }
 
-/// What an arena without chunks had before.
+/// Describes the last instance of an arena that has no chunks.
 fn last_text(arena: &Arena) -> String {
     let last = last_full(arena).map(|last| {
         let (occupied, chunks) = (Bytes(last.occupied_bytes), Bytes(last.allocated_bytes));
@@ -219,7 +231,7 @@ fn last_text(arena: &Arena) -> String {
     format!("{allocated} 0 now{}", last.unwrap_or_default())
 }
 
-/// The parts of the chunks, each with its symbol.
+/// Returns the parts of the chunks, each with its symbol.
 fn parts(arena: &Arena, brief: bool) -> Vec<[(String, Style); 2]> {
     let parts = Part::ALL.into_iter().filter(|part| part.of(arena) > 0);
     let part = |part: Part| {
@@ -237,7 +249,7 @@ fn parts(arena: &Arena, brief: bool) -> Vec<[(String, Style); 2]> {
     parts.map(part).collect()
 }
 
-/// Its figures; fewer where space is short.
+/// Returns the figures of an arena, fewer if `brief`.
 fn figures(arena: &ArenaValue, brief: bool) -> Vec<String> {
     let (bytes, chunks) = (Bytes(arena.allocated_bytes), counted(arena.chunks, "chunk"));
     let with_metadata = Bytes(arena.allocated_bytes_including_metadata);
@@ -275,14 +287,14 @@ fn figures(arena: &ArenaValue, brief: bool) -> Vec<String> {
     shown.map(|(_, text)| text).collect()
 }
 
-/// Text broken at blanks into at most `lines` lines of `cells`; the last one is truncated.
+/// Breaks text at spaces into at most `lines` lines of `cells`, and truncates the last one.
 fn words(text: &str, cells: usize, lines: usize) -> Vec<String> {
     let mut all = paragraph(text, cells, "  ");
     let rest = all.split_off(all.len().min(lines.saturating_sub(1)));
-    let rest: Vec<&str> = rest.iter().map(|line| line.trim_start()).collect();
     if !rest.is_empty() {
         let indent = if all.is_empty() { "" } else { "  " };
-        let last = format!("{indent}{}", rest.join(" "));
+        let words: Vec<&str> = rest.iter().map(|line| line.trim_start()).collect();
+        let last = format!("{indent}{}", words.join(" "));
         all.push(fit(&last, cells).into_owned());
     }
     all

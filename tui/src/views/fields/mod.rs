@@ -1,5 +1,6 @@
-//! Fields: the places in the data that was deserialized as `Profiled<T>`, as a tree to open and close. Enter leads from
-//! a field to its types and on to their sites. Rows are made when something changes, never while drawing.
+//! Fields: a tree of the fields in data that was deserialized as `Profiled<T>`. Enter leads from a
+//! field to its types and then to their sites. Rows are computed when something changes, never
+//! while drawing.
 
 mod render;
 mod tree;
@@ -19,23 +20,23 @@ use tree::Fields;
 
 /// The keys of this view.
 pub(crate) const BINDINGS: &[Binding] = bindings! {
-    ENTER => Enter, "types, sites", "its types, then sites";
-    BACK => Back, "out", "out, then end the search";
-    RIGHT => Right, "open", "open, then into it";
-    LEFT => Left, "close", "close, then to its parent";
-    [char('o')] => Follow, "flamegraph", "in the flamegraph by field";
+    ENTER => Enter, "types, sites", "show types, then sites";
+    BACK => Back, "out", "go out, end the search";
+    RIGHT => Right, "open", "open, then go into it";
+    LEFT => Left, "close", "close, then go out";
+    [char('o')] => Follow, "flamegraph", "show in flamegraph";
     [char('e')] => OpenAll, "all", "open or close everything";
     [char('s')] => Sort, "sort", "sort by the next column";
-    [char('/')] => Search, "search", "by field or type, regex";
-    [char('n')] => Next, "", "next match";
-    [char('N')] => Previous, "", "previous match";
+    [char('/')] => Search, "search", "search by regex";
+    [char('n')] => Next, "", "go to the next match";
+    [char('N')] => Previous, "", "go to previous match";
 };
 
-/// The tree, a search in it, and what is open inside a field.
+/// The tree, its search, and the field that is open.
 #[derive(Debug, Default)]
 pub(crate) struct FieldTree {
     tree: Tree,
-    /// The data the tree was made of.
+    /// The data that the tree was built from.
     made_of: Option<Arc<Data>>,
     sort: Sort,
     pattern: Option<Pattern>,
@@ -45,7 +46,8 @@ pub(crate) struct FieldTree {
 }
 
 impl FieldTree {
-    /// The blocks of the selected field and of all inside it; `None` where there are no fields.
+    /// Selects the blocks of the selected field and its inner fields; `None` if there are no
+    /// fields.
     fn selection(&self, data: &Data) -> Option<Selection> {
         let has_fields = !data.profile.fields().is_empty();
         let node = self.tree.selected().filter(|_| has_fields);
@@ -56,10 +58,10 @@ impl FieldTree {
         Fields::new(cx, self.sort)
     }
 
-    /// Goes to the next field found, opening what is around it.
+    /// Selects the next match and opens the branches around it.
     fn step_match(&mut self, forward: bool, cx: &Context<'_>) -> Outcome {
         if self.pattern.is_none() {
-            return Outcome::notice("nothing is searched for: / searches");
+            return Outcome::notice("no search is active; press / to search");
         }
         let Some(node) = self.found.step(forward) else {
             return Outcome::notice("nothing found");
@@ -84,13 +86,13 @@ impl View for FieldTree {
     fn refresh(&mut self, cx: &Context<'_>) {
         let before = self.made_of.replace(Arc::clone(cx.data));
         let mut kept = self.tree.selected();
-        // In other data a field may have another number.
+        // A field may have another number in other data.
         if let Some(before) = before.filter(|data| !Arc::ptr_eq(data, cx.data)) {
             let moved = |node| FieldKey::of(&before, node)?.find(cx.data);
             self.tree.renumber(moved);
             kept = kept.and_then(moved);
         }
-        // Who never moved stays at the largest.
+        // Select the largest field until the user moves.
         let kept = kept.filter(|_| self.tree.list.cursor.selected > 0);
         let shape = self.shape(cx);
         let [_, tree, _] = render::panes(cx.area());

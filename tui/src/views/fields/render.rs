@@ -1,4 +1,4 @@
-//! Draws the tree of fields, and the selected field in full: what it is, what was counted, what its marks mean.
+//! Draws the tree of fields, and the details of the selected field with the meaning of its marks.
 
 use heapglass_profiler::diff::Identity;
 use heapglass_profiler::fields::Field;
@@ -19,7 +19,7 @@ use crate::widgets::{
     write,
 };
 
-/// Breadcrumb, tree, details. Empty panes are not drawn.
+/// Returns the areas of breadcrumb, tree and details. Empty areas are not drawn.
 pub(super) fn panes(area: Rect) -> [Rect; 3] {
     let breadcrumb = u16::from(area.height >= 4);
     let details = match area.height {
@@ -50,10 +50,11 @@ pub(super) fn render(view: &FieldTree, cx: &Context<'_>, area: Rect, buffer: &mu
     }
 }
 
-/// How to get fields.
+/// Draws instructions for recording fields.
 fn absent(data: &Data, area: Rect, buffer: &mut Buffer) {
     let mut lines = Lines::new(area, buffer);
-    let text = "no fields were recorded: nothing was deserialized as Profiled<T> (tracking-alloc, feature \"serde\"):";
+    let text =
+        "no fields were recorded; deserialize as Profiled<T> (tracking-alloc, feature \"serde\"):";
     lines.line(text, theme::plain());
     let text = "    let value = serde_json::from_slice::<tracking_alloc::Profiled<T>>(&bytes)?.0;";
     lines.line(text, theme::key());
@@ -61,7 +62,7 @@ fn absent(data: &Data, area: Rect, buffer: &mut Buffer) {
     if rows.any(|row| row.type_id.is_some()) {
         lines.line("", theme::plain());
         lines.line(
-            "Types (3) are known from stacks all the same.",
+            "Types are known from stacks; press 3 to show them.",
             theme::dim(),
         );
     }
@@ -70,7 +71,7 @@ fn absent(data: &Data, area: Rect, buffer: &mut Buffer) {
 fn breadcrumb(view: &FieldTree, cx: &Context<'_>) -> String {
     if let Some(parts) = &view.inside {
         return format!(
-            "fields › {} and inside › by type, Enter: its sites",
+            "fields › {} and inner fields › by type, Enter: sites",
             parts.of
         );
     }
@@ -81,7 +82,7 @@ fn breadcrumb(view: &FieldTree, cx: &Context<'_>) -> String {
     let nodes = &cx.data.profile.fields().nodes;
     let roots = nodes.iter().skip(1).filter(|field| field.parent == 0);
     format!(
-        "{}, {} of all is in them",
+        "{}, covering {} of all",
         counted(nodes.len() as u64 - 1, "field"),
         cx.share(cx.sum(roots.map(|field| &field.with_inner)))
     )
@@ -90,7 +91,7 @@ fn breadcrumb(view: &FieldTree, cx: &Context<'_>) -> String {
 /// A visible field.
 pub(super) type Line<'a> = (TreeRow, &'a Field);
 
-/// The table of fields, those found marked.
+/// Returns the table of fields, with matches marked.
 pub(super) fn table<'a>(
     sort: Sort,
     cx: &'a Context<'_>,
@@ -116,9 +117,10 @@ pub(super) fn table<'a>(
         })
         .only_if(width >= 100)
         .left("field", 0, move |(row, field), cells| {
-            let style = match is_found(row) {
-                true => theme::key(),
-                false => step_style(field),
+            let style = if is_found(row) {
+                theme::key()
+            } else {
+                step_style(field)
             };
             (label(field, *row, is_found(row), cells), style)
         })
@@ -133,7 +135,8 @@ pub(super) fn table<'a>(
         .only_if(width >= 70)
 }
 
-/// What stays of a root when deserializing ends: net bytes, known for roots alone.
+/// Returns the bytes that a root retained when deserializing ended: net bytes, known only for
+/// roots.
 fn retained(field: &Field) -> Option<String> {
     let known = field.retained_bytes;
     known
@@ -144,9 +147,9 @@ fn retained(field: &Field) -> Option<String> {
         })
 }
 
-/// The step with its branch and its marks: `▾ .crew ↻`.
+/// Returns the step with its branch and marks: `▾ .crew ↻`.
 fn label(field: &Field, row: TreeRow, is_found: bool, cells: usize) -> String {
-    // In a narrow column depth and marks take fewer cells.
+    // In a narrow column, depth and marks take fewer cells.
     let is_narrow = cells < 30;
     let mut text = row.branch(is_narrow);
     text.push_str(&field.step);
@@ -171,14 +174,15 @@ fn step_style(field: &Field) -> Style {
     }
 }
 
-/// The selected field: its whole path and type, every figure alone and with what is inside, what its marks mean.
+/// Draws the selected field: path, type, every figure as self and inclusive, and the meaning of its
+/// marks.
 fn details(view: &FieldTree, field: &Field, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
     let name = cx.data.typed_path(&field.path, field.value_type);
     let most = if area.height > 7 { 2 } else { 1 };
     let name = (name.as_str(), most, theme::strong());
     let title = view.tree.list.place("field");
     let mut lines = Lines::details(area, buffer, &title, name);
-    // The roots hang at "(no field)", but are not inside it.
+    // The roots are attached to "(no field)", but are not inside it.
     let is_leaf = field.children.is_empty() || field.kind == ScopeKind::Phase;
     let inclusive = ("inclusive", &field.with_inner);
     let both = [
@@ -206,7 +210,7 @@ fn known(field: &Field) -> Vec<String> {
     if field.values > 0 {
         items.push(values_inline(field.values, field.inline_bytes));
         let per = field.with_inner.total_bytes / field.values;
-        items.push(format!("{} allocated for each", Bytes(per)));
+        items.push(format!("{} allocated per value", Bytes(per)));
     }
     if let Some(retained) = retained(field) {
         items.push(format!("retained {retained}"));
@@ -222,7 +226,7 @@ fn known(field: &Field) -> Vec<String> {
     items
 }
 
-/// What the marks of a field mean.
+/// Returns the meaning of a field's marks.
 fn notes(field: &Field) -> Vec<&'static str> {
     let mut notes = Vec::new();
     match field.kind {
@@ -230,16 +234,16 @@ fn notes(field: &Field) -> Vec<&'static str> {
             notes.push("serde buffers here: flatten, an untagged or an internally tagged enum");
         }
         ScopeKind::FromBuffer => {
-            notes.push("built from the buffer, failed variants included; Enter shows the types");
+            notes.push("built from the buffer, including failed variants; Enter shows the types");
         }
-        ScopeKind::Other => notes.push("names that did not fit into the recording"),
+        ScopeKind::Other => notes.push("fields whose names did not fit into the recording"),
         _ => {}
     }
     if field.recursive {
-        notes.push("recursive: values inside values are counted here");
+        notes.push("recursive: values nested in such values are counted here too");
     }
     if field.folded {
-        notes.push("folded: places inside were too deep or did not fit, and are counted here");
+        notes.push("folded: inner fields were too deep or did not fit; they are counted here");
     }
     notes
 }

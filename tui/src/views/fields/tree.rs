@@ -1,4 +1,4 @@
-//! The fields as a tree: which are inside which, in which order, and which a search finds.
+//! The fields as a tree: their nesting, their order, and the matches of a search.
 
 use heapglass_profiler::fields::Field;
 
@@ -6,10 +6,10 @@ use super::render;
 use crate::model::{Context, Pattern};
 use crate::widgets::{Matches, SearchNode, Shape, Sort, Table, TreeRow};
 
-/// Trees up to this many fields are open at first.
+/// Maximum number of fields of a tree that is open at first.
 const SMALL: usize = 200;
 
-/// The fields of a recording, siblings in the order of a column.
+/// The fields of a recording, with siblings in the order of a column.
 pub(super) struct Fields<'a> {
     cx: &'a Context<'a>,
     table: Table<'a, render::Line<'a>>,
@@ -43,10 +43,14 @@ impl<'a> Fields<'a> {
 }
 
 impl Shape for Fields<'_> {
-    /// "(no field)" stands beside the roots, which hang at it.
+    /// "(no field)" is shown next to the roots, which are attached to it.
     fn roots(&self) -> Vec<u32> {
-        let roots = self.field(0).map(|field| field.children.as_slice());
-        let roots = roots.unwrap_or_default().iter().copied();
+        let roots = self
+            .field(0)
+            .map(|field| field.children.as_slice())
+            .unwrap_or_default()
+            .iter()
+            .copied();
         self.sorted(roots.chain([0]).collect())
     }
 
@@ -59,7 +63,7 @@ impl Shape for Fields<'_> {
         self.field(node).map(|field| field.parent)
     }
 
-    /// Small trees are open, and the first levels of large ones.
+    /// Small trees are open, and so are the first levels of large ones.
     fn is_open_at_first(&self, node: u32) -> bool {
         let around = self.parent(node).unwrap_or(0);
         let is_root = |node| self.parent(node) == Some(0);
@@ -68,7 +72,7 @@ impl Shape for Fields<'_> {
     }
 }
 
-/// The fields whose step or type matches, in the recording's order.
+/// Returns the fields whose step or type matches, in the order of the recording.
 pub(super) fn find(cx: &Context<'_>, pattern: &Pattern) -> Matches {
     let nodes = &cx.data.profile.fields().nodes;
     Matches::of(nodes.iter().map(|field| {

@@ -1,4 +1,4 @@
-//! Between stacks, fields and types: which of them the frames are, and what a frame means to the other views.
+//! The choice of frames (stacks, fields or types), and their meaning for the other views.
 
 use heapglass_profiler::calltree::{By, CallTree};
 use heapglass_profiler::profile::Label;
@@ -7,7 +7,7 @@ use super::Flame;
 use crate::model::{Context, Outcome, Selection};
 
 impl Flame {
-    /// What the frames are: the next of stack, field and type that the recording has.
+    /// Switches to the next of stack, field and type that the recording has.
     pub(super) fn next_grouping(&mut self, cx: &Context<'_>) -> Outcome {
         let has_fields = !cx.data.profile.fields().is_empty();
         let mut types = cx.data.profile.type_rows().iter();
@@ -15,14 +15,14 @@ impl Flame {
         self.options.by = match self.options.by {
             By::Stack if has_fields => By::Field,
             By::Stack | By::Field if has_types => By::Type,
-            By::Stack => return Outcome::notice("neither fields nor types were recorded"),
+            By::Stack => return Outcome::notice("no fields or types were recorded"),
             By::Field | By::Type | By::Arena => By::Stack,
         };
         self.highlight = None;
         self.reshape(cx)
     }
 
-    /// Shows stacks, fields or types, unless it does.
+    /// Shows stacks, fields or types, unless they are already shown.
     pub(super) fn group(&mut self, by: By, cx: &Context<'_>) {
         if self.options.by != by {
             self.options.by = by;
@@ -31,14 +31,15 @@ impl Flame {
         }
     }
 
-    /// The type and field of the selected frame of a grouped graph: of the frames around it the innermost ones.
+    /// Returns the type and field of the selected frame in a tree by field or type: the innermost
+    /// ones around it.
     pub(super) fn selection(&self, cx: &Context<'_>) -> Option<Selection> {
         let tree = self.tree.as_ref()?;
         let (mut id, mut field) = (None, None);
         for step in tree.path(self.selected()) {
             match tree.node(step).label {
                 Label::Type(seen) => id = Some(seen),
-                // Outermost frames come first, in an inverted graph too.
+                // Outermost frames come first, even in an inverted tree.
                 Label::Field(node) if self.options.inverted => field = field.or(Some(node)),
                 Label::Field(node) | Label::Path(node) => field = Some(node),
                 _ => {}
@@ -47,7 +48,7 @@ impl Flame {
         Selection::new(cx.data, id, field, id.is_none())
     }
 
-    /// Selects the field or the type that another view asked for.
+    /// Selects the field or type that another view asked for.
     pub(super) fn show_selection(&mut self, selection: &Selection, cx: &Context<'_>) -> Outcome {
         let (by, wanted) = match selection.field_in(cx.data) {
             Some(node) => (By::Field, Label::Field(node)),

@@ -1,4 +1,5 @@
-//! Where frames are drawn: one row a depth, one cell at least a frame. Touches only what is visible, never recurses.
+//! The positions of frames: one row per depth, at least one cell per frame. Visits only visible
+//! frames and never recurses.
 
 use heapglass_profiler::calltree::{CallTree, NodeId};
 use heapglass_profiler::profile::Measure;
@@ -7,7 +8,7 @@ use heapglass_profiler::profile::Measure;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Layout {
     pub(super) rows: Vec<Row>,
-    /// Whether there are frames below the last row.
+    /// `true` if there are frames below the last row.
     pub(super) deeper: bool,
 }
 
@@ -22,10 +23,10 @@ pub(super) struct Row {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Cell {
     pub(super) node: NodeId,
-    /// First column, and how many.
+    /// First column, and number of columns.
     pub(super) x: u16,
     pub(super) width: u16,
-    /// Where it begins, unrounded.
+    /// Start of the frame, unrounded.
     start: f64,
 }
 
@@ -34,14 +35,14 @@ pub(super) struct Cell {
 pub(super) struct Rest {
     pub(super) x: u16,
     pub(super) width: u16,
-    /// Frames right here (what is below them is not counted).
+    /// Number of these siblings, without the frames below them.
     pub(super) frames: u64,
-    /// Their part of the measure.
+    /// Their value in the measure.
     pub(super) value: u64,
 }
 
 impl Layout {
-    /// Frames not drawn for want of width, and their part of the measure.
+    /// Returns the number of frames that are too narrow to draw, with their value in the measure.
     pub(super) fn elided(&self) -> (u64, u64) {
         let rests = self.rows.iter().flat_map(|row| &row.rests);
         rests.fold((0, 0), |(frames, value), rest| {
@@ -50,7 +51,7 @@ impl Layout {
     }
 }
 
-/// A tree as it is drawn: `zoom` fills row 0, what is below it stands below it.
+/// A tree as it is drawn: `zoom` fills row 0, and its descendants are below it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Icicle<'a> {
     pub(super) tree: &'a CallTree,
@@ -64,15 +65,15 @@ impl Icicle<'_> {
         self.measure.of(self.tree.total(id))
     }
 
-    /// Bytes to columns; only where there is something to draw.
+    /// Converts a value to columns. Valid only if there is something to draw.
     fn columns(self, value: u64) -> f64 {
         value as f64 * f64::from(self.width) / self.value(self.zoom) as f64
     }
 
-    /// Whether `id` is the zoomed frame or below it.
+    /// Returns `true` if `id` is the zoomed frame or below it.
     pub(super) fn is_inside(self, id: NodeId) -> bool {
         let mut at = id;
-        // Parents come before children: the walk ends.
+        // Parents come before children, so this loop ends.
         while at > self.zoom {
             match self.tree.node(at).parent {
                 Some(parent) => at = parent,
@@ -82,12 +83,12 @@ impl Icicle<'_> {
         at == self.zoom
     }
 
-    /// Whether `id` is below the zoomed frame and at least one column wide there.
+    /// Returns `true` if `id` is below the zoomed frame and at least one column wide.
     pub(super) fn is_drawn(self, id: NodeId) -> bool {
         self.value(self.zoom) > 0 && self.is_inside(id) && self.columns(self.value(id)) >= 1.0
     }
 
-    /// Rows `top..top + rows`.
+    /// Returns the rows `top..top + rows`.
     pub(super) fn layout(self, top: u32, rows: u16) -> Layout {
         let mut layout = Layout::default();
         if self.value(self.zoom) == 0 || self.width == 0 {
@@ -113,7 +114,7 @@ impl Icicle<'_> {
             depth += 1;
             row = next;
         }
-        // The last row may hold nothing but frames too narrow to draw.
+        // The last row may contain only frames that are too narrow to draw.
         if depth >= top && !row.rests.is_empty() && layout.rows.len() < rows as usize {
             layout.rows.push(row);
         }
@@ -125,7 +126,7 @@ impl Icicle<'_> {
         for cell in &row.cells {
             let end = cell.x + cell.width;
             let mut start = cell.start;
-            // Children come largest first, so once one is too narrow, all that follow are.
+            // Children are sorted by size, so after one that is too narrow, all others are too.
             let children = self.tree.children(cell.node);
             for (at, child) in children.iter().enumerate() {
                 let columns = self.columns(self.value(*child));
@@ -151,8 +152,10 @@ impl Icicle<'_> {
     }
 
     fn rest(self, rest: &[NodeId], start: f64, end: u16) -> Option<Rest> {
-        let values = rest.iter().map(|id| self.value(*id));
-        let values = values.take_while(|value| *value > 0);
+        let values = rest
+            .iter()
+            .map(|id| self.value(*id))
+            .take_while(|value| *value > 0);
         let frames = values.clone().count() as u64;
         let value = values.fold(0, u64::saturating_add);
         let (x, width) = cells(start, self.columns(value), end);
@@ -165,7 +168,8 @@ impl Icicle<'_> {
     }
 }
 
-/// The first cell, and how many, of what begins at `start` and is `columns` wide.
+/// Returns the first cell and the number of cells of a frame that starts at `start` and is
+/// `columns` wide.
 fn cells(start: f64, columns: f64, end: u16) -> (u16, u16) {
     let x = (start.round() as u16).min(end);
     let until = ((start + columns).round() as u16).clamp(x, end);

@@ -1,5 +1,6 @@
-//! The flamegraph, root on top: stacks merged by function, width by the measure. Zoom is a stack; search, `#` and the
-//! details line count in the same measure as the widths. Lays out only what is visible.
+//! The flamegraph, with the root on top: stacks merged by function, with widths by the measure.
+//! Zooms nest. Search, `#` and the details line use the same measure as the widths. Lays out only
+//! what is visible.
 
 mod before;
 mod grouping;
@@ -31,47 +32,47 @@ use layout::Icicle;
 pub(crate) const BINDINGS: &[Binding] = bindings! {
     ENTER => Enter, "zoom", "zoom into the frame";
     BACK => Back, "out", "zoom out, end the search";
-    [char('/')] => Search, "search", "search functions by regex";
-    [char('n')] => Next, "", "next match by size";
-    [char('N')] => Previous, "", "previous match";
-    [char('#')] => SameSymbol, "same", "the symbol, everywhere";
-    [char('b')] => Grouping, "by", "by stack, field or type";
-    [char('i')] => Invert, "invert", "allocations on top";
-    [char('o')] => Follow, "sites", "sites that pass through";
-    [char('p')] => Phases, "phases", "phases as outermost frames";
-    [char('f')] => NextFrames, "frames", "frames folded, own, all";
-    [char('a')] => AllFrames, "", "all frames, or folded";
-    DOWN => Down, "", "to the widest frame below";
-    UP => Up, "", "to the frame above";
-    LEFT => Left, "", "to the frame on the left";
-    RIGHT => Right, "", "to the frame on the right";
-    FIRST => First, "", "to the zoomed frame";
-    LAST => Last, "", "down the widest frames";
+    [char('/')] => Search, "search", "search by regex";
+    [char('n')] => Next, "", "go to next match by size";
+    [char('N')] => Previous, "", "go to previous match";
+    [char('#')] => SameSymbol, "same", "find this symbol";
+    [char('b')] => Grouping, "by", "draw by stack, field, type";
+    [char('i')] => Invert, "invert", "put allocations on top";
+    [char('o')] => Follow, "sites", "show the frame's sites";
+    [char('p')] => Phases, "phases", "show phases as frames";
+    [char('f')] => NextFrames, "frames", "choose folded, own, all";
+    [char('a')] => AllFrames, "", "show all frames, or fold";
+    DOWN => Down, "", "go to widest frame below";
+    UP => Up, "", "go to the frame above";
+    LEFT => Left, "", "go to the frame left";
+    RIGHT => Right, "", "go to the frame right";
+    FIRST => First, "", "go to the zoomed frame";
+    LAST => Last, "", "go down widest frames";
 };
 
-/// The tree shown, the position in it, and what is highlighted.
+/// The shown tree, the position in it, and the highlight.
 #[derive(Debug, Default)]
 pub(crate) struct Flame {
-    /// The tree shown, for the loader to make the next one alike.
+    /// Options of the shown tree, so that the loader can build the next one alike.
     pub(super) options: TreeOptions,
     tree: Option<CallTree>,
-    /// The data the tree was made of.
+    /// The data that the tree was built from.
     made_of: Option<Arc<Data>>,
     before: BaseFigures,
-    /// Frames zoomed into, each inside the one before; empty = everything.
+    /// The frames that are zoomed into, each inside the one before; empty for the whole tree.
     zooms: Vec<NodeId>,
     selected: Option<NodeId>,
-    /// Rows of frames above the window, counted from the zoomed frame.
+    /// Number of rows above the window, counted from the zoomed frame.
     top: u32,
     highlight: Option<Highlight>,
     matches: Matches,
 }
 
-/// What is searched for.
+/// The target of a search.
 #[derive(Clone, Debug)]
 enum Highlight {
     Pattern(Pattern),
-    /// `#`: this function, by full name, so that it survives a reload.
+    /// The function for `#`, by its full name, so that it survives a reload.
     Symbol(String),
 }
 
@@ -84,7 +85,8 @@ impl Flame {
         self.selected.unwrap_or(self.zoom())
     }
 
-    /// Makes the tree of `options` when data or options changed. Keeps zoom and selection by name when only the data did.
+    /// Builds the tree for `options` if data or options changed. If only the data changed, keeps
+    /// zoom and selection by name.
     fn rebuild(&mut self, cx: &Context<'_>) {
         let made_of = self.made_of.as_ref();
         let same_data = made_of.is_some_and(|data| Arc::ptr_eq(data, cx.data));
@@ -129,7 +131,7 @@ impl Flame {
         self.rematch(cx);
     }
 
-    /// Counts the highlight again, in the present tree and measure.
+    /// Recomputes the highlight in the current tree and measure.
     fn rematch(&mut self, cx: &Context<'_>) {
         let highlighted = self.tree.as_ref().zip(self.highlight.as_ref());
         let found = highlighted.map(|(tree, highlight)| {
@@ -141,7 +143,7 @@ impl Flame {
         self.matches = found.unwrap_or_default();
     }
 
-    /// Keeps selection and window where something is drawn.
+    /// Keeps selection and window on drawn frames.
     fn settle(&mut self, cx: &Context<'_>) {
         let Some(tree) = &self.tree else {
             return;
@@ -151,20 +153,22 @@ impl Flame {
             self.zooms.pop();
         }
         let zoom = self.zoom();
-        // What is too narrow or not below the zoom is not drawn: its nearest drawn ancestor is selected instead.
+        // If a frame is too narrow or outside the zoom, select its nearest ancestor that is drawn.
         let mut selected = self.selected();
         let icicle = self.icicle(tree, cx);
         while selected != zoom && !icicle.is_drawn(selected) {
             selected = tree.node(selected).parent.unwrap_or(zoom);
         }
         self.selected = Some(selected);
-        let row = tree.node(selected).depth;
-        let row = row.saturating_sub(tree.node(zoom).depth);
+        let row = tree
+            .node(selected)
+            .depth
+            .saturating_sub(tree.node(zoom).depth);
         let rows = u32::from(render::frame_rows(cx)).max(1);
         self.top = row.min(self.top.max((row + 1).saturating_sub(rows)));
     }
 
-    /// The tree as it is drawn.
+    /// Returns the tree as it is drawn.
     fn icicle<'a>(&self, tree: &'a CallTree, cx: &Context<'_>) -> Icicle<'a> {
         Icicle {
             tree,
@@ -174,7 +178,7 @@ impl Flame {
         }
     }
 
-    /// The frame drawn beside the selected one in its row.
+    /// Returns the frame next to the selected one in its row.
     fn beside(&self, icicle: Icicle<'_>, right: bool) -> Option<NodeId> {
         let selected = self.selected();
         let depth = |id| icicle.tree.node(id).depth;
@@ -214,7 +218,9 @@ impl Flame {
             at == self.selected() && command == Command::Down && !tree.children(at).is_empty();
         self.selected = Some(at);
         if stuck {
-            return Outcome::notice("the frames below are narrower than a cell: Enter zooms in");
+            return Outcome::notice(
+                "the frames below are too narrow to select; press Enter to zoom in",
+            );
         }
         Outcome::Done
     }
@@ -225,7 +231,7 @@ impl Flame {
         };
         let selected = self.selected();
         if selected == self.zoom() {
-            return Outcome::notice("this frame fills the width already");
+            return Outcome::notice("this frame already fills the width");
         }
         if cx.measure.of(tree.total(selected)) > 0 {
             self.zooms.push(selected);
@@ -246,7 +252,7 @@ impl Flame {
         Outcome::Done
     }
 
-    /// Selects `id`; zooms so that it is drawn.
+    /// Selects `id` and zooms so that it is drawn.
     fn show(&mut self, id: NodeId, cx: &Context<'_>) {
         let Some(tree) = &self.tree else {
             return;
@@ -272,7 +278,7 @@ impl Flame {
         self.selected = Some(id);
     }
 
-    /// Shows what `find` finds in the tree, or says `otherwise`.
+    /// Shows the node that `find` returns, or the text `otherwise`.
     fn show_found(
         &mut self,
         find: impl Fn(&CallTree) -> Option<NodeId>,
@@ -293,7 +299,7 @@ impl Flame {
 
     fn step_match(&mut self, forward: bool, cx: &Context<'_>) -> Outcome {
         if self.highlight.is_none() {
-            let text = "nothing is searched for: / searches, # looks for the selected symbol";
+            let text = "no search is active; press / to search, or # to find the selected symbol";
             return Outcome::notice(text);
         }
         match self.matches.step(forward) {
@@ -309,14 +315,14 @@ impl Flame {
         Some(self.tree.as_ref()?.node(self.selected()).label)
     }
 
-    /// The sites of what is selected; `None` = it has no name to find them by.
+    /// Returns the sites of the selection; `None` if it has no name to find them by.
     fn selected_sites(&self, cx: &Context<'_>) -> Option<Jump> {
         if self.options.by != By::Stack {
             return self.selection(cx).map(Jump::Selection);
         }
         let charged = match self.selected_label()? {
             label @ (Label::Function(_) | Label::Place(_)) => label,
-            // The function of the outermost frame of the call.
+            // Use the function of the outermost frame of the call.
             Label::Call(_) => {
                 let frame = self.tree.as_ref()?.node(self.selected()).frame?;
                 Label::Function(cx.data.frame(frame)?.function)
@@ -360,7 +366,7 @@ impl Flame {
             Command::Follow => {
                 let otherwise = match self.options.by {
                     By::Stack => "no function is selected",
-                    _ => "neither field nor type is selected",
+                    _ => "no field or type is selected",
                 };
                 Outcome::goto(ViewId::Sites, self.selected_sites(cx), otherwise)
             }
@@ -368,9 +374,9 @@ impl Flame {
                 self.options.inverted = !self.options.inverted;
                 self.reshape(cx)
             }
-            Command::Phases if !has_phases(cx) => {
-                Outcome::notice("no phases recorded: tracking_alloc::phase(\"load\") names one")
-            }
+            Command::Phases if !has_phases(cx) => Outcome::notice(
+                "no phases were recorded; name one with tracking_alloc::phase(\"load\")",
+            ),
             Command::Phases => {
                 self.options.scopes = !self.options.scopes;
                 self.reshape(cx)
@@ -379,7 +385,7 @@ impl Flame {
         }
     }
 
-    /// Shows the tree the changed options ask for, from its root.
+    /// Shows the tree for the changed options, from its root.
     fn reshape(&mut self, cx: &Context<'_>) -> Outcome {
         self.zooms.clear();
         self.selected = None;
@@ -440,10 +446,10 @@ impl View for Flame {
             Jump::Site(site) => {
                 self.group(By::Stack, cx);
                 let leaf = |tree: &CallTree| tree.leaf(*site as usize);
-                self.show_found(leaf, "this site is not in the graph", cx)
+                self.show_found(leaf, "this site is not in the flamegraph", cx)
             }
             Jump::Selection(selection) => self.show_selection(selection, cx),
-            // Its frames are all over the graph.
+            // Its frames are spread over the whole tree.
             Jump::Group(..) => Outcome::Done,
         };
         self.settle(cx);
@@ -451,7 +457,10 @@ impl View for Flame {
     }
 }
 
-/// Why a frame of no width cannot be shown.
+/// Returns the reason why a frame of no width cannot be shown.
 fn nothing(measure: Measure) -> String {
-    format!("it has no {}: m switches the measure", measure.title())
+    format!(
+        "nothing to show for {}; press m to change the measure",
+        measure.title()
+    )
 }

@@ -1,4 +1,5 @@
-//! Draws the flamegraph: breadcrumb, frames, details. Says how many frames were too narrow to draw.
+//! Draws the flamegraph: breadcrumb, frames and details, with the number of frames that are too
+//! narrow to draw.
 
 use heapglass_profiler::calltree::{By, CallTree, NodeId};
 use heapglass_profiler::profile::{Frames, Function, Label, Origin};
@@ -14,7 +15,7 @@ use crate::text::{clean, fit, fit_end, pad, width, wrap};
 use crate::theme;
 use crate::widgets::{Lines, columns, last_columns, split, write};
 
-/// Breadcrumb, frames, details.
+/// Returns the areas of breadcrumb, frames and details.
 fn panes(area: Rect) -> [Rect; 3] {
     let breadcrumb = u16::from(area.height >= 4);
     let details = match area.height {
@@ -28,7 +29,7 @@ fn panes(area: Rect) -> [Rect; 3] {
     split(area, [breadcrumb, frames, details])
 }
 
-/// Rows of frames on the present screen.
+/// Returns the number of rows of frames on the current screen.
 pub(super) fn frame_rows(cx: &Context<'_>) -> u16 {
     let [_, frames, _] = panes(cx.area());
     frames.height
@@ -44,9 +45,10 @@ pub(super) fn render(
     let [top, frames, bottom] = panes(area);
     breadcrumb(view, tree, cx, top, buffer);
     if cx.measure.of(tree.total(view.zoom())) == 0 {
-        let text = match tree.is_empty() {
-            true => "no sites were recorded".to_owned(),
-            false => nothing(cx.measure),
+        let text = if tree.is_empty() {
+            "no sites were recorded".to_owned()
+        } else {
+            nothing(cx.measure)
         };
         return write(buffer, frames, &text, theme::dim());
     }
@@ -71,7 +73,7 @@ pub(super) fn render(
     drawn.details(&layout, bottom, buffer);
 }
 
-/// What the colours of the frames stand for, as far as there is room.
+/// Draws as much of the colour legend as fits.
 fn legend(view: &Flame, tree: &CallTree, area: Rect, buffer: &mut Buffer) {
     let entries = if view.before.most > 0 {
         theme::change_legend()
@@ -96,7 +98,7 @@ fn legend(view: &Flame, tree: &CallTree, area: Rect, buffer: &mut Buffer) {
     }
 }
 
-/// Where the zoom is, and what kind of tree this is.
+/// Draws the position of the zoom and the options of the tree.
 fn breadcrumb(view: &Flame, tree: &CallTree, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
     let mut flags = String::new();
     match view.options.by {
@@ -120,8 +122,9 @@ fn breadcrumb(view: &Flame, tree: &CallTree, cx: &Context<'_>, area: Rect, buffe
         flags.push_str(&format!("▲ {} above ", counted(view.top as u64, "row")));
     }
     let path = [NodeId::ROOT].into_iter().chain(tree.path(view.zoom()));
-    let names = path.map(|id| clean(&tree.short_name(id, &cx.data.profile)).into_owned());
-    let names: Vec<String> = names.collect();
+    let names: Vec<String> = path
+        .map(|id| clean(&tree.short_name(id, &cx.data.profile)).into_owned())
+        .collect();
     let room = (area.width as usize).saturating_sub(width(&flags) + 1);
     let path = fit_end(&names.join(" › "), room).into_owned();
     write(buffer, area, &path, theme::heading());
@@ -129,7 +132,7 @@ fn breadcrumb(view: &Flame, tree: &CallTree, cx: &Context<'_>, area: Rect, buffe
     write(buffer, right, &flags, theme::dim());
 }
 
-/// What is drawn.
+/// The data to draw.
 struct Scene<'a> {
     view: &'a Flame,
     tree: &'a CallTree,
@@ -145,12 +148,13 @@ impl<'a> Scene<'a> {
         }
     }
 
-    /// What a frame has more than in the base; `None` without a base.
+    /// Returns the difference of a frame from the base; `None` without a base.
     fn difference(&self, id: NodeId) -> Option<i128> {
         self.view.before.difference(self.tree, self.cx.measure, id)
     }
 
-    /// The colour of a frame: of a function its crate, of a field or a type the kind of container.
+    /// Returns the style of a frame: by crate for a function, by kind of container for a field or
+    /// type.
     fn style(&self, id: NodeId) -> Style {
         let label = self.tree.node(id).label;
         match label {
@@ -185,7 +189,7 @@ impl<'a> Scene<'a> {
             size = format!("{size} {}", cx.measure.difference(difference));
         }
         let text = match room {
-            // Two letters say more than one and a mark that there were more.
+            // Two letters say more than one letter and a mark for more.
             0..3 => name.chars().take(room).collect(),
             _ if width(&name) + width(&size) + 3 <= room => format!("{name}  {size}"),
             _ => fit(&name, room).into_owned(),
@@ -211,7 +215,7 @@ impl<'a> Scene<'a> {
                 lines.line(&format!("{figures}{gap}{note}"), theme::plain());
             }
             height => {
-                // A long name takes up to two lines, never the ones of the figures.
+                // A long name takes up to two lines, but never those of the figures.
                 let wrapped = wrap(&name, area.width as usize, (height - 2).min(2) as usize);
                 for line in &wrapped {
                     lines.line(line, style);
@@ -229,7 +233,7 @@ impl<'a> Scene<'a> {
         }
     }
 
-    /// The figures of a frame, and how it compares with the base.
+    /// Returns the figures of a frame and its comparison with the base.
     fn figures(&self, id: NodeId) -> String {
         let total = self.tree.total(id);
         let value = self.cx.measure.of(total);
@@ -248,13 +252,13 @@ impl<'a> Scene<'a> {
         }
         let own = self.cx.measure.of(self.tree.own(id));
         if own > 0 && own != value {
-            text.push_str(&format!(", {} itself", self.cx.measure.amount(own)));
+            text.push_str(&format!(", self {}", self.cx.measure.amount(own)));
         }
         if let Some(before) = self.view.before.value(id) {
             let difference = self.difference(id).unwrap_or_default();
             text.push_str(&match (before, difference) {
-                (0, _) => ", new against the base".to_owned(),
-                (_, 0) => ", as in the base".to_owned(),
+                (0, _) => ", not in the base".to_owned(),
+                (_, 0) => ", same as in the base".to_owned(),
                 (before, difference) => format!(
                     ", base {}: {}",
                     self.cx.measure.amount(before),
@@ -273,9 +277,9 @@ impl<'a> Scene<'a> {
         text
     }
 
-    /// Crate and source of the selected frame.
+    /// Returns crate and source of the selected frame.
     fn place(&self, id: NodeId) -> String {
-        // Fields and types are of no crate.
+        // Fields and types have no crate.
         let Some(function) = self
             .function(id)
             .filter(|function| !function.krate.is_empty())
@@ -301,7 +305,7 @@ impl<'a> Scene<'a> {
         text
     }
 
-    /// What was found, and what is not drawn.
+    /// Returns notes about matches and about frames that are not drawn.
     fn notes(&self, layout: &Layout) -> String {
         let mut parts = Vec::new();
         if let Some(highlight) = &self.view.highlight {
@@ -318,7 +322,7 @@ impl<'a> Scene<'a> {
             parts.push(format!("{frames} too narrow to draw ({value})"));
         }
         if layout.deeper {
-            parts.push("▼ deeper rows below".to_owned());
+            parts.push("▼ more rows below".to_owned());
         }
         parts.join(" · ")
     }

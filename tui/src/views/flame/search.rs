@@ -1,4 +1,4 @@
-//! What a search finds in the call tree.
+//! Searches the call tree.
 
 use std::collections::HashMap;
 
@@ -8,14 +8,14 @@ use heapglass_profiler::profile::Label;
 use crate::model::Context;
 use crate::widgets::{Matches, SearchNode};
 
-/// The frames of which `wanted` (full name, short name) is true, largest first.
+/// Returns the frames for which `wanted` (of full name and short name) is true, the largest first.
 pub(super) fn find(
     tree: &CallTree,
     cx: &Context<'_>,
     wanted: impl Fn(&str, &str) -> bool,
 ) -> Matches {
     let profile = &cx.data.profile;
-    // A label has many nodes: ask once for each.
+    // Many nodes share a label, so ask once per label.
     let mut known: HashMap<Label, bool> = HashMap::new();
     let searched = tree.ids().map(|id| {
         let node = tree.node(id);

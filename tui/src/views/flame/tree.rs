@@ -1,9 +1,10 @@
-//! How a place is found again in the next call tree.
+//! Finds a place again in the next call tree.
 
 use heapglass_profiler::calltree::{CallTree, NodeId};
 use heapglass_profiler::profile::{Label, Profile};
 
-/// The node of `new` with the same path of names as `id` has in `old`, or the last of the path that is still there.
+/// Returns the node of `new` with the same path of names as `id` in `old`, or the last node of that
+/// path that still exists.
 pub(super) fn same_place(
     (old, old_profile): (&CallTree, &Profile),
     id: NodeId,

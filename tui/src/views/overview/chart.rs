@@ -1,4 +1,5 @@
-//! The timeline: live bytes as an area, resident bytes as a line, the peak and the program's marks along the time axis.
+//! The timeline: live bytes as an area, resident bytes as a line, and the peak and the program's
+//! marks on the time axis.
 
 use heapglass_profiler::profile::Profile;
 use heapglass_profiler::units::Nanos;
@@ -24,8 +25,14 @@ pub(super) fn render(data: &Data, area: Rect, buffer: &mut Buffer) {
     let axis = chart::beside_axis(axis);
     let end = last_moment(profile);
     let stretches = stretches(profile, end, axis.width as usize);
-    let top = stretches.iter().flatten().flatten().max();
-    let top = top.copied().unwrap_or(0).max(1);
+    let top = stretches
+        .iter()
+        .flatten()
+        .flatten()
+        .max()
+        .copied()
+        .unwrap_or(0)
+        .max(1);
     let plot = chart::axis(top, true, plot, buffer);
     for (at, [live, resident]) in (0..).zip(stretches) {
         let rows = plot.height as usize;
@@ -38,19 +45,24 @@ pub(super) fn render(data: &Data, area: Rect, buffer: &mut Buffer) {
 }
 
 fn last_moment(profile: &Profile) -> u64 {
-    let last = profile.timeline.iter().map(|point| point.time_ns).max();
-    let last = last.unwrap_or(0).max(profile.process.duration_ns);
+    let last = profile
+        .timeline
+        .iter()
+        .map(|point| point.time_ns)
+        .max()
+        .unwrap_or(0)
+        .max(profile.process.duration_ns);
     last.max(profile.capture.peak_time_ns).max(1)
 }
 
-/// Live and resident bytes of each stretch of time.
+/// Returns live and resident bytes for each stretch of time.
 fn stretches(profile: &Profile, end: u64, cells: usize) -> Vec<Values<2>> {
     let points = profile.timeline.iter().map(|point| {
         let resident = (point.rss_bytes > 0).then_some(point.rss_bytes);
         (point.time_ns, [Some(point.live_bytes), resident])
     });
     let mut stretches = chart::stretches(points, (end, cells), false);
-    // The peak may have been between two points; it is known all the same.
+    // The peak may lie between two points, but its value is known.
     let peak = column_of(profile.capture.peak_time_ns, end, cells);
     if let Some([live, _]) = stretches.get_mut(peak) {
         *live = (*live).max(Some(profile.totals.peak_bytes));
@@ -78,8 +90,8 @@ fn legend(profile: &Profile, area: Rect, buffer: &mut Buffer) {
     }
 }
 
-/// The time axis: its ends, the peak, and the marks by name where they cover neither. The time of the end gives way to
-/// a peak that stands where it would be.
+/// Draws the time axis: its ends, the peak, and the names of marks that cover neither. If the peak
+/// is at the end, the time of the end moves left.
 fn times(profile: &Profile, end: u64, area: Rect, buffer: &mut Buffer) {
     let cells = area.width as usize;
     let at = |x: usize, width: usize| columns(area, x as u16, width as u16);
@@ -95,7 +107,7 @@ fn times(profile: &Profile, end: u64, area: Rect, buffer: &mut Buffer) {
     let mut free = 0;
     for mark in &profile.marks {
         let mut x = column_of(mark.time_ns, end, cells);
-        // The peak keeps its place: a mark of the same moment stands behind it.
+        // The peak keeps its place, so draw a mark of the same moment after it.
         x += usize::from(x == peak);
         let room = match peak.min(stop) {
             until if x < until => until - x,
@@ -163,7 +175,7 @@ mod tests {
         assert_eq!(column_of(5, 1, 1), 0);
     }
 
-    /// The axis of a program of 100 ns that has its peak at one moment and marks at others.
+    /// Draws the axis of a program of 100 ns with its peak at one moment and marks at others.
     fn axis_of(peak_time_ns: u64, marks: &[(u64, &str)], cells: u16) -> String {
         let mut profile = Profile::default();
         profile.capture.peak_time_ns = peak_time_ns;

@@ -1,4 +1,5 @@
-//! Overview: totals with the peak's exactness, live and resident bytes over time, the functions that own most.
+//! Overview: totals with the error bound of the peak, live and resident bytes over time, and the
+//! owners with the most bytes.
 
 mod chart;
 mod render;
@@ -16,11 +17,11 @@ use crate::widgets::{List, rows_in};
 
 /// The keys of this view.
 pub(crate) const BINDINGS: &[Binding] = bindings! {
-    ENTER => Enter, "its sites", "sites charged to it";
-    [char('o'), char('#')] => Follow, "in flamegraph", "in the flamegraph";
+    ENTER => Enter, "sites", "show its sites";
+    [char('o'), char('#')] => Follow, "flamegraph", "show in flamegraph";
 };
 
-/// Owners by the measure, and which one is selected.
+/// The owners by the measure, with a selection.
 #[derive(Debug, Default)]
 pub(crate) struct Overview {
     owners: List<Arc<Row>>,

@@ -1,4 +1,5 @@
-//! Draws the overview: totals above, the timeline in the middle, owners below; each gives way on small screens.
+//! Draws the overview: totals at the top, the timeline in the middle, owners at the bottom. All
+//! shrink on small screens.
 
 use std::sync::Arc;
 
@@ -16,16 +17,16 @@ use crate::text::width;
 use crate::theme;
 use crate::widgets::{Table, change, columns, right_of, slice, write};
 
-/// Lines of the totals with their heading.
+/// Number of lines of the totals, including their heading.
 const TOTALS: u16 = 5;
-/// From this width on the facts stand beside the totals.
+/// The minimum width for facts next to the totals.
 const TWO_COLUMNS: u16 = 72;
-/// Cells of the totals, of their labels, and of the labels of the facts.
+/// Widths of the totals, of their labels, and of the labels of the facts.
 const LEFT: u16 = 37;
 const LABEL: u16 = 11;
 const FACT: u16 = 9;
 
-/// Totals, timeline, owners.
+/// Returns the areas of totals, timeline and owners.
 pub(super) fn panes(area: Rect) -> [Rect; 3] {
     let totals = match area.height {
         0..4 => area.height,
@@ -35,7 +36,7 @@ pub(super) fn panes(area: Rect) -> [Rect; 3] {
         _ => 2 * TOTALS,
     };
     let rest = area.height - totals;
-    // A blank line between the parts where there is room for it.
+    // Separate the parts by a blank line if there is room.
     let gap = u16::from(area.height >= 16);
     let owners = match rest {
         0..6 => rest,
@@ -92,16 +93,19 @@ fn totals(data: &Data, area: Rect, buffer: &mut Buffer) {
     for (at, (label, measure)) in (1..).zip(rows) {
         let bytes = measure.amount(measure.of(figures));
         let blocks = Count(measure.blocks(figures).0).to_string();
-        let changed = data.change(measure);
-        let changed = changed.map_or_else(Default::default, |changed| change(&changed, measure));
+        let changed = data
+            .change(measure)
+            .map_or_else(Default::default, |changed| change(&changed, measure));
         let text = format!("{bytes:>10} {blocks:>12}");
         line(at, label, text, theme::plain(), changed);
     }
-    // What does not fit beside the totals goes below.
-    let facts_area = match (area.width >= TWO_COLUMNS, &data.base) {
-        (true, Some(_)) => right_of(area, LEFT + Heading::CHANGE.width() as u16 + 1),
-        (true, None) => right_of(area, LEFT),
-        (false, _) => slice(area, TOTALS, area.height),
+    // If the facts do not fit next to the totals, they go below.
+    let facts_area = if area.width < TWO_COLUMNS {
+        slice(area, TOTALS, area.height)
+    } else if data.base.is_some() {
+        right_of(area, LEFT + Heading::CHANGE.width() as u16 + 1)
+    } else {
+        right_of(area, LEFT)
     };
     for ((label, texts), row) in facts(data).iter().zip(facts_area.rows()) {
         write(buffer, row, label, theme::heading());
@@ -114,7 +118,7 @@ fn totals(data: &Data, area: Rect, buffer: &mut Buffer) {
     }
 }
 
-/// What else is known, each in a long and a short spelling.
+/// Returns the other facts, each in a long and a short form.
 fn facts(data: &Data) -> [(&'static str, Vec<String>); 5] {
     let figures = &data.profile.totals;
     let capture = &data.profile.capture;
@@ -126,7 +130,7 @@ fn facts(data: &Data) -> [(&'static str, Vec<String>); 5] {
     let exactness = match bound {
         0 => vec!["exact to the byte".to_owned()],
         _ => vec![
-            format!("exact within {within}; rows off by {off}"),
+            format!("within {within}; rows differ by {off}"),
             format!("within {within}, off by {off}"),
         ],
     };
@@ -136,7 +140,7 @@ fn facts(data: &Data) -> [(&'static str, Vec<String>); 5] {
     let long = format!("{grows}, {shrinks}, {copied} copied");
     let reallocs = vec![long, format!("{grows}, {copied} copied")];
     let when = match capture.linear_memory {
-        Some(_) => "an unknown time (no clock)".to_owned(),
+        Some(_) => "unknown (no clock)".to_owned(),
         None => Nanos(capture.peak_time_ns).to_string(),
     };
     let temporary = Share::of(figures.temporary_bytes, figures.total_bytes);
@@ -154,7 +158,7 @@ fn facts(data: &Data) -> [(&'static str, Vec<String>); 5] {
     ]
 }
 
-/// Resident bytes, and what of them is no live block.
+/// Returns resident bytes, and the part of them that is not live blocks.
 fn resident(data: &Data) -> [(&'static str, Vec<String>); 2] {
     let capture = &data.profile.capture;
     let (now, most) = (Bytes(capture.rss_bytes), Bytes(capture.peak_rss_bytes));
@@ -179,28 +183,28 @@ fn resident(data: &Data) -> [(&'static str, Vec<String>); 2] {
         match resident.not_seen_bytes().map(Bytes) {
             Some(unseen) => vec![
                 format!(
-                    "{unseen} not seen by Rust's allocator at the RSS peak, {own} of it heapglass"
+                    "{unseen} not seen by Rust's allocator at the RSS peak, including {own} of heapglass"
                 ),
                 format!("{unseen} at RSS peak, own {own}"),
                 format!("{unseen} at RSS peak"),
             ],
             None => vec![
-                "live is larger: part of it was never touched".to_owned(),
-                "below 0: never touched".to_owned(),
+                "negative: some live bytes were never touched".to_owned(),
+                "negative: never touched".to_owned(),
             ],
         }
     });
     [("resident", resident), ("RSS-live", unseen)]
 }
 
-/// Linear memory of a WebAssembly module.
+/// Returns the linear memory of a WebAssembly module.
 fn linear(memory: LinearMemory) -> [(&'static str, Vec<String>); 2] {
     let (bytes, pages) = (Bytes(memory.bytes), Count(memory.pages));
     let (first, own) = (Count(memory.first_pages), Bytes(memory.own_bytes()));
-    let long = format!("{bytes}: {pages} pages, {first} at first; own {own} beside it");
+    let long = format!("{bytes}: {pages} pages, initially {first}; heapglass has {own} more");
     let linear = vec![long, format!("{bytes}: {pages} pages")];
     let grows = counted(memory.grows, "time");
-    let grown = vec![format!("{grows}, by a page of 64 KiB or more each"), grows];
+    let grown = vec![format!("{grows}, each by at least a page of 64 KiB"), grows];
     [("linear", linear), ("grown", grown)]
 }
 

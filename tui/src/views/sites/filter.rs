@@ -1,6 +1,6 @@
-//! What the list of sites is restricted to. By name, so that it survives a reload.
+//! The restriction of the list of sites. Uses names, so that it survives a reload.
 
-use heapglass_profiler::profile::{FunctionId, Label, ScopeId, Site};
+use heapglass_profiler::profile::{FrameId, FunctionId, Label, ScopeId, Site};
 use heapglass_profiler::report::{By, sites_of};
 
 use crate::model::{Context, Selection};
@@ -10,22 +10,22 @@ use crate::text::clean;
 #[derive(Clone, Debug)]
 pub(super) struct SiteFilter {
     to: Restriction,
-    /// For each site, whether it is listed.
+    /// Per site, `true` if it is listed.
     sites: Vec<bool>,
 }
 
-/// Which sites are listed.
+/// The kind of restriction.
 #[derive(Clone, Debug)]
 pub(super) enum Restriction {
-    /// Those with a function anywhere in their stack.
+    /// Sites with this function anywhere in their stack.
     Through(Named),
-    /// Those of a row by owner, function, crate or loaded image.
+    /// Sites of a row by owner, function, crate or loaded image.
     Group(By, String),
-    /// Those of a type in a field.
+    /// Sites of a type in a field.
     Selection(Selection),
 }
 
-/// A function, or a place where no stacks were recorded, by its name.
+/// A function, or a place without recorded stacks, by its name.
 #[derive(Clone, Debug)]
 pub(super) struct Named {
     charged: Label,
@@ -34,7 +34,7 @@ pub(super) struct Named {
 }
 
 impl Named {
-    /// `None` = nothing is known of it.
+    /// Names a function or place; `None` if the profile does not know it.
     pub(super) fn new(charged: Label, cx: &Context<'_>) -> Option<Named> {
         let profile = &cx.data.profile;
         let is_known = match charged {
@@ -49,7 +49,7 @@ impl Named {
         })
     }
 
-    /// The same one in other data, where it may have another number.
+    /// Returns the same function in other data, where it may have another number.
     fn in_data(self, cx: &Context<'_>) -> Option<Named> {
         let profile = &cx.data.profile;
         let is_named = |charged: &Label| charged.name(profile) == self.name;
@@ -71,14 +71,16 @@ impl Named {
 
     fn is_on_stack(&self, site: &Site, cx: &Context<'_>) -> bool {
         let frames = cx.data.profile.frames_of(site, cx.frames);
-        let mut frames = frames.iter().filter_map(|frame| cx.data.frame(*frame));
-        frames.any(|frame| Label::Function(frame.function) == self.charged)
-            || cx.data.profile.place_of(site) == Some(self.charged)
+        let is_charged = |id: &FrameId| {
+            let frame = cx.data.frame(*id);
+            frame.is_some_and(|frame| Label::Function(frame.function) == self.charged)
+        };
+        frames.iter().any(is_charged) || cx.data.profile.place_of(site) == Some(self.charged)
     }
 }
 
 impl SiteFilter {
-    /// `None` = what it names is not there, or has no sites.
+    /// Creates the filter; `None` if the named part does not exist or has no sites.
     pub(super) fn new(to: Restriction, cx: &Context<'_>) -> Option<SiteFilter> {
         let profile = &cx.data.profile;
         let sites = match &to {
@@ -95,7 +97,7 @@ impl SiteFilter {
         Some(SiteFilter { to, sites })
     }
 
-    /// The same restriction in other data; `None` = what it names is not there.
+    /// Returns the same restriction in other data; `None` if its named part is not there.
     pub(super) fn in_data(self, cx: &Context<'_>) -> Option<SiteFilter> {
         let to = match self.to {
             Restriction::Through(named) => Restriction::Through(named.in_data(cx)?),

@@ -1,5 +1,5 @@
-//! Sites added up by owner, function, crate or loaded image, as the report has them; a function with who calls it and what
-//! it calls. Enter leads to the sites of a row.
+//! Sites grouped by owner, function, crate or loaded image, as in the report, and functions with
+//! their callers and callees. Enter leads to the sites of a row.
 
 use std::cmp::Reverse;
 use std::sync::Arc;
@@ -19,13 +19,13 @@ use crate::widgets::{
     Cursor, Lines, List, Sort, Table, all_figures, columns, right_of, rows_in, with_details,
 };
 
-/// The groupings, in the order of the key that goes through them.
+/// The groupings, in the order in which the key cycles through them.
 const ALL: [By; 4] = [By::Owner, By::Function, By::Crate, By::Module];
 
-/// The rows of a grouping, and which one is selected.
+/// The rows of a grouping, with a selection.
 #[derive(Debug, Default)]
 pub(super) struct Groups {
-    /// `None` = sites are listed one by one.
+    /// The grouping; `None` if single sites are listed.
     pub(super) by: Option<By>,
     list: List<Arc<Row>>,
     sort: Sort,
@@ -33,7 +33,7 @@ pub(super) struct Groups {
 }
 
 impl Groups {
-    /// The next grouping; after the last one sites are listed one by one.
+    /// Switches to the next grouping. After the last one, lists single sites.
     pub(super) fn next(&mut self, cx: &Context<'_>) {
         let at = self.by.and_then(|by| ALL.iter().position(|b| *b == by));
         self.by = ALL.get(at.map_or(0, |at| at + 1)).copied();
@@ -41,7 +41,7 @@ impl Groups {
         self.refresh(cx, false);
     }
 
-    /// Brings the rows up to date; the same one stays selected where it still is in the list.
+    /// Recomputes the rows and keeps the selection if its row still exists.
     pub(super) fn refresh(&mut self, cx: &Context<'_>, keep_first: bool) {
         let Some(by) = self.by else {
             return;
@@ -58,17 +58,17 @@ impl Groups {
         self.list.replace(rows, key, keep_first, rows_in(list));
     }
 
-    /// The selected row: its grouping and key.
+    /// Returns the grouping and the key of the selected row.
     pub(super) fn key(&self) -> Option<(By, String)> {
         Some((self.by?, self.list.selected()?.key.clone()))
     }
 
-    /// The function, or place, that the selected row stands for in the flamegraph.
+    /// Returns the function or place in the flamegraph for the selected row.
     pub(super) fn charged(&self, cx: &Context<'_>) -> Option<Label> {
         cx.data.charged(self.list.selected()?)
     }
 
-    /// Acts on what moves and sorts: `None` = the command is not for groups.
+    /// Handles movement and sorting. Returns `None` for other commands.
     pub(super) fn command(&mut self, command: Command, cx: &Context<'_>) -> Option<Outcome> {
         if self.list.command(command) {
             return Some(Outcome::Done);
@@ -85,7 +85,7 @@ impl Groups {
         self.refresh(cx, false);
     }
 
-    /// The list, and the details below it.
+    /// Returns the areas of the list and of the details below it.
     fn panes(&self, area: Rect) -> [Rect; 2] {
         let details = match self.by {
             Some(By::Function) => (area.height / 2).min(16),
@@ -100,7 +100,7 @@ impl Groups {
         };
         let [list, details] = self.panes(area);
         let empty = match &self.filter {
-            Some(filter) => format!("none matches {}; Esc shows all", filter.label()),
+            Some(filter) => format!("nothing matches {}; press Esc to show all", filter.label()),
             None => "no sites were recorded".to_owned(),
         };
         let table = self.table(by, cx);
@@ -133,16 +133,18 @@ impl Groups {
             _ => cx.measure.of(&row.figures),
         };
         let mut table = Table::sorted(cx, self.sort);
-        // Functions can be sorted by "self", then by "inclusive".
-        table = match is_function && self.sort.at == 1 {
-            true => table.share(Heading::SHARE, inclusive, cx.whole()),
-            false => table.share(Heading::SHARE, value, cx.whole()),
+        // Functions can be sorted by "self" and by "inclusive".
+        table = if is_function && self.sort.at == 1 {
+            table.share(Heading::SHARE, inclusive, cx.whole())
+        } else {
+            table.share(Heading::SHARE, value, cx.whole())
         };
-        table = match is_function {
-            true => table
+        table = if is_function {
+            table
                 .figure(Heading::own(cx.measure), value)
-                .figure(Heading::inclusive(cx.measure), inclusive),
-            false => table.measure(value),
+                .figure(Heading::inclusive(cx.measure), inclusive)
+        } else {
+            table.measure(value)
         };
         table
             .change(by, Heading::CHANGE, |row| {
@@ -168,7 +170,7 @@ fn style(row: &Row, cx: &Context<'_>) -> Style {
     }
 }
 
-/// Who called a function, or what it called, most of the measure first.
+/// Draws the callers or callees of a function, sorted by the measure.
 fn calls(
     title: &str,
     parts: &[Part],

@@ -1,4 +1,4 @@
-//! Which rows are listed. Deterministic: ties fall back to the report's order.
+//! The rows of the list. Deterministic: rows with equal values keep the order of the report.
 
 use std::cmp::Reverse;
 
@@ -9,27 +9,29 @@ use heapglass_profiler::report::{Detail, SiteLabel};
 use super::filter::SiteFilter;
 use crate::model::{Context, Data, Pattern};
 
-/// A row of the list: sites that read the same.
+/// A row of the list: sites with the same label.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Listed {
-    /// What a reader sees of it.
+    /// The label of the sites.
     pub(super) label: SiteLabel,
-    /// The sum of its sites.
+    /// The sum of the sites.
     pub(super) figures: Figures,
-    /// Indices into the profile's sites, most of the measure first.
+    /// Indices into the sites of the profile, sorted by the measure.
     pub(super) sites: Vec<u32>,
-    /// Whether these are all sites of the row of the report: what the base says of that row is true of this one.
+    /// `true` if these are all sites of the report's row, so that the comparison of that row with
+    /// the base applies to this one.
     pub(super) is_whole: bool,
 }
 
 impl Listed {
-    /// The row that the base may have too; `None` of a part of one.
+    /// Returns the identity of the row in the base; `None` if this is only a part of the report's
+    /// row.
     pub(super) fn identity(&self) -> Option<Identity> {
         self.is_whole.then(|| Identity::of_label(&self.label))
     }
 }
 
-/// The rows that both filters admit, by the measure.
+/// Returns the rows that both filters admit, sorted by the measure.
 pub(super) fn listed(
     cx: &Context<'_>,
     pattern: Option<&Pattern>,
@@ -43,7 +45,7 @@ pub(super) fn listed(
             continue;
         };
         let label = &detail.label;
-        // What stands in the row is matched too: type, field, owner, line.
+        // The pattern also matches the text of the row: type, field, owner and line.
         let mut texts = [&label.what, &label.location, &label.owner]
             .into_iter()
             .chain(&label.source);
@@ -78,13 +80,14 @@ pub(super) fn listed(
     rows
 }
 
-/// Whether a stack, or the place of a site without one, matches the pattern; every one does without a pattern.
+/// Returns `true` if the pattern matches a stack, or the place of a site without a stack. Without a
+/// pattern, every site matches.
 fn by_stack<'a>(
     cx: &'a Context<'_>,
     pattern: Option<&'a Pattern>,
 ) -> impl Fn(&Site) -> bool + use<'a> {
     let profile = &cx.data.profile;
-    // A frame is in many stacks: the regex is asked once for each.
+    // Many stacks share a frame, so match each frame once.
     let frames: Option<Vec<bool>> = pattern.map(|pattern| {
         let functions = cx.data.matching(pattern);
         let function = |id: FunctionId| functions.get(id.0 as usize).copied().unwrap_or(false);
@@ -105,18 +108,20 @@ fn by_stack<'a>(
     }
 }
 
-/// The number in `new` of site `index` of the data before: of the same stack and scope.
+/// Returns the number in `new` of site `index` of the previous data, if stack and scope are the
+/// same.
 pub(super) fn same_site(old: &Data, index: u32, new: &Data) -> Option<u32> {
     let site = old.site(index)?;
     if old.is_early {
-        // The same counters, without names: stacks had other frames.
+        // The previous data had no names, so its stacks had other frames. Compare the counters
+        // instead.
         return new
             .site(index)
             .is_some_and(|same| same.scope == site.scope)
             .then_some(index);
     }
     let stack: Vec<_> = addresses(old, site).collect();
-    // A recording only grows: a site keeps its place in the profile as long as its stack is the same.
+    // A recording only grows, so a site keeps its number while its stack is the same.
     let mut all = std::iter::once(index).chain(0..new.profile.sites.len() as u32);
     all.find(|&index| {
         new.site(index).is_some_and(|same| {
@@ -125,7 +130,7 @@ pub(super) fn same_site(old: &Data, index: u32, new: &Data) -> Option<u32> {
     })
 }
 
-/// What tells the frames of a site from others, innermost first.
+/// Returns the identity of a site's frames, innermost first.
 fn addresses<'a>(data: &'a Data, site: &'a Site) -> impl Iterator<Item = impl PartialEq + Copy> {
     data.profile.innermost_first(site).map(|frame| {
         let frame = data.frame(frame);

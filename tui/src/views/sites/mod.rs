@@ -1,6 +1,6 @@
-//! Sites: where blocks came from, as a table to sort and filter, with the whole stack and the source of the selected one.
-//! Sites can be added up by owner, function, crate and loaded image instead. Order, filter and source are made when
-//! something changes, never while drawing.
+//! Sites: a table to sort and filter, with the whole stack and the source of the selected site.
+//! Sites can also be grouped by owner, function, crate and loaded image. Order, filter and source
+//! are computed when something changes, never while drawing.
 
 mod filter;
 mod groups;
@@ -27,40 +27,42 @@ use source::{Excerpt, Sources};
 
 /// The keys of this view.
 pub(crate) const BINDINGS: &[Binding] = bindings! {
-    ENTER => Enter, "stack", "into the stack";
-    BACK => Back, "out", "out, then end the filters";
+    ENTER => Enter, "stack", "go into the stack";
+    BACK => Back, "out", "go out, end the filters";
     [char('s')] => Sort, "sort", "sort by the next column";
     [char('S')] => ReverseSort, "", "reverse the order";
-    [char('/')] => Search, "filter", "by type, field, function";
-    [char('b')] => Grouping, "by", "by owner .. by module";
-    [char('#')] => SameSymbol, "same", "sites through the symbol";
-    [char('o')] => Follow, "flamegraph", "in the flamegraph";
-    [char('n')] => Next, "", "the next of several stacks";
-    [char('N')] => Previous, "", "the stack before";
-    [char('f')] => NextFrames, "", "frames folded, own, all";
-    [char('a')] => AllFrames, "", "all frames, or folded";
+    [char('/')] => Search, "filter", "filter sites by regex";
+    [char('b')] => Grouping, "by", "group by owner, crate, ..";
+    [char('#')] => SameSymbol, "same", "filter by this symbol";
+    [char('o')] => Follow, "flamegraph", "show in flamegraph";
+    [char('n')] => Next, "", "show the next stack";
+    [char('N')] => Previous, "", "show the previous stack";
+    [char('f')] => NextFrames, "", "choose folded, own, all";
+    [char('a')] => AllFrames, "", "show all frames, or fold";
 };
 
 /// The list, its order and filters, and the stack of the selected site.
 #[derive(Debug, Default)]
 pub(crate) struct Sites {
     list: List<Listed>,
-    /// The data the list was made of.
+    /// The data that the list was built from.
     made_of: Option<Arc<Data>>,
-    /// Which of the selected row's stacks is shown.
+    /// The index of the shown stack among the stacks of the selected row.
     stack_index: usize,
     sort: Sort,
     pattern: Option<Pattern>,
     filter: Option<SiteFilter>,
-    /// What the list is restricted to, with its count and share; `None` = it is whole.
+    /// Description of the restriction, with its number of rows and share; `None` if all rows are
+    /// listed.
     restriction: Option<String>,
-    /// Sites added up: shown instead of the list while a grouping is chosen and none of its rows is open.
+    /// The grouped sites, shown instead of the list while a grouping is chosen and none of its rows
+    /// is open.
     groups: Groups,
-    /// The list has the sites of one of the groups: the way out leads back to them.
+    /// `true` if the list has the sites of one group. Going out leads back to the groups.
     in_group: bool,
-    /// Another view asked for what is listed: the way out leads back to it.
+    /// `true` if another view asked for this list. Going out leads back to that view.
     visited: bool,
-    /// Whether the keys move in the stack instead of the list.
+    /// `true` if the keys move in the stack instead of the list.
     in_stack: bool,
     /// The frames of the selected site, innermost first.
     stack: List<FrameId>,
@@ -69,13 +71,13 @@ pub(crate) struct Sites {
 }
 
 impl Sites {
-    /// The site whose stack is shown.
+    /// Returns the site whose stack is shown.
     fn selected(&self) -> Option<u32> {
         let row = self.list.selected()?;
         row.sites.get(self.stack_index).copied()
     }
 
-    /// The row that has a site, and which of its stacks that is.
+    /// Returns the row of a site, and the index of its stack in the row.
     fn find(&self, site: u32) -> Option<(usize, usize)> {
         let mut rows = self.list.rows.iter().enumerate();
         rows.find_map(|(row, listed)| {
@@ -84,12 +86,12 @@ impl Sites {
         })
     }
 
-    /// The selected site's number in the present data.
+    /// Returns the number of the selected site in the current data.
     fn kept(&self, cx: &Context<'_>) -> Option<u32> {
         same_site(self.made_of.as_ref()?, self.selected()?, cx.data)
     }
 
-    /// Makes the list again; the same site stays selected where it still is in the list.
+    /// Rebuilds the list and keeps the selection if its site is still listed.
     fn list(&mut self, cx: &Context<'_>) {
         let moved = self.list.cursor.selected > 0 || self.in_stack;
         let kept = self.kept(cx).filter(|_| moved);
@@ -104,8 +106,8 @@ impl Sites {
         self.settle(cx, at.is_none());
     }
 
-    /// Takes the stack of the selected site; keeps both windows around their selections and the excerpt at the selected
-    /// frame.
+    /// Loads the stack of the selected site. Keeps both windows around their selections, and the
+    /// excerpt at the selected frame.
     fn settle(&mut self, cx: &Context<'_>, new_site: bool) {
         let [list, _, stack, _] = render::panes(cx.area());
         self.list.resize(rows_in(list));
@@ -126,7 +128,7 @@ impl Sites {
         self.excerpt = excerpt.unwrap_or_default();
     }
 
-    /// The grouping shown instead of the list; `None` = the list is shown.
+    /// Returns the grouping that is shown instead of the list; `None` if the list is shown.
     fn shown_groups(&self) -> Option<By> {
         self.groups.by.filter(|_| !self.in_group)
     }
@@ -145,7 +147,7 @@ impl Sites {
             },
             Command::Follow | Command::SameSymbol => {
                 let jump = self.groups.charged(cx).map(Jump::Function);
-                let otherwise = "it has no frame of its own: Enter lists its sites";
+                let otherwise = "this row has no frame of its own; press Enter to list its sites";
                 return Outcome::goto(ViewId::Flamegraph, jump, otherwise);
             }
             Command::Back if self.groups.filter.is_some() => self.groups.search(None, cx),
@@ -164,11 +166,11 @@ impl Sites {
         self.groups.next(cx);
     }
 
-    /// Shows another of the stacks of the selected row: the next, or the one before.
+    /// Shows the next or previous stack of the selected row.
     fn step_stack(&mut self, forward: bool, cx: &Context<'_>) -> Outcome {
         let stacks = self.list.selected().map_or(0, |row| row.sites.len());
         if stacks < 2 {
-            return Outcome::notice("this row has one stack");
+            return Outcome::notice("this row has only one stack");
         }
         let by = if forward { 1 } else { stacks - 1 };
         self.stack_index = (self.stack_index + by) % stacks;
@@ -176,7 +178,7 @@ impl Sites {
         Outcome::Done
     }
 
-    /// Out of the stack, then out of the filters, the last set first.
+    /// Leaves the stack, then removes the filters, the last one first.
     fn back(&mut self, cx: &Context<'_>) -> Outcome {
         if std::mem::take(&mut self.in_stack) {
             return Outcome::Done;
@@ -199,10 +201,13 @@ impl Sites {
         Outcome::Out
     }
 
-    /// The function `#` means: of the selected frame, which in the list is the owner; of a site without a stack its place.
+    /// Returns the function for `#`: that of the selected frame, or the owner if the list has the
+    /// focus, or the place of a site without a stack.
     fn symbol(&self, cx: &Context<'_>) -> Option<Label> {
-        let frame = self.stack.selected();
-        let frame = frame.and_then(|frame| cx.data.frame(*frame));
+        let frame = self
+            .stack
+            .selected()
+            .and_then(|frame| cx.data.frame(*frame));
         let function = frame.map(|frame| Label::Function(frame.function));
         function.or_else(|| cx.data.profile.place_of(cx.data.site(self.selected()?)?))
     }

@@ -1,4 +1,5 @@
-//! Draws the sites: the list above, below it the stack of the selected one and the source of the selected frame.
+//! Draws the sites: the list at the top, the stack of the selected site and the source of the
+//! selected frame below.
 
 use std::collections::HashSet;
 
@@ -18,7 +19,7 @@ use crate::widgets::{
     Lines, Sort, Table, all_figures, below, columns, draw_row, right_of, slice, split, write,
 };
 
-/// List, figures, stack, source. Empty panes are not drawn.
+/// Returns the areas of list, figures, stack and source. Empty areas are not drawn.
 pub(super) fn panes(area: Rect) -> [Rect; 4] {
     let list = match area.height {
         ..8 => area.height,
@@ -26,7 +27,8 @@ pub(super) fn panes(area: Rect) -> [Rect; 4] {
     };
     let figures = match area.height {
         ..16 => 1,
-        // What is behind the figures of all rows is of this site's blocks: sizes, lifetimes.
+        // The details after the common figures are about the blocks of this site: sizes and
+        // lifetimes.
         _ if area.width >= 130 => 4,
         _ => 5,
     };
@@ -55,20 +57,20 @@ pub(super) fn render(view: &Sites, cx: &Context<'_>, area: Rect, buffer: &mut Bu
     source(view, cx, right, buffer);
 }
 
-/// The least width of the column of places.
+/// Minimum width of the column of places.
 const LOCATION: usize = 8;
 
-/// How wide the columns of names are.
+/// The widths of the columns of names.
 struct Widths {
     what: usize,
-    /// 0 = it does not fit.
+    /// Width of the column; 0 if it does not fit.
     location: usize,
     owner: usize,
 }
 
 impl Widths {
-    /// The owner stays whole as long as it can, then what. Where gets what they leave, and a quarter of the room when rows
-    /// would read the same without it.
+    /// Keeps the owner complete if possible, then the type or field. The place gets the rest, and
+    /// at least a quarter of the room if rows would look the same without it.
     fn of(rows: &[Listed], room: usize) -> Widths {
         let (mut what, mut location, mut owner) = (12, 5, 5);
         let mut known = HashSet::new();
@@ -82,10 +84,12 @@ impl Widths {
                 kept = room / 4;
             }
         }
-        // The owner and its line say what to change; a very long one leaves the others two fifths.
+        // The owner and its line say what to change. A very long owner leaves two fifths to the
+        // other columns.
         let owner = owner.min(room * 3 / 5);
         let names = room.saturating_sub(owner + 2);
-        // A type loses its arguments before the place, which may tell two rows apart, goes.
+        // Drop the arguments of a type before the place, because the place may distinguish two
+        // rows.
         let what = what.min(names.saturating_sub(kept.min(location).min(names / 2)));
         let left = names.saturating_sub(what);
         let location = match location.min(left) {
@@ -101,7 +105,7 @@ impl Widths {
     }
 }
 
-/// The table of sites; `shown` decides how wide names are.
+/// Returns the table of sites. `shown` decides the widths of names.
 pub(super) fn table<'a>(sort: Sort, cx: &'a Context<'_>, shown: &[Listed]) -> Table<'a, Listed> {
     let profile = &cx.data.profile;
     let site = |row: &Listed| cx.data.site(*row.sites.first()?);
@@ -112,7 +116,7 @@ pub(super) fn table<'a>(sort: Sort, cx: &'a Context<'_>, shown: &[Listed]) -> Ta
         .share(Heading::SHARE, value, cx.whole())
         .measure(value)
         .change(By::Site, Heading::CHANGE, Listed::identity)
-        // Names need the room more than a count that is in the figures below.
+        // Names need this room more than a count that is also in the figures below.
         .blocks(|row| &row.figures)
         .only_if_sorted_or(cx.body.width >= 100)
         .figure(Heading::of(Measure::Live), |row| row.figures.live_bytes)
@@ -150,17 +154,19 @@ fn list(view: &Sites, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
     let shown = shown.get(..usize::from(area.height)).unwrap_or(shown);
     let empty = match &view.restriction {
         None => "no sites were recorded".to_owned(),
-        Some(text) => format!("{text}; Esc shows all"),
+        Some(text) => format!("{text}; press Esc to show all"),
     };
-    let style = match view.in_stack {
-        true => theme::strong(),
-        false => theme::selected(),
+    let style = if view.in_stack {
+        theme::strong()
+    } else {
+        theme::selected()
     };
     let table = table(view.sort, cx, shown).selected(style);
     table.render(area, buffer, &view.list, &empty);
 }
 
-/// The rule between list and details: which row, what the list is restricted to; below it every figure.
+/// Draws the rule between list and details, with the row and the restriction, and every figure
+/// below it.
 fn figures(
     view: &Sites,
     cx: &Context<'_>,
@@ -176,8 +182,9 @@ fn figures(
     }
     let label = &row.label;
     let owner = label.owner_and_source();
-    let names = [&label.what, &label.location, &owner].into_iter();
-    let names = names.filter(|name| !name.is_empty());
+    let names = [&label.what, &label.location, &owner]
+        .into_iter()
+        .filter(|name| !name.is_empty());
     parts.extend(names.map(|name| clean(name).into_owned()));
     let marks = [
         (site.marks.cut, "stack truncated"),
@@ -185,8 +192,8 @@ fn figures(
         (site.marks.deep, "outermost frames missing"),
         (site.marks.folded, "repeated frames folded"),
     ];
-    let marks = marks.iter().filter(|(is_set, _)| *is_set);
-    parts.extend(marks.map(|(_, name)| (*name).to_owned()));
+    let set = marks.iter().filter(|(is_set, _)| *is_set);
+    parts.extend(set.map(|(_, name)| (*name).to_owned()));
     let mut lines = Lines::new(area, buffer);
     lines.rule(&parts.join(" · "));
     let mut items = all_figures(&row.figures);
@@ -195,7 +202,7 @@ fn figures(
     lines.flow(&items, theme::plain());
 }
 
-/// The phases around a site, outermost first.
+/// Returns the phases around a site, outermost first.
 fn phase(cx: &Context<'_>, scope: ScopeId) -> String {
     let profile = &cx.data.profile;
     let phases = profile.phases().around(scope).into_iter();
@@ -220,7 +227,7 @@ fn stack(
         .innermost_first(site)
         .count()
         .saturating_sub(frames.len());
-    let unseen = (unseen > 0).then(|| format!("{unseen} out of sight"));
+    let unseen = (unseen > 0).then(|| format!("{unseen} not shown"));
     let hidden = (hidden > 0).then(|| format!("a: {hidden} more"));
     let notes: Vec<String> = unseen.into_iter().chain(hidden).collect();
     let mut title = match row.sites.len() {
@@ -241,21 +248,25 @@ fn stack(
     for ((at, frame), line) in shown.zip(lines.rows()) {
         let function = cx.data.function_of(*frame);
         let place = cx.data.short_place(*frame).unwrap_or_default();
-        // The place gets what it needs up to two fifths; the name the rest, in full where that fits.
+        // The place gets up to two fifths, and the name gets the rest, in full if it fits.
         let right = width(&place).min(area.width as usize * 2 / 5);
         let left = (area.width as usize).saturating_sub(right + 3);
         let name = function.map_or("[unnamed]".into(), |f| {
             let full = clean(&f.name);
-            match width(&full) > left && !f.short.is_empty() {
-                true => clean(&f.short),
-                false => full,
+            if width(&full) > left && !f.short.is_empty() {
+                clean(&f.short)
+            } else {
+                full
             }
         });
         let mark = if Some(*frame) == owner { "▸" } else { " " };
-        let style = match at == view.stack.cursor.selected {
-            true if view.in_stack => theme::selected(),
-            true => theme::strong(),
-            false => theme::plain(),
+        let is_selected = at == view.stack.cursor.selected;
+        let style = if is_selected && view.in_stack {
+            theme::selected()
+        } else if is_selected {
+            theme::strong()
+        } else {
+            theme::plain()
         };
         let name_style = function.map_or(theme::dim(), theme::origin);
         let cells = [
@@ -267,10 +278,10 @@ fn stack(
     }
 }
 
-/// The selected frame: its name in full, the path read, the lines around it.
+/// Draws the selected frame: its full name, the path that was read, and the lines around it.
 fn source(view: &Sites, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
     let mut lines = Lines::new(area, buffer);
-    // Where there is room; the stack beside may have had to shorten the name.
+    // Only if there is room. The stack list may have shortened the name.
     if area.height >= 8 {
         let frame = view.stack.selected();
         let function = frame.and_then(|frame| cx.data.function_of(*frame));
@@ -283,8 +294,11 @@ fn source(view: &Sites, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
     }
     let area = lines.rest;
     let excerpt = &view.excerpt;
-    let note = excerpt.note.as_ref().map(|note| format!(" ({note})"));
-    let note = note.unwrap_or_default();
+    let note = excerpt
+        .note
+        .as_ref()
+        .map(|note| format!(" ({note})"))
+        .unwrap_or_default();
     let title = match excerpt.title.as_str() {
         "" => "source",
         title => title,
@@ -296,14 +310,15 @@ fn source(view: &Sites, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
     write(buffer, rest, &note, theme::warning());
     let rows = below(area, 1);
     let shown: Vec<(u32, &str)> = excerpt.around(rows.height as usize).collect();
-    // The indent that all lines share is left out.
+    // Remove the indentation that all lines share.
     let blank = |line: &str| line.len() - line.trim_start_matches(' ').len();
     let filled = shown.iter().filter(|(_, line)| !line.trim().is_empty());
     let indent = filled.map(|(_, line)| blank(line)).min().unwrap_or(0);
     for ((number, line), row) in shown.into_iter().zip(rows.rows()) {
-        let (mark, style) = match excerpt.line == Some(number) {
-            true => ('▸', theme::strong()),
-            false => (' ', theme::plain()),
+        let (mark, style) = if excerpt.line == Some(number) {
+            ('▸', theme::strong())
+        } else {
+            (' ', theme::plain())
         };
         let line = line.get(indent..).unwrap_or_default();
         write(buffer, row, &format!("{mark}{number:>5} │ {line}"), style);

@@ -1,5 +1,6 @@
-//! The source lines around a frame, read from disk. A file that is missing, huge, binary or special is a note, never an
-//! error; a file changed since the recording says so; the path really read is always shown.
+//! The source lines around a frame, read from disk. For a file that is missing, huge, binary or
+//! special, shows a note instead of an error. Says if a file changed since the recording. Always
+//! shows the path that was really read.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -13,55 +14,59 @@ use heapglass_profiler::profile::{FrameId, Origin};
 use crate::model::Context;
 use crate::text::clean;
 
-/// Larger files are not source.
+/// Maximum size of a source file.
 const LARGEST: u64 = 8 << 20;
-/// Files kept; more are read again.
+/// Maximum number of files to keep.
 const KEPT: usize = 64;
 
-/// What the source pane shows.
+/// The contents of the source pane.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Excerpt {
-    /// The path read, or the one asked for.
+    /// The path that was read, or that was asked for.
     pub(super) title: String,
-    /// Why there are no lines, or what is wrong with them.
+    /// The reason why there are no lines, or a warning about them.
     pub(super) note: Option<String>,
-    /// The lines there are.
+    /// The lines.
     text: Option<Arc<Text>>,
-    /// The line of the frame, from 1.
+    /// The line of the frame, counted from 1.
     pub(super) line: Option<u32>,
 }
 
-/// A file read.
+/// A file that was read.
 #[derive(Debug)]
 struct Text {
     path: PathBuf,
-    /// With their numbers; packed recordings hold only some.
+    /// The lines with their numbers. Packed recordings contain only some lines.
     lines: Vec<(u32, String)>,
     modified_unix_ns: u128,
 }
 
 impl Excerpt {
-    /// `rows` lines around the frame's own, with their numbers.
+    /// Returns `rows` lines around the line of the frame, with their numbers.
     pub(super) fn around(&self, rows: usize) -> impl Iterator<Item = (u32, &str)> {
-        let lines = self.text.as_ref().map(|text| text.lines.as_slice());
-        let lines = lines.unwrap_or_default();
+        let lines = self
+            .text
+            .as_ref()
+            .map(|text| text.lines.as_slice())
+            .unwrap_or_default();
         let wanted = self.line.unwrap_or(1);
         let at = lines.partition_point(|(number, _)| *number < wanted);
-        let first = at.saturating_sub(rows / 2);
-        let first = first.min(lines.len().saturating_sub(rows));
+        let first = at
+            .saturating_sub(rows / 2)
+            .min(lines.len().saturating_sub(rows));
         let shown = lines.iter().skip(first).take(rows);
         shown.map(|(number, line)| (*number, line.as_str()))
     }
 }
 
-/// Files read so far.
+/// The files read so far.
 #[derive(Debug, Default)]
 pub(super) struct Sources {
     files: HashMap<(String, bool), Result<Arc<Text>, String>>,
 }
 
 impl Sources {
-    /// The excerpt of a frame. Reads the disk at most once for a file.
+    /// Returns the excerpt for a frame. Reads each file at most once.
     pub(super) fn excerpt(&mut self, cx: &Context<'_>, frame: FrameId) -> Excerpt {
         let Some(known) = cx.data.frame(frame) else {
             return Excerpt::default();
@@ -74,9 +79,9 @@ impl Sources {
         let Some(file) = &known.file else {
             let note = match origin {
                 Some(Origin::Unresolved | Origin::Native) | None => {
-                    "no line is known: native code or no symbols"
+                    "no source line: native code or missing symbols"
                 }
-                Some(_) => "no line is known: build with debug = \"limited\"",
+                Some(_) => "no source line: build with debug = \"limited\"",
             };
             excerpt.note = Some(note.to_owned());
             return excerpt;
@@ -100,10 +105,12 @@ impl Sources {
                 let started = u128::from(cx.data.profile.process.started_unix_ns);
                 let has_changed = started > 0 && text.modified_unix_ns > started;
                 let is_shorter = known.line > Some(text.lines.len() as u32);
-                let note = match (is_shorter, has_changed) {
-                    (true, _) => Some("the file has fewer lines than when the program was built"),
-                    (_, true) => Some("changed since the recording began"),
-                    _ => None,
+                let note = if is_shorter {
+                    Some("the file has fewer lines than when the program was built")
+                } else if has_changed {
+                    Some("changed since the recording began")
+                } else {
+                    None
                 };
                 excerpt.note = note.map(str::to_owned);
                 excerpt.title = clean(&text.path.to_string_lossy()).into_owned();
@@ -114,11 +121,16 @@ impl Sources {
     }
 }
 
-/// The lines the recording itself carries: those of the build that was recorded, so they win over the disk's.
+/// Returns the lines in the recording itself. They come from the recorded build, so they take
+/// precedence over the disk.
 fn packed(cx: &Context<'_>, file: &str) -> Option<Text> {
-    let lines = cx.data.profile.sources.get(file);
-    let lines = lines.filter(|lines| !lines.is_empty())?.iter();
-    let mut lines: Vec<(u32, String)> = lines
+    let mut lines: Vec<(u32, String)> = cx
+        .data
+        .profile
+        .sources
+        .get(file)
+        .filter(|lines| !lines.is_empty())?
+        .iter()
         .map(|(number, line)| (*number, clean(line).into_owned()))
         .collect();
     lines.sort_by_key(|(number, _)| *number);
@@ -138,11 +150,12 @@ fn find(file: &str, own: bool, roots: &[PathBuf]) -> Result<Arc<Text>, String> {
             Err(error) => failed = Some(error),
         }
     }
-    Err(failed.unwrap_or_else(|| "the source file is not here".to_owned()))
+    Err(failed.unwrap_or_else(|| "the source file was not found".to_owned()))
 }
 
-/// Where a file may be: where the compiler saw it, or below a root without the first folders of its path. Short ends
-/// such as `src/lib.rs` would find another crate's file, so they are tried for the program's own code only.
+/// Returns the possible paths of a file: the path that the compiler used, or paths below a root
+/// without the first folders of that path. Short ends such as `src/lib.rs` could match a file of
+/// another crate, so they are tried only for the user's own code.
 fn candidates(file: &Path, own: bool, roots: &[PathBuf]) -> Vec<PathBuf> {
     let mut special = ["/proc", "/sys", "/dev"].iter();
     let is_special = special.any(|folder| file.starts_with(folder));
@@ -150,11 +163,12 @@ fn candidates(file: &Path, own: bool, roots: &[PathBuf]) -> Vec<PathBuf> {
     if file.is_absolute() && !is_special {
         paths.push(file.to_owned());
     }
-    let parts = file.components();
-    let parts: Vec<_> = parts
+    let parts: Vec<_> = file
+        .components()
         .filter(|part| matches!(part, Component::Normal(_)))
         .collect();
-    // Only plain names are joined to a root: a recorded path cannot lead out of it.
+    // Only normal path components are joined to a root, so that a recorded path cannot lead out of
+    // it.
     let shortest = if own || file.is_relative() { 2 } else { 3 };
     for root in roots {
         for cut in 0..parts.len() {
@@ -167,15 +181,15 @@ fn candidates(file: &Path, own: bool, roots: &[PathBuf]) -> Vec<PathBuf> {
     paths
 }
 
-/// `None` = there is no such file.
+/// Reads a file; `None` if it does not exist.
 fn read(path: &Path) -> Result<Option<Text>, String> {
-    // Asked before opening: opening a pipe would wait for its writer.
+    // Check this before opening the file, because opening a pipe would wait for its writer.
     let metadata = std::fs::metadata(path).ok();
     let Some(metadata) = metadata.filter(|metadata| metadata.is_file()) else {
         return Ok(None);
     };
     if metadata.len() > LARGEST {
-        return Err("too large to be source".to_owned());
+        return Err("too large for a source file".to_owned());
     }
     let mut bytes = Vec::new();
     let read = File::open(path).and_then(|file| file.take(LARGEST).read_to_end(&mut bytes));
@@ -185,8 +199,10 @@ fn read(path: &Path) -> Result<Option<Text>, String> {
     }
     let text = String::from_utf8_lossy(&bytes);
     let lines = text.lines().map(|line| clean(line).into_owned());
-    let modified = metadata.modified().ok();
-    let modified = modified.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+    let modified = metadata
+        .modified()
+        .ok()
+        .and_then(|time| time.duration_since(UNIX_EPOCH).ok());
     Ok(Some(Text {
         path: path.to_owned(),
         lines: (1..).zip(lines).collect(),

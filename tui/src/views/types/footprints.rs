@@ -1,5 +1,6 @@
-//! Live values that were measured: exact bytes beside the estimate of the same value, several of one label as a series,
-//! and what is inside one of them. An exact figure always comes first; an estimate is never shown as anything else.
+//! The measured live values: exact bytes with the estimate for the same value, several values of
+//! one label as a series, and the places inside one of them. An exact figure always comes first,
+//! and an estimate is always marked as one.
 
 use std::collections::{HashMap, HashSet};
 
@@ -10,31 +11,33 @@ use ratatui::layout::Rect;
 use crate::model::{Command, Context, Data, Outcome};
 use crate::widgets::{List, split};
 
-/// Indexes of the places inside a value, each with its depth.
+/// The indices of the places inside a value, with their depths.
 type Places = List<(usize, usize)>;
 
-/// Lines below the list, and below the places inside a value.
+/// Numbers of lines below the list, and below the places inside a value.
 const DETAILS: u16 = 4;
 
-/// All measured values, and what of them is open.
+/// All measured values, and the one that is open.
 #[derive(Debug, Default)]
 pub(super) struct Footprints {
-    /// Indexes into [`Profile::measured`]: the exact ones, and the estimates of labels that have no exact one.
+    /// Indices into [`Profile::measured`]: the exact values, and estimates with a label that has no
+    /// exact value.
     pub(super) values: List<usize>,
     by_type: HashMap<TypeId, Slack>,
     pub(super) is_open: bool,
-    /// The places of the selected value, when it was entered.
+    /// The places of the selected value, while it is open.
     pub(super) inside: Option<Places>,
 }
 
-/// The table, and the details below it.
+/// Returns the areas of the table and of the details below it.
 pub(super) fn panes(area: Rect) -> [Rect; 2] {
     let details = DETAILS.min(area.height.saturating_sub(2));
     split(area, [area.height - details, details])
 }
 
 impl Footprints {
-    /// Takes the measured values out of new data. What was open closes: its value may be another one now.
+    /// Takes the measured values from new data. Closes the open one, because it may be a different
+    /// value now.
     pub(super) fn gather(&mut self, data: &Data) {
         self.values.rows = gather(&data.profile);
         self.by_type = slack_by_type(&data.profile);
@@ -42,7 +45,8 @@ impl Footprints {
         self.is_open &= !self.values.rows.is_empty();
     }
 
-    /// Rows of the list, or of the places, show on all lines but breadcrumb, heading and details.
+    /// Sets the height of the list and of the places: all lines but breadcrumb, heading and
+    /// details.
     pub(super) fn resize(&mut self, cx: &Context<'_>) {
         let height = cx.body.height.saturating_sub(2 + DETAILS).into();
         self.values.resize(height);
@@ -53,11 +57,12 @@ impl Footprints {
 
     pub(super) fn open(&mut self) -> Outcome {
         self.is_open = !self.values.rows.is_empty();
-        match self.is_open {
-            true => Outcome::Done,
-            false => Outcome::notice(
-                "no values were measured: tracking_alloc::footprint(\"label\", &value)",
-            ),
+        if self.is_open {
+            Outcome::Done
+        } else {
+            Outcome::notice(
+                "no values were measured; call tracking_alloc::footprint(\"label\", &value)",
+            )
         }
     }
 
@@ -77,7 +82,7 @@ impl Footprints {
                     places.resize(self.values.height);
                     self.inside = Some(places);
                 }
-                None => return Outcome::notice("an estimate has nothing inside"),
+                None => return Outcome::notice("an estimate has no parts to show"),
             },
             Command::Footprints => self.is_open = false,
             _ => _ = self.values.command(command),
@@ -89,40 +94,44 @@ impl Footprints {
         data.profile.measured().get(*self.values.selected()?)
     }
 
-    /// The value whose places are shown.
+    /// Returns the value whose places are shown.
     pub(super) fn entered<'a>(&self, data: &'a Data) -> Option<&'a Measured> {
         self.selected(data).filter(|_| self.inside.is_some())
     }
 
-    /// What was found of the values of a type; `None` = nothing.
+    /// Returns the sum of the measured values of a type; `None` if there are none.
     pub(super) fn of_type(&self, id: TypeId) -> Option<&Slack> {
         self.by_type.get(&id)
     }
 }
 
-/// What deepsize says of a value, bytes.
+/// Returns the estimate of deepsize for a value, in bytes.
 pub(super) fn estimate_bytes(value: &Measured) -> Option<u64> {
     let alone = (!is_exact(value)).then_some(value.bytes);
     value.estimate.map(|estimate| estimate.bytes).or(alone)
 }
 
-/// Whether a value was found by following it.
+/// Returns `true` if the value was measured by following it.
 pub(super) fn is_exact(value: &Measured) -> bool {
     !value.footprint.estimate
 }
 
-/// The exact ones with the estimates beside them, and the estimates of labels that have no exact one.
+/// Returns the exact values with their estimates, and the estimates with a label that has no exact
+/// value.
 fn gather(profile: &Profile) -> Vec<usize> {
     let all = profile.measured();
-    let exact = all.iter().filter(|value| is_exact(value));
-    let exact: HashSet<&str> = exact.map(|value| value.footprint.label.as_str()).collect();
+    let exact: HashSet<&str> = all
+        .iter()
+        .filter(|value| is_exact(value))
+        .map(|value| value.footprint.label.as_str())
+        .collect();
     let shown = |value: &Measured| is_exact(value) || !exact.contains(&*value.footprint.label);
     (0..all.len())
         .filter(|at| all.get(*at).is_some_and(shown))
         .collect()
 }
 
-/// The places inside a value with their depths, each below the one around it, largest first.
+/// Returns the places inside a value with their depths, each below its parent, the largest first.
 fn in_order(value: &Measured) -> Places {
     let places = value.places.iter();
     let (parents, weights): (Vec<_>, Vec<_>) = places

@@ -1,4 +1,4 @@
-//! Draws the values that were measured: as a table, and the places inside one of them.
+//! Draws the measured values as a table, and the places inside one of them.
 
 use heapglass_profiler::profile::{Measure, Measured, Place};
 use heapglass_profiler::table::Heading;
@@ -11,7 +11,7 @@ use crate::model::{Context, Data};
 use crate::theme;
 use crate::widgets::{Lines, List, Table, bytes, signed, values_inline};
 
-/// The values that were measured.
+/// Draws the table of measured values.
 pub(super) fn values_table(
     values: &List<usize>,
     title: &str,
@@ -52,7 +52,7 @@ pub(super) fn values_table(
         .render(area, buffer, &values, "");
 }
 
-/// The list of measured values, or the places inside one.
+/// Draws the list of measured values, or the places inside one.
 pub(super) fn footprints(view: &Footprints, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
     let [table, notes] = panes(area);
     let selected = view.selected(cx.data);
@@ -65,8 +65,8 @@ pub(super) fn footprints(view: &Footprints, cx: &Context<'_>, area: Rect, buffer
         let mut lines = Lines::new(notes, buffer);
         lines.rule(&view.values.place("value"));
         for text in [
-            "exact: blocks found from the value, each once; slack: bytes no value was seen in.",
-            "estimate: what the crate deepsize says of the same value. Enter: what is inside.",
+            "exact: blocks found from the value, counted once; slack: bytes without a value.",
+            "estimate: the same value's size by the crate deepsize. Enter: show its parts.",
         ] {
             lines.line(text, theme::dim());
         }
@@ -75,11 +75,11 @@ pub(super) fn footprints(view: &Footprints, cx: &Context<'_>, area: Rect, buffer
     let Some(found) = selected.filter(|value| is_exact(value)) else {
         return;
     };
-    // There is more than was found, or it is not where it was found.
+    // The value has more bytes than were found, or some were counted at another place.
     let (hidden, folded) = (found.footprint.hidden_values, found.footprint.folded);
     if hidden > 0 {
         let hidden = counted(hidden, "value");
-        let text = format!("{hidden} could not be looked into: the figures are a lower bound");
+        let text = format!("{hidden} could not be inspected; the figures are a lower bound");
         lines.line(&text, theme::warning());
     } else if folded > 0 && view.inside.is_some() {
         let folded = counted(folded, "place");
@@ -121,7 +121,7 @@ fn places_table(places: &List<Line<'_>>, cx: &Context<'_>, area: Rect, buffer: &
         .render(area, buffer, places, "");
 }
 
-/// The selected place: its path and type, what was found in it.
+/// Draws the selected place: its path, its type, and its figures.
 fn place_details<'a>(
     places: &List<Line<'_>>,
     data: &Data,
@@ -145,7 +145,7 @@ fn place_details<'a>(
             Bytes(node.figures.shared_bytes),
             counted(node.figures.shared_blocks, "block"),
         );
-        items.push(format!("met again, counted elsewhere: {bytes} in {blocks}"));
+        items.push(format!("already counted elsewhere: {bytes} in {blocks}"));
     }
     lines.flow(&items, theme::plain());
     lines

@@ -1,5 +1,6 @@
-//! Types: the blocks of each type, and live values that were measured. Enter leads from a type to its fields
-//! and on to their sites. Order and parts are made when something changes, never while drawing.
+//! Types: the blocks of each type, and the measured live values. Enter leads from a type to its
+//! fields and then to their sites. Order and parts are computed when something changes, never while
+//! drawing.
 
 mod footprints;
 mod measured;
@@ -22,23 +23,23 @@ use footprints::Footprints;
 
 /// The keys of this view.
 pub(crate) const BINDINGS: &[Binding] = bindings! {
-    ENTER => Enter, "fields, sites", "its fields, then sites";
-    BACK => Back, "out", "out, then end the filter";
-    RIGHT => Enter, "", "the same as Enter";
-    LEFT => Back, "", "the same as Esc";
+    ENTER => Enter, "fields, sites", "show fields, then sites";
+    BACK => Back, "out", "go out, end the filter";
+    RIGHT => Enter, "", "same as Enter";
+    LEFT => Back, "", "same as Esc";
     [char('s')] => Sort, "sort", "sort by the next column";
     [char('S')] => ReverseSort, "", "reverse the order";
-    [char('/')] => Search, "filter", "by name of the type, regex";
-    [char('o')] => Follow, "", "in the flamegraph by type";
-    [char('f')] => Footprints, "footprints", "values that were measured";
+    [char('/')] => Search, "filter", "filter types by regex";
+    [char('o')] => Follow, "", "show in flamegraph";
+    [char('f')] => Footprints, "footprints", "show measured values";
 };
 
-/// The table, its order and filter, and what is open inside it.
+/// The table, its order and filter, and the type that is open.
 #[derive(Debug, Default)]
 pub(crate) struct Types {
-    /// Indexes of the profile's rows by type, each with the full name of its type.
+    /// Indices of the profile's rows by type, with the full names of the types.
     list: List<(usize, Option<String>)>,
-    /// The data the list was made of.
+    /// The data that the list was built from.
     made_of: Option<Arc<Data>>,
     sort: Sort,
     filter: Option<Pattern>,
@@ -52,7 +53,7 @@ impl Types {
         data.profile.type_rows().get(self.list.selected()?.0)
     }
 
-    /// Lists the types again; the same one stays selected where it still is in the list.
+    /// Rebuilds the list and keeps the selection if its type is still listed.
     fn list(&mut self, cx: &Context<'_>) {
         let key = |row: &TypeRow| type_key(cx.data, row.type_id);
         let is_listed = |(_, row): &(usize, &TypeRow)| {
@@ -74,13 +75,13 @@ impl Types {
         self.made_of = Some(Arc::clone(cx.data));
     }
 
-    /// The blocks of the selected type.
+    /// Selects the blocks of the selected type.
     fn selection(&self, data: &Data) -> Option<Selection> {
         let id = self.selected(data).map(|row| row.type_id);
         Selection::new(data, id, None, false)
     }
 
-    /// Whether the table is shown, and nothing that was opened from it.
+    /// Returns `true` if the table is shown and nothing in it is open.
     fn is_at_list(&self) -> bool {
         self.inside.is_none() && !self.footprints.is_open
     }

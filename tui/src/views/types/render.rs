@@ -1,4 +1,4 @@
-//! Draws the types: breadcrumb, table, the selected type in full, and the last values that were measured.
+//! Draws the types: breadcrumb, table, details of the selected type, and the last measured values.
 
 use heapglass_profiler::diff::Identity;
 use heapglass_profiler::profile::TypeKind;
@@ -19,7 +19,7 @@ use crate::widgets::{
     Lines, List, Table, all_figures, below, rows_in, split, values_inline, write,
 };
 
-/// Breadcrumb, table, details, and the values that were measured. Empty panes are not drawn.
+/// Returns the areas of breadcrumb, table, details and measured values. Empty areas are not drawn.
 pub(super) fn panes(area: Rect, footprints: &Footprints) -> [Rect; 4] {
     let breadcrumb = u16::from(area.height >= 4);
     let (details, most) = match area.height {
@@ -29,7 +29,7 @@ pub(super) fn panes(area: Rect, footprints: &Footprints) -> [Rect; 4] {
         _ => (7, 6),
     };
     let values = (footprints.values.rows.len() as u16).min(most);
-    // The rows, and their heading.
+    // The rows and their heading.
     let measured = values + u16::from(values > 0);
     let table = area.height - breadcrumb - details - measured;
     split(area, [breadcrumb, table, details, measured])
@@ -49,7 +49,7 @@ pub(super) fn render(view: &Types, cx: &Context<'_>, area: Rect, buffer: &mut Bu
     let list = view.list.filter_map(|(at, _)| Some((*at, all.get(*at)?)));
     let empty = match all {
         [] => "no sites were recorded",
-        _ => "no type has that name; Esc shows all",
+        _ => "no type matches; press Esc to show all",
     };
     table(view, cx).render(body, buffer, &list, empty);
     if let Some(row) = view.selected(cx.data) {
@@ -61,7 +61,7 @@ pub(super) fn render(view: &Types, cx: &Context<'_>, area: Rect, buffer: &mut Bu
     values_table(&values, "footprint (f)", cx, measured, buffer);
 }
 
-/// Where the reader is, and how much the table names.
+/// Returns the breadcrumb, with the share of the figures that have a type.
 fn breadcrumb(view: &Types, cx: &Context<'_>) -> String {
     if view.footprints.is_open {
         return match view.footprints.entered(cx.data) {
@@ -70,12 +70,11 @@ fn breadcrumb(view: &Types, cx: &Context<'_>) -> String {
         };
     }
     if let Some(parts) = &view.inside {
-        return format!("types › {} › by field, Enter: its sites", parts.of);
+        return format!("types › {} › by field, Enter: sites", parts.of);
     }
     let all = cx.data.profile.type_rows();
     if let Some(filter) = &view.filter {
-        let rows = view.list.rows.iter();
-        let rows = rows.filter_map(|(at, _)| all.get(*at));
+        let rows = view.list.rows.iter().filter_map(|(at, _)| all.get(*at));
         return format!(
             "types › {}: {} of {} rows, {} of all",
             filter.label(),
@@ -86,13 +85,13 @@ fn breadcrumb(view: &Types, cx: &Context<'_>) -> String {
     }
     let typed = all.iter().filter(|row| row.type_id.is_some());
     format!(
-        "{}; {} of all is typed",
+        "{}, covering {} of all",
         counted(typed.clone().count() as u64, "type"),
         cx.share(cx.sum(typed.map(|row| &row.figures)))
     )
 }
 
-/// The table of types; a row is a [`TypeRow`] with its index.
+/// Returns the table of types. A row is a [`TypeRow`] with its index.
 pub(super) fn table<'a>(view: &'a Types, cx: &'a Context<'_>) -> Table<'a, (usize, &'a TypeRow)> {
     let width = cx.body.width;
     let has_values = cx.data.profile.type_rows().iter().any(|row| row.values > 0);
@@ -133,7 +132,7 @@ pub(super) fn table<'a>(view: &'a Types, cx: &'a Context<'_>) -> Table<'a, (usiz
         .by_name(move |(_, row)| name(row))
 }
 
-/// The selected type: its full name, every figure, what is known of its values.
+/// Draws the selected type: its full name, its figures, and facts about its values.
 fn details(view: &Types, row: &TypeRow, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
     let mut title = view.list.place("row");
     if let Some(kind) = cx.data.type_kind(row.type_id) {
@@ -143,8 +142,10 @@ fn details(view: &Types, row: &TypeRow, cx: &Context<'_>, area: Rect, buffer: &m
     if fields > 0 {
         title.push_str(&format!(" · in {}", counted(fields as u64, "field")));
     }
-    let full = cx.data.full_type_name(row.type_id);
-    let full = full.unwrap_or_else(|| cx.data.unnamed());
+    let full = cx
+        .data
+        .full_type_name(row.type_id)
+        .unwrap_or_else(|| cx.data.unnamed());
     let most = match (row.type_id, area.height) {
         (None, _) => 3,
         (_, 0..7) => 1,
@@ -155,7 +156,7 @@ fn details(view: &Types, row: &TypeRow, cx: &Context<'_>, area: Rect, buffer: &m
     lines.flow(&known(view, row, cx), theme::dim());
 }
 
-/// What is known of the values of a type besides its blocks.
+/// Returns the facts about the values of a type in addition to its blocks.
 fn known(view: &Types, row: &TypeRow, cx: &Context<'_>) -> Vec<String> {
     let mut items = Vec::new();
     if row.values > 0 {
@@ -164,7 +165,7 @@ fn known(view: &Types, row: &TypeRow, cx: &Context<'_>) -> Vec<String> {
     let (all, fields) = (row.figures.total_bytes, row.from_fields.total_bytes);
     if row.type_id.is_some() && fields > 0 {
         let share = Share::of(fields, all);
-        items.push(format!("named by the field, not the stack: {share}"));
+        items.push(format!("type known from the field, not the stack: {share}"));
     }
     let found = row.type_id.and_then(|id| view.footprints.of_type(id));
     if let Some(found) = found {

@@ -54,7 +54,7 @@ pub(super) fn exit_in_a_handler(seed: u64) {
         // SAFETY: what is interrupted holds locks of malloc perhaps, which no handler of `atexit` needs here.
         unsafe { libc::exit(0) };
     }
-    let micros = 1 + Random::new(seed).below(3_000) as libc::suseconds_t;
+    let micros = 1 + Random::new(seed).below(3_000) as i64;
     let once = libc::itimerval {
         it_interval: libc::timeval {
             tv_sec: 0,
@@ -163,7 +163,8 @@ pub(super) fn cancelled(times: usize) {
     let random = &mut Random::new(3);
     let mut cancelled = 0;
     for turn in 0..times.div_ceil(4) {
-        let mut threads = [0; 4];
+        // SAFETY: numbers or pointers, by the C library: zeros are a value of both.
+        let mut threads: [libc::pthread_t; 4] = unsafe { std::mem::zeroed() };
         for (index, thread) in threads.iter_mut().enumerate() {
             let seed = std::ptr::without_provenance_mut(10_000 * (4 * turn + index));
             // SAFETY: a thread of the default kind; a function that may unwind by cancellation has the same ABI.

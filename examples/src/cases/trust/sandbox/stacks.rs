@@ -7,7 +7,8 @@ use tracking_alloc::phase;
 
 /// Starts a thread with `bytes` of stack and waits for its end.
 fn in_thread(bytes: usize, work: extern "C" fn(*mut c_void) -> *mut c_void) {
-    let mut thread = 0;
+    // SAFETY: a number or a pointer, by the C library: zeros are a value of both.
+    let mut thread: libc::pthread_t = unsafe { std::mem::zeroed() };
     // SAFETY: attributes are initialised before they are used; the thread is waited for.
     unsafe {
         let mut attributes = std::mem::zeroed();
@@ -74,6 +75,7 @@ fn map(bytes: usize) -> *mut c_void {
 
 fn on_foreign_stacks() {
     const BYTES: usize = 256 << 10;
+    #[cfg(target_env = "gnu")]
     extern "C" fn coroutine() {
         let _phase = phase("coroutine");
         allocates(10);
@@ -85,14 +87,18 @@ fn on_foreign_stacks() {
     // SAFETY: both contexts outlive the switch, the stacks are mapped, and the handler runs in the middle of `raise`,
     // not of an allocation.
     unsafe {
-        let mut here: libc::ucontext_t = std::mem::zeroed();
-        let mut there: libc::ucontext_t = std::mem::zeroed();
-        assert_eq!(libc::getcontext(&mut there), 0);
-        there.uc_stack.ss_sp = map(BYTES);
-        there.uc_stack.ss_size = BYTES;
-        there.uc_link = &raw mut here;
-        libc::makecontext(&mut there, coroutine, 0);
-        assert_eq!(libc::swapcontext(&mut here, &there), 0);
+        // musl has no contexts.
+        #[cfg(target_env = "gnu")]
+        {
+            let mut here: libc::ucontext_t = std::mem::zeroed();
+            let mut there: libc::ucontext_t = std::mem::zeroed();
+            assert_eq!(libc::getcontext(&mut there), 0);
+            there.uc_stack.ss_sp = map(BYTES);
+            there.uc_stack.ss_size = BYTES;
+            there.uc_link = &raw mut here;
+            libc::makecontext(&mut there, coroutine, 0);
+            assert_eq!(libc::swapcontext(&mut here, &there), 0);
+        }
 
         let stack = libc::stack_t {
             ss_sp: map(BYTES),

@@ -1,7 +1,8 @@
-//! What the tests of the command share: a folder of their own, the command in it, a program that records.
+//! Shared by the tests of the command: a folder per test, the command in it, a program that
+//! records.
 //!
-//! The recorded program is the command's own hidden demo target: it deserializes the file it is given, and given a
-//! pipe it waits until somebody writes into it.
+//! The recorded program is the hidden demo target of the command itself. It deserializes the given
+//! file. If the file is a pipe, it waits until a test writes to the pipe.
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -16,7 +17,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 pub(crate) const HEAPGLASS: &str = env!("CARGO_BIN_EXE_heapglass");
 pub(crate) const CARGO_HEAPGLASS: &str = env!("CARGO_BIN_EXE_cargo-heapglass");
 
-/// What the demo's target reads.
+/// The input of the demo target.
 pub(crate) const INPUT: &str = r#"{"packages": [], "workspace_members": [], "resolve": null, "workspace_root": "/w",
     "target_directory": "/t", "version": 1, "metadata": ["one", "two", {"three": [1, 2, 3]}]}"#;
 
@@ -42,7 +43,7 @@ impl Place {
         self.folder.path()
     }
 
-    /// The command, in the folder, with everything it keeps for later in there too.
+    /// Returns the command, with its state and cache in the folder too.
     pub(crate) fn heapglass(&self, words: &[&str]) -> Command {
         let mut command = Command::new(HEAPGLASS);
         command.args(words);
@@ -62,12 +63,12 @@ impl Place {
             .stdin(Stdio::null());
     }
 
-    /// Runs the command to its end.
+    /// Runs the command until it ends.
     pub(crate) fn run(&self, words: &[&str]) -> Done {
         Done::from(self.heapglass(words).output().unwrap())
     }
 
-    /// Records the demo's target to `name`.
+    /// Records the demo target to `name`.
     pub(crate) fn record(&self, name: &str) {
         let done = self.run(&[
             "run",
@@ -96,7 +97,7 @@ impl Place {
         path
     }
 
-    /// Names of the visible files whose name contains `part`, sorted.
+    /// Returns the sorted names of the visible files whose names contain `part`.
     pub(crate) fn files(&self, part: &str) -> Vec<String> {
         let mut names: Vec<String> = fs::read_dir(self.root())
             .unwrap()
@@ -107,7 +108,7 @@ impl Place {
         names
     }
 
-    /// The recording as JSON.
+    /// Returns the recording as JSON.
     pub(crate) fn report(&self, name: &str) -> serde_json::Value {
         let done = self.run(&["report", name, "--json"]);
         assert_eq!(done.status, Some(0), "{}", done.stderr);
@@ -133,8 +134,9 @@ impl From<Output> for Done {
     }
 }
 
-/// Gives the processes that tests start the default disposition of signals, whatever this process inherited: a shell
-/// starts background jobs with SIGINT and SIGQUIT ignored. A signal that is caught here is a default one after `exec`.
+/// Gives the processes that tests start the default handling of signals. This process may have
+/// inherited another one: a shell starts background jobs with SIGINT and SIGQUIT ignored. A signal
+/// that is caught here has its default handling after `exec`.
 fn default_signals() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -145,14 +147,15 @@ fn default_signals() {
     });
 }
 
-/// Says why a test cannot run here, in a line that `.ci/run` lists: it is seen where a test passes too.
+/// Prints the reason why a test cannot run here, in a line that `.ci/run` lists even if the test
+/// passes.
 pub(crate) fn skipped(why: &str) {
     let thread = std::thread::current();
     let test = thread.name().unwrap_or("a test");
     let _ = writeln!(std::io::stderr(), "skipped: {test}: {why}");
 }
 
-/// Waits until `ready` says so.
+/// Waits until `ready` returns `true`.
 pub(crate) fn wait_until(what: &str, mut ready: impl FnMut() -> bool) {
     let began = Instant::now();
     while !ready() {
@@ -164,7 +167,7 @@ pub(crate) fn wait_until(what: &str, mut ready: impl FnMut() -> bool) {
     }
 }
 
-/// The two ends of a new terminal.
+/// Opens a new terminal and returns its two ends.
 pub(crate) fn terminal() -> (File, File) {
     let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
     grantpt(&ours).unwrap();

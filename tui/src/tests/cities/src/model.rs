@@ -1,4 +1,4 @@
-//! Not compiled: the source that the sample profile's sites point at.
+//! Not compiled: the source that the sites of the sample profile point to.
 
 use serde::Deserialize;
 
@@ -14,7 +14,7 @@ pub struct City {
 }
 
 impl City {
-    // One visitor a field.
+    // One visitor per field.
 
     // Lines 20 to 25 of the sample:
     fn visit_name(&mut self, value: &str) { self.name = value.into(); }
