@@ -203,8 +203,19 @@ impl Stacks {
 
     /// How many frames at the inner end are looked through.
     fn end_of_containers(&mut self, stack: &[StackFrame<'_>]) -> usize {
-        let end = stack.iter().position(|frame| !self.looks_through(frame));
-        end.unwrap_or(stack.len())
+        let mut ends =
+            |at: &usize| !self.looks_through(&stack[*at]) && !self.is_of_buffer(&stack[*at..]);
+        (0..stack.len()).find(|at| ends(at)).unwrap_or(stack.len())
+    }
+
+    /// Whether a stack begins with merged code of a buffer, inlined into code of a buffer that was not merged: then both
+    /// arms that were made one lie in that buffer.
+    fn is_of_buffer(&mut self, stack: &[StackFrame<'_>]) -> bool {
+        let [frame, caller, ..] = stack else {
+            return false;
+        };
+        let is_inside = frame.inlined && !caller.merged && caller.has_file;
+        is_inside && self.facts(frame).buffer && self.facts(caller).buffer
     }
 
     /// Whether a frame is between the allocator and the code whose block it is. The file of merged code is not its

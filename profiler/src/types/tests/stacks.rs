@@ -633,3 +633,36 @@ fn one_of_several_types_is_a_type_of_its_own() {
         ]
     );
 }
+
+#[test]
+fn arms_of_a_buffer_that_were_made_one_are_of_the_container_that_asked() {
+    let stack = |caller| {
+        [
+            (
+                "is0",
+                "alloc::raw_vec::try_allocate_in<alloc::alloc::Global>",
+            ),
+            (
+                caller,
+                "alloc::raw_vec::with_capacity_in<alloc::alloc::Global>",
+            ),
+            (
+                "is",
+                "alloc::raw_vec::with_capacity_in<u8, alloc::alloc::Global>",
+            ),
+            (
+                "is",
+                "alloc::vec::with_capacity_in<u8, alloc::alloc::Global>",
+            ),
+            ("is", "alloc::slice::to_vec<u8>"),
+            ("is", "alloc::str::to_owned"),
+            ("cu", "app::main"),
+        ]
+    };
+    assert_eq!(
+        container(&stack("is")).as_deref(),
+        Some("alloc::string::String")
+    );
+    // Where the caller was merged too, it may be another one.
+    assert_eq!(container(&stack("is0")), None);
+}
