@@ -74,6 +74,11 @@ fn one() {
     }
 }
 
+/// A type of our own: what std has made of lists of bytes has no frame pointers.
+struct Pixel {
+    _channels: [u8; 4],
+}
+
 /// More than any allocator gives.
 const TOO_MUCH: usize = 1 << 50;
 
@@ -83,23 +88,24 @@ fn refused() {
     for _ in 0..2 {
         reserve(TOO_MUCH);
     }
-    let mut kept = Vec::<u8>::with_capacity(100);
-    assert!(kept.try_reserve_exact(TOO_MUCH / 2).is_err());
+    let mut kept = Vec::<Pixel>::with_capacity(100 / size_of::<Pixel>());
+    let pixels = TOO_MUCH / 2 / size_of::<Pixel>();
+    assert!(kept.try_reserve_exact(pixels).is_err());
     std::mem::forget(kept);
 }
 
 #[inline(never)]
 fn reserve(bytes: usize) {
-    let mut words = Vec::<u64>::new();
-    assert!(words.try_reserve_exact(bytes / 8).is_err());
+    let mut blocks = Vec::<Box<Pixel>>::new();
+    assert!(blocks.try_reserve_exact(bytes / 8).is_err());
 }
 
 /// One request that fails and is handled, then one that ends the program.
 #[inline(never)]
 fn fatal() {
     reserve(TOO_MUCH);
-    let words = Vec::<u64>::with_capacity(TOO_MUCH / 16);
-    std::mem::forget(words);
+    let blocks = Vec::<Box<Pixel>>::with_capacity(TOO_MUCH / 16);
+    std::mem::forget(blocks);
 }
 
 /// 64 MiB in small blocks, of which the allocator gets back all but one in each 64 KiB: it cannot
