@@ -113,9 +113,10 @@ impl Builder<'_> {
     fn leaf(&mut self, path: &[Step]) -> NodeId {
         let is_inverted = self.options.inverted;
         let follow = |at, step: &Step| self.next(at, *step);
-        match is_inverted {
-            true => path.iter().rev().fold(NodeId::ROOT, follow),
-            false => path.iter().fold(NodeId::ROOT, follow),
+        if is_inverted {
+            path.iter().rev().fold(NodeId::ROOT, follow)
+        } else {
+            path.iter().fold(NodeId::ROOT, follow)
         }
     }
 

@@ -90,11 +90,13 @@ pub fn check_against(
 
 fn outcome(measure: Measure, per: Option<Per>, change: &Change, part: f64) -> Outcome {
     let (base, value) = (change.base.median, change.new.median);
-    let slack = match measure.is_bytes() {
-        // Who allows nothing means it.
-        _ if part == 0.0 => 0,
-        true => SLACK_BYTES,
-        false => SLACK_COUNT,
+    let slack = if part == 0.0 {
+        // A tolerance of 0 allows nothing at all.
+        0
+    } else if measure.is_bytes() {
+        SLACK_BYTES
+    } else {
+        SLACK_COUNT
     };
     let slack = slack as f64 / value.count as f64;
     let most = base.ratio() + (base.ratio() * part).max(slack);

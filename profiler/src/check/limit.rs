@@ -186,9 +186,10 @@ fn no_match(by: By, pattern: &Pattern, rows: &[Row], recording: &str) -> String 
     const EXAMPLES: usize = 3;
     let by = by.name();
     let there = rows.iter().take(EXAMPLES).map(|row| printable(&row.key));
-    let there = match rows.is_empty() {
-        true => "there are none".to_owned(),
-        false => format!("there are {}", there.collect::<Vec<_>>().join(", ")),
+    let there = if rows.is_empty() {
+        "there are none".to_owned()
+    } else {
+        format!("there are {}", there.collect::<Vec<_>>().join(", "))
     };
     format!(
         "no {by} of {recording} matches \"{}\": {there}; `heapglass report {recording} --by {by}` lists all",

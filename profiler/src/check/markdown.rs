@@ -82,9 +82,10 @@ fn name(outcome: &Outcome) -> String {
 
 /// A recorded name in the type of code.
 fn code(name: &str) -> String {
-    match name.is_empty() {
-        true => String::new(),
-        false => format!("<code>{}</code>", escape(&printable(name))),
+    if name.is_empty() {
+        String::new()
+    } else {
+        format!("<code>{}</code>", escape(&printable(name)))
     }
 }
 

@@ -116,11 +116,18 @@ impl Status {
             _ => value.ratio() > most.ratio(),
         };
         let (value, most) = (value.ratio(), most.ratio());
-        match bound > 0.0 {
-            false if is_over => Status::Failed,
-            true if value - bound > most => Status::Failed,
-            true if value + bound > most => Status::Unsure,
-            _ => Status::Passed,
+        if bound > 0.0 {
+            if value - bound > most {
+                Status::Failed
+            } else if value + bound > most {
+                Status::Unsure
+            } else {
+                Status::Passed
+            }
+        } else if is_over {
+            Status::Failed
+        } else {
+            Status::Passed
         }
     }
 }

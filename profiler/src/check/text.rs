@@ -110,9 +110,10 @@ pub(super) fn allowed(measure: Measure, most: Most) -> String {
 /// A figure with decimals, as long as those tell anything.
 fn each(measure: Measure, value: f64) -> String {
     let is_whole = value >= if measure.is_bytes() { 1024.0 } else { 1000.0 };
-    match is_whole {
-        true => measure.amount(value as u64),
-        false => diff::each(measure, value),
+    if is_whole {
+        measure.amount(value as u64)
+    } else {
+        diff::each(measure, value)
     }
 }
 

@@ -88,9 +88,10 @@ pub fn write_svg(diff: &Diff<'_>, out: impl Write) -> io::Result<PictureTotals> 
 fn caption(merged: &MergedTree, id: NodeId, measure: Measure) -> Caption {
     let node = merged.node(id);
     let name = printable(merged.name(id).trim());
-    let label = match name.contains('(') {
-        true => name.clone(),
-        false => printable(merged.short(id).trim()),
+    let label = if name.contains('(') {
+        name.clone()
+    } else {
+        printable(merged.short(id).trim())
     };
     let [base, new] = node.totals;
     let mut title = format!(
@@ -112,9 +113,10 @@ fn caption(merged: &MergedTree, id: NodeId, measure: Measure) -> Caption {
 
 /// To the byte: `12,345,678 bytes = 11.8 MiB`.
 fn exact(measure: Measure, value: u64) -> String {
-    match measure.is_bytes() {
-        true if value >= 1024 => to_the_byte(value),
-        _ => measure.amount(value),
+    if measure.is_bytes() && value >= 1024 {
+        to_the_byte(value)
+    } else {
+        measure.amount(value)
     }
 }
 

@@ -100,9 +100,12 @@ fn figures(page: &mut Page<'_>, measure: Measure, change: &Change, sides: [bool;
         Verdict::Less => Style::Strong,
         _ => Style::Faint,
     };
-    let side = |series: &Series, has_it: bool| match has_it {
-        true => amount(measure, series.median),
-        false => "-".to_owned(),
+    let side = |series: &Series, has_it: bool| {
+        if has_it {
+            amount(measure, series.median)
+        } else {
+            "-".to_owned()
+        }
     };
     let (base, new) = (side(&change.base, sides[0]), side(&change.new, sides[1]));
     let difference = format!("{:>FIGURE$}", difference(measure, change));
@@ -225,17 +228,20 @@ pub(crate) fn amount(measure: Measure, amount: Amount) -> String {
 
 /// A figure for one record or input byte: `0.35 B`, `12.3 B`, `1.2 KiB`, `8.50`.
 pub(crate) fn each(measure: Measure, value: f64) -> String {
-    match measure.is_bytes() {
-        true if value.abs() < 10.0 => format!("{value:.2} B"),
-        true => bytes_each(value),
-        false => format!("{value:.2}"),
+    if !measure.is_bytes() {
+        format!("{value:.2}")
+    } else if value.abs() < 10.0 {
+        format!("{value:.2} B")
+    } else {
+        bytes_each(value)
     }
 }
 
 fn rounded(measure: Measure, value: f64) -> String {
-    match measure.is_bytes() && value >= 100.0 {
-        true => Bytes(value.ceil() as u64).to_string(),
-        false => each(measure, value),
+    if measure.is_bytes() && value >= 100.0 {
+        Bytes(value.ceil() as u64).to_string()
+    } else {
+        each(measure, value)
     }
 }
 
@@ -245,9 +251,11 @@ fn difference(measure: Measure, change: &Change) -> String {
         return measure.difference(exact);
     }
     let difference = change.difference();
-    match measure.is_bytes() {
-        true if difference > 0.0 => format!("+{}", each(measure, difference)),
-        true => each(measure, difference),
-        false => format!("{difference:+.2}"),
+    if !measure.is_bytes() {
+        format!("{difference:+.2}")
+    } else if difference > 0.0 {
+        format!("+{}", each(measure, difference))
+    } else {
+        each(measure, difference)
     }
 }

@@ -98,9 +98,10 @@ impl Format {
     /// machinery of the allocator innermost in each stack, none of them could say which function asked for a block. Tables
     /// have those of the report.
     pub fn default_frames(self) -> Frames {
-        match self.has_rows() {
-            true => Frames::Folded,
-            false => Frames::Trimmed,
+        if self.has_rows() {
+            Frames::Folded
+        } else {
+            Frames::Trimmed
         }
     }
 }

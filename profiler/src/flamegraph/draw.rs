@@ -49,9 +49,10 @@ impl Picture {
         inferno.count_name = self.count_name.to_owned();
         inferno.bgcolors = Some(BackgroundColor::Flat(inferno_color(palette::BACKGROUND)));
         inferno.palette_map = Some(&mut colors);
-        inferno.direction = match self.inverted {
-            true => Direction::Inverted,
-            false => Direction::Straight,
+        inferno.direction = if self.inverted {
+            Direction::Inverted
+        } else {
+            Direction::Straight
         };
         // Pruned before, where what is left out can be counted.
         inferno.min_width = 0.0;

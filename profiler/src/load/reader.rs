@@ -121,18 +121,18 @@ impl<'a> Reader<'a> {
             !left_out
         });
         let inner = self.inner.number_of(&self.stack[begin_kept..]);
-        let shown = match self.stack.len() == before {
-            true => trimmed,
-            false => self.trim(frames),
+        let shown = if self.stack.len() == before {
+            trimmed
+        } else {
+            self.trim(frames)
         };
-        let (owner, group) = match marks.synthetic {
-            true => (shown.clone().next_back(), None),
-            false => {
-                self.claims.clear();
-                let claims = self.stack.iter().map(|frame| frames.traits(*frame).claim);
-                self.claims.extend(claims);
-                owner::owner(&self.claims, shown.clone())
-            }
+        let (owner, group) = if marks.synthetic {
+            (shown.clone().next_back(), None)
+        } else {
+            self.claims.clear();
+            let claims = self.stack.iter().map(|frame| frames.traits(*frame).claim);
+            self.claims.extend(claims);
+            owner::owner(&self.claims, shown.clone())
         };
         SiteStack {
             scope,

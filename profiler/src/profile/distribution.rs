@@ -94,9 +94,10 @@ impl Distribution {
         }
         let known = self.known_share(figures);
         if let Some(mean) = self.mean_lifetime() {
-            let mean = match mean < 100.0 {
-                true => format!("{mean:.1}"),
-                false => Count(mean.round() as u64).to_string(),
+            let mean = if mean < 100.0 {
+                format!("{mean:.1}")
+            } else {
+                Count(mean.round() as u64).to_string()
             };
             details.push(format!("lifetime {mean} allocations (of {known} of freed)"));
         }

@@ -473,9 +473,10 @@ pub const NO_STACKS: &str = "no stacks: sites are scopes";
 impl Capture {
     /// `stacks by frame-pointers`, or that there are none.
     pub fn stacks(&self) -> String {
-        match self.has_stacks() {
-            true => format!("stacks by {}", self.unwinder),
-            false => NO_STACKS.to_owned(),
+        if self.has_stacks() {
+            format!("stacks by {}", self.unwinder)
+        } else {
+            NO_STACKS.to_owned()
         }
     }
 

@@ -101,9 +101,10 @@ const PATH_BYTES: usize = 4_096;
 
 /// The path of a place by the path around it and its own step.
 pub(super) fn inside(outer: &str, step: &str) -> String {
-    match outer.len() > PATH_BYTES {
-        true => format!("...{step}"),
-        false => format!("{outer}{step}"),
+    if outer.len() > PATH_BYTES {
+        format!("...{step}")
+    } else {
+        format!("{outer}{step}")
     }
 }
 

@@ -65,9 +65,10 @@ pub(super) fn write_figures(page: &mut Page<'_>, profile: &Profile) {
         ("at exit", "peak")
     };
     let amount = |bytes: u64, blocks: u64| {
-        let exact = match explain && bytes >= 1024 {
-            true => format!(" ({} bytes)", Count(bytes)),
-            false => String::new(),
+        let exact = if explain && bytes >= 1024 {
+            format!(" ({} bytes)", Count(bytes))
+        } else {
+            String::new()
         };
         format!("{}{exact} in {}", Bytes(bytes), counted(blocks, "block"))
     };

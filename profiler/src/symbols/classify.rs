@@ -191,9 +191,10 @@ impl Classifier {
             // With a file outside the standard library, a type of the standard library only lends its name.
             Some(krate) if is_std_crate(krate) && file.is_none() => (Origin::Std, krate.to_owned()),
             Some(krate) if !is_std_crate(krate) => {
-                let origin = match self.dependencies.contains(krate) {
-                    true => Origin::Dependency,
-                    false => Origin::User,
+                let origin = if self.dependencies.contains(krate) {
+                    Origin::Dependency
+                } else {
+                    Origin::User
                 };
                 (origin, krate.to_owned())
             }

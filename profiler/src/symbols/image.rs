@@ -99,9 +99,10 @@ impl Image {
             };
             let piece = &buffer[..read];
             for page in piece.chunks(ZEROS.len()) {
-                match ZEROS.starts_with(page) {
-                    true => zeros += page.len(),
-                    false => others += page.len(),
+                if ZEROS.starts_with(page) {
+                    zeros += page.len()
+                } else {
+                    others += page.len()
                 }
             }
             if zeros > MOST_ZEROS + others.saturating_mul(4) {
@@ -190,9 +191,10 @@ impl<'o, 'a> Sections<'o, 'a> {
 
     /// The byte order of the file.
     pub(super) fn endian(&self) -> RunTimeEndian {
-        match self.object.is_little_endian() {
-            true => RunTimeEndian::Little,
-            false => RunTimeEndian::Big,
+        if self.object.is_little_endian() {
+            RunTimeEndian::Little
+        } else {
+            RunTimeEndian::Big
         }
     }
 

@@ -38,9 +38,10 @@ fn has_legacy_hash(linkage: &str) -> bool {
 
 /// A linkage name for people: Rust demangled without the hash, all others as they are.
 pub(super) fn demangle(linkage: &str) -> String {
-    cut(match is_rust(linkage) {
-        true => format!("{:#}", rustc_demangle::demangle(linkage)),
-        false => linkage.to_owned(),
+    cut(if is_rust(linkage) {
+        format!("{:#}", rustc_demangle::demangle(linkage))
+    } else {
+        linkage.to_owned()
     })
 }
 

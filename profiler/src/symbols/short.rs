@@ -118,9 +118,10 @@ pub(crate) fn one_of(all: impl IntoIterator<Item = String>) -> String {
         }
     }
     let shown = names.len().min(MOST_NAMES);
-    let more = match shown < names.len() {
-        true => ", \u{2026}",
-        false => "",
+    let more = if shown < names.len() {
+        ", \u{2026}"
+    } else {
+        ""
     };
     match names.as_slice() {
         [one] => one.clone(),

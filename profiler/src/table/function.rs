@@ -39,17 +39,21 @@ pub struct FunctionDetail {
 
 /// The name of a function in full, without what tells copies of one generic function apart.
 fn full_name(function: &Function) -> String {
-    match function.name.is_empty() {
-        true => "[unnamed]".to_owned(),
-        false => plain(&function.name),
+    if function.name.is_empty() {
+        "[unnamed]".to_owned()
+    } else {
+        plain(&function.name)
     }
 }
 
 /// What the row of each function is called: its short name; in full where two functions share that.
 fn function_keys(profile: &Profile) -> Vec<String> {
-    let short = |function: &Function| match function.short.is_empty() {
-        true => full_name(function),
-        false => function.short.clone(),
+    let short = |function: &Function| {
+        if function.short.is_empty() {
+            full_name(function)
+        } else {
+            function.short.clone()
+        }
     };
     let mut shared: HashMap<String, Option<String>> = HashMap::new();
     for function in &profile.functions {

@@ -116,9 +116,10 @@ impl Heading {
     }
 
     fn in_unit_of(measure: Measure, title: &'static str) -> Heading {
-        match measure.is_bytes() {
-            true => Heading::new(title, 10, Unit::Bytes),
-            false => Heading::new(title, 11, Unit::Count),
+        if measure.is_bytes() {
+            Heading::new(title, 10, Unit::Bytes)
+        } else {
+            Heading::new(title, 11, Unit::Count)
         }
     }
 

@@ -228,9 +228,10 @@ impl Stacks {
     fn facts(&mut self, frame: &StackFrame<'_>) -> Rc<Facts> {
         let FunctionId(number) = frame.id;
         let [facts, of_renamed] = &mut self.facts;
-        let (facts, at) = match number <= u32::MAX / 2 {
-            true => (facts, number as usize),
-            false => (of_renamed, (u32::MAX - number) as usize),
+        let (facts, at) = if number <= u32::MAX / 2 {
+            (facts, number as usize)
+        } else {
+            (of_renamed, (u32::MAX - number) as usize)
         };
         if facts.len() <= at {
             facts.resize(at + 1, None);

@@ -57,9 +57,10 @@ impl Profile {
             found.is_some_and(|(_, function)| function.origin == Origin::User)
         };
         let own: Vec<FrameId> = shown.iter().copied().filter(is_own).collect();
-        match own.is_empty() {
-            true => site.owner.into_iter().collect(),
-            false => own,
+        if own.is_empty() {
+            site.owner.into_iter().collect()
+        } else {
+            own
         }
     }
 }
@@ -189,9 +190,12 @@ impl<'a> Folder<'a> {
         let names: Vec<String> = profile
             .functions
             .iter()
-            .map(|function| match function.is_of_program() {
-                true => plain(&function.name),
-                false => String::new(),
+            .map(|function| {
+                if function.is_of_program() {
+                    plain(&function.name)
+                } else {
+                    String::new()
+                }
             })
             .collect();
         let mut copies: HashMap<(&str, &str), u32> = HashMap::new();
@@ -204,9 +208,10 @@ impl<'a> Folder<'a> {
         for (number, (function, name)) in (0..).zip(profile.functions.iter().zip(&names)) {
             let own = function.is_of_program();
             let krate = function.krate.as_str();
-            let step = match own && copies.get(&(krate, name)) == Some(&1) {
-                true => Label::Function(FunctionId(number)),
-                false => Label::Call(texts.number(function.call().to_owned())),
+            let step = if own && copies.get(&(krate, name)) == Some(&1) {
+                Label::Function(FunctionId(number))
+            } else {
+                Label::Call(texts.number(function.call().to_owned()))
             };
             let (outer, is_closure) = match name.split_once("::{") {
                 Some((outer, _)) => (outer, true),
@@ -388,9 +393,10 @@ fn count_in_last(steps: &mut [Step], frames: u32) {
 /// A type that is deserialized: a new step, another frame of the last one, or of one further out.
 fn deserialized(steps: &mut Vec<Step>, begin: usize, label: Label, frame: FrameId) {
     let known = steps[begin..].iter().position(|step| step.label == label);
-    match known.is_some_and(|at| begin + at + 1 == steps.len()) {
-        true => count_in_last(steps, 1),
-        false => enter(steps, begin, label, frame),
+    if known.is_some_and(|at| begin + at + 1 == steps.len()) {
+        count_in_last(steps, 1)
+    } else {
+        enter(steps, begin, label, frame)
     }
 }
 

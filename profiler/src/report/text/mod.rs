@@ -176,9 +176,10 @@ fn write_rest<'r>(
     let share = Share::of(value, whole).to_string();
     let amount = measure.amount(value);
     let top = page.top();
-    let hint = match shown == top {
-        true => format!(" (--top {top})"),
-        false => String::new(),
+    let hint = if shown == top {
+        format!(" (--top {top})")
+    } else {
+        String::new()
     };
     let more = format!("{share:>SHARE_WIDTH$} ... {rows}, {amount}{hint}");
     page.line(Style::Faint, &more);

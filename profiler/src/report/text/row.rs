@@ -214,9 +214,10 @@ fn short_stack(profile: &Profile, frames: &[FrameId]) -> String {
     const OUTER: usize = 2;
     let name = |&id: &FrameId| {
         let name = profile.lookup(id).map_or("[unnamed]", |(_, function)| {
-            match function.short.is_empty() {
-                true => &function.name,
-                false => &function.short,
+            if function.short.is_empty() {
+                &function.name
+            } else {
+                &function.short
             }
         });
         printable(name).into_owned()

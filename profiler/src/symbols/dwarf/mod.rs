@@ -108,9 +108,12 @@ pub(super) fn resolve(
     addresses: &[u64],
     progress: &dyn Fn(usize, usize),
 ) -> Result<FileFrames, String> {
-    let sections = DwarfSections::load(|id| match is_read(id) {
-        true => reader.read(id.name()),
-        false => Ok(Cow::default()),
+    let sections = DwarfSections::load(|id| {
+        if is_read(id) {
+            reader.read(id.name())
+        } else {
+            Ok(Cow::default())
+        }
     })?;
     let endian = reader.endian();
     let mut dwarf = sections.borrow(|bytes| EndianSlice::new(bytes, endian));

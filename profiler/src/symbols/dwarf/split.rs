@@ -70,9 +70,12 @@ impl Halves {
             let elsewhere = files.folders.iter().map(|folder| folder.join(file_name));
             let found = std::iter::once(beside).chain(elsewhere).find_map(|path| {
                 load_file(&path, budget, |read| {
-                    DwarfSections::load(|id| match is_read(id) {
-                        true => read(id),
-                        false => Ok(Vec::new()),
+                    DwarfSections::load(|id| {
+                        if is_read(id) {
+                            read(id)
+                        } else {
+                            Ok(Vec::new())
+                        }
                     })
                 })
             });
