@@ -1,4 +1,4 @@
-//! A recording compared with recordings of before: how much more it may take.
+//! Compares a recording with earlier recordings: how much more it may allocate.
 
 use super::offenders::grown;
 use super::{Most, Outcome, Status};

@@ -157,8 +157,8 @@ fn most(measure: Measure, per: Option<Per>, value: &Value) -> Result<Most, Strin
             Ok(Most::Each(*number))
         }
         Value::Float(number) => Err(match per {
-            Some(_) => format!("{number} is no limit: write 0 or more"),
-            None => format!("{number} is no limit: write a whole number"),
+            Some(_) => format!("{number} is not a limit: write 0 or more"),
+            None => format!("{number} is not a limit: write a whole number"),
         }),
         Value::String(text) if measure.is_bytes() => parse_bytes(text).map(Most::Whole),
         _ if measure.is_bytes() => {
@@ -187,7 +187,9 @@ fn tolerances(tolerances: &mut Tolerances, table: &Table) -> Result<(), String> 
 
 fn part(key: &str, value: &Value) -> Result<f64, String> {
     let text = value.as_str().ok_or_else(|| {
-        format!("[against]: {key}: write percent of the base in quotation marks, such as \"5 %\"")
+        format!(
+            "[against]: {key}: write a percentage of the base in quotation marks, such as \"5 %\""
+        )
     })?;
     parse_percent(text).map_err(|why| format!("[against]: {key}: {why}"))
 }
@@ -203,6 +205,6 @@ pub fn parse_percent(text: &str) -> Result<f64, String> {
     let percent = percent.filter(|percent| percent.is_finite() && *percent >= 0.0);
     percent.map(|percent| percent / 100.0).ok_or_else(|| {
         let text = printable(text);
-        format!("`{text}` is no tolerance: write percent such as \"5 %\"")
+        format!("`{text}` is not a tolerance: write a percentage such as \"5 %\"")
     })
 }

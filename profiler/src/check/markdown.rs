@@ -41,7 +41,7 @@ pub fn write_markdown(check: &Check, mut out: impl Write) -> io::Result<()> {
     for outcome in check.failed() {
         let title = match outcome.base {
             Some(_) => "what grew most",
-            None => "the largest of it",
+            None => "its largest sites",
         };
         let _ = writeln!(page, "\n{}, {title}:\n", name(outcome));
         page.push_str("| | what | where | owner | line |\n|---:|---|---|---|---|\n");

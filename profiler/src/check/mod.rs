@@ -31,8 +31,9 @@ pub use pattern::Pattern;
 pub use text::write_text;
 
 /// Why a limit on `copied` is refused.
-pub const COPIED: &str = "how much growth copies depends on the allocator, so a limit on `copied` breaks when that changes; \
-    set allow_copied = true (--allow-copied) to check it all the same, or limit `grows`";
+pub const COPIED: &str = "how many bytes growth copies depends on the allocator, so a limit on `copied` \
+    breaks when the allocator changes; set allow_copied = true (--allow-copied) to keep the limit, \
+    or limit `grows` instead";
 
 /// What became of all limits.
 #[derive(Clone, Debug, Default)]

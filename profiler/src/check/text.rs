@@ -60,10 +60,10 @@ pub(super) fn sentence(outcome: &Outcome) -> String {
     match outcome.status {
         Status::Passed => {}
         Status::Unsure if is_bounded => {
-            let why = "cannot be told, the error bound of the peak is";
+            let why = "undecided, because the error bound of the peak is";
             text.push_str(&format!(": {why} {bound}"));
         }
-        Status::Unsure => text.push_str(": within the spread of the recordings of before"),
+        Status::Unsure => text.push_str(": within the spread of the earlier recordings"),
         Status::Failed => {
             let many = if measure.is_bytes() { "much" } else { "many" };
             text.push_str(&format!(": {} too {many}", over(outcome)));

@@ -156,7 +156,7 @@ fn write_rows(page: &mut Page<'_>, diff: &Diff<'_>) {
     let title = format!("{}: {kinds}", title.trim_end());
     page.wrap(Style::Heading, "", &title);
     if diff.rows.is_empty() {
-        page.plain("  (none differs)");
+        page.plain("  (no differences)");
     } else {
         heading(page, by.name());
     }
@@ -171,8 +171,9 @@ fn write_rows(page: &mut Page<'_>, diff: &Diff<'_>) {
     }
     if diff.other_rows > 0 {
         let rows = counted(diff.other_rows as u64, by.name());
-        let other =
-            format!("Equal in this measure, different in another figure: {rows}; see --measure.");
+        let other = format!(
+            "{rows} equal in this measure, but different in another figure; see --measure."
+        );
         page.wrap(Style::Faint, "  ", &other);
     }
     if diff.rows_without_figure > 0 {

@@ -21,7 +21,7 @@ pub fn warnings(base: &[Recording<'_>], new: &[Recording<'_>], options: Options)
     };
     if let Some(names) = several(|profile| profile.process.program.clone()) {
         said.push(format!(
-            "The recordings are of different programs ({names}): rows of the same name need not be the same code."
+            "The recordings are of different programs ({names}): rows with the same name may be different code."
         ));
     }
     if let Some(names) = several(|profile| profile.capture.mode.clone()) {
@@ -29,7 +29,7 @@ pub fn warnings(base: &[Recording<'_>], new: &[Recording<'_>], options: Options)
     }
     if let Some(names) = several(|profile| profile.capture.stacks()) {
         said.push(format!(
-            "Stacks were walked in different ways ({names}): rows may differ where the program does not."
+            "Stacks were walked in different ways ({names}): rows may differ although the program does not."
         ));
     }
     if let Some(names) = several(|profile| profile.capture.architecture.clone()) {
@@ -41,7 +41,7 @@ pub fn warnings(base: &[Recording<'_>], new: &[Recording<'_>], options: Options)
         let name = printable(one.name);
         if one.profile.process.state == State::Running {
             said.push(format!(
-                "{name} is still running: its figures are those up to now."
+                "{name} is still running: its figures cover the time up to now."
             ));
         }
         if !one.profile.capture.is_exact() {
@@ -87,7 +87,7 @@ pub(super) fn one_sided(base: &[Recording<'_>], new: &[Recording<'_>]) -> Option
         .find(|(_, [of_base, of_new])| of_base != of_new)?;
     let side = if of_base { "first" } else { "second" };
     Some(format!(
-        "Only the {side} side has {what}, so no site is the same on both: sites are compared by owner."
+        "Only the {side} side has {what}, so no site appears on both sides: sites are compared by owner."
     ))
 }
 

@@ -34,8 +34,8 @@ pub fn is_of_arenas(measure: Measure) -> bool {
 }
 
 /// Why there is no picture by arena of other measures.
-pub const NOT_OF_ARENAS: &str = "inside arenas there are bytes used in total (--measure total) and live ones (--measure \
-    live); no other measure is kept for them";
+pub const NOT_OF_ARENAS: &str = "arenas have only two measures: bytes used in total (--measure total) \
+    and live bytes (--measure live)";
 
 /// What was drawn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

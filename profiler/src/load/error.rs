@@ -46,7 +46,7 @@ impl fmt::Display for Error {
             Kind::Symbols(error) => error.fmt(f),
             Kind::Packed(what) => write!(
                 f,
-                "{}: its packed symbols are damaged ({what}); pack it again from the original recording",
+                "{}: the packed symbols are damaged ({what}); pack the original recording again",
                 self.path.display()
             ),
         }

@@ -116,8 +116,8 @@ impl Modules {
             .map(|((path, _), (bare, all))| {
                 let name = path.rsplit('/').next().unwrap_or_default();
                 format!(
-                    "{name}: names without lines and inlined functions for {bare} of {}: set debug = \"limited\" in its \
-                     cargo profile (CARGO_PROFILE_RELEASE_DEBUG=limited for one build)",
+                    "{name}: lines and inlined functions are unknown for {bare} of {}; set debug = \"limited\" \
+                     in its cargo profile (CARGO_PROFILE_RELEASE_DEBUG=limited for one build)",
                     counted(all as u64, "frame")
                 )
             })
@@ -179,9 +179,7 @@ mod tests {
         let [note] = &advice(&[main, ("app::load", None)])[..] else {
             panic!("one note");
         };
-        assert!(
-            note.starts_with("app: names without lines and inlined functions for 1 of 2 frames")
-        );
+        assert!(note.starts_with("app: lines and inlined functions are unknown for 1 of 2 frames"));
         assert!(note.contains("debug = \"limited\""));
         let gimli = ("gimli::read::abbrev::Abbreviations::insert", None);
         assert_eq!(advice(&[main, symbolizer, gimli]), [""; 0]);

@@ -52,7 +52,7 @@ impl Packed {
         match packed.format {
             FORMAT => Ok(packed),
             other => Err(format!(
-                "format {other} where this heapglass reads {FORMAT}"
+                "format {other}, but this heapglass reads format {FORMAT}"
             )),
         }
     }

@@ -90,7 +90,7 @@ pub(super) fn write_figures(page: &mut Page<'_>, profile: &Profile) {
     }
     if let Some(memory) = capture.linear_memory {
         let memory = format!(
-            "{} linear, {} ({} at first), grown {}; {} of profiler overhead beside it",
+            "{} linear, {} ({} at first), grown {}; plus {} of profiler overhead",
             Bytes(memory.bytes),
             counted(memory.pages, "page"),
             Count(memory.first_pages),
@@ -114,7 +114,7 @@ pub(super) fn write_figures(page: &mut Page<'_>, profile: &Profile) {
             let (live, not_seen) = (Bytes(at.live_bytes), at.not_seen_bytes().map(Bytes));
             said.push(match not_seen {
                 Some(bytes) => format!("{bytes} not seen by Rust's allocator ({live} live then)"),
-                None => format!("less than the {live} live then: some was never touched"),
+                None => format!("less than the {live} live then: some bytes were never touched"),
             });
         }
         page.entry(Style::Faint, "resident", &said.join(", "));

@@ -21,7 +21,7 @@ impl Error {
         let path = path.display();
         Error(format!(
             "{path} is not the binary that was recorded ({found}, the recording has {recorded}); \
-             pass --binary with the binary that ran, or leave it out"
+             pass --binary with the binary that ran, or omit --binary"
         ))
     }
 }

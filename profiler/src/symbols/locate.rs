@@ -164,7 +164,9 @@ fn binary_candidates(
 fn open_checked(path: &Path, identity: &Identity, exact: bool) -> Result<File, String> {
     let shown = path.display();
     let image = Image::open(path).map_err(|why| {
-        format!("cannot read {shown}: {why}; pass --binary or --debug-dir with where it is now")
+        format!(
+            "cannot read {shown}: {why}; pass its present location with --binary or --debug-dir"
+        )
     })?;
     let headers = image.headers();
     let headers = headers.map_err(|why| format!("cannot read {shown}: {why}"))?;

@@ -70,7 +70,7 @@ pub(super) fn resolve(
         Err(reason) if !unknown.is_empty() => {
             if was_cached {
                 notes.push(format!(
-                    "{name}: not in the symbol cache: {}: {reason}",
+                    "{name}: {} not in the symbol cache have no names: {reason}",
                     counted(unknown.len() as u64, "frame")
                 ));
             } else {
@@ -118,8 +118,8 @@ fn read_files(
             Ok(found) => {
                 if !found.missing_split.is_empty() {
                     notes.push(format!(
-                        "{name}: split debug information is missing ({}): functions without lines; keep the .dwp or .dwo files \
-                         beside the binary or pass --debug-dir",
+                        "{name}: split debug information is missing ({}), so functions have no lines; keep \
+                         the .dwp or .dwo files next to the binary or pass --debug-dir",
                         found.missing_split.join(", ")
                     ));
                 }
@@ -165,7 +165,8 @@ fn source_of(files: &Files, known: &BTreeMap<u64, AddressFrames>) -> SymbolSourc
         (_, image) => {
             let path = image.map(|image| image.path.display().to_string());
             SymbolSource::Missing(format!(
-                "{} has no names for its frames (it is stripped); pass --debug-dir with its debug information or --binary with the unstripped file",
+                "{} has no names for its frames (it is stripped); pass --debug-dir with its debug \
+                 information or --binary with the unstripped file",
                 path.as_deref().unwrap_or("the file")
             ))
         }

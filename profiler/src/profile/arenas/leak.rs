@@ -69,15 +69,15 @@ pub fn leak_text(profile: &Profile, leak: &Leak) -> String {
              are leaked already"
         ),
         Certainty::PlaceUnknown => format!(
-            "{start} in values that point into {arenas}: leaked by the arena's drop if the values lie in it too, theirs to \
-             free if they lie on the heap"
+            "{start} in values that point into {arenas}: leaked by the arena's drop if the \
+             values lie in it too, freed by the values if they lie on the heap"
         ),
         Certainty::OwnerUnknown => format!(
             "{start} that values in {arenas} point to: leaked by the arena's drop if those values own them"
         ),
         Certainty::ChunksUnknown => format!(
-            "{start} leaked by the drop or reset of {arenas}, or chunks of an arena: it cannot be known, because the sites \
-             of all its chunks are not"
+            "{start}, either leaked by the drop or reset of {arenas} or chunks of an arena: this \
+             cannot be known, because some of its chunks have unknown sites"
         ),
     }
 }

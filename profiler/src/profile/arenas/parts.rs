@@ -93,7 +93,8 @@ pub fn imbalance(arena: &Arena) -> Option<String> {
     }
     let parts = u64::try_from(parts).unwrap_or(u64::MAX);
     Some(format!(
-        "Arena {}: its parts come to {parts} bytes ({}), its chunks to {} ({}): do not rely on its figures",
+        "Arena {}: its parts add up to {parts} bytes ({}), but its chunks to {} ({}): its figures \
+         cannot be trusted",
         printable(&arena.name),
         Bytes(parts),
         arena.figures.allocated_bytes,

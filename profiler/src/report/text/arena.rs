@@ -95,7 +95,7 @@ fn write_arena(page: &mut Page<'_>, profile: &Profile, arena: &Arena, detail: &A
     if unscoped > 0 {
         let bytes = Bytes(unscoped);
         page.warning(&format!(
-            "{bytes} of these were used in places that nothing tells: the recording had no room."
+            "{bytes} of these were used at unknown places: the recording had no room for more."
         ));
     }
     for advice in &detail.advice {

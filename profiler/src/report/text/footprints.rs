@@ -133,7 +133,7 @@ fn write_estimates(page: &mut Page<'_>, estimates: &[&Measured]) {
     let older = estimates.len().saturating_sub(MOMENTS);
     for measured in estimates.iter().skip(older) {
         page.plain(&format!(
-            " {:>10} {:>10} estimated; nothing exact: footprint(\"{}\", &value) measures it",
+            " {:>10} {:>10} estimated; footprint(\"{}\", &value) measures it exactly",
             Nanos(measured.footprint.time_ns).to_string(),
             Bytes(measured.bytes).to_string(),
             printable(&measured.footprint.label)

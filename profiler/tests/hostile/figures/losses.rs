@@ -349,8 +349,8 @@ fn losses_and_reasons_are_told() {
         "1 stack had the key",
         "1 library was loaded where another",
         "6 of the first stacks",
-        "12 walks that followed",
-        "7 threads ended",
+        "12 walks that reused",
+        "the names of 7 threads",
     ] {
         assert!(
             lost.notes.iter().any(|note| note.starts_with(part)),
