@@ -1,7 +1,8 @@
-//! Building the tree: one pass over the sites inward, one pass over the nodes backward for the totals, one counting
-//! sort for the lists of children.
+//! Building the tree: one pass over the sites inward, one pass over the nodes backward for the
+//! totals, one counting sort for the lists of children.
 //!
-//! Must never look at more than one profile, recurse, or take an id that is out of range at its word.
+//! Must never look at more than one profile, recurse, or take an id that is out of range at its
+//! word.
 
 use rustc_hash::FxHashMap;
 
@@ -39,7 +40,8 @@ struct Builder<'a> {
     profile: &'a Profile,
     options: &'a Options,
     tree: CallTree,
-    /// The first child of each node that has any. Most have one, which is found without hashing anything.
+    /// The first child of each node that has any. Most have one, which is found without hashing
+    /// anything.
     first: Vec<Option<NodeId>>,
     others: FxHashMap<(NodeId, Label), NodeId>,
 }
@@ -97,7 +99,8 @@ impl Builder<'_> {
         self.tree
     }
 
-    /// Begins a path with the phases around a scope, where they are shown; false = the scope is left out.
+    /// Begins a path with the phases around a scope, where they are shown; false = the scope is
+    /// left out.
     fn begin(&self, scope: ScopeId, path: &mut Vec<Step>) -> bool {
         let phases = self.profile.phases();
         path.clear();
@@ -160,7 +163,8 @@ impl Builder<'_> {
     }
 }
 
-/// What decides the path of a site in a tree by folded stack: the number of that stack, the scope, and what the walk says.
+/// What decides the path of a site in a tree by folded stack: the number of that stack, the scope,
+/// and what the walk says.
 type PathKey = (u32, ScopeId, [bool; 3]);
 
 /// `None` where more decides, or nothing is saved.
@@ -177,7 +181,8 @@ fn path_key(profile: &Profile, options: &Options, index: usize) -> Option<PathKe
     Some((folding.number(index)?, site.scope, marks))
 }
 
-/// The path of a site (index into [`Profile::sites`]) in a tree by stack without phases, outermost first. Never empty.
+/// The path of a site (index into [`Profile::sites`]) in a tree by stack without phases, outermost
+/// first. Never empty.
 pub(crate) fn stack_of(profile: &Profile, frames: Frames, site: usize) -> Vec<Step> {
     let mut path = Vec::new();
     by_stack(profile, frames, site, &mut path);
@@ -229,7 +234,8 @@ fn by_field(profile: &Profile, site: &Site, path: &mut Vec<Step>) {
     path.push(Label::Type(profile.type_id_of(site)).into());
 }
 
-/// The type, the field (outside all data, the type that was being built), the function that is charged.
+/// The type, the field (outside all data, the type that was being built), the function that is
+/// charged.
 fn by_type(profile: &Profile, site: &Site, path: &mut Vec<Step>) {
     let field = profile.fields().field_of(site.scope);
     let place = match site.contents.and_then(|contents| contents.owner) {

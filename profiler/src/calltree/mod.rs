@@ -1,9 +1,10 @@
-//! The call tree: sites merged along their stacks, their fields or their types, or what lies inside arenas, with own and
-//! total figures at every node. Flamegraphs, folded stacks and the terminal UI walk it.
+//! The call tree: sites merged along their stacks, their fields or their types, or what lies inside
+//! arenas, with own and total figures at every node. Flamegraphs, folded stacks and the terminal UI
+//! walk it.
 //!
-//! An arena: nodes name each other by [`NodeId`], parents come before children, node 0 is the root and its total
-//! equals the sum of the sites taken in. Must never recurse (stacks may be tens of thousands of frames deep) and
-//! never drop a byte: a site without frames still has a node.
+//! An arena: nodes name each other by [`NodeId`], parents come before children, node 0 is the root
+//! and its total equals the sum of the sites taken in. Must never recurse (stacks may be tens of
+//! thousands of frames deep) and never drop a byte: a site without frames still has a node.
 
 mod arenas;
 mod build;
@@ -41,7 +42,8 @@ pub enum By {
     Field,
     /// Types, then the field (outside all data, the type being built), then the function.
     Type,
-    /// Arenas, then the fields and types inside. Figures are bytes inside blocks that other trees count already.
+    /// Arenas, then the fields and types inside. Figures are bytes inside blocks that other trees
+    /// count already.
     Arena,
 }
 
@@ -67,7 +69,8 @@ pub struct Options {
     pub by: By,
     /// By arena: only this one, an index into [`Profile::arenas`].
     pub arena: Option<usize>,
-    /// What figures are looked at. By arena there are bytes allocated (`Total`) and live ones (`Live`).
+    /// What figures are looked at. By arena there are bytes allocated (`Total`) and live ones
+    /// (`Live`).
     pub measure: Measure,
     /// Grow from the allocation outward (callers below callees) instead of from `main` inward.
     pub inverted: bool,
@@ -90,7 +93,8 @@ pub struct Node {
     pub depth: u32,
     /// A source frame of a function: the first one met.
     pub frame: Option<FrameId>,
-    /// Whether frames at other lines were merged into this node, so that [`Node::frame`] is only one of several.
+    /// Whether frames at other lines were merged into this node, so that [`Node::frame`] is only
+    /// one of several.
     pub several_places: bool,
     /// How many frames it stands for, at most.
     pub frames: u32,
@@ -110,14 +114,16 @@ pub struct CallTree {
     by: By,
     nodes: Vec<Node>,
     totals: Vec<Figures>,
-    /// Figures of sites that end at a node; row 0 is all zero. Few nodes have any, so they are kept apart.
+    /// Figures of sites that end at a node; row 0 is all zero. Few nodes have any, so they are kept
+    /// apart.
     own: Vec<Figures>,
     children: Vec<NodeId>,
     leaves: Vec<Option<NodeId>>,
 }
 
 impl CallTree {
-    /// Merges the sites of `profile`. Children are in the order of their names until [`CallTree::sort`].
+    /// Merges the sites of `profile`. Children are in the order of their names until
+    /// [`CallTree::sort`].
     pub fn build(profile: &Profile, options: &Options) -> CallTree {
         build::build(profile, options)
     }
@@ -149,7 +155,8 @@ impl CallTree {
         (0..self.nodes.len() as u32).map(NodeId)
     }
 
-    /// Every id, each node before those below it, siblings in the order of the last [`CallTree::sort`].
+    /// Every id, each node before those below it, siblings in the order of the last
+    /// [`CallTree::sort`].
     pub(crate) fn preorder(&self) -> impl Iterator<Item = NodeId> + use<'_> {
         let mut todo = vec![NodeId::ROOT];
         std::iter::from_fn(move || {
@@ -192,7 +199,8 @@ impl CallTree {
         &self.children[start as usize..end as usize]
     }
 
-    /// Orders all children by `measure`, largest first; ties by name, so the order is the same in every run.
+    /// Orders all children by `measure`, largest first; ties by name, so the order is the same in
+    /// every run.
     pub fn sort(&mut self, measure: Measure) {
         let mut children = std::mem::take(&mut self.children);
         for node in &self.nodes {
@@ -220,13 +228,14 @@ impl CallTree {
         self.leaves.get(site).copied().flatten()
     }
 
-    /// The whole name as recorded: `alloc::vec::Vec<T,A>::push`, `[load]`, `all`. Not safe for a terminal before
-    /// [`crate::units::printable`].
+    /// The whole name as recorded: `alloc::vec::Vec<T,A>::push`, `[load]`, `all`. Not safe for a
+    /// terminal before [`crate::units::printable`].
     pub fn name<'a>(&self, id: NodeId, profile: &'a Profile) -> Cow<'a, str> {
         self.node(id).label.name(profile)
     }
 
-    /// The name for narrow cells: `Vec::push`. Not safe for a terminal before [`crate::units::printable`].
+    /// The name for narrow cells: `Vec::push`. Not safe for a terminal before
+    /// [`crate::units::printable`].
     pub fn short_name<'a>(&self, id: NodeId, profile: &'a Profile) -> Cow<'a, str> {
         self.node(id).label.short_name(profile)
     }

@@ -5,7 +5,8 @@ use super::{Most, Outcome, Status};
 use crate::diff::{Change, Options, Per, Recording, Verdict, compare, knows, totals, warnings};
 use crate::profile::Measure;
 
-/// More than this is noise for no program: what an allocator, a path or an environment variable brings.
+/// More than this is noise for no program: what an allocator, a path or an environment variable
+/// brings.
 const SLACK_BYTES: u64 = 4 << 10;
 /// The same in blocks and grows.
 const SLACK_COUNT: u64 = 16;
@@ -53,8 +54,9 @@ impl Tolerances {
     }
 }
 
-/// Compares the totals of a recording with those of before, of several the median; for each record or byte of input where
-/// `per` says so. Beside the outcomes, what a reader must know before comparing the two.
+/// Compares the totals of a recording with those of before, of several the median; for each record
+/// or byte of input where `per` says so. Beside the outcomes, what a reader must know before
+/// comparing the two.
 ///
 /// # Errors
 /// One sentence when a recording does not state the input to divide by.

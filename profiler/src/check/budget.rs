@@ -26,7 +26,8 @@ pub struct Budget {
     pub has_tolerances: bool,
 }
 
-/// Reads a budget. Limits on `copied` are refused unless it says `allow_copied = true`, or `allow_copied` is set.
+/// Reads a budget. Limits on `copied` are refused unless it says `allow_copied = true`, or
+/// `allow_copied` is set.
 ///
 /// # Errors
 /// One sentence that says what is wrong and what to write.

@@ -17,8 +17,8 @@ use crate::units::printable;
 pub enum Subject {
     /// The whole program.
     Total,
-    /// Rows of one of [`Subject::GROUPINGS`]: phases with the phases inside them and fields with the places inside them, by
-    /// path; types with module paths or without.
+    /// Rows of one of [`Subject::GROUPINGS`]: phases with the phases inside them and fields with
+    /// the places inside them, by path; types with module paths or without.
     Rows(By, Pattern),
 }
 
@@ -74,7 +74,8 @@ pub struct Limit {
 /// Compares a recording with a limit.
 ///
 /// # Errors
-/// One sentence when the pattern matches nothing, or the recording does not state the input to divide by.
+/// One sentence when the pattern matches nothing, or the recording does not state the input to
+/// divide by.
 pub fn check_limit(recording: &Recording<'_>, limit: &Limit) -> Result<Outcome, String> {
     let profile = recording.profile;
     let name = printable(recording.name);
@@ -115,8 +116,8 @@ pub fn check_limit(recording: &Recording<'_>, limit: &Limit) -> Result<Outcome, 
     })
 }
 
-/// The rows that match, added up, and the input of phases. A phase or a field counts with what lies inside it; of one
-/// inside another one that matches nothing is added: it is in there.
+/// The rows that match, added up, and the input of phases. A phase or a field counts with what lies
+/// inside it; of one inside another one that matches nothing is added: it is in there.
 fn matching(
     profile: &Profile,
     by: By,
@@ -152,7 +153,8 @@ fn matching(
                 input.input_bytes = input.input_bytes.saturating_add(detail.input_bytes);
                 input.records = input.records.saturating_add(detail.records);
             }
-            // Every site is in exactly one row; what is in no phase, or in no field, is not around the others.
+            // Every site is in exactly one row; what is in no phase, or in no field, is not around
+            // the others.
             _ => figures.add(&row.figures),
         }
     }

@@ -1,8 +1,8 @@
 //! Budgets: limits on what a program may allocate, and how much more than before it may.
 //!
-//! Figures are those of the report and of [`crate::diff`]. Must never fail on what may be noise: a peak is over a limit when
-//! it is by more than its error bound. Budgets come from outside: whatever is in them, the answer is a [`Check`] or one
-//! sentence, never a panic.
+//! Figures are those of the report and of [`crate::diff`]. Must never fail on what may be noise: a
+//! peak is over a limit when it is by more than its error bound. Budgets come from outside:
+//! whatever is in them, the answer is a [`Check`] or one sentence, never a panic.
 
 mod against;
 mod budget;
@@ -102,7 +102,8 @@ impl Outcome {
 pub enum Status {
     /// It is not.
     Passed,
-    /// The error bound of the peak, or the spread of several recordings, is too large to tell: passes.
+    /// The error bound of the peak, or the spread of several recordings, is too large to tell:
+    /// passes.
     Unsure,
     /// It is, whatever the error bound.
     Failed,

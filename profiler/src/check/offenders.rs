@@ -15,8 +15,8 @@ const MOST: usize = 5;
 /// A row by site. The names are the keys in JSON.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Offender {
-    /// What it counts for; compared with a base, how much more it is than there, at the input of this recording where
-    /// figures are divided by it.
+    /// What it counts for; compared with a base, how much more it is than there, at the input of
+    /// this recording where figures are divided by it.
     pub value: u64,
     /// What is allocated, where, by whom.
     #[serde(flatten)]
@@ -83,7 +83,8 @@ pub(super) fn grown(sites: &[RowChange]) -> Vec<Offender> {
         .iter()
         .filter(|row| row.change.verdict == Verdict::More)
         .map(|row| {
-            // Where figures are divided, what the larger share of each record makes at this recording's input.
+            // Where figures are divided, what the larger share of each record makes at this
+            // recording's input.
             let more = row.change.difference() * row.change.new.median.count as f64;
             let more = row
                 .change

@@ -1,7 +1,8 @@
 //! Patterns over field paths, types, owners and phases.
 //!
-//! `*` stands for any characters within one step (not `.`, `:` or `>`), `**` for any characters; `\` takes the next
-//! character as it is; all others stand for themselves, square brackets and braces too. A pattern matches a whole name.
+//! `*` stands for any characters within one step (not `.`, `:` or `>`), `**` for any characters;
+//! `\` takes the next character as it is; all others stand for themselves, square brackets and
+//! braces too. A pattern matches a whole name.
 
 /// Characters of the longest pattern.
 const LONGEST: usize = 500;

@@ -33,7 +33,8 @@ fn text(check: &Check) -> String {
     String::from_utf8(out).expect("text")
 }
 
-/// A load of `records` records, with a block of `name_bytes` for each name and a list that grows `grows` times.
+/// A load of `records` records, with a block of `name_bytes` for each name and a list that grows
+/// `grows` times.
 fn load(records: u64, name_bytes: u64, grows: u64) -> Profile {
     let mut b = Builder::new();
     let phase = b.scope(0, "load", records * 100, records);
@@ -266,7 +267,8 @@ fn figures_for_each_record_are_compared_where_the_input_grew() {
 
 #[test]
 fn what_is_named_for_a_figure_of_each_record_grew_for_each_record() {
-    // Twice the records: a list that is as long as before has less for each, names have twice as much.
+    // Twice the records: a list that is as long as before has less for each, names have twice as
+    // much.
     let (base, new) = (load(1_000, 32, 5), load(2_000, 64, 5));
     let tolerances = Tolerances::default();
     let per = Some(Per::Record);

@@ -1,4 +1,5 @@
-//! A recording beside another, looked up row by row and frame by frame: what a view of the second one shows of the first.
+//! A recording beside another, looked up row by row and frame by frame: what a view of the second
+//! one shows of the first.
 
 use std::collections::HashMap;
 
@@ -25,8 +26,8 @@ pub struct RowBeside {
     pub change: Change,
     /// Whether the first recording has no such row.
     pub is_added: bool,
-    /// How many rows of the second recording say the same but for line numbers, or have the same owner where that is all
-    /// that can be compared: `change` is that of all of them.
+    /// How many rows of the second recording say the same but for line numbers, or have the same
+    /// owner where that is all that can be compared: `change` is that of all of them.
     pub rows: usize,
 }
 
@@ -80,8 +81,8 @@ impl Beside {
     }
 }
 
-/// What the frames of `base` came to for each frame of `new`, by its [`NodeId`], with all below it: those of the same path
-/// of names, but for a call that was renamed; 0 where there is none.
+/// What the frames of `base` came to for each frame of `new`, by its [`NodeId`], with all below it:
+/// those of the same path of names, but for a call that was renamed; 0 where there is none.
 pub fn beside_tree(
     base: (&CallTree, &Profile),
     new: (&CallTree, &Profile),

@@ -1,4 +1,5 @@
-//! What makes two rows of two recordings the same row: what they say, without addresses and line numbers.
+//! What makes two rows of two recordings the same row: what they say, without addresses and line
+//! numbers.
 
 use serde::Serialize;
 
@@ -10,7 +11,8 @@ use crate::table::{Detail, Row, SiteLabel};
 /// Names are as recorded: not safe for a terminal before [`crate::units::printable`].
 #[derive(Clone, Debug, Default, Eq, Serialize)]
 pub struct Identity {
-    /// What to call it: by site what was allocated, else the key of the row; a type without its module path.
+    /// What to call it: by site what was allocated, else the key of the row; a type without its
+    /// module path.
     #[serde(rename = "key")]
     pub name: String,
     /// Of a type, the name with its module path.
@@ -22,13 +24,15 @@ pub struct Identity {
     /// By site: the function that owns the blocks.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub owner: String,
-    /// Where to look: file and line of the owner, of the second side if it has the row. No part of the identity.
+    /// Where to look: file and line of the owner, of the second side if it has the row. No part of
+    /// the identity.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
 }
 
 impl Identity {
-    /// Of a row by site, its owner alone: what is the same whether or not there were phases and fields.
+    /// Of a row by site, its owner alone: what is the same whether or not there were phases and
+    /// fields.
     pub(super) fn by_owner(self) -> Identity {
         Identity {
             name: String::new(),
@@ -110,8 +114,8 @@ impl std::hash::Hash for Identity {
     }
 }
 
-/// A loaded image by its file name, wherever it was built: `app` of `/a/target/release/app`, `load` of
-/// `target/debug/deps/load-0123456789abcdef`. A crate stays as it is.
+/// A loaded image by its file name, wherever it was built: `app` of `/a/target/release/app`, `load`
+/// of `target/debug/deps/load-0123456789abcdef`. A crate stays as it is.
 fn image(process: &Process, key: &str) -> String {
     if !key.contains('/') {
         return key.to_owned();
@@ -128,8 +132,8 @@ fn image(process: &Process, key: &str) -> String {
     }
 }
 
-/// A name without what differs from build to build: the address behind a module (`libc.so.6+0x9a2e0`), the place of a
-/// closure (`{closure@src/main.rs:12:5}`).
+/// A name without what differs from build to build: the address behind a module
+/// (`libc.so.6+0x9a2e0`), the place of a closure (`{closure@src/main.rs:12:5}`).
 pub(super) fn stable(name: &str) -> String {
     if !name.contains("+0x") && !name.contains('@') {
         return name.to_owned();

@@ -83,7 +83,8 @@ impl Serialize for Per {
     }
 }
 
-/// The input of a whole recording. Of phases inside each other that state the same kind of input, the outermost counts.
+/// The input of a whole recording. Of phases inside each other that state the same kind of input,
+/// the outermost counts.
 pub fn input(profile: &Profile) -> Input {
     let mut input = Input::default();
     // What the scope, or one around it, states. Parents come before children.

@@ -1,5 +1,5 @@
-//! The call trees of two recordings as one: nodes of the same path are one node with a figure of each side, and so are those
-//! of a call that was renamed.
+//! The call trees of two recordings as one: nodes of the same path are one node with a figure of
+//! each side, and so are those of a call that was renamed.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -21,8 +21,8 @@ pub(super) struct Node {
     parent: usize,
     /// With all below it, of the two sides.
     pub(super) totals: [u64; 2],
-    /// The larger side of each path's own figure, summed up: what was added and what was removed are both as wide as they
-    /// are.
+    /// The larger side of each path's own figure, summed up: what was added and what was removed
+    /// are both as wide as they are.
     width: u64,
     children: Vec<NodeId>,
 }
@@ -216,8 +216,8 @@ impl Child {
     }
 }
 
-/// The children of nodes that are merged: those of one name are one, and so are two of different names, each on one side
-/// alone, with the same calls below them: a call that was renamed.
+/// The children of nodes that are merged: those of one name are one, and so are two of different
+/// names, each on one side alone, with the same calls below them: a call that was renamed.
 fn paired(sides: &[Side<'_>; 2], members: &[Vec<NodeId>; 2]) -> Vec<Child> {
     let mut children: Vec<Child> = Vec::new();
     let mut known: HashMap<u32, usize> = HashMap::new();

@@ -1,8 +1,9 @@
 //! Two sides of recordings compared: what a change of a program cost or saved.
 //!
-//! Rows are those of the report ([`crate::table`]), matched by what they say ([`Identity`]): never by an address or a line
-//! number, which differ between two builds. Must never call noise a difference: what lies within the error bound of a
-//! peak, or within the spread of several recordings of a side, is said to.
+//! Rows are those of the report ([`crate::table`]), matched by what they say ([`Identity`]): never
+//! by an address or a line number, which differ between two builds. Must never call noise a
+//! difference: what lies within the error bound of a peak, or within the spread of several
+//! recordings of a side, is said to.
 
 mod beside;
 mod identity;
@@ -321,7 +322,8 @@ pub(crate) fn knows(side: &[Recording<'_>], per: Per) -> bool {
     side.all(|one| per.count(input(one.profile)).is_some())
 }
 
-/// The totals of two sides by every measure, in the order of [`Measure::ALL`], as [`total`] has each.
+/// The totals of two sides by every measure, in the order of [`Measure::ALL`], as [`total`] has
+/// each.
 pub(crate) fn totals(
     base: &[Recording<'_>],
     new: &[Recording<'_>],
@@ -348,8 +350,8 @@ pub fn total(
     compared([base, new], amounts, measure == Measure::Peak)
 }
 
-/// Compares the figures of two sides; `is_bounded` when they are off by the error bounds of the peaks: of a side the largest,
-/// divided as its figure is.
+/// Compares the figures of two sides; `is_bounded` when they are off by the error bounds of the
+/// peaks: of a side the largest, divided as its figure is.
 fn compared(sides: [&[Recording<'_>]; 2], amounts: [Vec<Amount>; 2], is_bounded: bool) -> Change {
     let bounds = [0, 1].map(|side| {
         let bounds = sides[side].iter().zip(&amounts[side]);

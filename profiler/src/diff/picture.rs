@@ -1,7 +1,8 @@
-//! A comparison as a flamegraph in two colours: red where the second side has more, blue where it has less.
+//! A comparison as a flamegraph in two colours: red where the second side has more, blue where it
+//! has less.
 //!
-//! A frame is as wide as the larger side of each path in it, so that what was removed is seen too. Must never hide: what is
-//! too narrow to draw stays in the width of its caller and is counted.
+//! A frame is as wide as the larger side of each path in it, so that what was removed is seen too.
+//! Must never hide: what is too narrow to draw stays in the width of its caller and is counted.
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -17,12 +18,13 @@ use crate::profile::{Frames, Measure};
 use crate::table;
 use crate::units::{Count, printable};
 
-/// Writes the picture: by field, type or arena where rows are, else by stack. Of several recordings on a side it shows the
-/// one whose total is the median.
+/// Writes the picture: by field, type or arena where rows are, else by stack. Of several recordings
+/// on a side it shows the one whose total is the median.
 ///
 /// # Errors
-/// What `out` returned; `InvalidInput` by arena and a measure that is not of [arenas](is_of_arenas), or where a side has no
-/// recording; `InvalidData` when the figures add up to more than 64 bits.
+/// What `out` returned; `InvalidInput` by arena and a measure that is not of
+/// [arenas](is_of_arenas), or where a side has no recording; `InvalidData` when the figures add up
+/// to more than 64 bits.
 pub fn write_svg(diff: &Diff<'_>, out: impl Write) -> io::Result<PictureTotals> {
     let measure = diff.options.measure;
     let by = match diff.options.by {
@@ -83,8 +85,8 @@ pub fn write_svg(diff: &Diff<'_>, out: impl Write) -> io::Result<PictureTotals> 
     picture.draw(&merged, &pruned, color, caption, out)
 }
 
-/// `Vec::push (+1.8 MiB: 12.3 MiB -> 14.1 MiB; alloc::vec::Vec<T,A>::push)`: the last bracket belongs to inferno's script,
-/// so no other round one stands in it.
+/// `Vec::push (+1.8 MiB: 12.3 MiB -> 14.1 MiB; alloc::vec::Vec<T,A>::push)`: the last bracket
+/// belongs to inferno's script, so no other round one stands in it.
 fn caption(merged: &MergedTree, id: NodeId, measure: Measure) -> Caption {
     let node = merged.node(id);
     let name = printable(merged.name(id).trim());

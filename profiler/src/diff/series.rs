@@ -43,10 +43,12 @@ impl Amount {
     }
 }
 
-/// One figure in each recording of a side. The names are the keys in JSON; a side without recordings has 0.
+/// One figure in each recording of a side. The names are the keys in JSON; a side without
+/// recordings has 0.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Series {
-    /// The figure in the middle: always that of one recording, of an even number the lower one of the two in the middle.
+    /// The figure in the middle: always that of one recording, of an even number the lower one of
+    /// the two in the middle.
     pub median: Amount,
     /// The smallest figure.
     pub min: Amount,

@@ -1,6 +1,7 @@
 //! A comparison as text: the two sides, the totals, and the rows that differ.
 //!
-//! Must never write a recorded name but through [`printable`], nor a difference of a peak without its bound.
+//! Must never write a recorded name but through [`printable`], nor a difference of a peak without
+//! its bound.
 
 use std::io::{self, Write};
 
@@ -75,7 +76,8 @@ fn recording(one: &super::Recording<'_>) -> String {
     said.join(", ")
 }
 
-/// What stands behind a difference: percent and the figures of the sides; a narrow page leaves some out.
+/// What stands behind a difference: percent and the figures of the sides; a narrow page leaves some
+/// out.
 fn behind(width: usize, [percent, base, new]: [&str; 3]) -> String {
     let mut cells = String::new();
     if width >= 60 {

@@ -63,8 +63,8 @@ pub fn warnings(base: &[Recording<'_>], new: &[Recording<'_>], options: Options)
     said
 }
 
-/// What is to say where one side alone has phases, or fields: then no row by site is the same on both, as it says the phase
-/// and the field.
+/// What is to say where one side alone has phases, or fields: then no row by site is the same on
+/// both, as it says the phase and the field.
 pub(super) fn one_sided(base: &[Recording<'_>], new: &[Recording<'_>]) -> Option<String> {
     // Scopes are there also where nothing was allocated in them: `&str` in place of `String`.
     let has = |profile: &Profile, is_meant: fn(ScopeKind) -> bool| {

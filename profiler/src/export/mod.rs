@@ -1,8 +1,8 @@
 //! Exports: one profile in the formats of other tools, one file a format.
 //!
-//! Every format holds the same totals as the report. Must never write a figure that was not counted: what is only a lower
-//! bound is called one ([`notes`], and in the file where the format has room). Must never let a control character of a
-//! recorded name through.
+//! Every format holds the same totals as the report. Must never write a figure that was not
+//! counted: what is only a lower bound is called one ([`notes`], and in the file where the format
+//! has room). Must never let a control character of a recorded name through.
 
 mod csv;
 mod dhat;
@@ -94,9 +94,9 @@ impl Format {
         }
     }
 
-    /// The frames that are written where nobody asks for others. Viewers fold and hide frames themselves; but with the
-    /// machinery of the allocator innermost in each stack, none of them could say which function asked for a block. Tables
-    /// have those of the report.
+    /// The frames that are written where nobody asks for others. Viewers fold and hide frames
+    /// themselves; but with the machinery of the allocator innermost in each stack, none of them
+    /// could say which function asked for a block. Tables have those of the report.
     pub fn default_frames(self) -> Frames {
         if self.has_rows() {
             Frames::Folded
@@ -106,8 +106,9 @@ impl Format {
     }
 }
 
-/// Writes a profile in a format, with the frames of `options`. Their measure is what folded stacks count, what a viewer
-/// shows first, and what rows are ordered by; formats that [have rows](Format::has_rows) group them as they say.
+/// Writes a profile in a format, with the frames of `options`. Their measure is what folded stacks
+/// count, what a viewer shows first, and what rows are ordered by; formats that [have
+/// rows](Format::has_rows) group them as they say.
 ///
 /// # Errors
 /// What `out` returned (a broken pipe keeps its kind).
@@ -135,7 +136,8 @@ fn write_line(json: &impl Serialize, mut out: impl Write) -> io::Result<()> {
     out.flush()
 }
 
-/// The stacks of a profile, in the frames that were asked for, those with most of the measure first.
+/// The stacks of a profile, in the frames that were asked for, those with most of the measure
+/// first.
 fn tree(profile: &Profile, options: &Options<'_>) -> CallTree {
     let shown = calltree::Options {
         frames: options.frames,
@@ -145,7 +147,8 @@ fn tree(profile: &Profile, options: &Options<'_>) -> CallTree {
     CallTree::sorted(profile, &shown)
 }
 
-/// How far the figures can be trusted: the error bound of the peak, and every loss. Empty when all of them are exact.
+/// How far the figures can be trusted: the error bound of the peak, and every loss. Empty when all
+/// of them are exact.
 pub fn notes(profile: &Profile) -> Vec<String> {
     let bound = profile.capture.peak_error_bytes;
     let peak = (bound > 0).then(|| format!("The peak is exact to within {}.", Bytes(bound)));

@@ -83,7 +83,8 @@ pub(super) fn write(profile: &Profile, options: &Options<'_>, out: impl Write) -
         FrameJson { name, file, line }
     };
     let frames: Vec<FrameJson> = labels.values.iter().map(frame).collect();
-    // The measure that was asked for is shown first. Others of which there is nothing would be empty pictures.
+    // The measure that was asked for is shown first. Others of which there is nothing would be
+    // empty pictures.
     let others = Measure::ALL
         .into_iter()
         .filter(|&measure| measure != options.measure && measure.of(tree.total(NodeId::ROOT)) > 0);

@@ -1,7 +1,8 @@
 //! The texts of the picture: title, subtitle and what a frame says under the pointer.
 //!
-//! Must say how exact the figures are and what is missing. The last bracket of a tooltip belongs to inferno's script,
-//! which takes the label of a frame from what stands before it: no round bracket may stand inside.
+//! Must say how exact the figures are and what is missing. The last bracket of a tooltip belongs to
+//! inferno's script, which takes the label of a frame from what stands before it: no round bracket
+//! may stand inside.
 
 use super::prune::PrunedTree;
 use super::relabel::Caption;
@@ -140,7 +141,8 @@ pub(super) fn frame(
     let measure = options.measure;
     let name = printable_name(&tree.name(id, profile));
     let short = printable_name(&tree.short_name(id, profile));
-    // The bracket that holds the figures may hold no other one, or the script would cut the label there.
+    // The bracket that holds the figures may hold no other one, or the script would cut the label
+    // there.
     let label = if options.by == By::Stack && name.contains('(') {
         name.clone()
     } else {

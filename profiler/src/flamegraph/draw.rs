@@ -56,8 +56,9 @@ impl Picture {
         };
         // Pruned before, where what is left out can be counted.
         inferno.min_width = 0.0;
-        // Keeps the order of the lines, right to left, so that the widest frames stand left. Sorting by name would tear
-        // `main` apart when `main::{{closure}}` sorts between its own line and those of its callees.
+        // Keeps the order of the lines, right to left, so that the widest frames stand left.
+        // Sorting by name would tear `main` apart when `main::{{closure}}` sorts between its own
+        // line and those of its callees.
         inferno.flame_chart = true;
         let lines = pruned.lines.iter().map(String::as_str);
         let mut svg = Vec::new();

@@ -1,4 +1,5 @@
-//! The legend of pictures by field and type: a square of each colour and what it stands for, in front of the subtitle.
+//! The legend of pictures by field and type: a square of each colour and what it stands for, in
+//! front of the subtitle.
 //!
 //! Words only, no recorded names.
 

@@ -1,8 +1,9 @@
 //! From rows of lanes to figures of sites, and when the peak was.
 //!
-//! Nets of single lanes may be negative (another lane allocated what this one freed); only sums over lanes are facts.
-//! A sum that is negative all the same is shown as 0: of a program that still runs it was read while it was written
-//! (`lost.torn`), else the recording is damaged (`lost.damaged`). Sums saturate: a file may claim any figures.
+//! Nets of single lanes may be negative (another lane allocated what this one freed); only sums
+//! over lanes are facts. A sum that is negative all the same is shown as 0: of a program that still
+//! runs it was read while it was written (`lost.torn`), else the recording is damaged
+//! (`lost.damaged`). Sums saturate: a file may claim any figures.
 
 use super::distribution::SizeRecords;
 use crate::parallel::on_parts;
@@ -90,7 +91,8 @@ pub(super) fn plus(one: Net, other: Net) -> Net {
 
 /// A row's net at the last maximum of the present window.
 pub(super) fn at_epoch(row: &RowValue, header: &HeaderValue) -> Net {
-    // A row of a newer epoch was read later than the header: what it saved was the state before that.
+    // A row of a newer epoch was read later than the header: what it saved was the state before
+    // that.
     if row.clock >> CLOCK_SNAPSHOT_BITS >= header.clock >> CLOCK_SNAPSHOT_BITS {
         (row.saved_bytes, row.saved_blocks)
     } else {
@@ -112,7 +114,8 @@ fn rows(lane: &LaneColumns) -> impl Iterator<Item = (u32, &RowValue, Option<usiz
     fixed.into_iter().chain(own)
 }
 
-/// When the peak was: the sum of its rows, the running maximum they are compared with, and the bound that applies.
+/// When the peak was: the sum of its rows, the running maximum they are compared with, and the
+/// bound that applies.
 pub(super) struct Peak {
     pub(super) at: PeakAt,
     pub(super) bytes: i64,
@@ -138,8 +141,8 @@ pub(super) fn find_peak(recording: &Recording) -> Peak {
         }
     }
     let mut bound = header.peak_bound_bytes;
-    // NOTE: finishing a recording checks the peak of all lanes after the last writer left, and seals it after that: what
-    // lanes did since their own last peak check is in the header's bound.
+    // NOTE: finishing a recording checks the peak of all lanes after the last writer left, and
+    // seals it after that: what lanes did since their own last peak check is in the header's bound.
     let is_sealed = header.state == state::FINISHED && header.checksum != 0;
     if moved > 1 && !is_sealed {
         bound = bound.max(checked);
@@ -308,7 +311,8 @@ pub(super) fn count(
 /// No program allocates as much: the sums of what is below stay far from their limits.
 const MOST_BYTES: u64 = 1 << 56;
 
-/// Whether a row of a lane is one that no writer leaves. An event that a kill cut short may be half counted.
+/// Whether a row of a lane is one that no writer leaves. An event that a kill cut short may be half
+/// counted.
 fn is_impossible(row: &RowValue, header: &HeaderValue) -> bool {
     let slack = u64::from(header.state != state::FINISHED);
     row.sums().iter().any(|word| *word > MOST_BYTES)

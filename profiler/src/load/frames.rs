@@ -1,5 +1,5 @@
-//! From return addresses to source frames and functions, each of them made once, and what is asked of each again and
-//! again.
+//! From return addresses to source frames and functions, each of them made once, and what is asked
+//! of each again and again.
 
 use super::functions::{self, Own};
 use super::modules::Modules;
@@ -131,7 +131,8 @@ impl FrameTable {
         }))
     }
 
-    /// Makes the source frames of a raw one [`known`](FrameTable::known); how many there are, and what they count for.
+    /// Makes the source frames of a raw one [`known`](FrameTable::known); how many there are, and
+    /// what they count for.
     pub(super) fn expand(&mut self, names: &FrameNames<'_>, raw: u32) -> (usize, usize) {
         // References to frames are in range: the reader sees to it.
         let raw = (raw as usize).min(self.expanded.len() - 1);

@@ -4,9 +4,11 @@ use crate::profile::{Profile, State};
 use crate::units::counted;
 use tracking_alloc_recording::{LaneColumns, Recording, RowValue, growth, site_flags, state};
 
-/// What could not be counted, as numbers and as sentences. Called while `recording` still has its rows.
+/// What could not be counted, as numbers and as sentences. Called while `recording` still has its
+/// rows.
 ///
-/// `impossible` sites have figures that cannot be: of a program that may still run they were read while it wrote them.
+/// `impossible` sites have figures that cannot be: of a program that may still run they were read
+/// while it wrote them.
 pub(super) fn fill(profile: &mut Profile, recording: &Recording, impossible: u64) {
     let header = &recording.header;
     let saturated = profile.totals.saturated();
@@ -142,7 +144,8 @@ fn growth_note(recording: &Recording) -> Option<String> {
     ))
 }
 
-/// Lanes of a finished recording whose rows do not add up to them: by more than the one event that may be in flight.
+/// Lanes of a finished recording whose rows do not add up to them: by more than the one event that
+/// may be in flight.
 fn lanes_that_do_not_add_up(recording: &Recording) -> u64 {
     if recording.header.state != state::FINISHED {
         return 0;

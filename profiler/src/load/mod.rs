@@ -1,7 +1,8 @@
 //! Loading: a recording and the symbols of its binaries become a [`Profile`].
 //!
-//! The counters (`counters`, `moments`), who was recorded (`process`), stacks with names (`stacks`), and the symbols a packed
-//! recording carries (`packed`) are each a function of the recording; nothing here knows how they will be shown.
+//! The counters (`counters`, `moments`), who was recorded (`process`), stacks with names
+//! (`stacks`), and the symbols a packed recording carries (`packed`) are each a function of the
+//! recording; nothing here knows how they will be shown.
 
 mod arenas;
 mod counters;
@@ -46,8 +47,8 @@ use tracking_alloc_recording::Recording;
 pub struct Options {
     /// Where symbols are looked for.
     pub symbols: symbols::Options,
-    /// The crates that are the program's own, by name (`my_app` or `my-app`); none: those whose sources lie outside
-    /// registries, git checkouts and the toolchain.
+    /// The crates that are the program's own, by name (`my_app` or `my-app`); none: those whose
+    /// sources lie outside registries, git checkouts and the toolchain.
     pub own: Vec<String>,
 }
 
@@ -69,8 +70,8 @@ impl Options {
 /// `progress` is called on this thread while symbols are read.
 ///
 /// # Errors
-/// When the file is missing, empty, foreign, truncated, altered or of another version; when [`symbols::Options::binary`]
-/// is not the binary that ran.
+/// When the file is missing, empty, foreign, truncated, altered or of another version; when
+/// [`symbols::Options::binary`] is not the binary that ran.
 pub fn open(
     path: &Path,
     options: &Options,
@@ -85,8 +86,8 @@ pub type Early<'a> = &'a (dyn Fn(Profile) + Sync);
 /// How long names are waited for before a profile is shown without.
 const PATIENCE: Duration = Duration::from_millis(200);
 
-/// Loads a recording again and again, while its program still runs: names are only looked up when there are new ones, and
-/// only new stacks are read.
+/// Loads a recording again and again, while its program still runs: names are only looked up when
+/// there are new ones, and only new stacks are read.
 #[derive(Default)]
 pub struct Session {
     options: Options,
@@ -118,8 +119,8 @@ impl Session {
         }
     }
 
-    /// As [`open`]. Where names take long, `early` gets the profile as it is without them, on another thread: all its
-    /// figures are those of the profile with names.
+    /// As [`open`]. Where names take long, `early` gets the profile as it is without them, on
+    /// another thread: all its figures are those of the profile with names.
     ///
     /// # Errors
     /// As [`open`].

@@ -13,7 +13,8 @@ use tracking_alloc_recording::{FrameValue, ModuleValue, Recording, module_id};
 pub(super) struct Modules {
     /// Paths and identities, in order.
     refs: Vec<(String, Identity)>,
-    /// Position of each module of the recording in `refs`; `u32::MAX` for module 0, which is "nowhere".
+    /// Position of each module of the recording in `refs`; `u32::MAX` for module 0, which is
+    /// "nowhere".
     pub(super) order: Vec<u32>,
 }
 
@@ -87,8 +88,8 @@ impl Modules {
         self.refs.iter().zip(sources).map(describe).collect()
     }
 
-    /// Advice for modules that were built without debug information. What the standard library calls never has any: no
-    /// setting of the program's changes that.
+    /// Advice for modules that were built without debug information. What the standard library
+    /// calls never has any: no setting of the program's changes that.
     pub(super) fn without_debug(
         &self,
         recording: &Recording,
@@ -142,7 +143,8 @@ mod tests {
     use super::*;
     use crate::symbols::SourceFrame;
 
-    /// The advice for a recording of these functions, each with its file if it has one, that call one another.
+    /// The advice for a recording of these functions, each with its file if it has one, that call
+    /// one another.
     fn advice(functions: &[(&str, Option<&str>)]) -> Vec<String> {
         let frame = |(name, file): &(&str, Option<&str>)| SourceFrame {
             function: (*name).into(),

@@ -1,5 +1,5 @@
-//! The names of a recording's addresses: those that it carries, else those of the binaries. Of a live recording they are
-//! kept from one time it is read to the next.
+//! The names of a recording's addresses: those that it carries, else those of the binaries. Of a
+//! live recording they are kept from one time it is read to the next.
 
 use super::modules::Modules;
 use super::packed::Packed;
@@ -59,8 +59,8 @@ impl Names {
     /// Looks all up.
     ///
     /// # Errors
-    /// When the recording carries what cannot be read; when [`binary`](crate::symbols::Options::binary) is not the binary
-    /// that ran.
+    /// When the recording carries what cannot be read; when
+    /// [`binary`](crate::symbols::Options::binary) is not the binary that ran.
     pub(super) fn find(
         of: &Addresses,
         path: &Path,

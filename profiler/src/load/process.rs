@@ -29,7 +29,8 @@ pub(super) fn describe(recording: &Recording) -> Process {
             Writer::Finished => State::Finished,
             Writer::Running => State::Running,
             Writer::Ended => State::Ended,
-            // Another boot of this machine, or another machine: a process of then does not run here.
+            // Another boot of this machine, or another machine: a process of then does not run
+            // here.
             Writer::OtherBoot | Writer::Unknown => State::Unknown,
         },
     }

@@ -1,4 +1,5 @@
-//! The second pass over stacks, spread over the cores: what is shown of each, who owns its blocks, and what they hold.
+//! The second pass over stacks, spread over the cores: what is shown of each, who owns its blocks,
+//! and what they hold.
 
 use super::frames::FrameTable;
 use super::owner;
@@ -96,8 +97,8 @@ impl<'a> Reader<'a> {
         let contents = self.contents(frames);
         let trimmed = self.trim(frames);
         let inner = trimmed.end;
-        // Frames of `Profiled` and phases between the program's own carry no information. The innermost frame that is
-        // shown stays: it is heapglass's own where nothing else is there.
+        // Frames of `Profiled` and phases between the program's own carry no information. The
+        // innermost frame that is shown stays: it is heapglass's own where nothing else is there.
         let is_left_out =
             |at: usize, frame: &FrameId| at + 1 < inner && frames.traits(*frame).claim.is_own;
         let (mut begin, mut node) = (0, 0);

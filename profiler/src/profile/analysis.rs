@@ -1,5 +1,5 @@
-//! What every frontend needs of a profile: fields, phases, types, owners, footprints, leaks and losses, each computed on
-//! first use and then kept.
+//! What every frontend needs of a profile: fields, phases, types, owners, footprints, leaks and
+//! losses, each computed on first use and then kept.
 
 use super::arenas::{Leak, chunk_sites, leaks};
 use super::fields::{Fields, Phases};
@@ -14,7 +14,8 @@ use super::{Profile, TypeId, UNKNOWN};
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
-/// The analysis of a profile, as much of it as was asked for: see [`Profile::fields`] and its neighbours.
+/// The analysis of a profile, as much of it as was asked for: see [`Profile::fields`] and its
+/// neighbours.
 #[derive(Debug, Default)]
 pub struct Analysis {
     fields: OnceLock<Fields>,
@@ -37,7 +38,8 @@ impl Clone for Analysis {
     }
 }
 
-/// Each is computed when it is first asked for and then kept: to change a profile afterwards, change a clone of it.
+/// Each is computed when it is first asked for and then kept: to change a profile afterwards,
+/// change a clone of it.
 impl Profile {
     /// The places in the data that the program deserialized, with what each allocated.
     pub fn fields(&self) -> &Fields {
@@ -54,8 +56,9 @@ impl Profile {
         self.analysis.types.get_or_init(|| type_rows(self))
     }
 
-    /// What the row of a type is called: its short name, with as much of its path as tells it apart where two rows share
-    /// that, [`UNKNOWN`] without a type. As recorded: not safe for a terminal before [`crate::units::printable`].
+    /// What the row of a type is called: its short name, with as much of its path as tells it apart
+    /// where two rows share that, [`UNKNOWN`] without a type. As recorded: not safe for a terminal
+    /// before [`crate::units::printable`].
     pub fn type_key(&self, id: Option<TypeId>) -> &str {
         let qualified = self.analysis.type_names.get_or_init(|| qualified(self));
         let qualified = id.and_then(|id| qualified.get(&id));
@@ -68,12 +71,14 @@ impl Profile {
         self.analysis.measured.get_or_init(|| measured(self))
     }
 
-    /// The arenas (indexes into [`Profile::arenas`]) that each site (index into [`Profile::sites`]) allocates chunks for.
+    /// The arenas (indexes into [`Profile::arenas`]) that each site (index into [`Profile::sites`])
+    /// allocates chunks for.
     pub fn chunk_sites(&self) -> &HashMap<usize, Vec<usize>> {
         self.analysis.chunks.get_or_init(|| chunk_sites(self))
     }
 
-    /// The folder that holds the program's own source files, with a slash at its end; empty when there is none.
+    /// The folder that holds the program's own source files, with a slash at its end; empty when
+    /// there is none.
     pub fn source_root(&self) -> &str {
         self.analysis.source_root.get_or_init(|| source_root(self))
     }
@@ -97,13 +102,14 @@ impl Profile {
         self.analysis.leaks.get_or_init(|| leaks(self))
     }
 
-    /// What could not be counted or named: one sentence a loss, free of control characters; empty when nothing was lost.
+    /// What could not be counted or named: one sentence a loss, free of control characters; empty
+    /// when nothing was lost.
     pub fn losses(&self) -> &[String] {
         self.analysis.losses.get_or_init(|| losses(self))
     }
 
-    /// A sentence for people when the program's own frames have no debug information, so that stacks name no types;
-    /// `None` when nothing is missing.
+    /// A sentence for people when the program's own frames have no debug information, so that
+    /// stacks name no types; `None` when nothing is missing.
     pub fn unnamed(&self) -> Option<&str> {
         let sentence = &self.analysis.unnamed;
         sentence.get_or_init(|| unnamed(self)).as_deref()

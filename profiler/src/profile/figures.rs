@@ -11,9 +11,9 @@ use std::hash::Hash;
 
 /// What was counted for one row: a site, a thread, a phase or the whole process.
 ///
-/// `total_*` counts every allocation and, in full, the new size of every realloc; `freed_*` counts frees and
-/// the old side of every realloc, as DHAT and heaptrack do. `peak_*` is the row's value at the moment of the
-/// global maximum (t-gmax), never the row's own maximum, so rows add up.
+/// `total_*` counts every allocation and, in full, the new size of every realloc; `freed_*` counts
+/// frees and the old side of every realloc, as DHAT and heaptrack do. `peak_*` is the row's value
+/// at the moment of the global maximum (t-gmax), never the row's own maximum, so rows add up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Figures {
     /// Bytes allocated.
@@ -36,7 +36,8 @@ pub struct Figures {
     pub grows: u64,
     /// Reallocs to a smaller size.
     pub shrinks: u64,
-    /// `min(old, new)` bytes of every realloc that moved its block: an upper bound of what was copied.
+    /// `min(old, new)` bytes of every realloc that moved its block: an upper bound of what was
+    /// copied.
     pub copied_bytes: u64,
     /// Blocks freed by their thread before it allocated another one.
     pub temporary_blocks: u64,
@@ -45,7 +46,8 @@ pub struct Figures {
 }
 
 impl Figures {
-    /// Adds `other` to `self`, column by column. Saturates: a hostile recording may claim any figures.
+    /// Adds `other` to `self`, column by column. Saturates: a hostile recording may claim any
+    /// figures.
     pub fn add(&mut self, other: &Figures) {
         self.total_bytes = self.total_bytes.saturating_add(other.total_bytes);
         self.total_blocks = self.total_blocks.saturating_add(other.total_blocks);
@@ -162,7 +164,8 @@ impl Measure {
         self.names()[2]
     }
 
-    /// A heading for people, for a recording in that state: nothing of a program that runs is at its exit.
+    /// A heading for people, for a recording in that state: nothing of a program that runs is at
+    /// its exit.
     pub fn title_in(self, state: State) -> &'static str {
         match (self, state) {
             (Measure::Live, State::Running) => "bytes live now",
@@ -195,7 +198,8 @@ impl Measure {
         format!("{sign}{}", self.amount(size))
     }
 
-    /// The count that goes with the measure and what it counts: blocks, or events for what is no set of blocks.
+    /// The count that goes with the measure and what it counts: blocks, or events for what is no
+    /// set of blocks.
     pub fn blocks(self, figures: &Figures) -> (u64, &'static str) {
         match self {
             Measure::Peak => (figures.peak_blocks, "blocks"),

@@ -17,7 +17,8 @@ pub struct Footprint {
     pub live_bytes: u64,
     /// What the crate deepsize says, not what was found: one node, with `block_bytes` alone.
     pub estimate: bool,
-    /// The value and what is inside it; the first is the value itself, parents come before children.
+    /// The value and what is inside it; the first is the value itself, parents come before
+    /// children.
     pub nodes: Vec<FootprintNode>,
     /// Places that found no room of their own and were counted at their parent.
     pub folded: u64,
@@ -25,7 +26,8 @@ pub struct Footprint {
     pub hidden_values: u64,
 }
 
-/// All values at one path of a footprint. Every figure is of these values alone, without what is inside them.
+/// All values at one path of a footprint. Every figure is of these values alone, without what is
+/// inside them.
 #[derive(Clone, Debug, Default)]
 pub struct FootprintNode {
     /// Index of the node around it; the first is its own parent.

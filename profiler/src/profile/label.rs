@@ -1,5 +1,5 @@
-//! What a step of a path stands for, and what it is called: a node of a call tree, a step of a folded stack, what a site is
-//! charged to.
+//! What a step of a path stands for, and what it is called: a node of a call tree, a step of a
+//! folded stack, what a site is charged to.
 
 use std::borrow::Cow;
 
@@ -23,9 +23,11 @@ pub enum Label {
     Call(u32),
     /// No code of the program.
     Group(Group),
-    /// A phase or field that stands for a stack, where none were recorded: in parentheses, of no file and no known code.
+    /// A phase or field that stands for a stack, where none were recorded: in parentheses, of no
+    /// file and no known code.
     Place(ScopeId),
-    /// A field (index into [`Fields::nodes`](crate::profile::fields::Fields::nodes)), by the last step of its path.
+    /// A field (index into [`Fields::nodes`](crate::profile::fields::Fields::nodes)), by the last
+    /// step of its path.
     Field(u32),
     /// A field, by its whole path.
     Path(u32),
@@ -117,7 +119,8 @@ impl Label {
         }
     }
 
-    /// The name for narrow cells: `Vec::push`. Not safe for a terminal before [`crate::units::printable`].
+    /// The name for narrow cells: `Vec::push`. Not safe for a terminal before
+    /// [`crate::units::printable`].
     pub fn short_name(self, profile: &Profile) -> Cow<'_, str> {
         match self {
             Label::Function(id) => match profile.functions.get(id.0 as usize) {
@@ -142,7 +145,8 @@ impl Label {
         }
     }
 
-    /// The type that is meant, of a field that of its values; `None` where there is none, or nothing tells.
+    /// The type that is meant, of a field that of its values; `None` where there is none, or
+    /// nothing tells.
     pub fn type_id(self, profile: &Profile) -> Option<TypeId> {
         match self {
             Label::Field(number) | Label::Path(number) => field(profile, number)?.value_type,

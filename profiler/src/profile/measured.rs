@@ -1,7 +1,8 @@
 //! Footprints: live values that the program had measured, node by node, with estimates beside them.
 //!
-//! Must never mix the two: an exact figure was found by address among the live blocks, an estimate is what a crate
-//! says. Bytes are of heap blocks alone on both sides; the value's own size stands apart.
+//! Must never mix the two: an exact figure was found by address among the live blocks, an estimate
+//! is what a crate says. Bytes are of heap blocks alone on both sides; the value's own size stands
+//! apart.
 
 use std::collections::HashMap;
 
@@ -26,7 +27,8 @@ pub struct Measured {
     pub inline_bytes: u64,
     /// What the inner allocator can give for the blocks, bytes; `None` = it does not tell.
     pub usable_bytes: Option<u64>,
-    /// Bytes of the blocks that no value was seen in: spare capacity and what containers keep for themselves.
+    /// Bytes of the blocks that no value was seen in: spare capacity and what containers keep for
+    /// themselves.
     pub slack_bytes: u64,
     /// Blocks met again that another value already owned, each time.
     pub shared_blocks: u64,
@@ -133,8 +135,8 @@ pub(super) fn measured(profile: &Profile) -> Vec<Measured> {
     all
 }
 
-/// Puts each estimate beside the exact footprint of its label that is nearest in time; an exact one takes the nearest
-/// of those.
+/// Puts each estimate beside the exact footprint of its label that is nearest in time; an exact one
+/// takes the nearest of those.
 fn compare(all: &mut [Measured]) {
     // By time, as `all` is.
     let mut exact_of: HashMap<String, Vec<usize>> = HashMap::new();

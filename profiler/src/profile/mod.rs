@@ -1,7 +1,8 @@
 //! The profile: one recording, analysed and symbolized. Every frontend is a function of it.
 //!
-//! Columns instead of boxed trees: sites name their frames by [`FrameId`], frames name their function by
-//! [`FunctionId`], parents come before children. Nothing here knows how it will be shown.
+//! Columns instead of boxed trees: sites name their frames by [`FrameId`], frames name their
+//! function by [`FunctionId`], parents come before children. Nothing here knows how it will be
+//! shown.
 
 mod analysis;
 pub mod arenas;
@@ -142,7 +143,8 @@ pub enum State {
     Running,
     /// The recording was finished in order (the recorder stopped or the program ended normally).
     Finished,
-    /// The process is gone and did not finish the recording: it was killed, aborted or left by `_exit`.
+    /// The process is gone and did not finish the recording: it was killed, aborted or left by
+    /// `_exit`.
     Ended,
     /// It cannot be known from here (another machine, another pid namespace).
     #[default]
@@ -158,9 +160,11 @@ pub struct Capture {
     pub unwinder: String,
     /// `x86_64`, `aarch64`, `wasm32`; empty when it is not known.
     pub architecture: String,
-    /// Linear memory, when a WebAssembly module was recorded. Such a recording has no clock: all times are 0.
+    /// Linear memory, when a WebAssembly module was recorded. Such a recording has no clock: all
+    /// times are 0.
     pub linear_memory: Option<LinearMemory>,
-    /// The bound on the error of `peak_*`, bytes; 0 = exact to the byte. Never below the measured discrepancy.
+    /// The bound on the error of `peak_*`, bytes; 0 = exact to the byte. Never below the measured
+    /// discrepancy.
     pub peak_error_bytes: u64,
     /// |sum of rows at the peak - the running maximum|, bytes: the measured discrepancy.
     pub peak_discrepancy_bytes: u64,
@@ -178,15 +182,17 @@ pub struct Capture {
     pub last_resident: Option<ResidentParts>,
     /// Size of the recording, bytes.
     pub recording_bytes: u64,
-    /// The crates that count as the program's own, by name, where someone named them: the reader, who packed the recording,
-    /// or who recorded. Empty: those whose sources lie outside registries, git checkouts and the toolchain.
+    /// The crates that count as the program's own, by name, where someone named them: the reader,
+    /// who packed the recording, or who recorded. Empty: those whose sources lie outside
+    /// registries, git checkouts and the toolchain.
     pub own_crates: Vec<String>,
-    /// The version of the recording's layout, 0 = no recording behind it. In layout 1 phases do not tell what they
-    /// retained.
+    /// The version of the recording's layout, 0 = no recording behind it. In layout 1 phases do not
+    /// tell what they retained.
     pub layout: u32,
 }
 
-/// What could not be counted or named. All zero and empty = nothing was lost. The names are the keys in JSON.
+/// What could not be counted or named. All zero and empty = nothing was lost. The names are the
+/// keys in JSON.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Losses {
     /// Blocks and bytes counted at "(table full)" for want of a table, a disk or a limit.
@@ -211,8 +217,8 @@ pub struct Losses {
     pub marks: u64,
     /// Rows read while they were written, clamped (live recordings only).
     pub torn: u64,
-    /// What the recorder cannot have written: figures that cannot be, references that lead nowhere, rows that do not
-    /// add up. The figures are then no facts.
+    /// What the recorder cannot have written: figures that cannot be, references that lead nowhere,
+    /// rows that do not add up. The figures are then no facts.
     pub damaged: u64,
     /// Frames that no symbol table could name.
     pub unresolved_frames: u64,
@@ -235,7 +241,8 @@ pub struct Module {
     pub symbols: SymbolSource,
 }
 
-/// Where the symbols of a module came from. The symbol cache keeps it: a renamed variant is another format.
+/// Where the symbols of a module came from. The symbol cache keeps it: a renamed variant is another
+/// format.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum SymbolSource {
     /// No frame of the module was seen, so nothing was looked up.
@@ -256,24 +263,25 @@ pub enum SymbolSource {
 pub struct Function {
     /// Demangled, without the hash: `alloc::vec::Vec<T,A>::push`.
     pub name: String,
-    /// The other functions that its machine code is, by name: equal functions are compiled to one, and nothing tells
-    /// which of them was called.
+    /// The other functions that its machine code is, by name: equal functions are compiled to one,
+    /// and nothing tells which of them was called.
     pub aliases: Vec<String>,
     /// For narrow cells: `Vec::push`; `one of load_a, load_b` where the aliases differ in it.
     pub short: String,
-    /// Of a closure, and of the body of an async function, the function that it stands in: as [`short`](Function::short).
-    /// Empty: it is none.
+    /// Of a closure, and of the body of an async function, the function that it stands in: as
+    /// [`short`](Function::short). Empty: it is none.
     pub outer: String,
     /// Crate, or the file name of the image for native code: `serde_json`, `libc.so.6`.
     pub krate: String,
     /// Whose code it is.
     pub origin: Origin,
-    /// A derive made it: a method of a trait of another crate, with code on the line of its declaration.
+    /// A derive made it: a method of a trait of another crate, with code on the line of its
+    /// declaration.
     pub is_derived: bool,
     /// What part it plays on a stack.
     pub role: Role,
-    /// What a call of it does, for a frame that stands for all that it calls: `serde_json::from_str -> Catalog`. Empty:
-    /// as [`short`](Function::short).
+    /// What a call of it does, for a frame that stands for all that it calls:
+    /// `serde_json::from_str -> Catalog`. Empty: as [`short`](Function::short).
     pub does: String,
     /// The type that it deserializes, in short: `Product`.
     pub makes: Option<String>,
@@ -287,8 +295,8 @@ pub enum Role {
     Plain,
     /// Called back by what a program called: `Deserialize`, its visitors, `Clone`.
     Callback,
-    /// Of a crate that works for its callers: it reads or writes a format, or holds values. Never the owner of a block
-    /// where another one is on the stack.
+    /// Of a crate that works for its callers: it reads or writes a format, or holds values. Never
+    /// the owner of a block where another one is on the stack.
     Service,
     /// Passes a call on: the call of a closure, an iterator's adaptor.
     Glue,
@@ -335,12 +343,15 @@ pub struct Frame {
 pub struct Site {
     /// Its frames: see [`Profile::stack`].
     pub stack: Stack,
-    /// The part of them worth showing: without run-time start-up (outside) and allocator machinery (inside).
+    /// The part of them worth showing: without run-time start-up (outside) and allocator machinery
+    /// (inside).
     pub shown: std::ops::Range<u16>,
-    /// The frame the site is charged to: the innermost shown frame of the user's own code that nothing called back, else
-    /// the nearest frame of a dependency, else the innermost shown one; `None` when there is no frame.
+    /// The frame the site is charged to: the innermost shown frame of the user's own code that
+    /// nothing called back, else the nearest frame of a dependency, else the innermost shown one;
+    /// `None` when there is no frame.
     pub owner: Option<FrameId>,
-    /// What it is charged to instead where no code of the program or of a dependency asked for its blocks.
+    /// What it is charged to instead where no code of the program or of a dependency asked for its
+    /// blocks.
     pub group: Option<Group>,
     /// The phase and field it happened in.
     pub scope: ScopeId,
@@ -406,8 +417,8 @@ pub struct Thread {
     pub name: String,
     /// How many threads of that name.
     pub count: u64,
-    /// What they allocated, and what they freed of any thread's blocks. `live_*` and `peak_*` are 0: another thread may
-    /// free a block, so live bytes belong to no thread.
+    /// What they allocated, and what they freed of any thread's blocks. `live_*` and `peak_*` are
+    /// 0: another thread may free a block, so live bytes belong to no thread.
     pub figures: Figures,
 }
 
@@ -463,7 +474,8 @@ pub struct Mark {
     /// Totals at that moment; `peak_*` is the maximum since the mark before (or the start).
     #[serde(flatten)]
     pub figures: Figures,
-    /// The bound on the error of `peak_*`, bytes; 0 = exact to the byte, `None` = the mark found no room to tell.
+    /// The bound on the error of `peak_*`, bytes; 0 = exact to the byte, `None` = the mark found no
+    /// room to tell.
     pub peak_error_bytes: Option<u64>,
 }
 
@@ -500,7 +512,8 @@ impl Function {
         OWN_CRATES.contains(&self.krate.as_str())
     }
 
-    /// Whether it is of the program, and nothing called it back: a step of folded stacks of its own, and what owns blocks.
+    /// Whether it is of the program, and nothing called it back: a step of folded stacks of its
+    /// own, and what owns blocks.
     pub(crate) fn is_of_program(&self) -> bool {
         self.origin == Origin::User && self.role != Role::Callback
     }
@@ -513,7 +526,8 @@ impl Function {
             .map_or("[unnamed]", String::as_str)
     }
 
-    /// What a call of it does, by the best that is known: [`does`](Function::does), its short name, its name.
+    /// What a call of it does, by the best that is known: [`does`](Function::does), its short name,
+    /// its name.
     pub(crate) fn call(&self) -> &str {
         [&self.does, &self.short, &self.name]
             .into_iter()

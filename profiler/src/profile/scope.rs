@@ -28,8 +28,9 @@ pub struct Scope {
     pub input_bytes: u64,
     /// Records reported by the program, 0 = not reported.
     pub records: u64,
-    /// Phases and roots: net bytes that their threads allocated while in them, summed over all times. What stays of a
-    /// phase when it ends; negative where it frees more than it allocates. `None` where it is not known of all of them.
+    /// Phases and roots: net bytes that their threads allocated while in them, summed over all
+    /// times. What stays of a phase when it ends; negative where it frees more than it allocates.
+    /// `None` where it is not known of all of them.
     pub retained_bytes: Option<i64>,
 }
 
@@ -90,7 +91,8 @@ impl Profile {
     pub(crate) fn scopes_around(&self, scope: ScopeId) -> impl Iterator<Item = (ScopeId, &Scope)> {
         let known = |id: ScopeId| Some((id, self.scopes.get(id.0 as usize)?));
         successors(known(scope), move |&(at, scope)| {
-            // Parents come before children; anything else is a damaged recording, and might be a circle.
+            // Parents come before children; anything else is a damaged recording, and might be a
+            // circle.
             known(ScopeId(scope.parent)).filter(|(parent, _)| *parent < at)
         })
     }

@@ -1,11 +1,13 @@
-//! What types of one short name are called: with as much of their paths as tells them apart, and no more.
+//! What types of one short name are called: with as much of their paths as tells them apart, and no
+//! more.
 //!
 //! `Vec<nfa::State>` and `Vec<dfa::State>`, not `alloc::vec::Vec<regex::nfa::State>`.
 
 use super::{Profile, TypeId};
 use std::collections::HashMap;
 
-/// Those of some types, each given once, that share their short name with another one: those of one name together.
+/// Those of some types, each given once, that share their short name with another one: those of one
+/// name together.
 pub(crate) fn sharing_a_name(
     profile: &Profile,
     ids: impl IntoIterator<Item = TypeId>,

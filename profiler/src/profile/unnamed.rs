@@ -44,8 +44,8 @@ pub(super) fn unnamed(profile: &Profile) -> Option<String> {
     ))
 }
 
-/// Crates with debug information: a function of such a crate may still have none (the compiler made it, or made it one
-/// with others), which no setting helps.
+/// Crates with debug information: a function of such a crate may still have none (the compiler made
+/// it, or made it one with others), which no setting helps.
 fn described(profile: &Profile) -> HashSet<&str> {
     let frames = profile.frames.iter().filter(|frame| frame.file.is_some());
     frames

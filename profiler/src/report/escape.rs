@@ -24,9 +24,9 @@ pub(crate) fn measure<S: Serializer>(measure: &Measure, serializer: S) -> Result
     serializer.collect_map([("measure", measure.name()), ("measure_key", measure.key())])
 }
 
-/// JSON with every character that [`printable`](crate::units::printable) would not let through as a JSON escape: the same
-/// string to a parser, harmless on a terminal. Outside of strings JSON has none but line breaks, which are left alone; in
-/// strings serde_json has escaped those already.
+/// JSON with every character that [`printable`](crate::units::printable) would not let through as a
+/// JSON escape: the same string to a parser, harmless on a terminal. Outside of strings JSON has
+/// none but line breaks, which are left alone; in strings serde_json has escaped those already.
 struct Escaping<W>(W);
 
 impl<W: Write> Write for Escaping<W> {

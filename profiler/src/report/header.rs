@@ -1,4 +1,5 @@
-//! The head of the text report: what ran, how it was recorded, the totals and how far they can be trusted.
+//! The head of the text report: what ran, how it was recorded, the totals and how far they can be
+//! trusted.
 //!
 //! Must never show the peak without its bound.
 

@@ -1,9 +1,9 @@
-//! The report: one profile as text for people and as JSON for scripts, its rows grouped by site, type, field, thread,
-//! phase or arena, and the values the program had measured.
+//! The report: one profile as text for people and as JSON for scripts, its rows grouped by site,
+//! type, field, thread, phase or arena, and the values the program had measured.
 //!
-//! Text and JSON are made from the same [`rows`], so they cannot disagree. Must never show a figure without what
-//! bounds it: every loss is a sentence ([`Profile::losses`]), what is left out of the table is counted. Must never let a
-//! control character of a recorded name reach a terminal.
+//! Text and JSON are made from the same [`rows`], so they cannot disagree. Must never show a figure
+//! without what bounds it: every loss is a sentence ([`Profile::losses`]), what is left out of the
+//! table is counted. Must never let a control character of a recorded name reach a terminal.
 
 pub(crate) mod escape;
 mod header;
@@ -43,7 +43,8 @@ pub struct Options<'a> {
     pub measure: Measure,
     /// At most so many rows; `None` = [`DEFAULT_TOP`] in text, all of them in JSON.
     pub top: Option<usize>,
-    /// Which frames of a stack count; folded, sites that read the same are one row, else those of one stack are.
+    /// Which frames of a stack count; folded, sites that read the same are one row, else those of
+    /// one stack are.
     pub frames: Frames,
     /// Say what columns mean, and all that is known of each row.
     pub explain: bool,
@@ -83,7 +84,8 @@ pub enum Style {
     Warning,
 }
 
-/// What to write before and after a part: escape sequences of a terminal, or nothing. Neither may take up columns.
+/// What to write before and after a part: escape sequences of a terminal, or nothing. Neither may
+/// take up columns.
 pub type Paint = fn(Style) -> (&'static str, &'static str);
 
 /// No mark-up.

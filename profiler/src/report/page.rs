@@ -66,7 +66,8 @@ impl<'a> Page<'a> {
         self.line(Style::Heading, head.trim_end());
     }
 
-    /// The figures of a row, the second one, by which rows are ordered, in colour; returns how wide they are.
+    /// The figures of a row, the second one, by which rows are ordered, in colour; returns how wide
+    /// they are.
     pub(crate) fn figures<T>(&mut self, columns: &[Column<T>], row: &T) -> usize {
         let mut used = 0;
         for (at, cell) in cells(columns, row).into_iter().enumerate() {
@@ -77,7 +78,8 @@ impl<'a> Page<'a> {
         used
     }
 
-    /// The name of a row behind its figures, in a tree so deep; deep places keep room for their name.
+    /// The name of a row behind its figures, in a tree so deep; deep places keep room for their
+    /// name.
     pub(crate) fn place(&mut self, used: usize, depth: usize, name: &str) {
         let used = used + 2;
         let indent = (2 * depth).min(self.width.saturating_sub(used) / 2);
@@ -100,8 +102,8 @@ impl<'a> Page<'a> {
         self.wrap(style, &format!("  {name:<11} "), text);
     }
 
-    /// Parts with two blanks between, broken there where they do not fit in one line, else at any blank; as much of the
-    /// first line is written already as `start` is wide.
+    /// Parts with two blanks between, broken there where they do not fit in one line, else at any
+    /// blank; as much of the first line is written already as `start` is wide.
     pub(crate) fn parts_after(&mut self, style: Style, start: &str, parts: &[&str]) {
         let room = self.width.saturating_sub(start.width()).max(20);
         let mut first = "";

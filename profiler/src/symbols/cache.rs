@@ -1,7 +1,7 @@
 //! Symbols on disk, one file per build-id: what was resolved once is not resolved again.
 //!
-//! It must never be trusted (checksummed, bounded, versioned: what does not fit is as if it were not there) and
-//! never matter: every failure here is silent and costs time only.
+//! It must never be trusted (checksummed, bounded, versioned: what does not fit is as if it were
+//! not there) and never matter: every failure here is silent and costs time only.
 //!
 //! A file is `HGSYMBOL`, the CRC-32 of the rest (u32, little-endian), and JSON.
 

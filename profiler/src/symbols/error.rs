@@ -1,11 +1,12 @@
-//! The one error of symbolization: what the user asked for by name (`--binary`) and cannot be had. Files that are
-//! merely missing are never errors: they are sentences in [`SymbolSource::Missing`](crate::profile::SymbolSource).
+//! The one error of symbolization: what the user asked for by name (`--binary`) and cannot be had.
+//! Files that are merely missing are never errors: they are sentences in
+//! [`SymbolSource::Missing`](crate::profile::SymbolSource).
 
 use std::fmt;
 use std::path::Path;
 
-/// Why [`resolve`](super::resolve) refused. Always about the file given as [`Options::binary`](super::Options):
-/// misuse, exit status 2 in the command.
+/// Why [`resolve`](super::resolve) refused. Always about the file given as
+/// [`Options::binary`](super::Options): misuse, exit status 2 in the command.
 #[derive(Debug)]
 pub struct Error(String);
 

@@ -1,7 +1,8 @@
 //! A binary or debug file, opened as hostile input.
 //!
-//! Only regular files are opened, they are never mapped (a file cut short under us must be an error value, not a
-//! SIGBUS), identity checks read only the headers, and a compressed section may not grow beyond fixed bounds.
+//! Only regular files are opened, they are never mapped (a file cut short under us must be an error
+//! value, not a SIGBUS), identity checks read only the headers, and a compressed section may not
+//! grow beyond fixed bounds.
 
 use std::borrow::Cow;
 use std::fs::{File, Metadata};
@@ -16,10 +17,11 @@ use object::{CompressionFormat, Object, ObjectSection, ReadCache, ReadRef};
 const MAX_FILE_BYTES: u64 = 8 << 30;
 /// What the sections of one file may come to once decompressed, bytes.
 const MAX_DECOMPRESSED_BYTES: u64 = 8 << 30;
-/// A section, and all of a file together, may not decompress to more than this many times the compressed size: debug
-/// information packs to a third or a tenth, deflate's own limit is 1032.
+/// A section, and all of a file together, may not decompress to more than this many times the
+/// compressed size: debug information packs to a third or a tenth, deflate's own limit is 1032.
 const MAX_EXPANSION: u64 = 100;
-/// Small sections may expand beyond the ratio up to this size, bytes: a few KiB of zeros are no attack.
+/// Small sections may expand beyond the ratio up to this size, bytes: a few KiB of zeros are no
+/// attack.
 const ALWAYS_ALLOWED_BYTES: u64 = 1 << 20;
 /// Zeros that any file may have, bytes; beyond it is told what it claims from what it holds.
 const MOST_ZEROS: usize = 64 << 20;
@@ -78,8 +80,8 @@ impl Image {
         })
     }
 
-    /// The whole contents; the error is the reason alone. Refuses a file that is mostly zeros: it claims gigabytes and
-    /// has none of them on disk.
+    /// The whole contents; the error is the reason alone. Refuses a file that is mostly zeros: it
+    /// claims gigabytes and has none of them on disk.
     pub(super) fn bytes(&self) -> Result<Vec<u8>, String> {
         if self.len > MAX_FILE_BYTES {
             return Err(format!("{} bytes are more than heapglass reads", self.len));
@@ -126,7 +128,8 @@ fn mtime_ns(metadata: &Metadata) -> u64 {
         .unwrap_or(0)
 }
 
-/// Opens a regular file for reading without ever blocking on a pipe or a device; the error is the reason alone.
+/// Opens a regular file for reading without ever blocking on a pipe or a device; the error is the
+/// reason alone.
 pub(super) fn open_regular(path: &Path) -> Result<(File, Metadata), String> {
     let mut options = File::options();
     options.read(true);
@@ -161,8 +164,8 @@ fn build_id<'a>(object: &impl Object<'a>) -> Option<Vec<u8>> {
     (!id.is_empty() && id.len() <= MAX_BUILD_ID_BYTES).then_some(id)
 }
 
-/// Whether a section of this name exists and holds anything. (A file made by `objcopy --only-keep-debug` keeps the
-/// headers of sections without their bytes.)
+/// Whether a section of this name exists and holds anything. (A file made by
+/// `objcopy --only-keep-debug` keeps the headers of sections without their bytes.)
 fn has_section<'a>(object: &impl Object<'a>, name: &str) -> bool {
     object
         .section_by_name(name)

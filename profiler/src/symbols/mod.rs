@@ -1,14 +1,17 @@
-//! Raw frames to source frames, offline: modules and addresses in, functions with file and line out.
+//! Raw frames to source frames, offline: modules and addresses in, functions with file and line
+//! out.
 //!
-//! The files of a module are found and checked to be of the build that ran (`locate`), opened as hostile input
-//! (`image`), read for debug information with inlined functions (`dwarf`) and for their symbol table (`table`), and
-//! what was learnt is kept by build-id (`cache`). [`Classifier`] and [`trim`] then say whose code a frame is and
-//! which part of a stack is worth showing.
+//! The files of a module are found and checked to be of the build that ran (`locate`), opened as
+//! hostile input (`image`), read for debug information with inlined functions (`dwarf`) and for
+//! their symbol table (`table`), and what was learnt is kept by build-id (`cache`). [`Classifier`]
+//! and [`trim`] then say whose code a frame is and which part of a stack is worth showing.
 //!
-//! It must never name a function from another build: an unresolved frame is better than a wrong one.
+//! It must never name a function from another build: an unresolved frame is better than a wrong
+//! one.
 //!
-//! Out of scope: `.gnu_debugdata` (compressed symbol tables inside stripped binaries), supplementary files made by
-//! `dwz`, and demangling of anything but Rust; such frames keep the names the symbol table has.
+//! Out of scope: `.gnu_debugdata` (compressed symbol tables inside stripped binaries),
+//! supplementary files made by `dwz`, and demangling of anything but Rust; such frames keep the
+//! names the symbol table has.
 
 mod cache;
 mod classify;
@@ -44,8 +47,9 @@ use crate::profile::SymbolSource;
 pub struct Options {
     /// The main executable, if it is not where it ran (`--binary`).
     pub binary: Option<PathBuf>,
-    /// Folders with debug files (`--debug-dir`): `.build-id/xx/yyyy.debug`, `NAME.debug`, `NAME.dwp`, `.dwo` files or
-    /// the binaries themselves, with or without their folders. `/usr/lib/debug` is always looked at.
+    /// Folders with debug files (`--debug-dir`): `.build-id/xx/yyyy.debug`, `NAME.debug`,
+    /// `NAME.dwp`, `.dwo` files or the binaries themselves, with or without their folders.
+    /// `/usr/lib/debug` is always looked at.
     pub debug_dirs: Vec<PathBuf>,
     /// Folder to keep symbols in, by build-id; `None`: nothing is kept. See [`default_cache_dir`].
     pub cache: Option<PathBuf>,
@@ -89,11 +93,11 @@ pub struct SourceFrame {
     pub line: Option<u32>,
     /// Whether the compiler inlined it into the next outer frame.
     pub inlined: bool,
-    /// The line is that of the function's declaration: a macro made all of it from one word, as a derive does, or it was
-    /// written on one line.
+    /// The line is that of the function's declaration: a macro made all of it from one word, as a
+    /// derive does, or it was written on one line.
     pub at_declaration: bool,
-    /// The other functions whose machine code this is, by name: equal functions are compiled to one. Of Rust functions
-    /// that are not inlined alone, and not all where there are very many.
+    /// The other functions whose machine code this is, by name: equal functions are compiled to
+    /// one. Of Rust functions that are not inlined alone, and not all where there are very many.
     pub aliases: Vec<Arc<str>>,
 }
 
@@ -148,12 +152,12 @@ pub fn default_cache_dir() -> Option<PathBuf> {
 
 /// Names raw frames: (index of the module, *return* address less the module's load bias).
 ///
-/// A return address is the instruction after the call, so the one before it is looked up. Frames whose module does
-/// not exist stay unresolved. `progress` is called on this thread.
+/// A return address is the instruction after the call, so the one before it is looked up. Frames
+/// whose module does not exist stay unresolved. `progress` is called on this thread.
 ///
 /// # Errors
-/// Only about [`Options::binary`]: it cannot be read, or it is of another build than the one recorded. Anything else that is
-/// missing is said in [`Symbols::modules`] and [`Symbols::notes`].
+/// Only about [`Options::binary`]: it cannot be read, or it is of another build than the one
+/// recorded. Anything else that is missing is said in [`Symbols::modules`] and [`Symbols::notes`].
 pub fn resolve(
     modules: &[ModuleRef<'_>],
     frames: &[(u32, u64)],

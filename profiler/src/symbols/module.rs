@@ -1,4 +1,5 @@
-//! One module: its files, its cache, and how the two are put together. It must never cache what may turn up later.
+//! One module: its files, its cache, and how the two are put together. It must never cache what may
+//! turn up later.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -38,7 +39,8 @@ pub(super) fn resolve(
         _ => None,
     };
     let fingerprint = located.as_ref().map(Files::fingerprint).ok();
-    // Without the files the cache is all there is; with them it must have been made from the same ones.
+    // Without the files the cache is all there is; with them it must have been made from the same
+    // ones.
     let cached = store
         .and_then(|(folder, id)| cache::read(folder, id))
         .filter(|cached| fingerprint.is_none_or(|fingerprint| fingerprint == cached.fingerprint));
@@ -85,7 +87,8 @@ pub(super) fn resolve(
     (known.source, known.addresses)
 }
 
-/// Reads debug information and symbol table of a module; the frames of each address. A note tells what cannot be read.
+/// Reads debug information and symbol table of a module; the frames of each address. A note tells
+/// what cannot be read.
 fn read_files(
     name: &str,
     files: &Files,

@@ -1,5 +1,5 @@
-//! The part of a stack worth showing: without the allocator's machinery at the inner end and the run-time's start-up
-//! at the outer one. It must never hide the user's own code, nor leave nothing.
+//! The part of a stack worth showing: without the allocator's machinery at the inner end and the
+//! run-time's start-up at the outer one. It must never hide the user's own code, nor leave nothing.
 
 use std::ops::Range;
 
@@ -102,7 +102,8 @@ impl Part {
 
 /// The frames to show of a stack given outermost first: never empty unless the stack is.
 ///
-/// Kept at the inner end: the innermost function of a collection (`Vec::push`, `String::clone`, `Box::new`).
+/// Kept at the inner end: the innermost function of a collection (`Vec::push`, `String::clone`,
+/// `Box::new`).
 pub fn trim(stack: &[Part]) -> Range<usize> {
     let Some(last) = stack.len().checked_sub(1) else {
         return 0..0;

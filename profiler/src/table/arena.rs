@@ -1,7 +1,7 @@
 //! Rows by arena: all instances of one name, with what lies inside.
 //!
-//! Figures are *inside* the arena: its chunks are blocks of the process already, so these rows must never be added to
-//! the process's totals, nor compared with them.
+//! Figures are *inside* the arena: its chunks are blocks of the process already, so these rows must
+//! never be added to the process's totals, nor compared with them.
 
 use std::cmp::Reverse;
 use std::collections::HashSet;
@@ -35,7 +35,8 @@ pub struct ArenaDetail {
 /// A part of an arena, by type or by field. The names are the keys in JSON.
 #[derive(Clone, Debug, Serialize)]
 pub struct ArenaPart {
-    /// A type's short name (the full one where two of the arena share the short one), or a field's path.
+    /// A type's short name (the full one where two of the arena share the short one), or a field's
+    /// path.
     pub key: String,
     /// The full name of the type, of a field that of its values.
     pub full_name: Option<String>,
@@ -99,9 +100,9 @@ pub(super) fn rows(profile: &Profile, measure: Measure) -> Vec<Row> {
     order.iter().map(row).collect()
 }
 
-/// The figures that there are inside an arena: what was allocated, taken back (freed, abandoned, reset, dropped), and
-/// is in use. An arena tells no peak of what it allocated, and nothing of shrinks and temporary pieces: those are 0 here,
-/// null in JSON and shown nowhere.
+/// The figures that there are inside an arena: what was allocated, taken back (freed, abandoned,
+/// reset, dropped), and is in use. An arena tells no peak of what it allocated, and nothing of
+/// shrinks and temporary pieces: those are 0 here, null in JSON and shown nowhere.
 fn figures(arena: &Arena) -> Figures {
     let figures = &arena.figures;
     let live_blocks = arena.rows.iter().fold(0, |sum: u64, row| {

@@ -83,7 +83,8 @@ fn share(measure: Measure, whole: u64, of: fn(&Row) -> Option<Figures>) -> Colum
     })
 }
 
-/// The columns that fit, the share and the measure's own first; `copied` and `grows` only when asked for.
+/// The columns that fit, the share and the measure's own first; `copied` and `grows` only when
+/// asked for.
 pub(crate) fn columns(
     by: By,
     measure: Measure,
@@ -106,7 +107,8 @@ pub(crate) fn columns(
     fitting(all, 2, width.saturating_sub(NAME_WIDTH + 2))
 }
 
-/// The columns of sites, whose names need more room: share, measure and, when `with_blocks`, how many blocks that are.
+/// The columns of sites, whose names need more room: share, measure and, when `with_blocks`, how
+/// many blocks that are.
 pub(crate) fn site_columns(measure: Measure, whole: u64, with_blocks: bool) -> Vec<Column<Row>> {
     let mut columns = vec![
         share(measure, whole, |row| Some(row.figures)),
@@ -123,7 +125,8 @@ pub(crate) fn site_columns(measure: Measure, whole: u64, with_blocks: bool) -> V
     columns
 }
 
-/// The columns of fields that fit: with the places inside, and for the measure also the field alone.
+/// The columns of fields that fit: with the places inside, and for the measure also the field
+/// alone.
 pub(crate) fn field_columns(measure: Measure, whole: u64, width: usize) -> Vec<Column<Row>> {
     /// In the order they are left out from the end.
     const OTHERS: [Measure; 4] = [

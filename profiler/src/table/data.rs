@@ -1,7 +1,7 @@
 //! Rows by type and by field.
 //!
-//! Both are functions of the same [fields](crate::profile::fields::Fields) and the same table of types, so they cannot
-//! disagree. The names of details are the keys in JSON.
+//! Both are functions of the same [fields](crate::profile::fields::Fields) and the same table of
+//! types, so they cannot disagree. The names of details are the keys in JSON.
 
 use std::collections::HashMap;
 use std::ops::RangeInclusive;
@@ -67,7 +67,8 @@ pub struct TypeDetail {
     /// The fields its blocks were allocated in, largest total first.
     #[serde(serialize_with = "fields")]
     pub fields: Vec<Part>,
-    /// The types being built when its blocks were allocated, as far as stacks tell, largest total first.
+    /// The types being built when its blocks were allocated, as far as stacks tell, largest total
+    /// first.
     #[serde(serialize_with = "types")]
     pub owners: Vec<Part>,
 }
@@ -148,7 +149,8 @@ impl Serialize for PartJson<'_> {
     }
 }
 
-/// Writes parts, their names under a key, with some of their figures; with all of them where none are named.
+/// Writes parts, their names under a key, with some of their figures; with all of them where none
+/// are named.
 fn list<S: Serializer>(
     parts: &[Part],
     name: &'static str,
@@ -244,9 +246,9 @@ fn part(
     }
 }
 
-/// For each type, of the newest footprint of each label, the one with most bytes of it: two values may share blocks, so
-/// several are never added up. Of equal ones the one with more slack, then the last label, so that the answer is the same
-/// each time.
+/// For each type, of the newest footprint of each label, the one with most bytes of it: two values
+/// may share blocks, so several are never added up. Of equal ones the one with more slack, then the
+/// last label, so that the answer is the same each time.
 pub fn slack_by_type(profile: &Profile) -> HashMap<TypeId, Slack> {
     let exact = profile.measured().iter();
     let exact = exact.filter(|one| !one.footprint.estimate);

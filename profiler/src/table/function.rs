@@ -17,7 +17,8 @@ use crate::profile::{
 /// A function on stacks. The names are the keys in JSON.
 #[derive(Clone, Debug, Serialize)]
 pub struct FunctionDetail {
-    /// The first of the functions of this name (copies of one generic function are one row); `None` = no stack.
+    /// The first of the functions of this name (copies of one generic function are one row); `None`
+    /// = no stack.
     #[serde(skip)]
     pub function: Option<FunctionId>,
     /// The whole name: the key is the short one where no other function has it.
@@ -77,9 +78,11 @@ fn function_keys(profile: &Profile) -> Vec<String> {
     profile.functions.iter().map(key).collect()
 }
 
-/// Rows of sites by key, with what `detail` makes of the sites (indexes into [`Profile::sites`]) of each.
+/// Rows of sites by key, with what `detail` makes of the sites (indexes into [`Profile::sites`]) of
+/// each.
 ///
-/// `alike` tells sites of one key from others at less cost, where it can: those of which it says the same have one key.
+/// `alike` tells sites of one key from others at less cost, where it can: those of which it says
+/// the same have one key.
 fn grouped<A: Eq + Hash>(
     profile: &Profile,
     key: fn(&Profile, &Site) -> String,
@@ -224,8 +227,9 @@ pub(super) fn functions(profile: &Profile, measure: Measure, frames: Frames) -> 
     rows
 }
 
-/// The functions of a site, outermost first: those that its stack shows. Folded, what the standard library does for the
-/// function that asked (`Vec::reserve`, `String::from`) is that function's own.
+/// The functions of a site, outermost first: those that its stack shows. Folded, what the standard
+/// library does for the function that asked (`Vec::reserve`, `String::from`) is that function's
+/// own.
 fn path(profile: &Profile, site: &Site, frames: Frames) -> Vec<FunctionId> {
     let mut shown = profile.frames_of(site, frames);
     if frames == Frames::Folded
@@ -264,8 +268,9 @@ pub(super) fn module_key(profile: &Profile, site: &Site) -> String {
     }
 }
 
-/// For each site, whether it belongs to the row of that key; to a function's, whether the function is on its stack.
-/// Answered for owners, functions, crates and modules: in the rows of any other grouping no site is.
+/// For each site, whether it belongs to the row of that key; to a function's, whether the function
+/// is on its stack. Answered for owners, functions, crates and modules: in the rows of any other
+/// grouping no site is.
 pub fn sites_of(profile: &Profile, by: By, key: &str, frames: Frames) -> Vec<bool> {
     let named: Vec<bool> = match by {
         By::Function => (function_keys(profile).iter())
@@ -296,7 +301,8 @@ pub(super) fn by_code(profile: &Profile, key: fn(&Profile, &Site) -> String) -> 
     grouped(profile, key, |_| None::<()>, detail)
 }
 
-/// The frame whose code asked; the innermost of all where the standard library alone is on the stack.
+/// The frame whose code asked; the innermost of all where the standard library alone is on the
+/// stack.
 fn asking_frame(profile: &Profile, site: &Site) -> Option<FrameId> {
     asking(profile, site).or_else(|| profile.shown_stack(site).last().copied())
 }

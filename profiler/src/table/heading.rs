@@ -1,5 +1,5 @@
-//! What columns of figures are called, how wide they are and in which unit they count: defined once, for text and for the
-//! terminal UI.
+//! What columns of figures are called, how wide they are and in which unit they count: defined
+//! once, for text and for the terminal UI.
 
 use crate::profile::{Figures, Measure};
 use crate::units::{Bytes, Count};
@@ -141,7 +141,8 @@ impl Heading {
         self.width
     }
 
-    /// A figure in the column's unit: `1.2 MiB`, `20,000`. In a column of text, whose cells say more, the bare number.
+    /// A figure in the column's unit: `1.2 MiB`, `20,000`. In a column of text, whose cells say
+    /// more, the bare number.
     #[must_use]
     pub fn spell(self, value: u64) -> String {
         match self.unit {

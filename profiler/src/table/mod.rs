@@ -1,5 +1,5 @@
-//! Tables: rows by site, type, field, thread, phase or arena, and the columns that text gives them. Text and JSON are made
-//! of the same rows, so they cannot disagree.
+//! Tables: rows by site, type, field, thread, phase or arena, and the columns that text gives them.
+//! Text and JSON are made of the same rows, so they cannot disagree.
 //!
 //! Must keep the sum: every site is in exactly one row. (Threads are counted apart from sites, see
 //! [`By::Thread`], and arenas are not sites at all, see [`By::Arena`].)
@@ -47,8 +47,8 @@ pub use type_name::without_arguments;
 /// What a row is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum By {
-    /// What was allocated, where in the data or by which call, and the line that owns it. Sites that would read the same
-    /// are one row.
+    /// What was allocated, where in the data or by which call, and the line that owns it. Sites
+    /// that would read the same are one row.
     #[default]
     Site,
     /// The function that owns the blocks: of the program, or of the nearest dependency.
@@ -63,13 +63,14 @@ pub enum By {
     Type,
     /// A place in the data that was deserialized as `Profiled<T>`, without the places inside it.
     Field,
-    /// Threads of one name, or of names that differ in their numbers alone. Another thread may free a block, so live
-    /// bytes belong to no thread: rows count what each thread allocated and what it freed.
+    /// Threads of one name, or of names that differ in their numbers alone. Another thread may free
+    /// a block, so live bytes belong to no thread: rows count what each thread allocated and what
+    /// it freed.
     Thread,
     /// A phase, without the phases inside it.
     Phase,
-    /// Arenas of one name. Figures are inside the arena, whose chunks are blocks of sites already: never add them to
-    /// the totals.
+    /// Arenas of one name. Figures are inside the arena, whose chunks are blocks of sites already:
+    /// never add them to the totals.
     Arena,
 }
 
@@ -117,8 +118,9 @@ impl By {
 /// One row.
 #[derive(Clone, Debug)]
 pub struct Row {
-    /// `function (file:line)`, a type, a field's path, a thread's name, a phase's path (`load > parse`) or an arena's name, as
-    /// recorded: not safe for a terminal before [`crate::units::printable`].
+    /// `function (file:line)`, a type, a field's path, a thread's name, a phase's path
+    /// (`load > parse`) or an arena's name, as recorded: not safe for a terminal before
+    /// [`crate::units::printable`].
     pub key: String,
     /// What was counted.
     pub figures: Figures,
@@ -136,7 +138,8 @@ impl Row {
     }
 }
 
-/// What a row stands for. As JSON it needs the profile where it is skipped here, and the report adds what is missing.
+/// What a row stands for. As JSON it needs the profile where it is skipped here, and the report
+/// adds what is missing.
 #[derive(Clone, Debug, Serialize)]
 #[serde(untagged)]
 pub enum Detail {
@@ -173,7 +176,8 @@ pub enum Detail {
 
 /// All rows, ordered by `measure` (largest first; see [`By::measure`]), then total bytes, then key.
 ///
-/// `frames` tells sites apart: folded, those that read the same are one row; else those of the same stack are.
+/// `frames` tells sites apart: folded, those that read the same are one row; else those of the same
+/// stack are.
 pub fn rows(profile: &Profile, by: By, measure: Measure, frames: Frames) -> Vec<Row> {
     let measure = by.measure(measure);
     let mut rows = match by {

@@ -1,6 +1,7 @@
 //! Rows by phase, and what a phase allocated for each byte and record of its input.
 //!
-//! What was allocated in fields counts at the phase around them. Must never divide by an input nobody stated.
+//! What was allocated in fields counts at the phase around them. Must never divide by an input
+//! nobody stated.
 
 use serde::Serialize;
 
@@ -21,8 +22,8 @@ pub struct PhaseDetail {
     pub records: u64,
     /// The phase and all phases inside it.
     pub with_inner: Figures,
-    /// Net bytes its threads allocated while in it, phases inside it included; negative when they freed more. `None`
-    /// where no phase was entered.
+    /// Net bytes its threads allocated while in it, phases inside it included; negative when they
+    /// freed more. `None` where no phase was entered.
     pub retained_bytes: Option<i64>,
 }
 
@@ -86,7 +87,8 @@ pub(super) fn rows(profile: &Profile) -> Vec<Row> {
             detail.retained_bytes = both(detail.retained_bytes, scope.retained_bytes);
         }
     }
-    // From the last scope to the first: parents come before children. A scope that is no phase of its own has nothing.
+    // From the last scope to the first: parents come before children. A scope that is no phase of
+    // its own has nothing.
     for phase in (1..count).rev() {
         let figures = rows[phase].1.with_inner;
         let parent = phases.parent(ScopeId(phase as u32)).0 as usize;

@@ -1,5 +1,5 @@
-//! Rows by site: what was allocated, where in the data or by which call, and the line of the program that owns it. Sites
-//! that would read the same are one row.
+//! Rows by site: what was allocated, where in the data or by which call, and the line of the
+//! program that owns it. Sites that would read the same are one row.
 
 use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 use serde::Serialize;
@@ -15,17 +15,19 @@ use crate::profile::{
     ScopeId, Site, StackMarks, Step, TypeId, UNKNOWN,
 };
 
-/// What a reader sees of a row, as recorded: not safe for a terminal before [`crate::units::printable`]. The names are the
-/// keys in JSON.
+/// What a reader sees of a row, as recorded: not safe for a terminal before
+/// [`crate::units::printable`]. The names are the keys in JSON.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize)]
 pub struct SiteLabel {
-    /// What was allocated: a type, a chunk of an arena; where none is known the function of a dependency that asked; empty
-    /// of what no code of the program asked for.
+    /// What was allocated: a type, a chunk of an arena; where none is known the function of a
+    /// dependency that asked; empty of what no code of the program asked for.
     pub what: String,
-    /// Where: the field of the data, else the call of a library that asked; empty when the owner itself did.
+    /// Where: the field of the data, else the call of a library that asked; empty when the owner
+    /// itself did.
     #[serde(rename = "where")]
     pub location: String,
-    /// The function, or the place, that owns it: `shop::parse`, `ignore::walk::read_dir (dependency)`.
+    /// The function, or the place, that owns it: `shop::parse`,
+    /// `ignore::walk::read_dir (dependency)`.
     pub owner: String,
     /// Its file and line.
     pub source: Option<String>,
@@ -92,7 +94,8 @@ struct RowKey {
     frames: Option<Vec<FrameId>>,
 }
 
-/// What decides the label of a site, by numbers: sites have far fewer different ones than there are sites.
+/// What decides the label of a site, by numbers: sites have far fewer different ones than there are
+/// sites.
 #[derive(PartialEq, Eq, Hash)]
 struct Traits {
     group: Option<Group>,
@@ -346,7 +349,8 @@ fn called(profile: &Profile, traits: &Traits) -> String {
     text
 }
 
-/// What a site is charged to: `shop::parse`, `ignore::read_dir (dependency)`, with what the walk had to do to its stack.
+/// What a site is charged to: `shop::parse`, `ignore::read_dir (dependency)`, with what the walk
+/// had to do to its stack.
 pub(super) fn owner_name(profile: &Profile, site: &Site) -> String {
     if let Some(group) = site.group {
         return group.name().to_owned();
@@ -373,7 +377,8 @@ pub(super) fn owner_name(profile: &Profile, site: &Site) -> String {
     owner
 }
 
-/// The innermost frame that is not the standard library's: whose code asked for a block, in a container or not.
+/// The innermost frame that is not the standard library's: whose code asked for a block, in a
+/// container or not.
 pub(super) fn asking(profile: &Profile, site: &Site) -> Option<FrameId> {
     let is_other = |id: &&FrameId| {
         let found = profile.lookup(**id);
@@ -387,7 +392,8 @@ pub(super) fn asking(profile: &Profile, site: &Site) -> Option<FrameId> {
         .copied()
 }
 
-/// The function of a dependency, or of C, that asked for a block without any container: `crossbeam_deque::Buffer::alloc`.
+/// The function of a dependency, or of C, that asked for a block without any container:
+/// `crossbeam_deque::Buffer::alloc`.
 fn untyped(profile: &Profile, asking: Option<FrameId>) -> Option<String> {
     let (_, function) = profile.lookup(asking?)?;
     matches!(function.origin, Origin::Dependency | Origin::Native)

@@ -1,4 +1,5 @@
-//! What one function's name says, found out once: thousands of stacks share their functions. No stack is known here.
+//! What one function's name says, found out once: thousands of stacks share their functions. No
+//! stack is known here.
 
 use super::call::Call;
 use super::merged;

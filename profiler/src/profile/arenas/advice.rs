@@ -1,7 +1,7 @@
 //! Advice: what would make an arena cheaper, each with the figures it rests on.
 //!
-//! Must only say what holds for what was recorded: a capacity is enough for the largest instance, a share is of bytes
-//! that were counted. Says nothing rather than something doubtful.
+//! Must only say what holds for what was recorded: a capacity is enough for the largest instance, a
+//! share is of bytes that were counted. Says nothing rather than something doubtful.
 
 use super::chunks::joined;
 use super::inside::by_field;
@@ -12,7 +12,8 @@ use serde::Serialize;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-/// Below this share of the chunk bytes, what is abandoned or padding is not worth a sentence: one in so many.
+/// Below this share of the chunk bytes, what is abandoned or padding is not worth a sentence: one
+/// in so many.
 const WORTH_ONE_IN: u64 = 20;
 
 /// An arena smaller than this is not called too large, bytes.
@@ -157,7 +158,8 @@ fn worth(part: u64, whole: u64) -> bool {
 /// `12.3 % abandoned by growth (1.2 MiB), most at City.tags: ..`
 fn abandoned(arena: &Arena, fields: &Fields) -> Option<String> {
     let figures = &arena.figures;
-    // Of instances that are gone only what growth copied is known: each copy left its old bytes behind.
+    // Of instances that are gone only what growth copied is known: each copy left its old bytes
+    // behind.
     let (bytes, whole, past) = if figures.allocated_bytes > 0 {
         (figures.abandoned_bytes, figures.allocated_bytes, "")
     } else {

@@ -8,13 +8,15 @@ use serde::Serialize;
 /// Blocks of one site that outlived the arena of the values they belong to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Leak {
-    /// The arenas (indexes into [`Profile::arenas`]) that values of the same root were built in; mostly one.
+    /// The arenas (indexes into [`Profile::arenas`]) that values of the same root were built in;
+    /// mostly one.
     pub arenas: Vec<usize>,
     /// Index into [`Profile::sites`].
     pub site: usize,
     /// What the blocks hold: what the stack says, else the type of the field.
     pub type_id: Option<TypeId>,
-    /// The field they were allocated in (index into [`Fields::nodes`](crate::profile::fields::Fields::nodes)).
+    /// The field they were allocated in (index into
+    /// [`Fields::nodes`](crate::profile::fields::Fields::nodes)).
     pub field: u32,
     /// Bytes live at exit.
     pub live_bytes: u64,
@@ -30,10 +32,12 @@ pub enum Certainty {
     /// No value of the arena is alive: they are leaked by its drop (or reset).
     #[serde(rename = "leaked")]
     Leaked,
-    /// Instances of the arena are alive, and some blocks may belong to values in them: those will be leaked.
+    /// Instances of the arena are alive, and some blocks may belong to values in them: those will
+    /// be leaked.
     #[serde(rename = "instances live")]
     InstancesLive,
-    /// Whether the values lie in the arena is not known: they may lie on the heap and drop what they own.
+    /// Whether the values lie in the arena is not known: they may lie on the heap and drop what
+    /// they own.
     #[serde(rename = "place unknown")]
     PlaceUnknown,
     /// Values in the arena pointed to the blocks; whether they own them is not known.
@@ -44,8 +48,8 @@ pub enum Certainty {
     ChunksUnknown,
 }
 
-/// A sentence for people without its stop, free of control characters: `String at City.name: 24,000 blocks (1.2 MiB) of
-/// the global heap leaked by the arena's drop: ..`
+/// A sentence for people without its stop, free of control characters:
+/// `String at City.name: 24,000 blocks (1.2 MiB) of the global heap leaked by the arena's drop: ..`
 pub fn leak_text(profile: &Profile, leak: &Leak) -> String {
     let what = profile.named_type(leak.type_id);
     let what = what.map_or("Blocks".into(), |name| printable(&name.short));

@@ -1,7 +1,8 @@
-//! What arenas, and what is inside them, count for by each measure: one definition for every frontend.
+//! What arenas, and what is inside them, count for by each measure: one definition for every
+//! frontend.
 //!
-//! An arena hands out bytes that are not freed one by one, so nothing inside it is temporary: there is no such figure,
-//! and no frontend may show one, neither 0 nor another one in its place.
+//! An arena hands out bytes that are not freed one by one, so nothing inside it is temporary: there
+//! is no such figure, and no frontend may show one, neither 0 nor another one in its place.
 
 use crate::profile::{Arena, ArenaFigures, ArenaValue, Measure};
 
@@ -34,8 +35,8 @@ fn of_inside(measure: Measure) -> Figure<ArenaFigures> {
     })
 }
 
-/// What an arena counts for by a measure: by `peak` the most chunk bytes held at once, by `live` the chunk bytes held
-/// now, else what was allocated. `None` = arenas have no such figure.
+/// What an arena counts for by a measure: by `peak` the most chunk bytes held at once, by `live`
+/// the chunk bytes held now, else what was allocated. `None` = arenas have no such figure.
 pub fn measured(arena: &Arena, measure: Measure) -> Option<u64> {
     of_arena(measure).map(|(figure, _)| figure(&arena.figures))
 }
@@ -45,8 +46,8 @@ pub fn measured_title(measure: Measure) -> Option<&'static str> {
     of_arena(measure).map(|(_, title)| title)
 }
 
-/// What a type or field inside an arena counts for by a measure. No peak is kept there: by `peak` it is what was
-/// allocated, and called that. `None` = there is no such figure.
+/// What a type or field inside an arena counts for by a measure. No peak is kept there: by `peak`
+/// it is what was allocated, and called that. `None` = there is no such figure.
 pub fn measured_inside(inside: &ArenaFigures, measure: Measure) -> Option<u64> {
     of_inside(measure).map(|(figure, _)| figure(inside))
 }

@@ -1,7 +1,9 @@
-//! Arenas: what lies inside the chunks that the global allocator sees as single blocks, and what to do about it.
+//! Arenas: what lies inside the chunks that the global allocator sees as single blocks, and what to
+//! do about it.
 //!
-//! Figures here are *inside* an arena: its chunks are blocks of the process already, so they must never be added to the
-//! process's totals. Knows no frontend: report, SVG and terminal UI all read these tables.
+//! Figures here are *inside* an arena: its chunks are blocks of the process already, so they must
+//! never be added to the process's totals. Knows no frontend: report, SVG and terminal UI all read
+//! these tables.
 
 mod advice;
 mod chunks;

@@ -1,6 +1,7 @@
 //! The parts that the chunks of an arena come apart into, and whether they add up.
 //!
-//! Must never hide an arena whose parts do not: its figures are wrong somewhere, and frontends say so.
+//! Must never hide an arena whose parts do not: its figures are wrong somewhere, and frontends say
+//! so.
 
 use crate::profile::{Arena, ArenaValue};
 use crate::units::{Bytes, printable};
@@ -57,8 +58,8 @@ impl Part {
     }
 }
 
-/// How many of `cells` each part takes; together all of them, and every part that is not empty has one while there is
-/// room. No cells for an arena without chunks.
+/// How many of `cells` each part takes; together all of them, and every part that is not empty has
+/// one while there is room. No cells for an arena without chunks.
 pub fn bar(arena: &Arena, cells: usize) -> [(Part, usize); 5] {
     let values = Part::ALL.map(|part| u128::from(part.of(arena)));
     let whole: u128 = values.iter().sum();

@@ -7,7 +7,8 @@ pub use tracking_alloc_recording::ArenaValue;
 
 /// Arenas of one name, all instances together.
 ///
-/// Of live instances, always: `allocated_bytes = used_bytes + padding_bytes + abandoned_bytes + bypassed_bytes + unused_tail_bytes`.
+/// Of live instances, always:
+/// `allocated_bytes = used_bytes + padding_bytes + abandoned_bytes + bypassed_bytes + unused_tail_bytes`.
 #[derive(Clone, Debug, Default)]
 pub struct Arena {
     /// What the program called it.
@@ -24,8 +25,8 @@ pub struct Arena {
     pub values: Vec<ArenaValues>,
 }
 
-/// Values of one type put into an arena by one scope, whose drop never runs; or the blocks of one site that they pointed
-/// to when they were put in.
+/// Values of one type put into an arena by one scope, whose drop never runs; or the blocks of one
+/// site that they pointed to when they were put in.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ArenaValues {
     /// The phase and field that put them in.
@@ -34,7 +35,8 @@ pub struct ArenaValues {
     pub type_id: TypeId,
     /// Its short name.
     pub type_name: String,
-    /// Index into [`Profile::sites`](crate::profile::Profile::sites) of the site of the blocks; `None` = this counts the values.
+    /// Index into [`Profile::sites`](crate::profile::Profile::sites) of the site of the blocks;
+    /// `None` = this counts the values.
     pub site: Option<usize>,
     /// Values, or blocks.
     pub count: u64,
@@ -96,7 +98,8 @@ pub struct ArenaMoment {
     pub allocated_bytes: u64,
     /// Bytes occupied before it: all but the unused tail.
     pub occupied_bytes: u64,
-    /// Index into [`Profile::sites`](crate::profile::Profile::sites) of the site that allocated the chunk.
+    /// Index into [`Profile::sites`](crate::profile::Profile::sites) of the site that allocated the
+    /// chunk.
     #[serde(skip)]
     pub site: Option<usize>,
 }

@@ -1,7 +1,8 @@
-//! Fields: the places in the data that a program deserialized as `Profiled<T>`, with what each allocated.
+//! Fields: the places in the data that a program deserialized as `Profiled<T>`, with what each
+//! allocated.
 //!
-//! The same place under several phases is one. Must keep the sum: every site is in exactly one field, those outside
-//! all data in the first, "(no field)".
+//! The same place under several phases is one. Must keep the sum: every site is in exactly one
+//! field, those outside all data in the first, "(no field)".
 
 mod phases;
 #[cfg(test)]
@@ -21,7 +22,8 @@ pub const NO_FIELD: &str = "(no field)";
 /// The tree of fields of a profile.
 #[derive(Clone, Debug, Default)]
 pub struct Fields {
-    /// All fields, parents before children; the first is "(no field)": what was allocated outside all data.
+    /// All fields, parents before children; the first is "(no field)": what was allocated outside
+    /// all data.
     pub nodes: Vec<Field>,
     /// The field of each scope.
     of_scope: Vec<u32>,

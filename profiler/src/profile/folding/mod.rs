@@ -1,6 +1,7 @@
-//! Folded stacks: what a reader of a stack wants to see of it. A run of frames outside the program's own code is one
-//! frame that says what it does (a very long one at the end of a stack is a frame for each crate), recursion over the same functions is one frame with a depth, and closures that only pass
-//! a call on are part of their function.
+//! Folded stacks: what a reader of a stack wants to see of it. A run of frames outside the
+//! program's own code is one frame that says what it does (a very long one at the end of a stack is
+//! a frame for each crate), recursion over the same functions is one frame with a depth, and
+//! closures that only pass a call on are part of their function.
 //!
 //! Must never hide a frame without counting it: each step says how many frames it stands for.
 
@@ -42,8 +43,8 @@ impl Frames {
 }
 
 impl Profile {
-    /// The frames of a site, outermost first: all, those of the program, or (folded and trimmed) those worth
-    /// showing.
+    /// The frames of a site, outermost first: all, those of the program, or (folded and trimmed)
+    /// those worth showing.
     pub fn frames_of(&self, site: &Site, frames: Frames) -> Vec<FrameId> {
         if frames == Frames::All {
             return self.stack(site);
@@ -68,7 +69,8 @@ impl Profile {
 /// A step of a path: of a folded stack, or of one in a call tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Step {
-    /// What it stands for; what the block holds, where that is known, is the last step of a folded stack.
+    /// What it stands for; what the block holds, where that is known, is the last step of a folded
+    /// stack.
     pub label: Label,
     /// Its outermost frame; `None` of what is no frame.
     pub frame: Option<FrameId>,
@@ -111,8 +113,8 @@ impl Folding {
         self.of_sites.len()
     }
 
-    /// Folds the stacks of the sites behind those that have theirs here. Functions, and the types that scopes tell, are those
-    /// of the profile that was folded before.
+    /// Folds the stacks of the sites behind those that have theirs here. Functions, and the types
+    /// that scopes tell, are those of the profile that was folded before.
     pub(crate) fn extend(&mut self, profile: &Profile) {
         let (folder, texts) = Folder::new(profile);
         let known = self.len();
@@ -145,7 +147,8 @@ impl Folding {
             .map_or(&[], Vec::as_slice)
     }
 
-    /// Which folded stack a site (index into [`Profile::sites`]) has: those of one number have the same steps.
+    /// Which folded stack a site (index into [`Profile::sites`]) has: those of one number have the
+    /// same steps.
     pub(crate) fn number(&self, site: usize) -> Option<u32> {
         self.of_sites.get(site).copied()
     }
@@ -278,7 +281,8 @@ impl<'a> Folder<'a> {
         steps
     }
 
-    /// Whether a frame is a closure of the function that stands last: what is between only passes the call on.
+    /// Whether a frame is a closure of the function that stands last: what is between only passes
+    /// the call on.
     fn is_passed_on(&self, steps: &[Step], function: &FunctionFacts<'_>) -> bool {
         let last = steps.last().and_then(|step| self.function(step.frame?));
         function.is_closure && last.is_some_and(|last| last.own && last.outer == function.outer)
@@ -355,7 +359,8 @@ impl<'a> Folder<'a> {
     }
 }
 
-/// A function's name without generic arguments: `app::load` of `app::load<u8>` and of `app::load::<u8>`.
+/// A function's name without generic arguments: `app::load` of `app::load<u8>` and of
+/// `app::load::<u8>`.
 pub(crate) fn plain(name: &str) -> String {
     let mut out = String::with_capacity(name.len());
     let mut depth = 0_u32;
@@ -400,7 +405,8 @@ fn deserialized(steps: &mut Vec<Step>, begin: usize, label: Label, frame: FrameI
     }
 }
 
-/// A function of the program, or a type: a new step, or the one from `begin` on that it has already, one deeper.
+/// A function of the program, or a type: a new step, or the one from `begin` on that it has
+/// already, one deeper.
 fn enter(steps: &mut Vec<Step>, begin: usize, label: Label, frame: FrameId) {
     let known = steps[begin..].iter().position(|step| step.label == label);
     let Some(at) = known.map(|at| begin + at) else {

@@ -1,7 +1,9 @@
 //! Rows by arena as JSON.
 //!
-//! The keys of all rows are there: `total_*` is what pieces ever used, `live_*` what of it live instances still use, `freed_*` the rest, `grows` and `copied_bytes` growth inside it. What an arena does not tell
-//! (`peak_*`, `shrinks`, `temporary_*`) is null, never 0. None of it may be added to the process's totals.
+//! The keys of all rows are there: `total_*` is what pieces ever used, `live_*` what of it live
+//! instances still use, `freed_*` the rest, `grows` and `copied_bytes` growth inside it. What an
+//! arena does not tell (`peak_*`, `shrinks`, `temporary_*`) is null, never 0. None of it may be
+//! added to the process's totals.
 
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
@@ -13,8 +15,9 @@ use crate::table::By;
 use crate::table::{by_key, charged_frame};
 use crate::units::Share;
 
-/// What the keys of all rows leave out. Instances are live that were made and not dropped. `allocated_bytes` is defined as
-/// by bumpalo: the usable bytes of chunks. Pieces use `used_bytes` of those.
+/// What the keys of all rows leave out. Instances are live that were made and not dropped.
+/// `allocated_bytes` is defined as by bumpalo: the usable bytes of chunks. Pieces use `used_bytes`
+/// of those.
 fn figures(arena: &ArenaValue) -> [(&'static str, u64); 22] {
     let with_metadata = arena.allocated_bytes_including_metadata;
     [

@@ -1,4 +1,5 @@
-//! Rows as JSON, made one by one as they are written. What their details hold is defined in [`crate::table`].
+//! Rows as JSON, made one by one as they are written. What their details hold is defined in
+//! [`crate::table`].
 
 use std::ops::RangeInclusive;
 

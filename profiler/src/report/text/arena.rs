@@ -1,4 +1,5 @@
-//! Arenas as text: for each a bar of what its chunks hold, its figures, what is inside, advice and leaks.
+//! Arenas as text: for each a bar of what its chunks hold, its figures, what is inside, advice and
+//! leaks.
 //!
 //! Must never show figures of an arena whose parts do not add up without saying so.
 

@@ -1,5 +1,5 @@
-//! The values a program had measured: one table a label, exact figures with the estimate beside them, and the places
-//! of the newest.
+//! The values a program had measured: one table a label, exact figures with the estimate beside
+//! them, and the places of the newest.
 
 use super::Page;
 use crate::interned::Interned;

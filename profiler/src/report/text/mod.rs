@@ -1,7 +1,8 @@
 //! The report as text: header, totals, losses, and a table as wide as the terminal.
 //!
-//! Plain ASCII but for recorded names, so that it reads the same everywhere. Must never write a recorded name but
-//! through [`crate::units::printable`], and never leave out a row without counting it.
+//! Plain ASCII but for recorded names, so that it reads the same everywhere. Must never write a
+//! recorded name but through [`crate::units::printable`], and never leave out a row without
+//! counting it.
 
 use std::io::{self, Write};
 
@@ -37,8 +38,8 @@ pub fn write_text(profile: &Profile, options: &Options<'_>, out: impl Write) -> 
     page.finish(out)
 }
 
-/// Writes the short report that ends a run: totals, peak, what the allocator did not see, losses, and the first
-/// [`Options::top`] rows (five when it says nothing) without their stacks.
+/// Writes the short report that ends a run: totals, peak, what the allocator did not see, losses,
+/// and the first [`Options::top`] rows (five when it says nothing) without their stacks.
 ///
 /// # Errors
 /// What `out` returned.
@@ -108,7 +109,8 @@ fn write_rows(page: &mut Page<'_>, profile: &Profile, rows: &[Row]) {
         by => by.name(),
     };
     page.head(&columns, name);
-    // Rows that hold none of the measure say nothing: they are counted below. A phase that only frees says that.
+    // Rows that hold none of the measure say nothing: they are counted below. A phase that only
+    // frees says that.
     let by_phase = page.options.by == By::Phase;
     let shown = rows
         .iter()

@@ -207,7 +207,8 @@ fn amplification(per: &Amplification, spell: fn(f64) -> String) -> String {
     )
 }
 
-/// Innermost first, as a reader asks "who called that": `String::clone <- City::visit_name <- .. <- main`.
+/// Innermost first, as a reader asks "who called that":
+/// `String::clone <- City::visit_name <- .. <- main`.
 fn short_stack(profile: &Profile, frames: &[FrameId]) -> String {
     /// More frames than these are left out in the middle.
     const INNER: usize = 6;

@@ -17,7 +17,8 @@ struct Names {
     what: String,
     location: String,
     owner: String,
-    /// What the type is if its name does not tell, the largest block if it holds most, and how many stacks read the same: `(12 stacks)`.
+    /// What the type is if its name does not tell, the largest block if it holds most, and how many
+    /// stacks read the same: `(12 stacks)`.
     notes: String,
 }
 
@@ -53,8 +54,8 @@ impl Names {
     }
 }
 
-/// The heading of types: a block that is reused for another type keeps the one that it was allocated
-/// as.
+/// The heading of types: a block that is reused for another type keeps the one that it was
+/// allocated as.
 const WHAT: &str = "allocated as";
 
 /// What stands before the names in a narrow terminal.
@@ -152,7 +153,8 @@ fn drop_arguments(names: &mut [Names], room: usize) {
     }
 }
 
-/// What and where behind the figures, the owner below; broken at blanks where it is longer than that.
+/// What and where behind the figures, the owner below; broken at blanks where it is longer than
+/// that.
 fn two_lines(page: &mut Page<'_>, names: &Names, indent: &str) {
     let (owner, source) = names.owner.split_once("  ").unwrap_or((&names.owner, ""));
     let below = [owner, source, &names.notes];

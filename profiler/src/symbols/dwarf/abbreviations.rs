@@ -1,11 +1,13 @@
-//! Tables of abbreviations, looked at before they are parsed. Each unit names one by its offset: a small file could let
-//! thousands of units begin at different places of one large table, and every one of them would be kept.
+//! Tables of abbreviations, looked at before they are parsed. Each unit names one by its offset: a
+//! small file could let thousands of units begin at different places of one large table, and every
+//! one of them would be kept.
 
 use gimli::{Reader, Section};
 
 use super::Slice;
 
-/// What all tables together may span, in sizes of the section: they lie one behind the other in real files.
+/// What all tables together may span, in sizes of the section: they lie one behind the other in
+/// real files.
 const MOST_SPANS: usize = 2;
 /// What tables may span in any section, however small.
 const FEW_BYTES: usize = 64 << 10;

@@ -27,7 +27,8 @@ pub(super) fn places(
         return places;
     };
     let mut rows = program.rows();
-    // The row before, with the address its instructions begin at; `None` at the start of a sequence.
+    // The row before, with the address its instructions begin at; `None` at the start of a
+    // sequence.
     let mut previous: Option<(u64, Place)> = None;
     // A sequence that starts at 0 was discarded by the linker.
     let mut discarded = false;

@@ -88,7 +88,8 @@ impl Halves {
         halves
     }
 
-    /// Gives those units their other halves; returns the names of files that were missing or belong to another build.
+    /// Gives those units their other halves; returns the names of files that were missing or belong
+    /// to another build.
     pub(super) fn attach<'a>(
         &'a self,
         index: &mut Index<'a>,

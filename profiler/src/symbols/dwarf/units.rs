@@ -9,12 +9,14 @@ use gimli::{AttributeValue, DebugInfoOffset, DwoId, Section, UnitOffset, UnitRef
 use super::super::names::{CrateRoots, text};
 use super::{Budget, Entry, Slice};
 
-/// Address ranges kept of all units together: a binary of a gigabyte has some millions. Each takes two bytes at least.
+/// Address ranges kept of all units together: a binary of a gigabyte has some millions. Each takes
+/// two bytes at least.
 const MAX_RANGES: usize = 16 << 20;
 const BYTES_OF_A_RANGE: usize = 2;
 
-/// File and folder names kept of all units together: each takes more than two bytes of a line table, and a small table
-/// may always have a few. Without this limit each unit of a small file could keep a copy of one large table.
+/// File and folder names kept of all units together: each takes more than two bytes of a line
+/// table, and a small table may always have a few. Without this limit each unit of a small file
+/// could keep a copy of one large table.
 const BYTES_OF_A_FILE: usize = 2;
 const FEW_FILES: usize = 16 << 10;
 
@@ -152,7 +154,8 @@ impl<'a> Index<'a> {
         }
     }
 
-    /// The units that cover any of the sorted addresses, each with the positions of the addresses it covers.
+    /// The units that cover any of the sorted addresses, each with the positions of the addresses
+    /// it covers.
     pub(super) fn units_of(&self, addresses: &[u64], budget: &Budget) -> Vec<(usize, Vec<usize>)> {
         let mut positions: HashMap<usize, Vec<usize>> = HashMap::new();
         for &(begin, end, unit) in &self.ranges {
@@ -218,7 +221,8 @@ pub(super) fn directory<'a>(unit: &gimli::Unit<Slice<'a>>) -> Cow<'a, str> {
         .map_or(Cow::Borrowed(""), |directory| text(directory.slice()))
 }
 
-/// Calls `each` with the address ranges of an entry. Ranges at address 0 were discarded by the linker.
+/// Calls `each` with the address ranges of an entry. Ranges at address 0 were discarded by the
+/// linker.
 ///
 /// (Not `gimli::Dwarf::die_ranges`, whose `begin + size` may overflow on hostile input.)
 pub(super) fn ranges_of<'a>(
