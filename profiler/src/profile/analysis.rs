@@ -41,24 +41,24 @@ impl Clone for Analysis {
 /// Each is computed when it is first asked for and then kept: to change a profile afterwards,
 /// change a clone of it.
 impl Profile {
-    /// The places in the data that the program deserialized, with what each allocated.
+    /// Returns the places in the data that the program deserialized, with the allocations of each.
     pub fn fields(&self) -> &Fields {
         self.analysis.fields.get_or_init(|| Fields::of(self))
     }
 
-    /// The phases that the program named.
+    /// Returns the phases that the program named.
     pub fn phases(&self) -> &Phases {
         self.analysis.phases.get_or_init(|| Phases::of(self))
     }
 
-    /// What all blocks of a type came to, in no particular order.
+    /// Returns the sums of the blocks of each type, in no particular order.
     pub fn type_rows(&self) -> &[TypeRow] {
         self.analysis.types.get_or_init(|| type_rows(self))
     }
 
-    /// What the row of a type is called: its short name, with as much of its path as tells it apart
-    /// where two rows share that, [`UNKNOWN`] without a type. As recorded: not safe for a terminal
-    /// before [`crate::units::printable`].
+    /// Returns the key of a type's row: its short name, with as much of its path as needed where
+    /// two rows share the short name, and [`UNKNOWN`] without a type. The name is as recorded: not
+    /// safe for a terminal before [`crate::units::printable`].
     pub fn type_key(&self, id: Option<TypeId>) -> &str {
         let qualified = self.analysis.type_names.get_or_init(|| qualified(self));
         let qualified = id.and_then(|id| qualified.get(&id));
@@ -83,7 +83,7 @@ impl Profile {
         self.analysis.source_root.get_or_init(|| source_root(self))
     }
 
-    /// The folded stack of each site.
+    /// Returns the folded stack of each site.
     pub fn folding(&self) -> &Folding {
         self.analysis.folding.get_or_init(|| {
             let mut folding = Folding::default();
@@ -97,19 +97,18 @@ impl Profile {
         let _ = self.analysis.folding.set(folding);
     }
 
-    /// All blocks of the global heap that values in arenas left behind, most bytes first.
+    /// Returns all blocks of the global heap that values in arenas left behind, most bytes first.
     pub fn leaks(&self) -> &[Leak] {
         self.analysis.leaks.get_or_init(|| leaks(self))
     }
 
-    /// What could not be counted or named: one sentence a loss, free of control characters; empty
-    /// when nothing was lost.
+    /// Returns one sentence for each loss, free of control characters; empty if nothing was lost.
     pub fn losses(&self) -> &[String] {
         self.analysis.losses.get_or_init(|| losses(self))
     }
 
-    /// A sentence for people when the program's own frames have no debug information, so that
-    /// stacks name no types; `None` when nothing is missing.
+    /// Returns a sentence for people if the program's own frames have no debug information, so that
+    /// stacks name no types; `None` if nothing is missing.
     pub fn unnamed(&self) -> Option<&str> {
         let sentence = &self.analysis.unnamed;
         sentence.get_or_init(|| unnamed(self)).as_deref()

@@ -23,8 +23,8 @@ pub struct Distribution {
     /// allocations, reallocs included, from the block's allocation to its free. A realloc ends no
     /// lifetime; the free counts at the last site.
     pub lifetime: u64,
-    /// How many blocks that sum is of. Small blocks (up to 16 bytes) do not keep when they were
-    /// allocated.
+    /// Number of blocks in that sum. Small blocks (up to 16 bytes) do not keep the time of their
+    /// allocation.
     pub lifetime_blocks: u64,
     /// Blocks above 16 bytes that another thread freed.
     pub freed_elsewhere: u64,

@@ -7,7 +7,7 @@ use super::arenas::{Part, chunk_label};
 use super::fields::Field;
 use super::{FunctionId, Group, Profile, ScopeId, TypeId};
 
-/// What a step of a path stands for.
+/// The meaning of a step of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Label {
     /// Everything.
@@ -31,7 +31,7 @@ pub enum Label {
     Field(u32),
     /// A field, by its whole path.
     Path(u32),
-    /// What blocks hold.
+    /// The type that blocks hold.
     Type(Option<TypeId>),
     /// The type that was being built.
     Building(TypeId),
@@ -39,7 +39,7 @@ pub enum Label {
     Arena(u32),
 }
 
-/// What a node says where there is no frame.
+/// A note of a node that has no frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum MarkKind {
     /// Truncated where a return address was in no known code.
@@ -54,12 +54,12 @@ pub enum MarkKind {
     Chunk(Option<u32>),
     /// Bytes of an arena's chunks that are not in use.
     Part(Part),
-    /// What an arena allocated in places for which the recording had no room.
+    /// Allocations of an arena in places for which the recording had no room.
     NoRow,
 }
 
 impl MarkKind {
-    /// As frontends show it, in brackets.
+    /// Returns the text that frontends show, in brackets.
     pub fn name(self, profile: &Profile) -> Cow<'static, str> {
         match self {
             MarkKind::Truncated => "[truncated]".into(),
@@ -77,7 +77,8 @@ impl MarkKind {
 }
 
 impl Label {
-    /// The whole name as recorded: not safe for a terminal before [`crate::units::printable`].
+    /// Returns the whole name as recorded: not safe for a terminal before
+    /// [`crate::units::printable`].
     pub fn name(self, profile: &Profile) -> Cow<'_, str> {
         match self {
             Label::Root => Cow::Borrowed("all"),
@@ -119,7 +120,7 @@ impl Label {
         }
     }
 
-    /// The name for narrow cells: `Vec::push`. Not safe for a terminal before
+    /// Returns the name for narrow cells: `Vec::push`. Not safe for a terminal before
     /// [`crate::units::printable`].
     pub fn short_name(self, profile: &Profile) -> Cow<'_, str> {
         match self {
@@ -145,8 +146,8 @@ impl Label {
         }
     }
 
-    /// The type that is meant, of a field that of its values; `None` where there is none, or
-    /// nothing tells.
+    /// Returns the type that the label names, for a field the type of its values; `None` if there
+    /// is none or it is unknown.
     pub fn type_id(self, profile: &Profile) -> Option<TypeId> {
         match self {
             Label::Field(number) | Label::Path(number) => field(profile, number)?.value_type,

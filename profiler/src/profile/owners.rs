@@ -17,7 +17,7 @@ impl Profile {
         (stackless && inside).then_some(Label::Place(site.scope))
     }
 
-    /// What a site is charged to; `None` where nothing is known.
+    /// Returns the label that a site is charged to; `None` if nothing is known.
     pub fn charged_to(&self, site: &Site) -> Option<Label> {
         if let Some(group) = site.group {
             return Some(Label::Group(group));

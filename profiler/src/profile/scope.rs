@@ -8,7 +8,7 @@ use std::iter::successors;
 pub struct Scope {
     /// The scope around it; the root is its own parent.
     pub parent: u32,
-    /// What it is.
+    /// The kind of scope.
     pub kind: ScopeKind,
     /// A phase's, field's or variant's name, the index of an element; else empty.
     pub name: String,
@@ -18,11 +18,11 @@ pub struct Scope {
     pub value_bytes: u64,
     /// The type contains itself: inner values are counted here, at the outermost place.
     pub recursive: bool,
-    /// Scopes below it were counted here: too deep, or no room.
+    /// `true` if scopes below it were counted here, because they were too deep or did not fit.
     pub folded: bool,
     /// A root whose values are built in an arena: what they own outside of it is never dropped.
     pub in_arena: bool,
-    /// How often it was entered: for fields, how many values there were.
+    /// Number of times that it was entered; for fields, the number of values.
     pub entered: u64,
     /// Input bytes reported by the program, 0 = not reported.
     pub input_bytes: u64,
@@ -34,7 +34,7 @@ pub struct Scope {
     pub retained_bytes: Option<i64>,
 }
 
-/// What a scope is.
+/// The kind of a scope.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum ScopeKind {
     /// The root of all scopes, or a phase named by the program.
@@ -63,12 +63,13 @@ pub enum ScopeKind {
 }
 
 impl ScopeKind {
-    /// Whether it is a place in data.
+    /// Returns `true` if it is a place in data.
     pub fn is_field(self) -> bool {
         self != ScopeKind::Phase
     }
 
-    /// One step of a path: `.first`, `[]`, `{key}`, `::Variant`; of a root the name of its type.
+    /// Returns one step of a path: `.first`, `[]`, `{key}`, `::Variant`; for a root, the name of
+    /// its type.
     pub(crate) fn step(self, name: &str, type_name: Option<&str>) -> String {
         match self {
             ScopeKind::Phase => name.to_owned(),

@@ -96,7 +96,7 @@ impl Stacks {
 }
 
 impl Profile {
-    /// Whether a site has any frames.
+    /// Returns `true` if a site has any frames.
     pub fn has_stack(&self, site: &Site) -> bool {
         self.innermost_first(site).next().is_some()
     }

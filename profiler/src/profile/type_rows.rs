@@ -16,7 +16,7 @@ pub const UNKNOWN: &str = "(unknown type)";
 pub struct TypeRow {
     /// The type; `None` = neither the stack nor a field tells.
     pub type_id: Option<TypeId>,
-    /// What its blocks came to: the heap side of its footprint.
+    /// The figures of its blocks: the heap side of its footprint.
     pub figures: Figures,
     /// Values seen by `Profiled`; 0 where none was.
     pub values: u64,
@@ -31,7 +31,7 @@ pub struct TypeRow {
     pub fields: Vec<(u32, Figures)>,
 }
 
-/// Where the type of a site's blocks came from.
+/// The source of the type of a site's blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
     /// The stack (debug information).

@@ -25,7 +25,7 @@ const SEAM: u64 = 16;
 /// One piece of advice. The names are the keys in JSON.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Advice {
-    /// What about.
+    /// The kind of waste.
     pub kind: AdviceKind,
     /// A sentence without its stop, free of control characters.
     pub text: String,
@@ -34,7 +34,7 @@ pub struct Advice {
     pub capacity_bytes: Option<u64>,
 }
 
-/// What advice is about. The names are the words of the JSON report.
+/// A kind of waste that advice is about. The names are the words of the JSON report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum AdviceKind {
@@ -59,7 +59,7 @@ pub enum AdviceKind {
     Undropped,
 }
 
-/// Advice for an arena, what saves most first.
+/// Returns the advice for an arena, with the largest saving first.
 pub fn advice(arena: &Arena, fields: &Fields, state: State) -> Vec<Advice> {
     let figures = &arena.figures;
     let plain = |kind, text| Advice {

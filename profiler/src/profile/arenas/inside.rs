@@ -28,8 +28,8 @@ fn grouped<K: Copy + Eq + Hash + Ord>(
     sums
 }
 
-/// What an arena allocated by the type of the field that was being filled, most bytes first; `None`
-/// = allocated outside all fields.
+/// Returns the allocations of an arena by the type of the field that was being filled, most bytes
+/// first; `None` = outside all fields.
 pub fn by_type(profile: &Profile, arena: &Arena) -> Vec<(Option<TypeId>, ArenaFigures)> {
     let type_of = |row: &ArenaRow| {
         let id = profile.scopes.get(row.scope.0 as usize)?.value_type;
@@ -38,14 +38,15 @@ pub fn by_type(profile: &Profile, arena: &Arena) -> Vec<(Option<TypeId>, ArenaFi
     grouped(arena, type_of)
 }
 
-/// What an arena allocated by field (index into [`Fields::nodes`]; 0 = outside all fields), without
-/// the places inside it, most bytes first.
+/// Returns the allocations of an arena by field (index into [`Fields::nodes`]; 0 = outside all
+/// fields), without the places inside it, most bytes first.
 pub fn by_field(fields: &Fields, arena: &Arena) -> Vec<(u32, ArenaFigures)> {
     grouped(arena, |row| fields.field_of(row.scope))
 }
 
-/// What the arena allocated that no row of it tells: rows that found no room. All zero when nothing
-/// is missing; figures in which the rows come to more than the arena are 0 too.
+/// Returns the allocations of an arena that none of its rows counts, because the recording had no
+/// room for them. All zero if nothing is missing. A figure is also 0 if the rows add up to more
+/// than the arena.
 pub fn unscoped(arena: &Arena) -> ArenaFigures {
     let figures = &arena.figures;
     let mut rows = ArenaFigures::default();

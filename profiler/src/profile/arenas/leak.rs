@@ -13,7 +13,7 @@ pub struct Leak {
     pub arenas: Vec<usize>,
     /// Index into [`Profile::sites`].
     pub site: usize,
-    /// What the blocks hold: what the stack says, else the type of the field.
+    /// The type that the blocks hold: from the stack, else the type of the field.
     pub type_id: Option<TypeId>,
     /// The field they were allocated in (index into
     /// [`Fields::nodes`](crate::profile::fields::Fields::nodes)).
@@ -22,11 +22,11 @@ pub struct Leak {
     pub live_bytes: u64,
     /// Blocks live at exit.
     pub live_blocks: u64,
-    /// Whether it can be known.
+    /// The certainty of the leak.
     pub certainty: Certainty,
 }
 
-/// Whether blocks are leaked for certain. The names are the words of the JSON report.
+/// The certainty that blocks are leaked. The names are the words of the JSON report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 pub enum Certainty {
     /// No value of the arena is alive: they are leaked by its drop (or reset).
@@ -36,8 +36,7 @@ pub enum Certainty {
     /// be leaked.
     #[serde(rename = "instances live")]
     InstancesLive,
-    /// Whether the values lie in the arena is not known: they may lie on the heap and drop what
-    /// they own.
+    /// The values may lie in the arena, or on the heap, where they drop what they own.
     #[serde(rename = "place unknown")]
     PlaceUnknown,
     /// Values in the arena pointed to the blocks; whether they own them is not known.

@@ -29,7 +29,7 @@ pub use measured::{measured, measured_inside, measured_inside_title, measured_ti
 pub use parts::{Part, bar, imbalance};
 pub use record::{Arena, ArenaEvent, ArenaFigures, ArenaMoment, ArenaRow, ArenaValue, ArenaValues};
 
-/// How a program gives an arena a name, for frontends of a recording without one.
+/// Explains how a program names an arena, for recordings without one.
 pub const HOW_TO_NAME: [&str; 2] = [
     "No arenas were recorded: only their chunks, as blocks. Name one to look inside:",
     "let cities = tracking_alloc::arena::Tracked::new(\"cities\", &bump);",

@@ -42,24 +42,24 @@ impl Part {
         }
     }
 
-    /// What frontends call it.
+    /// Returns the name of the part in frontends.
     pub fn name(self) -> &'static str {
         self.facts().0
     }
 
-    /// Its character in a bar of text.
+    /// Returns the character of the part in a bar of text.
     pub fn mark(self) -> char {
         self.facts().1
     }
 
-    /// Its bytes in an arena.
+    /// Returns the bytes of the part in an arena.
     pub fn of(self, arena: &Arena) -> u64 {
         self.facts().2(&arena.figures)
     }
 }
 
-/// How many of `cells` each part takes; together all of them, and every part that is not empty has
-/// one while there is room. No cells for an arena without chunks.
+/// Divides `cells` among the parts. The shares add up to `cells`, and every part that is not empty
+/// gets at least one cell while there is room. An arena without chunks gets no cells.
 pub fn bar(arena: &Arena, cells: usize) -> [(Part, usize); 5] {
     let values = Part::ALL.map(|part| u128::from(part.of(arena)));
     let whole: u128 = values.iter().sum();
@@ -85,7 +85,7 @@ pub fn bar(arena: &Arena, cells: usize) -> [(Part, usize); 5] {
     std::array::from_fn(|i| (Part::ALL[i], shares[i]))
 }
 
-/// A sentence when the parts of an arena do not add up to its chunk bytes; `None` when they do.
+/// Returns a sentence if the parts of an arena do not add up to its chunk bytes; `None` if they do.
 pub fn imbalance(arena: &Arena) -> Option<String> {
     let parts = Part::ALL.map(|part| u128::from(part.of(arena)));
     let parts: u128 = parts.iter().sum();

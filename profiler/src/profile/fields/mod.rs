@@ -41,7 +41,7 @@ pub struct Field {
     pub path: String,
     /// The last step of the path: `.first`, `[]`, `{key}`, `::Variant`; of a root the type.
     pub step: String,
-    /// What it is.
+    /// The kind of place.
     pub kind: ScopeKind,
     /// The type of its values.
     pub value_type: Option<TypeId>,
@@ -49,11 +49,11 @@ pub struct Field {
     pub recursive: bool,
     /// Places inside were counted here for want of room or because they lie too deep.
     pub folded: bool,
-    /// How many values there were.
+    /// Number of values.
     pub values: u64,
     /// Their own size, bytes, all of them: `values * size_of`.
     pub inline_bytes: u64,
-    /// What was allocated here, without the places inside.
+    /// The allocations here, without the places inside.
     pub own: Figures,
     /// With the places inside.
     pub with_inner: Figures,
@@ -112,7 +112,7 @@ impl Fields {
         fields
     }
 
-    /// Whether the program deserialized anything as `Profiled<T>`.
+    /// Returns `true` if the program deserialized nothing as `Profiled<T>`.
     pub fn is_empty(&self) -> bool {
         self.nodes.len() <= 1
     }

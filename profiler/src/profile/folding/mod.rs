@@ -13,7 +13,7 @@ use crate::interned::Interned;
 use crate::parallel::in_parts;
 use std::collections::HashMap;
 
-/// Which frames of a stack are shown.
+/// The choice of frames of a stack that are shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Frames {
     /// Runs of other people's frames as one each, recursion as one.
@@ -69,14 +69,14 @@ impl Profile {
 /// A step of a path: of a folded stack, or of one in a call tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Step {
-    /// What it stands for; what the block holds, where that is known, is the last step of a folded
-    /// stack.
+    /// The label of the step. The last step of a folded stack is the type that the block holds,
+    /// where that is known.
     pub label: Label,
     /// Its outermost frame; `None` of what is no frame.
     pub frame: Option<FrameId>,
-    /// How many frames it stands for.
+    /// Number of frames that the step stands for.
     pub frames: u32,
-    /// How often its function is on the stack; 1 = no recursion.
+    /// Number of times that its function is on the stack; 1 = no recursion.
     pub depth: u32,
 }
 
@@ -153,7 +153,8 @@ impl Folding {
         self.of_sites.get(site).copied()
     }
 
-    /// What a run of frames does. Not safe for a terminal before [`crate::units::printable`].
+    /// Returns a text for a run of frames. Not safe for a terminal before
+    /// [`crate::units::printable`].
     pub fn text(&self, call: u32) -> &str {
         self.texts.get(call as usize).map_or("?", String::as_str)
     }
