@@ -165,7 +165,7 @@ pub fn printable(name: &str) -> Cow<'_, str> {
     Cow::Owned(text)
 }
 
-/// Whether a character must not reach a terminal, an SVG or a log.
+/// Returns `true` if a character must not reach a terminal, an SVG or a log.
 pub(crate) fn is_unprintable(c: char) -> bool {
     c.is_control()
         // Bidirectional marks, embeddings, overrides and isolates; line and paragraph separators;

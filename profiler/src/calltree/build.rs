@@ -265,7 +265,7 @@ fn new_node(step: Step, parent: Option<NodeId>, depth: u32) -> Node {
     }
 }
 
-/// Whether a scope is `within` or lies inside it.
+/// Returns `true` if a scope is `within` or lies inside it.
 fn is_within(profile: &Profile, phases: &Phases, scope: ScopeId, within: ScopeId) -> bool {
     within == ScopeId(0)
         || phases.around(scope).contains(&within)

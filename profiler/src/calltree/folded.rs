@@ -15,7 +15,7 @@ use crate::profile::{Measure, Profile};
 /// read as a second column, gets `_` for that blank; blanks at either end are dropped.
 ///
 /// # Errors
-/// What `out` returned.
+/// Returns the errors of `out`.
 pub fn write_folded(
     tree: &CallTree,
     profile: &Profile,

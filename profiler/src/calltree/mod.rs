@@ -32,7 +32,7 @@ impl NodeId {
     }
 }
 
-/// What the nodes of a tree stand for.
+/// The meaning of the nodes of a tree.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum By {
     /// Functions along the stack.
@@ -51,7 +51,7 @@ impl By {
     /// Every kind, in the order frontends offer them.
     pub const ALL: [By; 4] = [By::Stack, By::Field, By::Type, By::Arena];
 
-    /// The word of the command line.
+    /// Returns the word of the command line.
     pub fn name(self) -> &'static str {
         match self {
             By::Stack => "stack",
@@ -62,19 +62,19 @@ impl By {
     }
 }
 
-/// Which sites a tree takes in and how it grows.
+/// Options of a tree: which sites it contains and how it grows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Options {
-    /// What its nodes stand for.
+    /// The meaning of its nodes.
     pub by: By,
-    /// By arena: only this one, an index into [`Profile::arenas`].
+    /// With [`By::Arena`], show only this arena, an index into [`Profile::arenas`].
     pub arena: Option<usize>,
-    /// What figures are looked at. By arena there are bytes allocated (`Total`) and live ones
-    /// (`Live`).
+    /// The measure of the tree. [`By::Arena`] supports only bytes allocated (`Total`) and live
+    /// bytes (`Live`).
     pub measure: Measure,
     /// Grow from the allocation outward (callers below callees) instead of from `main` inward.
     pub inverted: bool,
-    /// Which frames of a stack become nodes.
+    /// The frames of a stack that become nodes.
     pub frames: Frames,
     /// Show phases as the outermost frames: `[load]`.
     pub scopes: bool,
@@ -85,7 +85,7 @@ pub struct Options {
 /// A node: a label under one path.
 #[derive(Clone, Copy, Debug)]
 pub struct Node {
-    /// What it stands for.
+    /// The meaning of the node.
     pub label: Label,
     /// The node around it; the root has none.
     pub parent: Option<NodeId>,
@@ -93,12 +93,12 @@ pub struct Node {
     pub depth: u32,
     /// A source frame of a function: the first one met.
     pub frame: Option<FrameId>,
-    /// Whether frames at other lines were merged into this node, so that [`Node::frame`] is only
+    /// `true` if frames at other lines were merged into this node, so that [`Node::frame`] is only
     /// one of several.
     pub several_places: bool,
-    /// How many frames it stands for, at most.
+    /// Maximum number of frames that it stands for.
     pub frames: u32,
-    /// How often its function is on the stack, at most; 1 = no recursion.
+    /// Maximum number of times that its function is on the stack; 1 = no recursion.
     pub recursion: u32,
     /// Position among its siblings by name: breaks ties.
     rank: u32,
@@ -128,29 +128,30 @@ impl CallTree {
         build::build(profile, options)
     }
 
-    /// The same, with children in the order of the measure of `options`, the largest first.
+    /// Builds the tree as [`CallTree::build`] does, with children in the order of the measure of
+    /// `options`, the largest first.
     pub fn sorted(profile: &Profile, options: &Options) -> CallTree {
         let mut tree = CallTree::build(profile, options);
         tree.sort(options.measure);
         tree
     }
 
-    /// What its nodes stand for.
+    /// Returns the meaning of its nodes.
     pub fn by(&self) -> By {
         self.by
     }
 
-    /// Number of nodes, the root included.
+    /// Returns the number of nodes, including the root.
     pub fn len(&self) -> usize {
         self.nodes.len()
     }
 
-    /// Whether there is nothing below the root.
+    /// Returns `true` if there is nothing below the root.
     pub fn is_empty(&self) -> bool {
         self.nodes.len() <= 1
     }
 
-    /// Every id, parents before children.
+    /// Returns every id, parents before children.
     pub fn ids(&self) -> impl DoubleEndedIterator<Item = NodeId> + use<> {
         (0..self.nodes.len() as u32).map(NodeId)
     }
@@ -166,34 +167,34 @@ impl CallTree {
         })
     }
 
-    /// The node of an id.
+    /// Returns the node of an id.
     ///
     /// # Panics
-    /// When the id is of another, larger tree.
+    /// Panics if the id belongs to another, larger tree.
     pub fn node(&self, id: NodeId) -> &Node {
         &self.nodes[id.index()]
     }
 
-    /// Figures of the node and everything below it.
+    /// Returns the figures of the node and everything below it.
     ///
     /// # Panics
-    /// When the id is of another, larger tree.
+    /// Panics if the id belongs to another, larger tree.
     pub fn total(&self, id: NodeId) -> &Figures {
         &self.totals[id.index()]
     }
 
-    /// Figures of the sites that end at the node itself.
+    /// Returns the figures of the sites that end at the node itself.
     ///
     /// # Panics
-    /// When the id is of another, larger tree.
+    /// Panics if the id belongs to another, larger tree.
     pub fn own(&self, id: NodeId) -> &Figures {
         &self.own[self.node(id).own as usize]
     }
 
-    /// The nodes right below, in the order of the last [`CallTree::sort`].
+    /// Returns the nodes right below, in the order of the last [`CallTree::sort`].
     ///
     /// # Panics
-    /// When the id is of another, larger tree.
+    /// Panics if the id belongs to another, larger tree.
     pub fn children(&self, id: NodeId) -> &[NodeId] {
         let (start, end) = self.node(id).children;
         &self.children[start as usize..end as usize]

@@ -12,17 +12,17 @@ use crate::profile::Measure;
 use crate::table::By;
 use crate::units::{parse_bytes, printable};
 
-/// Bytes of the longest budget that is read.
+/// Maximum length of a budget, bytes.
 pub const LONGEST: u64 = 1 << 20;
 
-/// What a budget says.
+/// The contents of a budget.
 #[derive(Clone, Debug, Default)]
 pub struct Budget {
-    /// Limits: of the total, of phases, owners, types and fields, each by pattern.
+    /// Limits of the total, of phases, owners, types and fields, each by pattern.
     pub limits: Vec<Limit>,
-    /// How much more than before is allowed.
+    /// Allowed growth over an earlier recording.
     pub tolerances: Tolerances,
-    /// Whether it says anything of tolerances.
+    /// `true` if the budget sets tolerances.
     pub has_tolerances: bool,
 }
 
@@ -30,7 +30,7 @@ pub struct Budget {
 /// `allow_copied` is set.
 ///
 /// # Errors
-/// One sentence that says what is wrong and what to write.
+/// Returns one sentence that says what is wrong and what to write.
 pub fn parse(text: &str, allow_copied: bool) -> Result<Budget, String> {
     let table: Table = text.parse().map_err(|error: toml::de::Error| {
         let line = error.span().map_or(0, |span| {
@@ -198,7 +198,7 @@ fn part(key: &str, value: &Value) -> Result<f64, String> {
 /// Reads `5 %`, `2.5%` or `0`.
 ///
 /// # Errors
-/// A sentence when it is none.
+/// Returns a sentence if the text is not a percentage.
 pub fn parse_percent(text: &str) -> Result<f64, String> {
     let text = text.trim();
     let number = text.strip_suffix('%').unwrap_or(text).trim_end();

@@ -17,7 +17,7 @@ pub const FORMAT: u32 = 1;
 /// it is compared with, null of a limit.
 ///
 /// # Errors
-/// What `out` returned.
+/// Returns the errors of `out`.
 pub fn write_json(check: &Check, out: impl Write) -> io::Result<()> {
     escape::write_json(check, out)
 }

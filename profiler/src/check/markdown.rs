@@ -13,7 +13,7 @@ use crate::units::printable;
 /// Writes a heading, a table of all limits, and for each that failed where it comes from.
 ///
 /// # Errors
-/// What `out` returned.
+/// Returns the errors of `out`.
 pub fn write_markdown(check: &Check, mut out: impl Write) -> io::Result<()> {
     let mut page = String::new();
     // Infallible: writing to a String.

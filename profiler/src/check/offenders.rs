@@ -9,16 +9,16 @@ use crate::diff::{RowChange, Verdict};
 use crate::profile::{Frames, Measure, Profile};
 use crate::table::{By, Detail, Row, SiteDetail, SiteLabel, rows};
 
-/// How many are named.
+/// Number of offenders that are named.
 const MOST: usize = 5;
 
 /// A row by site. The names are the keys in JSON.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Offender {
-    /// What it counts for; compared with a base, how much more it is than there, at the input of
-    /// this recording where figures are divided by it.
+    /// The figure of the row. Compared with a base, the growth over the base; if figures are
+    /// divided by the input, at the input of this recording.
     pub value: u64,
-    /// What is allocated, where, by whom.
+    /// The names of the allocation, its place and its owner.
     #[serde(flatten)]
     pub label: SiteLabel,
     /// The field's path.

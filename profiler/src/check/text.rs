@@ -13,7 +13,7 @@ use crate::units::printable;
 /// Writes each limit with what was measured, and below those that failed where it comes from.
 ///
 /// # Errors
-/// What `out` returned.
+/// Returns the errors of `out`.
 pub fn write_text(check: &Check, options: &report::Options<'_>, out: impl Write) -> io::Result<()> {
     let mut page = Page::new(options);
     for warning in &check.warnings {

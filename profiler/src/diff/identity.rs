@@ -6,26 +6,26 @@ use serde::Serialize;
 use crate::profile::{Process, Profile, TypeId};
 use crate::table::{Detail, Row, SiteLabel};
 
-/// What a row is, in any build of the program. The names are the keys in JSON.
+/// The identity of a row in any build of the program. The names are the keys in JSON.
 ///
 /// Names are as recorded: not safe for a terminal before [`crate::units::printable`].
 #[derive(Clone, Debug, Default, Eq, Serialize)]
 pub struct Identity {
-    /// What to call it: by site what was allocated, else the key of the row; a type without its
-    /// module path.
+    /// The name of the row: by site, what was allocated, else the key of the row; a type without
+    /// its module path.
     #[serde(rename = "key")]
     pub name: String,
-    /// Of a type, the name with its module path.
+    /// The full name of a type, with its module path.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub full_name: Option<String>,
-    /// By site: the field, or the call that asked.
+    /// For rows by site, the field or the call that asked.
     #[serde(rename = "where", skip_serializing_if = "String::is_empty")]
     pub location: String,
-    /// By site: the function that owns the blocks.
+    /// For rows by site, the function that owns the blocks.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub owner: String,
-    /// Where to look: file and line of the owner, of the second side if it has the row. No part of
-    /// the identity.
+    /// File and line of the owner, from the second side if it has the row. Not part of the
+    /// identity.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
 }
@@ -41,7 +41,7 @@ impl Identity {
         }
     }
 
-    /// Of a row of a profile.
+    /// Returns the identity of a row of a profile.
     pub fn of(profile: &Profile, row: &Row) -> Identity {
         match &row.detail {
             Detail::Site(detail) => Identity::of_label(&detail.label),
@@ -59,7 +59,7 @@ impl Identity {
         }
     }
 
-    /// Of a row by site.
+    /// Returns the identity of a row by site.
     pub fn of_label(label: &SiteLabel) -> Identity {
         Identity {
             name: stable(&label.what),
@@ -70,7 +70,7 @@ impl Identity {
         }
     }
 
-    /// Of a row by type, the type as [`Profile::type_key`] numbers it.
+    /// Returns the identity of a row by type, with the type as [`Profile::type_key`] numbers it.
     pub fn of_type(profile: &Profile, id: Option<TypeId>) -> Identity {
         let full = profile.named_type(id).map(|name| name.full.as_str());
         Identity::typed(full, profile.type_key(id))
@@ -83,7 +83,7 @@ impl Identity {
         }
     }
 
-    /// Of a row that has a name and nothing else: a field's path, a thread, an arena.
+    /// Returns the identity of a row that has only a name: a field's path, a thread, an arena.
     pub fn named(name: &str) -> Identity {
         Identity {
             name: name.to_owned(),

@@ -5,7 +5,7 @@ use serde::{Serialize, Serializer};
 use crate::profile::{Profile, ScopeKind};
 use crate::units::{Bytes, counted};
 
-/// How much a program read, as its phases state it; 0 = not stated.
+/// The input of a program, as its phases state it; 0 = not stated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Input {
     /// Bytes of input.
@@ -14,7 +14,7 @@ pub struct Input {
     pub records: u64,
 }
 
-/// What figures are divided by.
+/// The unit of input that figures are divided by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Per {
     /// Records of the input.
@@ -27,7 +27,7 @@ impl Per {
     /// Both, in the order frontends offer them.
     pub const ALL: [Per; 2] = [Per::Record, Per::InputByte];
 
-    /// The word of the command line.
+    /// Returns the word of the command line.
     pub fn name(self) -> &'static str {
         match self {
             Per::Record => "record",
@@ -35,7 +35,7 @@ impl Per {
         }
     }
 
-    /// The key in JSON and budgets.
+    /// Returns the key in JSON and budgets.
     pub fn key(self) -> &'static str {
         match self {
             Per::Record => "per_record",
@@ -43,7 +43,7 @@ impl Per {
         }
     }
 
-    /// As a sentence says it: `for each record`.
+    /// Returns the words for a sentence: `for each record`.
     pub fn words(self) -> &'static str {
         match self {
             Per::Record => "for each record",
@@ -67,7 +67,7 @@ impl Per {
         }
     }
 
-    /// What to divide by; `None` when the input is not stated.
+    /// Returns the divisor; `None` if the input is not stated.
     pub fn count(self, input: Input) -> Option<u64> {
         let count = match self {
             Per::Record => input.records,

@@ -23,7 +23,7 @@ pub const FORMAT: u32 = 1;
 /// row are those of the report, one for each recording, null where no recording of the side has it.
 ///
 /// # Errors
-/// What `out` returned.
+/// Returns the errors of `out`.
 pub fn write_json(diff: &Diff<'_>, top: Option<usize>, out: impl Write) -> io::Result<()> {
     escape::write_json(&DiffJson { diff, top }, out)
 }

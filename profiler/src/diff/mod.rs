@@ -40,18 +40,18 @@ pub use warnings::warnings;
 /// One recording of a side.
 #[derive(Clone, Copy, Debug)]
 pub struct Recording<'a> {
-    /// What to call it: its path.
+    /// Its name: the path.
     pub name: &'a str,
-    /// What it holds.
+    /// Its contents.
     pub profile: &'a Profile,
 }
 
-/// What to compare.
+/// Options of a comparison.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Options {
-    /// What a row is.
+    /// The grouping of rows.
     pub by: By,
-    /// What rows are ordered by.
+    /// The measure that orders rows.
     pub measure: Measure,
     /// Divide by the input of each recording.
     pub per: Option<Per>,
@@ -60,7 +60,7 @@ pub struct Options {
 /// Two sides compared.
 #[derive(Clone, Debug, Default)]
 pub struct Diff<'a> {
-    /// What was asked for.
+    /// The options of the comparison.
     pub options: Options,
     /// Recordings of the first side.
     pub base: Vec<Recording<'a>>,
@@ -72,25 +72,25 @@ pub struct Diff<'a> {
     pub per_input: Vec<(Per, Vec<(Measure, Change)>)>,
     /// Rows that differ by the measure, largest difference first.
     pub rows: Vec<RowChange>,
-    /// Rows that are equal by the measure.
+    /// Number of rows that are equal by the measure.
     pub equal_rows: usize,
-    /// Of those, how many differ in another figure.
+    /// Number of those rows that differ in another figure.
     pub other_rows: usize,
-    /// Rows without the figure that was asked for, on either side.
+    /// Number of rows that lack the requested figure on either side.
     pub rows_without_figure: usize,
-    /// Of those, how many differ in any figure.
+    /// Number of those rows that differ in any figure.
     pub other_rows_without_figure: usize,
-    /// What a reader must know before comparing the two.
+    /// Warnings that a reader must know before comparing the two sides.
     pub warnings: Vec<String>,
 }
 
 /// A row of either side or of both. The names are the keys in JSON.
 #[derive(Clone, Debug, Serialize)]
 pub struct RowChange {
-    /// What it is.
+    /// The identity of the row.
     #[serde(flatten)]
     pub identity: Identity,
-    /// Which sides have it.
+    /// The sides that have the row.
     pub kind: RowKind,
     /// The measure.
     #[serde(flatten)]
@@ -103,20 +103,20 @@ pub struct RowChange {
     pub new: Vec<Figures>,
 }
 
-/// Which sides have a row. The names are those of JSON.
+/// The sides that have a row. The names are those of JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RowKind {
-    /// The second one.
+    /// Only the second side.
     Added,
-    /// The first one.
+    /// Only the first side.
     Removed,
-    /// Both.
+    /// Both sides.
     Changed,
 }
 
 impl Diff<'_> {
-    /// Whether no total and no row differs in any figure.
+    /// Returns `true` if no total and no row differs in any figure.
     pub fn is_equal(&self) -> bool {
         let totals = self.base.iter().chain(&self.new);
         let mut totals = totals.map(|recording| recording.profile.totals);
@@ -125,7 +125,8 @@ impl Diff<'_> {
         self.rows.is_empty() && others == 0 && totals.all(|totals| totals == first)
     }
 
-    /// How many rows only the second side has, only the first has, and both have.
+    /// Returns the number of rows that only the second side has, that only the first has, and that
+    /// both have.
     pub fn kinds(&self) -> [usize; 3] {
         [RowKind::Added, RowKind::Removed, RowKind::Changed]
             .map(|kind| self.rows.iter().filter(|row| row.kind == kind).count())
@@ -316,7 +317,7 @@ fn count(profile: &Profile, per: Option<Per>) -> Option<u64> {
     }
 }
 
-/// Whether every recording of a side states that input.
+/// Returns `true` if every recording of a side states that input.
 pub(crate) fn knows(side: &[Recording<'_>], per: Per) -> bool {
     let mut side = side.iter();
     side.all(|one| per.count(input(one.profile)).is_some())
@@ -364,7 +365,7 @@ fn compared(sides: [&[Recording<'_>]; 2], amounts: [Vec<Amount>; 2], is_bounded:
     Change::new(base, new, bounds)
 }
 
-/// How far the peak of a recording may be from the true one, bytes.
+/// Returns the largest error of a recording's peak, bytes.
 pub fn peak_bound(profile: &Profile) -> u64 {
     let capture = &profile.capture;
     capture.peak_error_bytes.max(capture.peak_discrepancy_bytes)

@@ -22,7 +22,7 @@ use crate::units::{Count, printable};
 /// on a side it shows the one whose total is the median.
 ///
 /// # Errors
-/// What `out` returned; `InvalidInput` by arena and a measure that is not of
+/// Returns the errors of `out`; `InvalidInput` by arena and a measure that is not of
 /// [arenas](is_of_arenas), or where a side has no recording; `InvalidData` when the figures add up
 /// to more than 64 bits.
 pub fn write_svg(diff: &Diff<'_>, out: impl Write) -> io::Result<PictureTotals> {

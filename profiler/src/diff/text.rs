@@ -21,7 +21,7 @@ const PERCENT: usize = 9;
 /// Writes the comparison; `options` give the width, the mark-up and the number of rows.
 ///
 /// # Errors
-/// What `out` returned.
+/// Returns the errors of `out`.
 pub fn write_text(
     diff: &Diff<'_>,
     options: &report::Options<'_>,

@@ -8,7 +8,8 @@ use crate::profile::{Profile, ScopeKind, State};
 use crate::table::By;
 use crate::units::printable;
 
-/// What to know before comparing `base` and `new`, a sentence each, free of control characters.
+/// Returns the warnings that a reader must know before comparing `base` and `new`: one sentence
+/// each, free of control characters.
 pub fn warnings(base: &[Recording<'_>], new: &[Recording<'_>], options: Options) -> Vec<String> {
     let mut said = Vec::new();
     let all = || base.iter().chain(new);

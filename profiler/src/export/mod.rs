@@ -55,7 +55,7 @@ impl Format {
         Format::Csv,
     ];
 
-    /// The word of the command line.
+    /// Returns the word of the command line.
     pub fn name(self) -> &'static str {
         match self {
             Format::Pprof => "pprof",
@@ -68,22 +68,22 @@ impl Format {
         }
     }
 
-    /// The format of that name, or `None`.
+    /// Returns the format of that name, or `None`.
     pub fn from_name(name: &str) -> Option<Format> {
         Format::ALL.into_iter().find(|format| format.name() == name)
     }
 
-    /// Whether it is of no use on a terminal.
+    /// Returns `true` if the format is of no use on a terminal.
     pub fn is_binary(self) -> bool {
         self == Format::Pprof
     }
 
-    /// Whether it is a table of rows, grouped by [`Options::by`].
+    /// Returns `true` if the format is a table of rows, grouped by [`Options::by`].
     pub fn has_rows(self) -> bool {
         matches!(self, Format::Json | Format::Csv)
     }
 
-    /// Whether the format can show that measure first, or alone.
+    /// Returns `true` if the format can show that measure first, or alone.
     pub fn shows(self, measure: Measure) -> bool {
         match self {
             Format::Pprof => pprof::default_type(measure).is_some(),
@@ -94,9 +94,9 @@ impl Format {
         }
     }
 
-    /// The frames that are written where nobody asks for others. Viewers fold and hide frames
-    /// themselves; but with the machinery of the allocator innermost in each stack, none of them
-    /// could say which function asked for a block. Tables have those of the report.
+    /// Returns the default frames. Viewers fold and hide frames themselves. But if the machinery of
+    /// the allocator were innermost in each stack, no viewer could tell which function asked for a
+    /// block. Tables use the frames of the report.
     pub fn default_frames(self) -> Frames {
         if self.has_rows() {
             Frames::Folded
@@ -111,7 +111,7 @@ impl Format {
 /// rows](Format::has_rows) group them as they say.
 ///
 /// # Errors
-/// What `out` returned (a broken pipe keeps its kind).
+/// Returns the errors of `out` (a broken pipe keeps its kind).
 pub fn write(
     profile: &Profile,
     format: Format,
@@ -147,8 +147,8 @@ fn tree(profile: &Profile, options: &Options<'_>) -> CallTree {
     CallTree::sorted(profile, &shown)
 }
 
-/// How far the figures can be trusted: the error bound of the peak, and every loss. Empty when all
-/// of them are exact.
+/// Returns the error bound of the peak and every loss, as sentences. Empty if all figures are
+/// exact.
 pub fn notes(profile: &Profile) -> Vec<String> {
     let bound = profile.capture.peak_error_bytes;
     let peak = (bound > 0).then(|| format!("The peak is exact to within {}.", Bytes(bound)));

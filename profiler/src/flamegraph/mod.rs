@@ -28,17 +28,17 @@ pub(crate) use legend::{PLACE, squares};
 pub(crate) use prune::{Widths, prune};
 pub(crate) use relabel::Caption;
 
-/// Whether there is a picture by arena of that measure: of what was ever allocated, and of what is
-/// live.
+/// Returns `true` if there is a picture by arena of that measure: of the bytes allocated in total,
+/// and of the live bytes.
 pub fn is_of_arenas(measure: Measure) -> bool {
     matches!(measure, Measure::Live | Measure::Total)
 }
 
-/// Why there is no picture by arena of other measures.
+/// Explains why there is no picture by arena of other measures.
 pub const NOT_OF_ARENAS: &str = "arenas have only two measures: bytes used in total (--measure total) \
     and live bytes (--measure live)";
 
-/// What was drawn.
+/// The totals of a picture.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PictureTotals {
     /// The width of the whole picture, in units of the measure.
@@ -53,9 +53,9 @@ pub struct PictureTotals {
 /// which there is nothing gives a picture that says so.
 ///
 /// # Errors
-/// What `out` returned (a broken pipe keeps its kind); `InvalidData` when the figures add up to
-/// more than 64 bits, which only a damaged recording does; `InvalidInput` by arena and a measure
-/// that is not of [arenas](is_of_arenas).
+/// Returns the errors of `out` (a broken pipe keeps its kind); `InvalidData` when the figures add
+/// up to more than 64 bits, which only a damaged recording does; `InvalidInput` by arena and a
+/// measure that is not of [arenas](is_of_arenas).
 pub fn write_svg(
     profile: &Profile,
     options: &Options,

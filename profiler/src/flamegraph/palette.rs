@@ -104,7 +104,7 @@ pub fn of_node(tree: &CallTree, id: NodeId, profile: &Profile) -> Rgb {
     }
 }
 
-/// Whether a field is what serde buffers.
+/// Returns `true` if a field is what serde buffers.
 fn is_buffer(profile: &Profile, number: u32) -> bool {
     let field = profile.fields().nodes.get(number as usize);
     field.is_some_and(|field| matches!(field.kind, ScopeKind::Buffered | ScopeKind::FromBuffer))

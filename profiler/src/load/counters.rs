@@ -218,7 +218,7 @@ pub(super) fn refused(recording: &Recording, counted: &CountedSites) -> Vec<Fail
     refused.collect()
 }
 
-/// Whether a row never counted anything.
+/// Returns `true` if a row never counted anything.
 fn is_empty(row: &RowValue) -> bool {
     *row == RowValue {
         site: row.site,
@@ -311,8 +311,8 @@ pub(super) fn count(
 /// No program allocates as much: the sums of what is below stay far from their limits.
 const MOST_BYTES: u64 = 1 << 56;
 
-/// Whether a row of a lane is one that no writer leaves. An event that a kill cut short may be half
-/// counted.
+/// Returns `true` if a row of a lane is one that no writer leaves. An event that a kill cut short
+/// may be half counted.
 fn is_impossible(row: &RowValue, header: &HeaderValue) -> bool {
     let slack = u64::from(header.state != state::FINISHED);
     row.sums().iter().any(|word| *word > MOST_BYTES)

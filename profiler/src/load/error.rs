@@ -23,12 +23,13 @@ impl Error {
         Error { path, kind }
     }
 
-    /// Whether the binary given is of another build than the one recorded, or cannot be read.
+    /// Returns `true` if the binary given is of another build than the one recorded, or cannot be
+    /// read.
     pub fn is_binary(&self) -> bool {
         matches!(self.kind, Kind::Symbols(_))
     }
 
-    /// Whether the file is not a recording at all.
+    /// Returns `true` if the file is not a recording at all.
     pub fn is_foreign(&self) -> bool {
         matches!(&self.kind, Kind::Recording(error) if error.is_foreign())
     }

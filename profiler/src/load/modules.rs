@@ -38,7 +38,7 @@ impl Modules {
         modules
     }
 
-    /// Whether these begin with all that there are in `before`.
+    /// Returns `true` if these begin with all that there are in `before`.
     pub(super) fn begin_with(&self, before: &Modules) -> bool {
         self.refs.starts_with(&before.refs) && self.order.starts_with(&before.order)
     }

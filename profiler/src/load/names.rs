@@ -29,7 +29,7 @@ impl Addresses {
         }
     }
 
-    /// Whether these begin with all that there are in `before`.
+    /// Returns `true` if these begin with all that there are in `before`.
     fn begin_with(&self, before: &Addresses) -> bool {
         self.modules.begin_with(&before.modules)
             && self.frames.starts_with(&before.frames)
@@ -48,7 +48,7 @@ pub(super) struct Names {
 }
 
 impl Names {
-    /// Whether these, of some addresses, begin with those of others.
+    /// Returns `true` if these, of some addresses, begin with those of others.
     pub(super) fn begin_with(&self, of: &Addresses, before: (&Addresses, &Names)) -> bool {
         let (addresses, names) = before;
         of.begin_with(addresses)

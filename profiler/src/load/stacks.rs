@@ -61,8 +61,9 @@ struct Folded {
 type ScopeType = (ScopeKind, Option<TypeId>);
 
 impl StackCache {
-    /// Whether all that was read of stacks holds in a recording: it begins with what there was
-    /// then, and names are given the same way. What they are named by was compared before.
+    /// Returns `true` if all that was read of stacks holds in a recording: it begins with what
+    /// there was then, and names are given the same way. What they are named by was compared
+    /// before.
     fn goes_on_in(
         &self,
         recording: &Recording,

@@ -64,7 +64,7 @@ impl Figures {
         self.temporary_bytes = self.temporary_bytes.saturating_add(other.temporary_bytes);
     }
 
-    /// Whether a sum reached its limit: only what a damaged recording claims does.
+    /// Returns `true` if a sum reached its limit: only what a damaged recording claims does.
     pub(crate) fn saturated(&self) -> bool {
         FIGURES.iter().any(|(_, figure)| figure(self) == u64::MAX)
     }

@@ -509,13 +509,13 @@ impl Capture {
 pub(crate) const OWN_CRATES: [&str; 2] = ["tracking_alloc", "tracking_alloc_recording"];
 
 impl Function {
-    /// Whether it is heapglass's own, wherever it was built.
+    /// Returns `true` if it is heapglass's own, wherever it was built.
     pub(crate) fn is_own(&self) -> bool {
         OWN_CRATES.contains(&self.krate.as_str())
     }
 
-    /// Whether it is of the program, and nothing called it back: a step of folded stacks of its
-    /// own, and what owns blocks.
+    /// Returns `true` if it is of the program, and nothing called it back: a step of folded stacks
+    /// of its own, and what owns blocks.
     pub(crate) fn is_of_program(&self) -> bool {
         self.origin == Origin::User && self.role != Role::Callback
     }

@@ -82,7 +82,7 @@ impl Profile {
     }
 }
 
-/// Whether values of a type ask for blocks themselves, and not only what is in them.
+/// Returns `true` if values of a type ask for blocks themselves, and not only what is in them.
 fn owns_blocks(full: &str) -> bool {
     let inside = |path: &str| {
         let rest = full.strip_prefix(path)?.strip_prefix('<')?;

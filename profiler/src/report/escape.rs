@@ -12,7 +12,7 @@ use crate::units::is_unprintable;
 /// Writes `value` as indented JSON that ends with a line break.
 ///
 /// # Errors
-/// What `out` returned.
+/// Returns the errors of `out`.
 pub(crate) fn write_json(value: &impl Serialize, mut out: impl Write) -> io::Result<()> {
     serde_json::to_writer_pretty(Escaping(&mut out), value)?;
     out.write_all(b"\n")?;

@@ -124,7 +124,7 @@ struct CacheFile {
     addresses: Vec<(u64, bool, Vec<StoredFrame>)>,
 }
 
-/// Whether names came from a file: nothing else is kept.
+/// Returns `true` if names came from a file: nothing else is kept.
 fn is_of_file(source: &SymbolSource) -> bool {
     matches!(source, SymbolSource::Debug(_) | SymbolSource::Table(_))
 }

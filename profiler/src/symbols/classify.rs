@@ -230,7 +230,8 @@ pub fn unresolved(module: &str, offset: u64) -> Function {
     }
 }
 
-/// Whether a function is one that the compiler puts between `alloc` and the global allocator.
+/// Returns `true` if a function is one that the compiler puts between `alloc` and the global
+/// allocator.
 pub(crate) fn is_allocator_shim(name: &str) -> bool {
     let shims = [
         "__rust_alloc",

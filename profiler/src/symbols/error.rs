@@ -5,7 +5,7 @@
 use std::fmt;
 use std::path::Path;
 
-/// Why [`resolve`](super::resolve) refused. Always about the file given as
+/// An error of [`resolve`](super::resolve). It is always about the file given as
 /// [`Options::binary`](super::Options): misuse, exit status 2 in the command.
 #[derive(Debug)]
 pub struct Error(String);

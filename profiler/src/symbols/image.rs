@@ -41,9 +41,9 @@ pub(super) struct Image {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Headers {
     pub(super) build_id: Option<Vec<u8>>,
-    /// Whether there is debug information inside (skeletons of split debug information included).
+    /// `true` if there is debug information inside (skeletons of split debug information included).
     pub(super) has_debug_info: bool,
-    /// Whether there is a full symbol table (`.symtab`), not only the dynamic one.
+    /// `true` if there is a full symbol table (`.symtab`), not only the dynamic one.
     pub(super) has_symbol_table: bool,
     /// `.gnu_debuglink`: file name and CRC-32 of the file with the debug information.
     pub(super) debug_link: Option<(Vec<u8>, u32)>,
@@ -164,7 +164,7 @@ fn build_id<'a>(object: &impl Object<'a>) -> Option<Vec<u8>> {
     (!id.is_empty() && id.len() <= MAX_BUILD_ID_BYTES).then_some(id)
 }
 
-/// Whether a section of this name exists and holds anything. (A file made by
+/// Returns `true` if a section of this name exists and holds anything. (A file made by
 /// `objcopy --only-keep-debug` keeps the headers of sections without their bytes.)
 fn has_section<'a>(object: &impl Object<'a>, name: &str) -> bool {
     object

@@ -19,8 +19,8 @@ const MOST_SYMBOLS: usize = 64;
 /// Aliases that are kept of a function.
 pub(super) const MOST_ALIASES: usize = 8;
 
-/// Whether a linkage name is Rust's, not one of C, C++ or assembly: `_R..` with all generics (v0),
-/// or `_ZN..17h<hash>E` with none of the function's (legacy).
+/// Returns `true` if a linkage name is Rust's, not one of C, C++ or assembly: `_R..` with all
+/// generics (v0), or `_ZN..17h<hash>E` with none of the function's (legacy).
 pub(super) fn is_rust(linkage: &str) -> bool {
     // Legacy mangling is valid Itanium mangling: only the hash segment tells it from C++.
     rustc_demangle::try_demangle(linkage).is_ok() && (is_v0(linkage) || has_legacy_hash(linkage))
@@ -97,7 +97,7 @@ pub(super) fn aliases<'a>(
     kept.map(Arc::from).collect()
 }
 
-/// Whether a linkage name can belong to the function the debug information calls `name`.
+/// Returns `true` if a linkage name can belong to the function the debug information calls `name`.
 pub(super) fn agrees(linkage: &str, name: &str) -> bool {
     let demangled = demangle(linkage);
     let last = strip_generics(last_segment(&demangled));

@@ -67,7 +67,7 @@ const NATIVE_START_UP: &[&str] = &[
 /// How many frames of no meaning of their own may stand between two that have one.
 const MAX_GAP: usize = 4;
 
-/// What trimming asks of a function.
+/// The properties of a function that trimming needs.
 #[derive(Clone, Copy, Debug)]
 pub struct Part {
     machinery: bool,
@@ -78,7 +78,7 @@ pub struct Part {
 }
 
 impl Part {
-    /// What a function is by its name and origin.
+    /// Returns the properties of a function, by its name and origin.
     pub fn of(function: &Function) -> Part {
         let (name, origin) = (&*function.name, function.origin);
         let begins = |prefixes| begins_with(path(name), prefixes);

@@ -18,13 +18,13 @@ use crate::profile::{
 /// A part of a row, by type or by field.
 #[derive(Clone, Debug)]
 pub struct Part {
-    /// As the row of that type or field is called.
+    /// The key of the row of that type or field.
     pub key: String,
     /// The full name of a type.
     pub full_name: Option<String>,
-    /// Where a type came from: `stack`, `field`, `mixed`.
+    /// The source of a type: `stack`, `field`, `mixed`.
     pub from: Option<&'static str>,
-    /// What was counted.
+    /// The figures.
     pub figures: Figures,
 }
 
@@ -42,9 +42,9 @@ impl Part {
 /// A type.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct TypeDetail {
-    /// With module paths; `None` = the row of blocks whose type nothing tells.
+    /// The name with module paths; `None` = the row of blocks whose type is unknown.
     pub full_name: Option<String>,
-    /// What it is where the name does not tell: a buffer of serde's.
+    /// A note where the name does not explain the type: a buffer of serde.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<&'static str>,
     /// Values seen by `Profiled`; 0 where none was.
@@ -62,7 +62,7 @@ pub struct TypeDetail {
     /// The newest of its values that was measured and estimated.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub estimated: Option<Estimated>,
-    /// Where the type came from: `stack`, `field`, `mixed`.
+    /// The source of the type: `stack`, `field`, `mixed`.
     pub from: Option<&'static str>,
     /// The fields its blocks were allocated in, largest total first.
     #[serde(serialize_with = "fields")]
@@ -73,10 +73,11 @@ pub struct TypeDetail {
     pub owners: Vec<Part>,
 }
 
-/// What a footprint found of the values of a type. The order is that of [`slack_by_type`].
+/// The slack that a footprint found in the values of a type. The order is that of
+/// [`slack_by_type`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Slack {
-    /// Bytes of their blocks, those that no value was in among them.
+    /// Bytes of their blocks, including bytes without a value.
     #[serde(skip)]
     pub of_bytes: u64,
     /// Bytes that no value was in.
@@ -99,9 +100,9 @@ pub struct FieldDetail {
     /// The type of its values, as its row is called.
     #[serde(rename = "type")]
     pub type_key: Option<String>,
-    /// The same in full.
+    /// The full name of that type.
     pub full_name: Option<String>,
-    /// How many values there were.
+    /// Number of values.
     pub values: u64,
     /// Their own size, bytes.
     pub inline_bytes: u64,
@@ -110,11 +111,11 @@ pub struct FieldDetail {
     /// Roots: net bytes that stayed when deserializing ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retained_bytes: Option<i64>,
-    /// The type contains itself: inner values are counted here.
+    /// `true` if the type contains itself: inner values are counted here.
     pub recursive: bool,
-    /// Places inside were counted here for want of room or because they lie too deep.
+    /// `true` if places inside were counted here, because they did not fit or lie too deep.
     pub folded: bool,
-    /// What its own blocks hold, largest total first.
+    /// The types of its own blocks, largest total first.
     #[serde(serialize_with = "types")]
     pub types: Vec<Part>,
 }

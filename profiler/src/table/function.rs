@@ -21,19 +21,19 @@ pub struct FunctionDetail {
     /// = no stack.
     #[serde(skip)]
     pub function: Option<FunctionId>,
-    /// The whole name: the key is the short one where no other function has it.
+    /// The whole name. The key is the short name if no other function has it.
     pub full_name: String,
     /// The crate, or the image of native code.
     #[serde(rename = "crate")]
     pub krate: String,
-    /// Whose code it is.
+    /// The origin of its code.
     pub origin: Origin,
-    /// With all that it calls; recursion counts once.
+    /// The function and everything it calls; recursion counts once.
     pub inclusive: Figures,
-    /// Who called it, with what was allocated in those calls, largest total first.
+    /// Its callers, with the allocations of those calls, largest total first.
     #[serde(serialize_with = "super::data::functions")]
     pub callers: Vec<Part>,
-    /// What it called, with what was allocated there, largest total first.
+    /// Its callees, with the allocations there, largest total first.
     #[serde(serialize_with = "super::data::functions")]
     pub callees: Vec<Part>,
 }

@@ -14,7 +14,7 @@ pub struct PhaseDetail {
     /// The first of its places in the tree of scopes; 0 = what is in no phase.
     #[serde(skip)]
     pub scope: ScopeId,
-    /// How often it was entered.
+    /// Number of times that it was entered.
     pub entered: u64,
     /// Input bytes reported by the program, 0 = not said.
     pub input_bytes: u64,
@@ -22,8 +22,8 @@ pub struct PhaseDetail {
     pub records: u64,
     /// The phase and all phases inside it.
     pub with_inner: Figures,
-    /// Net bytes its threads allocated while in it, phases inside it included; negative when they
-    /// freed more. `None` where no phase was entered.
+    /// Net bytes that its threads allocated during the phase, including the phases inside it;
+    /// negative if they freed more. `None` if no phase was entered.
     pub retained_bytes: Option<i64>,
 }
 
@@ -39,12 +39,12 @@ pub struct Amplification {
 }
 
 impl PhaseDetail {
-    /// For each byte of input; `None` when the program did not say how many there were.
+    /// Returns the figures for each byte of input; `None` if the program did not state its input.
     pub fn per_input_byte(&self) -> Option<Amplification> {
         self.per(self.input_bytes)
     }
 
-    /// For each record; `None` when the program did not say how many there were.
+    /// Returns the figures for each record; `None` if the program did not state its records.
     pub fn per_record(&self) -> Option<Amplification> {
         self.per(self.records)
     }

@@ -15,15 +15,15 @@ use crate::profile::{
     ScopeId, Site, StackMarks, Step, TypeId, UNKNOWN,
 };
 
-/// What a reader sees of a row, as recorded: not safe for a terminal before
-/// [`crate::units::printable`]. The names are the keys in JSON.
+/// The names of a row, as recorded: not safe for a terminal before [`crate::units::printable`]. The
+/// names are the keys in JSON.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize)]
 pub struct SiteLabel {
-    /// What was allocated: a type, a chunk of an arena; where none is known the function of a
-    /// dependency that asked; empty of what no code of the program asked for.
+    /// The allocated type, or a chunk of an arena. If the type is unknown, the function of a
+    /// dependency that asked. Empty if no code of the program asked.
     pub what: String,
-    /// Where: the field of the data, else the call of a library that asked; empty when the owner
-    /// itself did.
+    /// The place: the field of the data, else the call of a library that asked; empty if the owner
+    /// itself asked.
     #[serde(rename = "where")]
     pub location: String,
     /// The function, or the place, that owns it: `shop::parse`,
@@ -34,7 +34,7 @@ pub struct SiteLabel {
 }
 
 impl SiteLabel {
-    /// The owner with file and line: `shop::parse src/lib.rs:92`.
+    /// Returns the owner with file and line: `shop::parse src/lib.rs:92`.
     pub fn owner_and_source(&self) -> String {
         match &self.source {
             Some(source) => format!("{}  {source}", self.owner),
@@ -58,27 +58,27 @@ pub(crate) fn mark_names(marks: StackMarks) -> impl Iterator<Item = &'static str
 /// Stacks that read the same.
 #[derive(Clone, Debug)]
 pub struct SiteDetail {
-    /// What a reader sees.
+    /// The names of the row.
     pub label: SiteLabel,
     /// The frames of the stack with most of the measure, outermost first.
     pub stack: Vec<FrameId>,
-    /// How many different stacks there are.
+    /// Number of different stacks.
     pub stacks: u64,
     /// The frame it is charged to.
     pub owner: Option<FrameId>,
     /// The phase.
     pub phase: ScopeId,
-    /// What it is charged to where that is no frame.
+    /// The label that it is charged to if that is not a frame.
     pub place: Option<Label>,
     /// The field's path.
     pub field: Option<String>,
-    /// What its blocks hold, as the row of that type is called.
+    /// The key of the type that its blocks hold.
     pub type_key: Option<String>,
     /// The arenas (indexes into [`Profile::arenas`]) whose chunks its blocks are; mostly none.
     pub chunk_of: Vec<usize>,
-    /// What the walk had to do to the stack.
+    /// Marks that the walk left on the stack.
     pub marks: StackMarks,
-    /// Indexes into [`Profile::sites`] of what was merged, most of the measure first.
+    /// The merged sites (indexes into [`Profile::sites`]), most of the measure first.
     pub sites: Vec<usize>,
 }
 
@@ -441,7 +441,7 @@ fn call_below(
     })
 }
 
-/// Whether a step stands for functions, or for what has taken their place.
+/// Returns `true` if a step stands for functions, or for what has taken their place.
 fn is_step_of_code(label: Label) -> bool {
     matches!(label, Label::Call(_) | Label::Function(_) | Label::Group(_))
 }

@@ -15,7 +15,7 @@ pub(super) struct Call<'a> {
     /// The type it is a method of, with its parameters replaced; `None` where the name does not
     /// say, or not whole.
     pub(super) of: Option<Cow<'a, str>>,
-    /// Whether it is a method of some type, known or not.
+    /// `true` if it is a method of some type, known or not.
     pub(super) method: bool,
     /// The trait it implements.
     pub(super) implements: Option<&'a str>,
@@ -149,20 +149,20 @@ fn lone_words(of: &str) -> Vec<(usize, usize)> {
     words
 }
 
-/// Whether what follows a word makes it the name of a trait's own type: `Output` of
+/// Returns `true` if what follows a word makes it the name of a trait's own type: `Output` of
 /// `dyn Fn() -> u8`, spelled `Fn<(), Output=u8>` and `Fn<(), Output = u8>`.
 fn is_binding(after: &str) -> bool {
     let after = after.trim_start();
     after.starts_with('=') && !after.starts_with("=>") && !after.starts_with("==")
 }
 
-/// Whether a lone word stands for a type: `T`, `K2`, `BorrowType`, `Self`, `_`. Types have a path,
-/// primitives are in small letters.
+/// Returns `true` if a lone word stands for a type: `T`, `K2`, `BorrowType`, `Self`, `_`. Types
+/// have a path, primitives are in small letters.
 fn is_parameter(word: &str) -> bool {
     word == "_" || word.starts_with(|c: char| c.is_ascii_uppercase())
 }
 
-/// Whether a type has no parameters left, nor holes.
+/// Returns `true` if a type has no parameters left, nor holes.
 pub(super) fn is_whole(of: &str) -> bool {
     !of.is_empty()
         && !of.contains('…')

@@ -107,7 +107,7 @@ impl Kind {
         }
     }
 
-    /// Whether the hasher follows them.
+    /// Returns `true` if the hasher follows them.
     pub(super) fn has_hasher(self) -> bool {
         matches!(
             self,
@@ -267,7 +267,8 @@ impl Container {
         this
     }
 
-    /// Whether values of this type are part of what the other one holds, as far as names tell.
+    /// Returns `true` if values of this type are part of what the other one holds, as far as names
+    /// tell.
     fn is_held_by(&self, outer: &Container) -> bool {
         let name = self.name();
         let mut arguments = outer.arguments.iter();

@@ -54,9 +54,9 @@ pub(super) fn container(call: &Call<'_>) -> Option<Container> {
     Some(Container::new(Kind::Text(path), []))
 }
 
-/// Whether a function makes the buffer of a new vector or string, of whatever element: where it is
-/// not inlined it stands between merged code and the allocator, and tells no more than the
-/// allocator does. Buffers that grow never come here.
+/// Returns `true` if a function makes the buffer of a new vector or string, of whatever element:
+/// where it is not inlined it stands between merged code and the allocator, and tells no more than
+/// the allocator does. Buffers that grow never come here.
 pub(super) fn is_new_buffer(name: &str) -> bool {
     name.trim_start_matches('<')
         .starts_with("alloc::raw_vec::RawVecInner")
@@ -65,7 +65,7 @@ pub(super) fn is_new_buffer(name: &str) -> bool {
             .any(|method| name.contains(method))
 }
 
-/// Whether a type is serde_json's, or has such a type as its argument.
+/// Returns `true` if a type is serde_json's, or has such a type as its argument.
 fn of_serde_json(of: &str) -> bool {
     let of = of.trim_start_matches('&').trim_start_matches("mut ");
     let (path, arguments) = path_and_arguments(of);

@@ -97,8 +97,8 @@ pub(super) fn entered(name: &str) -> Option<String> {
     Some((*read).to_owned())
 }
 
-/// Whether a function is one with which a format begins to read, by its name: `from_slice`,
-/// `decode_from_std_read`.
+/// Returns `true` if a function is one with which a format begins to read, by its name:
+/// `from_slice`, `decode_from_std_read`.
 fn begins_to_read(call: &Call<'_>) -> bool {
     let starts = ["from_", "take_from_", "deserialize_from", "decode_from"];
     call.of.is_none() && begins_with(call.name, &starts)
@@ -139,7 +139,8 @@ pub(super) fn unwrapped(of: &str) -> &str {
     }
 }
 
-/// Whether a type is one of the program's or of a dependency's that is no part of reading.
+/// Returns `true` if a type is one of the program's or of a dependency's that is no part of
+/// reading.
 pub(super) fn is_own(of: &str) -> bool {
     let Some((krate, _)) = of.split_once("::") else {
         return false;

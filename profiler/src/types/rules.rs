@@ -254,8 +254,8 @@ fn pointer_of_module(kind: Kind, call: &Call<'_>, inner: Option<&Container>) -> 
     of_pointer(kind, held, call, true)
 }
 
-/// Whether the argument after key and value is the hasher: not where a function has one of its own
-/// there.
+/// Returns `true` if the argument after key and value is the hasher: not where a function has one
+/// of its own there.
 fn names_hasher(name: &str) -> bool {
     matches!(
         name,

@@ -146,8 +146,8 @@ pub fn normal(name: &str) -> String {
     out
 }
 
-/// Whether what stands after a `(` is a tuple of one without its comma, as debug information spells
-/// it.
+/// Returns `true` if what stands after a `(` is a tuple of one without its comma, as debug
+/// information spells it.
 fn is_tuple_of_one(out: &str, start: usize) -> bool {
     let inside = out.get(start + 1..).unwrap_or_default();
     !inside.is_empty()
@@ -205,7 +205,7 @@ fn drop_defaults(out: &mut String, base: &str, arguments: &[usize]) {
     }
 }
 
-/// Whether an argument is the default of its type.
+/// Returns `true` if an argument is the default of its type.
 fn is_default(base: &str, index: usize, argument: &str) -> bool {
     let base = base.trim_end_matches(':');
     let krate = base.split("::").next().unwrap_or(base);

@@ -22,11 +22,11 @@ pub struct StackFrame<'a> {
     pub id: FunctionId,
     /// The function.
     pub function: &'a Function,
-    /// Whether the compiler inlined it into the next outer frame.
+    /// `true` if the compiler inlined it into the next outer frame.
     pub inlined: bool,
-    /// Whether debug information describes it: a symbol table knows no files.
+    /// `true` if debug information describes it: a symbol table knows no files.
     pub has_file: bool,
-    /// Whether debug information gives its instructions no line: the compiler made one piece of
+    /// `true` if debug information gives its instructions no line: the compiler made one piece of
     /// code of several that were equal, and what was inlined there is lost, and the file is not the
     /// function's own.
     pub merged: bool,
@@ -213,8 +213,8 @@ impl Stacks {
         (0..stack.len()).find(|at| ends(at)).unwrap_or(stack.len())
     }
 
-    /// Whether a stack begins with merged code of a buffer, inlined into code of a buffer that was
-    /// not merged: then both arms that were made one lie in that buffer.
+    /// Returns `true` if a stack begins with merged code of a buffer, inlined into code of a buffer
+    /// that was not merged: then both arms that were made one lie in that buffer.
     fn is_of_buffer(&mut self, stack: &[StackFrame<'_>]) -> bool {
         let [frame, caller, ..] = stack else {
             return false;
@@ -223,9 +223,9 @@ impl Stacks {
         is_inside && self.facts(frame).buffer && self.facts(caller).buffer
     }
 
-    /// Whether a frame is between the allocator and the code whose block it is. The file of merged
-    /// code is not its own, and so is a module that is guessed from it: there the name of a type
-    /// decides.
+    /// Returns `true` if a frame is between the allocator and the code whose block it is. The file
+    /// of merged code is not its own, and so is a module that is guessed from it: there the name of
+    /// a type decides.
     fn looks_through(&mut self, frame: &StackFrame<'_>) -> bool {
         let facts = self.facts(frame);
         facts.looked_through && (facts.named_for_itself || !frame.merged)

@@ -11,8 +11,8 @@ use tracking_alloc_recording::*;
 pub(crate) struct Input {
     pub(crate) base: Index,
     pub(crate) changes: Vec<Change>,
-    /// Whether the checksum is put right, so that it gets past the first check; else it is one of a
-    /// running program.
+    /// `true` if the checksum is put right, so that it gets past the first check; else it is one of
+    /// a running program.
     pub(crate) finished: bool,
     /// What the file is made to be long, by holes.
     pub(crate) length: Option<u64>,

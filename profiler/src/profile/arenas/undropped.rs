@@ -73,7 +73,7 @@ pub(super) fn undropped(profile: &Profile, chunks: &Chunks<'_>, known: &[Leak]) 
     leaks
 }
 
-/// Whether all that a value of the type points to is its own.
+/// Returns `true` if all that a value of the type points to is its own.
 fn owns(profile: &Profile, type_id: TypeId) -> bool {
     profile.named_type(Some(type_id)).is_some_and(|name| {
         let inner = name.full.strip_prefix("core::option::Option<");

@@ -282,8 +282,8 @@ impl<'a> Folder<'a> {
         steps
     }
 
-    /// Whether a frame is a closure of the function that stands last: what is between only passes
-    /// the call on.
+    /// Returns `true` if a frame is a closure of the function that stands last: what is between
+    /// only passes the call on.
     fn is_passed_on(&self, steps: &[Step], function: &FunctionFacts<'_>) -> bool {
         let last = steps.last().and_then(|step| self.function(step.frame?));
         function.is_closure && last.is_some_and(|last| last.own && last.outer == function.outer)

@@ -56,7 +56,7 @@ pub const FORMAT: u32 = 2;
 /// `peak_error_bytes` says.
 ///
 /// # Errors
-/// What `out` returned.
+/// Returns the errors of `out`.
 pub fn write_json(profile: &Profile, options: &Options<'_>, out: impl Write) -> io::Result<()> {
     let options = &Options {
         measure: options.by.measure(options.measure),

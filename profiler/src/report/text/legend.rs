@@ -5,12 +5,12 @@ use crate::profile::Profile;
 use crate::report::notes::{ARENA_FIGURES, REALLOC_POLICY, notes};
 use crate::report::{By, Detail, PhaseDetail, Row, Style};
 
-/// What the figures of every table mean.
+/// Explains the figures of every table.
 const FIGURES: &str = "peak: bytes live at the program's largest moment; live: bytes live at the end; \
     total: bytes allocated, with the whole new size of each reallocation; blocks: number of \
     allocations; temporary: bytes of blocks that were freed before their thread allocated another.";
 
-/// What a type says of a block, and what it cannot say.
+/// Explains the meaning of a block's type, and its limits.
 const ALLOCATED_AS: &str = "allocated as: the type whose container asked for the block. A block keeps \
     this type when the program reuses it: collecting a Vec in place, into_boxed_slice, \
     String::into_bytes.";

@@ -23,7 +23,7 @@ use row::{site_details, write_row};
 /// Writes the whole report.
 ///
 /// # Errors
-/// What `out` returned.
+/// Returns the errors of `out`.
 pub fn write_text(profile: &Profile, options: &Options<'_>, out: impl Write) -> io::Result<()> {
     let options = &Options {
         measure: options.by.measure(options.measure),
@@ -42,7 +42,7 @@ pub fn write_text(profile: &Profile, options: &Options<'_>, out: impl Write) -> 
 /// and the first [`Options::top`] rows (five when it says nothing) without their stacks.
 ///
 /// # Errors
-/// What `out` returned.
+/// Returns the errors of `out`.
 pub fn write_summary(profile: &Profile, options: &Options<'_>, out: impl Write) -> io::Result<()> {
     let mut page = Page::new(options);
     header::write_figures(&mut page, profile);

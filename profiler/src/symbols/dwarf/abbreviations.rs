@@ -12,7 +12,7 @@ const MOST_SPANS: usize = 2;
 /// What tables may span in any section, however small.
 const FEW_BYTES: usize = 64 << 10;
 
-/// Whether tables overlap more than any linker lets them.
+/// Returns `true` if tables overlap more than any linker lets them.
 pub(super) fn overlap(dwarf: &gimli::Dwarf<Slice<'_>>) -> bool {
     let mut offsets = Vec::new();
     let mut units = dwarf.units();

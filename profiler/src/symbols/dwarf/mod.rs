@@ -104,7 +104,7 @@ fn is_read(id: SectionId) -> bool {
 /// is called on this thread with the units done and the units there are.
 ///
 /// # Errors
-/// A sentence when the sections cannot be read at all.
+/// Returns a sentence if the sections cannot be read at all.
 pub(super) fn resolve(
     mut reader: image::Sections<'_, '_>,
     table: &Table<'_>,

@@ -37,7 +37,7 @@ pub(super) struct Index<'a> {
 pub(super) struct Unit<'a> {
     pub(super) unit: gimli::Unit<Slice<'a>>,
     offset: usize,
-    /// Whether rustc made it.
+    /// `true` if rustc made it.
     pub(super) rust: bool,
     /// The half of it that is kept outside the binary, when the debug information is split.
     pub(super) split: Option<(gimli::Dwarf<Slice<'a>>, gimli::Unit<Slice<'a>>)>,
@@ -210,7 +210,7 @@ fn root_of<'a>(unit: &gimli::Unit<Slice<'a>>) -> gimli::Result<Entry<'a>> {
     unit.entry(unit.header.root_offset())
 }
 
-/// Whether the language of a unit is Rust.
+/// Returns `true` if the language of a unit is Rust.
 fn is_rust(root: &Entry<'_>) -> bool {
     root.attr_value(gimli::DW_AT_language) == Some(AttributeValue::Language(gimli::DW_LANG_Rust))
 }

@@ -81,7 +81,7 @@ pub(super) fn run(command: &mut Command) {
     );
 }
 
-/// Whether a tool is there to be run.
+/// Returns `true` if a tool is there to be run.
 pub(super) fn has_tool(tool: impl AsRef<OsStr>) -> bool {
     Command::new(tool)
         .arg("--version")
