@@ -51,7 +51,7 @@ pub(super) fn each_inside(
     }
 }
 
-/// What was allocated and is in use.
+/// Returns figures of the allocated bytes and of the bytes in use.
 fn figures(inside: &ArenaFigures) -> Figures {
     Figures {
         total_bytes: inside.total_bytes,

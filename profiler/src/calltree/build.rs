@@ -163,8 +163,8 @@ impl Builder<'_> {
     }
 }
 
-/// What decides the path of a site in a tree by folded stack: the number of that stack, the scope,
-/// and what the walk says.
+/// The key that determines the path of a site in a tree of folded stacks: the number of the stack,
+/// the scope, and the marks of the walk.
 type PathKey = (u32, ScopeId, [bool; 3]);
 
 /// `None` where more decides, or nothing is saved.
@@ -219,7 +219,7 @@ fn function(profile: &Profile, frame: FrameId) -> Option<Step> {
     Some(Step::new(label, Some(frame), 1))
 }
 
-/// What stands for the frames of a site that has none.
+/// Returns the label of a site without frames.
 fn without_stack(profile: &Profile, site: &Site) -> Label {
     let place = profile.place_of(site);
     place.unwrap_or(Label::Mark(MarkKind::Empty))
@@ -272,7 +272,7 @@ fn is_within(profile: &Profile, phases: &Phases, scope: ScopeId, within: ScopeId
         || profile.scopes_around(scope).any(|(at, _)| at == within)
 }
 
-/// What the walk says about the stack, where its outermost frames would be.
+/// Returns the marks of the walk, in the place of the outermost frames.
 fn marks(site: &Site) -> impl Iterator<Item = MarkKind> {
     let marks = site.marks;
     [

@@ -110,7 +110,7 @@ pub enum Status {
 }
 
 impl Status {
-    /// Of a figure that may be off by `bound`.
+    /// Returns the status of a figure with an error of at most `bound`.
     fn of(value: Amount, bound: f64, most: Most) -> Status {
         // Whole figures are compared whole: a limit is kept to the byte.
         let is_over = match most {

@@ -75,7 +75,7 @@ pub(super) fn sentence(outcome: &Outcome) -> String {
     text
 }
 
-/// What is limited, as a sentence says it.
+/// Returns the subject of the limit for a sentence.
 pub(super) fn subject(outcome: &Outcome) -> &str {
     match outcome.subject.as_str() {
         "total" => "program",
@@ -83,7 +83,7 @@ pub(super) fn subject(outcome: &Outcome) -> &str {
     }
 }
 
-/// By how much it is over: `2.3 MiB (23.0 %)`.
+/// Formats the excess over the limit: `2.3 MiB (23.0 %)`.
 fn over(outcome: &Outcome) -> String {
     let measure = outcome.measure;
     let most = outcome.most.ratio();
@@ -117,13 +117,13 @@ fn each(measure: Measure, value: f64) -> String {
     }
 }
 
-/// What a site counts for, or how much it grew.
+/// Formats the figure of a site, or its growth.
 pub(super) fn value(outcome: &Outcome, offender: &Offender) -> String {
     let sign = if outcome.base.is_some() { "+" } else { "" };
     format!("{sign}{}", outcome.measure.amount(offender.value))
 }
 
-/// What, where, owner, file and line.
+/// Returns the four names of an offender: what, where, owner, file and line.
 pub(super) fn names(offender: &Offender) -> [&str; 4] {
     let label = &offender.label;
     let source = label.source.as_deref().unwrap_or_default();

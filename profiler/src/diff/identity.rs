@@ -31,8 +31,8 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// Of a row by site, its owner alone: what is the same whether or not there were phases and
-    /// fields.
+    /// Returns the identity of a row by site with its owner alone. It is the same with and without
+    /// phases and fields.
     pub(super) fn by_owner(self) -> Identity {
         Identity {
             name: String::new(),
@@ -96,7 +96,7 @@ impl Identity {
         self.full_name.as_deref().unwrap_or(&self.name)
     }
 
-    /// What makes it the same row, for the order too.
+    /// Returns the parts that are compared, in the order of rows.
     pub(super) fn parts(&self) -> (&str, &str, &str) {
         (self.key(), &self.location, &self.owner)
     }

@@ -51,7 +51,7 @@ impl Per {
         }
     }
 
-    /// What is wrong with a recording that does not state it, and the call that does.
+    /// Explains what a recording does not state, and the call that states it.
     pub(crate) fn unstated(self) -> &'static str {
         match self {
             Per::Record => "does not state its records: call .records(n)",
@@ -59,7 +59,7 @@ impl Per {
         }
     }
 
-    /// So much of it, for people: `20,000 records`, `6.0 MiB of input`.
+    /// Formats an amount of input for people: `20,000 records`, `6.0 MiB of input`.
     pub(crate) fn amount(self, count: u64) -> String {
         match self {
             Per::Record => counted(count, "record"),

@@ -129,10 +129,10 @@ impl MergedTree {
 /// The tree of a side, with what its nodes are matched by.
 struct Side<'a> {
     tree: &'a CallTree,
-    /// By node: the whole name and that for narrow cells, as texts.
+    /// The whole name and the name for narrow cells of each node, as texts.
     names: Vec<(u32, u32)>,
     children: Vec<Vec<NodeId>>,
-    /// By node: a hash of all names below it, and whether one of them is a call.
+    /// For each node, a hash of all names below it, and `true` if one of them is a call.
     below: Vec<(u64, bool)>,
 }
 
@@ -179,7 +179,7 @@ impl<'a> Side<'a> {
         self.names[id.0 as usize]
     }
 
-    /// What lies below nodes of one name that are merged: `None` where that is no call.
+    /// Returns the hashes of the nodes below merged nodes of one name; `None` if there is no call.
     fn below(&self, ids: &[NodeId]) -> Option<Vec<u64>> {
         let below = ids.iter().map(|id| self.below[id.0 as usize]);
         let mut hashes: Vec<u64> = below.clone().map(|(hash, _)| hash).collect();

@@ -133,12 +133,12 @@ impl Diff<'_> {
     }
 }
 
-/// What is known of a row while recordings are read.
+/// The state of a row while recordings are read.
 struct RowMatch {
     identity: Identity,
     /// The figures and the measure in each recording of each side.
     sides: [Vec<Cell>; 2],
-    /// How many rows of each side it stands for.
+    /// Number of rows of each side that it stands for.
     rows: [usize; 2],
 }
 
@@ -284,7 +284,7 @@ impl Diff<'_> {
     }
 }
 
-/// What a row counts for by the measure.
+/// Returns the figure of a row by the measure.
 fn row_amount(profile: &Profile, row: &Row, options: Options) -> Option<Amount> {
     let measure = options.measure;
     if let (Detail::Phase(detail), Some(per)) = (&row.detail, options.per) {
@@ -303,13 +303,13 @@ fn row_amount(profile: &Profile, row: &Row, options: Options) -> Option<Amount> 
     Some(Amount::new(value, count(profile, options.per)?))
 }
 
-/// What a row that is not there counts for.
+/// Returns the figure of a missing row.
 fn no_amount(profile: &Profile, options: Options) -> Option<Amount> {
     let per = options.per.filter(|_| options.by != By::Phase);
     Some(Amount::new(0, count(profile, per)?))
 }
 
-/// What figures are divided by: 1 when they are not.
+/// Returns the divisor of figures: 1 if they are not divided.
 fn count(profile: &Profile, per: Option<Per>) -> Option<u64> {
     match per {
         None => Some(1),

@@ -76,8 +76,8 @@ fn recording(one: &super::Recording<'_>) -> String {
     said.join(", ")
 }
 
-/// What stands behind a difference: percent and the figures of the sides; a narrow page leaves some
-/// out.
+/// Returns the text after a difference: the percentage and the figures of the sides; a narrow page
+/// leaves some out.
 fn behind(width: usize, [percent, base, new]: [&str; 3]) -> String {
     let mut cells = String::new();
     if width >= 60 {

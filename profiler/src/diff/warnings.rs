@@ -64,8 +64,8 @@ pub fn warnings(base: &[Recording<'_>], new: &[Recording<'_>], options: Options)
     said
 }
 
-/// What is to say where one side alone has phases, or fields: then no row by site is the same on
-/// both, as it says the phase and the field.
+/// Warns if only one side has phases, or fields. A row by site contains its phase and field, so no
+/// row by site is then the same on both sides.
 pub(super) fn one_sided(base: &[Recording<'_>], new: &[Recording<'_>]) -> Option<String> {
     // Scopes are there also where nothing was allocated in them: `&str` in place of `String`.
     let has = |profile: &Profile, is_meant: fn(ScopeKind) -> bool| {
@@ -92,7 +92,7 @@ pub(super) fn one_sided(base: &[Recording<'_>], new: &[Recording<'_>]) -> Option
     ))
 }
 
-/// What is to say of inputs that differ, or that one side does not state.
+/// Warns about inputs that differ, or that one side does not state.
 fn inputs(base: &[Recording<'_>], new: &[Recording<'_>], options: Options) -> Vec<String> {
     let mut said = Vec::new();
     if let Some(per) = options.per {

@@ -50,7 +50,7 @@ fn error(error: csv::Error) -> io::Error {
     }
 }
 
-/// What rows have besides their figures: where it stands in their JSON. In titles a slash is an
+/// Returns the paths of the further columns in the JSON of a row. In titles a slash becomes an
 /// underscore.
 fn details(by: By) -> &'static str {
     match by {

@@ -28,7 +28,7 @@ pub(super) fn title(profile: &Profile, options: &Options, total: u64) -> String 
     format!("{program}: {what}, {total}, {exactness}")
 }
 
-/// What widths stand for.
+/// Returns the name of the figure that widths show.
 pub(super) fn what(profile: &Profile, options: &Options) -> &'static str {
     match (options.by, options.measure, profile.process.state) {
         (By::Arena, Measure::Live, State::Running) => "allocated_bytes of arenas, live now",
@@ -38,7 +38,7 @@ pub(super) fn what(profile: &Profile, options: &Options) -> &'static str {
     }
 }
 
-/// Said where there is nothing to draw.
+/// Returns the text of an empty picture.
 pub(super) fn nothing(profile: &Profile, options: &Options) -> String {
     if options.by == By::Arena && profile.arenas.is_empty() {
         return HOW_TO_NAME.join(" ");

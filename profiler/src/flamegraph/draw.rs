@@ -11,15 +11,15 @@ use super::prune::{self, PrunedTree, Widths};
 use super::relabel::{Caption, escape, relabel};
 use crate::calltree::NodeId;
 
-/// What stands around the frames.
+/// The texts around the frames, and the direction of the picture.
 pub(crate) struct Picture {
     pub(crate) title: String,
     pub(crate) subtitle: String,
-    /// What widths stand for.
+    /// The name of the figure that widths show.
     pub(crate) count_name: &'static str,
     /// Allocations at the top, their callers below.
     pub(crate) inverted: bool,
-    /// What the [place](super::PLACE) in the subtitle is taken for, as elements.
+    /// The elements that replace the [place](super::PLACE) in the subtitle.
     pub(crate) legend: Option<String>,
 }
 

@@ -24,7 +24,7 @@ pub(super) fn chars() -> usize {
     chars.iter().sum()
 }
 
-/// As elements of a `<text>`.
+/// Returns the legend as elements of a `<text>`.
 pub(super) fn svg() -> String {
     squares(entries())
 }

@@ -20,7 +20,7 @@ pub(super) const MAX_DEPTH: usize = 500;
 
 /// A tree whose nodes have widths; ids are 0 (the root) up to `len`, parents before children.
 pub(crate) trait Widths {
-    /// How many nodes there are, the root included.
+    /// Returns the number of nodes, including the root.
     fn len(&self) -> usize;
     /// The width of a node and all below it.
     fn width(&self, id: NodeId) -> u64;

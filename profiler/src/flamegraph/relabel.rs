@@ -58,7 +58,7 @@ fn with_legend(head: &str, legend: Option<&str>) -> Option<String> {
     Some(format!("{before}id=\"subtitle\"{rest}"))
 }
 
-/// What stands behind the `<title>` of a frame, with its texts.
+/// Rewrites the part after the `<title>` of a frame, with its texts.
 fn rewrite(frame: &str, tree: &impl Widths, caption: impl Fn(NodeId) -> Caption) -> Option<String> {
     let (drawn, rest) = frame.split_once("</title>")?;
     let (between, rest) = rest.split_once("<text")?;

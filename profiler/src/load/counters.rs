@@ -23,7 +23,7 @@ pub(super) const LANE_DRIFT: u64 = 64 << 10;
 pub(super) struct CountedSites {
     /// Their numbers in the recording, rising.
     pub(super) numbers: Vec<u32>,
-    /// By number of the site: its position in `numbers`, if it has one, from 1.
+    /// Position in `numbers` by number of the site, from 1.
     positions: Vec<Option<NonZero<u32>>>,
 }
 
@@ -52,14 +52,14 @@ impl CountedSites {
         CountedSites { numbers, positions }
     }
 
-    /// Where the site of that number is among them.
+    /// Returns the position of the site of that number.
     pub(super) fn position(&self, number: u32) -> Option<usize> {
         let position = (*self.positions.get(number as usize)?)?;
         Some(position.get() as usize - 1)
     }
 }
 
-/// Which moment the peak was, and how to read it.
+/// The moment of the peak, and the way to read it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum PeakAt {
     /// Rows saved for the header's epoch.
@@ -77,7 +77,7 @@ pub(super) fn net(row: &RowValue) -> Net {
     net_of(&row.sums())
 }
 
-/// What was allocated less what was freed.
+/// Returns the allocations minus the frees.
 pub(super) fn net_of(sums: &Sums) -> Net {
     (
         sums[0].wrapping_sub(sums[2]) as i64,
@@ -114,8 +114,8 @@ fn rows(lane: &LaneColumns) -> impl Iterator<Item = (u32, &RowValue, Option<usiz
     fixed.into_iter().chain(own)
 }
 
-/// When the peak was: the sum of its rows, the running maximum they are compared with, and the
-/// bound that applies.
+/// The peak: the sum of its rows, the running maximum they are compared with, and the bound that
+/// applies.
 pub(super) struct Peak {
     pub(super) at: PeakAt,
     pub(super) bytes: i64,
@@ -176,7 +176,7 @@ pub(super) fn find_peak(recording: &Recording) -> Peak {
     peak
 }
 
-/// How far a lane's net can have been above that of its last peak check since.
+/// Returns the most that a lane's net can have exceeded its last peak check since then.
 fn most_rise(lane: &LaneColumns) -> i64 {
     let (record, total) = (&lane.lane, lane.all.total_bytes);
     // Older recordings do not record how much had been allocated by then.
@@ -198,7 +198,7 @@ pub(super) fn mark_rows<'a>(recording: &'a Recording, mark: &MarkValue) -> &'a [
         .unwrap_or_default()
 }
 
-/// What was asked for in vain, by sites that exist.
+/// Returns the refused requests of sites that exist.
 fn failed_requests(recording: &Recording) -> impl Iterator<Item = &FailedRequestValue> {
     let all = recording.failed_requests.iter();
     all.filter(|request| request.site >= SITE_TABLE_FULL)

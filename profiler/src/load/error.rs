@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// Why a profile could not be loaded. One line: the file first.
+/// An error of loading a profile: one line, which begins with the file.
 #[derive(Debug)]
 pub struct Error {
     path: PathBuf,

@@ -4,11 +4,10 @@ use crate::profile::{Profile, State};
 use crate::units::counted;
 use tracking_alloc_recording::{LaneColumns, Recording, RowValue, growth, site_flags, state};
 
-/// What could not be counted, as numbers and as sentences. Called while `recording` still has its
-/// rows.
+/// Fills in the losses, as numbers and as sentences. Called while `recording` still has its rows.
 ///
-/// `impossible` sites have figures that cannot be: of a program that may still run they were read
-/// while it wrote them.
+/// `impossible` is the number of sites with impossible figures. If the program may still run, these
+/// were read while the program wrote them.
 pub(super) fn fill(profile: &mut Profile, recording: &Recording, impossible: u64) {
     let header = &recording.header;
     let saturated = profile.totals.saturated();
@@ -62,7 +61,7 @@ pub(super) fn fill(profile: &mut Profile, recording: &Recording, impossible: u64
     }
 }
 
-/// What the walk had to do to the stacks of sites.
+/// Counts the marks that the walk left on the stacks of sites.
 pub(super) fn of_stacks(profile: &mut Profile) {
     let lost = &mut profile.lost;
     for site in &profile.sites {
@@ -108,7 +107,7 @@ fn mistaken_notes(recording: &Recording) -> Vec<String> {
         .collect()
 }
 
-/// Why the recording stopped growing, when it did.
+/// Explains why the recording stopped growing, if it did.
 fn growth_note(recording: &Recording) -> Option<String> {
     let header = &recording.header;
     let error = |errno: u32| std::io::Error::from_raw_os_error(errno as i32);

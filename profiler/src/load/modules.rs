@@ -63,7 +63,7 @@ impl Modules {
         symbols.map_err(|error| Error::new(path, Kind::Symbols(error)))
     }
 
-    /// Where a module of the recording is among these; `u32::MAX` for none.
+    /// Returns the position of a module of the recording; `u32::MAX` for none.
     pub(super) fn position(&self, module: u32) -> u32 {
         let position = self.order.get(module as usize);
         position.copied().unwrap_or(u32::MAX)

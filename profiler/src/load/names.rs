@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use std::path::Path;
 use tracking_alloc_recording::{FrameValue, Recording};
 
-/// What names are looked up of.
+/// The addresses whose names are looked up.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct Addresses {
     pub(super) modules: Modules,
@@ -20,7 +20,7 @@ pub(super) struct Addresses {
 }
 
 impl Addresses {
-    /// Those of a recording, and out of it its symbols.
+    /// Takes the addresses of a recording, and its symbols out of it.
     pub(super) fn of(recording: &mut Recording) -> Self {
         Addresses {
             modules: Modules::of(recording),

@@ -8,7 +8,7 @@ use crate::symbols;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Range;
 
-/// What of a function decides whether it owns blocks.
+/// The properties of a function that decide whether it owns blocks.
 #[derive(Clone, Copy)]
 pub(super) struct Claim {
     origin: Origin,
@@ -17,9 +17,9 @@ pub(super) struct Claim {
     krate: u64,
     /// Another crate may have been given it to run.
     is_handed_over: bool,
-    /// It is heapglass's own.
+    /// `true` if it belongs to heapglass.
     pub(super) is_own: bool,
-    /// It is one, and not what stands in the place of a stack.
+    /// `true` if it is a function, not a replacement for a stack.
     is_named: bool,
 }
 

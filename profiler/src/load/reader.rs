@@ -15,7 +15,7 @@ use std::ops::Range;
 /// In place of the number of what a stack says its block holds: it does not say.
 const UNKNOWN: u32 = u32::MAX;
 
-/// What the stacks of sites say, in their order; each a number with what the first pass found.
+/// Reads the stacks of sites, in their order; each a number with the results of the first pass.
 pub(super) fn read(
     walks: &Walks<'_>,
     numbers: &[u32],
@@ -32,21 +32,21 @@ pub(super) fn read(
     })
 }
 
-/// What one thread read of its sites.
+/// The results that one thread read of its sites.
 pub(super) struct StacksRead {
-    /// What blocks hold, each once, in the order it was first met.
+    /// The contents of blocks, each once, in the order of first occurrence.
     pub(super) contents: Vec<ContentNames>,
     /// The innermost frames of stacks, each list once.
     pub(super) inner: Vec<Vec<FrameId>>,
     pub(super) sites: Vec<SiteStack>,
 }
 
-/// What was read of the stack of a site.
+/// The results for the stack of a site.
 #[derive(Clone)]
 pub(super) struct SiteStack {
     pub(super) scope: ScopeId,
     pub(super) marks: StackMarks,
-    /// What its blocks hold, by number.
+    /// The contents of its blocks, by number.
     pub(super) contents: u32,
     /// The node around the innermost frames.
     pub(super) node: u32,
@@ -60,7 +60,7 @@ pub(super) struct SiteStack {
 #[derive(Default)]
 struct Reader<'a> {
     types: types::Stacks,
-    /// By key.
+    /// The known numbers by key.
     known: FxHashMap<Vec<u32>, u32>,
     contents: Interned<ContentNames>,
     inner: Interned<Vec<FrameId>, FxBuildHasher>,

@@ -35,12 +35,12 @@ pub(super) struct StackCache {
     types: Types,
     /// The innermost frames of stacks, each list once.
     inner: Interned<Vec<FrameId>>,
-    /// By number of the site.
+    /// The known sites by their number.
     sites: Vec<Option<KnownSite>>,
     folded: Option<Folded>,
 }
 
-/// What is known of a site whatever is counted of it.
+/// The facts about a site that do not depend on its figures.
 #[derive(Clone)]
 struct KnownSite {
     stack: SiteStack,
@@ -251,7 +251,7 @@ fn own(
     }
 }
 
-/// What a stack says its block holds, by numbers.
+/// Returns the contents that a stack names, by numbers.
 fn contents(names: &ContentNames, types: &mut Types) -> Contents {
     let mut number = |of: fn(&ContentNames) -> Option<&str>| {
         let name = of(names)?;

@@ -17,10 +17,10 @@ const MOST_FRAMES: usize = 256;
 const MOST_SOURCE_FRAMES: usize = 1024;
 const FRAMES_OF_A_SITE: usize = 256;
 const FEW_FRAMES: usize = 64 << 10;
-/// Those that are kept whatever was used up.
+/// Number of frames that are always kept.
 const LEAST_FRAMES: usize = 16;
 
-/// What the flags of a site say of its stack.
+/// Returns the marks of a stack from the flags of its site.
 fn stack_marks(flags: u32) -> StackMarks {
     StackMarks {
         cut: flags & site_flags::CUT != 0,
@@ -36,7 +36,7 @@ pub(super) struct Walks<'a> {
     pub(super) nodes: &'a [StackNode],
     pub(super) frames: &'a mut FrameTable,
     names: &'a FrameNames<'a>,
-    /// What the frames of all stacks may count for.
+    /// The maximum cost of the frames of all stacks.
     most: usize,
     /// By number of the site: the frames, outermost first, of what is no node of the tree with all
     /// that is around it.
@@ -119,7 +119,7 @@ impl<'a> Walks<'a> {
         (scope, marks)
     }
 
-    /// What is left of that.
+    /// Returns the number of frames that are left.
     fn frames_left(&self) -> usize {
         self.most.saturating_sub(self.frames.cost_of_stacks)
     }

@@ -22,7 +22,7 @@ pub(super) fn source_root(profile: &Profile) -> String {
         .to_owned()
 }
 
-/// What two folders have in common, with a slash at its end.
+/// Returns the common part of two folders, with a slash at its end.
 fn common<'a>(one: &'a str, other: &'a str) -> &'a str {
     let pairs = one.bytes().zip(other.bytes());
     let same = pairs.take_while(|(one, other)| one == other).count();

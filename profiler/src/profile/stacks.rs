@@ -7,7 +7,7 @@
 use super::{FrameId, Profile, Site};
 use std::ops::Range;
 
-/// As many frames as most stacks have at most.
+/// A number of frames that most stacks do not exceed.
 const COMMON_FRAMES: usize = 64;
 
 /// One of the stacks of [`Profile::stacks`].
@@ -45,7 +45,7 @@ pub(crate) fn outward(
 pub struct Stacks {
     /// The tree that stacks are nodes of. A parent is before its child.
     pub(crate) nodes: Vec<StackNode>,
-    /// Where the frames of each piece are in `frames`, outermost first.
+    /// The range of each piece in `frames`, outermost first.
     pieces: Vec<Range<u32>>,
     frames: Vec<FrameId>,
 }

@@ -3,7 +3,7 @@
 use super::{Profile, SymbolSource};
 use std::collections::HashSet;
 
-/// Why types are not named and what to do about it; `None` where few bytes are concerned.
+/// Explains why types are not named and what to do about it; `None` if few bytes are concerned.
 pub(super) fn unnamed(profile: &Profile) -> Option<String> {
     let total: u64 = profile.totals.total_bytes;
     let described = described(profile);

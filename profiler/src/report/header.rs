@@ -167,7 +167,7 @@ pub(super) fn reallocs(figures: &Figures) -> Option<String> {
     })
 }
 
-/// When the peak was and how exact it is: `, at 94.5 ms (exact)`.
+/// Formats the time of the peak and its error bound: `, at 94.5 ms (exact)`.
 fn peak(profile: &Profile) -> String {
     let capture = &profile.capture;
     let when = if capture.peak_time_ns > 0 {

@@ -25,7 +25,7 @@ impl<'a> Page<'a> {
         }
     }
 
-    /// How many rows to show.
+    /// Returns the number of rows to show.
     pub(crate) fn top(&self) -> usize {
         self.options.top.unwrap_or(DEFAULT_TOP)
     }
@@ -92,12 +92,12 @@ impl<'a> Page<'a> {
         self.broken(style, start, start, text);
     }
 
-    /// What a reader must know before trusting the figures.
+    /// Writes a warning that a reader must know before trusting the figures.
     pub(crate) fn warning(&mut self, sentence: &str) {
         self.wrap(Style::Warning, "  ! ", sentence);
     }
 
-    /// A text under its name, as the head of a report has them.
+    /// Writes a text after its name, as in the head of a report.
     pub(crate) fn entry(&mut self, style: Style, name: &str, text: &str) {
         self.wrap(style, &format!("  {name:<11} "), text);
     }

@@ -31,9 +31,9 @@ const MAX_FOLDER_BYTES: u64 = 512 << 20;
 /// The symbols known of one build.
 #[derive(Default)]
 pub(super) struct Cached {
-    /// Of the files they came from.
+    /// The fingerprint of the files that they came from.
     pub(super) fingerprint: u64,
-    /// Where they came from: of what is read from the cache always a file.
+    /// Their source. For names from the cache, this is always a file.
     pub(super) source: SymbolSource,
     pub(super) addresses: BTreeMap<u64, AddressFrames>,
 }
@@ -111,7 +111,7 @@ pub(super) fn forget_oldest(folder: &Path, most_bytes: u64) -> std::io::Result<(
     Ok(())
 }
 
-/// What is in a file.
+/// The contents of a file.
 #[derive(Serialize, Deserialize)]
 struct CacheFile {
     format: u32,

@@ -15,7 +15,7 @@ use object::{CompressionFormat, Object, ObjectSection, ReadCache, ReadRef};
 
 /// The largest file that is read, bytes. Browsers with full debug information stay below.
 const MAX_FILE_BYTES: u64 = 8 << 30;
-/// What the sections of one file may come to once decompressed, bytes.
+/// The largest total size of the decompressed sections of one file, bytes.
 const MAX_DECOMPRESSED_BYTES: u64 = 8 << 30;
 /// A section, and all of a file together, may not decompress to more than this many times the
 /// compressed size: debug information packs to a third or a tenth, deflate's own limit is 1032.
@@ -37,7 +37,7 @@ pub(super) struct Image {
     file: File,
 }
 
-/// What the headers of a file say, read without its contents.
+/// The facts in the headers of a file, read without its contents.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Headers {
     pub(super) build_id: Option<Vec<u8>>,
@@ -175,9 +175,9 @@ fn has_section<'a>(object: &impl Object<'a>, name: &str) -> bool {
 /// Reads the sections of a file, each decompressed within the limits.
 pub(super) struct Sections<'o, 'a> {
     object: &'o object::File<'a>,
-    /// What the sections that are still to be read may come to once decompressed.
+    /// The bytes that the remaining sections may still decompress to.
     allowance_bytes: u64,
-    /// Of all sections that were read.
+    /// Total size of the sections that were read.
     pub(super) bytes: usize,
 }
 

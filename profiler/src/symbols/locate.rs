@@ -12,7 +12,7 @@ use super::dwarf::SplitFiles;
 use super::image::{Headers, Image};
 use super::{Error, Identity, ModuleRef, Options};
 
-/// Where distributions keep debug information.
+/// The folder where distributions keep debug information.
 const SYSTEM_DEBUG_DIR: &str = "/usr/lib/debug";
 
 /// The files of a module, checked to be of the build that ran.
@@ -20,7 +20,7 @@ pub(super) struct Files {
     /// The binary itself, then a file with its debug information or with the symbol table it was
     /// stripped of: one of them or both.
     files: Vec<File>,
-    /// Where the split half of the debug information may be.
+    /// The places where the split half of the debug information may be.
     pub(super) split: SplitFiles,
 }
 
@@ -143,8 +143,8 @@ pub(super) fn locate(
     Ok(Files { files, split })
 }
 
-/// Where the binary may be, and whether its modification time has to be the recorded one (not for
-/// copies).
+/// Returns the places where the binary may be, each with `true` if its modification time must be
+/// the recorded one (not for copies).
 fn binary_candidates(
     recorded: &str,
     binary: Option<&Path>,

@@ -157,7 +157,7 @@ fn read_files(
     named.collect()
 }
 
-/// What to say about where the names of a module come from: the kind that names most of its frames.
+/// Returns the source of a module's names: the kind that names most of its frames.
 fn source_of(files: &Files, known: &BTreeMap<u64, AddressFrames>) -> SymbolSource {
     let named = || known.values().filter(|found| !found.frames.is_empty());
     let debug = named().filter(|found| found.from_debug).count();

@@ -26,7 +26,7 @@ pub(super) fn is_rust(linkage: &str) -> bool {
     rustc_demangle::try_demangle(linkage).is_ok() && (is_v0(linkage) || has_legacy_hash(linkage))
 }
 
-/// Of a name that is Rust's: whether it is v0, not legacy.
+/// Returns `true` if a Rust name is v0, not legacy.
 fn is_v0(linkage: &str) -> bool {
     linkage.trim_start_matches('_').starts_with('R')
 }
@@ -122,7 +122,7 @@ fn cut(name: String) -> String {
     }
 }
 
-/// Where the crates of a binary have their root files: turns a source file into a module path.
+/// The folders of the root files of a binary's crates: turns a source file into a module path.
 #[derive(Default)]
 pub(super) struct CrateRoots {
     /// (length of the folder, folder with a trailing slash, file name of the root, crate name): the

@@ -109,7 +109,7 @@ const PANIC: &[&str] = &[
     "__rustc::rust_begin_unwind",
 ];
 
-/// What part a function plays.
+/// Returns the role of a function.
 pub(crate) fn role(function: &Function) -> Role {
     let name = function.name.as_str();
     match function.origin {

@@ -4,8 +4,7 @@
 /// Names of one function or type that are shown where they are several.
 const MOST_NAMES: usize = 3;
 
-/// What of a name stands before `::` at the outermost level, split there:
-/// `["<A as B>", "f", "{closure#0}"]`.
+/// Splits a name at `::` of the outermost level: `["<A as B>", "f", "{closure#0}"]`.
 pub(crate) fn segments(name: &str) -> Vec<&str> {
     let mut segments = Vec::new();
     let mut start = 0;

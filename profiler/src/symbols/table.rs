@@ -17,8 +17,8 @@ struct Symbol<'a> {
     name: &'a str,
 }
 
-/// How many symbols before an address are asked whether they hold it: functions overlap in
-/// hand-written assembly only.
+/// Number of symbols before an address that are checked: functions overlap only in hand-written
+/// assembly.
 const LOOK_BACK: usize = 16;
 /// A symbol without a size reaches to the next one, but no further than this: beyond, a stripped
 /// name is likelier.

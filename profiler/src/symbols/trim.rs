@@ -64,7 +64,7 @@ const NATIVE_START_UP: &[&str] = &[
     "__libc_csu_init",
 ];
 
-/// How many frames of no meaning of their own may stand between two that have one.
+/// Maximum number of meaningless frames between two that have a meaning.
 const MAX_GAP: usize = 4;
 
 /// The properties of a function that trimming needs.

@@ -179,7 +179,7 @@ fn seen(row: &Row) -> Option<&TypeDetail> {
     }
 }
 
-/// What only rows of one kind have.
+/// Returns the columns that only rows of one kind have.
 fn special(by: By, measure: Measure, rows: &[Row]) -> Vec<Column<Row>> {
     let mut columns = Vec::new();
     match by {
@@ -246,7 +246,7 @@ fn special(by: By, measure: Measure, rows: &[Row]) -> Vec<Column<Row>> {
     columns
 }
 
-/// What a phase allocated for each byte, or each record, of its input.
+/// Reads the allocations of a phase for each byte, or each record, of its input.
 type Of = fn(&PhaseDetail) -> Option<Amplification>;
 
 /// Bytes for one record: `3.4 B`, `-0.5 B`, `1.2 KiB`.

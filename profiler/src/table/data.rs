@@ -307,7 +307,7 @@ pub(super) fn by_field(profile: &Profile) -> Vec<Row> {
     (0..).zip(&profile.fields().nodes).map(row).collect()
 }
 
-/// What the blocks of a field hold.
+/// Returns the types of a field's blocks.
 fn types_of(profile: &Profile, field: &Field) -> Vec<Part> {
     let sites = || {
         let site = |&site: &usize| profile.sites.get(site);

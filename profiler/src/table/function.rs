@@ -47,7 +47,8 @@ fn full_name(function: &Function) -> String {
     }
 }
 
-/// What the row of each function is called: its short name; in full where two functions share that.
+/// Returns the key of each function's row: its short name, or the full name if two functions share
+/// the short one.
 fn function_keys(profile: &Profile) -> Vec<String> {
     let short = |function: &Function| {
         if function.short.is_empty() {
@@ -130,7 +131,7 @@ pub(super) fn owners(profile: &Profile, measure: Measure) -> Vec<Row> {
     grouped(profile, owner_name, alike, detail)
 }
 
-/// What a function allocated, and around it.
+/// The allocations of a function, its callers and its callees.
 #[derive(Default)]
 struct Around {
     function: Option<FunctionId>,

@@ -158,7 +158,7 @@ pub enum Detail {
     Function(Box<FunctionDetail>),
     /// A crate or a loaded image.
     Code {
-        /// How many sites.
+        /// Number of sites.
         sites: u64,
     },
     /// A type.

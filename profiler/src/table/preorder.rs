@@ -26,7 +26,7 @@ pub fn preorder(parents: &[Option<usize>], weights: &[u64], top: usize) -> Vec<(
     ordered
 }
 
-/// How many nodes weigh anything.
+/// Returns the number of nodes with a weight.
 pub(crate) fn weighty(weights: &[u64]) -> usize {
     weights.iter().filter(|weight| **weight > 0).count()
 }

@@ -43,7 +43,7 @@ impl SiteLabel {
     }
 }
 
-/// What the walk had to do to a stack, as frontends show it in brackets.
+/// Returns the marks of the walk on a stack, as frontends show them in brackets.
 pub(crate) fn mark_names(marks: StackMarks) -> impl Iterator<Item = &'static str> {
     let all = [
         (marks.cut, "cut"),
@@ -82,7 +82,7 @@ pub struct SiteDetail {
     pub sites: Vec<usize>,
 }
 
-/// What makes two sites one row.
+/// The key that makes two sites one row.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct RowKey {
     label: SiteLabel,
@@ -94,8 +94,7 @@ struct RowKey {
     frames: Option<Vec<FrameId>>,
 }
 
-/// What decides the label of a site, by numbers: sites have far fewer different ones than there are
-/// sites.
+/// The numbers that determine the label of a site: far fewer are different than there are sites.
 #[derive(PartialEq, Eq, Hash)]
 struct Traits {
     group: Option<Group>,
@@ -105,11 +104,12 @@ struct Traits {
     chunk_of: Vec<usize>,
     /// Cut, foreign, synthetic.
     marks: [bool; 3],
-    /// Of blocks without a type, who asked for them.
+    /// The frame that asked for blocks without a type.
     asking: Option<FrameId>,
     /// Outside of fields, the text of the nearest call below the owner.
     call: Option<u32>,
-    /// Where the stack was unfolded at the borders of crates, the innermost of the calls below it.
+    /// The innermost of the calls below the owner, if the stack was unfolded at the borders of
+    /// crates.
     inner: Option<(Label, FrameId)>,
 }
 
@@ -283,7 +283,7 @@ fn new_row(profile: &Profile, site: &Site, look: &RowKey) -> Row {
     }
 }
 
-/// What a reader sees of a site, by its index.
+/// Returns the names of a site, by its index.
 pub(super) fn label_of(profile: &Profile, index: usize) -> Option<SiteLabel> {
     let site = profile.sites.get(index)?;
     let chunks = profile.chunk_sites();
@@ -295,7 +295,7 @@ pub(super) fn label_of(profile: &Profile, index: usize) -> Option<SiteLabel> {
     ))
 }
 
-/// What a reader sees of the row of a site.
+/// Returns the names of a site's row.
 fn label(profile: &Profile, site: &Site, traits: &Traits) -> SiteLabel {
     if site.group.is_some() {
         return SiteLabel {
@@ -349,8 +349,8 @@ fn called(profile: &Profile, traits: &Traits) -> String {
     text
 }
 
-/// What a site is charged to: `shop::parse`, `ignore::read_dir (dependency)`, with what the walk
-/// had to do to its stack.
+/// Returns the name that a site is charged to: `shop::parse`, `ignore::read_dir (dependency)`, with
+/// the marks of the walk.
 pub(super) fn owner_name(profile: &Profile, site: &Site) -> String {
     if let Some(group) = site.group {
         return group.name().to_owned();

@@ -94,8 +94,7 @@ fn split_arguments(text: &str) -> Vec<&str> {
     inside.map(split_types).unwrap_or_default()
 }
 
-/// What stands between the commas that are inside no bracket: `A`, `'a` and `B<C, D>` of
-/// `A, 'a, B<C, D>`.
+/// Splits a text at the commas outside all brackets: `A`, `'a` and `B<C, D>` of `A, 'a, B<C, D>`.
 pub(super) fn split_outermost_commas(text: &str) -> Vec<&str> {
     let mut parts = Vec::new();
     let mut start = 0;
@@ -109,7 +108,7 @@ pub(super) fn split_outermost_commas(text: &str) -> Vec<&str> {
     parts
 }
 
-/// Of these the types: without lifetimes and what is empty.
+/// Returns the types among them, without lifetimes and empty parts.
 pub(super) fn split_types(text: &str) -> Vec<&str> {
     let mut types = split_outermost_commas(text);
     types.retain(|part| !part.is_empty() && !part.starts_with('\''));

@@ -7,7 +7,7 @@
 use super::call::{path_and_arguments, split_types};
 use super::spell::normal;
 
-/// What asked for a block.
+/// The kind of container that asked for a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// The growable buffer below `Vec` and others.
@@ -98,7 +98,7 @@ pub(super) const TYPES: &[(&str, Kind)] = &[
 ];
 
 impl Kind {
-    /// How many arguments its type has, without hasher and allocator.
+    /// Returns the number of arguments of its type, without hasher and allocator.
     pub(super) fn parameters(self) -> usize {
         match self {
             Kind::Text(_) => 0,
@@ -116,12 +116,12 @@ impl Kind {
     }
 }
 
-/// What a stack says its block holds: full names, not yet spelled one way.
+/// The contents that a stack names for its block: full names, not yet in one spelling.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ContentNames {
     /// The container that asked for the block.
     pub container: String,
-    /// What one element is; an entry of a map is `(K, V)`.
+    /// The type of one element; an entry of a map is `(K, V)`.
     pub element: Option<String>,
     /// The type being deserialized, or cloned, when it asked.
     pub owner: Option<String>,
@@ -294,7 +294,7 @@ impl Container {
         }
     }
 
-    /// What a block of it holds, as far as it tells.
+    /// Returns the contents of its block, as far as they are known.
     pub(super) fn names(&self) -> ContentNames {
         ContentNames {
             container: self.name(),
@@ -303,7 +303,7 @@ impl Container {
         }
     }
 
-    /// What one element is; an entry of a map is `(K, V)`.
+    /// The type of one element; an entry of a map is `(K, V)`.
     fn element(&self) -> Option<String> {
         match (self.kind, self.arguments.as_slice()) {
             (Kind::Text(_), _) => None,

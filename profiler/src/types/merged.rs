@@ -20,7 +20,8 @@ use crate::symbols::begins_with;
 /// Visitors around a visitor; names of hostile binaries may have any number.
 const MOST_WRAPPED: usize = 8;
 
-/// What the merged code of a function asks for; `None` where it may be more than one thing.
+/// Returns the container that the merged code of a function asks for; `None` if there may be more
+/// than one.
 pub(super) fn container(call: &Call<'_>) -> Option<Container> {
     let reads_text = matches!(
         call.name,

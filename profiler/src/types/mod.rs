@@ -44,7 +44,7 @@ const UNKNOWN: &str = "?";
 #[derive(Clone, Debug, Default)]
 pub struct Types {
     values: Vec<TypeName>,
-    /// By full name, and by a name as it was given.
+    /// The numbers of types by full name, and by the name as it was given.
     numbers: HashMap<String, TypeId>,
 }
 

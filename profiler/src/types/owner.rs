@@ -46,7 +46,7 @@ fn found(functions: impl Iterator<Item = Rc<Facts>>) -> Option<String> {
     None
 }
 
-/// What pointers and options lead to: `Officer` of `Option<Box<Officer>>`.
+/// Returns the type that pointers and options lead to: `Officer` of `Option<Box<Officer>>`.
 fn pointed_to(mut of: &str) -> &str {
     const POINTERS: [&str; 4] = [
         "alloc::boxed::Box",

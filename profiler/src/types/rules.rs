@@ -90,7 +90,7 @@ fn of_collection(kind: Kind, arguments: Vec<&str>, call: &Call<'_>) -> Container
     }
 }
 
-/// By the type the function is a method of.
+/// Returns the container by the type that the function is a method of.
 fn of_type(of: &str, call: &Call<'_>, std: bool) -> Option<Container> {
     let (path, arguments) = path_and_arguments(of);
     // `<T as SpecFromElem>::from_elem`, `<T as ConvertVec>::to_vec`: the type is the element.
@@ -176,8 +176,8 @@ const MODULES: &[(&str, Kind)] = &[
     ("bumpalo", Kind::Other),
 ];
 
-/// By the module a function is in, where there is no type: free functions, and all functions of
-/// builds without linkage names.
+/// Returns the container by the module of a function without a type: free functions, and all
+/// functions of builds without linkage names.
 fn of_module(call: &Call<'_>, std: bool, inner: Option<&Container>) -> Option<Container> {
     let is_in = |module: &str| {
         let rest = call.module.strip_prefix(module);

@@ -14,7 +14,7 @@ const MAX_DEPTH: usize = 64;
 struct Angle {
     /// Whose arguments they are.
     base: String,
-    /// Where in the output each begins.
+    /// The position in the output where each begins.
     arguments: Vec<usize>,
     /// Round and square brackets open in it: commas inside them do not part its arguments.
     inside: usize,
@@ -22,11 +22,11 @@ struct Angle {
 
 /// An open `(`.
 struct Round {
-    /// Where in the output it is.
+    /// Its position in the output.
     start: usize,
-    /// It begins a tuple, not the arguments of a function.
+    /// `true` if it begins a tuple, not the arguments of a function.
     is_tuple: bool,
-    /// It is around `dyn A + B` where nothing needs it, and left out.
+    /// `true` if it is around `dyn A + B` where nothing needs it, so that it is left out.
     is_dropped: bool,
 }
 
@@ -156,8 +156,8 @@ fn is_tuple_of_one(out: &str, start: usize) -> bool {
         && split_types(inside).len() == 1
 }
 
-/// What follows `{closure#0}`, `{closure_env#0}`, `{async_fn_env#0}` or `{async_block#1}` at the
-/// start of a text.
+/// Returns the text after `{closure#0}`, `{closure_env#0}`, `{async_fn_env#0}` or `{async_block#1}`
+/// at the start of a text.
 fn closure(text: &str) -> Option<&str> {
     let inside = text.strip_prefix('{')?;
     let kind = ["closure", "async", "coroutine", "gen_"];
@@ -168,7 +168,7 @@ fn closure(text: &str) -> Option<&str> {
     word.contains('#').then_some(after)
 }
 
-/// What follows a lifetime (`'a `, `'static `) at the start of a text.
+/// Returns the text after a lifetime (`'a `, `'static `) at the start of a text.
 fn lifetime(text: &str) -> Option<&str> {
     let word = text.strip_prefix('\'')?;
     let end = word

@@ -48,14 +48,14 @@ type Chain = Vec<(FunctionId, bool, bool)>;
 pub struct Stacks {
     /// By number; those of renamed functions, whose numbers fall from the highest, apart.
     facts: [Vec<Option<Rc<Facts>>>; 2],
-    /// What they tell: container and element.
+    /// The results for chains: container and element.
     chains: FxHashMap<Chain, Option<ContentNames>>,
     renamed: Renamed,
 }
 
 impl Stacks {
-    /// What the block of a stack holds, frames given innermost first; `None` where the stack does
-    /// not tell.
+    /// Returns the contents of a stack's block, with the frames given innermost first; `None` if
+    /// the stack does not tell.
     pub fn contents(&mut self, stack: &[StackFrame<'_>]) -> Option<ContentNames> {
         let stack = stack.get(self.hook_frames(stack)..)?;
         let (mut names, decided) = self.read(stack)?;
@@ -144,8 +144,8 @@ impl Stacks {
         renamed.all(|(at, frame)| at > last || frame.function.aliases.is_empty())
     }
 
-    /// What a stack says by the names of its frames, without those of the hook; and how many of
-    /// them were asked.
+    /// Returns the contents by the names of the frames, without those of the hook, and the number
+    /// of frames that were asked.
     fn read(&mut self, stack: &[StackFrame<'_>]) -> Option<(ContentNames, usize)> {
         let asking = stack.iter().position(|frame| !self.facts(frame).new_buffer);
         if let Some(at) = asking
@@ -206,7 +206,7 @@ impl Stacks {
         (names, decided)
     }
 
-    /// How many frames at the inner end are looked through.
+    /// Returns the number of frames at the inner end that are looked through.
     fn end_of_containers(&mut self, stack: &[StackFrame<'_>]) -> usize {
         let mut ends =
             |at: &usize| !self.looks_through(&stack[*at]) && !self.is_of_buffer(&stack[*at..]);
@@ -278,8 +278,8 @@ impl Stacks {
         found
     }
 
-    /// How many frames at the inner end are heapglass, the program's allocators and the shims
-    /// between.
+    /// Returns the number of frames at the inner end that belong to heapglass, the program's
+    /// allocators and the shims between.
     fn hook_frames(&mut self, stack: &[StackFrame<'_>]) -> usize {
         let mut end = 0;
         let mut below_collections = false;

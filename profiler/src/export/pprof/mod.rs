@@ -158,8 +158,8 @@ impl Builder<'_> {
         }
     }
 
-    /// What is known of a site besides its stack. Figures are not kept by thread: its name is known
-    /// where there was one.
+    /// Returns the labels of a site. Figures are not kept by thread, so the thread's name is known
+    /// only if there was one thread.
     fn labels(&mut self, site: &Site) -> Vec<message::Label> {
         let profile = self.profile;
         let phases = profile.phases();
@@ -252,7 +252,8 @@ impl Builder<'_> {
     }
 }
 
-/// What a viewer shows first; `None`: copied bytes and grows have no sample type.
+/// Returns the sample type that a viewer shows first; `None` for copied bytes and grows, which have
+/// no sample type.
 pub(super) fn default_type(measure: Measure) -> Option<&'static str> {
     Some(match measure {
         Measure::Copied | Measure::Grows => return None,

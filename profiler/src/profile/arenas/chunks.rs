@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 /// by their own code.
 const ARENA_CRATES: [&str; 2] = ["bumpalo", "bump_scope"];
 
-/// What the blocks of a site are.
+/// The kind of a site's blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SiteBlocks {
     /// Chunks of an arena, whether it has a name or not.
@@ -19,7 +19,7 @@ pub(super) enum SiteBlocks {
     Unknown,
 }
 
-/// What is known of chunks.
+/// The known chunks.
 pub(super) struct Chunks<'a> {
     profile: &'a Profile,
     sites: &'a HashMap<usize, Vec<usize>>,
@@ -41,7 +41,7 @@ impl<'a> Chunks<'a> {
         }
     }
 
-    /// What the blocks of a site (index into [`Profile::sites`]) are.
+    /// Returns the kind of a site's blocks (index into [`Profile::sites`]).
     pub(super) fn held_by(&self, index: usize) -> SiteBlocks {
         let Some(site) = self.profile.sites.get(index) else {
             return SiteBlocks::Unknown;

@@ -9,7 +9,7 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::hash::Hash;
 
-/// What an arena allocated by what `key` says of a row, most bytes first.
+/// Groups the allocations of an arena by the `key` of its rows, most bytes first.
 fn grouped<K: Copy + Eq + Hash + Ord>(
     arena: &Arena,
     key: impl Fn(&ArenaRow) -> K,

@@ -20,7 +20,7 @@ use crate::profile::{ArenaEvent, Profile, ScopeId, ScopeKind};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-/// What is known of a root that values in arenas were built under.
+/// The facts about a root that values in arenas were built under.
 #[derive(Default)]
 struct Root {
     arenas: Vec<usize>,
@@ -99,7 +99,7 @@ pub(in crate::profile) fn leaks(profile: &Profile) -> Vec<Leak> {
     leaks
 }
 
-/// Whether the arena holds chunks and it is not known which blocks they are.
+/// Returns `true` if the arena holds chunks whose blocks are unknown.
 fn chunks_unknown(profile: &Profile, arena: usize) -> bool {
     profile.arenas.get(arena).is_some_and(|arena| {
         let known = arena

@@ -6,7 +6,7 @@
 
 use crate::profile::{Arena, ArenaFigures, ArenaValue, Measure};
 
-/// How a figure is read, and what it is called; `None` = there is no such figure.
+/// The getter and the title of a figure; `None` = there is no such figure.
 type Figure<T> = Option<(fn(&T) -> u64, &'static str)>;
 
 fn of_arena(measure: Measure) -> Figure<ArenaValue> {

@@ -31,7 +31,7 @@ impl Part {
         Part::UnusedTail,
     ];
 
-    /// What frontends call it, its character in a bar of text, and its bytes in an arena.
+    /// Returns its name in frontends, its character in a bar of text, and the getter of its bytes.
     fn facts(self) -> (&'static str, char, fn(&ArenaValue) -> u64) {
         match self {
             Part::Used => ("used", '#', |arena| arena.used_bytes),

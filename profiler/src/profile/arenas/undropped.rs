@@ -21,8 +21,8 @@ const OWNERS: [&str; 7] = [
     "std::path::PathBuf",
 ];
 
-/// What is live of blocks that values put into arenas pointed to, but for what `known` tells
-/// already.
+/// Returns the live blocks that values put into arenas pointed to, without those that `known`
+/// already contains.
 pub(super) fn undropped(profile: &Profile, chunks: &Chunks<'_>, known: &[Leak]) -> Vec<Leak> {
     let fields = profile.fields();
     let mut leaks = Vec::new();

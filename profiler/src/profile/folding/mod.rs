@@ -103,12 +103,12 @@ impl From<Label> for Step {
 pub struct Folding {
     texts: Vec<String>,
     stacks: Interned<Vec<Step>>,
-    /// Which of `stacks` is that of each site.
+    /// Index into `stacks` of each site.
     of_sites: Vec<u32>,
 }
 
 impl Folding {
-    /// How many sites have their folded stacks here.
+    /// Returns the number of sites with folded stacks.
     pub(crate) fn len(&self) -> usize {
         self.of_sites.len()
     }
@@ -147,8 +147,8 @@ impl Folding {
             .map_or(&[], Vec::as_slice)
     }
 
-    /// Which folded stack a site (index into [`Profile::sites`]) has: those of one number have the
-    /// same steps.
+    /// Returns the number of a site's folded stack (index into [`Profile::sites`]): stacks of one
+    /// number have the same steps.
     pub(crate) fn number(&self, site: usize) -> Option<u32> {
         self.of_sites.get(site).copied()
     }
@@ -160,7 +160,7 @@ impl Folding {
     }
 }
 
-/// What is known of a function before any stack is folded.
+/// The facts about a function before any stack is folded.
 #[derive(Clone, Copy)]
 struct FunctionFacts<'a> {
     function: &'a Function,

@@ -15,9 +15,9 @@ use crate::table::By;
 use crate::table::{by_key, charged_frame};
 use crate::units::Share;
 
-/// What the keys of all rows leave out. Instances are live that were made and not dropped.
-/// `allocated_bytes` is defined as by bumpalo: the usable bytes of chunks. Pieces use `used_bytes`
-/// of those.
+/// Returns the figures that the keys of all rows leave out. Instances are live if they were made
+/// and not dropped. `allocated_bytes` is the usable bytes of chunks, as bumpalo defines it; pieces
+/// use `used_bytes` of them.
 fn figures(arena: &ArenaValue) -> [(&'static str, u64); 22] {
     let with_metadata = arena.allocated_bytes_including_metadata;
     [
@@ -108,7 +108,7 @@ struct UndroppedJson<'a> {
     #[serde(rename = "type")]
     type_key: &'a str,
     full_name: Option<&'a str>,
-    /// How many were put in.
+    /// Number of values put in.
     values: u64,
     /// Their own bytes, in the arena.
     bytes: u64,

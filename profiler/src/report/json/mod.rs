@@ -117,7 +117,7 @@ struct Report<'a> {
     profile: &'a Profile,
     options: &'a Options<'a>,
     rows: &'a [Row],
-    /// How many rows `--top` leaves.
+    /// Number of rows that `--top` leaves.
     shown: usize,
 }
 

@@ -22,7 +22,8 @@ const BAR: usize = 50;
 
 const INDENT: &str = "    ";
 
-/// What rows are ordered by: the figure that arenas have of the measure, else what was allocated.
+/// Returns the name of the figure that orders rows: the arena's figure for the measure, else the
+/// allocated bytes.
 fn order(measure: Measure) -> String {
     match measured_title(measure) {
         Some(title) => format!("{title} ({})", measure.name()),

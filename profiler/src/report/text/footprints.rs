@@ -52,7 +52,7 @@ pub(super) fn write(page: &mut Page<'_>, profile: &Profile) {
     )
 }
 
-/// What is not shown, counted.
+/// Writes the number of rows that are not shown.
 fn write_more(page: &mut Page<'_>, count: usize, noun: &str) {
     if count == 0 {
         return;
@@ -96,7 +96,7 @@ fn write_moments(page: &mut Page<'_>, exact: &[&Measured]) {
     write_more(page, older, "older one");
 }
 
-/// What else is known of a value.
+/// Writes the further facts about a value.
 fn write_facts(page: &mut Page<'_>, newest: &Measured) {
     let mut facts = vec![format!(
         "{} the value's own size",

@@ -33,7 +33,7 @@ pub(super) fn write(page: &mut Page<'_>, profile: &Profile, rows: &[Row]) {
     }
 }
 
-/// What rows of that kind, and columns that only they have, mean.
+/// Explains the rows of that kind, and the columns that only they have.
 fn explained(by: By, rows: &[Row]) -> Vec<&'static str> {
     match by {
         By::Type => vec![

@@ -157,7 +157,7 @@ fn write_more(page: &mut Page<'_>, whole: u64, rest: &[Row]) {
     page.line(Style::Faint, &more);
 }
 
-/// What is not shown, counted.
+/// Writes the number of rows that are not shown, and their sum.
 fn write_rest<'r>(
     page: &mut Page<'_>,
     whole: u64,

@@ -62,7 +62,7 @@ pub(super) fn write_row(
     }
 }
 
-/// What is known of a row by site besides its names: the stack, sizes, lifetimes, growth.
+/// Writes the further facts about a row by site: the stack, sizes, lifetimes, growth.
 pub(super) fn site_details(page: &mut Page<'_>, profile: &Profile, row: &Row) {
     let Detail::Site(detail) = &row.detail else {
         return;

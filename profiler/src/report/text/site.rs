@@ -17,8 +17,8 @@ struct Names {
     what: String,
     location: String,
     owner: String,
-    /// What the type is if its name does not tell, the largest block if it holds most, and how many
-    /// stacks read the same: `(12 stacks)`.
+    /// Notes: the kind of the type if its name does not tell, the largest block if it holds most,
+    /// and the number of stacks that read the same: `(12 stacks)`.
     notes: String,
 }
 
@@ -58,10 +58,10 @@ impl Names {
 /// allocated as.
 const WHAT: &str = "allocated as";
 
-/// What stands before the names in a narrow terminal.
+/// The indentation of names in a narrow terminal.
 const NARROW: &str = "    ";
 
-/// How wide the columns of names are; `None` in a table of two lines a row.
+/// The widths of the columns of names; `None` in a table of two lines a row.
 struct Widths {
     what: usize,
     location: usize,
@@ -153,8 +153,7 @@ fn drop_arguments(names: &mut [Names], room: usize) {
     }
 }
 
-/// What and where behind the figures, the owner below; broken at blanks where it is longer than
-/// that.
+/// Writes what and where after the figures, and the owner below. Longer texts break at blanks.
 fn two_lines(page: &mut Page<'_>, names: &Names, indent: &str) {
     let (owner, source) = names.owner.split_once("  ").unwrap_or((&names.owner, ""));
     let below = [owner, source, &names.notes];

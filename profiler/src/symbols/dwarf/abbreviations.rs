@@ -6,10 +6,10 @@ use gimli::{Reader, Section};
 
 use super::Slice;
 
-/// What all tables together may span, in sizes of the section: they lie one behind the other in
-/// real files.
+/// The largest total span of all tables, in sizes of the section: in real files they lie one after
+/// the other.
 const MOST_SPANS: usize = 2;
-/// What tables may span in any section, however small.
+/// The span that tables may always have, even in a small section, bytes.
 const FEW_BYTES: usize = 64 << 10;
 
 /// Returns `true` if tables overlap more than any linker lets them.

@@ -31,7 +31,7 @@ struct Node<'a> {
     /// Its entry: tells whose inlined functions follow.
     entry: UnitOffset,
     name: Name<'a>,
-    /// Where it was inlined.
+    /// The place where it was inlined.
     call: Place,
 }
 
@@ -89,7 +89,7 @@ struct Walk<'w, 'a> {
     id: usize,
     addresses: &'w [u64],
     budget: &'w Budget,
-    /// What entries that others are instances of are called, and what they are instances of.
+    /// Names of entries that others are instances of, and the entries that these are instances of.
     origins: HashMap<EntryId, (Name<'a>, Option<EntryId>)>,
 }
 
@@ -170,7 +170,7 @@ impl<'w, 'a> Walk<'w, 'a> {
         Ok(())
     }
 
-    /// Which of the addresses lie in an entry's ranges and may still take it.
+    /// Returns the addresses that lie in an entry's ranges and may still take it.
     fn matching(
         &self,
         unit: UnitRef<'_, Slice<'a>>,

@@ -12,7 +12,8 @@ use super::{Budget, Slice};
 pub(super) struct Place {
     pub(super) file: Option<u64>,
     pub(super) line: Option<u32>,
-    /// It is that of a word in the line: not of a function as a whole, as where one begins.
+    /// `true` if it points to a word in the line, not to a function as a whole, as at its
+    /// beginning.
     pub(super) has_column: bool,
 }
 

@@ -34,7 +34,7 @@ type Entry<'a> = gimli::DebuggingInformationEntry<Slice<'a>>;
 /// Units of work (entries, line rows, range entries) one file may cost; a file that asks for more
 /// is built to keep us busy.
 const MAX_WORK: usize = 4_000_000_000;
-/// The same for each byte of debug information (real files need about half a unit), for each
+/// The limit for each byte of debug information (real files need about half a unit), for each
 /// address, and for any file.
 const WORK_OF_A_BYTE: usize = 8;
 const WORK_OF_AN_ADDRESS: usize = 256;
@@ -68,7 +68,7 @@ impl Budget {
     }
 }
 
-/// What was found for the addresses of one file.
+/// The results for the addresses of one file.
 #[derive(Default)]
 pub(super) struct FileFrames {
     /// In the order of the addresses; innermost first; empty where no debug information covers the

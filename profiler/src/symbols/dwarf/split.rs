@@ -13,7 +13,7 @@ use super::super::names::{join_path, text};
 use super::units::{Index, directory};
 use super::{Budget, Slice, is_read};
 
-/// Where split debug information may be.
+/// The places where split debug information may be.
 #[derive(Clone, Debug, Default)]
 pub(in super::super) struct SplitFiles {
     /// `.dwp` packages that may have been made for the binary.
@@ -29,7 +29,7 @@ const MAX_MISSING: usize = 4;
 #[derive(Default)]
 pub(super) struct Halves {
     packages: Vec<DwarfPackageSections<Vec<u8>>>,
-    /// By unit.
+    /// The loose files by unit.
     loose: Vec<(usize, DwarfSections<Vec<u8>>)>,
     missing: Vec<String>,
 }

@@ -182,13 +182,13 @@ impl<'a> Index<'a> {
         units
     }
 
-    /// Of those units, the ones that have another half in another file, with its id.
+    /// Returns those of the units that have another half in another file, with its id.
     pub(super) fn split_units(&self, units: &[(usize, Vec<usize>)]) -> Vec<(usize, DwoId)> {
         let split = |(id, _): &(usize, _)| Some((*id, self.units[*id].unit.dwo_id?));
         units.iter().filter_map(split).collect()
     }
 
-    /// Where the functions of a unit are: its split half if there is one.
+    /// Returns the unit that contains the functions: the split half if there is one.
     pub(super) fn entries(&self, id: usize) -> UnitRef<'_, Slice<'a>> {
         let unit = &self.units[id];
         match &unit.split {
