@@ -1,8 +1,8 @@
-//! How figures and names are spelled for people: bytes, counts, shares, durations, and names
-//! without control characters. Every frontend uses these, so that one figure never reads two ways.
+//! Formats of figures and names for people: bytes, counts, shares, durations, and names without
+//! control characters. Every frontend uses these, so that one figure never reads two ways.
 //!
-//! Must never round a figure up to a whole it is not, and never let a control character of a
-//! recorded name through.
+//! This module must never round a figure up to a whole that it is not, and must never let a control
+//! character of a recorded name through.
 
 use std::borrow::Cow;
 use std::fmt;

@@ -1,8 +1,7 @@
-//! Building the tree: one pass over the sites inward, one pass over the nodes backward for the
+//! Builds the tree: one pass over the sites inward, one pass over the nodes backward for the
 //! totals, one counting sort for the lists of children.
 //!
-//! Must never look at more than one profile, recurse, or take an id that is out of range at its
-//! word.
+//! It must never look at more than one profile or recurse, and it must check the range of every id.
 
 use rustc_hash::FxHashMap;
 

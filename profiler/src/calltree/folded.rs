@@ -1,7 +1,7 @@
-//! Folded stacks, one line a path: `main;load;parse 1234`, as inferno, FlameGraph and speedscope
-//! read them.
+//! Folded stacks, one line for each path: `main;load;parse 1234`, as inferno, FlameGraph and
+//! speedscope read them.
 //!
-//! Must never let a name break the line: see [`write_folded`] for what is replaced.
+//! A name must never break the line: see [`write_folded`] for the replaced characters.
 
 use std::io::{self, Write};
 

@@ -1,10 +1,11 @@
-//! The call tree: sites merged along their stacks, their fields or their types, or what lies inside
+//! The call tree: sites merged along their stacks, their fields or their types, or the contents of
 //! arenas, with own and total figures at every node. Flamegraphs, folded stacks and the terminal UI
 //! walk it.
 //!
-//! An arena: nodes name each other by [`NodeId`], parents come before children, node 0 is the root
-//! and its total equals the sum of the sites taken in. Must never recurse (stacks may be tens of
-//! thousands of frames deep) and never drop a byte: a site without frames still has a node.
+//! The tree is one list of nodes: nodes name each other by [`NodeId`], parents come before
+//! children, and node 0 is the root. Its total equals the sum of the sites in the tree. This module
+//! must never recurse, because stacks may be tens of thousands of frames deep, and must never drop
+//! a byte: a site without frames still has a node.
 
 mod arenas;
 mod build;

@@ -1,4 +1,4 @@
-//! Compares a recording with earlier recordings: how much more it may allocate.
+//! Compares a recording with earlier recordings, and limits the growth.
 
 use super::offenders::grown;
 use super::{Most, Outcome, Status};

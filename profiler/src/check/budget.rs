@@ -1,6 +1,6 @@
-//! Reads a budget, a TOML file: tables of limits by what they limit.
+//! Reads a budget, a TOML file: tables of limits, grouped by subject.
 //!
-//! Must never take a word it does not know: a mistyped limit would check nothing.
+//! It must never accept an unknown word: a mistyped limit would check nothing.
 
 use toml::{Table, Value};
 

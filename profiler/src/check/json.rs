@@ -1,4 +1,4 @@
-//! What became of limits, as JSON for scripts: keys are never renamed or dropped within one
+//! The results of limits as JSON for scripts: keys are never renamed or dropped within one
 //! [`FORMAT`].
 
 use std::io::{self, Write};

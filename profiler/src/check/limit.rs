@@ -1,4 +1,4 @@
-//! A limit, and whether a recording keeps it.
+//! A limit, and the check of a recording against it.
 
 use std::collections::HashSet;
 use std::fmt;

@@ -1,6 +1,6 @@
-//! What became of limits, as Markdown for a comment on a pull request.
+//! The results of limits as Markdown for a comment on a pull request.
 //!
-//! Must never let a recorded name become mark-up: no link, no mention, no table cell of its own.
+//! A recorded name must never become mark-up: no link, no mention, no table cell of its own.
 
 use std::fmt::Write as _;
 use std::io::{self, Write};

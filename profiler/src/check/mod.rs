@@ -1,8 +1,8 @@
-//! Budgets: limits on what a program may allocate, and how much more than before it may.
+//! Budgets: limits on the allocations of a program, and on their growth over earlier recordings.
 //!
-//! Figures are those of the report and of [`crate::diff`]. Must never fail on what may be noise: a
-//! peak is over a limit when it is by more than its error bound. Budgets come from outside:
-//! whatever is in them, the answer is a [`Check`] or one sentence, never a panic.
+//! Figures are those of the report and of [`crate::diff`]. A check must never fail because of
+//! noise: a peak fails only if it exceeds its limit by more than its error bound. Budgets come from
+//! outside: for any input, the answer is a [`Check`] or one sentence, never a panic.
 
 mod against;
 mod budget;

@@ -1,4 +1,4 @@
-//! Where a figure over its limit comes from: rows by site, with field and line.
+//! The largest sites of a figure over its limit: rows by site, with field and line.
 
 use std::cmp::Reverse;
 

@@ -1,8 +1,8 @@
 //! Patterns over field paths, types, owners and phases.
 //!
-//! `*` stands for any characters within one step (not `.`, `:` or `>`), `**` for any characters;
-//! `\` takes the next character as it is; all others stand for themselves, square brackets and
-//! braces too. A pattern matches a whole name.
+//! `*` matches any characters within one step (not `.`, `:` or `>`), and `**` matches any
+//! characters. `\` takes the next character literally. All other characters, including square
+//! brackets and braces, match themselves. A pattern matches a whole name.
 
 /// Characters of the longest pattern.
 const LONGEST: usize = 500;

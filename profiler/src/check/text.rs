@@ -1,4 +1,4 @@
-//! What became of limits, as text.
+//! The results of limits as text.
 
 use std::io::{self, Write};
 

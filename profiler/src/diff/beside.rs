@@ -1,5 +1,5 @@
-//! A recording beside another, looked up row by row and frame by frame: what a view of the second
-//! one shows of the first.
+//! Lookup of one recording in another, row by row and frame by frame: a view of the second
+//! recording shows the figures of the first.
 
 use std::collections::HashMap;
 

@@ -1,5 +1,4 @@
-//! What makes two rows of two recordings the same row: what they say, without addresses and line
-//! numbers.
+//! The identity of a row across recordings: its names, without addresses and line numbers.
 
 use serde::Serialize;
 

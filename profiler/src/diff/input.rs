@@ -1,4 +1,4 @@
-//! The input of a recording: what phases state of bytes and records.
+//! The input of a recording: the bytes and records that phases state.
 
 use serde::{Serialize, Serializer};
 

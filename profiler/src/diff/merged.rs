@@ -1,5 +1,5 @@
-//! The call trees of two recordings as one: nodes of the same path are one node with a figure of
-//! each side, and so are those of a call that was renamed.
+//! The call trees of two recordings as one: nodes of the same path are one node with a figure for
+//! each side, and so are the nodes of a renamed call.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};

@@ -1,9 +1,9 @@
-//! Two sides of recordings compared: what a change of a program cost or saved.
+//! Two sides of recordings compared: the cost or the saving of a change of a program.
 //!
-//! Rows are those of the report ([`crate::table`]), matched by what they say ([`Identity`]): never
-//! by an address or a line number, which differ between two builds. Must never call noise a
-//! difference: what lies within the error bound of a peak, or within the spread of several
-//! recordings of a side, is said to.
+//! Rows are those of the report ([`crate::table`]). They are matched by their names ([`Identity`]),
+//! never by an address or a line number, which differ between two builds. Noise must never be
+//! called a difference: a difference within the error bound of a peak, or within the spread of
+//! several recordings of a side, is marked as such.
 
 mod beside;
 mod identity;

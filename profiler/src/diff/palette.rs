@@ -1,4 +1,4 @@
-//! Two colours: red for more, blue for less, the paler the smaller the difference.
+//! Two colours: red for more and blue for less, paler for smaller differences.
 
 use crate::flamegraph::palette::Rgb;
 

@@ -1,8 +1,9 @@
 //! A comparison as a flamegraph in two colours: red where the second side has more, blue where it
 //! has less.
 //!
-//! A frame is as wide as the larger side of each path in it, so that what was removed is seen too.
-//! Must never hide: what is too narrow to draw stays in the width of its caller and is counted.
+//! A frame is as wide as the larger side of each path in it, so that removed frames are visible
+//! too. The picture must never hide bytes: a frame too narrow to draw stays in the width of its
+//! caller and is counted.
 
 use std::fmt::Write as _;
 use std::io::{self, Write};

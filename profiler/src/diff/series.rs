@@ -1,4 +1,4 @@
-//! Figures of the recordings of a side, and what two sides differ by.
+//! The figures of the recordings of a side, and the difference of two sides.
 
 use std::cmp::Ordering;
 

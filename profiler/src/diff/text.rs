@@ -1,7 +1,7 @@
 //! A comparison as text: the two sides, the totals, and the rows that differ.
 //!
-//! Must never write a recorded name but through [`printable`], nor a difference of a peak without
-//! its bound.
+//! Recorded names must always pass through [`printable`], and the difference of a peak must always
+//! have its bound.
 
 use std::io::{self, Write};
 

@@ -1,4 +1,4 @@
-//! What a reader must know before comparing two sides: sentences, never a refusal.
+//! Warnings that a reader must know before comparing two sides: sentences, never a refusal.
 
 use std::collections::{BTreeSet, HashSet};
 

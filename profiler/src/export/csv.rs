@@ -1,5 +1,5 @@
-//! The rows of the report as a table, figures as plain numbers: rows, groups and keys are those of
-//! the report.
+//! The rows of the report as a table, with figures as plain numbers. Rows, groups and keys are
+//! those of the report.
 
 use std::io::{self, Write};
 

@@ -1,10 +1,10 @@
 //! JSON of valgrind's DHAT, version 2, as `dh_view.html` and the Firefox Profiler read it.
 //!
-//! DHAT has figures that a recording has not, and cannot leave them out. They are lower bounds,
-//! which the mode says: the maximum of a program point on its own (the larger of peak and live),
-//! its lifetimes (of blocks whose lifetime is known), and the time of the peak (the blocks that
-//! were live then had all been allocated). Time is counted in allocations: lifetimes in those of
-//! the thread, the end in those of the process.
+//! DHAT requires figures that a recording does not have. They are lower bounds, and the mode says
+//! so: the maximum of a program point on its own (the larger of peak and live), its lifetimes (of
+//! blocks whose lifetime is known), and the time of the peak (the blocks that were live then had
+//! all been allocated). Time is counted in allocations: lifetimes in those of the thread, the end
+//! in those of the process.
 
 use std::io::{self, Write};
 

@@ -1,8 +1,8 @@
-//! Exports: one profile in the formats of other tools, one file a format.
+//! Exports: one profile in the formats of other tools, one file for each format.
 //!
-//! Every format holds the same totals as the report. Must never write a figure that was not
-//! counted: what is only a lower bound is called one ([`notes`], and in the file where the format
-//! has room). Must never let a control character of a recorded name through.
+//! Every format holds the same totals as the report. An export must never contain a figure that was
+//! not counted: a lower bound is called one ([`notes`], and in the file if the format has room). A
+//! control character of a recorded name must never get through.
 
 mod csv;
 mod dhat;

@@ -1,4 +1,4 @@
-//! What frames and programs are called in the formats of other tools.
+//! The names of frames and programs in the formats of other tools.
 
 use crate::profile::{Frame, Label, Profile, Step};
 use crate::table::program_name;

@@ -1,4 +1,5 @@
-//! JSON of speedscope: one sampled profile a measure, a sample for each stack that has any of it.
+//! JSON of speedscope: one sampled profile for each measure, one sample for each stack that has any
+//! of it.
 
 use std::collections::HashMap;
 use std::io::{self, Write};

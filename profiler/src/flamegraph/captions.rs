@@ -1,8 +1,8 @@
 //! The texts of the picture: title, subtitle and what a frame says under the pointer.
 //!
-//! Must say how exact the figures are and what is missing. The last bracket of a tooltip belongs to
-//! inferno's script, which takes the label of a frame from what stands before it: no round bracket
-//! may stand inside.
+//! This module must say how exact the figures are and what is missing. The last bracket of a
+//! tooltip belongs to inferno's script, which takes the label of a frame from what stands before
+//! it: no round bracket may stand inside.
 
 use super::prune::PrunedTree;
 use super::relabel::Caption;

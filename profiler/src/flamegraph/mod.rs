@@ -3,9 +3,9 @@
 //!
 //! inferno lays out, draws and brings the script (click to zoom, Ctrl-F to search); this module
 //! chooses the frames (`prune`), their colours ([`palette`]) and their texts (`captions`, put in by
-//! `relabel`). Must never hide: what is too narrow or too deep to draw stays in the width of its
-//! caller and is counted in the subtitle. Must never let a recorded name through unescaped, or
-//! refer to anything outside the file.
+//! `relabel`). This module must never hide: what is too narrow or too deep to draw stays in the
+//! width of its caller and is counted in the subtitle. This module must never let a recorded name
+//! through unescaped, or refer to anything outside the file.
 
 mod captions;
 mod draw;

@@ -2,8 +2,8 @@
 //! own, std grey-blue, native code grey, phases violet, cut stacks rose. Types and fields by the
 //! kind of container. The same crate has the same colour in every run and every frontend.
 //!
-//! Must never draw in the magenta that inferno's search uses, nor so dark that black text cannot be
-//! read.
+//! This module must never draw in the magenta that inferno's search uses, nor so dark that black
+//! text cannot be read.
 
 use crate::calltree::{By, CallTree, NodeId};
 use crate::profile::{Function, Label, Origin, Profile, ScopeKind, TypeKind};

@@ -1,8 +1,8 @@
 //! Choosing the frames worth drawing and spelling them as lines for inferno.
 //!
 //! A frame is named by its node's number, so no recorded name ever passes through inferno's line
-//! format. Must keep the sum: what is left out stays in the width of the nearest frame that is
-//! drawn.
+//! format. This module must keep the sum: what is left out stays in the width of the nearest frame
+//! that is drawn.
 
 use std::io;
 

@@ -1,8 +1,8 @@
 //! Puts names and figures where inferno drew a frame's number.
 //!
 //! inferno's own tooltip has one figure and no blocks, and its line format cannot carry every name;
-//! so it draws numbers, and the `<title>` and `<text>` of each frame are replaced. Must never write
-//! an unescaped name; an element it does not know is an error, not a guess.
+//! so it draws numbers, and the `<title>` and `<text>` of each frame are replaced. This module must
+//! never write an unescaped name; an element it does not know is an error, not a guess.
 
 use std::borrow::Cow;
 use std::io::{self, Write};

@@ -1,9 +1,9 @@
-//! From rows of lanes to figures of sites, and when the peak was.
+//! Turns rows of lanes into figures of sites, and finds the moment of the peak.
 //!
-//! Nets of single lanes may be negative (another lane allocated what this one freed); only sums
-//! over lanes are facts. A sum that is negative all the same is shown as 0: of a program that still
-//! runs it was read while it was written (`lost.torn`), else the recording is damaged
-//! (`lost.damaged`). Sums saturate: a file may claim any figures.
+//! Nets of single lanes may be negative, because another lane allocated what this one freed; only
+//! sums over lanes are facts. A negative sum is shown as 0. In a program that still runs, it was
+//! read while it was written (`lost.torn`); else the recording is damaged (`lost.damaged`). Sums
+//! saturate: a file may claim any figures.
 
 use super::distribution::SizeRecords;
 use crate::parallel::on_parts;

@@ -1,4 +1,4 @@
-//! From a lane's rows and size records to sizes and lifetimes of blocks.
+//! Turns a lane's rows and size records into sizes and lifetimes of blocks.
 
 use crate::profile::Distribution;
 use rustc_hash::FxHashMap;

@@ -1,4 +1,4 @@
-//! Why a profile could not be loaded: which file, what is wrong, what to do.
+//! The error of loading a profile: the file, what is wrong, and what to do.
 
 use std::fmt;
 use std::path::{Path, PathBuf};

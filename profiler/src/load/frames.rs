@@ -1,5 +1,5 @@
-//! From return addresses to source frames and functions, each of them made once, and what is asked
-//! of each again and again.
+//! Turns return addresses into source frames and functions. Each is made once, with the properties
+//! that are often needed.
 
 use super::functions::{self, Own};
 use super::modules::Modules;

@@ -1,4 +1,4 @@
-//! What a function's name says of a call of it: the part it plays, what it does, the type it
+//! The facts in a function's name: its role, what a call of it does, and the type that it
 //! deserializes.
 
 use crate::profile::{Function, Origin, Role};

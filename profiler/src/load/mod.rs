@@ -1,8 +1,8 @@
 //! Loading: a recording and the symbols of its binaries become a [`Profile`].
 //!
-//! The counters (`counters`, `moments`), who was recorded (`process`), stacks with names
-//! (`stacks`), and the symbols a packed recording carries (`packed`) are each a function of the
-//! recording; nothing here knows how they will be shown.
+//! The counters (`counters`, `moments`), the process (`process`), stacks with names (`stacks`), and
+//! the symbols that a packed recording carries (`packed`) are each a function of the recording.
+//! This module does not know how they will be shown.
 
 mod arenas;
 mod counters;

@@ -1,4 +1,4 @@
-//! The loaded images of a recording, as symbols are asked for.
+//! The loaded images of a recording, in the form that symbol lookup needs.
 
 use super::error::Kind;
 use super::{Error, Options};

@@ -1,4 +1,5 @@
-//! What is not of sites: how it was recorded, threads, the timeline and marks.
+//! The parts that do not belong to sites: the settings of the recording, threads, the timeline and
+//! marks.
 
 use super::counters::{LANE_DRIFT, Peak, figures, mark_rows, net_of};
 use crate::profile::{

@@ -1,5 +1,5 @@
-//! The names of a recording's addresses: those that it carries, else those of the binaries. Of a
-//! live recording they are kept from one time it is read to the next.
+//! The names of a recording's addresses: those in the recording, else those of the binaries. The
+//! names of a live recording are kept between reads.
 
 use super::modules::Modules;
 use super::packed::Packed;

@@ -1,7 +1,7 @@
-//! Which frame of a stack its blocks are charged to.
+//! Finds the frame of a stack that its blocks are charged to.
 //!
-//! Must never be the standard library's, a format's or a container's where anything else is on the
-//! stack: a program cannot be changed there.
+//! It must never be a frame of the standard library, a format or a container if anything else is on
+//! the stack: nobody can change a program there.
 
 use crate::profile::{Function, Group, Origin, Role};
 use crate::symbols;

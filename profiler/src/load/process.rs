@@ -1,4 +1,4 @@
-//! Who was recorded, and whether the process still runs.
+//! The recorded process, and its state.
 
 use crate::profile::{Process, State};
 use tracking_alloc_recording::{Recording, Writer};

@@ -1,5 +1,5 @@
-//! The second pass over stacks, spread over the cores: what is shown of each, who owns its blocks,
-//! and what they hold.
+//! The second pass over stacks, spread over the cores: finds the shown part of each, the owner of
+//! its blocks, and their contents.
 
 use super::frames::FrameTable;
 use super::owner;

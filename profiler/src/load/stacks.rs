@@ -1,4 +1,4 @@
-//! From raw return addresses to named, trimmed stacks.
+//! Turns raw return addresses into named, trimmed stacks.
 
 #[cfg(test)]
 mod tests;
@@ -24,7 +24,7 @@ use tracking_alloc_recording::{FrameValue, Recording, SiteValue, unwinder};
 /// What was read of the stacks of a recording, kept while its program runs: when it is loaded
 /// again, only what is new is read.
 ///
-/// Must never outlive what it was read from: see [`goes_on_in`](StackCache::goes_on_in).
+/// It must never outlive what it was read from: see [`goes_on_in`](StackCache::goes_on_in).
 #[derive(Default)]
 pub(super) struct StackCache {
     own: Own,

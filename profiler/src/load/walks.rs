@@ -1,4 +1,4 @@
-//! The first pass over stacks: from the return addresses of each to source frames, with a bound for
+//! The first pass over stacks: turns the return addresses of each into source frames, and bounds
 //! what a small file may claim.
 
 use super::frames::{FrameNames, FrameTable};

@@ -1,5 +1,5 @@
-//! What every frontend needs of a profile: fields, phases, types, owners, footprints, leaks and
-//! losses, each computed on first use and then kept.
+//! The analysis that every frontend needs of a profile: fields, phases, types, owners, footprints,
+//! leaks and losses. Each is computed on first use and then kept.
 
 use super::arenas::{Leak, chunk_sites, leaks};
 use super::fields::{Fields, Phases};

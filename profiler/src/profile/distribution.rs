@@ -1,7 +1,7 @@
-//! How large the blocks of a site are, and how long they live.
+//! The sizes and lifetimes of the blocks of a site.
 //!
-//! Must always say what part of the blocks it is known of: neither sizes nor lifetimes are known of
-//! all.
+//! This module must always say for which part of the blocks a figure is known: neither sizes nor
+//! lifetimes are known for all blocks.
 
 use super::{Figures, Measure, Profile, Snapshot};
 use crate::units::{Bytes, Count, Share};

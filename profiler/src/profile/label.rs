@@ -1,5 +1,5 @@
-//! What a step of a path stands for, and what it is called: a node of a call tree, a step of a
-//! folded stack, what a site is charged to.
+//! Labels of the steps of a path: the nodes of a call tree, the steps of a folded stack, and the
+//! names that sites are charged to.
 
 use std::borrow::Cow;
 

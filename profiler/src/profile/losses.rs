@@ -1,6 +1,7 @@
-//! What could not be counted or named, as plain sentences.
+//! Everything that could not be counted or named, as plain sentences.
 //!
-//! Must name every loss that the profile knows of, with its size and what to do about it.
+//! This module must name every loss that the profile knows of, with its size and what to do about
+//! it.
 
 use super::arenas::imbalance;
 use super::{Profile, SymbolSource};

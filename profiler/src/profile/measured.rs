@@ -1,8 +1,8 @@
 //! Footprints: live values that the program had measured, node by node, with estimates beside them.
 //!
-//! Must never mix the two: an exact figure was found by address among the live blocks, an estimate
-//! is what a crate says. Bytes are of heap blocks alone on both sides; the value's own size stands
-//! apart.
+//! This module must never mix the two: an exact figure was found by address among the live blocks,
+//! an estimate is what a crate says. Bytes are of heap blocks alone on both sides; the value's own
+//! size stands apart.
 
 use std::collections::HashMap;
 

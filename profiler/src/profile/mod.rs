@@ -1,8 +1,9 @@
-//! The profile: one recording, analysed and symbolized. Every frontend is a function of it.
+//! The profile: one recording, analysed and symbolized. Every frontend is a function of the
+//! profile.
 //!
-//! Columns instead of boxed trees: sites name their frames by [`FrameId`], frames name their
-//! function by [`FunctionId`], parents come before children. Nothing here knows how it will be
-//! shown.
+//! The profile uses columns instead of boxed trees: sites name their frames by [`FrameId`], frames
+//! name their function by [`FunctionId`], and parents come before children. This module does not
+//! know how the profile will be shown.
 
 mod analysis;
 pub mod arenas;

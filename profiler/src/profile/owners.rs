@@ -1,8 +1,8 @@
-//! Owners: what a site is charged to.
+//! Owners: the functions that sites are charged to.
 //!
-//! A recording without stacks has nothing but phases and fields to tell sites apart by: its sites
-//! are charged to their place. Must never look like a stack: a place is in parentheses, of no file
-//! and no known code.
+//! A recording without stacks tells sites apart only by phases and fields, so its sites are charged
+//! to their place. A place must never look like a stack: it is in parentheses, and has no file and
+//! no known code.
 
 use super::{Label, Profile, Site};
 

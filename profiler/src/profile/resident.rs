@@ -1,7 +1,8 @@
 //! Resident memory against live bytes: what the program holds, what its allocator keeps, what
 //! heapglass itself takes.
 //!
-//! Must take all parts from one reading: figures of different moments have no difference.
+//! This module must take all parts from one reading: figures of different moments have no
+//! difference.
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 

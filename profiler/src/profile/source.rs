@@ -1,5 +1,5 @@
-//! Where frames are in the source, as people read it: without the folder that all of the program's
-//! files share, nor those of registries and toolchains.
+//! Source places of frames, as people read them: without the folder that all files of the program
+//! share, and without the folders of registries and toolchains.
 
 use super::{FrameId, Origin, Profile};
 use crate::units::without_store;

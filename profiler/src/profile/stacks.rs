@@ -1,8 +1,8 @@
-//! Stacks as a tree: what many of them begin with is kept once.
+//! Stacks as a tree: stacks that begin alike share their beginning.
 //!
 //! A stack is a node of the tree, with the nodes around it, and some frames inside those. A node
-//! adds a piece: the source frames of one return address. Of a large profile the stacks would be
-//! most of it, kept one by one.
+//! adds a piece: the source frames of one return address. If stacks were kept one by one, they
+//! would take most of the memory of a large profile.
 
 use super::{FrameId, Profile, Site};
 use std::ops::Range;

@@ -1,4 +1,4 @@
-//! What types of one short name are called: with as much of their paths as tells them apart, and no
+//! Names of types that share a short name: with as much of their paths as tells them apart, and no
 //! more.
 //!
 //! `Vec<nfa::State>` and `Vec<dfa::State>`, not `alloc::vec::Vec<regex::nfa::State>`.

@@ -1,7 +1,7 @@
-//! Footprints by type: what all blocks of one type came to.
+//! Footprints by type: the sums of all blocks of one type.
 //!
-//! Must keep the sum: every site is in exactly one row, those whose type nothing tells in the row
-//! of `None`.
+//! This module must keep the sum: every site is in exactly one row. Sites of unknown type are in
+//! the row of `None`.
 
 use super::figures::sums;
 use super::{Figures, Frame, Function, Origin, Profile, ScopeKind, Site, TypeId, TypeKind};

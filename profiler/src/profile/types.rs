@@ -1,4 +1,4 @@
-//! Types: what blocks hold, and whose values they belong to.
+//! Types: the contents of blocks, and the types that the values belong to.
 
 /// Index into [`Profile::types`](super::Profile::types).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -1,4 +1,5 @@
-//! Why types are not named, and what to do about it. Must never guess a type.
+//! The reason why types have no names, and what to do about it. This module must never guess a
+//! type.
 
 use super::{Profile, SymbolSource};
 use std::collections::HashSet;

@@ -1,6 +1,6 @@
-//! How JSON is written: indented, and harmless on a terminal.
+//! The JSON writer: indented, and harmless on a terminal.
 //!
-//! Must never change what a parser reads.
+//! It must never change what a parser reads.
 
 use std::io::{self, Write};
 

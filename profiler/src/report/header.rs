@@ -1,7 +1,6 @@
-//! The head of the text report: what ran, how it was recorded, the totals and how far they can be
-//! trusted.
+//! The head of the text report: the program, the recording, the totals and their error bounds.
 //!
-//! Must never show the peak without its bound.
+//! This module must never show the peak without its bound.
 
 use super::Style;
 use super::page::{Page, first_few};

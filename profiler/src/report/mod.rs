@@ -1,9 +1,10 @@
-//! The report: one profile as text for people and as JSON for scripts, its rows grouped by site,
-//! type, field, thread, phase or arena, and the values the program had measured.
+//! The report: one profile as text for people and as JSON for scripts, with rows grouped by site,
+//! type, field, thread, phase or arena, and with the values that the program had measured.
 //!
-//! Text and JSON are made from the same [`rows`], so they cannot disagree. Must never show a figure
-//! without what bounds it: every loss is a sentence ([`Profile::losses`]), what is left out of the
-//! table is counted. Must never let a control character of a recorded name reach a terminal.
+//! Text and JSON use the same [`rows`], so they cannot disagree. The report must never show a
+//! figure without its bounds: every loss is a sentence ([`Profile::losses`]), and rows that the
+//! table leaves out are counted. A control character of a recorded name must never reach a
+//! terminal.
 
 pub(crate) mod escape;
 mod header;

@@ -1,4 +1,4 @@
-//! What stands below the rows of each grouping: what a reader must know before comparing them.
+//! The notes below the rows of each grouping: facts that a reader must know before comparing rows.
 
 use super::{By, Row};
 use crate::profile::arenas::HOW_TO_NAME;

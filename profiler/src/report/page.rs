@@ -1,6 +1,7 @@
-//! Where lines of text are collected: knows the width of the terminal and the mark-up.
+//! A page of text: collects lines, and knows the width of the terminal and the mark-up.
 //!
-//! Must never write a line wider than that (but for a terminal narrower than any report).
+//! It must never write a line wider than the terminal, unless the terminal is narrower than any
+//! report.
 
 use std::io::{self, Write};
 

@@ -1,8 +1,9 @@
-//! Whose code a frame is: the program's own, a dependency's, the standard library's or native.
+//! The origin of a frame's code: the program's own, a dependency's, the standard library's or
+//! native.
 //!
-//! The source file decides where it is known, the name where it is not; a crate that some frame
-//! with a file shows to be a dependency is one everywhere. It must never take a guess for the
-//! user's own code when the file says otherwise.
+//! If the source file is known it decides, else the name does. A crate that some frame with a file
+//! shows to be a dependency is one everywhere. This module must never take a guess for the user's
+//! own code if the file says otherwise.
 
 use std::collections::HashSet;
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! The one error of symbolization: what the user asked for by name (`--binary`) and cannot be had.
-//! Files that are merely missing are never errors: they are sentences in
+//! The one error of symbolization: a file that the user named (`--binary`) cannot be used. Files
+//! that are merely missing are never errors: they are sentences in
 //! [`SymbolSource::Missing`](crate::profile::SymbolSource).
 
 use std::fmt;

@@ -1,6 +1,6 @@
-//! Which files describe a module: the binary that ran, or its debug information kept apart.
+//! Finds the files that describe a module: the binary that ran, or its separate debug information.
 //!
-//! Identity comes first. A file is used only when its build-id (or, for binaries without one, its
+//! Identity comes first. A file is used only if its build-id (or, for binaries without one, its
 //! size and modification time) is that of the image that ran: names from another build would be
 //! plausible and wrong.
 

@@ -1,17 +1,17 @@
-//! Raw frames to source frames, offline: modules and addresses in, functions with file and line
-//! out.
+//! Turns raw frames into source frames, offline: from modules and addresses to functions with file
+//! and line.
 //!
 //! The files of a module are found and checked to be of the build that ran (`locate`), opened as
-//! hostile input (`image`), read for debug information with inlined functions (`dwarf`) and for
-//! their symbol table (`table`), and what was learnt is kept by build-id (`cache`). [`Classifier`]
-//! and [`trim`] then say whose code a frame is and which part of a stack is worth showing.
+//! hostile input (`image`), and read for debug information with inlined functions (`dwarf`) and for
+//! their symbol table (`table`). The results are kept by build-id (`cache`). [`Classifier`] and
+//! [`trim`] then determine the origin of each frame and the part of a stack that is worth showing.
 //!
-//! It must never name a function from another build: an unresolved frame is better than a wrong
-//! one.
+//! This module must never name a function from another build: an unresolved frame is better than a
+//! wrong one.
 //!
 //! Out of scope: `.gnu_debugdata` (compressed symbol tables inside stripped binaries),
-//! supplementary files made by `dwz`, and demangling of anything but Rust; such frames keep the
-//! names the symbol table has.
+//! supplementary files made by `dwz`, and demangling of languages other than Rust; such frames keep
+//! the names in the symbol table.
 
 mod cache;
 mod classify;

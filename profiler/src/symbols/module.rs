@@ -1,5 +1,4 @@
-//! One module: its files, its cache, and how the two are put together. It must never cache what may
-//! turn up later.
+//! One module: its files and its cache. Only results that cannot improve later may be cached.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -1,5 +1,5 @@
-//! What part a function plays on a stack, by its name: whether it was called back, passes a call
-//! on, reads a format or reports a panic.
+//! The role of a function on a stack, by its name: it was called back, passes a call on, reads a
+//! format or reports a panic.
 
 use super::short::{begins_with, is_call, last_segment, path, segments, self_type, strip_generics};
 use crate::profile::{Function, Origin, Role};

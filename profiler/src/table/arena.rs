@@ -1,7 +1,7 @@
-//! Rows by arena: all instances of one name, with what lies inside.
+//! Rows by arena: all instances of one name, with their contents.
 //!
-//! Figures are *inside* the arena: its chunks are blocks of the process already, so these rows must
-//! never be added to the process's totals, nor compared with them.
+//! Figures are *inside* the arena: its chunks are already blocks of the process, so these rows must
+//! never be added to the totals of the process, nor compared with them.
 
 use std::cmp::Reverse;
 use std::collections::HashSet;

@@ -1,6 +1,6 @@
-//! The columns of a table: which there are for each kind of row, and which of them fit.
+//! The columns of a table: the columns of each kind of row, and the choice of those that fit.
 //!
-//! The measure's own column always stands, the others as long as there is room.
+//! The column of the measure is always shown, the others as long as there is room.
 
 use super::{Amplification, By, Detail, FieldDetail, Heading, PhaseDetail, Row, TypeDetail};
 use crate::profile::{Figures, Measure};

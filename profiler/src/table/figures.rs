@@ -1,4 +1,4 @@
-//! The figures of a row under the keys that JSON and tables have them under.
+//! The figures of a row, under their keys in JSON and tables.
 
 use super::By;
 use crate::profile::{FIGURES, Figures};

@@ -1,5 +1,5 @@
-//! What columns of figures are called, how wide they are and in which unit they count: defined
-//! once, for text and for the terminal UI.
+//! The titles, widths and units of columns of figures: defined once, for text and for the terminal
+//! UI.
 
 use crate::profile::{Figures, Measure};
 use crate::units::{Bytes, Count};

@@ -1,8 +1,8 @@
-//! Tables: rows by site, type, field, thread, phase or arena, and the columns that text gives them.
-//! Text and JSON are made of the same rows, so they cannot disagree.
+//! Tables: rows by site, type, field, thread, phase or arena, and their columns in text. Text and
+//! JSON use the same rows, so they cannot disagree.
 //!
-//! Must keep the sum: every site is in exactly one row. (Threads are counted apart from sites, see
-//! [`By::Thread`], and arenas are not sites at all, see [`By::Arena`].)
+//! This module must keep the sum: every site is in exactly one row. Threads are counted apart from
+//! sites, see [`By::Thread`], and arenas are not sites at all, see [`By::Arena`].
 
 mod arena;
 mod columns;

@@ -1,4 +1,4 @@
-//! What rows call frames: function, file and line.
+//! The names of frames in rows: function, file and line.
 
 use std::borrow::Cow;
 

@@ -1,7 +1,7 @@
-//! Rows by phase, and what a phase allocated for each byte and record of its input.
+//! Rows by phase, and the allocations of a phase for each byte and record of its input.
 //!
-//! What was allocated in fields counts at the phase around them. Must never divide by an input
-//! nobody stated.
+//! Allocations in fields count at the phase around them. This module must never divide by an input
+//! that nobody stated.
 
 use serde::Serialize;
 

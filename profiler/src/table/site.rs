@@ -1,5 +1,5 @@
-//! Rows by site: what was allocated, where in the data or by which call, and the line of the
-//! program that owns it. Sites that would read the same are one row.
+//! Rows by site: the allocated type, the place in the data or the call, and the line of the program
+//! that owns it. Sites that would read the same are one row.
 
 use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 use serde::Serialize;

@@ -1,4 +1,4 @@
-//! Rows by thread. Threads whose names differ in their numbers alone are one row.
+//! Rows by thread. Threads whose names differ only in their numbers are one row.
 
 use std::collections::BTreeMap;
 

@@ -1,7 +1,7 @@
-//! Advice: what would make an arena cheaper, each with the figures it rests on.
+//! Advice that makes an arena cheaper, with the figures that it rests on.
 //!
-//! Must only say what holds for what was recorded: a capacity is enough for the largest instance, a
-//! share is of bytes that were counted. Says nothing rather than something doubtful.
+//! Advice must hold for the recording: a capacity is enough for the largest instance, and a share
+//! is of bytes that were counted. Doubtful advice is left out.
 
 use super::chunks::joined;
 use super::inside::by_field;

@@ -1,5 +1,5 @@
-//! Which sites of the process allocate chunks of arenas: as recorded of named ones, and by their
-//! stacks of all others.
+//! The sites of the process that allocate chunks of arenas: recorded for named arenas, found by
+//! their stacks for all others.
 
 use crate::profile::{ArenaEvent, Function, FunctionId, Origin, Profile, Site};
 use std::collections::{HashMap, HashSet};

@@ -1,7 +1,7 @@
-//! What an arena allocated, by type and by field.
+//! The allocations of an arena, by type and by field.
 //!
-//! Must keep the sum: every row of an arena is in exactly one type and one field, and what no row
-//! counts is [`unscoped`].
+//! This module must keep the sum: every row of an arena is in exactly one type and one field.
+//! Allocations that no row counts are [`unscoped`].
 
 use crate::profile::fields::Fields;
 use crate::profile::{Arena, ArenaFigures, ArenaRow, Profile, TypeId};

@@ -1,17 +1,17 @@
 //! Leaks by an arena's drop: blocks of the global heap that values inside an arena owned. An arena
-//! does not drop what lies in it, so a `String` in there is never freed.
+//! does not drop its contents, so a `String` in an arena is never freed.
 //!
-//! How it is worked out: rows of an arena name the scopes it allocated bytes in. The root of such a
-//! scope is a value that was built in the arena when the derive says so; a value of `Profiled<T>`
-//! may as well lie on the heap and only point into the arena, and the text says so. A site of the
-//! global heap under that root with blocks still live at exit is a leak when no value of that root
-//! can be alive: every instance is gone or was reset since. While some are alive it cannot be known
-//! whose the blocks are, and the text says so. Blocks that the program moved out of the values and
+//! The rows of an arena name the scopes in which it allocated bytes. If the derive says so, the
+//! root of such a scope is a value that was built in the arena. A value of `Profiled<T>` may also
+//! lie on the heap and only point into the arena; the text says so. A site of the global heap under
+//! that root, with blocks still live at exit, is a leak if no value of that root can be alive:
+//! every instance is gone or was reset since. While some instances are alive, the owner of the
+//! blocks is unknown, and the text says so. Blocks that the program moved out of the values and
 //! keeps on purpose look the same, and the text says so.
 //!
-//! Besides, values that own something and were put in through a handle are recorded with the sites
-//! of the blocks they pointed to (`undropped`). Must never take an arena's own chunks for leaks,
-//! those of arenas without a name neither (`chunks`).
+//! Values that own something and were put in through a handle are recorded with the sites of the
+//! blocks that they pointed to (`undropped`). This module must never report the chunks of an arena
+//! as leaks, not even those of arenas without a name (`chunks`).
 
 use super::chunks::{Chunks, SiteBlocks};
 use super::leak::{Certainty, Leak};

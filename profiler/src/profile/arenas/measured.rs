@@ -1,8 +1,7 @@
-//! What arenas, and what is inside them, count for by each measure: one definition for every
-//! frontend.
+//! The figures of arenas and of their contents by each measure: one definition for every frontend.
 //!
-//! An arena hands out bytes that are not freed one by one, so nothing inside it is temporary: there
-//! is no such figure, and no frontend may show one, neither 0 nor another one in its place.
+//! An arena does not free its pieces one by one, so nothing inside it is temporary. There is no
+//! such figure, and no frontend may show one: neither 0 nor another figure in its place.
 
 use crate::profile::{Arena, ArenaFigures, ArenaValue, Measure};
 

@@ -1,7 +1,7 @@
-//! The parts that the chunks of an arena come apart into, and whether they add up.
+//! The parts of an arena's chunks, and the check that they add up.
 //!
-//! Must never hide an arena whose parts do not: its figures are wrong somewhere, and frontends say
-//! so.
+//! This module must never hide an arena whose parts do not add up: one of its figures is wrong, and
+//! frontends say so.
 
 use crate::profile::{Arena, ArenaValue};
 use crate::units::{Bytes, printable};

@@ -1,4 +1,4 @@
-//! Arenas: what lies inside the chunks that a global allocator sees as single blocks.
+//! Arenas: the contents of the chunks that a global allocator sees as single blocks.
 
 use crate::profile::{ScopeId, TypeId};
 use serde::Serialize;

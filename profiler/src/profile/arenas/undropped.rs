@@ -1,9 +1,9 @@
 //! Blocks of values that were put into an arena by hand, through its handle:
 //! `tracked.alloc(String::from(".."))`.
 //!
-//! The recording names the sites of the blocks that a value pointed to when it was put in. Whether
-//! it owns them is known of types of the standard library only. Must never claim more blocks of a
-//! site than are live at exit.
+//! The recording names the sites of the blocks that a value pointed to when it was put in. Only for
+//! types of the standard library it is known that the value owns them. This module must never claim
+//! more blocks of a site than are live at exit.
 
 use super::chunks::{Chunks, SiteBlocks};
 use super::leak::{Certainty, Leak};

@@ -1,8 +1,8 @@
-//! Fields: the places in the data that a program deserialized as `Profiled<T>`, with what each
-//! allocated.
+//! Fields: the places in the data that a program deserialized as `Profiled<T>`, with the
+//! allocations of each.
 //!
-//! The same place under several phases is one. Must keep the sum: every site is in exactly one
-//! field, those outside all data in the first, "(no field)".
+//! The same place under several phases is one field. This module must keep the sum: every site is
+//! in exactly one field. Sites outside all data are in the first, "(no field)".
 
 mod phases;
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Phases: the scopes that the program named, without the fields of its data between them.
 //!
-//! Phases of one name under one phase are one, wherever in the data they were entered. Must give an
-//! answer for every scope a damaged recording may name: the root.
+//! Phases of one name under one phase are one phase, wherever in the data they were entered. For a
+//! scope that only a damaged recording can name, the answer must be the root.
 
 use std::collections::HashMap;
 use std::iter::successors;

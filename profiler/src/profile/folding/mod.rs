@@ -1,9 +1,10 @@
-//! Folded stacks: what a reader of a stack wants to see of it. A run of frames outside the
-//! program's own code is one frame that says what it does (a very long one at the end of a stack is
-//! a frame for each crate), recursion over the same functions is one frame with a depth, and
-//! closures that only pass a call on are part of their function.
+//! Folded stacks: stacks as a reader wants to see them. A run of frames outside the program's own
+//! code is one frame that says what the run does; a very long run at the end of a stack is one
+//! frame for each crate. Recursion over the same functions is one frame with a depth. Closures that
+//! only pass a call on are part of their function.
 //!
-//! Must never hide a frame without counting it: each step says how many frames it stands for.
+//! This module must never hide a frame without counting it: each step has the number of frames that
+//! it stands for.
 
 #[cfg(test)]
 mod tests;

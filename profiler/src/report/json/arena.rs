@@ -1,9 +1,9 @@
 //! Rows by arena as JSON.
 //!
-//! The keys of all rows are there: `total_*` is what pieces ever used, `live_*` what of it live
-//! instances still use, `freed_*` the rest, `grows` and `copied_bytes` growth inside it. What an
-//! arena does not tell (`peak_*`, `shrinks`, `temporary_*`) is null, never 0. None of it may be
-//! added to the process's totals.
+//! All rows have all keys: `total_*` is the bytes that pieces ever used, `live_*` the part that
+//! live instances still use, `freed_*` the rest, and `grows` and `copied_bytes` the growth inside
+//! the arena. Figures that an arena does not know (`peak_*`, `shrinks`, `temporary_*`) are null,
+//! never 0. No figure may be added to the totals of the process.
 
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};

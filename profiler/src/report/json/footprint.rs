@@ -1,5 +1,5 @@
-//! Footprints as JSON: exact ones with their places and the estimate beside them, estimates as what
-//! they are.
+//! Footprints as JSON: exact ones with their places and the nearest estimate, and estimates marked
+//! as such.
 
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};

@@ -1,7 +1,7 @@
 //! The report as JSON, for scripts: keys are never renamed or dropped within one [`FORMAT`].
 //!
-//! Names are given as recorded, but characters a terminal might act on are written as JSON escapes.
-//! Must stream: a recording may have tens of thousands of rows.
+//! Names are given as recorded, but characters that a terminal might act on are written as JSON
+//! escapes. This module must stream: a recording may have tens of thousands of rows.
 
 use std::borrow::Cow;
 use std::io::{self, Write};

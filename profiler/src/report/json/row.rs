@@ -1,4 +1,4 @@
-//! Rows as JSON, made one by one as they are written. What their details hold is defined in
+//! Rows as JSON, made one by one as they are written. Their details are defined in
 //! [`crate::table`].
 
 use std::ops::RangeInclusive;

@@ -1,7 +1,6 @@
-//! Arenas as text: for each a bar of what its chunks hold, its figures, what is inside, advice and
-//! leaks.
+//! Arenas as text: a bar of the chunks of each arena, its figures, its contents, advice and leaks.
 //!
-//! Must never show figures of an arena whose parts do not add up without saying so.
+//! If the parts of an arena do not add up, its figures must never be shown without a warning.
 
 use super::Page;
 use crate::profile::arenas::{

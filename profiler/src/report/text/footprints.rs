@@ -1,5 +1,5 @@
-//! The values a program had measured: one table a label, exact figures with the estimate beside
-//! them, and the places of the newest.
+//! The values that a program had measured: one table for each label, with exact figures, estimates,
+//! and the places of the newest value.
 
 use super::Page;
 use crate::interned::Interned;

@@ -1,4 +1,4 @@
-//! What the columns and rows of a table mean, below it.
+//! The legend below a table: the meaning of its columns and rows.
 
 use super::Page;
 use crate::profile::Profile;

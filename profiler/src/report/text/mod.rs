@@ -1,8 +1,8 @@
 //! The report as text: header, totals, losses, and a table as wide as the terminal.
 //!
-//! Plain ASCII but for recorded names, so that it reads the same everywhere. Must never write a
-//! recorded name but through [`crate::units::printable`], and never leave out a row without
-//! counting it.
+//! The text is plain ASCII except for recorded names, so that it reads the same everywhere.
+//! Recorded names must always pass through [`crate::units::printable`], and rows that are left out
+//! must be counted.
 
 use std::io::{self, Write};
 

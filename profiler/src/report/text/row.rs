@@ -1,4 +1,4 @@
-//! One row of a table: its figures, its name, and below it what else is known.
+//! One row of a table: its figures, its name, and further facts below it.
 
 use std::cmp::Reverse;
 

@@ -1,5 +1,5 @@
-//! Rows by site: what was allocated, where, and the line of the program that owns it; in one line
-//! each where that fits, else in two.
+//! Rows by site: the allocated type, the place, and the line of the program that owns it; on one
+//! line each if that fits, else on two.
 //!
 //! A type that is wider than the page loses its arguments, unless two rows would then read the
 //! same. No other name is cut.
