@@ -35,7 +35,7 @@ impl<T: Clone + Eq + Hash, S: BuildHasher> Interned<T, S> {
         }
     }
 
-    /// The same of a value that is only made where it is new.
+    /// Returns the number of a value, and creates the value only if it is new.
     pub(crate) fn number_of<Q>(&mut self, value: &Q) -> u32
     where
         T: Borrow<Q>,

@@ -1,6 +1,7 @@
-//! Reads heapglass recordings and turns them into a [`Profile`](profile::Profile), of which report, SVG, terminal UI and
-//! exports are functions.
+//! Reads heapglass recordings and turns them into a [`Profile`](profile::Profile). The report, the
+//! SVG, the terminal UI and the exports are functions of the profile.
 #![forbid(unsafe_code)]
+#![warn(clippy::match_bool)]
 
 pub mod calltree;
 pub mod check;

@@ -1,4 +1,5 @@
-//! Work spread over the cores. Results come in the order of the work: they are the same whatever the number of cores.
+//! Work spread over the cores. Results come in the order of the work: they are the same whatever
+//! the number of cores.
 
 use std::num::NonZero;
 use std::ops::Range;
@@ -18,7 +19,8 @@ fn parts(length: usize) -> (usize, usize) {
     (threads, length.div_ceil(threads).max(1))
 }
 
-/// Does work on the elements of a slice in as many parts as there are cores. Each part gets the index at which it begins.
+/// Does work on the elements of a slice in as many parts as there are cores. Each part gets the
+/// index at which it begins.
 pub(crate) fn on_parts<T: Send, R: Send>(
     slice: &mut [T],
     work: impl Fn(usize, &mut [T]) -> R + Sync,

@@ -1,7 +1,8 @@
-//! How figures and names are spelled for people: bytes, counts, shares, durations, and names without control
-//! characters. Every frontend uses these, so that one figure never reads two ways.
+//! Formats of figures and names for people: bytes, counts, shares, durations, and names without
+//! control characters. Every frontend uses these, so that one figure never reads two ways.
 //!
-//! Must never round a figure up to a whole it is not, and never let a control character of a recorded name through.
+//! This module must never round a figure up to a whole that it is not, and must never let a control
+//! character of a recorded name through.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -14,8 +15,8 @@ pub struct Bytes(pub u64);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Count(pub u64);
 
-/// `part` of `whole` in percent with one decimal: `12.3 %`; `<0.1 %` and `>99.9 %` where rounding would claim
-/// nothing or all of it, `-` when the whole is 0.
+/// `part` of `whole` in percent with one decimal: `12.3 %`; `<0.1 %` and `>99.9 %` where rounding
+/// would claim nothing or all of it, `-` when the whole is 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Share {
     /// The numerator.
@@ -118,11 +119,12 @@ pub fn counted(count: u64, one: &str) -> String {
     format!("{} {one}{plural}", Count(count))
 }
 
-/// Reads a size as people write it: `1500`, `64k`, `512 KiB`, `1.5MiB`, `2g`; units are binary, case does not
-/// matter, `B` is optional.
+/// Reads a size as people write it: `1500`, `64k`, `512 KiB`, `1.5MiB`, `2g`; units are binary,
+/// case does not matter, `B` is optional.
 ///
 /// # Errors
-/// A sentence that names the text and the accepted spellings, when it is no size or does not fit into 64 bits.
+/// A sentence that names the text and the accepted spellings, when it is no size or does not fit
+/// into 64 bits.
 pub fn parse_bytes(text: &str) -> Result<u64, String> {
     tracking_alloc_recording::parse_size(text).ok_or_else(|| {
         format!(
@@ -132,8 +134,8 @@ pub fn parse_bytes(text: &str) -> Result<u64, String> {
     })
 }
 
-/// `serde-1.0/src/de.rs` of `/home/ada/.cargo/registry/src/index-0123/serde-1.0/src/de.rs`, `library/..` of
-/// `/rustc/HASH/library/..`.
+/// `serde-1.0/src/de.rs` of `/home/ada/.cargo/registry/src/index-0123/serde-1.0/src/de.rs`,
+/// `library/..` of `/rustc/HASH/library/..`.
 pub fn without_store(path: &str) -> &str {
     for store in ["/registry/src/", "/git/checkouts/", "/rustc/"] {
         if let Some((_, rest)) = path.split_once(store)
@@ -145,8 +147,9 @@ pub fn without_store(path: &str) -> &str {
     path
 }
 
-/// A recorded name as it may reach a terminal, an SVG or a log: control characters, bidirectional overrides and
-/// characters that are no characters are spelled as `\u{1b}`; everything else is left alone.
+/// A recorded name as it may reach a terminal, an SVG or a log: control characters, bidirectional
+/// overrides and characters that are no characters are spelled as `\u{1b}`; everything else is left
+/// alone.
 pub fn printable(name: &str) -> Cow<'_, str> {
     if !name.contains(is_unprintable) {
         return Cow::Borrowed(name);
@@ -162,10 +165,11 @@ pub fn printable(name: &str) -> Cow<'_, str> {
     Cow::Owned(text)
 }
 
-/// Whether a character must not reach a terminal, an SVG or a log.
+/// Returns `true` if a character must not reach a terminal, an SVG or a log.
 pub(crate) fn is_unprintable(c: char) -> bool {
     c.is_control()
-        // Bidirectional marks, embeddings, overrides and isolates; line and paragraph separators; byte order mark.
+        // Bidirectional marks, embeddings, overrides and isolates; line and paragraph separators;
+        // byte order mark.
         || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
         // Not allowed in XML at all.
         || (u32::from(c) & 0xfffe) == 0xfffe

@@ -1,13 +1,14 @@
-//! What lies inside arenas: each arena, the fields of the data inside it, and the type of what was allocated.
+//! The contents of arenas: each arena, the fields of the data inside it, and the allocated types.
 //!
-//! Figures are bytes inside arenas, of blocks that are counted elsewhere already. Must keep the sum: what rows do not tell
-//! has a node of its own, and the nodes of what is live come to the chunk bytes.
+//! Figures are bytes inside arenas, of blocks that are already counted elsewhere. This module must
+//! keep the sum: allocations that no row names have a node of their own, and the nodes of live
+//! bytes add up to the chunk bytes.
 
 use crate::profile::arenas::{Part, unscoped};
 use crate::profile::{ArenaFigures, Figures, Label, MarkKind, Measure, Profile, ScopeId};
 
-/// Calls `add` with all that is inside arenas, or inside one of them (index into [`Profile::arenas`]): path, scope and
-/// figures.
+/// Calls `add` with all that is inside arenas, or inside one of them (index into
+/// [`Profile::arenas`]): path, scope and figures.
 pub(super) fn each_inside(
     profile: &Profile,
     only: Option<usize>,
@@ -49,7 +50,7 @@ pub(super) fn each_inside(
     }
 }
 
-/// What was allocated and is in use.
+/// Returns figures of the allocated bytes and of the bytes in use.
 fn figures(inside: &ArenaFigures) -> Figures {
     Figures {
         total_bytes: inside.total_bytes,

@@ -1,7 +1,7 @@
-//! Building the tree: one pass over the sites inward, one pass over the nodes backward for the totals, one counting
-//! sort for the lists of children.
+//! Builds the tree: one pass over the sites inward, one pass over the nodes backward for the
+//! totals, one counting sort for the lists of children.
 //!
-//! Must never look at more than one profile, recurse, or take an id that is out of range at its word.
+//! It must never look at more than one profile or recurse, and it must check the range of every id.
 
 use rustc_hash::FxHashMap;
 
@@ -39,7 +39,8 @@ struct Builder<'a> {
     profile: &'a Profile,
     options: &'a Options,
     tree: CallTree,
-    /// The first child of each node that has any. Most have one, which is found without hashing anything.
+    /// The first child of each node that has any. Most have one, which is found without hashing
+    /// anything.
     first: Vec<Option<NodeId>>,
     others: FxHashMap<(NodeId, Label), NodeId>,
 }
@@ -97,7 +98,8 @@ impl Builder<'_> {
         self.tree
     }
 
-    /// Begins a path with the phases around a scope, where they are shown; false = the scope is left out.
+    /// Begins a path with the phases around a scope, where they are shown; false = the scope is
+    /// left out.
     fn begin(&self, scope: ScopeId, path: &mut Vec<Step>) -> bool {
         let phases = self.profile.phases();
         path.clear();
@@ -113,9 +115,10 @@ impl Builder<'_> {
     fn leaf(&mut self, path: &[Step]) -> NodeId {
         let is_inverted = self.options.inverted;
         let follow = |at, step: &Step| self.next(at, *step);
-        match is_inverted {
-            true => path.iter().rev().fold(NodeId::ROOT, follow),
-            false => path.iter().fold(NodeId::ROOT, follow),
+        if is_inverted {
+            path.iter().rev().fold(NodeId::ROOT, follow)
+        } else {
+            path.iter().fold(NodeId::ROOT, follow)
         }
     }
 
@@ -159,7 +162,8 @@ impl Builder<'_> {
     }
 }
 
-/// What decides the path of a site in a tree by folded stack: the number of that stack, the scope, and what the walk says.
+/// The key that determines the path of a site in a tree of folded stacks: the number of the stack,
+/// the scope, and the marks of the walk.
 type PathKey = (u32, ScopeId, [bool; 3]);
 
 /// `None` where more decides, or nothing is saved.
@@ -176,7 +180,8 @@ fn path_key(profile: &Profile, options: &Options, index: usize) -> Option<PathKe
     Some((folding.number(index)?, site.scope, marks))
 }
 
-/// The path of a site (index into [`Profile::sites`]) in a tree by stack without phases, outermost first. Never empty.
+/// The path of a site (index into [`Profile::sites`]) in a tree by stack without phases, outermost
+/// first. Never empty.
 pub(crate) fn stack_of(profile: &Profile, frames: Frames, site: usize) -> Vec<Step> {
     let mut path = Vec::new();
     by_stack(profile, frames, site, &mut path);
@@ -213,7 +218,7 @@ fn function(profile: &Profile, frame: FrameId) -> Option<Step> {
     Some(Step::new(label, Some(frame), 1))
 }
 
-/// What stands for the frames of a site that has none.
+/// Returns the label of a site without frames.
 fn without_stack(profile: &Profile, site: &Site) -> Label {
     let place = profile.place_of(site);
     place.unwrap_or(Label::Mark(MarkKind::Empty))
@@ -228,7 +233,8 @@ fn by_field(profile: &Profile, site: &Site, path: &mut Vec<Step>) {
     path.push(Label::Type(profile.type_id_of(site)).into());
 }
 
-/// The type, the field (outside all data, the type that was being built), the function that is charged.
+/// The type, the field (outside all data, the type that was being built), the function that is
+/// charged.
 fn by_type(profile: &Profile, site: &Site, path: &mut Vec<Step>) {
     let field = profile.fields().field_of(site.scope);
     let place = match site.contents.and_then(|contents| contents.owner) {
@@ -258,14 +264,14 @@ fn new_node(step: Step, parent: Option<NodeId>, depth: u32) -> Node {
     }
 }
 
-/// Whether a scope is `within` or lies inside it.
+/// Returns `true` if a scope is `within` or lies inside it.
 fn is_within(profile: &Profile, phases: &Phases, scope: ScopeId, within: ScopeId) -> bool {
     within == ScopeId(0)
         || phases.around(scope).contains(&within)
         || profile.scopes_around(scope).any(|(at, _)| at == within)
 }
 
-/// What the walk says about the stack, where its outermost frames would be.
+/// Returns the marks of the walk, in the place of the outermost frames.
 fn marks(site: &Site) -> impl Iterator<Item = MarkKind> {
     let marks = site.marks;
     [

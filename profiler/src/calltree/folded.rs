@@ -1,6 +1,7 @@
-//! Folded stacks, one line a path: `main;load;parse 1234`, as inferno, FlameGraph and speedscope read them.
+//! Folded stacks, one line for each path: `main;load;parse 1234`, as inferno, FlameGraph and
+//! speedscope read them.
 //!
-//! Must never let a name break the line: see [`write_folded`] for what is replaced.
+//! A name must never break the line: see [`write_folded`] for the replaced characters.
 
 use std::io::{self, Write};
 
@@ -9,12 +10,12 @@ use crate::profile::{Measure, Profile};
 
 /// Writes every path that has figures of its own, in the tree's order of children.
 ///
-/// The format has no quoting, so names are adapted as inferno's own collapsers do: `;` becomes `:`; control
-/// characters are spelled `\u{a}`; a name that ends in a blank and digits, which would be read as a second column,
-/// gets `_` for that blank; blanks at either end are dropped.
+/// The format has no quoting, so names are adapted as inferno's own collapsers do: `;` becomes `:`;
+/// control characters are spelled `\u{a}`; a name that ends in a blank and digits, which would be
+/// read as a second column, gets `_` for that blank; blanks at either end are dropped.
 ///
 /// # Errors
-/// What `out` returned.
+/// Returns the errors of `out`.
 pub fn write_folded(
     tree: &CallTree,
     profile: &Profile,

@@ -1,9 +1,11 @@
-//! The call tree: sites merged along their stacks, their fields or their types, or what lies inside arenas, with own and
-//! total figures at every node. Flamegraphs, folded stacks and the terminal UI walk it.
+//! The call tree: sites merged along their stacks, their fields or their types, or the contents of
+//! arenas, with own and total figures at every node. Flamegraphs, folded stacks and the terminal UI
+//! walk it.
 //!
-//! An arena: nodes name each other by [`NodeId`], parents come before children, node 0 is the root and its total
-//! equals the sum of the sites taken in. Must never recurse (stacks may be tens of thousands of frames deep) and
-//! never drop a byte: a site without frames still has a node.
+//! The tree is one list of nodes: nodes name each other by [`NodeId`], parents come before
+//! children, and node 0 is the root. Its total equals the sum of the sites in the tree. This module
+//! must never recurse, because stacks may be tens of thousands of frames deep, and must never drop
+//! a byte: a site without frames still has a node.
 
 mod arenas;
 mod build;
@@ -31,7 +33,7 @@ impl NodeId {
     }
 }
 
-/// What the nodes of a tree stand for.
+/// The meaning of the nodes of a tree.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum By {
     /// Functions along the stack.
@@ -41,7 +43,8 @@ pub enum By {
     Field,
     /// Types, then the field (outside all data, the type being built), then the function.
     Type,
-    /// Arenas, then the fields and types inside. Figures are bytes inside blocks that other trees count already.
+    /// Arenas, then the fields and types inside. Figures are bytes inside blocks that other trees
+    /// count already.
     Arena,
 }
 
@@ -49,7 +52,7 @@ impl By {
     /// Every kind, in the order frontends offer them.
     pub const ALL: [By; 4] = [By::Stack, By::Field, By::Type, By::Arena];
 
-    /// The word of the command line.
+    /// Returns the word of the command line.
     pub fn name(self) -> &'static str {
         match self {
             By::Stack => "stack",
@@ -60,18 +63,19 @@ impl By {
     }
 }
 
-/// Which sites a tree takes in and how it grows.
+/// Options of a tree: which sites it contains and how it grows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Options {
-    /// What its nodes stand for.
+    /// The meaning of its nodes.
     pub by: By,
-    /// By arena: only this one, an index into [`Profile::arenas`].
+    /// With [`By::Arena`], show only this arena, an index into [`Profile::arenas`].
     pub arena: Option<usize>,
-    /// What figures are looked at. By arena there are bytes allocated (`Total`) and live ones (`Live`).
+    /// The measure of the tree. [`By::Arena`] supports only bytes allocated (`Total`) and live
+    /// bytes (`Live`).
     pub measure: Measure,
     /// Grow from the allocation outward (callers below callees) instead of from `main` inward.
     pub inverted: bool,
-    /// Which frames of a stack become nodes.
+    /// The frames of a stack that become nodes.
     pub frames: Frames,
     /// Show phases as the outermost frames: `[load]`.
     pub scopes: bool,
@@ -82,7 +86,7 @@ pub struct Options {
 /// A node: a label under one path.
 #[derive(Clone, Copy, Debug)]
 pub struct Node {
-    /// What it stands for.
+    /// The meaning of the node.
     pub label: Label,
     /// The node around it; the root has none.
     pub parent: Option<NodeId>,
@@ -90,11 +94,12 @@ pub struct Node {
     pub depth: u32,
     /// A source frame of a function: the first one met.
     pub frame: Option<FrameId>,
-    /// Whether frames at other lines were merged into this node, so that [`Node::frame`] is only one of several.
+    /// `true` if frames at other lines were merged into this node, so that [`Node::frame`] is only
+    /// one of several.
     pub several_places: bool,
-    /// How many frames it stands for, at most.
+    /// Maximum number of frames that it stands for.
     pub frames: u32,
-    /// How often its function is on the stack, at most; 1 = no recursion.
+    /// Maximum number of times that its function is on the stack; 1 = no recursion.
     pub recursion: u32,
     /// Position among its siblings by name: breaks ties.
     rank: u32,
@@ -110,46 +115,50 @@ pub struct CallTree {
     by: By,
     nodes: Vec<Node>,
     totals: Vec<Figures>,
-    /// Figures of sites that end at a node; row 0 is all zero. Few nodes have any, so they are kept apart.
+    /// Figures of sites that end at a node; row 0 is all zero. Few nodes have any, so they are kept
+    /// apart.
     own: Vec<Figures>,
     children: Vec<NodeId>,
     leaves: Vec<Option<NodeId>>,
 }
 
 impl CallTree {
-    /// Merges the sites of `profile`. Children are in the order of their names until [`CallTree::sort`].
+    /// Merges the sites of `profile`. Children are in the order of their names until
+    /// [`CallTree::sort`].
     pub fn build(profile: &Profile, options: &Options) -> CallTree {
         build::build(profile, options)
     }
 
-    /// The same, with children in the order of the measure of `options`, the largest first.
+    /// Builds the tree as [`CallTree::build`] does, with children in the order of the measure of
+    /// `options`, the largest first.
     pub fn sorted(profile: &Profile, options: &Options) -> CallTree {
         let mut tree = CallTree::build(profile, options);
         tree.sort(options.measure);
         tree
     }
 
-    /// What its nodes stand for.
+    /// Returns the meaning of its nodes.
     pub fn by(&self) -> By {
         self.by
     }
 
-    /// Number of nodes, the root included.
+    /// Returns the number of nodes, including the root.
     pub fn len(&self) -> usize {
         self.nodes.len()
     }
 
-    /// Whether there is nothing below the root.
+    /// Returns `true` if there is nothing below the root.
     pub fn is_empty(&self) -> bool {
         self.nodes.len() <= 1
     }
 
-    /// Every id, parents before children.
+    /// Returns every id, parents before children.
     pub fn ids(&self) -> impl DoubleEndedIterator<Item = NodeId> + use<> {
         (0..self.nodes.len() as u32).map(NodeId)
     }
 
-    /// Every id, each node before those below it, siblings in the order of the last [`CallTree::sort`].
+    /// Every id, each node before those below it, siblings in the order of the last
+    /// [`CallTree::sort`].
     pub(crate) fn preorder(&self) -> impl Iterator<Item = NodeId> + use<'_> {
         let mut todo = vec![NodeId::ROOT];
         std::iter::from_fn(move || {
@@ -159,40 +168,41 @@ impl CallTree {
         })
     }
 
-    /// The node of an id.
+    /// Returns the node of an id.
     ///
     /// # Panics
-    /// When the id is of another, larger tree.
+    /// Panics if the id belongs to another, larger tree.
     pub fn node(&self, id: NodeId) -> &Node {
         &self.nodes[id.index()]
     }
 
-    /// Figures of the node and everything below it.
+    /// Returns the figures of the node and everything below it.
     ///
     /// # Panics
-    /// When the id is of another, larger tree.
+    /// Panics if the id belongs to another, larger tree.
     pub fn total(&self, id: NodeId) -> &Figures {
         &self.totals[id.index()]
     }
 
-    /// Figures of the sites that end at the node itself.
+    /// Returns the figures of the sites that end at the node itself.
     ///
     /// # Panics
-    /// When the id is of another, larger tree.
+    /// Panics if the id belongs to another, larger tree.
     pub fn own(&self, id: NodeId) -> &Figures {
         &self.own[self.node(id).own as usize]
     }
 
-    /// The nodes right below, in the order of the last [`CallTree::sort`].
+    /// Returns the nodes right below, in the order of the last [`CallTree::sort`].
     ///
     /// # Panics
-    /// When the id is of another, larger tree.
+    /// Panics if the id belongs to another, larger tree.
     pub fn children(&self, id: NodeId) -> &[NodeId] {
         let (start, end) = self.node(id).children;
         &self.children[start as usize..end as usize]
     }
 
-    /// Orders all children by `measure`, largest first; ties by name, so the order is the same in every run.
+    /// Orders all children by `measure`, largest first; ties by name, so the order is the same in
+    /// every run.
     pub fn sort(&mut self, measure: Measure) {
         let mut children = std::mem::take(&mut self.children);
         for node in &self.nodes {
@@ -220,13 +230,14 @@ impl CallTree {
         self.leaves.get(site).copied().flatten()
     }
 
-    /// The whole name as recorded: `alloc::vec::Vec<T,A>::push`, `[load]`, `all`. Not safe for a terminal before
-    /// [`crate::units::printable`].
+    /// The whole name as recorded: `alloc::vec::Vec<T,A>::push`, `[load]`, `all`. Not safe for a
+    /// terminal before [`crate::units::printable`].
     pub fn name<'a>(&self, id: NodeId, profile: &'a Profile) -> Cow<'a, str> {
         self.node(id).label.name(profile)
     }
 
-    /// The name for narrow cells: `Vec::push`. Not safe for a terminal before [`crate::units::printable`].
+    /// The name for narrow cells: `Vec::push`. Not safe for a terminal before
+    /// [`crate::units::printable`].
     pub fn short_name<'a>(&self, id: NodeId, profile: &'a Profile) -> Cow<'a, str> {
         self.node(id).label.short_name(profile)
     }

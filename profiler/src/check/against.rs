@@ -1,26 +1,26 @@
-//! A recording compared with recordings of before: how much more it may take.
+//! Compares a recording with earlier recordings, and limits the growth.
 
 use super::offenders::grown;
 use super::{Most, Outcome, Status};
 use crate::diff::{Change, Options, Per, Recording, Verdict, compare, knows, totals, warnings};
 use crate::profile::Measure;
 
-/// More than this is noise for no program: what an allocator, a path or an environment variable brings.
+/// Growth up to this size is always allowed: allocators, paths and environment variables cause it.
 const SLACK_BYTES: u64 = 4 << 10;
-/// The same in blocks and grows.
+/// The same limit for blocks and grows.
 const SLACK_COUNT: u64 = 16;
 
-/// How much more than before is allowed, as a part of it. What has no tolerance is not checked.
+/// Allowed growth, as a part of the earlier figure. Measures without a tolerance are not checked.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tolerances {
-    /// Of what is checked when nothing is said of it.
+    /// The tolerance of measures that are checked by default.
     general: f64,
-    /// Of single measures, in their order.
+    /// The tolerances of single measures, in the order of [`Measure::ALL`].
     parts: [Option<f64>; Measure::ALL.len()],
 }
 
 impl Default for Tolerances {
-    /// 5 % of the peak, of what is live at exit, and of bytes and blocks allocated.
+    /// Allows 5 % of the peak, of the bytes live at exit, and of bytes and blocks allocated.
     fn default() -> Self {
         Tolerances {
             general: 0.05,
@@ -30,7 +30,7 @@ impl Default for Tolerances {
 }
 
 impl Tolerances {
-    /// Of a measure; `None` = it is not checked.
+    /// Returns the tolerance of a measure; `None` = it is not checked.
     pub fn of(&self, measure: Measure) -> Option<f64> {
         const CHECKED: [Measure; 4] = [
             Measure::Peak,
@@ -42,22 +42,24 @@ impl Tolerances {
         self.parts[measure as usize].or(general)
     }
 
-    /// That of one measure.
+    /// Sets the tolerance of one measure.
     pub fn set(&mut self, measure: Measure, part: f64) {
         self.parts[measure as usize] = Some(part);
     }
 
-    /// That of peak, live, total and blocks, where they have none of their own.
+    /// Sets the tolerance of those measures among peak, live, total and blocks that have none of
+    /// their own.
     pub fn set_general(&mut self, part: f64) {
         self.general = part;
     }
 }
 
-/// Compares the totals of a recording with those of before, of several the median; for each record or byte of input where
-/// `per` says so. Beside the outcomes, what a reader must know before comparing the two.
+/// Compares the totals of a recording with those of earlier recordings, or with the median of
+/// several; with `per`, for each record or byte of input. Returns the outcomes, and the warnings
+/// that a reader must know before comparing the two.
 ///
 /// # Errors
-/// One sentence when a recording does not state the input to divide by.
+/// Returns one sentence if a recording does not state the input to divide by.
 pub fn check_against(
     base: &[Recording<'_>],
     new: &Recording<'_>,
@@ -90,11 +92,13 @@ pub fn check_against(
 
 fn outcome(measure: Measure, per: Option<Per>, change: &Change, part: f64) -> Outcome {
     let (base, value) = (change.base.median, change.new.median);
-    let slack = match measure.is_bytes() {
-        // Who allows nothing means it.
-        _ if part == 0.0 => 0,
-        true => SLACK_BYTES,
-        false => SLACK_COUNT,
+    let slack = if part == 0.0 {
+        // A tolerance of 0 allows nothing at all.
+        0
+    } else if measure.is_bytes() {
+        SLACK_BYTES
+    } else {
+        SLACK_COUNT
     };
     let slack = slack as f64 / value.count as f64;
     let most = base.ratio() + (base.ratio() * part).max(slack);

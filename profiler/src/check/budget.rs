@@ -1,6 +1,6 @@
-//! Reads a budget, a TOML file: tables of limits by what they limit.
+//! Reads a budget, a TOML file: tables of limits, grouped by subject.
 //!
-//! Must never take a word it does not know: a mistyped limit would check nothing.
+//! It must never accept an unknown word: a mistyped limit would check nothing.
 
 use toml::{Table, Value};
 
@@ -12,24 +12,25 @@ use crate::profile::Measure;
 use crate::table::By;
 use crate::units::{parse_bytes, printable};
 
-/// Bytes of the longest budget that is read.
+/// Maximum length of a budget, bytes.
 pub const LONGEST: u64 = 1 << 20;
 
-/// What a budget says.
+/// The contents of a budget.
 #[derive(Clone, Debug, Default)]
 pub struct Budget {
-    /// Limits: of the total, of phases, owners, types and fields, each by pattern.
+    /// Limits of the total, of phases, owners, types and fields, each by pattern.
     pub limits: Vec<Limit>,
-    /// How much more than before is allowed.
+    /// Allowed growth over an earlier recording.
     pub tolerances: Tolerances,
-    /// Whether it says anything of tolerances.
+    /// `true` if the budget sets tolerances.
     pub has_tolerances: bool,
 }
 
-/// Reads a budget. Limits on `copied` are refused unless it says `allow_copied = true`, or `allow_copied` is set.
+/// Reads a budget. Limits on `copied` are refused unless it says `allow_copied = true`, or
+/// `allow_copied` is set.
 ///
 /// # Errors
-/// One sentence that says what is wrong and what to write.
+/// Returns one sentence that says what is wrong and what to write.
 pub fn parse(text: &str, allow_copied: bool) -> Result<Budget, String> {
     let table: Table = text.parse().map_err(|error: toml::de::Error| {
         let line = error.span().map_or(0, |span| {
@@ -157,8 +158,8 @@ fn most(measure: Measure, per: Option<Per>, value: &Value) -> Result<Most, Strin
             Ok(Most::Each(*number))
         }
         Value::Float(number) => Err(match per {
-            Some(_) => format!("{number} is no limit: write 0 or more"),
-            None => format!("{number} is no limit: write a whole number"),
+            Some(_) => format!("{number} is not a limit: write 0 or more"),
+            None => format!("{number} is not a limit: write a whole number"),
         }),
         Value::String(text) if measure.is_bytes() => parse_bytes(text).map(Most::Whole),
         _ if measure.is_bytes() => {
@@ -187,7 +188,9 @@ fn tolerances(tolerances: &mut Tolerances, table: &Table) -> Result<(), String> 
 
 fn part(key: &str, value: &Value) -> Result<f64, String> {
     let text = value.as_str().ok_or_else(|| {
-        format!("[against]: {key}: write percent of the base in quotation marks, such as \"5 %\"")
+        format!(
+            "[against]: {key}: write a percentage of the base in quotation marks, such as \"5 %\""
+        )
     })?;
     parse_percent(text).map_err(|why| format!("[against]: {key}: {why}"))
 }
@@ -195,7 +198,7 @@ fn part(key: &str, value: &Value) -> Result<f64, String> {
 /// Reads `5 %`, `2.5%` or `0`.
 ///
 /// # Errors
-/// A sentence when it is none.
+/// Returns a sentence if the text is not a percentage.
 pub fn parse_percent(text: &str) -> Result<f64, String> {
     let text = text.trim();
     let number = text.strip_suffix('%').unwrap_or(text).trim_end();
@@ -203,6 +206,6 @@ pub fn parse_percent(text: &str) -> Result<f64, String> {
     let percent = percent.filter(|percent| percent.is_finite() && *percent >= 0.0);
     percent.map(|percent| percent / 100.0).ok_or_else(|| {
         let text = printable(text);
-        format!("`{text}` is no tolerance: write percent such as \"5 %\"")
+        format!("`{text}` is not a tolerance: write a percentage such as \"5 %\"")
     })
 }

@@ -1,4 +1,5 @@
-//! What became of limits, as JSON for scripts: keys are never renamed or dropped within one [`FORMAT`].
+//! The results of limits as JSON for scripts: keys are never renamed or dropped within one
+//! [`FORMAT`].
 
 use std::io::{self, Write};
 
@@ -11,11 +12,12 @@ use crate::report::escape;
 /// The version of the JSON: raised when a key changes its meaning or goes.
 pub const FORMAT: u32 = 1;
 
-/// Writes the check as one JSON object. `status` of a check is `passed`, `failed` or `unsure` (within `error_bound`, or
-/// within the spread of several recordings: no failure); `base` is what it is compared with, null of a limit.
+/// Writes the check as one JSON object. `status` of a check is `passed`, `failed` or `unsure`
+/// (within `error_bound`, or within the spread of several recordings: no failure); `base` is what
+/// it is compared with, null of a limit.
 ///
 /// # Errors
-/// What `out` returned.
+/// Returns the errors of `out`.
 pub fn write_json(check: &Check, out: impl Write) -> io::Result<()> {
     escape::write_json(check, out)
 }

@@ -1,4 +1,4 @@
-//! A limit, and whether a recording keeps it.
+//! A limit, and the check of a recording against it.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -12,18 +12,18 @@ use crate::profile::{Figures, Frames, Measure, Profile, ScopeId};
 use crate::table::{By, Detail, Row, rows};
 use crate::units::printable;
 
-/// What is limited. A pattern limits all rows that it matches together.
+/// The subject of a limit. A pattern limits the sum of all rows that it matches.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Subject {
     /// The whole program.
     Total,
-    /// Rows of one of [`Subject::GROUPINGS`]: phases with the phases inside them and fields with the places inside them, by
-    /// path; types with module paths or without.
+    /// Rows of one of [`Subject::GROUPINGS`]: phases and fields by path, with the phases or places
+    /// inside them; types with or without module paths.
     Rows(By, Pattern),
 }
 
 impl Subject {
-    /// What rows may be limited by.
+    /// The groupings whose rows can be limited.
     pub const GROUPINGS: [By; 4] = [By::Phase, By::Owner, By::Type, By::Field];
 }
 
@@ -38,7 +38,7 @@ impl fmt::Display for Subject {
     }
 }
 
-/// How much is allowed.
+/// The largest allowed value.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Most {
@@ -49,7 +49,7 @@ pub enum Most {
 }
 
 impl Most {
-    /// As a number with decimals.
+    /// Returns the value as a number with decimals.
     pub fn ratio(self) -> f64 {
         match self {
             Most::Whole(most) => most as f64,
@@ -61,20 +61,21 @@ impl Most {
 /// A limit.
 #[derive(Clone, Debug)]
 pub struct Limit {
-    /// What is limited.
+    /// The subject of the limit.
     pub subject: Subject,
-    /// By which measure.
+    /// The limited measure.
     pub measure: Measure,
-    /// For each record or byte of input.
+    /// Limits the figure for each record or byte of input.
     pub per: Option<Per>,
-    /// How much is allowed.
+    /// The largest allowed value.
     pub most: Most,
 }
 
 /// Compares a recording with a limit.
 ///
 /// # Errors
-/// One sentence when the pattern matches nothing, or the recording does not state the input to divide by.
+/// Returns one sentence if the pattern matches nothing, or the recording does not state the input
+/// to divide by.
 pub fn check_limit(recording: &Recording<'_>, limit: &Limit) -> Result<Outcome, String> {
     let profile = recording.profile;
     let name = printable(recording.name);
@@ -115,8 +116,8 @@ pub fn check_limit(recording: &Recording<'_>, limit: &Limit) -> Result<Outcome, 
     })
 }
 
-/// The rows that match, added up, and the input of phases. A phase or a field counts with what lies inside it; of one
-/// inside another one that matches nothing is added: it is in there.
+/// The rows that match, added up, and the input of phases. A phase or a field counts with what lies
+/// inside it; of one inside another one that matches nothing is added: it is in there.
 fn matching(
     profile: &Profile,
     by: By,
@@ -152,7 +153,8 @@ fn matching(
                 input.input_bytes = input.input_bytes.saturating_add(detail.input_bytes);
                 input.records = input.records.saturating_add(detail.records);
             }
-            // Every site is in exactly one row; what is in no phase, or in no field, is not around the others.
+            // Every site is in exactly one row; what is in no phase, or in no field, is not around
+            // the others.
             _ => figures.add(&row.figures),
         }
     }
@@ -168,7 +170,8 @@ fn place(row: &Row) -> Option<u32> {
     }
 }
 
-/// Whether a row is meant: a type by either name, an owner with or without the word behind it.
+/// Returns `true` if a row is meant: a type by either name, an owner with or without the word
+/// behind it.
 pub(super) fn is_match(row: &Row, pattern: &Pattern) -> bool {
     let full = match &row.detail {
         Detail::Type(detail) => detail.full_name.as_deref(),
@@ -186,9 +189,10 @@ fn no_match(by: By, pattern: &Pattern, rows: &[Row], recording: &str) -> String 
     const EXAMPLES: usize = 3;
     let by = by.name();
     let there = rows.iter().take(EXAMPLES).map(|row| printable(&row.key));
-    let there = match rows.is_empty() {
-        true => "there are none".to_owned(),
-        false => format!("there are {}", there.collect::<Vec<_>>().join(", ")),
+    let there = if rows.is_empty() {
+        "there are none".to_owned()
+    } else {
+        format!("there are {}", there.collect::<Vec<_>>().join(", "))
     };
     format!(
         "no {by} of {recording} matches \"{}\": {there}; `heapglass report {recording} --by {by}` lists all",

@@ -1,6 +1,6 @@
-//! What became of limits, as Markdown for a comment on a pull request.
+//! The results of limits as Markdown for a comment on a pull request.
 //!
-//! Must never let a recorded name become mark-up: no link, no mention, no table cell of its own.
+//! A recorded name must never become mark-up: no link, no mention, no table cell of its own.
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -13,7 +13,7 @@ use crate::units::printable;
 /// Writes a heading, a table of all limits, and for each that failed where it comes from.
 ///
 /// # Errors
-/// What `out` returned.
+/// Returns the errors of `out`.
 pub fn write_markdown(check: &Check, mut out: impl Write) -> io::Result<()> {
     let mut page = String::new();
     // Infallible: writing to a String.
@@ -41,7 +41,7 @@ pub fn write_markdown(check: &Check, mut out: impl Write) -> io::Result<()> {
     for outcome in check.failed() {
         let title = match outcome.base {
             Some(_) => "what grew most",
-            None => "the largest of it",
+            None => "its largest sites",
         };
         let _ = writeln!(page, "\n{}, {title}:\n", name(outcome));
         page.push_str("| | what | where | owner | line |\n|---:|---|---|---|---|\n");
@@ -82,9 +82,10 @@ fn name(outcome: &Outcome) -> String {
 
 /// A recorded name in the type of code.
 fn code(name: &str) -> String {
-    match name.is_empty() {
-        true => String::new(),
-        false => format!("<code>{}</code>", escape(&printable(name))),
+    if name.is_empty() {
+        String::new()
+    } else {
+        format!("<code>{}</code>", escape(&printable(name)))
     }
 }
 

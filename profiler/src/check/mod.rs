@@ -1,8 +1,8 @@
-//! Budgets: limits on what a program may allocate, and how much more than before it may.
+//! Budgets: limits on the allocations of a program, and on their growth over earlier recordings.
 //!
-//! Figures are those of the report and of [`crate::diff`]. Must never fail on what may be noise: a peak is over a limit when
-//! it is by more than its error bound. Budgets come from outside: whatever is in them, the answer is a [`Check`] or one
-//! sentence, never a panic.
+//! Figures are those of the report and of [`crate::diff`]. A check must never fail because of
+//! noise: a peak fails only if it exceeds its limit by more than its error bound. Budgets come from
+//! outside: for any input, the answer is a [`Check`] or one sentence, never a panic.
 
 mod against;
 mod budget;
@@ -30,28 +30,29 @@ pub use offenders::Offender;
 pub use pattern::Pattern;
 pub use text::write_text;
 
-/// Why a limit on `copied` is refused.
-pub const COPIED: &str = "how much growth copies depends on the allocator, so a limit on `copied` breaks when that changes; \
-    set allow_copied = true (--allow-copied) to check it all the same, or limit `grows`";
+/// Explains why a limit on `copied` is refused.
+pub const COPIED: &str = "how many bytes growth copies depends on the allocator, so a limit on `copied` \
+    breaks when the allocator changes; set allow_copied = true (--allow-copied) to keep the limit, \
+    or limit `grows` instead";
 
-/// What became of all limits.
+/// The results of all limits.
 #[derive(Clone, Debug, Default)]
 pub struct Check {
-    /// The recording that was checked.
+    /// The checked recording.
     pub recording: String,
     /// Each limit, in the order it was given.
     pub outcomes: Vec<Outcome>,
-    /// What a reader must know about the figures.
+    /// Warnings about the figures.
     pub warnings: Vec<String>,
 }
 
 impl Check {
-    /// Those that are over their limit.
+    /// Returns the outcomes that exceed their limit.
     pub fn failed(&self) -> impl Iterator<Item = &Outcome> {
         self.outcomes.iter().filter(|outcome| outcome.has_failed())
     }
 
-    /// `2 of 5 checks failed`, `all 5 checks passed`.
+    /// Returns `2 of 5 checks failed`, `all 5 checks passed`.
     pub fn verdict(&self) -> String {
         let (failed, all) = (self.failed().count(), self.outcomes.len());
         match (failed, all) {
@@ -63,52 +64,53 @@ impl Check {
     }
 }
 
-/// What became of a limit. The names are the keys in JSON.
+/// The result of a limit. The names are the keys in JSON.
 #[derive(Clone, Debug, Serialize)]
 pub struct Outcome {
-    /// What is limited: `total`, `field "Catalog.**"`.
+    /// The subject of the limit: `total`, `field "Catalog.**"`.
     pub subject: String,
-    /// By which measure.
+    /// The limited measure.
     #[serde(flatten, serialize_with = "escape::measure")]
     pub measure: Measure,
-    /// For each record or byte of input.
+    /// The unit of input that the figure is divided by.
     pub per: Option<Per>,
-    /// Whether it is over.
+    /// The status of the figure.
     pub status: Status,
-    /// What was measured.
+    /// The measured figure.
     pub value: Amount,
-    /// What is allowed.
+    /// The largest allowed value.
     pub most: Most,
-    /// What it is compared with; the limit is this and the tolerance.
+    /// The earlier figure, if there is one; the limit is this figure plus the tolerance.
     pub base: Option<Amount>,
-    /// How far the measured figure may be off: the error bound of the peak, 0 = exact.
+    /// The largest error of the measured figure: the error bound of the peak, 0 = exact.
     #[serde(rename = "error_bound")]
     pub bound: f64,
-    /// Where most of it comes from; empty where it passed.
+    /// The largest sites; empty if the check passed.
     pub offenders: Vec<Offender>,
 }
 
 impl Outcome {
-    /// Whether it is over its limit.
+    /// Returns `true` if the figure exceeds its limit.
     pub fn has_failed(&self) -> bool {
         self.status == Status::Failed
     }
 }
 
-/// Whether a figure is over its limit. The names are those of JSON.
+/// The status of a figure with a limit. The names are those of JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Status {
-    /// It is not.
+    /// The figure keeps its limit.
     Passed,
-    /// The error bound of the peak, or the spread of several recordings, is too large to tell: passes.
+    /// The error bound of the peak, or the spread of several recordings, is too large to decide.
+    /// The check passes.
     Unsure,
-    /// It is, whatever the error bound.
+    /// The figure exceeds its limit by more than the error bound.
     Failed,
 }
 
 impl Status {
-    /// Of a figure that may be off by `bound`.
+    /// Returns the status of a figure with an error of at most `bound`.
     fn of(value: Amount, bound: f64, most: Most) -> Status {
         // Whole figures are compared whole: a limit is kept to the byte.
         let is_over = match most {
@@ -116,11 +118,18 @@ impl Status {
             _ => value.ratio() > most.ratio(),
         };
         let (value, most) = (value.ratio(), most.ratio());
-        match bound > 0.0 {
-            false if is_over => Status::Failed,
-            true if value - bound > most => Status::Failed,
-            true if value + bound > most => Status::Unsure,
-            _ => Status::Passed,
+        if bound > 0.0 {
+            if value - bound > most {
+                Status::Failed
+            } else if value + bound > most {
+                Status::Unsure
+            } else {
+                Status::Passed
+            }
+        } else if is_over {
+            Status::Failed
+        } else {
+            Status::Passed
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Where a figure over its limit comes from: rows by site, with field and line.
+//! The largest sites of a figure over its limit: rows by site, with field and line.
 
 use std::cmp::Reverse;
 
@@ -9,16 +9,16 @@ use crate::diff::{RowChange, Verdict};
 use crate::profile::{Frames, Measure, Profile};
 use crate::table::{By, Detail, Row, SiteDetail, SiteLabel, rows};
 
-/// How many are named.
+/// Number of offenders that are named.
 const MOST: usize = 5;
 
 /// A row by site. The names are the keys in JSON.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Offender {
-    /// What it counts for; compared with a base, how much more it is than there, at the input of this recording where
-    /// figures are divided by it.
+    /// The figure of the row. Compared with a base, the growth over the base; if figures are
+    /// divided by the input, at the input of this recording.
     pub value: u64,
-    /// What is allocated, where, by whom.
+    /// The names of the allocation, its place and its owner.
     #[serde(flatten)]
     pub label: SiteLabel,
     /// The field's path.
@@ -83,7 +83,8 @@ pub(super) fn grown(sites: &[RowChange]) -> Vec<Offender> {
         .iter()
         .filter(|row| row.change.verdict == Verdict::More)
         .map(|row| {
-            // Where figures are divided, what the larger share of each record makes at this recording's input.
+            // Where figures are divided, what the larger share of each record makes at this
+            // recording's input.
             let more = row.change.difference() * row.change.new.median.count as f64;
             let more = row
                 .change

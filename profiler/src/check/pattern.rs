@@ -1,7 +1,8 @@
 //! Patterns over field paths, types, owners and phases.
 //!
-//! `*` stands for any characters within one step (not `.`, `:` or `>`), `**` for any characters; `\` takes the next
-//! character as it is; all others stand for themselves, square brackets and braces too. A pattern matches a whole name.
+//! `*` matches any characters within one step (not `.`, `:` or `>`), and `**` matches any
+//! characters. `\` takes the next character literally. All other characters, including square
+//! brackets and braces, match themselves. A pattern matches a whole name.
 
 /// Characters of the longest pattern.
 const LONGEST: usize = 500;
@@ -26,7 +27,7 @@ impl Pattern {
     /// Reads a pattern.
     ///
     /// # Errors
-    /// A sentence when it is empty or too long.
+    /// Returns a sentence if the pattern is empty or too long.
     pub fn new(text: &str) -> Result<Pattern, String> {
         if text.is_empty() {
             return Err("a pattern is empty: write ** for everything".to_owned());
@@ -52,12 +53,13 @@ impl Pattern {
         })
     }
 
-    /// As it was written.
+    /// Returns the text of the pattern.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// Whether it stands for the whole name. The work is bounded by the product of both lengths.
+    /// Returns `true` if the pattern matches the whole name. The work is bounded by the product of
+    /// both lengths.
     pub fn matches(&self, name: &str) -> bool {
         // Whether the first parts match what was read of the name.
         let mut reached = vec![false; self.parts.len() + 1];

@@ -1,4 +1,4 @@
-//! What became of limits, as text.
+//! The results of limits as text.
 
 use std::io::{self, Write};
 
@@ -13,7 +13,7 @@ use crate::units::printable;
 /// Writes each limit with what was measured, and below those that failed where it comes from.
 ///
 /// # Errors
-/// What `out` returned.
+/// Returns the errors of `out`.
 pub fn write_text(check: &Check, options: &report::Options<'_>, out: impl Write) -> io::Result<()> {
     let mut page = Page::new(options);
     for warning in &check.warnings {
@@ -60,10 +60,10 @@ pub(super) fn sentence(outcome: &Outcome) -> String {
     match outcome.status {
         Status::Passed => {}
         Status::Unsure if is_bounded => {
-            let why = "cannot be told, the error bound of the peak is";
+            let why = "undecided, because the error bound of the peak is";
             text.push_str(&format!(": {why} {bound}"));
         }
-        Status::Unsure => text.push_str(": within the spread of the recordings of before"),
+        Status::Unsure => text.push_str(": within the spread of the earlier recordings"),
         Status::Failed => {
             let many = if measure.is_bytes() { "much" } else { "many" };
             text.push_str(&format!(": {} too {many}", over(outcome)));
@@ -75,7 +75,7 @@ pub(super) fn sentence(outcome: &Outcome) -> String {
     text
 }
 
-/// What is limited, as a sentence says it.
+/// Returns the subject of the limit for a sentence.
 pub(super) fn subject(outcome: &Outcome) -> &str {
     match outcome.subject.as_str() {
         "total" => "program",
@@ -83,7 +83,7 @@ pub(super) fn subject(outcome: &Outcome) -> &str {
     }
 }
 
-/// By how much it is over: `2.3 MiB (23.0 %)`.
+/// Formats the excess over the limit: `2.3 MiB (23.0 %)`.
 fn over(outcome: &Outcome) -> String {
     let measure = outcome.measure;
     let most = outcome.most.ratio();
@@ -110,19 +110,20 @@ pub(super) fn allowed(measure: Measure, most: Most) -> String {
 /// A figure with decimals, as long as those tell anything.
 fn each(measure: Measure, value: f64) -> String {
     let is_whole = value >= if measure.is_bytes() { 1024.0 } else { 1000.0 };
-    match is_whole {
-        true => measure.amount(value as u64),
-        false => diff::each(measure, value),
+    if is_whole {
+        measure.amount(value as u64)
+    } else {
+        diff::each(measure, value)
     }
 }
 
-/// What a site counts for, or how much it grew.
+/// Formats the figure of a site, or its growth.
 pub(super) fn value(outcome: &Outcome, offender: &Offender) -> String {
     let sign = if outcome.base.is_some() { "+" } else { "" };
     format!("{sign}{}", outcome.measure.amount(offender.value))
 }
 
-/// What, where, owner, file and line.
+/// Returns the four names of an offender: what, where, owner, file and line.
 pub(super) fn names(offender: &Offender) -> [&str; 4] {
     let label = &offender.label;
     let source = label.source.as_deref().unwrap_or_default();

@@ -1,4 +1,5 @@
-//! A recording beside another, looked up row by row and frame by frame: what a view of the second one shows of the first.
+//! Lookup of one recording in another, row by row and frame by frame: a view of the second
+//! recording shows the figures of the first.
 
 use std::collections::HashMap;
 
@@ -12,7 +13,7 @@ use crate::table::By;
 #[derive(Clone, Debug, Default)]
 pub struct Beside {
     rows: HashMap<Identity, RowBeside>,
-    /// What only the first recording has.
+    /// Rows that only the first recording has.
     pub removed: RemovedRows,
     /// One recording alone has phases or fields: sites are matched by owner.
     by_owner: bool,
@@ -23,19 +24,19 @@ pub struct Beside {
 pub struct RowBeside {
     /// The measure.
     pub change: Change,
-    /// Whether the first recording has no such row.
+    /// `true` if the first recording has no such row.
     pub is_added: bool,
-    /// How many rows of the second recording say the same but for line numbers, or have the same owner where that is all
-    /// that can be compared: `change` is that of all of them.
+    /// Number of rows of the second recording that differ only in line numbers, or that share the
+    /// owner if only owners can be compared. `change` is the change of all of them together.
     pub rows: usize,
 }
 
 /// Rows that only the first recording has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RemovedRows {
-    /// How many.
+    /// Number of rows.
     pub rows: usize,
-    /// What they came to there, by the measure.
+    /// Their sum in the first recording, by the measure.
     pub value: u64,
 }
 
@@ -80,8 +81,9 @@ impl Beside {
     }
 }
 
-/// What the frames of `base` came to for each frame of `new`, by its [`NodeId`], with all below it: those of the same path
-/// of names, but for a call that was renamed; 0 where there is none.
+/// Returns the figure in `base` of each frame of `new`, by its [`NodeId`], with everything below
+/// it: the figure of the same path of names, where a renamed call counts as the same; 0 if there is
+/// none.
 pub fn beside_tree(
     base: (&CallTree, &Profile),
     new: (&CallTree, &Profile),

@@ -1,34 +1,37 @@
-//! What makes two rows of two recordings the same row: what they say, without addresses and line numbers.
+//! The identity of a row across recordings: its names, without addresses and line numbers.
 
 use serde::Serialize;
 
 use crate::profile::{Process, Profile, TypeId};
 use crate::table::{Detail, Row, SiteLabel};
 
-/// What a row is, in any build of the program. The names are the keys in JSON.
+/// The identity of a row in any build of the program. The names are the keys in JSON.
 ///
 /// Names are as recorded: not safe for a terminal before [`crate::units::printable`].
 #[derive(Clone, Debug, Default, Eq, Serialize)]
 pub struct Identity {
-    /// What to call it: by site what was allocated, else the key of the row; a type without its module path.
+    /// The name of the row: by site, what was allocated, else the key of the row; a type without
+    /// its module path.
     #[serde(rename = "key")]
     pub name: String,
-    /// Of a type, the name with its module path.
+    /// The full name of a type, with its module path.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub full_name: Option<String>,
-    /// By site: the field, or the call that asked.
+    /// For rows by site, the field or the call that asked.
     #[serde(rename = "where", skip_serializing_if = "String::is_empty")]
     pub location: String,
-    /// By site: the function that owns the blocks.
+    /// For rows by site, the function that owns the blocks.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub owner: String,
-    /// Where to look: file and line of the owner, of the second side if it has the row. No part of the identity.
+    /// File and line of the owner, from the second side if it has the row. Not part of the
+    /// identity.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
 }
 
 impl Identity {
-    /// Of a row by site, its owner alone: what is the same whether or not there were phases and fields.
+    /// Returns the identity of a row by site with its owner alone. It is the same with and without
+    /// phases and fields.
     pub(super) fn by_owner(self) -> Identity {
         Identity {
             name: String::new(),
@@ -37,7 +40,7 @@ impl Identity {
         }
     }
 
-    /// Of a row of a profile.
+    /// Returns the identity of a row of a profile.
     pub fn of(profile: &Profile, row: &Row) -> Identity {
         match &row.detail {
             Detail::Site(detail) => Identity::of_label(&detail.label),
@@ -55,7 +58,7 @@ impl Identity {
         }
     }
 
-    /// Of a row by site.
+    /// Returns the identity of a row by site.
     pub fn of_label(label: &SiteLabel) -> Identity {
         Identity {
             name: stable(&label.what),
@@ -66,7 +69,7 @@ impl Identity {
         }
     }
 
-    /// Of a row by type, the type as [`Profile::type_key`] numbers it.
+    /// Returns the identity of a row by type, with the type as [`Profile::type_key`] numbers it.
     pub fn of_type(profile: &Profile, id: Option<TypeId>) -> Identity {
         let full = profile.named_type(id).map(|name| name.full.as_str());
         Identity::typed(full, profile.type_key(id))
@@ -79,7 +82,7 @@ impl Identity {
         }
     }
 
-    /// Of a row that has a name and nothing else: a field's path, a thread, an arena.
+    /// Returns the identity of a row that has only a name: a field's path, a thread, an arena.
     pub fn named(name: &str) -> Identity {
         Identity {
             name: name.to_owned(),
@@ -92,7 +95,7 @@ impl Identity {
         self.full_name.as_deref().unwrap_or(&self.name)
     }
 
-    /// What makes it the same row, for the order too.
+    /// Returns the parts that are compared, in the order of rows.
     pub(super) fn parts(&self) -> (&str, &str, &str) {
         (self.key(), &self.location, &self.owner)
     }
@@ -110,8 +113,8 @@ impl std::hash::Hash for Identity {
     }
 }
 
-/// A loaded image by its file name, wherever it was built: `app` of `/a/target/release/app`, `load` of
-/// `target/debug/deps/load-0123456789abcdef`. A crate stays as it is.
+/// A loaded image by its file name, wherever it was built: `app` of `/a/target/release/app`, `load`
+/// of `target/debug/deps/load-0123456789abcdef`. A crate stays as it is.
 fn image(process: &Process, key: &str) -> String {
     if !key.contains('/') {
         return key.to_owned();
@@ -128,8 +131,8 @@ fn image(process: &Process, key: &str) -> String {
     }
 }
 
-/// A name without what differs from build to build: the address behind a module (`libc.so.6+0x9a2e0`), the place of a
-/// closure (`{closure@src/main.rs:12:5}`).
+/// A name without what differs from build to build: the address behind a module
+/// (`libc.so.6+0x9a2e0`), the place of a closure (`{closure@src/main.rs:12:5}`).
 pub(super) fn stable(name: &str) -> String {
     if !name.contains("+0x") && !name.contains('@') {
         return name.to_owned();

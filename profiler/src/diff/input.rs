@@ -1,11 +1,11 @@
-//! The input of a recording: what phases state of bytes and records.
+//! The input of a recording: the bytes and records that phases state.
 
 use serde::{Serialize, Serializer};
 
 use crate::profile::{Profile, ScopeKind};
 use crate::units::{Bytes, counted};
 
-/// How much a program read, as its phases state it; 0 = not stated.
+/// The input of a program, as its phases state it; 0 = not stated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Input {
     /// Bytes of input.
@@ -14,7 +14,7 @@ pub struct Input {
     pub records: u64,
 }
 
-/// What figures are divided by.
+/// The unit of input that figures are divided by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Per {
     /// Records of the input.
@@ -27,7 +27,7 @@ impl Per {
     /// Both, in the order frontends offer them.
     pub const ALL: [Per; 2] = [Per::Record, Per::InputByte];
 
-    /// The word of the command line.
+    /// Returns the word of the command line.
     pub fn name(self) -> &'static str {
         match self {
             Per::Record => "record",
@@ -35,7 +35,7 @@ impl Per {
         }
     }
 
-    /// The key in JSON and budgets.
+    /// Returns the key in JSON and budgets.
     pub fn key(self) -> &'static str {
         match self {
             Per::Record => "per_record",
@@ -43,7 +43,7 @@ impl Per {
         }
     }
 
-    /// As a sentence says it: `for each record`.
+    /// Returns the words for a sentence: `for each record`.
     pub fn words(self) -> &'static str {
         match self {
             Per::Record => "for each record",
@@ -51,7 +51,7 @@ impl Per {
         }
     }
 
-    /// What is wrong with a recording that does not state it, and the call that does.
+    /// Explains what a recording does not state, and the call that states it.
     pub(crate) fn unstated(self) -> &'static str {
         match self {
             Per::Record => "does not state its records: call .records(n)",
@@ -59,7 +59,7 @@ impl Per {
         }
     }
 
-    /// So much of it, for people: `20,000 records`, `6.0 MiB of input`.
+    /// Formats an amount of input for people: `20,000 records`, `6.0 MiB of input`.
     pub(crate) fn amount(self, count: u64) -> String {
         match self {
             Per::Record => counted(count, "record"),
@@ -67,7 +67,7 @@ impl Per {
         }
     }
 
-    /// What to divide by; `None` when the input is not stated.
+    /// Returns the divisor; `None` if the input is not stated.
     pub fn count(self, input: Input) -> Option<u64> {
         let count = match self {
             Per::Record => input.records,
@@ -83,7 +83,8 @@ impl Serialize for Per {
     }
 }
 
-/// The input of a whole recording. Of phases inside each other that state the same kind of input, the outermost counts.
+/// The input of a whole recording. Of phases inside each other that state the same kind of input,
+/// the outermost counts.
 pub fn input(profile: &Profile) -> Input {
     let mut input = Input::default();
     // What the scope, or one around it, states. Parents come before children.

@@ -15,14 +15,15 @@ pub const FORMAT: u32 = 1;
 
 /// Writes the comparison as one JSON object.
 ///
-/// Each figure has `base` and `new` with the median, the least, the largest and the figure of each recording in order;
-/// `difference` is that of the medians, `relative` the difference as a part of the first (null when that is 0), and
-/// `verdict` one of `equal`, `more`, `less`, `within_error_bound` (of the two peaks, `error_bound`) and `within_spread` (of
-/// several recordings). `rows` are those that differ by the measure; `base_figures` and `new_figures` of a row are those of
-/// the report, one for each recording, null where no recording of the side has it.
+/// Each figure has `base` and `new` with the median, the least, the largest and the figure of each
+/// recording in order; `difference` is that of the medians, `relative` the difference as a part of
+/// the first (null when that is 0), and `verdict` one of `equal`, `more`, `less`,
+/// `within_error_bound` (of the two peaks, `error_bound`) and `within_spread` (of several
+/// recordings). `rows` are those that differ by the measure; `base_figures` and `new_figures` of a
+/// row are those of the report, one for each recording, null where no recording of the side has it.
 ///
 /// # Errors
-/// What `out` returned.
+/// Returns the errors of `out`.
 pub fn write_json(diff: &Diff<'_>, top: Option<usize>, out: impl Write) -> io::Result<()> {
     escape::write_json(&DiffJson { diff, top }, out)
 }

@@ -1,5 +1,5 @@
-//! The call trees of two recordings as one: nodes of the same path are one node with a figure of each side, and so are those
-//! of a call that was renamed.
+//! The call trees of two recordings as one: nodes of the same path are one node with a figure for
+//! each side, and so are the nodes of a renamed call.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -21,8 +21,8 @@ pub(super) struct Node {
     parent: usize,
     /// With all below it, of the two sides.
     pub(super) totals: [u64; 2],
-    /// The larger side of each path's own figure, summed up: what was added and what was removed are both as wide as they
-    /// are.
+    /// The larger side of each path's own figure, summed up: what was added and what was removed
+    /// are both as wide as they are.
     width: u64,
     children: Vec<NodeId>,
 }
@@ -129,10 +129,10 @@ impl MergedTree {
 /// The tree of a side, with what its nodes are matched by.
 struct Side<'a> {
     tree: &'a CallTree,
-    /// By node: the whole name and that for narrow cells, as texts.
+    /// The whole name and the name for narrow cells of each node, as texts.
     names: Vec<(u32, u32)>,
     children: Vec<Vec<NodeId>>,
-    /// By node: a hash of all names below it, and whether one of them is a call.
+    /// For each node, a hash of all names below it, and `true` if one of them is a call.
     below: Vec<(u64, bool)>,
 }
 
@@ -179,7 +179,7 @@ impl<'a> Side<'a> {
         self.names[id.0 as usize]
     }
 
-    /// What lies below nodes of one name that are merged: `None` where that is no call.
+    /// Returns the hashes of the nodes below merged nodes of one name; `None` if there is no call.
     fn below(&self, ids: &[NodeId]) -> Option<Vec<u64>> {
         let below = ids.iter().map(|id| self.below[id.0 as usize]);
         let mut hashes: Vec<u64> = below.clone().map(|(hash, _)| hash).collect();
@@ -216,8 +216,8 @@ impl Child {
     }
 }
 
-/// The children of nodes that are merged: those of one name are one, and so are two of different names, each on one side
-/// alone, with the same calls below them: a call that was renamed.
+/// The children of nodes that are merged: those of one name are one, and so are two of different
+/// names, each on one side alone, with the same calls below them: a call that was renamed.
 fn paired(sides: &[Side<'_>; 2], members: &[Vec<NodeId>; 2]) -> Vec<Child> {
     let mut children: Vec<Child> = Vec::new();
     let mut known: HashMap<u32, usize> = HashMap::new();

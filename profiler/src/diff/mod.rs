@@ -1,8 +1,9 @@
-//! Two sides of recordings compared: what a change of a program cost or saved.
+//! Two sides of recordings compared: the cost or the saving of a change of a program.
 //!
-//! Rows are those of the report ([`crate::table`]), matched by what they say ([`Identity`]): never by an address or a line
-//! number, which differ between two builds. Must never call noise a difference: what lies within the error bound of a
-//! peak, or within the spread of several recordings of a side, is said to.
+//! Rows are those of the report ([`crate::table`]). They are matched by their names ([`Identity`]),
+//! never by an address or a line number, which differ between two builds. Noise must never be
+//! called a difference: a difference within the error bound of a peak, or within the spread of
+//! several recordings of a side, is marked as such.
 
 mod beside;
 mod identity;
@@ -39,18 +40,18 @@ pub use warnings::warnings;
 /// One recording of a side.
 #[derive(Clone, Copy, Debug)]
 pub struct Recording<'a> {
-    /// What to call it: its path.
+    /// Its name: the path.
     pub name: &'a str,
-    /// What it holds.
+    /// Its contents.
     pub profile: &'a Profile,
 }
 
-/// What to compare.
+/// Options of a comparison.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Options {
-    /// What a row is.
+    /// The grouping of rows.
     pub by: By,
-    /// What rows are ordered by.
+    /// The measure that orders rows.
     pub measure: Measure,
     /// Divide by the input of each recording.
     pub per: Option<Per>,
@@ -59,7 +60,7 @@ pub struct Options {
 /// Two sides compared.
 #[derive(Clone, Debug, Default)]
 pub struct Diff<'a> {
-    /// What was asked for.
+    /// The options of the comparison.
     pub options: Options,
     /// Recordings of the first side.
     pub base: Vec<Recording<'a>>,
@@ -71,25 +72,25 @@ pub struct Diff<'a> {
     pub per_input: Vec<(Per, Vec<(Measure, Change)>)>,
     /// Rows that differ by the measure, largest difference first.
     pub rows: Vec<RowChange>,
-    /// Rows that are equal by the measure.
+    /// Number of rows that are equal by the measure.
     pub equal_rows: usize,
-    /// Of those, how many differ in another figure.
+    /// Number of those rows that differ in another figure.
     pub other_rows: usize,
-    /// Rows without the figure that was asked for, on either side.
+    /// Number of rows that lack the requested figure on either side.
     pub rows_without_figure: usize,
-    /// Of those, how many differ in any figure.
+    /// Number of those rows that differ in any figure.
     pub other_rows_without_figure: usize,
-    /// What a reader must know before comparing the two.
+    /// Warnings that a reader must know before comparing the two sides.
     pub warnings: Vec<String>,
 }
 
 /// A row of either side or of both. The names are the keys in JSON.
 #[derive(Clone, Debug, Serialize)]
 pub struct RowChange {
-    /// What it is.
+    /// The identity of the row.
     #[serde(flatten)]
     pub identity: Identity,
-    /// Which sides have it.
+    /// The sides that have the row.
     pub kind: RowKind,
     /// The measure.
     #[serde(flatten)]
@@ -102,20 +103,20 @@ pub struct RowChange {
     pub new: Vec<Figures>,
 }
 
-/// Which sides have a row. The names are those of JSON.
+/// The sides that have a row. The names are those of JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RowKind {
-    /// The second one.
+    /// Only the second side.
     Added,
-    /// The first one.
+    /// Only the first side.
     Removed,
-    /// Both.
+    /// Both sides.
     Changed,
 }
 
 impl Diff<'_> {
-    /// Whether no total and no row differs in any figure.
+    /// Returns `true` if no total and no row differs in any figure.
     pub fn is_equal(&self) -> bool {
         let totals = self.base.iter().chain(&self.new);
         let mut totals = totals.map(|recording| recording.profile.totals);
@@ -124,19 +125,20 @@ impl Diff<'_> {
         self.rows.is_empty() && others == 0 && totals.all(|totals| totals == first)
     }
 
-    /// How many rows only the second side has, only the first has, and both have.
+    /// Returns the number of rows that only the second side has, that only the first has, and that
+    /// both have.
     pub fn kinds(&self) -> [usize; 3] {
         [RowKind::Added, RowKind::Removed, RowKind::Changed]
             .map(|kind| self.rows.iter().filter(|row| row.kind == kind).count())
     }
 }
 
-/// What is known of a row while recordings are read.
+/// The state of a row while recordings are read.
 struct RowMatch {
     identity: Identity,
     /// The figures and the measure in each recording of each side.
     sides: [Vec<Cell>; 2],
-    /// How many rows of each side it stands for.
+    /// Number of rows of each side that it stands for.
     rows: [usize; 2],
 }
 
@@ -282,7 +284,7 @@ impl Diff<'_> {
     }
 }
 
-/// What a row counts for by the measure.
+/// Returns the figure of a row by the measure.
 fn row_amount(profile: &Profile, row: &Row, options: Options) -> Option<Amount> {
     let measure = options.measure;
     if let (Detail::Phase(detail), Some(per)) = (&row.detail, options.per) {
@@ -301,13 +303,13 @@ fn row_amount(profile: &Profile, row: &Row, options: Options) -> Option<Amount> 
     Some(Amount::new(value, count(profile, options.per)?))
 }
 
-/// What a row that is not there counts for.
+/// Returns the figure of a missing row.
 fn no_amount(profile: &Profile, options: Options) -> Option<Amount> {
     let per = options.per.filter(|_| options.by != By::Phase);
     Some(Amount::new(0, count(profile, per)?))
 }
 
-/// What figures are divided by: 1 when they are not.
+/// Returns the divisor of figures: 1 if they are not divided.
 fn count(profile: &Profile, per: Option<Per>) -> Option<u64> {
     match per {
         None => Some(1),
@@ -315,13 +317,14 @@ fn count(profile: &Profile, per: Option<Per>) -> Option<u64> {
     }
 }
 
-/// Whether every recording of a side states that input.
+/// Returns `true` if every recording of a side states that input.
 pub(crate) fn knows(side: &[Recording<'_>], per: Per) -> bool {
     let mut side = side.iter();
     side.all(|one| per.count(input(one.profile)).is_some())
 }
 
-/// The totals of two sides by every measure, in the order of [`Measure::ALL`], as [`total`] has each.
+/// The totals of two sides by every measure, in the order of [`Measure::ALL`], as [`total`] has
+/// each.
 pub(crate) fn totals(
     base: &[Recording<'_>],
     new: &[Recording<'_>],
@@ -348,8 +351,8 @@ pub fn total(
     compared([base, new], amounts, measure == Measure::Peak)
 }
 
-/// Compares the figures of two sides; `is_bounded` when they are off by the error bounds of the peaks: of a side the largest,
-/// divided as its figure is.
+/// Compares the figures of two sides; `is_bounded` when they are off by the error bounds of the
+/// peaks: of a side the largest, divided as its figure is.
 fn compared(sides: [&[Recording<'_>]; 2], amounts: [Vec<Amount>; 2], is_bounded: bool) -> Change {
     let bounds = [0, 1].map(|side| {
         let bounds = sides[side].iter().zip(&amounts[side]);
@@ -362,7 +365,7 @@ fn compared(sides: [&[Recording<'_>]; 2], amounts: [Vec<Amount>; 2], is_bounded:
     Change::new(base, new, bounds)
 }
 
-/// How far the peak of a recording may be from the true one, bytes.
+/// Returns the largest error of a recording's peak, bytes.
 pub fn peak_bound(profile: &Profile) -> u64 {
     let capture = &profile.capture;
     capture.peak_error_bytes.max(capture.peak_discrepancy_bytes)

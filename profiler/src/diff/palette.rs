@@ -1,4 +1,4 @@
-//! Two colours: red for more, blue for less, the paler the smaller the difference.
+//! Two colours: red for more and blue for less, paler for smaller differences.
 
 use crate::flamegraph::palette::Rgb;
 
@@ -11,7 +11,8 @@ const EQUAL: Rgb = (0xec, 0xea, 0xe6);
 /// The palest colour of a difference, which must not look like none.
 const LEAST: f64 = 0.18;
 
-/// How strong the colour of a difference is, 0 to 1; `most` is the largest one in the picture.
+/// Returns the strength of the colour of a difference, 0 to 1; `most` is the largest difference in
+/// the picture.
 pub fn strength(difference: i128, most: u128) -> f64 {
     let part = (difference.unsigned_abs() as f64 / most.max(1) as f64).min(1.0);
     // A root: differences span orders of magnitude.

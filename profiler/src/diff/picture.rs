@@ -1,7 +1,9 @@
-//! A comparison as a flamegraph in two colours: red where the second side has more, blue where it has less.
+//! A comparison as a flamegraph in two colours: red where the second side has more, blue where it
+//! has less.
 //!
-//! A frame is as wide as the larger side of each path in it, so that what was removed is seen too. Must never hide: what is
-//! too narrow to draw stays in the width of its caller and is counted.
+//! A frame is as wide as the larger side of each path in it, so that removed frames are visible
+//! too. The picture must never hide bytes: a frame too narrow to draw stays in the width of its
+//! caller and is counted.
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -17,12 +19,13 @@ use crate::profile::{Frames, Measure};
 use crate::table;
 use crate::units::{Count, printable};
 
-/// Writes the picture: by field, type or arena where rows are, else by stack. Of several recordings on a side it shows the
-/// one whose total is the median.
+/// Writes the picture: by field, type or arena where rows are, else by stack. Of several recordings
+/// on a side it shows the one whose total is the median.
 ///
 /// # Errors
-/// What `out` returned; `InvalidInput` by arena and a measure that is not of [arenas](is_of_arenas), or where a side has no
-/// recording; `InvalidData` when the figures add up to more than 64 bits.
+/// Returns the errors of `out`; `InvalidInput` by arena and a measure that is not of
+/// [arenas](is_of_arenas), or where a side has no recording; `InvalidData` when the figures add up
+/// to more than 64 bits.
 pub fn write_svg(diff: &Diff<'_>, out: impl Write) -> io::Result<PictureTotals> {
     let measure = diff.options.measure;
     let by = match diff.options.by {
@@ -83,14 +86,15 @@ pub fn write_svg(diff: &Diff<'_>, out: impl Write) -> io::Result<PictureTotals> 
     picture.draw(&merged, &pruned, color, caption, out)
 }
 
-/// `Vec::push (+1.8 MiB: 12.3 MiB -> 14.1 MiB; alloc::vec::Vec<T,A>::push)`: the last bracket belongs to inferno's script,
-/// so no other round one stands in it.
+/// `Vec::push (+1.8 MiB: 12.3 MiB -> 14.1 MiB; alloc::vec::Vec<T,A>::push)`: the last bracket
+/// belongs to inferno's script, so no other round one stands in it.
 fn caption(merged: &MergedTree, id: NodeId, measure: Measure) -> Caption {
     let node = merged.node(id);
     let name = printable(merged.name(id).trim());
-    let label = match name.contains('(') {
-        true => name.clone(),
-        false => printable(merged.short(id).trim()),
+    let label = if name.contains('(') {
+        name.clone()
+    } else {
+        printable(merged.short(id).trim())
     };
     let [base, new] = node.totals;
     let mut title = format!(
@@ -112,9 +116,10 @@ fn caption(merged: &MergedTree, id: NodeId, measure: Measure) -> Caption {
 
 /// To the byte: `12,345,678 bytes = 11.8 MiB`.
 fn exact(measure: Measure, value: u64) -> String {
-    match measure.is_bytes() {
-        true if value >= 1024 => to_the_byte(value),
-        _ => measure.amount(value),
+    if measure.is_bytes() && value >= 1024 {
+        to_the_byte(value)
+    } else {
+        measure.amount(value)
     }
 }
 

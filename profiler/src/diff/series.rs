@@ -1,4 +1,4 @@
-//! Figures of the recordings of a side, and what two sides differ by.
+//! The figures of the recordings of a side, and the difference of two sides.
 
 use std::cmp::Ordering;
 
@@ -11,12 +11,12 @@ use crate::units::signed_percent;
 pub struct Amount {
     /// The figure, as the report has it.
     pub value: u64,
-    /// What it is divided by; 1 = it is not.
+    /// The divisor; 1 = undivided.
     pub count: u64,
 }
 
 impl Amount {
-    /// `value` for each of `count`.
+    /// Creates the quotient of `value` and `count`.
     pub fn new(value: u64, count: u64) -> Amount {
         Amount {
             value,
@@ -24,7 +24,7 @@ impl Amount {
         }
     }
 
-    /// The quotient.
+    /// Returns the quotient.
     pub fn ratio(self) -> f64 {
         self.value as f64 / self.count as f64
     }
@@ -43,10 +43,12 @@ impl Amount {
     }
 }
 
-/// One figure in each recording of a side. The names are the keys in JSON; a side without recordings has 0.
+/// One figure in each recording of a side. The names are the keys in JSON; a side without
+/// recordings has 0.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Series {
-    /// The figure in the middle: always that of one recording, of an even number the lower one of the two in the middle.
+    /// The median: always the figure of one recording. For an even number of recordings it is the
+    /// lower of the two in the middle.
     pub median: Amount,
     /// The smallest figure.
     pub min: Amount,
@@ -57,7 +59,7 @@ pub struct Series {
 }
 
 impl Series {
-    /// Of the recordings in their order.
+    /// Creates the series of the recordings, in their order.
     pub fn new(values: Vec<Amount>) -> Series {
         let mut sorted = values.clone();
         sorted.sort_by(|a, b| a.order(*b));
@@ -71,13 +73,13 @@ impl Series {
         }
     }
 
-    /// Whether recordings of the side differ.
+    /// Returns `true` if recordings of the side differ.
     pub fn is_spread(&self) -> bool {
         self.min.order(self.max) == Ordering::Less
     }
 }
 
-/// What the difference of two sides means. The names are those of JSON.
+/// The meaning of the difference of two sides. The names are those of JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
@@ -101,9 +103,9 @@ pub struct Change {
     pub base: Series,
     /// The second side.
     pub new: Series,
-    /// How far the difference may be off: the error bounds of the two peaks together, 0 = exact.
+    /// The largest error of the difference: the error bounds of the two peaks together, 0 = exact.
     pub bound: f64,
-    /// What the difference means.
+    /// The meaning of the difference.
     pub verdict: Verdict,
 }
 
@@ -159,7 +161,7 @@ impl Change {
         (base.value > 0).then(|| self.difference() / base.ratio())
     }
 
-    /// The same for people: `+14.6 %`, `12 x`; empty when the first side has nothing.
+    /// Formats the change for people: `+14.6 %`, `12 x`; empty if the first side has nothing.
     pub fn percent(&self) -> String {
         match self.relative() {
             None => String::new(),

@@ -1,4 +1,5 @@
-//! Comparisons of profiles made by hand: every figure is the report's, and only what differs is said to.
+//! Comparisons of profiles made by hand: every figure is the report's, and only what differs is
+//! said to.
 
 use serde_json::Value;
 
@@ -31,7 +32,8 @@ fn json(diff: &Diff<'_>) -> Value {
     serde_json::from_slice(&out).expect("valid JSON")
 }
 
-/// What a program allocates in `names` functions, called from `main` at `line`; `shift` moves every address.
+/// What a program allocates in `names` functions, called from `main` at `line`; `shift` moves every
+/// address.
 fn program(figures_of: &[(&str, Figures)], line: u32, shift: u64) -> Profile {
     let mut b = Builder::new();
     let user = |b: &mut Builder, name: &str, line: u32| -> FrameId {

@@ -1,6 +1,7 @@
 //! A comparison as text: the two sides, the totals, and the rows that differ.
 //!
-//! Must never write a recorded name but through [`printable`], nor a difference of a peak without its bound.
+//! Recorded names must always pass through [`printable`], and the difference of a peak must always
+//! have its bound.
 
 use std::io::{self, Write};
 
@@ -20,7 +21,7 @@ const PERCENT: usize = 9;
 /// Writes the comparison; `options` give the width, the mark-up and the number of rows.
 ///
 /// # Errors
-/// What `out` returned.
+/// Returns the errors of `out`.
 pub fn write_text(
     diff: &Diff<'_>,
     options: &report::Options<'_>,
@@ -75,7 +76,8 @@ fn recording(one: &super::Recording<'_>) -> String {
     said.join(", ")
 }
 
-/// What stands behind a difference: percent and the figures of the sides; a narrow page leaves some out.
+/// Returns the text after a difference: the percentage and the figures of the sides; a narrow page
+/// leaves some out.
 fn behind(width: usize, [percent, base, new]: [&str; 3]) -> String {
     let mut cells = String::new();
     if width >= 60 {
@@ -100,9 +102,12 @@ fn figures(page: &mut Page<'_>, measure: Measure, change: &Change, sides: [bool;
         Verdict::Less => Style::Strong,
         _ => Style::Faint,
     };
-    let side = |series: &Series, has_it: bool| match has_it {
-        true => amount(measure, series.median),
-        false => "-".to_owned(),
+    let side = |series: &Series, has_it: bool| {
+        if has_it {
+            amount(measure, series.median)
+        } else {
+            "-".to_owned()
+        }
     };
     let (base, new) = (side(&change.base, sides[0]), side(&change.new, sides[1]));
     let difference = format!("{:>FIGURE$}", difference(measure, change));
@@ -153,7 +158,7 @@ fn write_rows(page: &mut Page<'_>, diff: &Diff<'_>) {
     let title = format!("{}: {kinds}", title.trim_end());
     page.wrap(Style::Heading, "", &title);
     if diff.rows.is_empty() {
-        page.plain("  (none differs)");
+        page.plain("  (no differences)");
     } else {
         heading(page, by.name());
     }
@@ -168,8 +173,9 @@ fn write_rows(page: &mut Page<'_>, diff: &Diff<'_>) {
     }
     if diff.other_rows > 0 {
         let rows = counted(diff.other_rows as u64, by.name());
-        let other =
-            format!("Equal in this measure, different in another figure: {rows}; see --measure.");
+        let other = format!(
+            "{rows} equal in this measure, but different in another figure; see --measure."
+        );
         page.wrap(Style::Faint, "  ", &other);
     }
     if diff.rows_without_figure > 0 {
@@ -225,17 +231,20 @@ pub(crate) fn amount(measure: Measure, amount: Amount) -> String {
 
 /// A figure for one record or input byte: `0.35 B`, `12.3 B`, `1.2 KiB`, `8.50`.
 pub(crate) fn each(measure: Measure, value: f64) -> String {
-    match measure.is_bytes() {
-        true if value.abs() < 10.0 => format!("{value:.2} B"),
-        true => bytes_each(value),
-        false => format!("{value:.2}"),
+    if !measure.is_bytes() {
+        format!("{value:.2}")
+    } else if value.abs() < 10.0 {
+        format!("{value:.2} B")
+    } else {
+        bytes_each(value)
     }
 }
 
 fn rounded(measure: Measure, value: f64) -> String {
-    match measure.is_bytes() && value >= 100.0 {
-        true => Bytes(value.ceil() as u64).to_string(),
-        false => each(measure, value),
+    if measure.is_bytes() && value >= 100.0 {
+        Bytes(value.ceil() as u64).to_string()
+    } else {
+        each(measure, value)
     }
 }
 
@@ -245,9 +254,11 @@ fn difference(measure: Measure, change: &Change) -> String {
         return measure.difference(exact);
     }
     let difference = change.difference();
-    match measure.is_bytes() {
-        true if difference > 0.0 => format!("+{}", each(measure, difference)),
-        true => each(measure, difference),
-        false => format!("{difference:+.2}"),
+    if !measure.is_bytes() {
+        format!("{difference:+.2}")
+    } else if difference > 0.0 {
+        format!("+{}", each(measure, difference))
+    } else {
+        each(measure, difference)
     }
 }

@@ -1,4 +1,4 @@
-//! What a reader must know before comparing two sides: sentences, never a refusal.
+//! Warnings that a reader must know before comparing two sides: sentences, never a refusal.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -8,7 +8,8 @@ use crate::profile::{Profile, ScopeKind, State};
 use crate::table::By;
 use crate::units::printable;
 
-/// What to know before comparing `base` and `new`, a sentence each, free of control characters.
+/// Returns the warnings that a reader must know before comparing `base` and `new`: one sentence
+/// each, free of control characters.
 pub fn warnings(base: &[Recording<'_>], new: &[Recording<'_>], options: Options) -> Vec<String> {
     let mut said = Vec::new();
     let all = || base.iter().chain(new);
@@ -21,7 +22,7 @@ pub fn warnings(base: &[Recording<'_>], new: &[Recording<'_>], options: Options)
     };
     if let Some(names) = several(|profile| profile.process.program.clone()) {
         said.push(format!(
-            "The recordings are of different programs ({names}): rows of the same name need not be the same code."
+            "The recordings are of different programs ({names}): rows with the same name may be different code."
         ));
     }
     if let Some(names) = several(|profile| profile.capture.mode.clone()) {
@@ -29,7 +30,7 @@ pub fn warnings(base: &[Recording<'_>], new: &[Recording<'_>], options: Options)
     }
     if let Some(names) = several(|profile| profile.capture.stacks()) {
         said.push(format!(
-            "Stacks were walked in different ways ({names}): rows may differ where the program does not."
+            "Stacks were walked in different ways ({names}): rows may differ although the program does not."
         ));
     }
     if let Some(names) = several(|profile| profile.capture.architecture.clone()) {
@@ -41,7 +42,7 @@ pub fn warnings(base: &[Recording<'_>], new: &[Recording<'_>], options: Options)
         let name = printable(one.name);
         if one.profile.process.state == State::Running {
             said.push(format!(
-                "{name} is still running: its figures are those up to now."
+                "{name} is still running: its figures cover the time up to now."
             ));
         }
         if !one.profile.capture.is_exact() {
@@ -63,8 +64,8 @@ pub fn warnings(base: &[Recording<'_>], new: &[Recording<'_>], options: Options)
     said
 }
 
-/// What is to say where one side alone has phases, or fields: then no row by site is the same on both, as it says the phase
-/// and the field.
+/// Warns if only one side has phases, or fields. A row by site contains its phase and field, so no
+/// row by site is then the same on both sides.
 pub(super) fn one_sided(base: &[Recording<'_>], new: &[Recording<'_>]) -> Option<String> {
     // Scopes are there also where nothing was allocated in them: `&str` in place of `String`.
     let has = |profile: &Profile, is_meant: fn(ScopeKind) -> bool| {
@@ -87,11 +88,11 @@ pub(super) fn one_sided(base: &[Recording<'_>], new: &[Recording<'_>]) -> Option
         .find(|(_, [of_base, of_new])| of_base != of_new)?;
     let side = if of_base { "first" } else { "second" };
     Some(format!(
-        "Only the {side} side has {what}, so no site is the same on both: sites are compared by owner."
+        "Only the {side} side has {what}, so no site appears on both sides: sites are compared by owner."
     ))
 }
 
-/// What is to say of inputs that differ, or that one side does not state.
+/// Warns about inputs that differ, or that one side does not state.
 fn inputs(base: &[Recording<'_>], new: &[Recording<'_>], options: Options) -> Vec<String> {
     let mut said = Vec::new();
     if let Some(per) = options.per {

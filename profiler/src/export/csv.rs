@@ -1,4 +1,5 @@
-//! The rows of the report as a table, figures as plain numbers: rows, groups and keys are those of the report.
+//! The rows of the report as a table, with figures as plain numbers. Rows, groups and keys are
+//! those of the report.
 
 use std::io::{self, Write};
 
@@ -49,7 +50,8 @@ fn error(error: csv::Error) -> io::Error {
     }
 }
 
-/// What rows have besides their figures: where it stands in their JSON. In titles a slash is an underscore.
+/// Returns the paths of the further columns in the JSON of a row. In titles a slash becomes an
+/// underscore.
 fn details(by: By) -> &'static str {
     match by {
         By::Site => "what where owner function crate file line phase field type stacks",

@@ -1,9 +1,10 @@
 //! JSON of valgrind's DHAT, version 2, as `dh_view.html` and the Firefox Profiler read it.
 //!
-//! DHAT has figures that a recording has not, and cannot leave them out. They are lower bounds, which the mode says:
-//! the maximum of a program point on its own (the larger of peak and live), its lifetimes (of blocks whose lifetime is
-//! known), and the time of the peak (the blocks that were live then had all been allocated). Time is counted in
-//! allocations: lifetimes in those of the thread, the end in those of the process.
+//! DHAT requires figures that a recording does not have. They are lower bounds, and the mode says
+//! so: the maximum of a program point on its own (the larger of peak and live), its lifetimes (of
+//! blocks whose lifetime is known), and the time of the peak (the blocks that were live then had
+//! all been allocated). Time is counted in allocations: lifetimes in those of the thread, the end
+//! in those of the process.
 
 use std::io::{self, Write};
 
@@ -61,7 +62,8 @@ struct ProgramPoint {
 pub(super) fn write(profile: &Profile, options: &Options<'_>, out: impl Write) -> io::Result<()> {
     let mut frames = Interned::new();
     frames.number(ROOT.to_owned());
-    // The viewer refuses a stack that it meets twice; sites of one stack in several phases or fields are one point.
+    // The viewer refuses a stack that it meets twice; sites of one stack in several phases or
+    // fields are one point.
     let mut stacks: Interned<Vec<u32>> = Interned::new();
     let mut sums: Vec<(Figures, u64)> = Vec::new();
     for (index, site) in profile.counted_sites() {
@@ -104,7 +106,8 @@ pub(super) fn write(profile: &Profile, options: &Options<'_>, out: impl Write) -
     write_line(&file, out)
 }
 
-/// `0x1f4e: shop::parse (src/main.rs:12)`, the form that viewers take apart; a name alone of what is no frame.
+/// `0x1f4e: shop::parse (src/main.rs:12)`, the form that viewers take apart; a name alone of what
+/// is no frame.
 fn frame(profile: &Profile, step: &Step) -> String {
     let name = names::name(profile, step.label);
     let Some(frame) = names::frame_of(profile, step) else {

@@ -1,8 +1,10 @@
-//! The processed profile of the Firefox Profiler: a track a measure, with an allocation for each stack that has any of it.
+//! The processed profile of the Firefox Profiler: one track for each measure, with an allocation
+//! for each stack that has any of it.
 //!
-//! The profiler shows allocations of a process on one thread, so each measure is a process of its own. It pairs
-//! allocations and frees by address: each stack has one address and no frees, so retained memory is all of the measure.
-//! Nothing tells when the bytes of a stack were allocated: all times are 0.
+//! The profiler shows the allocations of a process on one thread, so each measure is a process of
+//! its own. It pairs allocations and frees by address: each stack has one address and no frees, so
+//! retained memory is the whole measure. A recording does not know when the bytes of a stack were
+//! allocated, so all times are 0.
 
 use std::io::{self, Write};
 use std::time::Duration;

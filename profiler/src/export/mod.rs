@@ -1,8 +1,8 @@
-//! Exports: one profile in the formats of other tools, one file a format.
+//! Exports: one profile in the formats of other tools, one file for each format.
 //!
-//! Every format holds the same totals as the report. Must never write a figure that was not counted: what is only a lower
-//! bound is called one ([`notes`], and in the file where the format has room). Must never let a control character of a
-//! recorded name through.
+//! Every format holds the same totals as the report. An export must never contain a figure that was
+//! not counted: a lower bound is called one ([`notes`], and in the file if the format has room). A
+//! control character of a recorded name must never get through.
 
 mod csv;
 mod dhat;
@@ -55,7 +55,7 @@ impl Format {
         Format::Csv,
     ];
 
-    /// The word of the command line.
+    /// Returns the word of the command line.
     pub fn name(self) -> &'static str {
         match self {
             Format::Pprof => "pprof",
@@ -68,22 +68,22 @@ impl Format {
         }
     }
 
-    /// The format of that name, or `None`.
+    /// Returns the format of that name, or `None`.
     pub fn from_name(name: &str) -> Option<Format> {
         Format::ALL.into_iter().find(|format| format.name() == name)
     }
 
-    /// Whether it is of no use on a terminal.
+    /// Returns `true` if the format is of no use on a terminal.
     pub fn is_binary(self) -> bool {
         self == Format::Pprof
     }
 
-    /// Whether it is a table of rows, grouped by [`Options::by`].
+    /// Returns `true` if the format is a table of rows, grouped by [`Options::by`].
     pub fn has_rows(self) -> bool {
         matches!(self, Format::Json | Format::Csv)
     }
 
-    /// Whether the format can show that measure first, or alone.
+    /// Returns `true` if the format can show that measure first, or alone.
     pub fn shows(self, measure: Measure) -> bool {
         match self {
             Format::Pprof => pprof::default_type(measure).is_some(),
@@ -94,22 +94,24 @@ impl Format {
         }
     }
 
-    /// The frames that are written where nobody asks for others. Viewers fold and hide frames themselves; but with the
-    /// machinery of the allocator innermost in each stack, none of them could say which function asked for a block. Tables
-    /// have those of the report.
+    /// Returns the default frames. Viewers fold and hide frames themselves. But if the machinery of
+    /// the allocator were innermost in each stack, no viewer could tell which function asked for a
+    /// block. Tables use the frames of the report.
     pub fn default_frames(self) -> Frames {
-        match self.has_rows() {
-            true => Frames::Folded,
-            false => Frames::Trimmed,
+        if self.has_rows() {
+            Frames::Folded
+        } else {
+            Frames::Trimmed
         }
     }
 }
 
-/// Writes a profile in a format, with the frames of `options`. Their measure is what folded stacks count, what a viewer
-/// shows first, and what rows are ordered by; formats that [have rows](Format::has_rows) group them as they say.
+/// Writes a profile in a format, with the frames of `options`. Their measure is what folded stacks
+/// count, what a viewer shows first, and what rows are ordered by; formats that [have
+/// rows](Format::has_rows) group them as they say.
 ///
 /// # Errors
-/// What `out` returned (a broken pipe keeps its kind).
+/// Returns the errors of `out` (a broken pipe keeps its kind).
 pub fn write(
     profile: &Profile,
     format: Format,
@@ -134,7 +136,8 @@ fn write_line(json: &impl Serialize, mut out: impl Write) -> io::Result<()> {
     out.flush()
 }
 
-/// The stacks of a profile, in the frames that were asked for, those with most of the measure first.
+/// The stacks of a profile, in the frames that were asked for, those with most of the measure
+/// first.
 fn tree(profile: &Profile, options: &Options<'_>) -> CallTree {
     let shown = calltree::Options {
         frames: options.frames,
@@ -144,7 +147,8 @@ fn tree(profile: &Profile, options: &Options<'_>) -> CallTree {
     CallTree::sorted(profile, &shown)
 }
 
-/// How far the figures can be trusted: the error bound of the peak, and every loss. Empty when all of them are exact.
+/// Returns the error bound of the peak and every loss, as sentences. Empty if all figures are
+/// exact.
 pub fn notes(profile: &Profile) -> Vec<String> {
     let bound = profile.capture.peak_error_bytes;
     let peak = (bound > 0).then(|| format!("The peak is exact to within {}.", Bytes(bound)));

@@ -1,4 +1,4 @@
-//! What frames and programs are called in the formats of other tools.
+//! The names of frames and programs in the formats of other tools.
 
 use crate::profile::{Frame, Label, Profile, Step};
 use crate::table::program_name;
@@ -27,7 +27,8 @@ pub(super) fn file(frame: &Frame) -> Option<String> {
     Some(printable(file).into_owned())
 }
 
-/// The frame of a step that stands for a function; `None` of runs of frames and of what is no frame.
+/// The frame of a step that stands for a function; `None` of runs of frames and of what is no
+/// frame.
 pub(super) fn frame_of<'a>(profile: &'a Profile, step: &Step) -> Option<&'a Frame> {
     let Label::Function(_) = step.label else {
         return None;
@@ -35,8 +36,8 @@ pub(super) fn frame_of<'a>(profile: &'a Profile, step: &Step) -> Option<&'a Fram
     profile.frames.get(step.frame?.0 as usize)
 }
 
-/// The module (index into [`Profile::modules`]) of a frame and the return address in it, as the binary numbers its
-/// addresses; `None` where there is none.
+/// The module (index into [`Profile::modules`]) of a frame and the return address in it, as the
+/// binary numbers its addresses; `None` where there is none.
 pub(super) fn address(profile: &Profile, frame: &Frame) -> Option<(usize, u64)> {
     let module = frame.module as usize;
     (frame.offset > 0 && module < profile.modules.len()).then_some((module, frame.offset))

@@ -1,4 +1,5 @@
-//! JSON of speedscope: one sampled profile a measure, a sample for each stack that has any of it.
+//! JSON of speedscope: one sampled profile for each measure, one sample for each stack that has any
+//! of it.
 
 use std::collections::HashMap;
 use std::io::{self, Write};
@@ -83,7 +84,8 @@ pub(super) fn write(profile: &Profile, options: &Options<'_>, out: impl Write) -
         FrameJson { name, file, line }
     };
     let frames: Vec<FrameJson> = labels.values.iter().map(frame).collect();
-    // The measure that was asked for is shown first. Others of which there is nothing would be empty pictures.
+    // The measure that was asked for is shown first. Others of which there is nothing would be
+    // empty pictures.
     let others = Measure::ALL
         .into_iter()
         .filter(|&measure| measure != options.measure && measure.of(tree.total(NodeId::ROOT)) > 0);

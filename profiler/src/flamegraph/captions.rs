@@ -1,7 +1,8 @@
 //! The texts of the picture: title, subtitle and what a frame says under the pointer.
 //!
-//! Must say how exact the figures are and what is missing. The last bracket of a tooltip belongs to inferno's script,
-//! which takes the label of a frame from what stands before it: no round bracket may stand inside.
+//! This module must say how exact the figures are and what is missing. The last bracket of a
+//! tooltip belongs to inferno's script, which takes the label of a frame from what stands before
+//! it: no round bracket may stand inside.
 
 use super::prune::PrunedTree;
 use super::relabel::Caption;
@@ -18,15 +19,16 @@ pub(super) fn title(profile: &Profile, options: &Options, total: u64) -> String 
         program if program.is_empty() => "heapglass".to_owned(),
         program => shorten(&program, 40),
     };
-    let total = match measure.is_bytes() {
-        true => to_the_byte(total),
-        false => measure.amount(total),
+    let total = if measure.is_bytes() {
+        to_the_byte(total)
+    } else {
+        measure.amount(total)
     };
     let (what, exactness) = (what(profile, options), exactness(profile, options));
     format!("{program}: {what}, {total}, {exactness}")
 }
 
-/// What widths stand for.
+/// Returns the name of the figure that widths show.
 pub(super) fn what(profile: &Profile, options: &Options) -> &'static str {
     match (options.by, options.measure, profile.process.state) {
         (By::Arena, Measure::Live, State::Running) => "allocated_bytes of arenas, live now",
@@ -36,7 +38,7 @@ pub(super) fn what(profile: &Profile, options: &Options) -> &'static str {
     }
 }
 
-/// Said where there is nothing to draw.
+/// Returns the text of an empty picture.
 pub(super) fn nothing(profile: &Profile, options: &Options) -> String {
     if options.by == By::Arena && profile.arenas.is_empty() {
         return HOW_TO_NAME.join(" ");
@@ -68,9 +70,10 @@ fn exactness(profile: &Profile, options: &Options) -> String {
 }
 
 fn exact(is_exact: bool) -> String {
-    match is_exact {
-        true => "exact".to_owned(),
-        false => "not exact, see the report".to_owned(),
+    if is_exact {
+        "exact".to_owned()
+    } else {
+        "not exact, see the report".to_owned()
     }
 }
 
@@ -138,10 +141,12 @@ pub(super) fn frame(
     let measure = options.measure;
     let name = printable_name(&tree.name(id, profile));
     let short = printable_name(&tree.short_name(id, profile));
-    // The bracket that holds the figures may hold no other one, or the script would cut the label there.
-    let label = match options.by == By::Stack && name.contains('(') {
-        true => name.clone(),
-        false => short,
+    // The bracket that holds the figures may hold no other one, or the script would cut the label
+    // there.
+    let label = if options.by == By::Stack && name.contains('(') {
+        name.clone()
+    } else {
+        short
     };
     let (total, own) = (tree.total(id), measure.of(tree.own(id)));
     let value = measure.of(total);
@@ -214,9 +219,10 @@ fn place(tree: &CallTree, id: NodeId, profile: &Profile) -> Option<String> {
     // A picture is for sharing: where the user keeps crates is nobody's business.
     let source = profile.source_of(node.frame?)?;
     let source = printable(&source);
-    Some(match node.several_places {
-        true => format!("{source} and other lines"),
-        false => source.into_owned(),
+    Some(if node.several_places {
+        format!("{source} and other lines")
+    } else {
+        source.into_owned()
     })
 }
 

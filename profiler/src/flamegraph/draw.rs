@@ -11,15 +11,15 @@ use super::prune::{self, PrunedTree, Widths};
 use super::relabel::{Caption, escape, relabel};
 use crate::calltree::NodeId;
 
-/// What stands around the frames.
+/// The texts around the frames, and the direction of the picture.
 pub(crate) struct Picture {
     pub(crate) title: String,
     pub(crate) subtitle: String,
-    /// What widths stand for.
+    /// The name of the figure that widths show.
     pub(crate) count_name: &'static str,
     /// Allocations at the top, their callers below.
     pub(crate) inverted: bool,
-    /// What the [place](super::PLACE) in the subtitle is taken for, as elements.
+    /// The elements that replace the [place](super::PLACE) in the subtitle.
     pub(crate) legend: Option<String>,
 }
 
@@ -49,14 +49,16 @@ impl Picture {
         inferno.count_name = self.count_name.to_owned();
         inferno.bgcolors = Some(BackgroundColor::Flat(inferno_color(palette::BACKGROUND)));
         inferno.palette_map = Some(&mut colors);
-        inferno.direction = match self.inverted {
-            true => Direction::Inverted,
-            false => Direction::Straight,
+        inferno.direction = if self.inverted {
+            Direction::Inverted
+        } else {
+            Direction::Straight
         };
         // Pruned before, where what is left out can be counted.
         inferno.min_width = 0.0;
-        // Keeps the order of the lines, right to left, so that the widest frames stand left. Sorting by name would tear
-        // `main` apart when `main::{{closure}}` sorts between its own line and those of its callees.
+        // Keeps the order of the lines, right to left, so that the widest frames stand left.
+        // Sorting by name would tear `main` apart when `main::{{closure}}` sorts between its own
+        // line and those of its callees.
         inferno.flame_chart = true;
         let lines = pruned.lines.iter().map(String::as_str);
         let mut svg = Vec::new();

@@ -1,4 +1,5 @@
-//! The legend of pictures by field and type: a square of each colour and what it stands for, in front of the subtitle.
+//! The legend of pictures by field and type: a square of each colour and what it stands for, in
+//! front of the subtitle.
 //!
 //! Words only, no recorded names.
 
@@ -23,7 +24,7 @@ pub(super) fn chars() -> usize {
     chars.iter().sum()
 }
 
-/// As elements of a `<text>`.
+/// Returns the legend as elements of a `<text>`.
 pub(super) fn svg() -> String {
     squares(entries())
 }

@@ -1,11 +1,11 @@
-//! The flamegraph: one SVG of a profile by inferno, to look at in any browser and to share: by stack, field, type or
-//! arena.
-//! Width is the measure.
+//! The flamegraph: one SVG of a profile by inferno, to look at in any browser and to share: by
+//! stack, field, type or arena. Width is the measure.
 //!
-//! inferno lays out, draws and brings the script (click to zoom, Ctrl-F to search); this module chooses the frames
-//! (`prune`), their colours ([`palette`]) and their texts (`captions`, put in by `relabel`).
-//! Must never hide: what is too narrow or too deep to draw stays in the width of its caller and is counted in the
-//! subtitle. Must never let a recorded name through unescaped, or refer to anything outside the file.
+//! inferno lays out, draws and brings the script (click to zoom, Ctrl-F to search); this module
+//! chooses the frames (`prune`), their colours ([`palette`]) and their texts (`captions`, put in by
+//! `relabel`). This module must never hide: what is too narrow or too deep to draw stays in the
+//! width of its caller and is counted in the subtitle. This module must never let a recorded name
+//! through unescaped, or refer to anything outside the file.
 
 mod captions;
 mod draw;
@@ -28,16 +28,17 @@ pub(crate) use legend::{PLACE, squares};
 pub(crate) use prune::{Widths, prune};
 pub(crate) use relabel::Caption;
 
-/// Whether there is a picture by arena of that measure: of what was ever allocated, and of what is live.
+/// Returns `true` if there is a picture by arena of that measure: of the bytes allocated in total,
+/// and of the live bytes.
 pub fn is_of_arenas(measure: Measure) -> bool {
     matches!(measure, Measure::Live | Measure::Total)
 }
 
-/// Why there is no picture by arena of other measures.
-pub const NOT_OF_ARENAS: &str = "inside arenas there are bytes used in total (--measure total) and live ones (--measure \
-    live); no other measure is kept for them";
+/// Explains why there is no picture by arena of other measures.
+pub const NOT_OF_ARENAS: &str = "arenas have only two measures: bytes used in total (--measure total) \
+    and live bytes (--measure live)";
 
-/// What was drawn.
+/// The totals of a picture.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PictureTotals {
     /// The width of the whole picture, in units of the measure.
@@ -48,11 +49,13 @@ pub struct PictureTotals {
     pub elided: usize,
 }
 
-/// Writes the flamegraph of `profile`: widths stand for the measure of `options`. A measure of which there is nothing gives a picture that says so.
+/// Writes the flamegraph of `profile`: widths stand for the measure of `options`. A measure of
+/// which there is nothing gives a picture that says so.
 ///
 /// # Errors
-/// What `out` returned (a broken pipe keeps its kind); `InvalidData` when the figures add up to more than 64 bits,
-/// which only a damaged recording does; `InvalidInput` by arena and a measure that is not of [arenas](is_of_arenas).
+/// Returns the errors of `out` (a broken pipe keeps its kind); `InvalidData` when the figures add
+/// up to more than 64 bits, which only a damaged recording does; `InvalidInput` by arena and a
+/// measure that is not of [arenas](is_of_arenas).
 pub fn write_svg(
     profile: &Profile,
     options: &Options,

@@ -1,8 +1,9 @@
-//! Colours by whose code a frame is: the user's crates warm, each dependency a cool colour of its own, std grey-blue,
-//! native code grey, phases violet, cut stacks rose. Types and fields by the kind of
-//! container. The same crate has the same colour in every run and every frontend.
+//! Colours by whose code a frame is: the user's crates warm, each dependency a cool colour of its
+//! own, std grey-blue, native code grey, phases violet, cut stacks rose. Types and fields by the
+//! kind of container. The same crate has the same colour in every run and every frontend.
 //!
-//! Must never draw in the magenta that inferno's search uses, nor so dark that black text cannot be read.
+//! This module must never draw in the magenta that inferno's search uses, nor so dark that black
+//! text cannot be read.
 
 use crate::calltree::{By, CallTree, NodeId};
 use crate::profile::{Function, Label, Origin, Profile, ScopeKind, TypeKind};
@@ -17,8 +18,8 @@ pub(super) const MARK: Rgb = (0xf2, 0xc6, 0xc6);
 /// Arenas, around what lies inside them: not the hue of own code.
 pub(super) const ARENA: Rgb = (0xd7, 0xd7, 0xaf);
 
-/// The kinds of types: what legends call each, and its colour as a number of the 256 of terminals. No kind has the hue of
-/// own code, because functions and types stand in one picture.
+/// The kinds of types: what legends call each, and its colour as a number of the 256 of terminals.
+/// No kind has the hue of own code, because functions and types stand in one picture.
 pub const KINDS: [(TypeKind, &str, u8); 7] = [
     (TypeKind::Text, "text", 114),
     (TypeKind::Sequence, "sequence", 110),
@@ -37,7 +38,8 @@ pub fn terminal_colour(kind: TypeKind) -> u8 {
         .map_or(250, |(_, _, colour)| colour)
 }
 
-/// Returns what a terminal shows for one of its 256 colours: a cube of six steps from 16, then greys.
+/// Returns what a terminal shows for one of its 256 colours: a cube of six steps from 16, then
+/// greys.
 fn from_terminal(colour: u8) -> Rgb {
     if colour >= 232 {
         let grey = 8 + 10 * (colour - 232);
@@ -48,7 +50,8 @@ fn from_terminal(colour: u8) -> Rgb {
     (step(cube / 36), step(cube / 6 % 6), step(cube % 6))
 }
 
-/// The colour of a function: hue by crate, a little lighter or darker by name so that neighbours differ.
+/// The colour of a function: hue by crate, a little lighter or darker by name so that neighbours
+/// differ.
 pub fn of_function(function: &Function) -> Rgb {
     let krate = hash(&function.krate);
     let shade = f64::from(hash(&function.name) % 9) / 100.0 - 0.04;
@@ -63,8 +66,8 @@ pub fn of_function(function: &Function) -> Rgb {
     }
 }
 
-/// The colour of a type or of a field of that type: by the kind of container, as in the terminal; light grey when
-/// nothing tells.
+/// The colour of a type or of a field of that type: by the kind of container, as in the terminal;
+/// light grey when nothing tells.
 pub fn of_kind(kind: Option<TypeKind>) -> Rgb {
     kind.map_or(ROOT, |kind| from_terminal(terminal_colour(kind)))
 }
@@ -101,13 +104,14 @@ pub fn of_node(tree: &CallTree, id: NodeId, profile: &Profile) -> Rgb {
     }
 }
 
-/// Whether a field is what serde buffers.
+/// Returns `true` if a field is what serde buffers.
 fn is_buffer(profile: &Profile, number: u32) -> bool {
     let field = profile.fields().nodes.get(number as usize);
     field.is_some_and(|field| matches!(field.kind, ScopeKind::Buffered | ScopeKind::FromBuffer))
 }
 
-/// FNV-1a, 32 bits (Fowler, Noll, Vo): the same in every build, which std's hasher does not promise.
+/// FNV-1a, 32 bits (Fowler, Noll, Vo): the same in every build, which std's hasher does not
+/// promise.
 fn hash(text: &str) -> u32 {
     text.bytes().fold(0x811c_9dc5, |hash, byte| {
         (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)

@@ -1,7 +1,8 @@
 //! Choosing the frames worth drawing and spelling them as lines for inferno.
 //!
-//! A frame is named by its node's number, so no recorded name ever passes through inferno's line format. Must keep
-//! the sum: what is left out stays in the width of the nearest frame that is drawn.
+//! A frame is named by its node's number, so no recorded name ever passes through inferno's line
+//! format. This module must keep the sum: what is left out stays in the width of the nearest frame
+//! that is drawn.
 
 use std::io;
 
@@ -19,7 +20,7 @@ pub(super) const MAX_DEPTH: usize = 500;
 
 /// A tree whose nodes have widths; ids are 0 (the root) up to `len`, parents before children.
 pub(crate) trait Widths {
-    /// How many nodes there are, the root included.
+    /// Returns the number of nodes, including the root.
     fn len(&self) -> usize;
     /// The width of a node and all below it.
     fn width(&self, id: NodeId) -> u64;
@@ -79,7 +80,8 @@ impl PrunedTree {
             // A frame's own width is drawn right of its callees.
             if own > 0 {
                 sum = sum.checked_add(own).ok_or_else(too_much)?;
-                // What the root itself holds (nothing but narrow frames) has a name of its own: inferno wants one.
+                // What the root itself holds (nothing but narrow frames) has a name of its own:
+                // inferno wants one.
                 let name = match depth {
                     0 => REST.to_owned(),
                     _ => path.join(";"),

@@ -1,8 +1,8 @@
 //! Puts names and figures where inferno drew a frame's number.
 //!
-//! inferno's own tooltip has one figure and no blocks, and its line format cannot carry every name; so it draws
-//! numbers, and the `<title>` and `<text>` of each frame are replaced. Must never write an unescaped name; an element
-//! it does not know is an error, not a guess.
+//! inferno's own tooltip has one figure and no blocks, and its line format cannot carry every name;
+//! so it draws numbers, and the `<title>` and `<text>` of each frame are replaced. This module must
+//! never write an unescaped name; an element it does not know is an error, not a guess.
 
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -12,8 +12,8 @@ use super::prune::{REST, Widths};
 use crate::calltree::NodeId;
 use crate::units::Share;
 
-/// Width of a character at inferno's default font (12 px, 0.59 em), of the 1,180 px that frames have before the
-/// script fits them to the window.
+/// Width of a character at inferno's default font (12 px, 0.59 em), of the 1,180 px that frames
+/// have before the script fits them to the window.
 const CHARS_ACROSS: f64 = 1180.0 / (12.0 * 0.59);
 
 /// inferno's style of the control "Search", which can hardly be seen.
@@ -28,8 +28,8 @@ pub(crate) struct Caption {
     pub(crate) label: String,
 }
 
-/// Writes what inferno drew; `caption` gives the texts of the nodes of `tree`, `legend` takes its place in the
-/// subtitle, as elements.
+/// Writes what inferno drew; `caption` gives the texts of the nodes of `tree`, `legend` takes its
+/// place in the subtitle, as elements.
 pub(super) fn relabel(
     svg: &str,
     tree: &impl Widths,
@@ -58,7 +58,7 @@ fn with_legend(head: &str, legend: Option<&str>) -> Option<String> {
     Some(format!("{before}id=\"subtitle\"{rest}"))
 }
 
-/// What stands behind the `<title>` of a frame, with its texts.
+/// Rewrites the part after the `<title>` of a frame, with its texts.
 fn rewrite(frame: &str, tree: &impl Widths, caption: impl Fn(NodeId) -> Caption) -> Option<String> {
     let (drawn, rest) = frame.split_once("</title>")?;
     let (between, rest) = rest.split_once("<text")?;

@@ -32,7 +32,8 @@ pub(super) fn arenas(recording: &Recording, sites: &CountedSites, types: &mut Ty
                 live_bytes: row.live_bytes.max(0) as u64,
                 live_blocks: row.live_blocks.max(0) as u64,
                 copied_bytes: row.copied_bytes,
-                // A net of what bypassed the handle and came back there, which may have been in another scope.
+                // A net of what bypassed the handle and came back there, which may have been in
+                // another scope.
                 bypassed_bytes: (row.bypassed_bytes as i64).max(0) as u64,
                 grows: row.grows,
             },

@@ -1,8 +1,9 @@
-//! From rows of lanes to figures of sites, and when the peak was.
+//! Turns rows of lanes into figures of sites, and finds the moment of the peak.
 //!
-//! Nets of single lanes may be negative (another lane allocated what this one freed); only sums over lanes are facts.
-//! A sum that is negative all the same is shown as 0: of a program that still runs it was read while it was written
-//! (`lost.torn`), else the recording is damaged (`lost.damaged`). Sums saturate: a file may claim any figures.
+//! Nets of single lanes may be negative, because another lane allocated what this one freed; only
+//! sums over lanes are facts. A negative sum is shown as 0. In a program that still runs, it was
+//! read while it was written (`lost.torn`); else the recording is damaged (`lost.damaged`). Sums
+//! saturate: a file may claim any figures.
 
 use super::distribution::SizeRecords;
 use crate::parallel::on_parts;
@@ -22,7 +23,7 @@ pub(super) const LANE_DRIFT: u64 = 64 << 10;
 pub(super) struct CountedSites {
     /// Their numbers in the recording, rising.
     pub(super) numbers: Vec<u32>,
-    /// By number of the site: its position in `numbers`, if it has one, from 1.
+    /// Position in `numbers` by number of the site, from 1.
     positions: Vec<Option<NonZero<u32>>>,
 }
 
@@ -51,14 +52,14 @@ impl CountedSites {
         CountedSites { numbers, positions }
     }
 
-    /// Where the site of that number is among them.
+    /// Returns the position of the site of that number.
     pub(super) fn position(&self, number: u32) -> Option<usize> {
         let position = (*self.positions.get(number as usize)?)?;
         Some(position.get() as usize - 1)
     }
 }
 
-/// Which moment the peak was, and how to read it.
+/// The moment of the peak, and the way to read it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum PeakAt {
     /// Rows saved for the header's epoch.
@@ -76,7 +77,7 @@ pub(super) fn net(row: &RowValue) -> Net {
     net_of(&row.sums())
 }
 
-/// What was allocated less what was freed.
+/// Returns the allocations minus the frees.
 pub(super) fn net_of(sums: &Sums) -> Net {
     (
         sums[0].wrapping_sub(sums[2]) as i64,
@@ -90,7 +91,8 @@ pub(super) fn plus(one: Net, other: Net) -> Net {
 
 /// A row's net at the last maximum of the present window.
 pub(super) fn at_epoch(row: &RowValue, header: &HeaderValue) -> Net {
-    // A row of a newer epoch was read later than the header: what it saved was the state before that.
+    // A row of a newer epoch was read later than the header: what it saved was the state before
+    // that.
     if row.clock >> CLOCK_SNAPSHOT_BITS >= header.clock >> CLOCK_SNAPSHOT_BITS {
         (row.saved_bytes, row.saved_blocks)
     } else {
@@ -112,7 +114,8 @@ fn rows(lane: &LaneColumns) -> impl Iterator<Item = (u32, &RowValue, Option<usiz
     fixed.into_iter().chain(own)
 }
 
-/// When the peak was: the sum of its rows, the running maximum they are compared with, and the bound that applies.
+/// The peak: the sum of its rows, the running maximum they are compared with, and the bound that
+/// applies.
 pub(super) struct Peak {
     pub(super) at: PeakAt,
     pub(super) bytes: i64,
@@ -138,8 +141,8 @@ pub(super) fn find_peak(recording: &Recording) -> Peak {
         }
     }
     let mut bound = header.peak_bound_bytes;
-    // NOTE: finishing a recording checks the peak of all lanes after the last writer left, and seals it after that: what
-    // lanes did since their own last peak check is in the header's bound.
+    // NOTE: finishing a recording checks the peak of all lanes after the last writer left, and
+    // seals it after that: what lanes did since their own last peak check is in the header's bound.
     let is_sealed = header.state == state::FINISHED && header.checksum != 0;
     if moved > 1 && !is_sealed {
         bound = bound.max(checked);
@@ -173,7 +176,7 @@ pub(super) fn find_peak(recording: &Recording) -> Peak {
     peak
 }
 
-/// How far a lane's net can have been above that of its last peak check since.
+/// Returns the most that a lane's net can have exceeded its last peak check since then.
 fn most_rise(lane: &LaneColumns) -> i64 {
     let (record, total) = (&lane.lane, lane.all.total_bytes);
     // Older recordings do not record how much had been allocated by then.
@@ -195,7 +198,7 @@ pub(super) fn mark_rows<'a>(recording: &'a Recording, mark: &MarkValue) -> &'a [
         .unwrap_or_default()
 }
 
-/// What was asked for in vain, by sites that exist.
+/// Returns the refused requests of sites that exist.
 fn failed_requests(recording: &Recording) -> impl Iterator<Item = &FailedRequestValue> {
     let all = recording.failed_requests.iter();
     all.filter(|request| request.site >= SITE_TABLE_FULL)
@@ -215,7 +218,7 @@ pub(super) fn refused(recording: &Recording, counted: &CountedSites) -> Vec<Fail
     refused.collect()
 }
 
-/// Whether a row never counted anything.
+/// Returns `true` if a row never counted anything.
 fn is_empty(row: &RowValue) -> bool {
     *row == RowValue {
         site: row.site,
@@ -308,7 +311,8 @@ pub(super) fn count(
 /// No program allocates as much: the sums of what is below stay far from their limits.
 const MOST_BYTES: u64 = 1 << 56;
 
-/// Whether a row of a lane is one that no writer leaves. An event that a kill cut short may be half counted.
+/// Returns `true` if a row of a lane is one that no writer leaves. An event that a kill cut short
+/// may be half counted.
 fn is_impossible(row: &RowValue, header: &HeaderValue) -> bool {
     let slack = u64::from(header.state != state::FINISHED);
     row.sums().iter().any(|word| *word > MOST_BYTES)

@@ -1,4 +1,4 @@
-//! From a lane's rows and size records to sizes and lifetimes of blocks.
+//! Turns a lane's rows and size records into sizes and lifetimes of blocks.
 
 use crate::profile::Distribution;
 use rustc_hash::FxHashMap;
@@ -22,8 +22,8 @@ impl<'a> SizeRecords<'a> {
         SizeRecords(records)
     }
 
-    /// What a row tells of its blocks, with its index among the lane's rows; `None` when no writer leaves it so. While it is
-    /// written, what is read last may count more.
+    /// What a row tells of its blocks, with its index among the lane's rows; `None` when no writer
+    /// leaves it so. While it is written, what is read last may count more.
     pub(super) fn distribution(
         &self,
         row: &RowValue,
@@ -69,8 +69,8 @@ fn add_sizes(to: &mut Distribution, records: &[&SizesValue]) -> Option<()> {
     Some(())
 }
 
-/// The class of all blocks of a row without size records: a site has none until it leaves its first class. Nothing where
-/// a record may be missing, or sizes are not recorded at all.
+/// The class of all blocks of a row without size records: a site has none until it leaves its first
+/// class. Nothing where a record may be missing, or sizes are not recorded at all.
 fn only_size(row: &RowValue, header: &HeaderValue) -> Option<(u16, u64)> {
     let grew = header.growth_ended == growth::OPEN && header.growth_errno == 0;
     if header.arch == arch::WASM32 || !grew || row.total_blocks == 0 {

@@ -1,9 +1,9 @@
-//! Why a profile could not be loaded: which file, what is wrong, what to do.
+//! The error of loading a profile: the file, what is wrong, and what to do.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// Why a profile could not be loaded. One line: the file first.
+/// An error of loading a profile: one line, which begins with the file.
 #[derive(Debug)]
 pub struct Error {
     path: PathBuf,
@@ -23,12 +23,13 @@ impl Error {
         Error { path, kind }
     }
 
-    /// Whether the binary given is of another build than the one recorded, or cannot be read.
+    /// Returns `true` if the binary given is of another build than the one recorded, or cannot be
+    /// read.
     pub fn is_binary(&self) -> bool {
         matches!(self.kind, Kind::Symbols(_))
     }
 
-    /// Whether the file is not a recording at all.
+    /// Returns `true` if the file is not a recording at all.
     pub fn is_foreign(&self) -> bool {
         matches!(&self.kind, Kind::Recording(error) if error.is_foreign())
     }
@@ -46,7 +47,7 @@ impl fmt::Display for Error {
             Kind::Symbols(error) => error.fmt(f),
             Kind::Packed(what) => write!(
                 f,
-                "{}: its packed symbols are damaged ({what}); pack it again from the original recording",
+                "{}: the packed symbols are damaged ({what}); pack the original recording again",
                 self.path.display()
             ),
         }

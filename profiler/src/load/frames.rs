@@ -1,5 +1,5 @@
-//! From return addresses to source frames and functions, each of them made once, and what is asked of each again and
-//! again.
+//! Turns return addresses into source frames and functions. Each is made once, with the properties
+//! that are often needed.
 
 use super::functions::{self, Own};
 use super::modules::Modules;
@@ -14,10 +14,10 @@ use tracking_alloc_recording::Recording;
 /// Names of a frame that counts for one.
 const BYTES_OF_A_FRAME: usize = 256;
 
-/// What is asked of each function.
+/// The properties of a function that loading needs.
 #[derive(Clone, Copy)]
 pub(super) struct Traits {
-    /// Where it may be trimmed.
+    /// The part of a stack in which it may be trimmed.
     pub(super) part: Part,
     /// Whether it may own blocks.
     pub(super) claim: Claim,
@@ -45,14 +45,14 @@ pub(super) struct FrameNames<'a> {
 pub(super) struct FrameTable {
     functions: Interned<Function>,
     frames: Interned<Frame>,
-    /// By function.
+    /// The traits of each function.
     traits: Vec<Traits>,
-    /// By raw frame.
+    /// The source frames of each raw frame.
     expanded: Vec<Expanded>,
     expansions: Vec<FrameId>,
     /// Raw frames without names.
     pub(super) unresolved: u64,
-    /// What the frames of all stacks read so far count for.
+    /// The cost of the frames of all stacks read so far.
     pub(super) cost_of_stacks: usize,
 }
 
@@ -85,7 +85,8 @@ impl FrameTable {
         known.map_or(&[], |known| &self.expansions[known.frames.clone()])
     }
 
-    /// What a frame counts for: one with long names takes as much of a report as several.
+    /// Returns the cost of a frame: one with long names takes as much space in a report as several
+    /// others.
     pub(super) fn cost(&self, id: FrameId) -> usize {
         let frame = &self.frames.values[id.0 as usize];
         let function = &self.functions.values[frame.function.0 as usize];
@@ -131,7 +132,8 @@ impl FrameTable {
         }))
     }
 
-    /// Makes the source frames of a raw one [`known`](FrameTable::known); how many there are, and what they count for.
+    /// Makes the source frames of a raw one [`known`](FrameTable::known); how many there are, and
+    /// what they count for.
     pub(super) fn expand(&mut self, names: &FrameNames<'_>, raw: u32) -> (usize, usize) {
         // References to frames are in range: the reader sees to it.
         let raw = (raw as usize).min(self.expanded.len() - 1);

@@ -1,4 +1,5 @@
-//! What a function's name says of a call of it: the part it plays, what it does, the type it deserializes.
+//! The facts in a function's name: its role, what a call of it does, and the type that it
+//! deserializes.
 
 use crate::profile::{Function, Origin, Role};
 use crate::symbols;
@@ -7,8 +8,8 @@ use crate::types;
 /// Whose code is the program's own.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Own {
-    /// By name (`my_app` or `my-app`); none: the crates whose sources lie outside registries, git checkouts and the
-    /// toolchain.
+    /// Names of the program's own crates (`my_app` or `my-app`). If empty, these are the crates
+    /// whose sources lie outside registries, git checkouts and the toolchain.
     pub(super) crates: Vec<String>,
     /// In a program without any Rust of its own the executable: its file name.
     pub(super) native: Option<String>,

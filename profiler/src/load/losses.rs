@@ -4,9 +4,10 @@ use crate::profile::{Profile, State};
 use crate::units::counted;
 use tracking_alloc_recording::{LaneColumns, Recording, RowValue, growth, site_flags, state};
 
-/// What could not be counted, as numbers and as sentences. Called while `recording` still has its rows.
+/// Fills in the losses, as numbers and as sentences. Called while `recording` still has its rows.
 ///
-/// `impossible` sites have figures that cannot be: of a program that may still run they were read while it wrote them.
+/// `impossible` is the number of sites with impossible figures. If the program may still run, these
+/// were read while the program wrote them.
 pub(super) fn fill(profile: &mut Profile, recording: &Recording, impossible: u64) {
     let header = &recording.header;
     let saturated = profile.totals.saturated();
@@ -34,31 +35,33 @@ pub(super) fn fill(profile: &mut Profile, recording: &Recording, impossible: u64
     lost.notes.extend(mistaken_notes(recording));
     if header.unwinder_disagreements > 0 {
         lost.notes.push(format!(
-            "{} of the first stacks walked by frame pointers are not what .eh_frame says: some code on them keeps none",
+            "{} of the first stacks walked by frame pointers differ from .eh_frame: some code on them \
+             keeps no frame pointers",
             header.unwinder_disagreements
         ));
     }
     // In older layouts it was another word.
     if header.version >= 3 && header.walk_disagreements > 0 {
         lost.notes.push(format!(
-            "{} that followed the walk before found another stack than a walk in full: a fault of heapglass, please report it",
+            "{} that reused the previous walk found a different stack than a full walk; this is a bug \
+             in heapglass, please report it",
             counted(header.walk_disagreements, "walk")
         ));
     }
     if header.lost_threads > 0 {
         lost.notes.push(format!(
-            "{} ended without room for {}",
-            counted(header.lost_threads, "thread"),
+            "the {} of {} did not fit in the recording",
             if header.lost_threads == 1 {
-                "its name"
+                "name"
             } else {
-                "their names"
-            }
+                "names"
+            },
+            counted(header.lost_threads, "thread")
         ));
     }
 }
 
-/// What the walk had to do to the stacks of sites.
+/// Counts the marks that the walk left on the stacks of sites.
 pub(super) fn of_stacks(profile: &mut Profile) {
     let lost = &mut profile.lost;
     for site in &profile.sites {
@@ -88,12 +91,12 @@ fn mistaken_notes(recording: &Recording) -> Vec<String> {
         (
             collided.count(),
             ["stack", "stacks"],
-            "had the key of another stack until that was noticed: some of the blocks are counted there",
+            "had the key of another stack at first, so some blocks are counted at the other stack",
         ),
         (
             replaced.count(),
             ["library was", "libraries were"],
-            "loaded where another had been: allocations of the first milliseconds may be counted at the earlier one",
+            "loaded where another had been: the first allocations may be charged to the earlier one",
         ),
     ];
     let notes = notes.into_iter().filter(|(count, ..)| *count > 0);
@@ -104,7 +107,7 @@ fn mistaken_notes(recording: &Recording) -> Vec<String> {
         .collect()
 }
 
-/// Why the recording stopped growing, when it did.
+/// Explains why the recording stopped growing, if it did.
 fn growth_note(recording: &Recording) -> Option<String> {
     let header = &recording.header;
     let error = |errno: u32| std::io::Error::from_raw_os_error(errno as i32);
@@ -112,14 +115,15 @@ fn growth_note(recording: &Recording) -> Option<String> {
         growth::OPEN if header.growth_errno == 0 => return None,
         growth::OPEN => {
             return Some(format!(
-                "the recording could not grow for a while, and new sites counted as \"(table full)\" meanwhile: {}",
+                "the recording could not grow for a while; new sites were counted as \"(table full)\" \
+                 during that time: {}",
                 error(header.growth_errno)
             ));
         }
         growth::DISK_FULL => "the disk is full; record to another place (HEAPGLASS_OUT)",
         growth::FILE_SIZE_LIMIT => "the file size limit is reached (ulimit -f)",
         growth::FILE_GONE => {
-            "its file was removed or replaced while the program ran, or is out of reach (chroot)"
+            "its file was removed or replaced while the program ran, or cannot be reached (chroot)"
         }
         growth::NO_ACCESS => {
             "the program gave up the right to open its file (setuid, a sandbox); \
@@ -127,7 +131,7 @@ fn growth_note(recording: &Recording) -> Option<String> {
         }
         growth::NO_MEMORY => "the system gave no more memory (ulimit -v, overcommit)",
         growth::CAP => "HEAPGLASS_MAX_BYTES is reached",
-        _ => "the file system refused",
+        _ => "the file system refused to grow the file",
     };
     let error = match header.growth_errno {
         0 => String::new(),
@@ -139,7 +143,8 @@ fn growth_note(recording: &Recording) -> Option<String> {
     ))
 }
 
-/// Lanes of a finished recording whose rows do not add up to them: by more than the one event that may be in flight.
+/// Lanes of a finished recording whose rows do not add up to them: by more than the one event that
+/// may be in flight.
 fn lanes_that_do_not_add_up(recording: &Recording) -> u64 {
     if recording.header.state != state::FINISHED {
         return 0;

@@ -1,7 +1,8 @@
 //! Loading: a recording and the symbols of its binaries become a [`Profile`].
 //!
-//! The counters (`counters`, `moments`), who was recorded (`process`), stacks with names (`stacks`), and the symbols a packed
-//! recording carries (`packed`) are each a function of the recording; nothing here knows how they will be shown.
+//! The counters (`counters`, `moments`), the process (`process`), stacks with names (`stacks`), and
+//! the symbols that a packed recording carries (`packed`) are each a function of the recording.
+//! This module does not know how they will be shown.
 
 mod arenas;
 mod counters;
@@ -41,18 +42,18 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 use tracking_alloc_recording::Recording;
 
-/// How to load.
+/// Options of loading.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// Where symbols are looked for.
+    /// The places to look for symbols.
     pub symbols: symbols::Options,
-    /// The crates that are the program's own, by name (`my_app` or `my-app`); none: those whose sources lie outside
-    /// registries, git checkouts and the toolchain.
+    /// Names of the program's own crates (`my_app` or `my-app`). If empty, these are the crates
+    /// whose sources lie outside registries, git checkouts and the toolchain.
     pub own: Vec<String>,
 }
 
 impl Options {
-    /// Symbols from where the binaries ran, kept in the user's cache.
+    /// Returns options that look for symbols where the binaries ran, and cache them for the user.
     pub fn with_cache() -> Self {
         Options {
             symbols: symbols::Options {
@@ -69,8 +70,8 @@ impl Options {
 /// `progress` is called on this thread while symbols are read.
 ///
 /// # Errors
-/// When the file is missing, empty, foreign, truncated, altered or of another version; when [`symbols::Options::binary`]
-/// is not the binary that ran.
+/// When the file is missing, empty, foreign, truncated, altered or of another version; when
+/// [`symbols::Options::binary`] is not the binary that ran.
 pub fn open(
     path: &Path,
     options: &Options,
@@ -82,18 +83,18 @@ pub fn open(
 /// Takes a profile whose functions have no names yet.
 pub type Early<'a> = &'a (dyn Fn(Profile) + Sync);
 
-/// How long names are waited for before a profile is shown without.
+/// Time to wait for names before a profile is shown without them.
 const PATIENCE: Duration = Duration::from_millis(200);
 
-/// Loads a recording again and again, while its program still runs: names are only looked up when there are new ones, and
-/// only new stacks are read.
+/// Loads a recording again and again, while its program still runs: names are only looked up when
+/// there are new ones, and only new stacks are read.
 #[derive(Default)]
 pub struct Session {
     options: Options,
     known: Option<Known>,
 }
 
-/// What is known of a recording that goes on.
+/// The state of a recording that goes on.
 struct Known {
     addresses: Addresses,
     names: Names,
@@ -110,7 +111,7 @@ impl std::fmt::Debug for Session {
 }
 
 impl Session {
-    /// Nothing is loaded yet.
+    /// Creates a session that has loaded nothing.
     pub fn new(options: Options) -> Self {
         Session {
             options,
@@ -118,8 +119,8 @@ impl Session {
         }
     }
 
-    /// As [`open`]. Where names take long, `early` gets the profile as it is without them, on another thread: all its
-    /// figures are those of the profile with names.
+    /// Loads a recording as [`open`] does. If names take long, `early` gets the profile without
+    /// them, on another thread. All figures of that profile are those of the profile with names.
     ///
     /// # Errors
     /// As [`open`].
@@ -180,7 +181,7 @@ fn read(path: &Path) -> Result<Recording, Error> {
     Recording::open(path).map_err(|error| Error::new(path, Kind::Recording(error)))
 }
 
-/// What a recording says without names.
+/// The contents of a recording without names.
 struct Unnamed {
     recording: Recording,
     sites: CountedSites,

@@ -1,4 +1,4 @@
-//! The loaded images of a recording, as symbols are asked for.
+//! The loaded images of a recording, in the form that symbol lookup needs.
 
 use super::error::Kind;
 use super::{Error, Options};
@@ -13,7 +13,8 @@ use tracking_alloc_recording::{FrameValue, ModuleValue, Recording, module_id};
 pub(super) struct Modules {
     /// Paths and identities, in order.
     refs: Vec<(String, Identity)>,
-    /// Position of each module of the recording in `refs`; `u32::MAX` for module 0, which is "nowhere".
+    /// Position of each module of the recording in `refs`; `u32::MAX` for module 0, which is
+    /// "nowhere".
     pub(super) order: Vec<u32>,
 }
 
@@ -37,7 +38,7 @@ impl Modules {
         modules
     }
 
-    /// Whether these begin with all that there are in `before`.
+    /// Returns `true` if these begin with all that there are in `before`.
     pub(super) fn begin_with(&self, before: &Modules) -> bool {
         self.refs.starts_with(&before.refs) && self.order.starts_with(&before.order)
     }
@@ -62,7 +63,7 @@ impl Modules {
         symbols.map_err(|error| Error::new(path, Kind::Symbols(error)))
     }
 
-    /// Where a module of the recording is among these; `u32::MAX` for none.
+    /// Returns the position of a module of the recording; `u32::MAX` for none.
     pub(super) fn position(&self, module: u32) -> u32 {
         let position = self.order.get(module as usize);
         position.copied().unwrap_or(u32::MAX)
@@ -87,8 +88,8 @@ impl Modules {
         self.refs.iter().zip(sources).map(describe).collect()
     }
 
-    /// Advice for modules that were built without debug information. What the standard library calls never has any: no
-    /// setting of the program's changes that.
+    /// Advice for modules that were built without debug information. What the standard library
+    /// calls never has any: no setting of the program's changes that.
     pub(super) fn without_debug(
         &self,
         recording: &Recording,
@@ -116,8 +117,8 @@ impl Modules {
             .map(|((path, _), (bare, all))| {
                 let name = path.rsplit('/').next().unwrap_or_default();
                 format!(
-                    "{name}: names without lines and inlined functions for {bare} of {}: set debug = \"limited\" in its \
-                     cargo profile (CARGO_PROFILE_RELEASE_DEBUG=limited for one build)",
+                    "{name}: lines and inlined functions are unknown for {bare} of {}; set debug = \"limited\" \
+                     in its cargo profile (CARGO_PROFILE_RELEASE_DEBUG=limited for one build)",
                     counted(all as u64, "frame")
                 )
             })
@@ -142,7 +143,8 @@ mod tests {
     use super::*;
     use crate::symbols::SourceFrame;
 
-    /// The advice for a recording of these functions, each with its file if it has one, that call one another.
+    /// The advice for a recording of these functions, each with its file if it has one, that call
+    /// one another.
     fn advice(functions: &[(&str, Option<&str>)]) -> Vec<String> {
         let frame = |(name, file): &(&str, Option<&str>)| SourceFrame {
             function: (*name).into(),
@@ -179,9 +181,7 @@ mod tests {
         let [note] = &advice(&[main, ("app::load", None)])[..] else {
             panic!("one note");
         };
-        assert!(
-            note.starts_with("app: names without lines and inlined functions for 1 of 2 frames")
-        );
+        assert!(note.starts_with("app: lines and inlined functions are unknown for 1 of 2 frames"));
         assert!(note.contains("debug = \"limited\""));
         let gimli = ("gimli::read::abbrev::Abbreviations::insert", None);
         assert_eq!(advice(&[main, symbolizer, gimli]), [""; 0]);

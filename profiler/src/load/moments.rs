@@ -1,4 +1,5 @@
-//! What is not of sites: how it was recorded, threads, the timeline and marks.
+//! The parts that do not belong to sites: the settings of the recording, threads, the timeline and
+//! marks.
 
 use super::counters::{LANE_DRIFT, Peak, figures, mark_rows, net_of};
 use crate::profile::{
@@ -9,7 +10,7 @@ use tracking_alloc_recording::{
     HeaderValue, MarkValue, Recording, Sums, arch, lane_kind, mode, unwinder,
 };
 
-/// How it was recorded, and how exact the peak is.
+/// Returns the settings of the recording, and the error bound of the peak.
 pub(super) fn capture(recording: &Recording, peak: &Peak) -> Capture {
     let header = &recording.header;
     let discrepancy = peak.bytes.abs_diff(peak.register);
@@ -46,7 +47,7 @@ pub(super) fn capture(recording: &Recording, peak: &Peak) -> Capture {
     }
 }
 
-/// How far a peak of `bytes` may be from the true one, by what the recorder says of it.
+/// Returns the largest error of a peak of `bytes`, by the records of the recorder.
 fn peak_error(header: &HeaderValue, bound: i64, bytes: i64) -> u64 {
     let most = u64::from(header.most_lanes.max(header.lanes.min(1))) * LANE_DRIFT;
     let error = bound.saturating_sub(bytes).max(0) as u64;

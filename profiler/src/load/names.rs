@@ -1,5 +1,5 @@
-//! The names of a recording's addresses: those that it carries, else those of the binaries. Of a live recording they are
-//! kept from one time it is read to the next.
+//! The names of a recording's addresses: those in the recording, else those of the binaries. The
+//! names of a live recording are kept between reads.
 
 use super::modules::Modules;
 use super::packed::Packed;
@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use std::path::Path;
 use tracking_alloc_recording::{FrameValue, Recording};
 
-/// What names are looked up of.
+/// The addresses whose names are looked up.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct Addresses {
     pub(super) modules: Modules,
@@ -20,7 +20,7 @@ pub(super) struct Addresses {
 }
 
 impl Addresses {
-    /// Those of a recording, and out of it its symbols.
+    /// Takes the addresses of a recording, and its symbols out of it.
     pub(super) fn of(recording: &mut Recording) -> Self {
         Addresses {
             modules: Modules::of(recording),
@@ -29,7 +29,7 @@ impl Addresses {
         }
     }
 
-    /// Whether these begin with all that there are in `before`.
+    /// Returns `true` if these begin with all that there are in `before`.
     fn begin_with(&self, before: &Addresses) -> bool {
         self.modules.begin_with(&before.modules)
             && self.frames.starts_with(&before.frames)
@@ -48,7 +48,7 @@ pub(super) struct Names {
 }
 
 impl Names {
-    /// Whether these, of some addresses, begin with those of others.
+    /// Returns `true` if these, of some addresses, begin with those of others.
     pub(super) fn begin_with(&self, of: &Addresses, before: (&Addresses, &Names)) -> bool {
         let (addresses, names) = before;
         of.begin_with(addresses)
@@ -59,8 +59,8 @@ impl Names {
     /// Looks all up.
     ///
     /// # Errors
-    /// When the recording carries what cannot be read; when [`binary`](crate::symbols::Options::binary) is not the binary
-    /// that ran.
+    /// When the recording carries what cannot be read; when
+    /// [`binary`](crate::symbols::Options::binary) is not the binary that ran.
     pub(super) fn find(
         of: &Addresses,
         path: &Path,

@@ -1,14 +1,14 @@
-//! Which frame of a stack its blocks are charged to.
+//! Finds the frame of a stack that its blocks are charged to.
 //!
-//! Must never be the standard library's, a format's or a container's where anything else is on the stack: a program
-//! cannot be changed there.
+//! It must never be a frame of the standard library, a format or a container if anything else is on
+//! the stack: nobody can change a program there.
 
 use crate::profile::{Function, Group, Origin, Role};
 use crate::symbols;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Range;
 
-/// What of a function decides whether it owns blocks.
+/// The properties of a function that decide whether it owns blocks.
 #[derive(Clone, Copy)]
 pub(super) struct Claim {
     origin: Origin,
@@ -17,9 +17,9 @@ pub(super) struct Claim {
     krate: u64,
     /// Another crate may have been given it to run.
     is_handed_over: bool,
-    /// It is heapglass's own.
+    /// `true` if it belongs to heapglass.
     pub(super) is_own: bool,
-    /// It is one, and not what stands in the place of a stack.
+    /// `true` if it is a function, not a replacement for a stack.
     is_named: bool,
 }
 
@@ -42,7 +42,8 @@ impl Claim {
     }
 }
 
-/// The frame that owns the blocks of a stack given outermost first, of those shown; or the group that does.
+/// The frame that owns the blocks of a stack given outermost first, of those shown; or the group
+/// that does.
 pub(super) fn owner(stack: &[Claim], shown: Range<usize>) -> (Option<usize>, Option<Group>) {
     let find = |within: Range<usize>, wanted: &dyn Fn(&Claim) -> bool| {
         let inside = stack.get(within.clone()).unwrap_or_default();
@@ -89,8 +90,8 @@ pub(super) fn owner(stack: &[Claim], shown: Range<usize>) -> (Option<usize>, Opt
     (last, (std && named).then_some(Group::Runtime))
 }
 
-/// The crate that a thread of a dependency's works for: the one that its stack begins in, whatever that calls, up to where it
-/// runs what another crate handed to it.
+/// The crate that a thread of a dependency's works for: the one that its stack begins in, whatever
+/// that calls, up to where it runs what another crate handed to it.
 fn working_crate(stack: &[Claim], named: impl Fn(&Claim) -> bool) -> Option<u64> {
     let mut working = None;
     let mut caller = None;

@@ -1,6 +1,7 @@
 //! A recording that carries its symbols: one file to take from CI, a container or another machine.
 //!
-//! The symbols are JSON in a table of the recording; strings are kept once. Parsed as hostile input.
+//! The symbols are JSON in a table of the recording; strings are kept once. Parsed as hostile
+//! input.
 
 use super::error::Kind;
 use super::modules::Modules;
@@ -52,7 +53,7 @@ impl Packed {
         match packed.format {
             FORMAT => Ok(packed),
             other => Err(format!(
-                "format {other} where this heapglass reads {FORMAT}"
+                "format {other}, but this heapglass reads format {FORMAT}"
             )),
         }
     }
@@ -101,7 +102,8 @@ impl Packed {
         }
     }
 
-    /// The symbols, as looking them up would have given; as many frames and modules as the recording has.
+    /// The symbols, as looking them up would have given; as many frames and modules as the
+    /// recording has.
     pub(super) fn symbols(&self, frames: usize, modules: usize) -> Symbols {
         let shared = Shared::new(&self.strings);
         let mut chains: Vec<Vec<SourceFrame>> = self

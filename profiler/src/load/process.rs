@@ -1,4 +1,4 @@
-//! Who was recorded, and whether the process still runs.
+//! The recorded process, and its state.
 
 use crate::profile::{Process, State};
 use tracking_alloc_recording::{Recording, Writer};
@@ -29,7 +29,8 @@ pub(super) fn describe(recording: &Recording) -> Process {
             Writer::Finished => State::Finished,
             Writer::Running => State::Running,
             Writer::Ended => State::Ended,
-            // Another boot of this machine, or another machine: a process of then does not run here.
+            // Another boot of this machine, or another machine: a process of then does not run
+            // here.
             Writer::OtherBoot | Writer::Unknown => State::Unknown,
         },
     }

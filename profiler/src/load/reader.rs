@@ -1,4 +1,5 @@
-//! The second pass over stacks, spread over the cores: what is shown of each, who owns its blocks, and what they hold.
+//! The second pass over stacks, spread over the cores: finds the shown part of each, the owner of
+//! its blocks, and their contents.
 
 use super::frames::FrameTable;
 use super::owner;
@@ -14,7 +15,7 @@ use std::ops::Range;
 /// In place of the number of what a stack says its block holds: it does not say.
 const UNKNOWN: u32 = u32::MAX;
 
-/// What the stacks of sites say, in their order; each a number with what the first pass found.
+/// Reads the stacks of sites, in their order; each a number with the results of the first pass.
 pub(super) fn read(
     walks: &Walks<'_>,
     numbers: &[u32],
@@ -31,21 +32,21 @@ pub(super) fn read(
     })
 }
 
-/// What one thread read of its sites.
+/// The results that one thread read of its sites.
 pub(super) struct StacksRead {
-    /// What blocks hold, each once, in the order it was first met.
+    /// The contents of blocks, each once, in the order of first occurrence.
     pub(super) contents: Vec<ContentNames>,
     /// The innermost frames of stacks, each list once.
     pub(super) inner: Vec<Vec<FrameId>>,
     pub(super) sites: Vec<SiteStack>,
 }
 
-/// What was read of the stack of a site.
+/// The results for the stack of a site.
 #[derive(Clone)]
 pub(super) struct SiteStack {
     pub(super) scope: ScopeId,
     pub(super) marks: StackMarks,
-    /// What its blocks hold, by number.
+    /// The contents of its blocks, by number.
     pub(super) contents: u32,
     /// The node around the innermost frames.
     pub(super) node: u32,
@@ -59,7 +60,7 @@ pub(super) struct SiteStack {
 #[derive(Default)]
 struct Reader<'a> {
     types: types::Stacks,
-    /// By key.
+    /// The known numbers by key.
     known: FxHashMap<Vec<u32>, u32>,
     contents: Interned<ContentNames>,
     inner: Interned<Vec<FrameId>, FxBuildHasher>,
@@ -96,8 +97,8 @@ impl<'a> Reader<'a> {
         let contents = self.contents(frames);
         let trimmed = self.trim(frames);
         let inner = trimmed.end;
-        // Frames of `Profiled` and phases between the program's own carry no information. The innermost frame that is
-        // shown stays: it is heapglass's own where nothing else is there.
+        // Frames of `Profiled` and phases between the program's own carry no information. The
+        // innermost frame that is shown stays: it is heapglass's own where nothing else is there.
         let is_left_out =
             |at: usize, frame: &FrameId| at + 1 < inner && frames.traits(*frame).claim.is_own;
         let (mut begin, mut node) = (0, 0);
@@ -121,18 +122,18 @@ impl<'a> Reader<'a> {
             !left_out
         });
         let inner = self.inner.number_of(&self.stack[begin_kept..]);
-        let shown = match self.stack.len() == before {
-            true => trimmed,
-            false => self.trim(frames),
+        let shown = if self.stack.len() == before {
+            trimmed
+        } else {
+            self.trim(frames)
         };
-        let (owner, group) = match marks.synthetic {
-            true => (shown.clone().next_back(), None),
-            false => {
-                self.claims.clear();
-                let claims = self.stack.iter().map(|frame| frames.traits(*frame).claim);
-                self.claims.extend(claims);
-                owner::owner(&self.claims, shown.clone())
-            }
+        let (owner, group) = if marks.synthetic {
+            (shown.clone().next_back(), None)
+        } else {
+            self.claims.clear();
+            let claims = self.stack.iter().map(|frame| frames.traits(*frame).claim);
+            self.claims.extend(claims);
+            owner::owner(&self.claims, shown.clone())
         };
         SiteStack {
             scope,

@@ -1,4 +1,4 @@
-//! From raw return addresses to named, trimmed stacks.
+//! Turns raw return addresses into named, trimmed stacks.
 
 #[cfg(test)]
 mod tests;
@@ -21,10 +21,10 @@ use std::mem::take;
 use std::sync::Arc;
 use tracking_alloc_recording::{FrameValue, Recording, SiteValue, unwinder};
 
-/// What was read of the stacks of a recording, kept while its program runs: when it is loaded again, only what is new is
-/// read.
+/// What was read of the stacks of a recording, kept while its program runs: when it is loaded
+/// again, only what is new is read.
 ///
-/// Must never outlive what it was read from: see [`goes_on_in`](StackCache::goes_on_in).
+/// It must never outlive what it was read from: see [`goes_on_in`](StackCache::goes_on_in).
 #[derive(Default)]
 pub(super) struct StackCache {
     own: Own,
@@ -35,12 +35,12 @@ pub(super) struct StackCache {
     types: Types,
     /// The innermost frames of stacks, each list once.
     inner: Interned<Vec<FrameId>>,
-    /// By number of the site.
+    /// The known sites by their number.
     sites: Vec<Option<KnownSite>>,
     folded: Option<Folded>,
 }
 
-/// What is known of a site whatever is counted of it.
+/// The facts about a site that do not depend on its figures.
 #[derive(Clone)]
 struct KnownSite {
     stack: SiteStack,
@@ -56,12 +56,14 @@ struct Folded {
     scopes: Vec<ScopeType>,
 }
 
-/// What a scope tells of the blocks of stacks that do not tell what they hold. A scope may learn its type late.
+/// What a scope tells of the blocks of stacks that do not tell what they hold. A scope may learn
+/// its type late.
 type ScopeType = (ScopeKind, Option<TypeId>);
 
 impl StackCache {
-    /// Whether all that was read of stacks holds in a recording: it begins with what there was then, and names are given
-    /// the same way. What they are named by was compared before.
+    /// Returns `true` if all that was read of stacks holds in a recording: it begins with what
+    /// there was then, and names are given the same way. What they are named by was compared
+    /// before.
     fn goes_on_in(
         &self,
         recording: &Recording,
@@ -79,7 +81,8 @@ impl StackCache {
         self.sites.get(number as usize)?.as_ref()
     }
 
-    /// Numbers what the threads found, in the order of the sites: the same whatever the number of threads.
+    /// Numbers what the threads found, in the order of the sites: the same whatever the number of
+    /// threads.
     fn put_together(&mut self, read: Vec<StacksRead>, numbers: &[u32]) {
         // They rise.
         let most = numbers.last().map_or(0, |most| *most as usize + 1);
@@ -121,7 +124,8 @@ impl StackCache {
         let scopes = profile.scopes.iter();
         let scopes: Vec<ScopeType> = scopes.map(|scope| (scope.kind, scope.value_type)).collect();
         let known = self.folded.take().filter(|known| {
-            // With other functions, other names tell two of them apart; with which type a stack ends a scope may tell.
+            // With other functions, other names tell two of them apart; with which type a stack
+            // ends a scope may tell.
             known.functions == profile.functions.len()
                 && sites.starts_with(&known.sites)
                 && scopes.starts_with(&known.scopes)
@@ -143,8 +147,9 @@ impl StackCache {
     }
 }
 
-/// Fills modules, functions, frames, stacks, sites and scopes of a profile that has the tree of its stacks and the figures
-/// of its sites. What a cache knows of a recording that goes on is not read again, and what was read is kept in it.
+/// Fills modules, functions, frames, stacks, sites and scopes of a profile that has the tree of its
+/// stacks and the figures of its sites. What a cache knows of a recording that goes on is not read
+/// again, and what was read is kept in it.
 pub(super) fn fill(
     profile: &mut Profile,
     (recording, counted): (&Recording, &CountedSites),
@@ -246,7 +251,7 @@ fn own(
     }
 }
 
-/// What a stack says its block holds, by numbers.
+/// Returns the contents that a stack names, by numbers.
 fn contents(names: &ContentNames, types: &mut Types) -> Contents {
     let mut number = |of: fn(&ContentNames) -> Option<&str>| {
         let name = of(names)?;

@@ -1,7 +1,9 @@
-//! The recording of a WebAssembly module, opened like any other; every figure follows from what the module did:
-//! 100 lists of five strings, then 400 people written as JSON and read back as `Profiled` (`examples/wasm/src`).
+//! The recording of a WebAssembly module, opened like any other; every figure follows from what the
+//! module did: 100 lists of five strings, then 400 people written as JSON and read back as
+//! `Profiled` (`examples/wasm/src`).
 //!
-//! Refreshed by `examples/wasm/run --golden`. Pointers have 4 bytes there, `String` and `Vec` 12, a person 40.
+//! Refreshed by `examples/wasm/run --golden`. Pointers have 4 bytes there, `String` and `Vec` 12, a
+//! person 40.
 
 use super::names::Addresses;
 use super::{Options, Session, Unnamed, open};
@@ -16,7 +18,8 @@ const GOLDEN: &str = concat!(
 );
 const LISTS: u64 = 100;
 const PEOPLE: u64 = 400;
-/// What the JSON of the people takes: 77 bytes each, two digits of age but for one in ten, commas, brackets.
+/// What the JSON of the people takes: 77 bytes each, two digits of age but for one in ten, commas,
+/// brackets.
 const JSON_BYTES: u64 = 77 * PEOPLE + 2 * PEOPLE - PEOPLE / 10 + (PEOPLE - 1) + 2;
 /// `serde_json::to_vec` begins with 128 bytes and doubles.
 const JSON_BUFFER: u64 = JSON_BYTES.next_power_of_two();
@@ -71,7 +74,8 @@ fn the_recording_of_a_module_says_what_it_is() {
 #[test]
 fn lists_of_a_module_have_the_blocks_of_their_structure() {
     let lists = row(&golden(), By::Phase, "lists");
-    // Five strings of 10 bytes and two buffers, 4 and 8 pointers with length; the outer list grows 4, 8, .. 128.
+    // Five strings of 10 bytes and two buffers, 4 and 8 pointers with length; the outer list grows
+    // 4, 8, .. 128.
     let blocks = LISTS * 7 + 6;
     let bytes = LISTS * (5 * 10 + 4 * 8 + 8 * 8) + 12 * (4 + 8 + 16 + 32 + 64 + 128);
     assert_eq!(blocks_and_bytes(&lists.figures), (blocks, bytes));

@@ -1,5 +1,5 @@
-//! The first pass over stacks: from the return addresses of each to source frames, with a bound for what a small file
-//! may claim.
+//! The first pass over stacks: turns the return addresses of each into source frames, and bounds
+//! what a small file may claim.
 
 use super::frames::{FrameNames, FrameTable};
 use crate::profile::{FrameId, ScopeId, StackMarks, StackNode, Stacks, outward};
@@ -11,15 +11,16 @@ use tracking_alloc_recording::{
 /// Return addresses of one stack: the recorder keeps no more.
 const MOST_FRAMES: usize = 256;
 
-/// Source frames of one stack, and of all sites together: so many of each, and so many in any recording. Real stacks
-/// have 50 or 100; a small file could say that each address was inlined five hundred deep.
+/// Source frames of one stack, and of all sites together: so many of each, and so many in any
+/// recording. Real stacks have 50 or 100; a small file could say that each address was inlined five
+/// hundred deep.
 const MOST_SOURCE_FRAMES: usize = 1024;
 const FRAMES_OF_A_SITE: usize = 256;
 const FEW_FRAMES: usize = 64 << 10;
-/// Those that are kept whatever was used up.
+/// Number of frames that are always kept.
 const LEAST_FRAMES: usize = 16;
 
-/// What the flags of a site say of its stack.
+/// Returns the marks of a stack from the flags of its site.
 fn stack_marks(flags: u32) -> StackMarks {
     StackMarks {
         cut: flags & site_flags::CUT != 0,
@@ -35,9 +36,10 @@ pub(super) struct Walks<'a> {
     pub(super) nodes: &'a [StackNode],
     pub(super) frames: &'a mut FrameTable,
     names: &'a FrameNames<'a>,
-    /// What the frames of all stacks may count for.
+    /// The maximum cost of the frames of all stacks.
     most: usize,
-    /// By number of the site: the frames, outermost first, of what is no node of the tree with all that is around it.
+    /// By number of the site: the frames, outermost first, of what is no node of the tree with all
+    /// that is around it.
     pub(super) apart: FxHashMap<u32, Vec<FrameId>>,
     /// A stack lost frames because there are too many in the recording.
     pub(super) is_bounded: bool,
@@ -117,13 +119,14 @@ impl<'a> Walks<'a> {
         (scope, marks)
     }
 
-    /// What is left of that.
+    /// Returns the number of frames that are left.
     fn frames_left(&self) -> usize {
         self.most.saturating_sub(self.frames.cost_of_stacks)
     }
 
-    /// Frame by frame what is kept of a stack that is too long, from the innermost outward, as by a walk that reaches its
-    /// limit. `at` = the first address on the path whose frames may not all be kept.
+    /// Frame by frame what is kept of a stack that is too long, from the innermost outward, as by a
+    /// walk that reaches its limit. `at` = the first address on the path whose frames may not all
+    /// be kept.
     fn cut(&mut self, at: usize, marks: &mut StackMarks) -> Vec<FrameId> {
         let whole = self.path[..at].iter();
         let whole = whole.flat_map(|raw| self.frames.known(*raw).iter().rev());
@@ -147,7 +150,8 @@ impl<'a> Walks<'a> {
         kept
     }
 
-    /// The frames of each address, without those of heapglass: what lies around the innermost frames of a stack.
+    /// The frames of each address, without those of heapglass: what lies around the innermost
+    /// frames of a stack.
     pub(super) fn pieces(&self) -> Stacks {
         let mut stacks = Stacks::default();
         let mut piece = Vec::new();

@@ -1,5 +1,5 @@
-//! What every frontend needs of a profile: fields, phases, types, owners, footprints, leaks and losses, each computed on
-//! first use and then kept.
+//! The analysis that every frontend needs of a profile: fields, phases, types, owners, footprints,
+//! leaks and losses. Each is computed on first use and then kept.
 
 use super::arenas::{Leak, chunk_sites, leaks};
 use super::fields::{Fields, Phases};
@@ -14,7 +14,8 @@ use super::{Profile, TypeId, UNKNOWN};
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
-/// The analysis of a profile, as much of it as was asked for: see [`Profile::fields`] and its neighbours.
+/// The analysis of a profile, as much of it as was asked for: see [`Profile::fields`] and its
+/// neighbours.
 #[derive(Debug, Default)]
 pub struct Analysis {
     fields: OnceLock<Fields>,
@@ -37,25 +38,27 @@ impl Clone for Analysis {
     }
 }
 
-/// Each is computed when it is first asked for and then kept: to change a profile afterwards, change a clone of it.
+/// Each is computed when it is first asked for and then kept: to change a profile afterwards,
+/// change a clone of it.
 impl Profile {
-    /// The places in the data that the program deserialized, with what each allocated.
+    /// Returns the places in the data that the program deserialized, with the allocations of each.
     pub fn fields(&self) -> &Fields {
         self.analysis.fields.get_or_init(|| Fields::of(self))
     }
 
-    /// The phases that the program named.
+    /// Returns the phases that the program named.
     pub fn phases(&self) -> &Phases {
         self.analysis.phases.get_or_init(|| Phases::of(self))
     }
 
-    /// What all blocks of a type came to, in no particular order.
+    /// Returns the sums of the blocks of each type, in no particular order.
     pub fn type_rows(&self) -> &[TypeRow] {
         self.analysis.types.get_or_init(|| type_rows(self))
     }
 
-    /// What the row of a type is called: its short name, with as much of its path as tells it apart where two rows share
-    /// that, [`UNKNOWN`] without a type. As recorded: not safe for a terminal before [`crate::units::printable`].
+    /// Returns the key of a type's row: its short name, with as much of its path as needed where
+    /// two rows share the short name, and [`UNKNOWN`] without a type. The name is as recorded: not
+    /// safe for a terminal before [`crate::units::printable`].
     pub fn type_key(&self, id: Option<TypeId>) -> &str {
         let qualified = self.analysis.type_names.get_or_init(|| qualified(self));
         let qualified = id.and_then(|id| qualified.get(&id));
@@ -68,17 +71,19 @@ impl Profile {
         self.analysis.measured.get_or_init(|| measured(self))
     }
 
-    /// The arenas (indexes into [`Profile::arenas`]) that each site (index into [`Profile::sites`]) allocates chunks for.
+    /// The arenas (indexes into [`Profile::arenas`]) that each site (index into [`Profile::sites`])
+    /// allocates chunks for.
     pub fn chunk_sites(&self) -> &HashMap<usize, Vec<usize>> {
         self.analysis.chunks.get_or_init(|| chunk_sites(self))
     }
 
-    /// The folder that holds the program's own source files, with a slash at its end; empty when there is none.
+    /// The folder that holds the program's own source files, with a slash at its end; empty when
+    /// there is none.
     pub fn source_root(&self) -> &str {
         self.analysis.source_root.get_or_init(|| source_root(self))
     }
 
-    /// The folded stack of each site.
+    /// Returns the folded stack of each site.
     pub fn folding(&self) -> &Folding {
         self.analysis.folding.get_or_init(|| {
             let mut folding = Folding::default();
@@ -92,18 +97,18 @@ impl Profile {
         let _ = self.analysis.folding.set(folding);
     }
 
-    /// All blocks of the global heap that values in arenas left behind, most bytes first.
+    /// Returns all blocks of the global heap that values in arenas left behind, most bytes first.
     pub fn leaks(&self) -> &[Leak] {
         self.analysis.leaks.get_or_init(|| leaks(self))
     }
 
-    /// What could not be counted or named: one sentence a loss, free of control characters; empty when nothing was lost.
+    /// Returns one sentence for each loss, free of control characters; empty if nothing was lost.
     pub fn losses(&self) -> &[String] {
         self.analysis.losses.get_or_init(|| losses(self))
     }
 
-    /// A sentence for people when the program's own frames have no debug information, so that stacks name no types;
-    /// `None` when nothing is missing.
+    /// Returns a sentence for people if the program's own frames have no debug information, so that
+    /// stacks name no types; `None` if nothing is missing.
     pub fn unnamed(&self) -> Option<&str> {
         let sentence = &self.analysis.unnamed;
         sentence.get_or_init(|| unnamed(self)).as_deref()

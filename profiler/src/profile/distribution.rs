@@ -1,6 +1,7 @@
-//! How large the blocks of a site are, and how long they live.
+//! The sizes and lifetimes of the blocks of a site.
 //!
-//! Must always say what part of the blocks it is known of: neither sizes nor lifetimes are known of all.
+//! This module must always say for which part of the blocks a figure is known: neither sizes nor
+//! lifetimes are known for all blocks.
 
 use super::{Figures, Measure, Profile, Snapshot};
 use crate::units::{Bytes, Count, Share};
@@ -14,14 +15,16 @@ const NAMED: usize = 3;
 /// Sizes and lifetimes of the blocks of one site, or of several together.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Distribution {
-    /// Blocks allocated of each size class ([`class_bounds`]); a realloc counts with its new size. Fewer than
-    /// [`Figures::total_blocks`] where sizes were not recorded. Classes rise; mostly there is one, which needs no memory of
-    /// its own.
+    /// Blocks allocated of each size class ([`class_bounds`]); a realloc counts with its new size.
+    /// Fewer than [`Figures::total_blocks`] where sizes were not recorded. Classes rise; mostly
+    /// there is one, which needs no memory of its own.
     pub sizes: SmallVec<[(u16, u64); 1]>,
-    /// Sum of the lifetimes of blocks that the thread freed which had allocated them: its allocations, reallocs
-    /// included, from the block's allocation to its free. A realloc ends no lifetime; the free counts at the last site.
+    /// Sum of the lifetimes of blocks that the thread freed which had allocated them: its
+    /// allocations, reallocs included, from the block's allocation to its free. A realloc ends no
+    /// lifetime; the free counts at the last site.
     pub lifetime: u64,
-    /// How many blocks that sum is of. Small blocks (up to 16 bytes) do not keep when they were allocated.
+    /// Number of blocks in that sum. Small blocks (up to 16 bytes) do not keep the time of their
+    /// allocation.
     pub lifetime_blocks: u64,
     /// Blocks above 16 bytes that another thread freed.
     pub freed_elsewhere: u64,
@@ -74,8 +77,8 @@ impl Distribution {
         (self.lifetime_blocks > 0).then(|| self.lifetime as f64 / self.lifetime_blocks as f64)
     }
 
-    /// The part of the freed blocks of which that is known; reallocated ones count as freed, too. `figures` are those of
-    /// the same blocks.
+    /// The part of the freed blocks of which that is known; reallocated ones count as freed, too.
+    /// `figures` are those of the same blocks.
     pub fn known_share(&self, figures: &Figures) -> Share {
         Share::of(self.known_blocks(), figures.freed_blocks)
     }
@@ -85,8 +88,8 @@ impl Distribution {
         Share::of(self.freed_elsewhere, self.known_blocks())
     }
 
-    /// For people: sizes, the most frequent first, lifetime, what another thread freed. `figures` are those of the same
-    /// blocks.
+    /// For people: sizes, the most frequent first, lifetime, what another thread freed. `figures`
+    /// are those of the same blocks.
     pub fn details(&self, figures: &Figures) -> Vec<String> {
         let mut details = Vec::new();
         if !self.sizes.is_empty() {
@@ -94,9 +97,10 @@ impl Distribution {
         }
         let known = self.known_share(figures);
         if let Some(mean) = self.mean_lifetime() {
-            let mean = match mean < 100.0 {
-                true => format!("{mean:.1}"),
-                false => Count(mean.round() as u64).to_string(),
+            let mean = if mean < 100.0 {
+                format!("{mean:.1}")
+            } else {
+                Count(mean.round() as u64).to_string()
             };
             details.push(format!("lifetime {mean} allocations (of {known} of freed)"));
         }

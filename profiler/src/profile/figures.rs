@@ -9,11 +9,11 @@ use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 use std::hash::Hash;
 
-/// What was counted for one row: a site, a thread, a phase or the whole process.
+/// The counts of one row: a site, a thread, a phase or the whole process.
 ///
-/// `total_*` counts every allocation and, in full, the new size of every realloc; `freed_*` counts frees and
-/// the old side of every realloc, as DHAT and heaptrack do. `peak_*` is the row's value at the moment of the
-/// global maximum (t-gmax), never the row's own maximum, so rows add up.
+/// `total_*` counts every allocation and, in full, the new size of every realloc; `freed_*` counts
+/// frees and the old side of every realloc, as DHAT and heaptrack do. `peak_*` is the row's value
+/// at the moment of the global maximum (t-gmax), never the row's own maximum, so rows add up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Figures {
     /// Bytes allocated.
@@ -36,7 +36,8 @@ pub struct Figures {
     pub grows: u64,
     /// Reallocs to a smaller size.
     pub shrinks: u64,
-    /// `min(old, new)` bytes of every realloc that moved its block: an upper bound of what was copied.
+    /// `min(old, new)` bytes of every realloc that moved its block: an upper bound of what was
+    /// copied.
     pub copied_bytes: u64,
     /// Blocks freed by their thread before it allocated another one.
     pub temporary_blocks: u64,
@@ -45,7 +46,8 @@ pub struct Figures {
 }
 
 impl Figures {
-    /// Adds `other` to `self`, column by column. Saturates: a hostile recording may claim any figures.
+    /// Adds `other` to `self`, column by column. Saturates: a hostile recording may claim any
+    /// figures.
     pub fn add(&mut self, other: &Figures) {
         self.total_bytes = self.total_bytes.saturating_add(other.total_bytes);
         self.total_blocks = self.total_blocks.saturating_add(other.total_blocks);
@@ -62,7 +64,7 @@ impl Figures {
         self.temporary_bytes = self.temporary_bytes.saturating_add(other.temporary_bytes);
     }
 
-    /// Whether a sum reached its limit: only what a damaged recording claims does.
+    /// Returns `true` if a sum reached its limit: only what a damaged recording claims does.
     pub(crate) fn saturated(&self) -> bool {
         FIGURES.iter().any(|(_, figure)| figure(self) == u64::MAX)
     }
@@ -101,7 +103,7 @@ pub(crate) const FIGURES: [Figure; 13] = [
     ("temporary_bytes", |figures| figures.temporary_bytes),
 ];
 
-/// What a frontend orders and sizes its rows by.
+/// A figure by which a frontend orders and sizes its rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Measure {
@@ -147,22 +149,23 @@ impl Measure {
         }
     }
 
-    /// The word of the command line: `peak`, `live`, ...
+    /// Returns the word of the command line: `peak`, `live`, ...
     pub fn name(self) -> &'static str {
         self.names()[0]
     }
 
-    /// The key of the JSON figure it reads: `peak_bytes`, `total_blocks`, ...
+    /// Returns the key of its figure in JSON: `peak_bytes`, `total_blocks`, ...
     pub fn key(self) -> &'static str {
         self.names()[1]
     }
 
-    /// A heading for people, for a recording that has ended.
+    /// Returns a heading for people, for a recording that has ended.
     pub fn title(self) -> &'static str {
         self.names()[2]
     }
 
-    /// A heading for people, for a recording in that state: nothing of a program that runs is at its exit.
+    /// Returns a heading for people, for a recording in that state. A program that still runs has
+    /// no figures at its exit.
     pub fn title_in(self, state: State) -> &'static str {
         match (self, state) {
             (Measure::Live, State::Running) => "bytes live now",
@@ -170,12 +173,12 @@ impl Measure {
         }
     }
 
-    /// Whether the measure counts bytes (else blocks or events).
+    /// Returns `true` if the measure counts bytes, `false` if it counts blocks or events.
     pub fn is_bytes(self) -> bool {
         !matches!(self, Measure::Blocks | Measure::Grows)
     }
 
-    /// A figure in the unit of the measure, for people: bytes, or a count.
+    /// Formats a figure in the unit of the measure, for people: bytes, or a count.
     pub fn amount(self, value: u64) -> String {
         if self.is_bytes() {
             Bytes(value).to_string()
@@ -184,7 +187,7 @@ impl Measure {
         }
     }
 
-    /// A difference in the unit of the measure, with its sign: `+1.8 MiB`, `-12`, `0 B`.
+    /// Formats a difference in the unit of the measure, with its sign: `+1.8 MiB`, `-12`, `0 B`.
     pub fn difference(self, difference: i128) -> String {
         let size = u64::try_from(difference.unsigned_abs()).unwrap_or(u64::MAX);
         let sign = match difference {
@@ -195,7 +198,8 @@ impl Measure {
         format!("{sign}{}", self.amount(size))
     }
 
-    /// The count that goes with the measure and what it counts: blocks, or events for what is no set of blocks.
+    /// Returns the count that goes with the measure, and its noun: blocks, or events for a measure
+    /// that does not count blocks.
     pub fn blocks(self, figures: &Figures) -> (u64, &'static str) {
         match self {
             Measure::Peak => (figures.peak_blocks, "blocks"),
@@ -208,9 +212,9 @@ impl Measure {
         }
     }
 
-    /// The mean size of the blocks that this measure counts, bytes: of blocks live at the peak for
-    /// [`Measure::Peak`]. Copied bytes and reallocs are no blocks: for them, too, those live at the
-    /// peak. `None` where there are none.
+    /// Returns the mean size of the blocks that this measure counts, bytes. Copied bytes and
+    /// reallocations have no blocks of their own: like [`Measure::Peak`], they use the blocks live
+    /// at the peak. `None` if there are no blocks.
     pub fn mean_block_bytes(self, figures: &Figures) -> Option<u64> {
         let (bytes, blocks) = match self {
             Measure::Peak | Measure::Copied | Measure::Grows => {
@@ -223,7 +227,7 @@ impl Measure {
         bytes.checked_div(blocks)
     }
 
-    /// The figure this measure reads.
+    /// Returns the figure of this measure.
     pub fn of(self, figures: &Figures) -> u64 {
         match self {
             Measure::Peak => figures.peak_bytes,
@@ -236,7 +240,7 @@ impl Measure {
         }
     }
 
-    /// The measure of that name, or `None`.
+    /// Returns the measure of that name, or `None`.
     pub fn from_name(name: &str) -> Option<Measure> {
         Measure::ALL.into_iter().find(|m| m.name() == name)
     }

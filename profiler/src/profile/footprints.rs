@@ -7,7 +7,7 @@ pub use tracking_alloc_recording::FootprintNodeValue;
 /// A live value at one moment.
 #[derive(Clone, Debug, Default)]
 pub struct Footprint {
-    /// What the program called it; several of one label make a series.
+    /// The label that the program gave it. Several footprints of one label make a series.
     pub label: String,
     /// Its type.
     pub value_type: Option<TypeId>,
@@ -15,9 +15,10 @@ pub struct Footprint {
     pub time_ns: u64,
     /// Live bytes of the whole process then.
     pub live_bytes: u64,
-    /// What the crate deepsize says, not what was found: one node, with `block_bytes` alone.
+    /// `true` for an estimate of the crate deepsize: one node, with `block_bytes` alone.
     pub estimate: bool,
-    /// The value and what is inside it; the first is the value itself, parents come before children.
+    /// The value and what is inside it; the first is the value itself, parents come before
+    /// children.
     pub nodes: Vec<FootprintNode>,
     /// Places that found no room of their own and were counted at their parent.
     pub folded: u64,
@@ -25,18 +26,19 @@ pub struct Footprint {
     pub hidden_values: u64,
 }
 
-/// All values at one path of a footprint. Every figure is of these values alone, without what is inside them.
+/// All values at one path of a footprint. Every figure is of these values alone, without what is
+/// inside them.
 #[derive(Clone, Debug, Default)]
 pub struct FootprintNode {
     /// Index of the node around it; the first is its own parent.
     pub parent: u32,
-    /// What it is.
+    /// The kind of place.
     pub kind: ScopeKind,
     /// Its name, where it has one.
     pub name: String,
     /// The type of its values.
     pub value_type: Option<TypeId>,
-    /// What the recording counted of it. Its numbers of strings say nothing here.
+    /// The figures of the recording. Its string numbers have no meaning here.
     pub figures: FootprintNodeValue,
 }
 

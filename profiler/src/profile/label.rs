@@ -1,5 +1,5 @@
-//! What a step of a path stands for, and what it is called: a node of a call tree, a step of a folded stack, what a site is
-//! charged to.
+//! Labels of the steps of a path: the nodes of a call tree, the steps of a folded stack, and the
+//! names that sites are charged to.
 
 use std::borrow::Cow;
 
@@ -7,7 +7,7 @@ use super::arenas::{Part, chunk_label};
 use super::fields::Field;
 use super::{FunctionId, Group, Profile, ScopeId, TypeId};
 
-/// What a step of a path stands for.
+/// The meaning of a step of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Label {
     /// Everything.
@@ -23,13 +23,15 @@ pub enum Label {
     Call(u32),
     /// No code of the program.
     Group(Group),
-    /// A phase or field that stands for a stack, where none were recorded: in parentheses, of no file and no known code.
+    /// A phase or field that stands for a stack, where none were recorded: in parentheses, of no
+    /// file and no known code.
     Place(ScopeId),
-    /// A field (index into [`Fields::nodes`](crate::profile::fields::Fields::nodes)), by the last step of its path.
+    /// A field (index into [`Fields::nodes`](crate::profile::fields::Fields::nodes)), by the last
+    /// step of its path.
     Field(u32),
     /// A field, by its whole path.
     Path(u32),
-    /// What blocks hold.
+    /// The type that blocks hold.
     Type(Option<TypeId>),
     /// The type that was being built.
     Building(TypeId),
@@ -37,7 +39,7 @@ pub enum Label {
     Arena(u32),
 }
 
-/// What a node says where there is no frame.
+/// A note of a node that has no frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum MarkKind {
     /// Truncated where a return address was in no known code.
@@ -52,12 +54,12 @@ pub enum MarkKind {
     Chunk(Option<u32>),
     /// Bytes of an arena's chunks that are not in use.
     Part(Part),
-    /// What an arena allocated in places for which the recording had no room.
+    /// Allocations of an arena in places for which the recording had no room.
     NoRow,
 }
 
 impl MarkKind {
-    /// As frontends show it, in brackets.
+    /// Returns the text that frontends show, in brackets.
     pub fn name(self, profile: &Profile) -> Cow<'static, str> {
         match self {
             MarkKind::Truncated => "[truncated]".into(),
@@ -75,7 +77,8 @@ impl MarkKind {
 }
 
 impl Label {
-    /// The whole name as recorded: not safe for a terminal before [`crate::units::printable`].
+    /// Returns the whole name as recorded: not safe for a terminal before
+    /// [`crate::units::printable`].
     pub fn name(self, profile: &Profile) -> Cow<'_, str> {
         match self {
             Label::Root => Cow::Borrowed("all"),
@@ -117,7 +120,8 @@ impl Label {
         }
     }
 
-    /// The name for narrow cells: `Vec::push`. Not safe for a terminal before [`crate::units::printable`].
+    /// Returns the name for narrow cells: `Vec::push`. Not safe for a terminal before
+    /// [`crate::units::printable`].
     pub fn short_name(self, profile: &Profile) -> Cow<'_, str> {
         match self {
             Label::Function(id) => match profile.functions.get(id.0 as usize) {
@@ -142,7 +146,8 @@ impl Label {
         }
     }
 
-    /// The type that is meant, of a field that of its values; `None` where there is none, or nothing tells.
+    /// Returns the type that the label names, for a field the type of its values; `None` if there
+    /// is none or it is unknown.
     pub fn type_id(self, profile: &Profile) -> Option<TypeId> {
         match self {
             Label::Field(number) | Label::Path(number) => field(profile, number)?.value_type,

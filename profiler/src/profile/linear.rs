@@ -10,13 +10,13 @@ pub(crate) const PAGE_BYTES: u64 = 64 << 10;
 pub struct LinearMemory {
     /// All of it, without what the recording took for itself: static data, stack, heap.
     pub pages: u64,
-    /// The same in bytes.
+    /// Size in bytes.
     pub bytes: u64,
-    /// What of that there was when the recording began.
+    /// Number of pages when the recording began.
     pub first_pages: u64,
-    /// How often it grew since, the recording's own grows not counted.
+    /// Number of times that it grew since, without the grows of the recording itself.
     pub grows: u64,
-    /// What the recording took for itself.
+    /// Number of pages that the recording took for itself.
     pub own_pages: u64,
 }
 

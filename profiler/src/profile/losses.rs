@@ -1,6 +1,7 @@
-//! What could not be counted or named, as plain sentences.
+//! Everything that could not be counted or named, as plain sentences.
 //!
-//! Must name every loss that the profile knows of, with its size and what to do about it.
+//! This module must name every loss that the profile knows of, with its size and what to do about
+//! it.
 
 use super::arenas::imbalance;
 use super::{Profile, SymbolSource};
@@ -26,7 +27,8 @@ pub(super) fn losses(profile: &Profile) -> Vec<String> {
     }
     if lost.damaged > 0 {
         sentences.push(format!(
-            "The recording is damaged: {} that no recorder writes; its figures are no facts, record again.",
+            "The recording is damaged: {} cannot come from a recorder. Its figures cannot be trusted; \
+             record again.",
             counted(lost.damaged, "record")
         ));
     }
@@ -38,17 +40,17 @@ pub(super) fn losses(profile: &Profile) -> Vec<String> {
     add(
         lost.untracked_blocks,
         "block",
-        "could not be followed to the end, so live and peak are too high by them",
+        "could not be followed until freed, so live and peak are too high by the size of these",
     );
     add(
         lost.unattributed_blocks,
         "block",
-        "allocated while the hook was busy (in a signal handler), counted without a stack",
+        "had to be counted without a stack, because the hook was busy (in a signal handler)",
     );
     add(
         lost.unknown_frees,
         "free",
-        "of blocks older than the recording, counted nowhere",
+        "of blocks older than the recording could not be counted",
     );
     add(
         lost.cut_stacks,
@@ -63,7 +65,7 @@ pub(super) fn losses(profile: &Profile) -> Vec<String> {
     add(
         lost.deep_stacks,
         "stack",
-        "deeper than the walk goes, without the outermost frames, shown as [deep]",
+        "exceeded the maximum depth; the outermost frames are missing, shown as [deep]",
     );
     add(
         lost.folded_stacks,
@@ -72,23 +74,24 @@ pub(super) fn losses(profile: &Profile) -> Vec<String> {
     );
     add(
         lost.marks,
-        "time",
-        "a mark or a point of the timeline found no room",
+        "moment",
+        "(marks or points of the timeline) did not fit in the recording",
     );
     add(
         lost.torn,
         "row",
-        "read while the program wrote it, clamped: read again when the program has ended",
+        "read while the program wrote it, so figures are clamped; read the recording again after \
+         the program ends",
     );
     add(
         lost.scopes,
         "time",
-        "a phase or field found no room among the scopes and was counted at the one around it",
+        "a phase or field did not fit in the recording and was counted at the one around it",
     );
     add(
         lost.records,
-        "time",
-        "a footprint or an arena's record found no room",
+        "record",
+        "(of footprints or arenas) did not fit in the recording",
     );
     add(
         lost.unresolved_frames,

@@ -1,7 +1,8 @@
 //! Footprints: live values that the program had measured, node by node, with estimates beside them.
 //!
-//! Must never mix the two: an exact figure was found by address among the live blocks, an estimate is what a crate
-//! says. Bytes are of heap blocks alone on both sides; the value's own size stands apart.
+//! This module must never mix the two: an exact figure was found by address among the live blocks,
+//! an estimate is what a crate says. Bytes are of heap blocks alone on both sides; the value's own
+//! size stands apart.
 
 use std::collections::HashMap;
 
@@ -14,9 +15,9 @@ use crate::units::{Bytes, printable, signed_percent};
 /// One value at one moment, summed up.
 #[derive(Clone, Debug)]
 pub struct Measured {
-    /// As recorded, without its nodes: those are [`places`](Measured::places).
+    /// The recorded footprint without its nodes: those are [`places`](Measured::places).
     pub footprint: Footprint,
-    /// Which of its label and kind it is, from 1: several are a series.
+    /// Number among the footprints of the same label and kind, from 1.
     pub number: usize,
     /// Heap bytes that the value owns (in an estimate: estimated).
     pub bytes: u64,
@@ -24,9 +25,10 @@ pub struct Measured {
     pub blocks: u64,
     /// The value's own size, bytes.
     pub inline_bytes: u64,
-    /// What the inner allocator can give for the blocks, bytes; `None` = it does not tell.
+    /// Bytes that the inner allocator can give for the blocks; `None` = unknown.
     pub usable_bytes: Option<u64>,
-    /// Bytes of the blocks that no value was seen in: spare capacity and what containers keep for themselves.
+    /// Bytes of the blocks that no value was seen in: spare capacity and what containers keep for
+    /// themselves.
     pub slack_bytes: u64,
     /// Blocks met again that another value already owned, each time.
     pub shared_blocks: u64,
@@ -34,7 +36,7 @@ pub struct Measured {
     pub shared_bytes: u64,
     /// Bytes more than in the footprint before it of the same label and kind.
     pub change_bytes: Option<i64>,
-    /// What the estimate nearest in time says of the same label.
+    /// The estimate of the same label that is nearest in time.
     pub estimate: Option<Estimate>,
     /// Its places, parents before children; one in an estimate.
     pub places: Vec<Place>,
@@ -45,18 +47,18 @@ pub struct Measured {
 pub struct Estimate {
     /// Heap bytes it says.
     pub bytes: u64,
-    /// When it was made, nanoseconds after the start.
+    /// Time of the estimate, nanoseconds after the start.
     pub time_ns: u64,
     /// Its bytes less the exact ones.
     pub difference_bytes: i64,
-    /// That as a part of the exact ones; `None` when those are 0.
+    /// The difference as a part of the exact bytes; `None` if those are 0.
     pub difference: Option<f64>,
 }
 
 /// A place in a measured value.
 #[derive(Clone, Debug)]
 pub struct Place {
-    /// As recorded.
+    /// The recorded node.
     pub node: FootprintNode,
     /// The place around it; the first has none.
     pub parent: Option<usize>,
@@ -133,8 +135,8 @@ pub(super) fn measured(profile: &Profile) -> Vec<Measured> {
     all
 }
 
-/// Puts each estimate beside the exact footprint of its label that is nearest in time; an exact one takes the nearest
-/// of those.
+/// Puts each estimate beside the exact footprint of its label that is nearest in time; an exact one
+/// takes the nearest of those.
 fn compare(all: &mut [Measured]) {
     // By time, as `all` is.
     let mut exact_of: HashMap<String, Vec<usize>> = HashMap::new();

@@ -1,7 +1,9 @@
-//! The profile: one recording, analysed and symbolized. Every frontend is a function of it.
+//! The profile: one recording, analysed and symbolized. Every frontend is a function of the
+//! profile.
 //!
-//! Columns instead of boxed trees: sites name their frames by [`FrameId`], frames name their function by
-//! [`FunctionId`], parents come before children. Nothing here knows how it will be shown.
+//! The profile uses columns instead of boxed trees: sites name their frames by [`FrameId`], frames
+//! name their function by [`FunctionId`], and parents come before children. This module does not
+//! know how the profile will be shown.
 
 mod analysis;
 pub mod arenas;
@@ -68,13 +70,13 @@ pub struct ScopeId(pub u32);
 /// One recording, analysed.
 #[derive(Clone, Debug, Default)]
 pub struct Profile {
-    /// Who was recorded.
+    /// The recorded process.
     pub process: Process,
-    /// How it was recorded.
+    /// The settings and the circumstances of the recording.
     pub capture: Capture,
     /// The whole process; equals the sum of the sites.
     pub totals: Figures,
-    /// What could not be counted or named, and why.
+    /// The losses: everything that could not be counted or named, and the reasons.
     pub lost: Losses,
     /// Loaded images, with what became of their symbols.
     pub modules: Vec<Module>,
@@ -84,7 +86,7 @@ pub struct Profile {
     pub frames: Vec<Frame>,
     /// The stacks of the sites.
     pub stacks: Stacks,
-    /// Where blocks came from: (stack, scope), with figures.
+    /// Origins of blocks, each a stack and a scope with its figures.
     pub sites: Vec<Site>,
     /// Phases and fields; `scopes[0]` is the root, parents come before children.
     pub scopes: Vec<Scope>,
@@ -102,20 +104,20 @@ pub struct Profile {
     pub footprints: Vec<Footprint>,
     /// Arenas that the program named, by name.
     pub arenas: Vec<Arena>,
-    /// What sites asked for in vain, the last request first.
+    /// Requests that the allocator refused, the last one first.
     pub failed_requests: Vec<FailedRequest>,
     /// Number of requests that the allocator refused, those of further sites included.
     pub failed_request_count: u64,
     /// Source lines that a packed recording carries, by file as frames name it.
     pub sources: HashMap<String, SourceLines>,
-    /// What was computed of all this so far.
+    /// The results of the analysis so far.
     pub analysis: Analysis,
 }
 
 /// Some lines of a source file: number, from 1, and text.
 pub type SourceLines = Vec<(u32, String)>;
 
-/// Who was recorded.
+/// The recorded process.
 #[derive(Clone, Debug, Default)]
 pub struct Process {
     /// File name of the executable.
@@ -126,30 +128,31 @@ pub struct Process {
     pub command: Vec<String>,
     /// Process id.
     pub pid: u32,
-    /// When the recording began, nanoseconds since the Unix epoch.
+    /// Start of the recording, nanoseconds since the Unix epoch.
     pub started_unix_ns: u64,
     /// From the start of the recording to its last event or end, nanoseconds.
     pub duration_ns: u64,
-    /// What is known of the process's end.
+    /// The end of the process, as far as it is known.
     pub state: State,
 }
 
-/// What is known of the process's end. The names are those of JSON.
+/// The end of a process, as far as it is known. The names are those of JSON.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum State {
-    /// It still runs, and so does the recording.
+    /// The process still runs and is still recorded.
     Running,
     /// The recording was finished in order (the recorder stopped or the program ended normally).
     Finished,
-    /// The process is gone and did not finish the recording: it was killed, aborted or left by `_exit`.
+    /// The process is gone and did not finish the recording: it was killed, aborted or left by
+    /// `_exit`.
     Ended,
-    /// It cannot be known from here (another machine, another pid namespace).
+    /// Unknown here (another machine, another pid namespace).
     #[default]
     Unknown,
 }
 
-/// How it was recorded.
+/// The settings and the circumstances of the recording.
 #[derive(Clone, Debug, Default)]
 pub struct Capture {
     /// `exact`.
@@ -158,13 +161,15 @@ pub struct Capture {
     pub unwinder: String,
     /// `x86_64`, `aarch64`, `wasm32`; empty when it is not known.
     pub architecture: String,
-    /// Linear memory, when a WebAssembly module was recorded. Such a recording has no clock: all times are 0.
+    /// Linear memory, when a WebAssembly module was recorded. Such a recording has no clock: all
+    /// times are 0.
     pub linear_memory: Option<LinearMemory>,
-    /// The bound on the error of `peak_*`, bytes; 0 = exact to the byte. Never below the measured discrepancy.
+    /// The bound on the error of `peak_*`, bytes; 0 = exact to the byte. Never below the measured
+    /// discrepancy.
     pub peak_error_bytes: u64,
     /// |sum of rows at the peak - the running maximum|, bytes: the measured discrepancy.
     pub peak_discrepancy_bytes: u64,
-    /// When the peak was, nanoseconds after the start (to the resolution of the timeline).
+    /// Time of the peak, nanoseconds after the start (to the resolution of the timeline).
     pub peak_time_ns: u64,
     /// Resident set size last read, bytes (0 = never read).
     pub rss_bytes: u64,
@@ -178,18 +183,21 @@ pub struct Capture {
     pub last_resident: Option<ResidentParts>,
     /// Size of the recording, bytes.
     pub recording_bytes: u64,
-    /// The crates that count as the program's own, by name, where someone named them: the reader, who packed the recording,
-    /// or who recorded. Empty: those whose sources lie outside registries, git checkouts and the toolchain.
+    /// The crates that count as the program's own, by name, where someone named them: the reader,
+    /// who packed the recording, or who recorded. Empty: those whose sources lie outside
+    /// registries, git checkouts and the toolchain.
     pub own_crates: Vec<String>,
-    /// The version of the recording's layout, 0 = no recording behind it. In layout 1 phases do not tell what they
-    /// retained.
+    /// The version of the recording's layout, 0 = no recording behind it. In layout 1 phases do not
+    /// tell what they retained.
     pub layout: u32,
 }
 
-/// What could not be counted or named. All zero and empty = nothing was lost. The names are the keys in JSON.
+/// Everything that could not be counted or named. All zero and empty = nothing was lost. The names
+/// are the keys in JSON.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Losses {
-    /// Blocks and bytes counted at "(table full)" for want of a table, a disk or a limit.
+    /// Blocks counted at "(table full)" because a table was full, or the disk, or a limit was
+    /// reached.
     pub table_full_blocks: u64,
     /// Bytes of those.
     pub table_full_bytes: u64,
@@ -207,18 +215,18 @@ pub struct Losses {
     pub deep_stacks: u64,
     /// Sites with repeated frame cycles folded.
     pub folded_stacks: u64,
-    /// Marks or timeline points that found no room.
+    /// Marks or timeline points that did not fit in the recording.
     pub marks: u64,
     /// Rows read while they were written, clamped (live recordings only).
     pub torn: u64,
-    /// What the recorder cannot have written: figures that cannot be, references that lead nowhere, rows that do not
-    /// add up. The figures are then no facts.
+    /// Records that the recorder cannot have written: impossible figures, dangling references, rows
+    /// that do not add up. The figures of the recording cannot be trusted then.
     pub damaged: u64,
     /// Frames that no symbol table could name.
     pub unresolved_frames: u64,
-    /// Scopes that found no room: what they would have counted is at their parent.
+    /// Scopes that did not fit in the recording: their parents count the events instead.
     pub scopes: u64,
-    /// Footprints and arena records that found no room.
+    /// Footprints and arena records that did not fit in the recording.
     pub records: u64,
     /// Sentences for people: why growth ended, why symbols are missing.
     pub notes: Vec<String>,
@@ -231,11 +239,12 @@ pub struct Module {
     pub path: String,
     /// Build-id in hex, or empty.
     pub build_id: String,
-    /// Where symbols were found, or why not.
+    /// The source of its symbols, or the reason why there are none.
     pub symbols: SymbolSource,
 }
 
-/// Where the symbols of a module came from. The symbol cache keeps it: a renamed variant is another format.
+/// The source of a module's symbols. The symbol cache stores it: renaming a variant changes the
+/// format of the cache.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum SymbolSource {
     /// No frame of the module was seen, so nothing was looked up.
@@ -256,30 +265,31 @@ pub enum SymbolSource {
 pub struct Function {
     /// Demangled, without the hash: `alloc::vec::Vec<T,A>::push`.
     pub name: String,
-    /// The other functions that its machine code is, by name: equal functions are compiled to one, and nothing tells
-    /// which of them was called.
+    /// The other functions that its machine code is, by name: equal functions are compiled to one,
+    /// and nothing tells which of them was called.
     pub aliases: Vec<String>,
     /// For narrow cells: `Vec::push`; `one of load_a, load_b` where the aliases differ in it.
     pub short: String,
-    /// Of a closure, and of the body of an async function, the function that it stands in: as [`short`](Function::short).
-    /// Empty: it is none.
+    /// The function around a closure or the body of an async function, written as
+    /// [`short`](Function::short). Empty for other functions.
     pub outer: String,
     /// Crate, or the file name of the image for native code: `serde_json`, `libc.so.6`.
     pub krate: String,
-    /// Whose code it is.
+    /// The origin of its code.
     pub origin: Origin,
-    /// A derive made it: a method of a trait of another crate, with code on the line of its declaration.
+    /// `true` if a derive made it: a method of a trait of another crate, with code on the line of
+    /// its declaration.
     pub is_derived: bool,
-    /// What part it plays on a stack.
+    /// Its role on a stack.
     pub role: Role,
-    /// What a call of it does, for a frame that stands for all that it calls: `serde_json::from_str -> Catalog`. Empty:
-    /// as [`short`](Function::short).
+    /// The action of a call, for a frame that stands for everything it calls:
+    /// `serde_json::from_str -> Catalog`. Empty: the same as [`short`](Function::short).
     pub does: String,
     /// The type that it deserializes, in short: `Product`.
     pub makes: Option<String>,
 }
 
-/// What part a function plays on a stack.
+/// The role of a function on a stack.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Role {
     /// No special one.
@@ -287,8 +297,8 @@ pub enum Role {
     Plain,
     /// Called back by what a program called: `Deserialize`, its visitors, `Clone`.
     Callback,
-    /// Of a crate that works for its callers: it reads or writes a format, or holds values. Never the owner of a block
-    /// where another one is on the stack.
+    /// A function of a crate that works for its callers: it reads or writes a format, or holds
+    /// values. It never owns a block while another function on the stack can.
     Service,
     /// Passes a call on: the call of a closure, an iterator's adaptor.
     Glue,
@@ -296,7 +306,7 @@ pub enum Role {
     Panic,
 }
 
-/// Whose code a function is. The names are those of JSON.
+/// The origin of a function's code. The names are those of JSON.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Origin {
@@ -326,29 +336,32 @@ pub struct Frame {
     pub module: u32,
     /// Offset of the return address in the module.
     pub offset: u64,
-    /// Whether the compiler inlined it into the next outer frame.
+    /// `true` if the compiler inlined it into the next outer frame.
     pub inlined: bool,
 }
 
-/// Where blocks came from: a stack under a scope.
+/// An origin of blocks: a stack under a scope.
 #[derive(Clone, Debug, Default)]
 pub struct Site {
     /// Its frames: see [`Profile::stack`].
     pub stack: Stack,
-    /// The part of them worth showing: without run-time start-up (outside) and allocator machinery (inside).
+    /// The part of them worth showing: without run-time start-up (outside) and allocator machinery
+    /// (inside).
     pub shown: std::ops::Range<u16>,
-    /// The frame the site is charged to: the innermost shown frame of the user's own code that nothing called back, else
-    /// the nearest frame of a dependency, else the innermost shown one; `None` when there is no frame.
+    /// The frame the site is charged to: the innermost shown frame of the user's own code that
+    /// nothing called back, else the nearest frame of a dependency, else the innermost shown one;
+    /// `None` when there is no frame.
     pub owner: Option<FrameId>,
-    /// What it is charged to instead where no code of the program or of a dependency asked for its blocks.
+    /// The group that it is charged to if no code of the program or of a dependency asked for its
+    /// blocks.
     pub group: Option<Group>,
     /// The phase and field it happened in.
     pub scope: ScopeId,
-    /// What its stack says its blocks hold; `None` where that cannot be known.
+    /// The contents of its blocks according to its stack; `None` if unknown.
     pub contents: Option<Contents>,
-    /// What the walk had to do to this stack.
+    /// Marks that the walk left on this stack.
     pub marks: StackMarks,
-    /// What was counted.
+    /// The figures.
     pub figures: Figures,
     /// Sizes and lifetimes of its blocks.
     pub distribution: Distribution,
@@ -368,14 +381,14 @@ pub struct FailedRequest {
 /// Blocks that no code of the program asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Group {
-    /// What the standard library needs to start, to run threads, and to end.
+    /// Blocks that the standard library needs to start, to run threads, and to end.
     Runtime,
     /// The report of a panic: its message and its backtrace.
     Panic,
 }
 
 impl Group {
-    /// As frontends show it.
+    /// Returns the name that frontends show.
     pub fn name(self) -> &'static str {
         match self {
             Group::Runtime => "(std: start-up, threads)",
@@ -384,7 +397,7 @@ impl Group {
     }
 }
 
-/// What the walk had to do to a stack.
+/// Marks that the walk leaves on a stack.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StackMarks {
     /// Truncated where a return address was in no known code.
@@ -404,15 +417,16 @@ pub struct StackMarks {
 pub struct Thread {
     /// Thread name (`main` for the first).
     pub name: String,
-    /// How many threads of that name.
+    /// Number of threads of that name.
     pub count: u64,
-    /// What they allocated, and what they freed of any thread's blocks. `live_*` and `peak_*` are 0: another thread may
-    /// free a block, so live bytes belong to no thread.
+    /// Figures of what they allocated, and of what they freed, including blocks of other threads.
+    /// `live_*` and `peak_*` are 0: another thread may free a block, so live bytes belong to no
+    /// thread.
     pub figures: Figures,
 }
 
 impl Thread {
-    /// What to call it: its name, or that it has none.
+    /// Returns its name, or a text for a thread without a name.
     pub fn key(&self) -> &str {
         match self.name.as_str() {
             "" => "(unnamed)",
@@ -463,28 +477,30 @@ pub struct Mark {
     /// Totals at that moment; `peak_*` is the maximum since the mark before (or the start).
     #[serde(flatten)]
     pub figures: Figures,
-    /// The bound on the error of `peak_*`, bytes; 0 = exact to the byte, `None` = the mark found no room to tell.
+    /// The bound on the error of `peak_*`, bytes; 0 = exact to the byte, `None` = the mark found no
+    /// room to tell.
     pub peak_error_bytes: Option<u64>,
 }
 
-/// What stands in place of the way stacks were walked, when there are none.
+/// Replaces the name of the unwinder in a recording without stacks.
 pub const NO_STACKS: &str = "no stacks: sites are scopes";
 
 impl Capture {
-    /// `stacks by frame-pointers`, or that there are none.
+    /// Returns `stacks by frame-pointers`, or a text for a recording without stacks.
     pub fn stacks(&self) -> String {
-        match self.has_stacks() {
-            true => format!("stacks by {}", self.unwinder),
-            false => NO_STACKS.to_owned(),
+        if self.has_stacks() {
+            format!("stacks by {}", self.unwinder)
+        } else {
+            NO_STACKS.to_owned()
         }
     }
 
-    /// Whether every event was counted: figures are no estimates.
+    /// Returns `true` if every event was counted, so that figures are not estimates.
     pub fn is_exact(&self) -> bool {
         matches!(mode::from_name(&self.mode), Some(mode::EXACT | mode::COUNT))
     }
 
-    /// Whether stacks were recorded.
+    /// Returns `true` if stacks were recorded.
     pub fn has_stacks(&self) -> bool {
         self.unwinder != "none"
     }
@@ -494,12 +510,13 @@ impl Capture {
 pub(crate) const OWN_CRATES: [&str; 2] = ["tracking_alloc", "tracking_alloc_recording"];
 
 impl Function {
-    /// Whether it is heapglass's own, wherever it was built.
+    /// Returns `true` if it is heapglass's own, wherever it was built.
     pub(crate) fn is_own(&self) -> bool {
         OWN_CRATES.contains(&self.krate.as_str())
     }
 
-    /// Whether it is of the program, and nothing called it back: a step of folded stacks of its own, and what owns blocks.
+    /// Returns `true` if it is of the program, and nothing called it back: a step of folded stacks
+    /// of its own, and what owns blocks.
     pub(crate) fn is_of_program(&self) -> bool {
         self.origin == Origin::User && self.role != Role::Callback
     }
@@ -512,7 +529,8 @@ impl Function {
             .map_or("[unnamed]", String::as_str)
     }
 
-    /// What a call of it does, by the best that is known: [`does`](Function::does), its short name, its name.
+    /// Returns the best known text for a call of it: [`does`](Function::does), else its short name,
+    /// else its name.
     pub(crate) fn call(&self) -> &str {
         [&self.does, &self.short, &self.name]
             .into_iter()
@@ -522,19 +540,19 @@ impl Function {
 }
 
 impl Profile {
-    /// The sites that anything was counted of, with their indexes: without those whose requests all
-    /// failed.
+    /// Returns the sites with any figures, with their indexes: sites whose requests all failed are
+    /// left out.
     pub fn counted_sites(&self) -> impl Iterator<Item = (usize, &Site)> {
         let sites = self.sites.iter().enumerate();
         sites.filter(|(_, site)| site.figures != Figures::default())
     }
 
-    /// The frame of an id.
+    /// Returns the frame of an id.
     pub fn frame(&self, id: FrameId) -> &Frame {
         &self.frames[id.0 as usize]
     }
 
-    /// The function of a frame.
+    /// Returns the function of a frame.
     pub fn function(&self, id: FrameId) -> &Function {
         &self.functions[self.frame(id).function.0 as usize]
     }
@@ -546,18 +564,18 @@ impl Profile {
         function.map_or("[unnamed]", |function| &function.name)
     }
 
-    /// A frame and its function; `None` for ids that only a damaged profile has.
+    /// Returns a frame and its function; `None` for ids that only a damaged profile has.
     pub fn lookup(&self, id: FrameId) -> Option<(&Frame, &Function)> {
         let frame = self.frames.get(id.0 as usize)?;
         Some((frame, self.functions.get(frame.function.0 as usize)?))
     }
 
-    /// The type of an id.
+    /// Returns the type of an id.
     pub fn type_name(&self, id: TypeId) -> &TypeName {
         &self.types[id.0 as usize]
     }
 
-    /// The names of a type, where there is one.
+    /// Returns the names of a type, if there is one.
     pub fn named_type(&self, id: Option<TypeId>) -> Option<&TypeName> {
         self.types.get(id?.0 as usize)
     }

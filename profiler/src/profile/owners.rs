@@ -1,12 +1,14 @@
-//! Owners: what a site is charged to.
+//! Owners: the functions that sites are charged to.
 //!
-//! A recording without stacks has nothing but phases and fields to tell sites apart by: its sites are charged to their
-//! place. Must never look like a stack: a place is in parentheses, of no file and no known code.
+//! A recording without stacks tells sites apart only by phases and fields, so its sites are charged
+//! to their place. A place must never look like a stack: it is in parentheses, and has no file and
+//! no known code.
 
 use super::{Label, Profile, Site};
 
 impl Profile {
-    /// The place of a site that has no stack, because none were recorded; `None` outside all phases and fields.
+    /// The place of a site that has no stack, because none were recorded; `None` outside all phases
+    /// and fields.
     pub fn place_of(&self, site: &Site) -> Option<Label> {
         let stackless =
             !self.capture.has_stacks() && !self.has_stack(site) && !site.marks.synthetic;
@@ -15,7 +17,7 @@ impl Profile {
         (stackless && inside).then_some(Label::Place(site.scope))
     }
 
-    /// What a site is charged to; `None` where nothing is known.
+    /// Returns the label that a site is charged to; `None` if nothing is known.
     pub fn charged_to(&self, site: &Site) -> Option<Label> {
         if let Some(group) = site.group {
             return Some(Label::Group(group));

@@ -1,7 +1,8 @@
 //! Resident memory against live bytes: what the program holds, what its allocator keeps, what
 //! heapglass itself takes.
 //!
-//! Must take all parts from one reading: figures of different moments have no difference.
+//! This module must take all parts from one reading: figures of different moments have no
+//! difference.
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
@@ -70,16 +71,16 @@ impl Serialize for ResidentParts {
 }
 
 impl TimelinePoint {
-    /// Resident but not live in Rust's allocator, bytes: the allocator's slack, C libraries, code, stacks, heapglass
-    /// itself. `None` when live is larger: some of it was never touched.
+    /// Resident but not live in Rust's allocator, bytes: the allocator's slack, C libraries, code,
+    /// stacks, heapglass itself. `None` when live is larger: some of it was never touched.
     pub fn not_seen_bytes(&self) -> Option<u64> {
         self.rss_bytes.checked_sub(self.live_bytes)
     }
 }
 
 impl Profile {
-    /// At the largest resident set size of the timeline; when the timeline has none, as last read. `None` when it was
-    /// never read.
+    /// At the largest resident set size of the timeline; when the timeline has none, as last read.
+    /// `None` when it was never read.
     pub fn resident(&self) -> Option<TimelinePoint> {
         let last = TimelinePoint {
             time_ns: self.process.duration_ns,
@@ -94,8 +95,8 @@ impl Profile {
         largest.or((last.rss_bytes > 0).then_some(last))
     }
 
-    /// The resident set taken apart that says most: where the allocator keeps more than a quarter of
-    /// the last one, that, since it stays; else the largest.
+    /// The resident set taken apart that says most: where the allocator keeps more than a quarter
+    /// of the last one, that, since it stays; else the largest.
     pub fn resident_parts(&self) -> Option<ResidentParts> {
         let stays = |parts: &ResidentParts| parts.kept_bytes() > parts.rss_bytes / 4;
         let last = self.capture.last_resident.filter(stays);

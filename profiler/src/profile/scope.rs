@@ -8,7 +8,7 @@ use std::iter::successors;
 pub struct Scope {
     /// The scope around it; the root is its own parent.
     pub parent: u32,
-    /// What it is.
+    /// The kind of scope.
     pub kind: ScopeKind,
     /// A phase's, field's or variant's name, the index of an element; else empty.
     pub name: String,
@@ -18,22 +18,23 @@ pub struct Scope {
     pub value_bytes: u64,
     /// The type contains itself: inner values are counted here, at the outermost place.
     pub recursive: bool,
-    /// Scopes below it were counted here: too deep, or no room.
+    /// `true` if scopes below it were counted here, because they were too deep or did not fit.
     pub folded: bool,
     /// A root whose values are built in an arena: what they own outside of it is never dropped.
     pub in_arena: bool,
-    /// How often it was entered: for fields, how many values there were.
+    /// Number of times that it was entered; for fields, the number of values.
     pub entered: u64,
     /// Input bytes reported by the program, 0 = not reported.
     pub input_bytes: u64,
     /// Records reported by the program, 0 = not reported.
     pub records: u64,
-    /// Phases and roots: net bytes that their threads allocated while in them, summed over all times. What stays of a
-    /// phase when it ends; negative where it frees more than it allocates. `None` where it is not known of all of them.
+    /// Phases and roots: net bytes that their threads allocated while in them, summed over all
+    /// times. What stays of a phase when it ends; negative where it frees more than it allocates.
+    /// `None` where it is not known of all of them.
     pub retained_bytes: Option<i64>,
 }
 
-/// What a scope is.
+/// The kind of a scope.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum ScopeKind {
     /// The root of all scopes, or a phase named by the program.
@@ -62,12 +63,13 @@ pub enum ScopeKind {
 }
 
 impl ScopeKind {
-    /// Whether it is a place in data.
+    /// Returns `true` if it is a place in data.
     pub fn is_field(self) -> bool {
         self != ScopeKind::Phase
     }
 
-    /// One step of a path: `.first`, `[]`, `{key}`, `::Variant`; of a root the name of its type.
+    /// Returns one step of a path: `.first`, `[]`, `{key}`, `::Variant`; for a root, the name of
+    /// its type.
     pub(crate) fn step(self, name: &str, type_name: Option<&str>) -> String {
         match self {
             ScopeKind::Phase => name.to_owned(),
@@ -90,7 +92,8 @@ impl Profile {
     pub(crate) fn scopes_around(&self, scope: ScopeId) -> impl Iterator<Item = (ScopeId, &Scope)> {
         let known = |id: ScopeId| Some((id, self.scopes.get(id.0 as usize)?));
         successors(known(scope), move |&(at, scope)| {
-            // Parents come before children; anything else is a damaged recording, and might be a circle.
+            // Parents come before children; anything else is a damaged recording, and might be a
+            // circle.
             known(ScopeId(scope.parent)).filter(|(parent, _)| *parent < at)
         })
     }
@@ -101,9 +104,10 @@ const PATH_BYTES: usize = 4_096;
 
 /// The path of a place by the path around it and its own step.
 pub(super) fn inside(outer: &str, step: &str) -> String {
-    match outer.len() > PATH_BYTES {
-        true => format!("...{step}"),
-        false => format!("{outer}{step}"),
+    if outer.len() > PATH_BYTES {
+        format!("...{step}")
+    } else {
+        format!("{outer}{step}")
     }
 }
 

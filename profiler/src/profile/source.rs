@@ -1,10 +1,11 @@
-//! Where frames are in the source, as people read it: without the folder that all of the program's files share, nor
-//! those of registries and toolchains.
+//! Source places of frames, as people read them: without the folder that all files of the program
+//! share, and without the folders of registries and toolchains.
 
 use super::{FrameId, Origin, Profile};
 use crate::units::without_store;
 
-/// The folder that holds the program's own source files, with a slash at its end; empty when there is none.
+/// The folder that holds the program's own source files, with a slash at its end; empty when there
+/// is none.
 pub(super) fn source_root(profile: &Profile) -> String {
     let own = profile.frames.iter().filter(|frame| {
         let function = profile.functions.get(frame.function.0 as usize);
@@ -21,7 +22,7 @@ pub(super) fn source_root(profile: &Profile) -> String {
         .to_owned()
 }
 
-/// What two folders have in common, with a slash at its end.
+/// Returns the common part of two folders, with a slash at its end.
 fn common<'a>(one: &'a str, other: &'a str) -> &'a str {
     let pairs = one.bytes().zip(other.bytes());
     let same = pairs.take_while(|(one, other)| one == other).count();
@@ -32,8 +33,8 @@ fn common<'a>(one: &'a str, other: &'a str) -> &'a str {
 }
 
 impl Profile {
-    /// `src/main.rs:12` of a frame, its file alone without a line, nothing without a file. As recorded: not safe for a
-    /// terminal before [`crate::units::printable`].
+    /// `src/main.rs:12` of a frame, its file alone without a line, nothing without a file. As
+    /// recorded: not safe for a terminal before [`crate::units::printable`].
     pub fn source_of(&self, frame: FrameId) -> Option<String> {
         let frame = self.frames.get(frame.0 as usize)?;
         let file = without_store(frame.file.as_deref()?);

@@ -1,12 +1,13 @@
-//! Stacks as a tree: what many of them begin with is kept once.
+//! Stacks as a tree: stacks that begin alike share their beginning.
 //!
-//! A stack is a node of the tree, with the nodes around it, and some frames inside those. A node adds a piece: the source
-//! frames of one return address. Of a large profile the stacks would be most of it, kept one by one.
+//! A stack is a node of the tree, with the nodes around it, and some frames inside those. A node
+//! adds a piece: the source frames of one return address. If stacks were kept one by one, they
+//! would take most of the memory of a large profile.
 
 use super::{FrameId, Profile, Site};
 use std::ops::Range;
 
-/// As many frames as most stacks have at most.
+/// A number of frames that most stacks do not exceed.
 const COMMON_FRAMES: usize = 64;
 
 /// One of the stacks of [`Profile::stacks`].
@@ -17,7 +18,8 @@ pub struct Stack {
     pub(crate) inner: u32,
 }
 
-/// A node: the node around it, and the piece that it adds. Node 0 is the outer end of all stacks and adds nothing.
+/// A node: the node around it, and the piece that it adds. Node 0 is the outer end of all stacks
+/// and adds nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct StackNode {
     pub(crate) parent: u32,
@@ -43,7 +45,7 @@ pub(crate) fn outward(
 pub struct Stacks {
     /// The tree that stacks are nodes of. A parent is before its child.
     pub(crate) nodes: Vec<StackNode>,
-    /// Where the frames of each piece are in `frames`, outermost first.
+    /// The range of each piece in `frames`, outermost first.
     pieces: Vec<Range<u32>>,
     frames: Vec<FrameId>,
 }
@@ -74,7 +76,8 @@ impl Stacks {
     }
 
     /// Adds the frames of a stack, innermost first.
-    // PERF: the loop of `innermost_first` written out; all stacks of a large profile are read several times.
+    // PERF: the loop of `innermost_first` written out; all stacks of a large profile are read
+    // several times.
     fn read(&self, stack: Stack, frames: &mut Vec<FrameId>) {
         let mut add = |piece| frames.extend(self.piece(piece).iter().rev());
         add(stack.inner);
@@ -93,12 +96,13 @@ impl Stacks {
 }
 
 impl Profile {
-    /// Whether a site has any frames.
+    /// Returns `true` if a site has any frames.
     pub fn has_stack(&self, site: &Site) -> bool {
         self.innermost_first(site).next().is_some()
     }
 
-    /// All frames of a site, outermost first, but those that heapglass itself puts between the program's (`Profiled`, phases).
+    /// All frames of a site, outermost first, but those that heapglass itself puts between the
+    /// program's (`Profiled`, phases).
     pub fn stack(&self, site: &Site) -> Vec<FrameId> {
         let mut stack = Vec::with_capacity(COMMON_FRAMES);
         self.stacks.read(site.stack, &mut stack);

@@ -1,4 +1,5 @@
-//! Where the type of a block comes from, and what is said when it is missing: profiles written by hand.
+//! Where the type of a block comes from, and what is said when it is missing: profiles written by
+//! hand.
 
 use super::Source;
 use super::{
@@ -17,7 +18,8 @@ const BARE_FORMAT: Described = ("unsafe_libyaml", Origin::Dependency, false);
 const STD: Described = ("alloc", Origin::Std, true);
 const OURS: Described = ("tracking_alloc", Origin::Dependency, true);
 
-/// A profile with one site of 100 bytes for each stack, outermost frame first, in a field of a type.
+/// A profile with one site of 100 bytes for each stack, outermost frame first, in a field of a
+/// type.
 fn profile(value_type: &str, stacks: &[&[Described]]) -> Profile {
     let mut types = Types::default();
     let id = types.number(value_type);

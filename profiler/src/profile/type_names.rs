@@ -1,11 +1,13 @@
-//! What types of one short name are called: with as much of their paths as tells them apart, and no more.
+//! Names of types that share a short name: with as much of their paths as tells them apart, and no
+//! more.
 //!
 //! `Vec<nfa::State>` and `Vec<dfa::State>`, not `alloc::vec::Vec<regex::nfa::State>`.
 
 use super::{Profile, TypeId};
 use std::collections::HashMap;
 
-/// Those of some types, each given once, that share their short name with another one: those of one name together.
+/// Returns those of some types, each given once, that share their short name with another type;
+/// types of one name are together.
 pub(crate) fn sharing_a_name(
     profile: &Profile,
     ids: impl IntoIterator<Item = TypeId>,
@@ -31,7 +33,8 @@ pub(super) fn qualified(profile: &Profile) -> HashMap<TypeId, String> {
     names
 }
 
-/// What a type holds that its name does not tell: serde's `Content` is no type of the program's.
+/// Returns a note on a type whose name does not explain it: serde's `Content` is no type of the
+/// program.
 fn note(full: &str) -> Option<&'static str> {
     let is_buffer = |path: &&str| {
         let of_serde = path.starts_with("serde::") || path.starts_with("serde_core::");
@@ -43,7 +46,7 @@ fn note(full: &str) -> Option<&'static str> {
 }
 
 impl Profile {
-    /// What is to say of the values of a type beside its name.
+    /// Returns a note on the values of a type, in addition to its name.
     pub(crate) fn note_of_type(&self, id: Option<TypeId>) -> Option<&'static str> {
         note(&self.named_type(id)?.full)
     }

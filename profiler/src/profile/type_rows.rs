@@ -1,6 +1,7 @@
-//! Footprints by type: what all blocks of one type came to.
+//! Footprints by type: the sums of all blocks of one type.
 //!
-//! Must keep the sum: every site is in exactly one row, those whose type nothing tells in the row of `None`.
+//! This module must keep the sum: every site is in exactly one row. Sites of unknown type are in
+//! the row of `None`.
 
 use super::figures::sums;
 use super::{Figures, Frame, Function, Origin, Profile, ScopeKind, Site, TypeId, TypeKind};
@@ -15,7 +16,7 @@ pub const UNKNOWN: &str = "(unknown type)";
 pub struct TypeRow {
     /// The type; `None` = neither the stack nor a field tells.
     pub type_id: Option<TypeId>,
-    /// What its blocks came to: the heap side of its footprint.
+    /// The figures of its blocks: the heap side of its footprint.
     pub figures: Figures,
     /// Values seen by `Profiled`; 0 where none was.
     pub values: u64,
@@ -25,11 +26,12 @@ pub struct TypeRow {
     pub from_fields: Figures,
     /// Indexes of its sites in [`Profile::sites`].
     pub sites: Vec<usize>,
-    /// The fields (indexes into [`Fields::nodes`](super::fields::Fields::nodes)) its blocks were allocated in, with what; largest total first.
+    /// The fields (indexes into [`Fields::nodes`](super::fields::Fields::nodes)) its blocks were
+    /// allocated in, with what; largest total first.
     pub fields: Vec<(u32, Figures)>,
 }
 
-/// Where the type of a site's blocks came from.
+/// The source of the type of a site's blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
     /// The stack (debug information).
@@ -39,11 +41,13 @@ pub enum Source {
 }
 
 impl Profile {
-    /// The type of a site's blocks: what the stack says, else the type of the field it happened in, where that is a
-    /// container and the stack could not be read at all (no stack, no debug information).
+    /// The type of a site's blocks: what the stack says, else the type of the field it happened in,
+    /// where that is a container and the stack could not be read at all (no stack, no debug
+    /// information).
     ///
-    /// A stack that can be read and names no container is a format's scratch memory, or code without containers: it would
-    /// be wrong to call that by the field it happened to be in, so it has no type.
+    /// A stack that can be read and names no container is a format's scratch memory, or code
+    /// without containers: it would be wrong to call that by the field it happened to be in, so it
+    /// has no type.
     pub fn type_of(&self, site: &Site) -> Option<(TypeId, Source)> {
         if let Some(contents) = site.contents {
             return Some((contents.container, Source::Stack));
@@ -78,7 +82,7 @@ impl Profile {
     }
 }
 
-/// Whether values of a type ask for blocks themselves, and not only what is in them.
+/// Returns `true` if values of a type ask for blocks themselves, and not only what is in them.
 fn owns_blocks(full: &str) -> bool {
     let inside = |path: &str| {
         let rest = full.strip_prefix(path)?.strip_prefix('<')?;
@@ -90,7 +94,8 @@ fn owns_blocks(full: &str) -> bool {
     }
 }
 
-/// All types with blocks or values, in no particular order; the row of `None` only when it has blocks.
+/// All types with blocks or values, in no particular order; the row of `None` only when it has
+/// blocks.
 pub(super) fn type_rows(profile: &Profile) -> Vec<TypeRow> {
     let fields = profile.fields();
     let mut types: Interned<Option<TypeId>, FxBuildHasher> = Interned::default();

@@ -1,4 +1,4 @@
-//! Types: what blocks hold, and whose values they belong to.
+//! Types: the contents of blocks, and the types that the values belong to.
 
 /// Index into [`Profile::types`](super::Profile::types).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -11,11 +11,11 @@ pub struct TypeName {
     pub full: String,
     /// Without module paths: `Vec<Sailor>`.
     pub short: String,
-    /// What kind of container it is, for colours and grouping.
+    /// The kind of container, for colours and grouping.
     pub kind: TypeKind,
 }
 
-/// What kind of container a type is.
+/// A kind of container.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum TypeKind {
     /// Text: `String`, `Box<str>`, `PathBuf`, `CString`.
@@ -36,7 +36,7 @@ pub enum TypeKind {
 }
 
 impl TypeKind {
-    /// What kind of container a type is, by its full name.
+    /// Returns the kind of a type with this full name.
     pub fn of(full: &str) -> TypeKind {
         let name = full.split('<').next().unwrap_or(full);
         match name.rsplit("::").next().unwrap_or(name) {
@@ -56,12 +56,12 @@ impl TypeKind {
     }
 }
 
-/// What the stack says a site's blocks hold.
+/// The contents of a site's blocks, according to the stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Contents {
     /// The container that asked for the block: `Vec<Sailor>`, `Box<Boss>`.
     pub container: TypeId,
-    /// What one element is: `Sailor`; an entry of a map is `(K, V)`.
+    /// The type of one element: `Sailor`; an entry of a map is `(K, V)`.
     pub element: Option<TypeId>,
     /// The type being deserialized, or built, when it asked: `Crew`.
     pub owner: Option<TypeId>,

@@ -1,9 +1,10 @@
-//! Why types are not named, and what to do about it. Must never guess a type.
+//! The reason why types have no names, and what to do about it. This module must never guess a
+//! type.
 
 use super::{Profile, SymbolSource};
 use std::collections::HashSet;
 
-/// Why types are not named and what to do about it; `None` where few bytes are concerned.
+/// Explains why types are not named and what to do about it; `None` if few bytes are concerned.
 pub(super) fn unnamed(profile: &Profile) -> Option<String> {
     let total: u64 = profile.totals.total_bytes;
     let described = described(profile);
@@ -44,8 +45,8 @@ pub(super) fn unnamed(profile: &Profile) -> Option<String> {
     ))
 }
 
-/// Crates with debug information: a function of such a crate may still have none (the compiler made it, or made it one
-/// with others), which no setting helps.
+/// Crates with debug information: a function of such a crate may still have none (the compiler made
+/// it, or made it one with others), which no setting helps.
 fn described(profile: &Profile) -> HashSet<&str> {
     let frames = profile.frames.iter().filter(|frame| frame.file.is_some());
     frames

@@ -1,6 +1,6 @@
-//! How JSON is written: indented, and harmless on a terminal.
+//! The JSON writer: indented, and harmless on a terminal.
 //!
-//! Must never change what a parser reads.
+//! It must never change what a parser reads.
 
 use std::io::{self, Write};
 
@@ -12,7 +12,7 @@ use crate::units::is_unprintable;
 /// Writes `value` as indented JSON that ends with a line break.
 ///
 /// # Errors
-/// What `out` returned.
+/// Returns the errors of `out`.
 pub(crate) fn write_json(value: &impl Serialize, mut out: impl Write) -> io::Result<()> {
     serde_json::to_writer_pretty(Escaping(&mut out), value)?;
     out.write_all(b"\n")?;
@@ -24,9 +24,9 @@ pub(crate) fn measure<S: Serializer>(measure: &Measure, serializer: S) -> Result
     serializer.collect_map([("measure", measure.name()), ("measure_key", measure.key())])
 }
 
-/// JSON with every character that [`printable`](crate::units::printable) would not let through as a JSON escape: the same
-/// string to a parser, harmless on a terminal. Outside of strings JSON has none but line breaks, which are left alone; in
-/// strings serde_json has escaped those already.
+/// JSON with every character that [`printable`](crate::units::printable) would not let through as a
+/// JSON escape: the same string to a parser, harmless on a terminal. Outside of strings JSON has
+/// none but line breaks, which are left alone; in strings serde_json has escaped those already.
 struct Escaping<W>(W);
 
 impl<W: Write> Write for Escaping<W> {

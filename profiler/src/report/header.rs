@@ -1,6 +1,6 @@
-//! The head of the text report: what ran, how it was recorded, the totals and how far they can be trusted.
+//! The head of the text report: the program, the recording, the totals and their error bounds.
 //!
-//! Must never show the peak without its bound.
+//! This module must never show the peak without its bound.
 
 use super::Style;
 use super::page::{Page, first_few};
@@ -65,9 +65,10 @@ pub(super) fn write_figures(page: &mut Page<'_>, profile: &Profile) {
         ("at exit", "peak")
     };
     let amount = |bytes: u64, blocks: u64| {
-        let exact = match explain && bytes >= 1024 {
-            true => format!(" ({} bytes)", Count(bytes)),
-            false => String::new(),
+        let exact = if explain && bytes >= 1024 {
+            format!(" ({} bytes)", Count(bytes))
+        } else {
+            String::new()
         };
         format!("{}{exact} in {}", Bytes(bytes), counted(blocks, "block"))
     };
@@ -89,7 +90,7 @@ pub(super) fn write_figures(page: &mut Page<'_>, profile: &Profile) {
     }
     if let Some(memory) = capture.linear_memory {
         let memory = format!(
-            "{} linear, {} ({} at first), grown {}; {} of profiler overhead beside it",
+            "{} linear, {} ({} at first), grown {}; plus {} of profiler overhead",
             Bytes(memory.bytes),
             counted(memory.pages, "page"),
             Count(memory.first_pages),
@@ -113,7 +114,7 @@ pub(super) fn write_figures(page: &mut Page<'_>, profile: &Profile) {
             let (live, not_seen) = (Bytes(at.live_bytes), at.not_seen_bytes().map(Bytes));
             said.push(match not_seen {
                 Some(bytes) => format!("{bytes} not seen by Rust's allocator ({live} live then)"),
-                None => format!("less than the {live} live then: some was never touched"),
+                None => format!("less than the {live} live then: some bytes were never touched"),
             });
         }
         page.entry(Style::Faint, "resident", &said.join(", "));
@@ -165,7 +166,7 @@ pub(super) fn reallocs(figures: &Figures) -> Option<String> {
     })
 }
 
-/// When the peak was and how exact it is: `, at 94.5 ms (exact)`.
+/// Formats the time of the peak and its error bound: `, at 94.5 ms (exact)`.
 fn peak(profile: &Profile) -> String {
     let capture = &profile.capture;
     let when = if capture.peak_time_ns > 0 {

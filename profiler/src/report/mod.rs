@@ -1,9 +1,10 @@
-//! The report: one profile as text for people and as JSON for scripts, its rows grouped by site, type, field, thread,
-//! phase or arena, and the values the program had measured.
+//! The report: one profile as text for people and as JSON for scripts, with rows grouped by site,
+//! type, field, thread, phase or arena, and with the values that the program had measured.
 //!
-//! Text and JSON are made from the same [`rows`], so they cannot disagree. Must never show a figure without what
-//! bounds it: every loss is a sentence ([`Profile::losses`]), what is left out of the table is counted. Must never let a
-//! control character of a recorded name reach a terminal.
+//! Text and JSON use the same [`rows`], so they cannot disagree. The report must never show a
+//! figure without its bounds: every loss is a sentence ([`Profile::losses`]), and rows that the
+//! table leaves out are counted. A control character of a recorded name must never reach a
+//! terminal.
 
 pub(crate) mod escape;
 mod header;
@@ -28,28 +29,29 @@ pub(crate) use notes::ARENA_FIGURES;
 pub use notes::{NO_FIELDS, REALLOC_POLICY};
 pub use text::{write_summary, write_text};
 
-/// Rows of a text report when [`Options::top`] says nothing.
+/// Number of rows of a text report if [`Options::top`] is `None`.
 pub const DEFAULT_TOP: usize = 10;
 
 /// Columns of a text report that is not written to a terminal.
 pub const DEFAULT_WIDTH: usize = 100;
 
-/// What to report.
+/// Options of a report.
 #[derive(Clone, Copy, Debug)]
 pub struct Options<'a> {
-    /// What a row is.
+    /// The grouping of rows.
     pub by: By,
-    /// What rows are ordered by.
+    /// The measure that orders rows.
     pub measure: Measure,
-    /// At most so many rows; `None` = [`DEFAULT_TOP`] in text, all of them in JSON.
+    /// Maximum number of rows; `None` = [`DEFAULT_TOP`] in text, all of them in JSON.
     pub top: Option<usize>,
-    /// Which frames of a stack count; folded, sites that read the same are one row, else those of one stack are.
+    /// The frames of a stack that count. If frames are folded, sites that read the same form one
+    /// row, else sites of one stack do.
     pub frames: Frames,
-    /// Say what columns mean, and all that is known of each row.
+    /// Explain the columns, and print everything that is known of each row.
     pub explain: bool,
-    /// Columns of the terminal; the text breaks no line at less than 40.
+    /// Width of the terminal in columns; the text never wraps at less than 40.
     pub width: usize,
-    /// The recording that was read, to be named.
+    /// The name of the recording, to be printed.
     pub recording: Option<&'a str>,
     /// Marks up the text.
     pub paint: Paint,
@@ -79,14 +81,15 @@ pub enum Style {
     Strong,
     /// Stacks, legends.
     Faint,
-    /// What was lost.
+    /// Losses.
     Warning,
 }
 
-/// What to write before and after a part: escape sequences of a terminal, or nothing. Neither may take up columns.
+/// Returns the texts before and after a part: escape sequences of a terminal, or nothing. Neither
+/// may take up columns.
 pub type Paint = fn(Style) -> (&'static str, &'static str);
 
-/// No mark-up.
+/// Adds no mark-up.
 pub fn plain(_: Style) -> (&'static str, &'static str) {
     ("", "")
 }

@@ -1,4 +1,4 @@
-//! What stands below the rows of each grouping: what a reader must know before comparing them.
+//! The notes below the rows of each grouping: facts that a reader must know before comparing rows.
 
 use super::{By, Row};
 use crate::profile::arenas::HOW_TO_NAME;
@@ -6,35 +6,38 @@ use crate::profile::fields::NO_FIELD;
 use crate::profile::{Profile, UNKNOWN};
 use crate::units::printable;
 
-/// Where single sites are shown, people who compare with other tools must know.
-pub const REALLOC_POLICY: &str = "A reallocated block leaves its old site and counts, with its new size, at the site \
-    that reallocated it. dhat-rs and heapscope leave it at the first site: totals agree, single sites may not.";
+/// Explains the policy for reallocations, for readers who compare single sites with other tools.
+pub const REALLOC_POLICY: &str = "A reallocated block moves, with its new size, to the site that \
+    reallocated it. dhat-rs and heapscope leave it at the first site: totals agree, but single sites \
+    may differ.";
 
-/// How a program gets rows by field.
-pub const NO_FIELDS: &str = "No fields: nothing was deserialized as Profiled<T> while this was recorded. Wrap the type, \
-    serde_json::from_slice::<tracking_alloc::Profiled<T>>(bytes)?.0 (any serde format; feature \"serde\" of \
-    tracking-alloc), and record again.";
+/// Explains how a program gets rows by field.
+pub const NO_FIELDS: &str = "No fields: the program deserialized nothing as Profiled<T> while it was \
+    recorded. Wrap the type, serde_json::from_slice::<tracking_alloc::Profiled<T>>(bytes)?.0 (any \
+    serde format; feature \"serde\" of tracking-alloc), and record again.";
 
 /// Sites of a recording without stacks.
 pub(super) const NO_STACKS: &str =
-    "No stacks were recorded: a site is a phase or a field, and called by it.";
+    "No stacks were recorded: a site is a phase or a field, and has its name.";
 
 /// Types of a recording without stacks.
 const NO_STACKS_NO_TYPES: &str =
-    "(unknown type): no stacks were recorded, so only fields (Profiled<T>) tell types.";
+    "(unknown type): no stacks were recorded, so types are known only from fields (Profiled<T>).";
 
-/// Where stacks could name types and do not.
-const NO_CONTAINER: &str = "(unknown type): neither the stack nor a field tells what these blocks hold: allocations of C \
-    code, without a container of Rust on the stack, or in modules without debug = \"limited\".";
+/// Explains an unknown type in a recording whose stacks could name types.
+const NO_CONTAINER: &str = "(unknown type): neither the stack nor a field tells what these blocks \
+    hold. C code allocated them, no Rust container is on the stack, or the module was built without \
+    debug = \"limited\".";
 
-/// What figures of arenas are.
-pub(crate) const ARENA_FIGURES: &str = "allocated_bytes is defined as by bumpalo: the usable bytes of chunks. Pieces use \
-    part of them. All figures are inside the arena: its chunks are blocks of the process already, so never add them to its \
-    totals.";
+/// Explains the figures of arenas.
+pub(crate) const ARENA_FIGURES: &str = "allocated_bytes counts the usable bytes of chunks, as bumpalo \
+    defines it. Pieces use part of them. All figures are inside the arena: the totals of the process \
+    already include its chunks, so never add the two.";
 
-/// What rows of threads count.
-const NO_LIVE_THREADS: &str = "Any thread may free a block, so live bytes belong to no thread: rows are by what each thread \
-    allocated. freed: bytes that it freed, whoever had allocated them.";
+/// Explains the figures of rows by thread.
+const NO_LIVE_THREADS: &str = "Any thread may free a block, so live bytes belong to no thread. Rows \
+    count what each thread allocated. freed: bytes that the thread freed, including blocks that \
+    other threads allocated.";
 
 /// The sentences below rows of that kind.
 pub(super) fn notes(profile: &Profile, by: By, rows: &[Row]) -> Vec<String> {

@@ -1,6 +1,7 @@
-//! Where lines of text are collected: knows the width of the terminal and the mark-up.
+//! A page of text: collects lines, and knows the width of the terminal and the mark-up.
 //!
-//! Must never write a line wider than that (but for a terminal narrower than any report).
+//! It must never write a line wider than the terminal, unless the terminal is narrower than any
+//! report.
 
 use std::io::{self, Write};
 
@@ -25,7 +26,7 @@ impl<'a> Page<'a> {
         }
     }
 
-    /// How many rows to show.
+    /// Returns the number of rows to show.
     pub(crate) fn top(&self) -> usize {
         self.options.top.unwrap_or(DEFAULT_TOP)
     }
@@ -66,7 +67,8 @@ impl<'a> Page<'a> {
         self.line(Style::Heading, head.trim_end());
     }
 
-    /// The figures of a row, the second one, by which rows are ordered, in colour; returns how wide they are.
+    /// The figures of a row, the second one, by which rows are ordered, in colour; returns how wide
+    /// they are.
     pub(crate) fn figures<T>(&mut self, columns: &[Column<T>], row: &T) -> usize {
         let mut used = 0;
         for (at, cell) in cells(columns, row).into_iter().enumerate() {
@@ -77,7 +79,8 @@ impl<'a> Page<'a> {
         used
     }
 
-    /// The name of a row behind its figures, in a tree so deep; deep places keep room for their name.
+    /// The name of a row behind its figures, in a tree so deep; deep places keep room for their
+    /// name.
     pub(crate) fn place(&mut self, used: usize, depth: usize, name: &str) {
         let used = used + 2;
         let indent = (2 * depth).min(self.width.saturating_sub(used) / 2);
@@ -90,18 +93,18 @@ impl<'a> Page<'a> {
         self.broken(style, start, start, text);
     }
 
-    /// What a reader must know before trusting the figures.
+    /// Writes a warning that a reader must know before trusting the figures.
     pub(crate) fn warning(&mut self, sentence: &str) {
         self.wrap(Style::Warning, "  ! ", sentence);
     }
 
-    /// A text under its name, as the head of a report has them.
+    /// Writes a text after its name, as in the head of a report.
     pub(crate) fn entry(&mut self, style: Style, name: &str, text: &str) {
         self.wrap(style, &format!("  {name:<11} "), text);
     }
 
-    /// Parts with two blanks between, broken there where they do not fit in one line, else at any blank; as much of the
-    /// first line is written already as `start` is wide.
+    /// Parts with two blanks between, broken there where they do not fit in one line, else at any
+    /// blank; as much of the first line is written already as `start` is wide.
     pub(crate) fn parts_after(&mut self, style: Style, start: &str, parts: &[&str]) {
         let room = self.width.saturating_sub(start.width()).max(20);
         let mut first = "";

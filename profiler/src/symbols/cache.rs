@@ -1,7 +1,7 @@
 //! Symbols on disk, one file per build-id: what was resolved once is not resolved again.
 //!
-//! It must never be trusted (checksummed, bounded, versioned: what does not fit is as if it were not there) and
-//! never matter: every failure here is silent and costs time only.
+//! It must never be trusted (checksummed, bounded, versioned: what does not fit is as if it were
+//! not there) and never matter: every failure here is silent and costs time only.
 //!
 //! A file is `HGSYMBOL`, the CRC-32 of the rest (u32, little-endian), and JSON.
 
@@ -31,9 +31,9 @@ const MAX_FOLDER_BYTES: u64 = 512 << 20;
 /// The symbols known of one build.
 #[derive(Default)]
 pub(super) struct Cached {
-    /// Of the files they came from.
+    /// The fingerprint of the files that they came from.
     pub(super) fingerprint: u64,
-    /// Where they came from: of what is read from the cache always a file.
+    /// Their source. For names from the cache, this is always a file.
     pub(super) source: SymbolSource,
     pub(super) addresses: BTreeMap<u64, AddressFrames>,
 }
@@ -111,7 +111,7 @@ pub(super) fn forget_oldest(folder: &Path, most_bytes: u64) -> std::io::Result<(
     Ok(())
 }
 
-/// What is in a file.
+/// The contents of a file.
 #[derive(Serialize, Deserialize)]
 struct CacheFile {
     format: u32,
@@ -124,7 +124,7 @@ struct CacheFile {
     addresses: Vec<(u64, bool, Vec<StoredFrame>)>,
 }
 
-/// Whether names came from a file: nothing else is kept.
+/// Returns `true` if names came from a file: nothing else is kept.
 fn is_of_file(source: &SymbolSource) -> bool {
     matches!(source, SymbolSource::Debug(_) | SymbolSource::Table(_))
 }

@@ -1,8 +1,9 @@
-//! Whose code a frame is: the program's own, a dependency's, the standard library's or native.
+//! The origin of a frame's code: the program's own, a dependency's, the standard library's or
+//! native.
 //!
-//! The source file decides where it is known, the name where it is not; a crate that some frame with a file shows
-//! to be a dependency is one everywhere. It must never take a guess for the user's own code when the file says
-//! otherwise.
+//! If the source file is known it decides, else the name does. A crate that some frame with a file
+//! shows to be a dependency is one everywhere. This module must never take a guess for the user's
+//! own code if the file says otherwise.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -20,7 +21,8 @@ use crate::profile::{Function, OWN_CRATES, Origin};
 pub struct Classifier {
     /// Crates that a file of theirs shows to be dependencies.
     dependencies: HashSet<String>,
-    /// Crates with a `main`: the program under study even when it was built from a registry (`cargo install`).
+    /// Crates with a `main`: the program under study even when it was built from a registry
+    /// (`cargo install`).
     programs: HashSet<String>,
     /// Methods of traits of other crates that a macro made, as derives do.
     derived: HashSet<Arc<str>>,
@@ -28,7 +30,8 @@ pub struct Classifier {
     symbolizer: HashSet<u32>,
 }
 
-/// The standard library's own copy of the crate `backtrace`. It calls nothing but what it is built with.
+/// The standard library's own copy of the crate `backtrace`. It calls nothing but what it is built
+/// with.
 const STD_SYMBOLIZER: &str = "std::backtrace_rs::";
 
 impl Classifier {
@@ -70,8 +73,9 @@ impl Classifier {
         }
     }
 
-    /// Learns which frames the standard library's symbolizer calls. The crates that it is built with (gimli, object) have no
-    /// debug information in the toolchains that people install, so no file says whose they are.
+    /// Learns which frames the standard library's symbolizer calls. The crates that it is built
+    /// with (gimli, object) have no debug information in the toolchains that people install, so no
+    /// file says whose they are.
     ///
     /// `nodes` is the tree of stacks: the parent and the raw frame of each node, parents first.
     pub fn with_stacks(
@@ -162,8 +166,8 @@ impl Classifier {
             return (Origin::Dependency, OWN_CRATES[0].to_owned());
         }
         if let Some((origin, owner)) = file.and_then(by_file) {
-            // What a macro of a dependency wrote belongs to the crate that called it. Generic code and implementations of
-            // traits may be a dependency's whatever type they are named for.
+            // What a macro of a dependency wrote belongs to the crate that called it. Generic code
+            // and implementations of traits may be a dependency's whatever type they are named for.
             let is_plain = !name.starts_with('<');
             if let Some(krate) = krate.filter(|krate| is_plain && **krate != *owner)
                 && origin == Origin::Dependency
@@ -188,12 +192,14 @@ impl Classifier {
         }
         match krate {
             Some("__rustc") => (Origin::Std, "alloc".to_owned()),
-            // With a file outside the standard library, a type of the standard library only lends its name.
+            // With a file outside the standard library, a type of the standard library only lends
+            // its name.
             Some(krate) if is_std_crate(krate) && file.is_none() => (Origin::Std, krate.to_owned()),
             Some(krate) if !is_std_crate(krate) => {
-                let origin = match self.dependencies.contains(krate) {
-                    true => Origin::Dependency,
-                    false => Origin::User,
+                let origin = if self.dependencies.contains(krate) {
+                    Origin::Dependency
+                } else {
+                    Origin::User
                 };
                 (origin, krate.to_owned())
             }
@@ -225,7 +231,8 @@ pub fn unresolved(module: &str, offset: u64) -> Function {
     }
 }
 
-/// Whether a function is one that the compiler puts between `alloc` and the global allocator.
+/// Returns `true` if a function is one that the compiler puts between `alloc` and the global
+/// allocator.
 pub(crate) fn is_allocator_shim(name: &str) -> bool {
     let shims = [
         "__rust_alloc",
@@ -248,8 +255,8 @@ fn by_file(file: &str) -> Option<(Origin, String)> {
     std.or_else(|| Some((Origin::Dependency, dependency_of_file(file)?)))
 }
 
-/// `/rustc/HASH/library/alloc/src/vec/mod.rs`, `.../rustlib/src/rust/library/...`, `/rust/deps/hashbrown-0.16.1/...`,
-/// `/rustc/HASH/library/vendor/gimli-0.32.3/...`.
+/// `/rustc/HASH/library/alloc/src/vec/mod.rs`, `.../rustlib/src/rust/library/...`,
+/// `/rust/deps/hashbrown-0.16.1/...`, `/rustc/HASH/library/vendor/gimli-0.32.3/...`.
 fn std_crate_of_file(file: &str) -> Option<String> {
     let places = ["/rustc/", "rustlib/src/rust/", "/rust/deps/"];
     let library = places.iter().any(|place| file.contains(place));
@@ -277,7 +284,8 @@ fn dependency_of_file(file: &str) -> Option<String> {
         // registry/src/INDEX/NAME-1.2.3/...
         rest.split('/').nth(1)?
     } else if let Some((_, rest)) = file.split_once("/git/checkouts/") {
-        // git/checkouts/REPOSITORY-HASH/REVISION/[FOLDERS/]src/...: the folder of the package, else the repository.
+        // git/checkouts/REPOSITORY-HASH/REVISION/[FOLDERS/]src/...: the folder of the package, else
+        // the repository.
         let inside = rest.splitn(3, '/').nth(2)?;
         match inside
             .rsplit_once("/src/")

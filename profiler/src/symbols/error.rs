@@ -1,11 +1,12 @@
-//! The one error of symbolization: what the user asked for by name (`--binary`) and cannot be had. Files that are
-//! merely missing are never errors: they are sentences in [`SymbolSource::Missing`](crate::profile::SymbolSource).
+//! The one error of symbolization: a file that the user named (`--binary`) cannot be used. Files
+//! that are merely missing are never errors: they are sentences in
+//! [`SymbolSource::Missing`](crate::profile::SymbolSource).
 
 use std::fmt;
 use std::path::Path;
 
-/// Why [`resolve`](super::resolve) refused. Always about the file given as [`Options::binary`](super::Options):
-/// misuse, exit status 2 in the command.
+/// An error of [`resolve`](super::resolve). It is always about the file given as
+/// [`Options::binary`](super::Options): misuse, exit status 2 in the command.
 #[derive(Debug)]
 pub struct Error(String);
 
@@ -21,7 +22,7 @@ impl Error {
         let path = path.display();
         Error(format!(
             "{path} is not the binary that was recorded ({found}, the recording has {recorded}); \
-             pass --binary with the binary that ran, or leave it out"
+             pass --binary with the binary that ran, or omit --binary"
         ))
     }
 }

@@ -1,7 +1,8 @@
 //! A binary or debug file, opened as hostile input.
 //!
-//! Only regular files are opened, they are never mapped (a file cut short under us must be an error value, not a
-//! SIGBUS), identity checks read only the headers, and a compressed section may not grow beyond fixed bounds.
+//! Only regular files are opened, they are never mapped (a file cut short under us must be an error
+//! value, not a SIGBUS), identity checks read only the headers, and a compressed section may not
+//! grow beyond fixed bounds.
 
 use std::borrow::Cow;
 use std::fs::{File, Metadata};
@@ -14,12 +15,13 @@ use object::{CompressionFormat, Object, ObjectSection, ReadCache, ReadRef};
 
 /// The largest file that is read, bytes. Browsers with full debug information stay below.
 const MAX_FILE_BYTES: u64 = 8 << 30;
-/// What the sections of one file may come to once decompressed, bytes.
+/// The largest total size of the decompressed sections of one file, bytes.
 const MAX_DECOMPRESSED_BYTES: u64 = 8 << 30;
-/// A section, and all of a file together, may not decompress to more than this many times the compressed size: debug
-/// information packs to a third or a tenth, deflate's own limit is 1032.
+/// A section, and all of a file together, may not decompress to more than this many times the
+/// compressed size: debug information packs to a third or a tenth, deflate's own limit is 1032.
 const MAX_EXPANSION: u64 = 100;
-/// Small sections may expand beyond the ratio up to this size, bytes: a few KiB of zeros are no attack.
+/// Small sections may expand beyond the ratio up to this size, bytes: a few KiB of zeros are no
+/// attack.
 const ALWAYS_ALLOWED_BYTES: u64 = 1 << 20;
 /// Zeros that any file may have, bytes; beyond it is told what it claims from what it holds.
 const MOST_ZEROS: usize = 64 << 20;
@@ -35,13 +37,13 @@ pub(super) struct Image {
     file: File,
 }
 
-/// What the headers of a file say, read without its contents.
+/// The facts in the headers of a file, read without its contents.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Headers {
     pub(super) build_id: Option<Vec<u8>>,
-    /// Whether there is debug information inside (skeletons of split debug information included).
+    /// `true` if there is debug information inside (skeletons of split debug information included).
     pub(super) has_debug_info: bool,
-    /// Whether there is a full symbol table (`.symtab`), not only the dynamic one.
+    /// `true` if there is a full symbol table (`.symtab`), not only the dynamic one.
     pub(super) has_symbol_table: bool,
     /// `.gnu_debuglink`: file name and CRC-32 of the file with the debug information.
     pub(super) debug_link: Option<(Vec<u8>, u32)>,
@@ -78,8 +80,8 @@ impl Image {
         })
     }
 
-    /// The whole contents; the error is the reason alone. Refuses a file that is mostly zeros: it claims gigabytes and
-    /// has none of them on disk.
+    /// The whole contents; the error is the reason alone. Refuses a file that is mostly zeros: it
+    /// claims gigabytes and has none of them on disk.
     pub(super) fn bytes(&self) -> Result<Vec<u8>, String> {
         if self.len > MAX_FILE_BYTES {
             return Err(format!("{} bytes are more than heapglass reads", self.len));
@@ -99,9 +101,10 @@ impl Image {
             };
             let piece = &buffer[..read];
             for page in piece.chunks(ZEROS.len()) {
-                match ZEROS.starts_with(page) {
-                    true => zeros += page.len(),
-                    false => others += page.len(),
+                if ZEROS.starts_with(page) {
+                    zeros += page.len()
+                } else {
+                    others += page.len()
                 }
             }
             if zeros > MOST_ZEROS + others.saturating_mul(4) {
@@ -125,7 +128,8 @@ fn mtime_ns(metadata: &Metadata) -> u64 {
         .unwrap_or(0)
 }
 
-/// Opens a regular file for reading without ever blocking on a pipe or a device; the error is the reason alone.
+/// Opens a regular file for reading without ever blocking on a pipe or a device; the error is the
+/// reason alone.
 pub(super) fn open_regular(path: &Path) -> Result<(File, Metadata), String> {
     let mut options = File::options();
     options.read(true);
@@ -160,8 +164,8 @@ fn build_id<'a>(object: &impl Object<'a>) -> Option<Vec<u8>> {
     (!id.is_empty() && id.len() <= MAX_BUILD_ID_BYTES).then_some(id)
 }
 
-/// Whether a section of this name exists and holds anything. (A file made by `objcopy --only-keep-debug` keeps the
-/// headers of sections without their bytes.)
+/// Returns `true` if a section of this name exists and holds anything. (A file made by
+/// `objcopy --only-keep-debug` keeps the headers of sections without their bytes.)
 fn has_section<'a>(object: &impl Object<'a>, name: &str) -> bool {
     object
         .section_by_name(name)
@@ -171,9 +175,9 @@ fn has_section<'a>(object: &impl Object<'a>, name: &str) -> bool {
 /// Reads the sections of a file, each decompressed within the limits.
 pub(super) struct Sections<'o, 'a> {
     object: &'o object::File<'a>,
-    /// What the sections that are still to be read may come to once decompressed.
+    /// The bytes that the remaining sections may still decompress to.
     allowance_bytes: u64,
-    /// Of all sections that were read.
+    /// Total size of the sections that were read.
     pub(super) bytes: usize,
 }
 
@@ -190,9 +194,10 @@ impl<'o, 'a> Sections<'o, 'a> {
 
     /// The byte order of the file.
     pub(super) fn endian(&self) -> RunTimeEndian {
-        match self.object.is_little_endian() {
-            true => RunTimeEndian::Little,
-            false => RunTimeEndian::Big,
+        if self.object.is_little_endian() {
+            RunTimeEndian::Little
+        } else {
+            RunTimeEndian::Big
         }
     }
 

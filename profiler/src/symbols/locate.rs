@@ -1,7 +1,8 @@
-//! Which files describe a module: the binary that ran, or its debug information kept apart.
+//! Finds the files that describe a module: the binary that ran, or its separate debug information.
 //!
-//! Identity comes first. A file is used only when its build-id (or, for binaries without one, its size and
-//! modification time) is that of the image that ran: names from another build would be plausible and wrong.
+//! Identity comes first. A file is used only if its build-id (or, for binaries without one, its
+//! size and modification time) is that of the image that ran: names from another build would be
+//! plausible and wrong.
 
 use std::ffi::OsString;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -11,15 +12,15 @@ use super::dwarf::SplitFiles;
 use super::image::{Headers, Image};
 use super::{Error, Identity, ModuleRef, Options};
 
-/// Where distributions keep debug information.
+/// The folder where distributions keep debug information.
 const SYSTEM_DEBUG_DIR: &str = "/usr/lib/debug";
 
 /// The files of a module, checked to be of the build that ran.
 pub(super) struct Files {
-    /// The binary itself, then a file with its debug information or with the symbol table it was stripped of: one of
-    /// them or both.
+    /// The binary itself, then a file with its debug information or with the symbol table it was
+    /// stripped of: one of them or both.
     files: Vec<File>,
-    /// Where the split half of the debug information may be.
+    /// The places where the split half of the debug information may be.
     pub(super) split: SplitFiles,
 }
 
@@ -43,8 +44,8 @@ impl Files {
         full.or(self.files.first()).map(|file| &file.image)
     }
 
-    /// Changes when any of the files does: names cached under another fingerprint may be poorer. Where the files
-    /// are does not matter, their build is known.
+    /// Changes when any of the files does: names cached under another fingerprint may be poorer.
+    /// Where the files are does not matter, their build is known.
     pub(super) fn fingerprint(&self) -> u64 {
         let mut hasher = DefaultHasher::new();
         let mut add = |image: &Image| (image.len, image.mtime_ns).hash(&mut hasher);
@@ -142,7 +143,8 @@ pub(super) fn locate(
     Ok(Files { files, split })
 }
 
-/// Where the binary may be, and whether its modification time has to be the recorded one (not for copies).
+/// Returns the places where the binary may be, each with `true` if its modification time must be
+/// the recorded one (not for copies).
 fn binary_candidates(
     recorded: &str,
     binary: Option<&Path>,
@@ -164,7 +166,9 @@ fn binary_candidates(
 fn open_checked(path: &Path, identity: &Identity, exact: bool) -> Result<File, String> {
     let shown = path.display();
     let image = Image::open(path).map_err(|why| {
-        format!("cannot read {shown}: {why}; pass --binary or --debug-dir with where it is now")
+        format!(
+            "cannot read {shown}: {why}; pass its present location with --binary or --debug-dir"
+        )
     })?;
     let headers = image.headers();
     let headers = headers.map_err(|why| format!("cannot read {shown}: {why}"))?;
@@ -239,7 +243,8 @@ fn separate_debug_file(
     others.filter_map(open).find(useful)
 }
 
-/// `app.dwp` for `app`, `libx.dwp` and `libx.so.dwp` for `libx.so`; each half inside is checked by its id.
+/// `app.dwp` for `app`, `libx.dwp` and `libx.so.dwp` for `libx.so`; each half inside is checked by
+/// its id.
 fn split_files(path: &Path, files: &[File], options: &Options) -> SplitFiles {
     let debug = files.iter().map(|file| file.image.path.clone());
     let debug = debug.filter(|found| found != path);

@@ -1,14 +1,17 @@
-//! Raw frames to source frames, offline: modules and addresses in, functions with file and line out.
+//! Turns raw frames into source frames, offline: from modules and addresses to functions with file
+//! and line.
 //!
-//! The files of a module are found and checked to be of the build that ran (`locate`), opened as hostile input
-//! (`image`), read for debug information with inlined functions (`dwarf`) and for their symbol table (`table`), and
-//! what was learnt is kept by build-id (`cache`). [`Classifier`] and [`trim`] then say whose code a frame is and
-//! which part of a stack is worth showing.
+//! The files of a module are found and checked to be of the build that ran (`locate`), opened as
+//! hostile input (`image`), and read for debug information with inlined functions (`dwarf`) and for
+//! their symbol table (`table`). The results are kept by build-id (`cache`). [`Classifier`] and
+//! [`trim`] then determine the origin of each frame and the part of a stack that is worth showing.
 //!
-//! It must never name a function from another build: an unresolved frame is better than a wrong one.
+//! This module must never name a function from another build: an unresolved frame is better than a
+//! wrong one.
 //!
-//! Out of scope: `.gnu_debugdata` (compressed symbol tables inside stripped binaries), supplementary files made by
-//! `dwz`, and demangling of anything but Rust; such frames keep the names the symbol table has.
+//! Out of scope: `.gnu_debugdata` (compressed symbol tables inside stripped binaries),
+//! supplementary files made by `dwz`, and demangling of languages other than Rust; such frames keep
+//! the names in the symbol table.
 
 mod cache;
 mod classify;
@@ -39,31 +42,32 @@ use std::sync::Arc;
 
 use crate::profile::SymbolSource;
 
-/// Where to look for symbols.
+/// Options that say where to look for symbols.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     /// The main executable, if it is not where it ran (`--binary`).
     pub binary: Option<PathBuf>,
-    /// Folders with debug files (`--debug-dir`): `.build-id/xx/yyyy.debug`, `NAME.debug`, `NAME.dwp`, `.dwo` files or
-    /// the binaries themselves, with or without their folders. `/usr/lib/debug` is always looked at.
+    /// Folders with debug files (`--debug-dir`): `.build-id/xx/yyyy.debug`, `NAME.debug`,
+    /// `NAME.dwp`, `.dwo` files or the binaries themselves, with or without their folders.
+    /// `/usr/lib/debug` is always looked at.
     pub debug_dirs: Vec<PathBuf>,
-    /// Folder to keep symbols in, by build-id; `None`: nothing is kept. See [`default_cache_dir`].
+    /// Folder of the symbol cache, by build-id; `None` = no cache. See [`default_cache_dir`].
     pub cache: Option<PathBuf>,
 }
 
-/// What tells the image that ran from other builds of it.
+/// The identity of the build that ran.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Identity {
     /// GNU build-id (or Mach-O UUID), as bytes.
     BuildId(Vec<u8>),
-    /// For binaries without a build-id.
+    /// Length and time of a binary without a build-id.
     File {
         /// Length of the file, bytes.
         size: u64,
         /// Modification time, nanoseconds since the Unix epoch; 0 = unknown.
         mtime_ns: u64,
     },
-    /// Nothing is known: any file at its path is taken.
+    /// Unknown: any file at its path is accepted.
     None,
 }
 
@@ -72,28 +76,29 @@ pub enum Identity {
 pub struct ModuleRef<'a> {
     /// Path in the target; a trailing ` (deleted)` is ignored.
     pub path: &'a str,
-    /// Which build of it ran.
+    /// The build that ran.
     pub identity: Identity,
 }
 
 /// A function at a place, inlined or not.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SourceFrame {
-    /// For people: demangled, without the hash, with generics where they are known.
+    /// The name for people: demangled, without the hash, with generics where they are known.
     pub function: Arc<str>,
-    /// The linkage name, where there is one.
+    /// The linkage name, if there is one.
     pub raw: Option<Arc<str>>,
     /// Source file as the compiler named it, made absolute.
     pub file: Option<Arc<str>>,
     /// Line of the position in this function, from 1.
     pub line: Option<u32>,
-    /// Whether the compiler inlined it into the next outer frame.
+    /// `true` if the compiler inlined it into the next outer frame.
     pub inlined: bool,
-    /// The line is that of the function's declaration: a macro made all of it from one word, as a derive does, or it was
-    /// written on one line.
+    /// `true` if the line is that of the function's declaration: a macro made all of it from one
+    /// word, as a derive does, or it was written on one line.
     pub at_declaration: bool,
-    /// The other functions whose machine code this is, by name: equal functions are compiled to one. Of Rust functions
-    /// that are not inlined alone, and not all where there are very many.
+    /// The names of other functions with the same machine code: the compiler merges equal
+    /// functions. Known only for Rust functions that are not inlined, and incomplete if there are
+    /// very many.
     pub aliases: Vec<Arc<str>>,
 }
 
@@ -105,18 +110,18 @@ impl SourceFrame {
     }
 }
 
-/// What [`resolve`] found.
+/// The symbols that [`resolve`] found.
 #[derive(Clone, Debug, Default)]
 pub struct Symbols {
-    /// For each raw frame its source frames, innermost first; empty = unresolved.
+    /// The source frames of each raw frame, innermost first; empty = unresolved.
     pub frames: Vec<Vec<SourceFrame>>,
-    /// For each module where its symbols came from.
+    /// The source of the symbols of each module.
     pub modules: Vec<SymbolSource>,
     /// Sentences for people: what is missing, why, and what to do.
     pub notes: Vec<String>,
 }
 
-/// How far [`resolve`] is.
+/// The progress of [`resolve`].
 #[derive(Clone, Copy, Debug)]
 pub struct Progress<'a> {
     /// The module at hand: its path in the target.
@@ -130,7 +135,7 @@ pub struct Progress<'a> {
 /// The frames of one address: none where nothing names it.
 #[derive(Clone, Debug)]
 struct AddressFrames {
-    /// Whether the debug information names it; else the symbol table does.
+    /// `true` if the debug information names it; else the symbol table does.
     from_debug: bool,
     frames: Vec<SourceFrame>,
 }
@@ -148,12 +153,12 @@ pub fn default_cache_dir() -> Option<PathBuf> {
 
 /// Names raw frames: (index of the module, *return* address less the module's load bias).
 ///
-/// A return address is the instruction after the call, so the one before it is looked up. Frames whose module does
-/// not exist stay unresolved. `progress` is called on this thread.
+/// A return address is the instruction after the call, so the one before it is looked up. Frames
+/// whose module does not exist stay unresolved. `progress` is called on this thread.
 ///
 /// # Errors
-/// Only about [`Options::binary`]: it cannot be read, or it is of another build than the one recorded. Anything else that is
-/// missing is said in [`Symbols::modules`] and [`Symbols::notes`].
+/// Only about [`Options::binary`]: it cannot be read, or it is of another build than the one
+/// recorded. Anything else that is missing is said in [`Symbols::modules`] and [`Symbols::notes`].
 pub fn resolve(
     modules: &[ModuleRef<'_>],
     frames: &[(u32, u64)],

@@ -1,4 +1,4 @@
-//! One module: its files, its cache, and how the two are put together. It must never cache what may turn up later.
+//! One module: its files and its cache. Only results that cannot improve later may be cached.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -38,7 +38,8 @@ pub(super) fn resolve(
         _ => None,
     };
     let fingerprint = located.as_ref().map(Files::fingerprint).ok();
-    // Without the files the cache is all there is; with them it must have been made from the same ones.
+    // Without the files the cache is all there is; with them it must have been made from the same
+    // ones.
     let cached = store
         .and_then(|(folder, id)| cache::read(folder, id))
         .filter(|cached| fingerprint.is_none_or(|fingerprint| fingerprint == cached.fingerprint));
@@ -70,7 +71,7 @@ pub(super) fn resolve(
         Err(reason) if !unknown.is_empty() => {
             if was_cached {
                 notes.push(format!(
-                    "{name}: not in the symbol cache: {}: {reason}",
+                    "{name}: {} not in the symbol cache have no names: {reason}",
                     counted(unknown.len() as u64, "frame")
                 ));
             } else {
@@ -85,7 +86,8 @@ pub(super) fn resolve(
     (known.source, known.addresses)
 }
 
-/// Reads debug information and symbol table of a module; the frames of each address. A note tells what cannot be read.
+/// Reads debug information and symbol table of a module; the frames of each address. A note tells
+/// what cannot be read.
 fn read_files(
     name: &str,
     files: &Files,
@@ -118,8 +120,8 @@ fn read_files(
             Ok(found) => {
                 if !found.missing_split.is_empty() {
                     notes.push(format!(
-                        "{name}: split debug information is missing ({}): functions without lines; keep the .dwp or .dwo files \
-                         beside the binary or pass --debug-dir",
+                        "{name}: split debug information is missing ({}), so functions have no lines; keep \
+                         the .dwp or .dwo files next to the binary or pass --debug-dir",
                         found.missing_split.join(", ")
                     ));
                 }
@@ -154,7 +156,7 @@ fn read_files(
     named.collect()
 }
 
-/// What to say about where the names of a module come from: the kind that names most of its frames.
+/// Returns the source of a module's names: the kind that names most of its frames.
 fn source_of(files: &Files, known: &BTreeMap<u64, AddressFrames>) -> SymbolSource {
     let named = || known.values().filter(|found| !found.frames.is_empty());
     let debug = named().filter(|found| found.from_debug).count();
@@ -165,7 +167,8 @@ fn source_of(files: &Files, known: &BTreeMap<u64, AddressFrames>) -> SymbolSourc
         (_, image) => {
             let path = image.map(|image| image.path.display().to_string());
             SymbolSource::Missing(format!(
-                "{} has no names for its frames (it is stripped); pass --debug-dir with its debug information or --binary with the unstripped file",
+                "{} has no names for its frames (it is stripped); pass --debug-dir with its debug \
+                 information or --binary with the unstripped file",
                 path.as_deref().unwrap_or("the file")
             ))
         }

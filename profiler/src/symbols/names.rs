@@ -1,6 +1,7 @@
-//! Function names as people read them: linkage names demangled without the hash, joined with what only the debug
-//! information knows (generics of inlined functions), and a module path guessed from the source file where there is
-//! no linkage name at all. It must never invent a path: with nothing to go by, the bare name stays.
+//! Function names as people read them: linkage names demangled without the hash, joined with what
+//! only the debug information knows (generics of inlined functions), and a module path guessed from
+//! the source file where there is no linkage name at all. It must never invent a path: with nothing
+//! to go by, the bare name stays.
 
 use super::SourceFrame;
 use super::short::{beginning, last_segment, strip_generics};
@@ -9,7 +10,8 @@ use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// Longest name handed on, bytes. Generic-heavy names reach a few KiB; what is longer is hostile or useless.
+/// Longest name handed on, bytes. Generic-heavy names reach a few KiB; what is longer is hostile or
+/// useless.
 const MAX_NAME_BYTES: usize = 8 << 10;
 
 /// Symbols of one address that are looked at.
@@ -17,14 +19,14 @@ const MOST_SYMBOLS: usize = 64;
 /// Aliases that are kept of a function.
 pub(super) const MOST_ALIASES: usize = 8;
 
-/// Whether a linkage name is Rust's, not one of C, C++ or assembly: `_R..` with all generics (v0), or
-/// `_ZN..17h<hash>E` with none of the function's (legacy).
+/// Returns `true` if a linkage name is Rust's, not one of C, C++ or assembly: `_R..` with all
+/// generics (v0), or `_ZN..17h<hash>E` with none of the function's (legacy).
 pub(super) fn is_rust(linkage: &str) -> bool {
     // Legacy mangling is valid Itanium mangling: only the hash segment tells it from C++.
     rustc_demangle::try_demangle(linkage).is_ok() && (is_v0(linkage) || has_legacy_hash(linkage))
 }
 
-/// Of a name that is Rust's: whether it is v0, not legacy.
+/// Returns `true` if a Rust name is v0, not legacy.
 fn is_v0(linkage: &str) -> bool {
     linkage.trim_start_matches('_').starts_with('R')
 }
@@ -38,16 +40,18 @@ fn has_legacy_hash(linkage: &str) -> bool {
 
 /// A linkage name for people: Rust demangled without the hash, all others as they are.
 pub(super) fn demangle(linkage: &str) -> String {
-    cut(match is_rust(linkage) {
-        true => format!("{:#}", rustc_demangle::demangle(linkage)),
-        false => linkage.to_owned(),
+    cut(if is_rust(linkage) {
+        format!("{:#}", rustc_demangle::demangle(linkage))
+    } else {
+        linkage.to_owned()
     })
 }
 
-/// Joins a linkage name and a `DW_AT_name`: the path of the first, the generics of whichever has them.
+/// Joins a linkage name and a `DW_AT_name`: the path of the first, the generics of whichever has
+/// them.
 ///
-/// Legacy mangling gives `serde_json::de::from_slice`, the debug information `from_slice<Vec<u8>>`: the result is
-/// `serde_json::de::from_slice<Vec<u8>>`. v0 has everything already.
+/// Legacy mangling gives `serde_json::de::from_slice`, the debug information `from_slice<Vec<u8>>`:
+/// the result is `serde_json::de::from_slice<Vec<u8>>`. v0 has everything already.
 pub(super) fn join(linkage: &str, name: Option<&str>) -> String {
     let demangled = demangle(linkage);
     if let Some(name) = name
@@ -68,9 +72,9 @@ pub(super) fn best<'a>(aliases: impl Iterator<Item = &'a str>) -> Option<&'a str
     })
 }
 
-/// The names of the Rust functions at one address that are not the one of a frame, in alphabetical order. Symbols that differ
-/// in the hash alone are mostly one instance that several crates made: nothing tells them from instances with other
-/// arguments, which legacy mangling leaves out.
+/// The names of the Rust functions at one address that are not the one of a frame, in alphabetical
+/// order. Symbols that differ in the hash alone are mostly one instance that several crates made:
+/// nothing tells them from instances with other arguments, which legacy mangling leaves out.
 pub(super) fn aliases<'a>(
     symbols: impl Iterator<Item = &'a str>,
     of: &SourceFrame,
@@ -93,7 +97,7 @@ pub(super) fn aliases<'a>(
     kept.map(Arc::from).collect()
 }
 
-/// Whether a linkage name can belong to the function the debug information calls `name`.
+/// Returns `true` if a linkage name can belong to the function the debug information calls `name`.
 pub(super) fn agrees(linkage: &str, name: &str) -> bool {
     let demangled = demangle(linkage);
     let last = strip_generics(last_segment(&demangled));
@@ -118,15 +122,17 @@ fn cut(name: String) -> String {
     }
 }
 
-/// Where the crates of a binary have their root files: turns a source file into a module path.
+/// The folders of the root files of a binary's crates: turns a source file into a module path.
 #[derive(Default)]
 pub(super) struct CrateRoots {
-    /// (length of the folder, folder with a trailing slash, file name of the root, crate name): the longest folder first.
+    /// (length of the folder, folder with a trailing slash, file name of the root, crate name): the
+    /// longest folder first.
     roots: BTreeSet<(Reverse<usize>, String, String, String)>,
 }
 
 impl CrateRoots {
-    /// Takes note of a unit named by rustc: `src/main.rs/@/app.1a2b-cgu.0`, relative to `directory`.
+    /// Takes note of a unit named by rustc: `src/main.rs/@/app.1a2b-cgu.0`, relative to
+    /// `directory`.
     pub(super) fn add(&mut self, unit_name: &str, directory: &str) {
         let Some((root, codegen_unit)) = unit_name.split_once("/@/") else {
             return;
@@ -143,7 +149,8 @@ impl CrateRoots {
         }
     }
 
-    /// The module path a Rust source file suggests: `alloc::vec` for `/rustc/../library/alloc/src/vec/mod.rs`.
+    /// The module path a Rust source file suggests: `alloc::vec` for
+    /// `/rustc/../library/alloc/src/vec/mod.rs`.
     pub(super) fn module(&self, file: &str) -> Option<String> {
         let mut around = self.roots.iter().filter_map(|(_, folder, root, krate)| {
             Some((file.strip_prefix(folder.as_str())?, root, krate))
@@ -159,7 +166,8 @@ impl CrateRoots {
     }
 }
 
-/// `.../NAME/src/a/b.rs` is module `NAME::a::b`, for crates without a unit of their own (all inlined).
+/// `.../NAME/src/a/b.rs` is module `NAME::a::b`, for crates without a unit of their own (all
+/// inlined).
 fn module_by_convention(file: &str) -> Option<String> {
     let (before, rest) = file.rsplit_once("/src/")?;
     let folder = before.rsplit('/').next()?;
@@ -185,7 +193,8 @@ fn module_path(krate: &str, relative: &str) -> String {
     path.join("::")
 }
 
-/// Joins a folder and a path the way compilers mean it: absolute paths stand alone, `./` says nothing.
+/// Joins a folder and a path the way compilers mean it: absolute paths stand alone, `./` says
+/// nothing.
 pub(super) fn join_path(folder: &str, path: &str) -> String {
     let rest = path.trim_start_matches("./");
     let absolute = rest.starts_with('/') || rest.as_bytes().get(1) == Some(&b':');

@@ -1,5 +1,5 @@
-//! What part a function plays on a stack, by its name: whether it was called back, passes a call on, reads a format or
-//! reports a panic.
+//! The role of a function on a stack, by its name: it was called back, passes a call on, reads a
+//! format or reports a panic.
 
 use super::short::{begins_with, is_call, last_segment, path, segments, self_type, strip_generics};
 use crate::profile::{Function, Origin, Role};
@@ -109,7 +109,7 @@ const PANIC: &[&str] = &[
     "__rustc::rust_begin_unwind",
 ];
 
-/// What part a function plays.
+/// Returns the role of a function.
 pub(crate) fn role(function: &Function) -> Role {
     let name = function.name.as_str();
     match function.origin {
@@ -142,7 +142,8 @@ fn is_called_back(name: &str) -> bool {
     generic && (method.starts_with("visit_") || method == "deserialize")
 }
 
-/// Returns `true` for work that one crate hands to another to run: a closure, or a future that is polled.
+/// Returns `true` for work that one crate hands to another to run: a closure, or a future that is
+/// polled.
 pub(crate) fn is_handed_over(function: &Function) -> bool {
     let segments = segments(&function.name);
     let is_closure = segments.last().is_some_and(|last| last.starts_with('{'));

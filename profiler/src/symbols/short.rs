@@ -1,10 +1,10 @@
-//! Demangled names taken apart: their segments, the type a method belongs to, the crate, the name for narrow cells.
-//! Works on text from files: any input gives some answer, and none panics.
+//! Demangled names taken apart: their segments, the type a method belongs to, the crate, the name
+//! for narrow cells. Works on text from files: any input gives some answer, and none panics.
 
 /// Names of one function or type that are shown where they are several.
 const MOST_NAMES: usize = 3;
 
-/// What of a name stands before `::` at the outermost level, split there: `["<A as B>", "f", "{closure#0}"]`.
+/// Splits a name at `::` of the outermost level: `["<A as B>", "f", "{closure#0}"]`.
 pub(crate) fn segments(name: &str) -> Vec<&str> {
     let mut segments = Vec::new();
     let mut start = 0;
@@ -31,7 +31,8 @@ pub(super) fn last_segment(path: &str) -> &str {
     path.get(start..).unwrap_or(path)
 }
 
-/// A segment up to its generics: `from_slice` of `from_slice<Vec<u8>>` and of `from_slice::<Vec<u8>>`.
+/// A segment up to its generics: `from_slice` of `from_slice<Vec<u8>>` and of
+/// `from_slice::<Vec<u8>>`.
 pub(super) fn strip_generics(segment: &str) -> &str {
     match segment.find('<') {
         Some(0) | None => segment,
@@ -39,7 +40,8 @@ pub(super) fn strip_generics(segment: &str) -> &str {
     }
 }
 
-/// The path a name begins with, whether or not it is in brackets: `alloc::raw_vec::..` of `<alloc::raw_vec::..>::f`.
+/// The path a name begins with, whether or not it is in brackets: `alloc::raw_vec::..` of
+/// `<alloc::raw_vec::..>::f`.
 pub(super) fn path(name: &str) -> &str {
     name.trim_start_matches(['<', '&'])
         .trim_start_matches("mut ")
@@ -65,7 +67,8 @@ pub(super) fn beginning(text: &str, most_bytes: usize) -> &str {
     &text[..end]
 }
 
-/// Calls `each` with every colon, semicolon, space and comma that is inside no bracket, and the text from there on.
+/// Calls `each` with every colon, semicolon, space and comma that is inside no bracket, and the
+/// text from there on.
 pub(crate) fn each_outermost(name: &str, mut each: impl FnMut(usize, &str)) {
     let bytes = name.as_bytes();
     let mut depth = 0_i32;
@@ -108,8 +111,8 @@ pub(crate) fn self_type(segment: &str) -> Option<(&str, Option<&str>)> {
     })
 }
 
-/// Several names of which one is right and nothing tells which: `one of make, build`; each once, and the first few where
-/// there are many.
+/// Several names of which one is right and nothing tells which: `one of make, build`; each once,
+/// and the first few where there are many.
 pub(crate) fn one_of(all: impl IntoIterator<Item = String>) -> String {
     let mut names: Vec<String> = Vec::new();
     for name in all {
@@ -118,9 +121,10 @@ pub(crate) fn one_of(all: impl IntoIterator<Item = String>) -> String {
         }
     }
     let shown = names.len().min(MOST_NAMES);
-    let more = match shown < names.len() {
-        true => ", \u{2026}",
-        false => "",
+    let more = if shown < names.len() {
+        ", \u{2026}"
+    } else {
+        ""
     };
     match names.as_slice() {
         [one] => one.clone(),
@@ -145,7 +149,8 @@ fn is_parameter(of: &str) -> bool {
     of == "Self" || of == "_" || (of.len() <= 2 && of.starts_with(|c: char| c.is_ascii_uppercase()))
 }
 
-/// The type that a macro's visitor makes: `app::Product` of `app::_::<impl Deserialize for app::Product>::deserialize::__Visitor`.
+/// The type that a macro's visitor makes: `app::Product` of
+/// `app::_::<impl Deserialize for app::Product>::deserialize::__Visitor`.
 fn visited(of: &str) -> Option<&str> {
     let segments = segments(of);
     let last = strip_generics(segments.last()?);
@@ -187,15 +192,16 @@ fn is_closure(segment: &str) -> bool {
 
 /// A name for narrow cells: the last two segments without generics, the type instead of the impl.
 ///
-/// `alloc::vec::Vec<T,A>::push` is `Vec::push`, `<alloc::string::String as core::clone::Clone>::clone` is
-/// `String::clone`, `serde_json::de::from_str::<X>` is `de::from_str`, `app::load::{{closure}}` is
+/// `alloc::vec::Vec<T,A>::push` is `Vec::push`,
+/// `<alloc::string::String as core::clone::Clone>::clone` is `String::clone`,
+/// `serde_json::de::from_str::<X>` is `de::from_str`, `app::load::{{closure}}` is
 /// `load::{{closure}}`.
 pub(super) fn short(name: &str) -> String {
     short_with(name, true)
 }
 
-/// The [`short`] name of the function that a closure, or the body of an async function, stands in; of other functions their
-/// own: `app::load` of `app::load::{{closure}}`.
+/// The [`short`] name of the function that a closure, or the body of an async function, stands in;
+/// of other functions their own: `app::load` of `app::load::{{closure}}`.
 pub(super) fn short_outer(name: &str) -> String {
     short_with(name, false)
 }
@@ -266,7 +272,8 @@ fn type_of_module(path: &[&str]) -> Option<&'static str> {
     Some(of)
 }
 
-/// The crate a path begins with: `alloc` of `alloc::vec::Vec<T>`; none for primitives, parameters, tuples.
+/// The crate a path begins with: `alloc` of `alloc::vec::Vec<T>`; none for primitives, parameters,
+/// tuples.
 fn crate_of_type(of: &str) -> Option<&str> {
     let plain = plain(of);
     let segments = segments(plain);
@@ -298,7 +305,8 @@ pub(super) fn is_std_crate(krate: &str) -> bool {
     )
 }
 
-/// Returns `true` for what a crate has of a trait of another one: `<app::City as prost::Message>::encode_raw`.
+/// Returns `true` for what a crate has of a trait of another one:
+/// `<app::City as prost::Message>::encode_raw`.
 pub(super) fn is_of_foreign_trait(name: &str) -> bool {
     let own = crate_of(name);
     own.is_some()
@@ -311,8 +319,8 @@ pub(super) fn is_of_foreign_trait(name: &str) -> bool {
 
 /// The crate a function belongs to, from its name alone.
 ///
-/// An impl stands in the crate of the type or of the trait; where the type is the standard library's (or nobody's),
-/// only the trait's crate can have written it.
+/// An impl stands in the crate of the type or of the trait; where the type is the standard
+/// library's (or nobody's), only the trait's crate can have written it.
 pub(super) fn crate_of(name: &str) -> Option<&str> {
     let segments = segments(name);
     let first = segments.first()?;

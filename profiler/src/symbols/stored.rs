@@ -1,5 +1,5 @@
-//! Frames as files keep them: the symbol cache, and recordings that carry their symbols. JSON, strings once; parsed as
-//! hostile input.
+//! Frames as files keep them: the symbol cache, and recordings that carry their symbols. JSON,
+//! strings once; parsed as hostile input.
 
 use super::SourceFrame;
 use super::names::MOST_ALIASES;

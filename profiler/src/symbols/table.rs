@@ -1,5 +1,5 @@
-//! The symbol table of a file: function names by address, the last resort where no debug information covers one.
-//! It must never name a function whose extent does not hold the address.
+//! The symbol table of a file: function names by address, the last resort where no debug
+//! information covers one. It must never name a function whose extent does not hold the address.
 
 use object::{Object, ObjectSymbol, SymbolKind};
 
@@ -17,9 +17,11 @@ struct Symbol<'a> {
     name: &'a str,
 }
 
-/// How many symbols before an address are asked whether they hold it: functions overlap in hand-written assembly only.
+/// Number of symbols before an address that are checked: functions overlap only in hand-written
+/// assembly.
 const LOOK_BACK: usize = 16;
-/// A symbol without a size reaches to the next one, but no further than this: beyond, a stripped name is likelier.
+/// A symbol without a size reaches to the next one, but no further than this: beyond, a stripped
+/// name is likelier.
 const MAX_UNSIZED_BYTES: u64 = 4096;
 
 impl<'a> Table<'a> {
@@ -34,7 +36,8 @@ impl<'a> Table<'a> {
         Table { symbols }
     }
 
-    /// The linkage names of the function at an address, aliases included; none if no function holds it.
+    /// The linkage names of the function at an address, aliases included; none if no function holds
+    /// it.
     pub(super) fn names(&self, address: u64) -> impl Iterator<Item = &'a str> {
         let symbols = &self.symbols;
         let before = symbols.partition_point(|symbol| symbol.start <= address);
@@ -71,7 +74,8 @@ fn functions<'a>(symbols: impl Iterator<Item = impl ObjectSymbol<'a>>) -> Vec<Sy
         .collect()
 }
 
-/// Gives sorted symbols without a size the gap up to the next one, and drops those inside a function.
+/// Gives sorted symbols without a size the gap up to the next one, and drops those inside a
+/// function.
 fn give_extents(symbols: &mut Vec<Symbol<'_>>) {
     let mut covered_to = 0;
     symbols.retain(|symbol| {

@@ -1,5 +1,5 @@
-//! The part of a stack worth showing: without the allocator's machinery at the inner end and the run-time's start-up
-//! at the outer one. It must never hide the user's own code, nor leave nothing.
+//! The part of a stack worth showing: without the allocator's machinery at the inner end and the
+//! run-time's start-up at the outer one. It must never hide the user's own code, nor leave nothing.
 
 use std::ops::Range;
 
@@ -64,10 +64,10 @@ const NATIVE_START_UP: &[&str] = &[
     "__libc_csu_init",
 ];
 
-/// How many frames of no meaning of their own may stand between two that have one.
+/// Maximum number of meaningless frames between two that have a meaning.
 const MAX_GAP: usize = 4;
 
-/// What trimming asks of a function.
+/// The properties of a function that trimming needs.
 #[derive(Clone, Copy, Debug)]
 pub struct Part {
     machinery: bool,
@@ -78,7 +78,7 @@ pub struct Part {
 }
 
 impl Part {
-    /// What a function is by its name and origin.
+    /// Returns the properties of a function, by its name and origin.
     pub fn of(function: &Function) -> Part {
         let (name, origin) = (&*function.name, function.origin);
         let begins = |prefixes| begins_with(path(name), prefixes);
@@ -102,7 +102,8 @@ impl Part {
 
 /// The frames to show of a stack given outermost first: never empty unless the stack is.
 ///
-/// Kept at the inner end: the innermost function of a collection (`Vec::push`, `String::clone`, `Box::new`).
+/// Kept at the inner end: the innermost function of a collection (`Vec::push`, `String::clone`,
+/// `Box::new`).
 pub fn trim(stack: &[Part]) -> Range<usize> {
     let Some(last) = stack.len().checked_sub(1) else {
         return 0..0;

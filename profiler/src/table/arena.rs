@@ -1,7 +1,7 @@
-//! Rows by arena: all instances of one name, with what lies inside.
+//! Rows by arena: all instances of one name, with their contents.
 //!
-//! Figures are *inside* the arena: its chunks are blocks of the process already, so these rows must never be added to
-//! the process's totals, nor compared with them.
+//! Figures are *inside* the arena: its chunks are already blocks of the process, so these rows must
+//! never be added to the totals of the process, nor compared with them.
 
 use std::cmp::Reverse;
 use std::collections::HashSet;
@@ -20,13 +20,13 @@ use crate::profile::{Arena, Figures, Measure, Profile, TypeId, UNKNOWN, sharing_
 pub struct ArenaDetail {
     /// Index into [`Profile::arenas`].
     pub arena: usize,
-    /// What it [counts for](measured) by the measure; `None` = arenas have no such figure.
+    /// Its [figure](measured) for the measure; `None` = arenas have no such figure.
     pub measured: Option<u64>,
-    /// What was allocated by type, most bytes first.
+    /// The allocations by type, most bytes first.
     pub types: Vec<ArenaPart>,
-    /// What was allocated by field, most bytes first.
+    /// The allocations by field, most bytes first.
     pub fields: Vec<ArenaPart>,
-    /// What would make it cheaper.
+    /// Advice to make it cheaper.
     pub advice: Vec<Advice>,
     /// Blocks of the global heap that its values left behind, most bytes first.
     pub leaks: Vec<ArenaLeak>,
@@ -35,11 +35,12 @@ pub struct ArenaDetail {
 /// A part of an arena, by type or by field. The names are the keys in JSON.
 #[derive(Clone, Debug, Serialize)]
 pub struct ArenaPart {
-    /// A type's short name (the full one where two of the arena share the short one), or a field's path.
+    /// A type's short name (the full one where two of the arena share the short one), or a field's
+    /// path.
     pub key: String,
-    /// The full name of the type, of a field that of its values.
+    /// The full name of the type; for a field, of the type of its values.
     pub full_name: Option<String>,
-    /// What was allocated for it.
+    /// The allocations for this part.
     #[serde(flatten)]
     pub inside: ArenaFigures,
 }
@@ -49,7 +50,7 @@ pub struct ArenaPart {
 pub struct ArenaLeak {
     /// A sentence without its stop, free of control characters.
     pub text: String,
-    /// `leaked` for certain, else why it cannot be known.
+    /// `leaked` if it is certain, else the reason why it is not.
     pub certainty: Certainty,
     /// The frame that the site is charged to.
     pub site: String,
@@ -99,9 +100,9 @@ pub(super) fn rows(profile: &Profile, measure: Measure) -> Vec<Row> {
     order.iter().map(row).collect()
 }
 
-/// The figures that there are inside an arena: what was allocated, taken back (freed, abandoned, reset, dropped), and
-/// is in use. An arena tells no peak of what it allocated, and nothing of shrinks and temporary pieces: those are 0 here,
-/// null in JSON and shown nowhere.
+/// The figures that there are inside an arena: what was allocated, taken back (freed, abandoned,
+/// reset, dropped), and is in use. An arena tells no peak of what it allocated, and nothing of
+/// shrinks and temporary pieces: those are 0 here, null in JSON and shown nowhere.
 fn figures(arena: &Arena) -> Figures {
     let figures = &arena.figures;
     let live_blocks = arena.rows.iter().fold(0, |sum: u64, row| {

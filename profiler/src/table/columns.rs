@@ -1,6 +1,6 @@
-//! The columns of a table: which there are for each kind of row, and which of them fit.
+//! The columns of a table: the columns of each kind of row, and the choice of those that fit.
 //!
-//! The measure's own column always stands, the others as long as there is room.
+//! The column of the measure is always shown, the others as long as there is room.
 
 use super::{Amplification, By, Detail, FieldDetail, Heading, PhaseDetail, Row, TypeDetail};
 use crate::profile::{Figures, Measure};
@@ -83,7 +83,8 @@ fn share(measure: Measure, whole: u64, of: fn(&Row) -> Option<Figures>) -> Colum
     })
 }
 
-/// The columns that fit, the share and the measure's own first; `copied` and `grows` only when asked for.
+/// The columns that fit, the share and the measure's own first; `copied` and `grows` only when
+/// asked for.
 pub(crate) fn columns(
     by: By,
     measure: Measure,
@@ -106,7 +107,8 @@ pub(crate) fn columns(
     fitting(all, 2, width.saturating_sub(NAME_WIDTH + 2))
 }
 
-/// The columns of sites, whose names need more room: share, measure and, when `with_blocks`, how many blocks that are.
+/// The columns of sites, whose names need more room: share, measure and, when `with_blocks`, how
+/// many blocks that are.
 pub(crate) fn site_columns(measure: Measure, whole: u64, with_blocks: bool) -> Vec<Column<Row>> {
     let mut columns = vec![
         share(measure, whole, |row| Some(row.figures)),
@@ -123,7 +125,8 @@ pub(crate) fn site_columns(measure: Measure, whole: u64, with_blocks: bool) -> V
     columns
 }
 
-/// The columns of fields that fit: with the places inside, and for the measure also the field alone.
+/// The columns of fields that fit: with the places inside, and for the measure also the field
+/// alone.
 pub(crate) fn field_columns(measure: Measure, whole: u64, width: usize) -> Vec<Column<Row>> {
     /// In the order they are left out from the end.
     const OTHERS: [Measure; 4] = [
@@ -176,7 +179,7 @@ fn seen(row: &Row) -> Option<&TypeDetail> {
     }
 }
 
-/// What only rows of one kind have.
+/// Returns the columns that only rows of one kind have.
 fn special(by: By, measure: Measure, rows: &[Row]) -> Vec<Column<Row>> {
     let mut columns = Vec::new();
     match by {
@@ -243,7 +246,7 @@ fn special(by: By, measure: Measure, rows: &[Row]) -> Vec<Column<Row>> {
     columns
 }
 
-/// What a phase allocated for each byte, or each record, of its input.
+/// Reads the allocations of a phase for each byte, or each record, of its input.
 type Of = fn(&PhaseDetail) -> Option<Amplification>;
 
 /// Bytes for one record: `3.4 B`, `-0.5 B`, `1.2 KiB`.

@@ -1,7 +1,7 @@
 //! Rows by type and by field.
 //!
-//! Both are functions of the same [fields](crate::profile::fields::Fields) and the same table of types, so they cannot
-//! disagree. The names of details are the keys in JSON.
+//! Both are functions of the same [fields](crate::profile::fields::Fields) and the same table of
+//! types, so they cannot disagree. The names of details are the keys in JSON.
 
 use std::collections::HashMap;
 use std::ops::RangeInclusive;
@@ -18,13 +18,13 @@ use crate::profile::{
 /// A part of a row, by type or by field.
 #[derive(Clone, Debug)]
 pub struct Part {
-    /// As the row of that type or field is called.
+    /// The key of the row of that type or field.
     pub key: String,
     /// The full name of a type.
     pub full_name: Option<String>,
-    /// Where a type came from: `stack`, `field`, `mixed`.
+    /// The source of a type: `stack`, `field`, `mixed`.
     pub from: Option<&'static str>,
-    /// What was counted.
+    /// The figures.
     pub figures: Figures,
 }
 
@@ -42,9 +42,9 @@ impl Part {
 /// A type.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct TypeDetail {
-    /// With module paths; `None` = the row of blocks whose type nothing tells.
+    /// The name with module paths; `None` = the row of blocks whose type is unknown.
     pub full_name: Option<String>,
-    /// What it is where the name does not tell: a buffer of serde's.
+    /// A note where the name does not explain the type: a buffer of serde.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<&'static str>,
     /// Values seen by `Profiled`; 0 where none was.
@@ -62,20 +62,22 @@ pub struct TypeDetail {
     /// The newest of its values that was measured and estimated.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub estimated: Option<Estimated>,
-    /// Where the type came from: `stack`, `field`, `mixed`.
+    /// The source of the type: `stack`, `field`, `mixed`.
     pub from: Option<&'static str>,
     /// The fields its blocks were allocated in, largest total first.
     #[serde(serialize_with = "fields")]
     pub fields: Vec<Part>,
-    /// The types being built when its blocks were allocated, as far as stacks tell, largest total first.
+    /// The types being built when its blocks were allocated, as far as stacks tell, largest total
+    /// first.
     #[serde(serialize_with = "types")]
     pub owners: Vec<Part>,
 }
 
-/// What a footprint found of the values of a type. The order is that of [`slack_by_type`].
+/// The slack that a footprint found in the values of a type. The order is that of
+/// [`slack_by_type`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Slack {
-    /// Bytes of their blocks, those that no value was in among them.
+    /// Bytes of their blocks, including bytes without a value.
     #[serde(skip)]
     pub of_bytes: u64,
     /// Bytes that no value was in.
@@ -98,9 +100,9 @@ pub struct FieldDetail {
     /// The type of its values, as its row is called.
     #[serde(rename = "type")]
     pub type_key: Option<String>,
-    /// The same in full.
+    /// The full name of that type.
     pub full_name: Option<String>,
-    /// How many values there were.
+    /// Number of values.
     pub values: u64,
     /// Their own size, bytes.
     pub inline_bytes: u64,
@@ -109,11 +111,11 @@ pub struct FieldDetail {
     /// Roots: net bytes that stayed when deserializing ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retained_bytes: Option<i64>,
-    /// The type contains itself: inner values are counted here.
+    /// `true` if the type contains itself: inner values are counted here.
     pub recursive: bool,
-    /// Places inside were counted here for want of room or because they lie too deep.
+    /// `true` if places inside were counted here, because they did not fit or lie too deep.
     pub folded: bool,
-    /// What its own blocks hold, largest total first.
+    /// The types of its own blocks, largest total first.
     #[serde(serialize_with = "types")]
     pub types: Vec<Part>,
 }
@@ -148,7 +150,8 @@ impl Serialize for PartJson<'_> {
     }
 }
 
-/// Writes parts, their names under a key, with some of their figures; with all of them where none are named.
+/// Writes parts, their names under a key, with some of their figures; with all of them where none
+/// are named.
 fn list<S: Serializer>(
     parts: &[Part],
     name: &'static str,
@@ -244,9 +247,9 @@ fn part(
     }
 }
 
-/// For each type, of the newest footprint of each label, the one with most bytes of it: two values may share blocks, so
-/// several are never added up. Of equal ones the one with more slack, then the last label, so that the answer is the same
-/// each time.
+/// For each type, of the newest footprint of each label, the one with most bytes of it: two values
+/// may share blocks, so several are never added up. Of equal ones the one with more slack, then the
+/// last label, so that the answer is the same each time.
 pub fn slack_by_type(profile: &Profile) -> HashMap<TypeId, Slack> {
     let exact = profile.measured().iter();
     let exact = exact.filter(|one| !one.footprint.estimate);
@@ -304,7 +307,7 @@ pub(super) fn by_field(profile: &Profile) -> Vec<Row> {
     (0..).zip(&profile.fields().nodes).map(row).collect()
 }
 
-/// What the blocks of a field hold.
+/// Returns the types of a field's blocks.
 fn types_of(profile: &Profile, field: &Field) -> Vec<Part> {
     let sites = || {
         let site = |&site: &usize| profile.sites.get(site);

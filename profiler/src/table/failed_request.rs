@@ -9,7 +9,7 @@ use crate::units::{Bytes, counted};
 /// Requests of a site that the allocator refused. The names are the keys in JSON.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct FailedRequestRow {
-    /// What a reader sees of the site.
+    /// The names of the site.
     #[serde(flatten)]
     pub label: SiteLabel,
     /// Number of refused requests.
@@ -45,7 +45,7 @@ impl FailedRequestRow {
     }
 }
 
-/// The requests that the allocator refused, the last one first.
+/// Returns the requests that the allocator refused, the last one first.
 pub fn failed_requests(profile: &Profile) -> Vec<FailedRequestRow> {
     let rows = profile.failed_requests.iter().filter_map(|request| {
         Some(FailedRequestRow {
@@ -57,8 +57,8 @@ pub fn failed_requests(profile: &Profile) -> Vec<FailedRequestRow> {
     rows.collect()
 }
 
-/// The sentence about the last refused request, if the program then ended without finishing: most
-/// often it is why.
+/// Returns a sentence about the last refused request if the program then ended without finishing.
+/// The refused request is the most likely cause.
 pub fn fatal_request(profile: &Profile) -> Option<String> {
     let has_died = profile.process.state == State::Ended;
     let request = profile.failed_requests.first().filter(|_| has_died)?;

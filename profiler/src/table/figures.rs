@@ -1,10 +1,11 @@
-//! The figures of a row under the keys that JSON and tables have them under.
+//! The figures of a row, under their keys in JSON and tables.
 
 use super::By;
 use crate::profile::{FIGURES, Figures};
 
-/// The figures of a row by key; `None` of those that rows of this kind do not have. Arenas keep no peak of what they
-/// allocated, no shrinks and no temporary pieces. Threads have no live bytes, since any thread may free a block.
+/// The figures of a row by key; `None` of those that rows of this kind do not have. Arenas keep no
+/// peak of what they allocated, no shrinks and no temporary pieces. Threads have no live bytes,
+/// since any thread may free a block.
 pub(crate) fn by_key(of: Figures, by: By) -> impl Iterator<Item = (&'static str, Option<u64>)> {
     let is_missing = move |key: &str| match by {
         By::Arena => key.starts_with("peak_") || key.starts_with("temporary_") || key == "shrinks",

@@ -17,39 +17,45 @@ use crate::profile::{
 /// A function on stacks. The names are the keys in JSON.
 #[derive(Clone, Debug, Serialize)]
 pub struct FunctionDetail {
-    /// The first of the functions of this name (copies of one generic function are one row); `None` = no stack.
+    /// The first of the functions of this name (copies of one generic function are one row); `None`
+    /// = no stack.
     #[serde(skip)]
     pub function: Option<FunctionId>,
-    /// The whole name: the key is the short one where no other function has it.
+    /// The whole name. The key is the short name if no other function has it.
     pub full_name: String,
     /// The crate, or the image of native code.
     #[serde(rename = "crate")]
     pub krate: String,
-    /// Whose code it is.
+    /// The origin of its code.
     pub origin: Origin,
-    /// With all that it calls; recursion counts once.
+    /// The function and everything it calls; recursion counts once.
     pub inclusive: Figures,
-    /// Who called it, with what was allocated in those calls, largest total first.
+    /// Its callers, with the allocations of those calls, largest total first.
     #[serde(serialize_with = "super::data::functions")]
     pub callers: Vec<Part>,
-    /// What it called, with what was allocated there, largest total first.
+    /// Its callees, with the allocations there, largest total first.
     #[serde(serialize_with = "super::data::functions")]
     pub callees: Vec<Part>,
 }
 
 /// The name of a function in full, without what tells copies of one generic function apart.
 fn full_name(function: &Function) -> String {
-    match function.name.is_empty() {
-        true => "[unnamed]".to_owned(),
-        false => plain(&function.name),
+    if function.name.is_empty() {
+        "[unnamed]".to_owned()
+    } else {
+        plain(&function.name)
     }
 }
 
-/// What the row of each function is called: its short name; in full where two functions share that.
+/// Returns the key of each function's row: its short name, or the full name if two functions share
+/// the short one.
 fn function_keys(profile: &Profile) -> Vec<String> {
-    let short = |function: &Function| match function.short.is_empty() {
-        true => full_name(function),
-        false => function.short.clone(),
+    let short = |function: &Function| {
+        if function.short.is_empty() {
+            full_name(function)
+        } else {
+            function.short.clone()
+        }
     };
     let mut shared: HashMap<String, Option<String>> = HashMap::new();
     for function in &profile.functions {
@@ -73,9 +79,11 @@ fn function_keys(profile: &Profile) -> Vec<String> {
     profile.functions.iter().map(key).collect()
 }
 
-/// Rows of sites by key, with what `detail` makes of the sites (indexes into [`Profile::sites`]) of each.
+/// Rows of sites by key, with what `detail` makes of the sites (indexes into [`Profile::sites`]) of
+/// each.
 ///
-/// `alike` tells sites of one key from others at less cost, where it can: those of which it says the same have one key.
+/// `alike` tells sites of one key from others at less cost, where it can: those of which it says
+/// the same have one key.
 fn grouped<A: Eq + Hash>(
     profile: &Profile,
     key: fn(&Profile, &Site) -> String,
@@ -123,7 +131,7 @@ pub(super) fn owners(profile: &Profile, measure: Measure) -> Vec<Row> {
     grouped(profile, owner_name, alike, detail)
 }
 
-/// What a function allocated, and around it.
+/// The allocations of a function, its callers and its callees.
 #[derive(Default)]
 struct Around {
     function: Option<FunctionId>,
@@ -220,8 +228,9 @@ pub(super) fn functions(profile: &Profile, measure: Measure, frames: Frames) -> 
     rows
 }
 
-/// The functions of a site, outermost first: those that its stack shows. Folded, what the standard library does for the
-/// function that asked (`Vec::reserve`, `String::from`) is that function's own.
+/// The functions of a site, outermost first: those that its stack shows. Folded, what the standard
+/// library does for the function that asked (`Vec::reserve`, `String::from`) is that function's
+/// own.
 fn path(profile: &Profile, site: &Site, frames: Frames) -> Vec<FunctionId> {
     let mut shown = profile.frames_of(site, frames);
     if frames == Frames::Folded
@@ -260,8 +269,9 @@ pub(super) fn module_key(profile: &Profile, site: &Site) -> String {
     }
 }
 
-/// For each site, whether it belongs to the row of that key; to a function's, whether the function is on its stack.
-/// Answered for owners, functions, crates and modules: in the rows of any other grouping no site is.
+/// For each site, whether it belongs to the row of that key; to a function's, whether the function
+/// is on its stack. Answered for owners, functions, crates and modules: in the rows of any other
+/// grouping no site is.
 pub fn sites_of(profile: &Profile, by: By, key: &str, frames: Frames) -> Vec<bool> {
     let named: Vec<bool> = match by {
         By::Function => (function_keys(profile).iter())
@@ -292,7 +302,8 @@ pub(super) fn by_code(profile: &Profile, key: fn(&Profile, &Site) -> String) -> 
     grouped(profile, key, |_| None::<()>, detail)
 }
 
-/// The frame whose code asked; the innermost of all where the standard library alone is on the stack.
+/// The frame whose code asked; the innermost of all where the standard library alone is on the
+/// stack.
 fn asking_frame(profile: &Profile, site: &Site) -> Option<FrameId> {
     asking(profile, site).or_else(|| profile.shown_stack(site).last().copied())
 }

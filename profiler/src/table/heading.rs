@@ -1,5 +1,5 @@
-//! What columns of figures are called, how wide they are and in which unit they count: defined once, for text and for the
-//! terminal UI.
+//! The titles, widths and units of columns of figures: defined once, for text and for the terminal
+//! UI.
 
 use crate::profile::{Figures, Measure};
 use crate::units::{Bytes, Count};
@@ -31,9 +31,9 @@ impl Heading {
     pub const SHARE_OF_IT: Heading = Heading::new("of it", SHARE_WIDTH - 1, Unit::Text);
     /// The part of everything recorded.
     pub const SHARE_OF_ALL: Heading = Heading::new("of all", SHARE_WIDTH - 1, Unit::Text);
-    /// What there is more or less than in the base.
+    /// The change from the base.
     pub const CHANGE: Heading = Heading::new("change", 11, Unit::Text);
-    /// The same of a row's own figure.
+    /// The change of a row's own figure.
     pub const OWN_CHANGE: Heading = Heading::new("self change", 11, Unit::Text);
     /// Values of a type or of a field that were deserialized.
     pub const VALUES: Heading = Heading::new("values", 9, Unit::Count);
@@ -51,19 +51,19 @@ impl Heading {
     pub const THREADS: Heading = Heading::new("count", 6, Unit::Count);
     /// Bytes that a thread freed.
     pub const FREED: Heading = Heading::new("freed", 10, Unit::Bytes);
-    /// When a value was measured.
+    /// The time when a value was measured.
     pub const TIME: Heading = Heading::new("time", 10, Unit::Text);
     /// Heap bytes found from a value or a place in it.
     pub const EXACT: Heading = Heading::new("exact", 10, Unit::Bytes);
-    /// What the crate deepsize says of the value.
+    /// The estimate of the crate deepsize.
     pub const ESTIMATE: Heading = Heading::new("estimate", 10, Unit::Bytes);
-    /// How far the estimate is from the exact figure.
+    /// The difference between the estimate and the exact figure.
     pub const DIFFERENCE: Heading = Heading::new("difference", 10, Unit::Text);
     /// Blocks found.
     pub const BLOCKS: Heading = Heading::new("blocks", 11, Unit::Count);
     /// Bytes in which no value was seen.
     pub const SLACK: Heading = Heading::new("slack", 10, Unit::Bytes);
-    /// What a value has more or less than the one of its label before.
+    /// The change from the previous value of the same label.
     pub const GROWTH: Heading = Heading::new("change", 10, Unit::Text);
     /// Bytes of shared blocks met again.
     pub const SHARED: Heading = Heading::new("shared", 10, Unit::Bytes);
@@ -97,50 +97,53 @@ impl Heading {
         Heading::new(title, width, Unit::Text)
     }
 
-    /// The figure of a measure.
+    /// Returns the heading of a measure.
     #[must_use]
     pub fn of(measure: Measure) -> Heading {
         Heading::in_unit_of(measure, measure.name())
     }
 
-    /// The same without what is inside a field, or called by a function.
+    /// Returns the heading of a measure without the contents of a field, or without the callees of
+    /// a function.
     #[must_use]
     pub fn own(measure: Measure) -> Heading {
         Heading::in_unit_of(measure, "self")
     }
 
-    /// The same with it.
+    /// Returns the heading of a measure with the contents or the callees.
     #[must_use]
     pub fn inclusive(measure: Measure) -> Heading {
         Heading::in_unit_of(measure, "inclusive")
     }
 
     fn in_unit_of(measure: Measure, title: &'static str) -> Heading {
-        match measure.is_bytes() {
-            true => Heading::new(title, 10, Unit::Bytes),
-            false => Heading::new(title, 11, Unit::Count),
+        if measure.is_bytes() {
+            Heading::new(title, 10, Unit::Bytes)
+        } else {
+            Heading::new(title, 11, Unit::Count)
         }
     }
 
-    /// The blocks that go with a measure of bytes.
+    /// Returns the heading of the blocks that go with a measure of bytes.
     #[must_use]
     pub fn blocks_of(measure: Measure) -> Heading {
         Heading::new(measure.blocks(&Figures::default()).1, 11, Unit::Count)
     }
 
-    /// What the column is called.
+    /// Returns the title of the column.
     #[must_use]
     pub fn title(self) -> &'static str {
         self.title
     }
 
-    /// Cells of the column.
+    /// Returns the width of the column in cells.
     #[must_use]
     pub fn width(self) -> usize {
         self.width
     }
 
-    /// A figure in the column's unit: `1.2 MiB`, `20,000`. In a column of text, whose cells say more, the bare number.
+    /// Formats a figure in the column's unit: `1.2 MiB`, `20,000`. In a column of text, whose cells
+    /// say more, this is the bare number.
     #[must_use]
     pub fn spell(self, value: u64) -> String {
         match self.unit {

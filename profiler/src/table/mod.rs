@@ -1,8 +1,8 @@
-//! Tables: rows by site, type, field, thread, phase or arena, and the columns that text gives them. Text and JSON are made
-//! of the same rows, so they cannot disagree.
+//! Tables: rows by site, type, field, thread, phase or arena, and their columns in text. Text and
+//! JSON use the same rows, so they cannot disagree.
 //!
-//! Must keep the sum: every site is in exactly one row. (Threads are counted apart from sites, see
-//! [`By::Thread`], and arenas are not sites at all, see [`By::Arena`].)
+//! This module must keep the sum: every site is in exactly one row. Threads are counted apart from
+//! sites, see [`By::Thread`], and arenas are not sites at all, see [`By::Arena`].
 
 mod arena;
 mod columns;
@@ -44,37 +44,39 @@ pub use site::{SiteDetail, SiteLabel};
 pub use thread::ThreadDetail;
 pub use type_name::without_arguments;
 
-/// What a row is.
+/// The grouping of rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum By {
-    /// What was allocated, where in the data or by which call, and the line that owns it. Sites that would read the same
-    /// are one row.
+    /// The allocated type, the place in the data or the call, and the line that owns it. Sites that
+    /// would read the same form one row.
     #[default]
     Site,
     /// The function that owns the blocks: of the program, or of the nearest dependency.
     Owner,
-    /// A function on the stack: what it asked for itself, and with all that it calls.
+    /// A function on the stack: the blocks it asked for itself, and those of everything it calls.
     Function,
-    /// The crate whose code asked; the standard library asks for whoever called it.
+    /// The crate whose code asked. Requests of the standard library count for its caller.
     Crate,
     /// The loaded image (executable or library) whose code asked.
     Module,
-    /// What blocks hold.
+    /// The type that blocks hold.
     Type,
     /// A place in the data that was deserialized as `Profiled<T>`, without the places inside it.
     Field,
-    /// Threads of one name, or of names that differ in their numbers alone. Another thread may free a block, so live
-    /// bytes belong to no thread: rows count what each thread allocated and what it freed.
+    /// Threads of one name, or of names that differ in their numbers alone. Another thread may free
+    /// a block, so live bytes belong to no thread: rows count what each thread allocated and what
+    /// it freed.
     Thread,
     /// A phase, without the phases inside it.
     Phase,
-    /// Arenas of one name. Figures are inside the arena, whose chunks are blocks of sites already: never add them to
-    /// the totals.
+    /// Arenas of one name. Figures are inside the arena. Its chunks are already blocks of sites, so
+    /// never add these figures to the totals.
     Arena,
 }
 
 impl By {
-    /// The measure that rows of this kind have in place of `wanted`: threads have no live bytes.
+    /// Returns the measure that rows of this kind use in place of `wanted`: threads have no live
+    /// bytes.
     #[must_use]
     pub fn measure(self, wanted: Measure) -> Measure {
         match (self, wanted) {
@@ -97,7 +99,7 @@ impl By {
         By::Arena,
     ];
 
-    /// The word of the command line.
+    /// Returns the word of the command line.
     pub fn name(self) -> &'static str {
         match self {
             By::Site => "site",
@@ -117,12 +119,13 @@ impl By {
 /// One row.
 #[derive(Clone, Debug)]
 pub struct Row {
-    /// `function (file:line)`, a type, a field's path, a thread's name, a phase's path (`load > parse`) or an arena's name, as
-    /// recorded: not safe for a terminal before [`crate::units::printable`].
+    /// `function (file:line)`, a type, a field's path, a thread's name, a phase's path
+    /// (`load > parse`) or an arena's name, as recorded: not safe for a terminal before
+    /// [`crate::units::printable`].
     pub key: String,
-    /// What was counted.
+    /// The figures.
     pub figures: Figures,
-    /// What the row stands for.
+    /// The details of the row.
     pub detail: Detail,
 }
 
@@ -136,7 +139,7 @@ impl Row {
     }
 }
 
-/// What a row stands for. As JSON it needs the profile where it is skipped here, and the report adds what is missing.
+/// The details of a row. In JSON, the skipped parts need the profile; the report adds them.
 #[derive(Clone, Debug, Serialize)]
 #[serde(untagged)]
 pub enum Detail {
@@ -155,7 +158,7 @@ pub enum Detail {
     Function(Box<FunctionDetail>),
     /// A crate or a loaded image.
     Code {
-        /// How many sites.
+        /// Number of sites.
         sites: u64,
     },
     /// A type.
@@ -173,7 +176,8 @@ pub enum Detail {
 
 /// All rows, ordered by `measure` (largest first; see [`By::measure`]), then total bytes, then key.
 ///
-/// `frames` tells sites apart: folded, those that read the same are one row; else those of the same stack are.
+/// `frames` tells sites apart: folded, those that read the same are one row; else those of the same
+/// stack are.
 pub fn rows(profile: &Profile, by: By, measure: Measure, frames: Frames) -> Vec<Row> {
     let measure = by.measure(measure);
     let mut rows = match by {

@@ -1,11 +1,11 @@
-//! What rows call frames: function, file and line.
+//! The names of frames in rows: function, file and line.
 
 use std::borrow::Cow;
 
 use crate::profile::{FrameId, Profile};
 use crate::units::printable;
 
-/// What blocks without a stack are charged to.
+/// The name that blocks without a stack are charged to.
 pub(crate) const NO_STACK: &str = "(no stack)";
 
 /// The program, or what stands for its name; free of control characters.

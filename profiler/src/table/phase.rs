@@ -1,6 +1,7 @@
-//! Rows by phase, and what a phase allocated for each byte and record of its input.
+//! Rows by phase, and the allocations of a phase for each byte and record of its input.
 //!
-//! What was allocated in fields counts at the phase around them. Must never divide by an input nobody stated.
+//! Allocations in fields count at the phase around them. This module must never divide by an input
+//! that nobody stated.
 
 use serde::Serialize;
 
@@ -13,7 +14,7 @@ pub struct PhaseDetail {
     /// The first of its places in the tree of scopes; 0 = what is in no phase.
     #[serde(skip)]
     pub scope: ScopeId,
-    /// How often it was entered.
+    /// Number of times that it was entered.
     pub entered: u64,
     /// Input bytes reported by the program, 0 = not said.
     pub input_bytes: u64,
@@ -21,8 +22,8 @@ pub struct PhaseDetail {
     pub records: u64,
     /// The phase and all phases inside it.
     pub with_inner: Figures,
-    /// Net bytes its threads allocated while in it, phases inside it included; negative when they freed more. `None`
-    /// where no phase was entered.
+    /// Net bytes that its threads allocated during the phase, including the phases inside it;
+    /// negative if they freed more. `None` if no phase was entered.
     pub retained_bytes: Option<i64>,
 }
 
@@ -38,12 +39,12 @@ pub struct Amplification {
 }
 
 impl PhaseDetail {
-    /// For each byte of input; `None` when the program did not say how many there were.
+    /// Returns the figures for each byte of input; `None` if the program did not state its input.
     pub fn per_input_byte(&self) -> Option<Amplification> {
         self.per(self.input_bytes)
     }
 
-    /// For each record; `None` when the program did not say how many there were.
+    /// Returns the figures for each record; `None` if the program did not state its records.
     pub fn per_record(&self) -> Option<Amplification> {
         self.per(self.records)
     }
@@ -86,7 +87,8 @@ pub(super) fn rows(profile: &Profile) -> Vec<Row> {
             detail.retained_bytes = both(detail.retained_bytes, scope.retained_bytes);
         }
     }
-    // From the last scope to the first: parents come before children. A scope that is no phase of its own has nothing.
+    // From the last scope to the first: parents come before children. A scope that is no phase of
+    // its own has nothing.
     for phase in (1..count).rev() {
         let figures = rows[phase].1.with_inner;
         let parent = phases.parent(ScopeId(phase as u32)).0 as usize;

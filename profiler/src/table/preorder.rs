@@ -2,8 +2,9 @@
 
 use std::cmp::Reverse;
 
-/// The `top` heaviest nodes, each below its parent, siblings by weight, with their depths.
-/// Parents come before children and weigh at least as much, so every parent of a node that is taken is taken.
+/// The `top` heaviest nodes, each below its parent, siblings by weight, with their depths. Parents
+/// come before children and weigh at least as much, so every parent of a node that is taken is
+/// taken.
 pub fn preorder(parents: &[Option<usize>], weights: &[u64], top: usize) -> Vec<(usize, usize)> {
     let mut taken: Vec<usize> = (0..parents.len()).collect();
     taken.sort_by_key(|&node| (Reverse(weights[node]), node));
@@ -25,7 +26,7 @@ pub fn preorder(parents: &[Option<usize>], weights: &[u64], top: usize) -> Vec<(
     ordered
 }
 
-/// How many nodes weigh anything.
+/// Returns the number of nodes with a weight.
 pub(crate) fn weighty(weights: &[u64]) -> usize {
     weights.iter().filter(|weight| **weight > 0).count()
 }

@@ -1,5 +1,5 @@
-//! Rows by site: what was allocated, where in the data or by which call, and the line of the program that owns it. Sites
-//! that would read the same are one row.
+//! Rows by site: the allocated type, the place in the data or the call, and the line of the program
+//! that owns it. Sites that would read the same are one row.
 
 use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 use serde::Serialize;
@@ -15,24 +15,26 @@ use crate::profile::{
     ScopeId, Site, StackMarks, Step, TypeId, UNKNOWN,
 };
 
-/// What a reader sees of a row, as recorded: not safe for a terminal before [`crate::units::printable`]. The names are the
-/// keys in JSON.
+/// The names of a row, as recorded: not safe for a terminal before [`crate::units::printable`]. The
+/// names are the keys in JSON.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize)]
 pub struct SiteLabel {
-    /// What was allocated: a type, a chunk of an arena; where none is known the function of a dependency that asked; empty
-    /// of what no code of the program asked for.
+    /// The allocated type, or a chunk of an arena. If the type is unknown, the function of a
+    /// dependency that asked. Empty if no code of the program asked.
     pub what: String,
-    /// Where: the field of the data, else the call of a library that asked; empty when the owner itself did.
+    /// The place: the field of the data, else the call of a library that asked; empty if the owner
+    /// itself asked.
     #[serde(rename = "where")]
     pub location: String,
-    /// The function, or the place, that owns it: `shop::parse`, `ignore::walk::read_dir (dependency)`.
+    /// The function, or the place, that owns it: `shop::parse`,
+    /// `ignore::walk::read_dir (dependency)`.
     pub owner: String,
     /// Its file and line.
     pub source: Option<String>,
 }
 
 impl SiteLabel {
-    /// The owner with file and line: `shop::parse src/lib.rs:92`.
+    /// Returns the owner with file and line: `shop::parse src/lib.rs:92`.
     pub fn owner_and_source(&self) -> String {
         match &self.source {
             Some(source) => format!("{}  {source}", self.owner),
@@ -41,7 +43,7 @@ impl SiteLabel {
     }
 }
 
-/// What the walk had to do to a stack, as frontends show it in brackets.
+/// Returns the marks of the walk on a stack, as frontends show them in brackets.
 pub(crate) fn mark_names(marks: StackMarks) -> impl Iterator<Item = &'static str> {
     let all = [
         (marks.cut, "cut"),
@@ -56,31 +58,31 @@ pub(crate) fn mark_names(marks: StackMarks) -> impl Iterator<Item = &'static str
 /// Stacks that read the same.
 #[derive(Clone, Debug)]
 pub struct SiteDetail {
-    /// What a reader sees.
+    /// The names of the row.
     pub label: SiteLabel,
     /// The frames of the stack with most of the measure, outermost first.
     pub stack: Vec<FrameId>,
-    /// How many different stacks there are.
+    /// Number of different stacks.
     pub stacks: u64,
     /// The frame it is charged to.
     pub owner: Option<FrameId>,
     /// The phase.
     pub phase: ScopeId,
-    /// What it is charged to where that is no frame.
+    /// The label that it is charged to if that is not a frame.
     pub place: Option<Label>,
     /// The field's path.
     pub field: Option<String>,
-    /// What its blocks hold, as the row of that type is called.
+    /// The key of the type that its blocks hold.
     pub type_key: Option<String>,
     /// The arenas (indexes into [`Profile::arenas`]) whose chunks its blocks are; mostly none.
     pub chunk_of: Vec<usize>,
-    /// What the walk had to do to the stack.
+    /// Marks that the walk left on the stack.
     pub marks: StackMarks,
-    /// Indexes into [`Profile::sites`] of what was merged, most of the measure first.
+    /// The merged sites (indexes into [`Profile::sites`]), most of the measure first.
     pub sites: Vec<usize>,
 }
 
-/// What makes two sites one row.
+/// The key that makes two sites one row.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct RowKey {
     label: SiteLabel,
@@ -92,7 +94,7 @@ struct RowKey {
     frames: Option<Vec<FrameId>>,
 }
 
-/// What decides the label of a site, by numbers: sites have far fewer different ones than there are sites.
+/// The numbers that determine the label of a site: far fewer are different than there are sites.
 #[derive(PartialEq, Eq, Hash)]
 struct Traits {
     group: Option<Group>,
@@ -102,11 +104,12 @@ struct Traits {
     chunk_of: Vec<usize>,
     /// Cut, foreign, synthetic.
     marks: [bool; 3],
-    /// Of blocks without a type, who asked for them.
+    /// The frame that asked for blocks without a type.
     asking: Option<FrameId>,
     /// Outside of fields, the text of the nearest call below the owner.
     call: Option<u32>,
-    /// Where the stack was unfolded at the borders of crates, the innermost of the calls below it.
+    /// The innermost of the calls below the owner, if the stack was unfolded at the borders of
+    /// crates.
     inner: Option<(Label, FrameId)>,
 }
 
@@ -280,7 +283,7 @@ fn new_row(profile: &Profile, site: &Site, look: &RowKey) -> Row {
     }
 }
 
-/// What a reader sees of a site, by its index.
+/// Returns the names of a site, by its index.
 pub(super) fn label_of(profile: &Profile, index: usize) -> Option<SiteLabel> {
     let site = profile.sites.get(index)?;
     let chunks = profile.chunk_sites();
@@ -292,7 +295,7 @@ pub(super) fn label_of(profile: &Profile, index: usize) -> Option<SiteLabel> {
     ))
 }
 
-/// What a reader sees of the row of a site.
+/// Returns the names of a site's row.
 fn label(profile: &Profile, site: &Site, traits: &Traits) -> SiteLabel {
     if site.group.is_some() {
         return SiteLabel {
@@ -346,7 +349,8 @@ fn called(profile: &Profile, traits: &Traits) -> String {
     text
 }
 
-/// What a site is charged to: `shop::parse`, `ignore::read_dir (dependency)`, with what the walk had to do to its stack.
+/// Returns the name that a site is charged to: `shop::parse`, `ignore::read_dir (dependency)`, with
+/// the marks of the walk.
 pub(super) fn owner_name(profile: &Profile, site: &Site) -> String {
     if let Some(group) = site.group {
         return group.name().to_owned();
@@ -373,7 +377,8 @@ pub(super) fn owner_name(profile: &Profile, site: &Site) -> String {
     owner
 }
 
-/// The innermost frame that is not the standard library's: whose code asked for a block, in a container or not.
+/// The innermost frame that is not the standard library's: whose code asked for a block, in a
+/// container or not.
 pub(super) fn asking(profile: &Profile, site: &Site) -> Option<FrameId> {
     let is_other = |id: &&FrameId| {
         let found = profile.lookup(**id);
@@ -387,7 +392,8 @@ pub(super) fn asking(profile: &Profile, site: &Site) -> Option<FrameId> {
         .copied()
 }
 
-/// The function of a dependency, or of C, that asked for a block without any container: `crossbeam_deque::Buffer::alloc`.
+/// The function of a dependency, or of C, that asked for a block without any container:
+/// `crossbeam_deque::Buffer::alloc`.
 fn untyped(profile: &Profile, asking: Option<FrameId>) -> Option<String> {
     let (_, function) = profile.lookup(asking?)?;
     matches!(function.origin, Origin::Dependency | Origin::Native)
@@ -435,7 +441,7 @@ fn call_below(
     })
 }
 
-/// Whether a step stands for functions, or for what has taken their place.
+/// Returns `true` if a step stands for functions, or for what has taken their place.
 fn is_step_of_code(label: Label) -> bool {
     matches!(label, Label::Call(_) | Label::Function(_) | Label::Group(_))
 }

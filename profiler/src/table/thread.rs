@@ -1,4 +1,4 @@
-//! Rows by thread. Threads whose names differ in their numbers alone are one row.
+//! Rows by thread. Threads whose names differ only in their numbers are one row.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::profile::{Figures, Profile, Thread};
 /// The threads of a row.
 #[derive(Clone, Debug)]
 pub struct ThreadDetail {
-    /// How many threads.
+    /// Number of threads.
     pub count: u64,
     /// Each name with its threads, by name: several where the row stands for numbered ones.
     pub members: Vec<Thread>,

@@ -1,4 +1,4 @@
-//! Names of types that are shortened where there is little room: arguments go first.
+//! Shortened names of types for narrow places: arguments go first.
 
 use unicode_width::UnicodeWidthStr;
 

@@ -1,8 +1,9 @@
 //! A stack as it would read if a function on it were another one with the same machine code.
 //!
-//! Equal functions are compiled to one, and the symbol table may keep the names of all. Where they are instances of one
-//! generic function (`make::<Metre>`, `make::<Second>`), what differs in the names is put in its place in the functions
-//! inlined there too; of any other function only its name is known, so that what is inlined there is left out.
+//! Equal functions are compiled to one, and the symbol table may keep the names of all. Where they
+//! are instances of one generic function (`make::<Metre>`, `make::<Second>`), what differs in the
+//! names is put in its place in the functions inlined there too; of any other function only its
+//! name is known, so that what is inlined there is left out.
 
 use super::call::split_outermost_commas;
 use super::stack::StackFrame;
@@ -10,15 +11,17 @@ use crate::profile::{Function, FunctionId};
 use std::collections::HashMap;
 use std::rc::Rc;
 
-/// Functions under other names, numbered like the others of a profile, from the highest number down.
+/// Functions under other names, numbered like the others of a profile, from the highest number
+/// down.
 #[derive(Default)]
 pub(super) struct Renamed {
     functions: HashMap<(FunctionId, FunctionId, usize), (FunctionId, Rc<Function>)>,
 }
 
 impl Renamed {
-    /// The last of some frames, which is not inlined, under the name of that alias, and those inlined into it, which are
-    /// before it: in their places, and of the last one alone where it does not tell what would be inlined there.
+    /// The last of some frames, which is not inlined, under the name of that alias, and those
+    /// inlined into it, which are before it: in their places, and of the last one alone where it
+    /// does not tell what would be inlined there.
     pub(super) fn functions(
         &mut self,
         frames: &[StackFrame<'_>],
@@ -54,8 +57,8 @@ impl Renamed {
     }
 }
 
-/// Where the names of two instances of one generic function differ: what stands in the one, and in its place in the
-/// other; `None` for functions that are not such.
+/// Where the names of two instances of one generic function differ: what stands in the one, and in
+/// its place in the other; `None` for functions that are not such.
 fn differences<'a>(one: &'a str, other: &'a str) -> Option<Vec<(&'a str, &'a str)>> {
     let begins_argument = |byte: u8| matches!(byte, b'<' | b'(' | b'[' | b',' | b' ' | b'&');
     let ends_argument = |byte: u8| matches!(byte, b'>' | b')' | b']' | b',' | b' ' | b';');

@@ -1,8 +1,10 @@
-//! A function's name taken apart: the type it is a method of, the module, the name and the generic arguments.
+//! A function's name taken apart: the type it is a method of, the module, the name and the generic
+//! arguments.
 //!
-//! Three spellings come in: v0 (`<alloc::vec::Vec<u8>>::push`), legacy mangling joined with the generics of
-//! `DW_AT_name` (`alloc::vec::Vec<T,A>::push<u8, Global>`), and a module path guessed from the file where there are
-//! no linkage names (`alloc::vec::push<u8, Global>`). It must never take a parameter (`T`) for a type.
+//! Three spellings come in: v0 (`<alloc::vec::Vec<u8>>::push`), legacy mangling joined with the
+//! generics of `DW_AT_name` (`alloc::vec::Vec<T,A>::push<u8, Global>`), and a module path guessed
+//! from the file where there are no linkage names (`alloc::vec::push<u8, Global>`). It must never
+//! take a parameter (`T`) for a type.
 
 use crate::symbols::{each_outermost, segments, self_type};
 use std::borrow::Cow;
@@ -10,9 +12,10 @@ use std::borrow::Cow;
 /// A function's name, taken apart.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Call<'a> {
-    /// The type it is a method of, with its parameters replaced; `None` where the name does not say, or not whole.
+    /// The type it is a method of, with its parameters replaced; `None` where the name does not
+    /// say, or not whole.
     pub(super) of: Option<Cow<'a, str>>,
-    /// Whether it is a method of some type, known or not.
+    /// `true` if it is a method of some type, known or not.
     pub(super) method: bool,
     /// The trait it implements.
     pub(super) implements: Option<&'a str>,
@@ -91,7 +94,7 @@ fn split_arguments(text: &str) -> Vec<&str> {
     inside.map(split_types).unwrap_or_default()
 }
 
-/// What stands between the commas that are inside no bracket: `A`, `'a` and `B<C, D>` of `A, 'a, B<C, D>`.
+/// Splits a text at the commas outside all brackets: `A`, `'a` and `B<C, D>` of `A, 'a, B<C, D>`.
 pub(super) fn split_outermost_commas(text: &str) -> Vec<&str> {
     let mut parts = Vec::new();
     let mut start = 0;
@@ -105,7 +108,7 @@ pub(super) fn split_outermost_commas(text: &str) -> Vec<&str> {
     parts
 }
 
-/// Of these the types: without lifetimes and what is empty.
+/// Returns the types among them, without lifetimes and empty parts.
 pub(super) fn split_types(text: &str) -> Vec<&str> {
     let mut types = split_outermost_commas(text);
     types.retain(|part| !part.is_empty() && !part.starts_with('\''));
@@ -145,20 +148,20 @@ fn lone_words(of: &str) -> Vec<(usize, usize)> {
     words
 }
 
-/// Whether what follows a word makes it the name of a trait's own type: `Output` of `dyn Fn() -> u8`, spelled
-/// `Fn<(), Output=u8>` and `Fn<(), Output = u8>`.
+/// Returns `true` if what follows a word makes it the name of a trait's own type: `Output` of
+/// `dyn Fn() -> u8`, spelled `Fn<(), Output=u8>` and `Fn<(), Output = u8>`.
 fn is_binding(after: &str) -> bool {
     let after = after.trim_start();
     after.starts_with('=') && !after.starts_with("=>") && !after.starts_with("==")
 }
 
-/// Whether a lone word stands for a type: `T`, `K2`, `BorrowType`, `Self`, `_`. Types have a path, primitives are
-/// in small letters.
+/// Returns `true` if a lone word stands for a type: `T`, `K2`, `BorrowType`, `Self`, `_`. Types
+/// have a path, primitives are in small letters.
 fn is_parameter(word: &str) -> bool {
     word == "_" || word.starts_with(|c: char| c.is_ascii_uppercase())
 }
 
-/// Whether a type has no parameters left, nor holes.
+/// Returns `true` if a type has no parameters left, nor holes.
 pub(super) fn is_whole(of: &str) -> bool {
     !of.is_empty()
         && !of.contains('…')
@@ -167,7 +170,8 @@ pub(super) fn is_whole(of: &str) -> bool {
             .all(|&(start, end)| !is_parameter(of.get(start..end).unwrap_or_default()))
 }
 
-/// A type with its parameters replaced by arguments, in the order they first appear; `None` where those run out.
+/// A type with its parameters replaced by arguments, in the order they first appear; `None` where
+/// those run out.
 fn filled<'a>(of: Cow<'a, str>, arguments: &[&str]) -> Option<Cow<'a, str>> {
     if is_whole(&of) {
         return Some(of);

@@ -1,11 +1,13 @@
-//! Containers, and which of them are made of which: a `String` of a `Vec<u8>`, a `HashMap` of a raw table.
+//! Containers, and which of them are made of which: a `String` of a `Vec<u8>`, a `HashMap` of a raw
+//! table.
 //!
-//! It must never take a container for the one around it: a `Vec<String>` is not made of its strings.
+//! It must never take a container for the one around it: a `Vec<String>` is not made of its
+//! strings.
 
 use super::call::{path_and_arguments, split_types};
 use super::spell::normal;
 
-/// What asked for a block.
+/// The kind of container that asked for a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// The growable buffer below `Vec` and others.
@@ -44,8 +46,8 @@ pub(super) const STD_SET: &str = "std::collections::hash::set::HashSet";
 pub(super) const BROWN_MAP: &str = "hashbrown::map::HashMap";
 pub(super) const BROWN_SET: &str = "hashbrown::set::HashSet";
 
-/// Types by their path, or (with `::` at the end) by the module around it, and what asks for memory in their methods. The
-/// first one of a kind, but text, is the kind's own type.
+/// Types by their path, or (with `::` at the end) by the module around it, and what asks for memory
+/// in their methods. The first one of a kind, but text, is the kind's own type.
 pub(super) const TYPES: &[(&str, Kind)] = &[
     ("str", Kind::Text(STRING)),
     ("alloc::vec::Vec", Kind::Vec),
@@ -96,7 +98,7 @@ pub(super) const TYPES: &[(&str, Kind)] = &[
 ];
 
 impl Kind {
-    /// How many arguments its type has, without hasher and allocator.
+    /// Returns the number of arguments of its type, without hasher and allocator.
     pub(super) fn parameters(self) -> usize {
         match self {
             Kind::Text(_) => 0,
@@ -105,7 +107,7 @@ impl Kind {
         }
     }
 
-    /// Whether the hasher follows them.
+    /// Returns `true` if the hasher follows them.
     pub(super) fn has_hasher(self) -> bool {
         matches!(
             self,
@@ -114,17 +116,17 @@ impl Kind {
     }
 }
 
-/// What a stack says its block holds: full names, not yet spelled one way.
+/// The contents that a stack names for its block: full names, not yet in one spelling.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ContentNames {
     /// The container that asked for the block.
     pub container: String,
-    /// What one element is; an entry of a map is `(K, V)`.
+    /// The type of one element; an entry of a map is `(K, V)`.
     pub element: Option<String>,
     /// The type being deserialized, or cloned, when it asked.
     pub owner: Option<String>,
-    /// What it would say if a function on it were another one with the same machine code, where that is something else;
-    /// `None`: of that function nothing is known.
+    /// What it would say if a function on it were another one with the same machine code, where
+    /// that is something else; `None`: of that function nothing is known.
     pub others: Vec<Option<ContentNames>>,
 }
 
@@ -134,8 +136,8 @@ pub(super) struct Container {
     pub(super) kind: Kind,
     /// Its type's arguments, spelled one way, the allocator left out.
     pub(super) arguments: Vec<String>,
-    /// Known from functions that were not inlined into the code of the program only: the linker may have folded
-    /// functions of other types, with the same instructions, into them.
+    /// Known from functions that were not inlined into the code of the program only: the linker may
+    /// have folded functions of other types, with the same instructions, into them.
     pub(super) shared: bool,
 }
 
@@ -173,8 +175,8 @@ impl Container {
         Container::new(kind, arguments)
     }
 
-    /// What it is when `outer` turns out to have asked for it: `None` if that is another container, whose business
-    /// this block is not.
+    /// What it is when `outer` turns out to have asked for it: `None` if that is another container,
+    /// whose business this block is not.
     pub(super) fn within(&self, outer: &Container, direct: bool) -> Option<Container> {
         let inner = self;
         let fits = |expected: &[&str]| inner.arguments.iter().eq(expected.iter());
@@ -202,8 +204,8 @@ impl Container {
             if bytes && text.contains(&argument(0)) {
                 return Some(outer.clone());
             }
-            // Code of a container calls that of another of its kind only for a value that it holds; else it was made one
-            // of several that were equal, and inlined later (fat LTO).
+            // Code of a container calls that of another of its kind only for a value that it holds;
+            // else it was made one of several that were equal, and inlined later (fat LTO).
             return (direct && !self.is_held_by(outer)).then(|| outer.clone());
         }
         let same = match (outer.kind, inner.kind) {
@@ -248,9 +250,9 @@ impl Container {
         if matches!(outer.kind, Kind::IndexMap) {
             return None;
         }
-        // Two types for one block: the linker folds equal code of different types into one function. The outer one is
-        // right where it calls the inner one directly, unless it holds what the inner one is: then the inner one is a
-        // value being made for it.
+        // Two types for one block: the linker folds equal code of different types into one
+        // function. The outer one is right where it calls the inner one directly, unless it holds
+        // what the inner one is: then the inner one is a value being made for it.
         (direct && self.shared && !self.is_held_by(outer)).then(|| outer.clone())
     }
 
@@ -265,7 +267,8 @@ impl Container {
         this
     }
 
-    /// Whether values of this type are part of what the other one holds, as far as names tell.
+    /// Returns `true` if values of this type are part of what the other one holds, as far as names
+    /// tell.
     fn is_held_by(&self, outer: &Container) -> bool {
         let name = self.name();
         let mut arguments = outer.arguments.iter();
@@ -291,7 +294,7 @@ impl Container {
         }
     }
 
-    /// What a block of it holds, as far as it tells.
+    /// Returns the contents of its block, as far as they are known.
     pub(super) fn names(&self) -> ContentNames {
         ContentNames {
             container: self.name(),
@@ -300,7 +303,7 @@ impl Container {
         }
     }
 
-    /// What one element is; an entry of a map is `(K, V)`.
+    /// The type of one element; an entry of a map is `(K, V)`.
     fn element(&self) -> Option<String> {
         match (self.kind, self.arguments.as_slice()) {
             (Kind::Text(_), _) => None,

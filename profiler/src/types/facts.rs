@@ -1,4 +1,5 @@
-//! What one function's name says, found out once: thousands of stacks share their functions. No stack is known here.
+//! What one function's name says, found out once: thousands of stacks share their functions. No
+//! stack is known here.
 
 use super::call::Call;
 use super::merged;
@@ -7,12 +8,13 @@ use super::rules::CONTAINER_CRATES;
 use crate::profile::{Function, Origin};
 use crate::symbols::{begins_with, is_allocator_shim};
 
-/// What is known of a function.
+/// The facts about a function.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Facts {
     /// heapglass itself, or an allocator of the program's.
     pub(super) hook: bool,
-    /// What stands between collections and allocators: `alloc::alloc::realloc`, `__rust_alloc`.
+    /// `true` for functions between collections and allocators: `alloc::alloc::realloc`,
+    /// `__rust_alloc`.
     pub(super) allocation: bool,
     /// A function of the standard library that may be a collection's.
     pub(super) collection: bool,
@@ -20,7 +22,7 @@ pub(super) struct Facts {
     pub(super) looked_through: bool,
     /// A method of such a type by its name, whichever file debug information gives.
     pub(super) named_for_itself: bool,
-    /// What makes the buffer of a new vector or string, of whatever element.
+    /// `true` if it makes the buffer of a new vector or string, of any element.
     pub(super) new_buffer: bool,
     /// The buffer below `Vec` and its like where it does not know its type.
     pub(super) buffer: bool,

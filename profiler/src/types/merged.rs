@@ -1,14 +1,16 @@
 //! What code that was made one by the compiler still tells.
 //!
-//! Where two arms of a function end in equal instructions, LLVM keeps one copy: its call of the allocator has no line
-//! and none of the functions inlined there, so the innermost frame is the function that both arms are in. A format
-//! does that to serde's visitors: `visit_str` and `visit_borrowed_str` of one visitor both copy the text into a
-//! `String`, in `deserialize_str`, `deserialize_any` and the like.
+//! Where two arms of a function end in equal instructions, LLVM keeps one copy: its call of the
+//! allocator has no line and none of the functions inlined there, so the innermost frame is the
+//! function that both arms are in. A format does that to serde's visitors: `visit_str` and
+//! `visit_borrowed_str` of one visitor both copy the text into a `String`, in `deserialize_str`,
+//! `deserialize_any` and the like.
 //!
-//! Code is merged only where what comes after it is equal as well, so both arms end in the same value. It is named
-//! where *all* that a visitor can ask for in that place is one container; it must never be named for a format whose
-//! own scratch memory could be asked for there: `serde_json`'s grows in functions of its own (`Vec::reserve`), which
-//! are not inlined, and so do its errors. What a visitor makes of lists and maps has frames of its own (`visit_seq`,
+//! Code is merged only where what comes after it is equal as well, so both arms end in the same
+//! value. It is named where *all* that a visitor can ask for in that place is one container; it
+//! must never be named for a format whose own scratch memory could be asked for there:
+//! `serde_json`'s grows in functions of its own (`Vec::reserve`), which are not inlined, and so do
+//! its errors. What a visitor makes of lists and maps has frames of its own (`visit_seq`,
 //! `visit_map`).
 
 use super::call::{Call, path_and_arguments};
@@ -18,7 +20,8 @@ use crate::symbols::begins_with;
 /// Visitors around a visitor; names of hostile binaries may have any number.
 const MOST_WRAPPED: usize = 8;
 
-/// What the merged code of a function asks for; `None` where it may be more than one thing.
+/// Returns the container that the merged code of a function asks for; `None` if there may be more
+/// than one.
 pub(super) fn container(call: &Call<'_>) -> Option<Container> {
     let reads_text = matches!(
         call.name,
@@ -30,7 +33,8 @@ pub(super) fn container(call: &Call<'_>) -> Option<Container> {
             | "__deserialize_content_v1"
     );
     let (visitor, before) = call.arguments.split_last()?;
-    // The format is in the type (v0), or in the argument before the visitor: its reader, or its error.
+    // The format is in the type (v0), or in the argument before the visitor: its reader, or its
+    // error.
     let format = match (&call.of, before) {
         (_, [first, ..]) => first,
         (Some(of), []) => &**of,
@@ -51,8 +55,9 @@ pub(super) fn container(call: &Call<'_>) -> Option<Container> {
     Some(Container::new(Kind::Text(path), []))
 }
 
-/// Whether a function makes the buffer of a new vector or string, of whatever element: where it is not inlined it stands
-/// between merged code and the allocator, and tells no more than the allocator does. Buffers that grow never come here.
+/// Returns `true` if a function makes the buffer of a new vector or string, of whatever element:
+/// where it is not inlined it stands between merged code and the allocator, and tells no more than
+/// the allocator does. Buffers that grow never come here.
 pub(super) fn is_new_buffer(name: &str) -> bool {
     name.trim_start_matches('<')
         .starts_with("alloc::raw_vec::RawVecInner")
@@ -61,7 +66,7 @@ pub(super) fn is_new_buffer(name: &str) -> bool {
             .any(|method| name.contains(method))
 }
 
-/// Whether a type is serde_json's, or has such a type as its argument.
+/// Returns `true` if a type is serde_json's, or has such a type as its argument.
 fn of_serde_json(of: &str) -> bool {
     let of = of.trim_start_matches('&').trim_start_matches("mut ");
     let (path, arguments) = path_and_arguments(of);
@@ -73,11 +78,12 @@ fn is_serdes(path: &str) -> bool {
     begins_with(path, &["serde::", "serde_core::", "serde_json::"])
 }
 
-/// The name of a visitor of serde's or serde_json's: of the one inside where others are around it, such as `Profiled`'s or
-/// that of `serde_path_to_error`, through which axum reads.
+/// The name of a visitor of serde's or serde_json's: of the one inside where others are around it,
+/// such as `Profiled`'s or that of `serde_path_to_error`, through which axum reads.
 fn visited(mut visitor: &str) -> Option<&str> {
     for _ in 0..MOST_WRAPPED {
-        // `<serde_json::value::Value as ..>::deserialize::ValueVisitor`, `serde_json::value::de::{impl#0}::..`.
+        // `<serde_json::value::Value as ..>::deserialize::ValueVisitor`,
+        // `serde_json::value::de::{impl#0}::..`.
         if is_serdes(visitor.trim_start_matches('<')) {
             return visitor.rsplit("::").next();
         }

@@ -1,20 +1,21 @@
 //! Types: names spelled one way, and what a stack says its blocks hold.
 //!
-//! A stack is read from the allocator outward (`stack`): each function's name is taken apart (`call`), says which
-//! container it is part of (`rules`), and the containers found are laid into each other (`container`) up to the
-//! program's own code; around that is the type being read or cloned (`owner`). It must never guess: what no
-//! frame tells has no type.
+//! A stack is read from the allocator outward (`stack`): each function's name is taken apart
+//! (`call`), says which container it is part of (`rules`), and the containers found are laid into
+//! each other (`container`) up to the program's own code; around that is the type being read or
+//! cloned (`owner`). It must never guess: what no frame tells has no type.
 //!
-//! One limit is the compiler's: functions whose machine code is equal become one, under one of their names. The
-//! functions inlined into the program's own code then still tell the truth and win; where such a function of the
-//! program itself is called (`load::<A>` and `load::<B>` that do the same to values of one layout), its name, its
-//! lines and its types may be the other's, here as in any profiler. Where the symbol table still has the names of all, the
-//! type is "one of" those that they stand for (`alias`). Inside one function, equal code becomes one too:
-//! then no line and no inlined function is known at all, and only what `merged` can prove is named.
+//! One limit is the compiler's: functions whose machine code is equal become one, under one of
+//! their names. The functions inlined into the program's own code then still tell the truth and
+//! win; where such a function of the program itself is called (`load::<A>` and `load::<B>` that do
+//! the same to values of one layout), its name, its lines and its types may be the other's, here as
+//! in any profiler. Where the symbol table still has the names of all, the type is "one of" those
+//! that they stand for (`alias`). Inside one function, equal code becomes one too: then no line and
+//! no inlined function is known at all, and only what `merged` can prove is named.
 //!
-//! Another is the library's: `vec![a, b]` asks for its block by `Box::<[T; 2]>::new_uninit()`, and nothing else on the
-//! stack tells the two apart. Such a block is a `Vec<T>`'s here: a box of an array made by that function written out
-//! by hand, unlike one of `Box::new`, is in the wrong row.
+//! Another is the library's: `vec![a, b]` asks for its block by `Box::<[T; 2]>::new_uninit()`, and
+//! nothing else on the stack tells the two apart. Such a block is a `Vec<T>`'s here: a box of an
+//! array made by that function written out by hand, unlike one of `Box::new`, is in the wrong row.
 
 mod alias;
 mod call;
@@ -43,7 +44,7 @@ const UNKNOWN: &str = "?";
 #[derive(Clone, Debug, Default)]
 pub struct Types {
     values: Vec<TypeName>,
-    /// By full name, and by a name as it was given.
+    /// The numbers of types by full name, and by the name as it was given.
     numbers: HashMap<String, TypeId>,
 }
 
@@ -58,7 +59,8 @@ impl Types {
         number
     }
 
-    /// The number of "one of" several types; `None` stands for one that is not known. A single one is itself.
+    /// The number of "one of" several types; `None` stands for one that is not known. A single one
+    /// is itself.
     pub fn one_of(&mut self, names: &[Option<&str>]) -> TypeId {
         let all = names.iter();
         let all: Vec<String> = all

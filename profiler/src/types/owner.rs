@@ -1,14 +1,16 @@
-//! Whose block it is: the type of the program that is being deserialized, or cloned, around an allocation.
+//! Whose block it is: the type of the program that is being deserialized, or cloned, around an
+//! allocation.
 //!
-//! It must never name a type of the standard library: a `Vec<Sailor>` that is deserialized belongs to the type with
-//! the field, not to itself.
+//! It must never name a type of the standard library: a `Vec<Sailor>` that is deserialized belongs
+//! to the type with the field, not to itself.
 
 use super::call::path_and_arguments;
 use super::facts::Facts;
 use super::reader::{is_own, unwrapped};
 use std::rc::Rc;
 
-/// The type being made, by what is known of the functions around, innermost first; `None` where none names one.
+/// The type being made, by what is known of the functions around, innermost first; `None` where
+/// none names one.
 pub(super) fn owner(functions: impl Iterator<Item = Rc<Facts>>) -> Option<String> {
     let found = found(functions)?;
     let of = unwrapped(&found);
@@ -17,7 +19,8 @@ pub(super) fn owner(functions: impl Iterator<Item = Rc<Facts>>) -> Option<String
 }
 
 fn found(functions: impl Iterator<Item = Rc<Facts>>) -> Option<String> {
-    // A visitor of the program whose name does not say of which type: the next reader further out does.
+    // A visitor of the program whose name does not say of which type: the next reader further out
+    // does.
     let mut visited = false;
     for facts in functions {
         if let Some(made) = facts.made.as_ref().filter(|of| is_own(of)) {
@@ -43,7 +46,7 @@ fn found(functions: impl Iterator<Item = Rc<Facts>>) -> Option<String> {
     None
 }
 
-/// What pointers and options lead to: `Officer` of `Option<Box<Officer>>`.
+/// Returns the type that pointers and options lead to: `Officer` of `Option<Box<Officer>>`.
 fn pointed_to(mut of: &str) -> &str {
     const POINTERS: [&str; 4] = [
         "alloc::boxed::Box",

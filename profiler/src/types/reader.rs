@@ -20,7 +20,8 @@ const READERS: [&str; 5] = [
     "next_key",
 ];
 
-/// `X` of `<X as Deserialize>::deserialize`, of a visitor inside it, and of `<impl Deserialize for X>`.
+/// `X` of `<X as Deserialize>::deserialize`, of a visitor inside it, and of
+/// `<impl Deserialize for X>`.
 pub(super) fn made(name: &str) -> Option<String> {
     for segment in segments(name) {
         let Some((of, implements)) = self_type(segment) else {
@@ -44,7 +45,8 @@ pub(super) fn made(name: &str) -> Option<String> {
     None
 }
 
-/// The type that a function of serde reads: `X` of `next_value<.., X>`, `PhantomData<X>`, `from_str<X>`.
+/// The type that a function of serde reads: `X` of `next_value<.., X>`, `PhantomData<X>`,
+/// `from_str<X>`.
 pub(super) fn read_type(name: &str) -> Option<String> {
     let call = Call::parse(name)?;
     if let Some(of) = &call.of {
@@ -71,8 +73,9 @@ pub(super) fn read_type(name: &str) -> Option<String> {
     Some((*read).to_owned())
 }
 
-/// The type that a format's own function begins to read: `Fleet` of `serde_json::de::from_slice<Fleet>`, and of
-/// anything that has the visitor of a `Fleet` among its arguments.
+/// The type that a format's own function begins to read: `Fleet` of
+/// `serde_json::de::from_slice<Fleet>`, and of anything that has the visitor of a `Fleet` among its
+/// arguments.
 pub(super) fn entered(name: &str) -> Option<String> {
     let call = Call::parse(name)?;
     let mut visitors = call.arguments.iter().rev();
@@ -94,14 +97,15 @@ pub(super) fn entered(name: &str) -> Option<String> {
     Some((*read).to_owned())
 }
 
-/// Whether a function is one with which a format begins to read, by its name: `from_slice`, `decode_from_std_read`.
+/// Returns `true` if a function is one with which a format begins to read, by its name:
+/// `from_slice`, `decode_from_std_read`.
 fn begins_to_read(call: &Call<'_>) -> bool {
     let starts = ["from_", "take_from_", "deserialize_from", "decode_from"];
     call.of.is_none() && begins_with(call.name, &starts)
 }
 
-/// The type that a function deserializes, in short: of a `Deserialize`, its visitor, or a reader of serde's traits;
-/// only what is of the program or a dependency, or a container of such.
+/// The type that a function deserializes, in short: of a `Deserialize`, its visitor, or a reader of
+/// serde's traits; only what is of the program or a dependency, or a container of such.
 pub(crate) fn deserialized(name: &str) -> Option<String> {
     let cloned = name.contains("core::clone::Clone");
     let of = made(name).filter(|_| !cloned).or_else(|| read_type(name))?;
@@ -115,8 +119,8 @@ pub(crate) fn deserialized(name: &str) -> Option<String> {
     (is_own(of) || begins_with(of, &container)).then(|| short(&normal(of)))
 }
 
-/// The type that a function which begins to read a format returns, in short: `Catalog` of `from_str<Catalog>`. It is the
-/// last of its arguments that is no reader.
+/// The type that a function which begins to read a format returns, in short: `Catalog` of
+/// `from_str<Catalog>`. It is the last of its arguments that is no reader.
 pub(crate) fn read_by(name: &str) -> Option<String> {
     let call = Call::parse(name)?;
     if !begins_to_read(&call) {
@@ -135,7 +139,8 @@ pub(super) fn unwrapped(of: &str) -> &str {
     }
 }
 
-/// Whether a type is one of the program's or of a dependency's that is no part of reading.
+/// Returns `true` if a type is one of the program's or of a dependency's that is no part of
+/// reading.
 pub(super) fn is_own(of: &str) -> bool {
     let Some((krate, _)) = of.split_once("::") else {
         return false;

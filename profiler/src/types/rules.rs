@@ -1,8 +1,10 @@
-//! Which container a function of the standard library (or of a well-known crate of containers) asks memory for.
+//! Which container a function of the standard library (or of a well-known crate of containers) asks
+//! memory for.
 //!
-//! The type a method belongs to decides where the name tells it; else the module its file is in, and the order of
-//! the generic arguments there, which is the order of the impl's. It must never answer for a function whose
-//! arguments mean something else: no answer, and the next outer frame is asked.
+//! The type a method belongs to decides where the name tells it; else the module its file is in,
+//! and the order of the generic arguments there, which is the order of the impl's. It must never
+//! answer for a function whose arguments mean something else: no answer, and the next outer frame
+//! is asked.
 
 use super::call::{Call, is_whole, path_and_arguments};
 use super::container::{
@@ -18,8 +20,8 @@ pub(super) const CONTAINER_CRATES: [&str; 5] = [
     "allocator_api2",
 ];
 
-/// The container that a call is part of; `None`: it does not say. `std` = it is in the standard library's own copy;
-/// `inner` = what the frames inside it are of.
+/// The container that a call is part of; `None`: it does not say. `std` = it is in the standard
+/// library's own copy; `inner` = what the frames inside it are of.
 pub(super) fn container(
     call: &Call<'_>,
     std: bool,
@@ -31,7 +33,8 @@ pub(super) fn container(
         None if call.method => None,
         None => of_module(call, std, inner),
     }?;
-    // Paths and the like also make other things (buffers, handles): only what is text inside is theirs.
+    // Paths and the like also make other things (buffers, handles): only what is text inside is
+    // theirs.
     let text = matches!(found.kind, Kind::Text(path) if path != STRING);
     (!text || inner.is_some()).then_some(found)
 }
@@ -87,7 +90,7 @@ fn of_collection(kind: Kind, arguments: Vec<&str>, call: &Call<'_>) -> Container
     }
 }
 
-/// By the type the function is a method of.
+/// Returns the container by the type that the function is a method of.
 fn of_type(of: &str, call: &Call<'_>, std: bool) -> Option<Container> {
     let (path, arguments) = path_and_arguments(of);
     // `<T as SpecFromElem>::from_elem`, `<T as ConvertVec>::to_vec`: the type is the element.
@@ -158,7 +161,8 @@ fn map_of(std: bool) -> &'static str {
     if std { STD_MAP } else { BROWN_MAP }
 }
 
-/// Modules beside those that types of [`TYPES`] are in, with what asks for memory in functions there.
+/// Modules beside those that types of [`TYPES`] are in, with what asks for memory in functions
+/// there.
 const MODULES: &[(&str, Kind)] = &[
     ("alloc::slice", Kind::Vec),
     ("alloc::collections::btree::append", Kind::BTreeMap),
@@ -172,8 +176,8 @@ const MODULES: &[(&str, Kind)] = &[
     ("bumpalo", Kind::Other),
 ];
 
-/// By the module a function is in, where there is no type: free functions, and all functions of builds without
-/// linkage names.
+/// Returns the container by the module of a function without a type: free functions, and all
+/// functions of builds without linkage names.
 fn of_module(call: &Call<'_>, std: bool, inner: Option<&Container>) -> Option<Container> {
     let is_in = |module: &str| {
         let rest = call.module.strip_prefix(module);
@@ -250,7 +254,8 @@ fn pointer_of_module(kind: Kind, call: &Call<'_>, inner: Option<&Container>) -> 
     of_pointer(kind, held, call, true)
 }
 
-/// Whether the argument after key and value is the hasher: not where a function has one of its own there.
+/// Returns `true` if the argument after key and value is the hasher: not where a function has one
+/// of its own there.
 fn names_hasher(name: &str) -> bool {
     matches!(
         name,

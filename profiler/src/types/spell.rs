@@ -1,8 +1,9 @@
-//! Spelling: one name a type, whichever of `type_name`, v0, legacy mangling or `DW_AT_name` it came from.
+//! Spelling: one name a type, whichever of `type_name`, v0, legacy mangling or `DW_AT_name` it came
+//! from.
 //!
-//! The spelling is `type_name`'s: arguments that are the default (the global allocator, the standard hasher) are left
-//! out, closures are `{{closure}}`. Works on text from files: any input gives some answer, none panics, and an
-//! argument that is *not* the default is never dropped.
+//! The spelling is `type_name`'s: arguments that are the default (the global allocator, the
+//! standard hasher) are left out, closures are `{{closure}}`. Works on text from files: any input
+//! gives some answer, none panics, and an argument that is *not* the default is never dropped.
 
 use super::call::split_types;
 
@@ -13,7 +14,7 @@ const MAX_DEPTH: usize = 64;
 struct Angle {
     /// Whose arguments they are.
     base: String,
-    /// Where in the output each begins.
+    /// The position in the output where each begins.
     arguments: Vec<usize>,
     /// Round and square brackets open in it: commas inside them do not part its arguments.
     inside: usize,
@@ -21,11 +22,11 @@ struct Angle {
 
 /// An open `(`.
 struct Round {
-    /// Where in the output it is.
+    /// Its position in the output.
     start: usize,
-    /// It begins a tuple, not the arguments of a function.
+    /// `true` if it begins a tuple, not the arguments of a function.
     is_tuple: bool,
-    /// It is around `dyn A + B` where nothing needs it, and left out.
+    /// `true` if it is around `dyn A + B` where nothing needs it, so that it is left out.
     is_dropped: bool,
 }
 
@@ -145,7 +146,8 @@ pub fn normal(name: &str) -> String {
     out
 }
 
-/// Whether what stands after a `(` is a tuple of one without its comma, as debug information spells it.
+/// Returns `true` if what stands after a `(` is a tuple of one without its comma, as debug
+/// information spells it.
 fn is_tuple_of_one(out: &str, start: usize) -> bool {
     let inside = out.get(start + 1..).unwrap_or_default();
     !inside.is_empty()
@@ -154,7 +156,8 @@ fn is_tuple_of_one(out: &str, start: usize) -> bool {
         && split_types(inside).len() == 1
 }
 
-/// What follows `{closure#0}`, `{closure_env#0}`, `{async_fn_env#0}` or `{async_block#1}` at the start of a text.
+/// Returns the text after `{closure#0}`, `{closure_env#0}`, `{async_fn_env#0}` or `{async_block#1}`
+/// at the start of a text.
 fn closure(text: &str) -> Option<&str> {
     let inside = text.strip_prefix('{')?;
     let kind = ["closure", "async", "coroutine", "gen_"];
@@ -165,7 +168,7 @@ fn closure(text: &str) -> Option<&str> {
     word.contains('#').then_some(after)
 }
 
-/// What follows a lifetime (`'a `, `'static `) at the start of a text.
+/// Returns the text after a lifetime (`'a `, `'static `) at the start of a text.
 fn lifetime(text: &str) -> Option<&str> {
     let word = text.strip_prefix('\'')?;
     let end = word
@@ -202,7 +205,7 @@ fn drop_defaults(out: &mut String, base: &str, arguments: &[usize]) {
     }
 }
 
-/// Whether an argument is the default of its type.
+/// Returns `true` if an argument is the default of its type.
 fn is_default(base: &str, index: usize, argument: &str) -> bool {
     let base = base.trim_end_matches(':');
     let krate = base.split("::").next().unwrap_or(base);
@@ -230,8 +233,8 @@ fn is_default(base: &str, index: usize, argument: &str) -> bool {
     }
 }
 
-/// A full name without module paths: `Vec<Sailor>` of `alloc::vec::Vec<app::Sailor>`; a closure keeps the function it
-/// is in.
+/// A full name without module paths: `Vec<Sailor>` of `alloc::vec::Vec<app::Sailor>`; a closure
+/// keeps the function it is in.
 pub fn short(full: &str) -> String {
     let mut out = String::with_capacity(full.len());
     let mut word = 0;
@@ -245,7 +248,8 @@ pub fn short(full: &str) -> String {
             continue;
         }
         if let Some(after) = rest.strip_prefix("::") {
-            // `<T as Trait>::Name` has no path to lose, `main::{{closure}}` would say nothing without it.
+            // `<T as Trait>::Name` has no path to lose, `main::{{closure}}` would say nothing
+            // without it.
             if word == out.len() || (after.starts_with('{') && !after.starts_with("{impl#")) {
                 out.push_str("::");
                 word = out.len();

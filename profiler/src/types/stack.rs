@@ -1,10 +1,10 @@
-//! What a stack says its block holds: from the allocator outward, through the standard library, up to the first
-//! frame of the program or of a dependency.
+//! What a stack says its block holds: from the allocator outward, through the standard library, up
+//! to the first frame of the program or of a dependency.
 //!
-//! The innermost container begins; one further out takes its place only when it is made of it (a `String` of a
-//! `Vec<u8>`), so a `Vec<String>` never claims the bytes of the strings that are made while it is filled. Without
-//! debug information there is no answer: the names of a symbol table alone are those of functions that survived
-//! inlining, and would give plausible, wrong types.
+//! The innermost container begins; one further out takes its place only when it is made of it (a
+//! `String` of a `Vec<u8>`), so a `Vec<String>` never claims the bytes of the strings that are made
+//! while it is filled. Without debug information there is no answer: the names of a symbol table
+//! alone are those of functions that survived inlining, and would give plausible, wrong types.
 
 use super::alias::Renamed;
 use super::call::{Call, path_and_arguments};
@@ -22,12 +22,13 @@ pub struct StackFrame<'a> {
     pub id: FunctionId,
     /// The function.
     pub function: &'a Function,
-    /// Whether the compiler inlined it into the next outer frame.
+    /// `true` if the compiler inlined it into the next outer frame.
     pub inlined: bool,
-    /// Whether debug information describes it: a symbol table knows no files.
+    /// `true` if debug information describes it: a symbol table knows no files.
     pub has_file: bool,
-    /// Whether debug information gives its instructions no line: the compiler made one piece of code of several that
-    /// were equal, and what was inlined there is lost, and the file is not the function's own.
+    /// `true` if debug information gives its instructions no line: the compiler made one piece of
+    /// code of several that were equal, and what was inlined there is lost, and the file is not the
+    /// function's own.
     pub merged: bool,
 }
 
@@ -41,19 +42,20 @@ const MAX_OTHERS: usize = 8;
 /// Frames of containers: functions, and whether they are inlined and described.
 type Chain = Vec<(FunctionId, bool, bool)>;
 
-/// Reads stacks, and remembers what it learnt of functions and of the frames of containers: thousands of sites share
-/// both.
+/// Reads stacks, and remembers what it learnt of functions and of the frames of containers:
+/// thousands of sites share both.
 #[derive(Default)]
 pub struct Stacks {
     /// By number; those of renamed functions, whose numbers fall from the highest, apart.
     facts: [Vec<Option<Rc<Facts>>>; 2],
-    /// What they tell: container and element.
+    /// The results for chains: container and element.
     chains: FxHashMap<Chain, Option<ContentNames>>,
     renamed: Renamed,
 }
 
 impl Stacks {
-    /// What the block of a stack holds, frames given innermost first; `None` where the stack does not tell.
+    /// Returns the contents of a stack's block, with the frames given innermost first; `None` if
+    /// the stack does not tell.
     pub fn contents(&mut self, stack: &[StackFrame<'_>]) -> Option<ContentNames> {
         let stack = stack.get(self.hook_frames(stack)..)?;
         let (mut names, decided) = self.read(stack)?;
@@ -92,8 +94,8 @@ impl Stacks {
         Some(names)
     }
 
-    /// Puts into `key` what decides the answer of [`contents`](Stacks::contents): stacks of one key hold the same. `false`
-    /// where more decides than frames can tell in short.
+    /// Puts into `key` what decides the answer of [`contents`](Stacks::contents): stacks of one key
+    /// hold the same. `false` where more decides than frames can tell in short.
     pub(crate) fn key(&mut self, stack: &[StackFrame<'_>], key: &mut Vec<u32>) -> bool {
         key.clear();
         let stack = stack.get(self.hook_frames(stack)..).unwrap_or_default();
@@ -118,7 +120,8 @@ impl Stacks {
         if let Some(frame) = program.next() {
             key.extend([u32::MAX, frame.id.0, u32::from(frame.has_file)]);
         }
-        // Those that may say whose block it is, up to one that does, and what is being read where that may tell the type.
+        // Those that may say whose block it is, up to one that does, and what is being read where
+        // that may tell the type.
         key.push(u32::MAX);
         let mut decided = end;
         let (mut has_owner, mut has_read) = (false, !has_buffer);
@@ -141,7 +144,8 @@ impl Stacks {
         renamed.all(|(at, frame)| at > last || frame.function.aliases.is_empty())
     }
 
-    /// What a stack says by the names of its frames, without those of the hook; and how many of them were asked.
+    /// Returns the contents by the names of the frames, without those of the hook, and the number
+    /// of frames that were asked.
     fn read(&mut self, stack: &[StackFrame<'_>]) -> Option<(ContentNames, usize)> {
         let asking = stack.iter().position(|frame| !self.facts(frame).new_buffer);
         if let Some(at) = asking
@@ -154,7 +158,8 @@ impl Stacks {
         }
         let end = self.end_of_containers(stack);
         let (inside, outside) = stack.split_at(end);
-        // The program's own code must be described, or its inlined callees are missing from the stack.
+        // The program's own code must be described, or its inlined callees are missing from the
+        // stack.
         let mut program = outside
             .iter()
             .skip_while(|frame| self.facts(frame).looked_through);
@@ -201,15 +206,15 @@ impl Stacks {
         (names, decided)
     }
 
-    /// How many frames at the inner end are looked through.
+    /// Returns the number of frames at the inner end that are looked through.
     fn end_of_containers(&mut self, stack: &[StackFrame<'_>]) -> usize {
         let mut ends =
             |at: &usize| !self.looks_through(&stack[*at]) && !self.is_of_buffer(&stack[*at..]);
         (0..stack.len()).find(|at| ends(at)).unwrap_or(stack.len())
     }
 
-    /// Whether a stack begins with merged code of a buffer, inlined into code of a buffer that was not merged: then both
-    /// arms that were made one lie in that buffer.
+    /// Returns `true` if a stack begins with merged code of a buffer, inlined into code of a buffer
+    /// that was not merged: then both arms that were made one lie in that buffer.
     fn is_of_buffer(&mut self, stack: &[StackFrame<'_>]) -> bool {
         let [frame, caller, ..] = stack else {
             return false;
@@ -218,8 +223,9 @@ impl Stacks {
         is_inside && self.facts(frame).buffer && self.facts(caller).buffer
     }
 
-    /// Whether a frame is between the allocator and the code whose block it is. The file of merged code is not its
-    /// own, and so is a module that is guessed from it: there the name of a type decides.
+    /// Returns `true` if a frame is between the allocator and the code whose block it is. The file
+    /// of merged code is not its own, and so is a module that is guessed from it: there the name of
+    /// a type decides.
     fn looks_through(&mut self, frame: &StackFrame<'_>) -> bool {
         let facts = self.facts(frame);
         facts.looked_through && (facts.named_for_itself || !frame.merged)
@@ -228,9 +234,10 @@ impl Stacks {
     fn facts(&mut self, frame: &StackFrame<'_>) -> Rc<Facts> {
         let FunctionId(number) = frame.id;
         let [facts, of_renamed] = &mut self.facts;
-        let (facts, at) = match number <= u32::MAX / 2 {
-            true => (facts, number as usize),
-            false => (of_renamed, (u32::MAX - number) as usize),
+        let (facts, at) = if number <= u32::MAX / 2 {
+            (facts, number as usize)
+        } else {
+            (of_renamed, (u32::MAX - number) as usize)
         };
         if facts.len() <= at {
             facts.resize(at + 1, None);
@@ -271,7 +278,8 @@ impl Stacks {
         found
     }
 
-    /// How many frames at the inner end are heapglass, the program's allocators and the shims between.
+    /// Returns the number of frames at the inner end that belong to heapglass, the program's
+    /// allocators and the shims between.
     fn hook_frames(&mut self, stack: &[StackFrame<'_>]) -> usize {
         let mut end = 0;
         let mut below_collections = false;
@@ -289,7 +297,8 @@ impl Stacks {
         end
     }
 
-    /// A growing buffer whose own frames tell no type, in the middle of a serde access: what is being read is it.
+    /// A growing buffer whose own frames tell no type, in the middle of a serde access: what is
+    /// being read is it.
     fn read_by_serde(&mut self, outside: &[StackFrame<'_>]) -> Option<Container> {
         let mut facts = outside.iter().map(|frame| self.facts(frame));
         let reader = facts.find(|facts| facts.read.is_some())?;

@@ -1,4 +1,5 @@
-//! A small binary with debug information, and changes to it: headers of sections, words inside them, whole sections.
+//! A small binary with debug information, and changes to it: headers of sections, words inside
+//! them, whole sections.
 
 use crate::change::{Value, value};
 use object::{Object, ObjectSection, ObjectSymbol};

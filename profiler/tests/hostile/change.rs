@@ -1,4 +1,5 @@
-//! Changes to a recording that keep most of it valid: words, columns, entries, lengths, whole tables.
+//! Changes to a recording that keep most of it valid: words, columns, entries, lengths, whole
+//! tables.
 
 use crate::parts::{Parts, seal};
 use proptest::prelude::*;
@@ -10,7 +11,8 @@ use tracking_alloc_recording::*;
 pub(crate) struct Input {
     pub(crate) base: Index,
     pub(crate) changes: Vec<Change>,
-    /// Whether the checksum is put right, so that it gets past the first check; else it is one of a running program.
+    /// `true` if the checksum is put right, so that it gets past the first check; else it is one of
+    /// a running program.
     pub(crate) finished: bool,
     /// What the file is made to be long, by holes.
     pub(crate) length: Option<u64>,

@@ -1,9 +1,10 @@
-//! Inputs that came to an end of their own when the tests with random changes met them: loaded again at each run.
+//! Inputs that came to an end of their own when the tests with random changes met them: loaded
+//! again at each run.
 //!
-//! `HEAPGLASS_FUZZ_KEEP=1 cargo fuzz-readers changed` adds inputs that end as none before: with another error, other losses or
-//! other notes. A file of the corpus is where an input differs from a base: its length, then the offset, the length and
-//! the bytes of each piece. The base of binaries is one of them, unchanged; that of recordings is zeros, of which they
-//! mostly consist.
+//! `HEAPGLASS_FUZZ_KEEP=1 cargo fuzz-readers changed` adds inputs that end as none before: with
+//! another error, other losses or other notes. A file of the corpus is where an input differs from
+//! a base: its length, then the offset, the length and the bytes of each piece. The base of
+//! binaries is one of them, unchanged; that of recordings is zeros, of which they mostly consist.
 
 use crate::{Seen, alone, check, golden, parts, place, rich, write};
 use heapglass_profiler::Options;

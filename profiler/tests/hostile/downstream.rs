@@ -10,7 +10,8 @@ use heapglass_profiler::profile::{Frames, Measure, Profile, ScopeId};
 use heapglass_profiler::report;
 use std::io::sink;
 
-/// `pick` chooses among measures and options, so that all of them have their turn without each input taking all.
+/// `pick` chooses among measures and options, so that all of them have their turn without each
+/// input taking all.
 pub(crate) fn use_all(profile: &Profile, pick: usize) {
     let measure = Measure::ALL[pick % Measure::ALL.len()];
     let frames = Frames::ALL[pick % Frames::ALL.len()];

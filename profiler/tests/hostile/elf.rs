@@ -78,7 +78,8 @@ fn symbols(name: &str, bytes: &[u8]) -> Symbols {
     found
 }
 
-/// DW_TAG_compile_unit without children: low_pc (address), high_pc (data4), and one more of form sec_offset.
+/// DW_TAG_compile_unit without children: low_pc (address), high_pc (data4), and one more of form
+/// sec_offset.
 fn compile_unit(attribute: u8) -> Vec<u8> {
     vec![1, 0x11, 0, 0x11, 0x01, 0x12, 0x06, attribute, 0x17, 0, 0, 0]
 }

@@ -43,7 +43,8 @@ fn parts_put_together_again_are_the_recording_they_were_of() {
     }
 }
 
-/// A recording that is put together from these parts, held to the limits as one of less than a mebibyte.
+/// A recording that is put together from these parts, held to the limits as one of less than a
+/// mebibyte.
 fn hold_small(name: &str, parts: &Parts) {
     let mut bytes = parts.bytes();
     seal(&mut bytes);
@@ -209,7 +210,8 @@ fn with_rows(finished: bool, change: impl Fn(&mut RowValue)) -> Profile {
             for record in bytes.chunks_exact_mut(RowValue::SIZE) {
                 let mut row = RowValue::parse(record);
                 if row.total_blocks > 0 {
-                    // What the golden rows claim has never been: as many grows as a writer could have counted.
+                    // What the golden rows claim has never been: as many grows as a writer could
+                    // have counted.
                     (row.grows, row.shrinks) = (0, 0);
                     row.temporary_blocks = row.temporary_blocks.min(row.freed_blocks);
                     row.temporary_bytes = row.temporary_bytes.min(row.freed_bytes);

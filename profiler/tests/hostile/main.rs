@@ -1,12 +1,15 @@
-//! Recordings and binaries changed by structure: whatever a file says, reading it, naming its frames and making every
-//! report of it ends soon, in little memory, without a panic.
+//! Recordings and binaries changed by structure: whatever a file says, reading it, naming its
+//! frames and making every report of it ends soon, in little memory, without a panic.
 //!
-//! Inputs are valid files with some words, records, tables or sections changed, the checksum made right or the state
-//! left "running", so that they get past the first check. proptest chooses them, and makes what fails small; what was
-//! found that way is a test of its own (`found`). Those that came to an end of their own are kept (`corpus`).
+//! Inputs are valid files with some words, records, tables or sections changed, the checksum made
+//! right or the state left "running", so that they get past the first check. proptest chooses them,
+//! and makes what fails small; what was found that way is a test of its own (`found`). Those that
+//! came to an end of their own are kept (`corpus`).
 //!
-//! - `cargo test -p heapglass-profiler --test hostile`: the same inputs in each run, for recordings and binaries
-//! - `cargo fuzz-readers` with `HEAPGLASS_FUZZ_SECONDS=300` set: ten minutes, optimized, with overflow checks
+//! - `cargo test -p heapglass-profiler --test hostile`: the same inputs in each run, for recordings
+//!   and binaries
+//! - `cargo fuzz-readers` with `HEAPGLASS_FUZZ_SECONDS=300` set: ten minutes, optimized, with
+//!   overflow checks
 //! - line coverage: `profiler/tests/hostile/coverage.sh`
 
 mod binary;
@@ -38,8 +41,8 @@ static ALLOCATOR: memory::Counting = memory::Counting;
 const MOST_MEMORY: usize = 256 << 20;
 const SMALL_FILE_BYTES: usize = 1 << 20;
 
-/// How long an input may take of the processors' time, which others on the machine do not make longer. Unoptimized
-/// code is ten times slower.
+/// How long an input may take of the processors' time, which others on the machine do not make
+/// longer. Unoptimized code is ten times slower.
 const MOST_TIME: Duration = Duration::from_secs(if cfg!(debug_assertions) { 8 } else { 1 });
 
 /// Inputs of each kind in a usual run.

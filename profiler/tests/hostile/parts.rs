@@ -1,11 +1,13 @@
-//! A recording taken apart into header and tables, and put together again: changes keep the rest of it valid.
+//! A recording taken apart into header and tables, and put together again: changes keep the rest of
+//! it valid.
 
 use tracking_alloc_recording::*;
 
 #[derive(Clone)]
 pub(crate) struct Parts {
     pub(crate) header: HeaderValue,
-    /// Entries of the directory with what lies there. Offsets are given anew when it is put together.
+    /// Entries of the directory with what lies there. Offsets are given anew when it is put
+    /// together.
     pub(crate) segments: Vec<(SegmentValue, Vec<u8>)>,
 }
 

@@ -1,9 +1,10 @@
 //! A program that reads cities into arenas: what frontends of arenas are drawn and tested with.
 //!
-//! Has one of each: an arena that lives to the end and took several chunks, one made and dropped a hundred times, one
-//! that was reset, one at its limit and never dropped; growth left behind, bytes that bypassed the handle, padding; a `String`
-//! smuggled into an arena that is gone, and one into an arena that lives; sites of chunks. Must stay the same in every
-//! run, and every arena's parts must add up.
+//! Has one of each: an arena that lives to the end and took several chunks, one made and dropped a
+//! hundred times, one that was reset, one at its limit and never dropped; growth left behind, bytes
+//! that bypassed the handle, padding; a `String` smuggled into an arena that is gone, and one into
+//! an arena that lives; sites of chunks. Must stay the same in every run, and every arena's parts
+//! must add up.
 
 use super::{Builder, figures, frame, surroundings};
 use heapglass_profiler::profile::{

@@ -1,8 +1,10 @@
-//! A program that reads a fleet as `Profiled<Fleet>`: fields, types and footprints for pictures and tests.
+//! A program that reads a fleet as `Profiled<Fleet>`: fields, types and footprints for pictures and
+//! tests.
 //!
-//! Has one of each: two phases that meet the same fields, a buffer below an untagged enum and what came out of it, a
-//! recursive type, two types of one short name, sites typed by their stack, by their field and not at all, values
-//! measured twice, and an estimate beside them. Must stay the same in every run.
+//! Has one of each: two phases that meet the same fields, a buffer below an untagged enum and what
+//! came out of it, a recursive type, two types of one short name, sites typed by their stack, by
+//! their field and not at all, values measured twice, and an estimate beside them. Must stay the
+//! same in every run.
 
 use super::{Builder, figures, frame, surroundings};
 use heapglass_profiler::profile::{
@@ -363,7 +365,8 @@ fn logs(b: &mut Builder, stack: &Stack, phase: ScopeId) {
     }
 }
 
-/// The fleet measured when it was read and when routes were added, an estimate of the latter, and routes alone.
+/// The fleet measured when it was read and when routes were added, an estimate of the latter, and
+/// routes alone.
 fn footprints(b: &mut Builder) {
     for (time_ns, routes) in [(600_000_000, false), (900_000_000, true)] {
         let footprint = measured(b, time_ns, routes);

@@ -37,7 +37,8 @@ impl Builder {
         Builder { profile }
     }
 
-    /// The function of that name, made when new; `short` is the last two path segments without generics.
+    /// The function of that name, made when new; `short` is the last two path segments without
+    /// generics.
     pub(crate) fn function(&mut self, name: &str, krate: &str, origin: Origin) -> FunctionId {
         let short = short(name);
         let function = Function {
@@ -111,7 +112,8 @@ impl Builder {
         }) as u32)
     }
 
-    /// A place in data inside `parent`, with the full name and the size of its values, and how many there were.
+    /// A place in data inside `parent`, with the full name and the size of its values, and how many
+    /// there were.
     pub(crate) fn field(
         &mut self,
         parent: ScopeId,
@@ -174,7 +176,8 @@ impl Builder {
     }
 }
 
-/// `blocks` blocks of `size` bytes of which `live` blocks stay; all live at the peak but a tenth of the freed ones.
+/// `blocks` blocks of `size` bytes of which `live` blocks stay; all live at the peak but a tenth of
+/// the freed ones.
 pub(crate) fn figures(blocks: u64, size: u64, live: u64) -> Figures {
     let freed = blocks - live.min(blocks);
     let temporary = freed / 4;
@@ -197,8 +200,9 @@ pub(crate) fn figures(blocks: u64, size: u64, live: u64) -> Figures {
     }
 }
 
-/// A tenth of the blocks is twice as large as the others. Of the freed ones half were freed by their thread after 40
-/// allocations each, an eighth by another one; of the others, that is not known.
+/// A tenth of the blocks is twice as large as the others. Of the freed ones half were freed by
+/// their thread after 40 allocations each, an eighth by another one; of the others, that is not
+/// known.
 fn distribution(figures: &Figures) -> Distribution {
     let (blocks, freed) = (figures.total_blocks, figures.freed_blocks);
     let mut distribution = Distribution {
@@ -216,8 +220,8 @@ fn distribution(figures: &Figures) -> Distribution {
     distribution
 }
 
-/// A program that loads and indexes cities: about forty sites, user code over two dependencies and std, two threads,
-/// nested phases, a timeline, one cut stack, one full table.
+/// A program that loads and indexes cities: about forty sites, user code over two dependencies and
+/// std, two threads, nested phases, a timeline, one cut stack, one full table.
 pub(crate) fn profile() -> Profile {
     let mut b = Builder::new();
     let load = b.scope(0, "load", 6_300_000, 20_000);

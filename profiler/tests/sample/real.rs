@@ -5,7 +5,8 @@ use std::io::Read;
 use flate2::read::GzDecoder;
 use heapglass_profiler::profile::Profile;
 
-/// Each by its name: the demo, a web shop's loader with and without `Profiled`, jaq 3 on GeoJSON, ripgrep, an axum server.
+/// Each by its name: the demo, a web shop's loader with and without `Profiled`, jaq 3 on GeoJSON,
+/// ripgrep, an axum server.
 pub(crate) const REAL: [(&str, &[u8]); 6] = [
     ("demo", include_bytes!("../real/demo.hg.gz")),
     ("jaq", include_bytes!("../real/jaq.hg.gz")),

@@ -1,4 +1,5 @@
-//! The messages of pprof's `profile.proto`, under its names. Strings are indexes into the table of strings.
+//! The messages of pprof's `profile.proto`, under its names. Strings are indexes into the table of
+//! strings.
 
 use prost::Message;
 

@@ -1,7 +1,8 @@
 //! pprof's protocol buffers, compressed: `go tool pprof`, Parca, Pyroscope.
 //!
-//! Ids are 1, 2, 3.. and string 0 is empty. Mappings begin at 0 because a recording does not keep where images were
-//! mapped: addresses are those of the binary, which pprof takes for such mappings.
+//! Ids are 1, 2, 3.. and string 0 is empty. Mappings begin at 0 because a recording does not keep
+//! where images were mapped: addresses are those of the binary, which pprof takes for such
+//! mappings.
 
 pub(super) mod message;
 
@@ -119,13 +120,15 @@ impl Builder<'_> {
         }
     }
 
-    /// The locations of a stack, innermost first. The frames inlined at one address are lines of one location.
+    /// The locations of a stack, innermost first. The frames inlined at one address are lines of
+    /// one location.
     fn location_ids(&mut self, steps: &[Step], frames: Frames) -> Vec<u64> {
         let mut locations: Vec<(Address, Vec<message::Line>)> = Vec::new();
         for step in steps {
             let line = self.line(step);
             let frame = names::frame_of(self.profile, step);
-            // A run of frames has no one address, nor has a frame without those that it was inlined into.
+            // A run of frames has no one address, nor has a frame without those that it was inlined
+            // into.
             let address = frame
                 .filter(|_| matches!(frames, Frames::All | Frames::Trimmed))
                 .and_then(|frame| names::address(self.profile, frame));
@@ -155,7 +158,8 @@ impl Builder<'_> {
         }
     }
 
-    /// What is known of a site besides its stack. Figures are not kept by thread: its name is known where there was one.
+    /// Returns the labels of a site. Figures are not kept by thread, so the thread's name is known
+    /// only if there was one thread.
     fn labels(&mut self, site: &Site) -> Vec<message::Label> {
         let profile = self.profile;
         let phases = profile.phases();
@@ -194,7 +198,8 @@ impl Builder<'_> {
         comments.iter().map(|text| self.string(text)).collect()
     }
 
-    /// The modules that locations are in, by their indexes into [`Profile::modules`]: the executable first.
+    /// The modules that locations are in, by their indexes into [`Profile::modules`]: the
+    /// executable first.
     fn mappings(&mut self) -> BTreeMap<usize, message::Mapping> {
         let locations = self.locations.values.iter();
         let used: BTreeSet<usize> = locations
@@ -247,7 +252,8 @@ impl Builder<'_> {
     }
 }
 
-/// What a viewer shows first; `None`: copied bytes and grows have no sample type.
+/// Returns the sample type that a viewer shows first; `None` for copied bytes and grows, which have
+/// no sample type.
 pub(super) fn default_type(measure: Measure) -> Option<&'static str> {
     Some(match measure {
         Measure::Copied | Measure::Grows => return None,

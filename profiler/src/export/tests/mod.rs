@@ -1,5 +1,5 @@
-//! Every format against the totals of the report and of the picture, against the rules of the tools that read it, and as a
-//! golden.
+//! Every format against the totals of the report and of the picture, against the rules of the tools
+//! that read it, and as a golden.
 
 mod dhat;
 mod firefox;
@@ -52,8 +52,9 @@ fn golden_json(name: &str, value: &Value) {
     golden(name, &text);
 }
 
-/// One of everything that formats write down: inlined frames at one address, two modules, a phase, a field, types, a name
-/// with `;`, a frame without a name, a stack that was cut and a site without one.
+/// One of everything that formats write down: inlined frames at one address, two modules, a phase,
+/// a field, types, a name with `;`, a frame without a name, a stack that was cut and a site without
+/// one.
 fn shop() -> Profile {
     let mut b = Builder::new();
     let load = b.scope(0, "load", 0, 0);
@@ -239,7 +240,8 @@ fn no_control_character_of_a_recorded_name_gets_into_a_format() {
             };
             let bad = |c: char| (c.is_control() && c != '\n') || c == '\u{202e}';
             assert!(!text.contains(bad), "{format:?}: {text:?}");
-            // In JSON a quoted line break is not one either; a table has a line for each row and one for its names.
+            // In JSON a quoted line break is not one either; a table has a line for each row and
+            // one for its names.
             if matches!(format, Format::Folded | Format::Csv) {
                 let lines = text.lines().count();
                 assert_eq!(lines, if format == Format::Csv { 2 } else { 1 }, "{text:?}");

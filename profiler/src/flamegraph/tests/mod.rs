@@ -42,7 +42,8 @@ fn attribute<'a>(element: &'a str, name: &str) -> &'a str {
     rest.split('"').next().unwrap_or("")
 }
 
-/// Elements balance, nothing but the five entities, no control characters: what an XML parser insists on.
+/// Elements balance, nothing but the five entities, no control characters: what an XML parser
+/// insists on.
 fn assert_well_formed(svg: &str) {
     let mut open: Vec<&str> = Vec::new();
     let mut rest = svg;

@@ -104,9 +104,10 @@ fn a_recording_that_goes_on_reads_as_if_it_were_read_anew() {
             };
             let of = Addresses::of(&mut part);
             let path = Path::new("real.hg");
-            let names = match has_names {
-                true => Names::find(&of, path, &options, &|_| ()).expect("names"),
-                false => Names::none(&of),
+            let names = if has_names {
+                Names::find(&of, path, &options, &|_| ()).expect("names")
+            } else {
+                Names::none(&of)
             };
             let names = (&of.modules, &names);
             let fresh = Unnamed::of(part.clone()).named(names, &options, None);

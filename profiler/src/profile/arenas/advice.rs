@@ -1,7 +1,7 @@
-//! Advice: what would make an arena cheaper, each with the figures it rests on.
+//! Advice that makes an arena cheaper, with the figures that it rests on.
 //!
-//! Must only say what holds for what was recorded: a capacity is enough for the largest instance, a share is of bytes
-//! that were counted. Says nothing rather than something doubtful.
+//! Advice must hold for the recording: a capacity is enough for the largest instance, and a share
+//! is of bytes that were counted. Doubtful advice is left out.
 
 use super::chunks::joined;
 use super::inside::by_field;
@@ -12,7 +12,8 @@ use serde::Serialize;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-/// Below this share of the chunk bytes, what is abandoned or padding is not worth a sentence: one in so many.
+/// Below this share of the chunk bytes, what is abandoned or padding is not worth a sentence: one
+/// in so many.
 const WORTH_ONE_IN: u64 = 20;
 
 /// An arena smaller than this is not called too large, bytes.
@@ -24,7 +25,7 @@ const SEAM: u64 = 16;
 /// One piece of advice. The names are the keys in JSON.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Advice {
-    /// What about.
+    /// The kind of waste.
     pub kind: AdviceKind,
     /// A sentence without its stop, free of control characters.
     pub text: String,
@@ -33,7 +34,7 @@ pub struct Advice {
     pub capacity_bytes: Option<u64>,
 }
 
-/// What advice is about. The names are the words of the JSON report.
+/// A kind of waste that advice is about. The names are the words of the JSON report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum AdviceKind {
@@ -58,7 +59,7 @@ pub enum AdviceKind {
     Undropped,
 }
 
-/// Advice for an arena, what saves most first.
+/// Returns the advice for an arena, with the largest saving first.
 pub fn advice(arena: &Arena, fields: &Fields, state: State) -> Vec<Advice> {
     let figures = &arena.figures;
     let plain = |kind, text| Advice {
@@ -157,7 +158,8 @@ fn worth(part: u64, whole: u64) -> bool {
 /// `12.3 % abandoned by growth (1.2 MiB), most at City.tags: ..`
 fn abandoned(arena: &Arena, fields: &Fields) -> Option<String> {
     let figures = &arena.figures;
-    // Of instances that are gone only what growth copied is known: each copy left its old bytes behind.
+    // Of instances that are gone only what growth copied is known: each copy left its old bytes
+    // behind.
     let (bytes, whole, past) = if figures.allocated_bytes > 0 {
         (figures.abandoned_bytes, figures.allocated_bytes, "")
     } else {

@@ -1,12 +1,14 @@
-//! Which sites of the process allocate chunks of arenas: as recorded of named ones, and by their stacks of all others.
+//! The sites of the process that allocate chunks of arenas: recorded for named arenas, found by
+//! their stacks for all others.
 
 use crate::profile::{ArenaEvent, Function, FunctionId, Origin, Profile, Site};
 use std::collections::{HashMap, HashSet};
 
-/// Crates of arenas, by the name their functions have. Nothing but chunks is asked of the allocator by their own code.
+/// Crates of arenas, by the name their functions have. Nothing but chunks is asked of the allocator
+/// by their own code.
 const ARENA_CRATES: [&str; 2] = ["bumpalo", "bump_scope"];
 
-/// What the blocks of a site are.
+/// The kind of a site's blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SiteBlocks {
     /// Chunks of an arena, whether it has a name or not.
@@ -17,7 +19,7 @@ pub(super) enum SiteBlocks {
     Unknown,
 }
 
-/// What is known of chunks.
+/// The known chunks.
 pub(super) struct Chunks<'a> {
     profile: &'a Profile,
     sites: &'a HashMap<usize, Vec<usize>>,
@@ -39,7 +41,7 @@ impl<'a> Chunks<'a> {
         }
     }
 
-    /// What the blocks of a site (index into [`Profile::sites`]) are.
+    /// Returns the kind of a site's blocks (index into [`Profile::sites`]).
     pub(super) fn held_by(&self, index: usize) -> SiteBlocks {
         let Some(site) = self.profile.sites.get(index) else {
             return SiteBlocks::Unknown;
@@ -73,7 +75,8 @@ fn functions<'a>(
         .filter(|(_, function)| !is_machinery(function))
 }
 
-/// The innermost function of a stack that is not the standard library's; `None` when it has no name, or there is none.
+/// The innermost function of a stack that is not the standard library's; `None` when it has no
+/// name, or there is none.
 fn own_function<'a>(profile: &'a Profile, site: &Site) -> Option<(FunctionId, &'a Function)> {
     functions(profile, site)
         .find(|(_, function)| function.origin != Origin::Std)
@@ -100,7 +103,8 @@ fn is_collection(function: &Function) -> bool {
         .any(|module| function.name.contains(&format!("::{module}::")))
 }
 
-/// The arenas (indexes into [`Profile::arenas`]) that each site (index into [`Profile::sites`]) allocates chunks for.
+/// The arenas (indexes into [`Profile::arenas`]) that each site (index into [`Profile::sites`])
+/// allocates chunks for.
 pub(in crate::profile) fn chunk_sites(profile: &Profile) -> HashMap<usize, Vec<usize>> {
     let mut sites: HashMap<usize, Vec<usize>> = HashMap::new();
     for (arena, record) in profile.arenas.iter().enumerate() {
@@ -133,8 +137,8 @@ pub(super) fn named(profile: &Profile, arenas: &[usize], name: impl Fn(&str) -> 
     format!("{noun} {}", joined(&names))
 }
 
-/// `chunk of arena cities`, for a site of [`Profile::chunk_sites`]. As recorded: not safe for a terminal before
-/// [`crate::units::printable`].
+/// `chunk of arena cities`, for a site of [`Profile::chunk_sites`]. As recorded: not safe for a
+/// terminal before [`crate::units::printable`].
 pub fn chunk_label(profile: &Profile, arenas: &[usize]) -> String {
     format!("chunk of {}", named(profile, arenas, str::to_owned))
 }

@@ -10,8 +10,8 @@ pub struct Point {
     pub time_ns: u64,
     /// Usable bytes of their chunks.
     pub allocated_bytes: u64,
-    /// Bytes of those that are occupied. Read when an instance takes a chunk, is reset or dropped: what an instance occupied since
-    /// its last moment is not in it.
+    /// Bytes of those that are occupied. Read when an instance takes a chunk, is reset or dropped:
+    /// what an instance occupied since its last moment is not in it.
     pub occupied_bytes: u64,
 }
 
@@ -51,8 +51,8 @@ pub fn points(arena: &Arena) -> Vec<Point> {
     points
 }
 
-/// The allocated and occupied bytes of the instance that was reset or dropped last, just before that: what there is to
-/// show when no instance is live. `None` when the history does not tell.
+/// The allocated and occupied bytes of the instance that was reset or dropped last, just before
+/// that: what there is to show when no instance is live. `None` when the history does not tell.
 pub fn last_full(arena: &Arena) -> Option<Point> {
     let mut moments = arena.history.iter().rev();
     let end = moments.find(|moment| moment.what != ArenaEvent::Chunk)?;

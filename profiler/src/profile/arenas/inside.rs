@@ -1,7 +1,7 @@
-//! What an arena allocated, by type and by field.
+//! The allocations of an arena, by type and by field.
 //!
-//! Must keep the sum: every row of an arena is in exactly one type and one field, and what no row counts is
-//! [`unscoped`].
+//! This module must keep the sum: every row of an arena is in exactly one type and one field.
+//! Allocations that no row counts are [`unscoped`].
 
 use crate::profile::fields::Fields;
 use crate::profile::{Arena, ArenaFigures, ArenaRow, Profile, TypeId};
@@ -9,7 +9,7 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::hash::Hash;
 
-/// What an arena allocated by what `key` says of a row, most bytes first.
+/// Groups the allocations of an arena by the `key` of its rows, most bytes first.
 fn grouped<K: Copy + Eq + Hash + Ord>(
     arena: &Arena,
     key: impl Fn(&ArenaRow) -> K,
@@ -28,8 +28,8 @@ fn grouped<K: Copy + Eq + Hash + Ord>(
     sums
 }
 
-/// What an arena allocated by the type of the field that was being filled, most bytes first; `None` = allocated outside
-/// all fields.
+/// Returns the allocations of an arena by the type of the field that was being filled, most bytes
+/// first; `None` = outside all fields.
 pub fn by_type(profile: &Profile, arena: &Arena) -> Vec<(Option<TypeId>, ArenaFigures)> {
     let type_of = |row: &ArenaRow| {
         let id = profile.scopes.get(row.scope.0 as usize)?.value_type;
@@ -38,14 +38,15 @@ pub fn by_type(profile: &Profile, arena: &Arena) -> Vec<(Option<TypeId>, ArenaFi
     grouped(arena, type_of)
 }
 
-/// What an arena allocated by field (index into [`Fields::nodes`]; 0 = outside all fields), without the places inside
-/// it, most bytes first.
+/// Returns the allocations of an arena by field (index into [`Fields::nodes`]; 0 = outside all
+/// fields), without the places inside it, most bytes first.
 pub fn by_field(fields: &Fields, arena: &Arena) -> Vec<(u32, ArenaFigures)> {
     grouped(arena, |row| fields.field_of(row.scope))
 }
 
-/// What the arena allocated that no row of it tells: rows that found no room. All zero when nothing is missing;
-/// figures in which the rows come to more than the arena are 0 too.
+/// Returns the allocations of an arena that none of its rows counts, because the recording had no
+/// room for them. All zero if nothing is missing. A figure is also 0 if the rows add up to more
+/// than the arena.
 pub fn unscoped(arena: &Arena) -> ArenaFigures {
     let figures = &arena.figures;
     let mut rows = ArenaFigures::default();

@@ -8,32 +8,35 @@ use serde::Serialize;
 /// Blocks of one site that outlived the arena of the values they belong to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Leak {
-    /// The arenas (indexes into [`Profile::arenas`]) that values of the same root were built in; mostly one.
+    /// The arenas (indexes into [`Profile::arenas`]) that values of the same root were built in;
+    /// mostly one.
     pub arenas: Vec<usize>,
     /// Index into [`Profile::sites`].
     pub site: usize,
-    /// What the blocks hold: what the stack says, else the type of the field.
+    /// The type that the blocks hold: from the stack, else the type of the field.
     pub type_id: Option<TypeId>,
-    /// The field they were allocated in (index into [`Fields::nodes`](crate::profile::fields::Fields::nodes)).
+    /// The field they were allocated in (index into
+    /// [`Fields::nodes`](crate::profile::fields::Fields::nodes)).
     pub field: u32,
     /// Bytes live at exit.
     pub live_bytes: u64,
     /// Blocks live at exit.
     pub live_blocks: u64,
-    /// Whether it can be known.
+    /// The certainty of the leak.
     pub certainty: Certainty,
 }
 
-/// Whether blocks are leaked for certain. The names are the words of the JSON report.
+/// The certainty that blocks are leaked. The names are the words of the JSON report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 pub enum Certainty {
     /// No value of the arena is alive: they are leaked by its drop (or reset).
     #[serde(rename = "leaked")]
     Leaked,
-    /// Instances of the arena are alive, and some blocks may belong to values in them: those will be leaked.
+    /// Instances of the arena are alive, and some blocks may belong to values in them: those will
+    /// be leaked.
     #[serde(rename = "instances live")]
     InstancesLive,
-    /// Whether the values lie in the arena is not known: they may lie on the heap and drop what they own.
+    /// The values may lie in the arena, or on the heap, where they drop what they own.
     #[serde(rename = "place unknown")]
     PlaceUnknown,
     /// Values in the arena pointed to the blocks; whether they own them is not known.
@@ -44,8 +47,8 @@ pub enum Certainty {
     ChunksUnknown,
 }
 
-/// A sentence for people without its stop, free of control characters: `String at City.name: 24,000 blocks (1.2 MiB) of
-/// the global heap leaked by the arena's drop: ..`
+/// A sentence for people without its stop, free of control characters:
+/// `String at City.name: 24,000 blocks (1.2 MiB) of the global heap leaked by the arena's drop: ..`
 pub fn leak_text(profile: &Profile, leak: &Leak) -> String {
     let what = profile.named_type(leak.type_id);
     let what = what.map_or("Blocks".into(), |name| printable(&name.short));
@@ -69,15 +72,15 @@ pub fn leak_text(profile: &Profile, leak: &Leak) -> String {
              are leaked already"
         ),
         Certainty::PlaceUnknown => format!(
-            "{start} in values that point into {arenas}: leaked by the arena's drop if the values lie in it too, theirs to \
-             free if they lie on the heap"
+            "{start} in values that point into {arenas}: leaked by the arena's drop if the \
+             values lie in it too, freed by the values if they lie on the heap"
         ),
         Certainty::OwnerUnknown => format!(
             "{start} that values in {arenas} point to: leaked by the arena's drop if those values own them"
         ),
         Certainty::ChunksUnknown => format!(
-            "{start} leaked by the drop or reset of {arenas}, or chunks of an arena: it cannot be known, because the sites \
-             of all its chunks are not"
+            "{start}, either leaked by the drop or reset of {arenas} or chunks of an arena: this \
+             cannot be known, because some of its chunks have unknown sites"
         ),
     }
 }

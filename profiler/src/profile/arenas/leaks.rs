@@ -1,16 +1,17 @@
-//! Leaks by an arena's drop: blocks of the global heap that values inside an arena owned. An arena does not drop what
-//! lies in it, so a `String` in there is never freed.
+//! Leaks by an arena's drop: blocks of the global heap that values inside an arena owned. An arena
+//! does not drop its contents, so a `String` in an arena is never freed.
 //!
-//! How it is worked out: rows of an arena name the scopes it allocated bytes in. The root of such a scope is a value that
-//! was built in the arena when the derive says so; a value of `Profiled<T>` may as well lie on the heap and only point
-//! into the arena, and the text says so. A site of the global heap under that root with blocks still live at exit is a
-//! leak when no value of that root can be alive: every instance is gone or was reset since. While some are alive it
-//! cannot be known whose the blocks are, and the text says so. Blocks that the program moved out of the values and keeps on
-//! purpose look the same, and the text says so.
+//! The rows of an arena name the scopes in which it allocated bytes. If the derive says so, the
+//! root of such a scope is a value that was built in the arena. A value of `Profiled<T>` may also
+//! lie on the heap and only point into the arena; the text says so. A site of the global heap under
+//! that root, with blocks still live at exit, is a leak if no value of that root can be alive:
+//! every instance is gone or was reset since. While some instances are alive, the owner of the
+//! blocks is unknown, and the text says so. Blocks that the program moved out of the values and
+//! keeps on purpose look the same, and the text says so.
 //!
-//! Besides, values that own something and were put in through a handle are recorded with the sites of the blocks they
-//! pointed to (`undropped`). Must never take an arena's own chunks for leaks, those of arenas without a name neither
-//! (`chunks`).
+//! Values that own something and were put in through a handle are recorded with the sites of the
+//! blocks that they pointed to (`undropped`). This module must never report the chunks of an arena
+//! as leaks, not even those of arenas without a name (`chunks`).
 
 use super::chunks::{Chunks, SiteBlocks};
 use super::leak::{Certainty, Leak};
@@ -19,7 +20,7 @@ use crate::profile::{ArenaEvent, Profile, ScopeId, ScopeKind};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-/// What is known of a root that values in arenas were built under.
+/// The facts about a root that values in arenas were built under.
 #[derive(Default)]
 struct Root {
     arenas: Vec<usize>,
@@ -44,7 +45,8 @@ pub(in crate::profile) fn leaks(profile: &Profile) -> Vec<Leak> {
                 if !root.arenas.contains(&index) {
                     root.arenas.push(index);
                 }
-                // Bytes that bypassed the handle have no count of what is in use: they may be, while an instance lives.
+                // Bytes that bypassed the handle have no count of what is in use: they may be,
+                // while an instance lives.
                 let unknown = inside.bypassed_bytes > 0 && arena.figures.bypassed_bytes > 0;
                 root.alive |=
                     !dropped && (inside.live_blocks > 0 || inside.live_bytes > 0 || unknown);
@@ -97,7 +99,7 @@ pub(in crate::profile) fn leaks(profile: &Profile) -> Vec<Leak> {
     leaks
 }
 
-/// Whether the arena holds chunks and it is not known which blocks they are.
+/// Returns `true` if the arena holds chunks whose blocks are unknown.
 fn chunks_unknown(profile: &Profile, arena: usize) -> bool {
     profile.arenas.get(arena).is_some_and(|arena| {
         let known = arena

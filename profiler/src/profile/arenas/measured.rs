@@ -1,11 +1,11 @@
-//! What arenas, and what is inside them, count for by each measure: one definition for every frontend.
+//! The figures of arenas and of their contents by each measure: one definition for every frontend.
 //!
-//! An arena hands out bytes that are not freed one by one, so nothing inside it is temporary: there is no such figure,
-//! and no frontend may show one, neither 0 nor another one in its place.
+//! An arena does not free its pieces one by one, so nothing inside it is temporary. There is no
+//! such figure, and no frontend may show one: neither 0 nor another figure in its place.
 
 use crate::profile::{Arena, ArenaFigures, ArenaValue, Measure};
 
-/// How a figure is read, and what it is called; `None` = there is no such figure.
+/// The getter and the title of a figure; `None` = there is no such figure.
 type Figure<T> = Option<(fn(&T) -> u64, &'static str)>;
 
 fn of_arena(measure: Measure) -> Figure<ArenaValue> {
@@ -34,24 +34,24 @@ fn of_inside(measure: Measure) -> Figure<ArenaFigures> {
     })
 }
 
-/// What an arena counts for by a measure: by `peak` the most chunk bytes held at once, by `live` the chunk bytes held
-/// now, else what was allocated. `None` = arenas have no such figure.
+/// Returns the figure of an arena for a measure: for `peak` the most chunk bytes held at once, for
+/// `live` the chunk bytes held now, else the allocations. `None` = arenas have no such figure.
 pub fn measured(arena: &Arena, measure: Measure) -> Option<u64> {
     of_arena(measure).map(|(figure, _)| figure(&arena.figures))
 }
 
-/// What [`measured`] is called.
+/// Returns the title of [`measured`].
 pub fn measured_title(measure: Measure) -> Option<&'static str> {
     of_arena(measure).map(|(_, title)| title)
 }
 
-/// What a type or field inside an arena counts for by a measure. No peak is kept there: by `peak` it is what was
-/// allocated, and called that. `None` = there is no such figure.
+/// Returns the figure of a type or field inside an arena for a measure. Arenas keep no peak for
+/// these, so `peak` gives the allocated bytes, under that title. `None` = there is no such figure.
 pub fn measured_inside(inside: &ArenaFigures, measure: Measure) -> Option<u64> {
     of_inside(measure).map(|(figure, _)| figure(inside))
 }
 
-/// What [`measured_inside`] is called.
+/// Returns the title of [`measured_inside`].
 pub fn measured_inside_title(measure: Measure) -> Option<&'static str> {
     of_inside(measure).map(|(_, title)| title)
 }

@@ -1,7 +1,9 @@
-//! Arenas: what lies inside the chunks that the global allocator sees as single blocks, and what to do about it.
+//! Arenas: the contents of the chunks that the global allocator sees as single blocks, and advice
+//! about them.
 //!
-//! Figures here are *inside* an arena: its chunks are blocks of the process already, so they must never be added to the
-//! process's totals. Knows no frontend: report, SVG and terminal UI all read these tables.
+//! Figures here are *inside* an arena: its chunks are already blocks of the process, so these
+//! figures must never be added to the totals of the process. This module knows no frontend: the
+//! report, the SVG and the terminal UI all read these tables.
 
 mod advice;
 mod chunks;
@@ -27,7 +29,7 @@ pub use measured::{measured, measured_inside, measured_inside_title, measured_ti
 pub use parts::{Part, bar, imbalance};
 pub use record::{Arena, ArenaEvent, ArenaFigures, ArenaMoment, ArenaRow, ArenaValue, ArenaValues};
 
-/// How a program gives an arena a name, for frontends of a recording without one.
+/// Explains how a program names an arena, for recordings without one.
 pub const HOW_TO_NAME: [&str; 2] = [
     "No arenas were recorded: only their chunks, as blocks. Name one to look inside:",
     "let cities = tracking_alloc::arena::Tracked::new(\"cities\", &bump);",

@@ -1,6 +1,7 @@
-//! The parts that the chunks of an arena come apart into, and whether they add up.
+//! The parts of an arena's chunks, and the check that they add up.
 //!
-//! Must never hide an arena whose parts do not: its figures are wrong somewhere, and frontends say so.
+//! This module must never hide an arena whose parts do not add up: one of its figures is wrong, and
+//! frontends say so.
 
 use crate::profile::{Arena, ArenaValue};
 use crate::units::{Bytes, printable};
@@ -30,7 +31,7 @@ impl Part {
         Part::UnusedTail,
     ];
 
-    /// What frontends call it, its character in a bar of text, and its bytes in an arena.
+    /// Returns its name in frontends, its character in a bar of text, and the getter of its bytes.
     fn facts(self) -> (&'static str, char, fn(&ArenaValue) -> u64) {
         match self {
             Part::Used => ("used", '#', |arena| arena.used_bytes),
@@ -41,24 +42,24 @@ impl Part {
         }
     }
 
-    /// What frontends call it.
+    /// Returns the name of the part in frontends.
     pub fn name(self) -> &'static str {
         self.facts().0
     }
 
-    /// Its character in a bar of text.
+    /// Returns the character of the part in a bar of text.
     pub fn mark(self) -> char {
         self.facts().1
     }
 
-    /// Its bytes in an arena.
+    /// Returns the bytes of the part in an arena.
     pub fn of(self, arena: &Arena) -> u64 {
         self.facts().2(&arena.figures)
     }
 }
 
-/// How many of `cells` each part takes; together all of them, and every part that is not empty has one while there is
-/// room. No cells for an arena without chunks.
+/// Divides `cells` among the parts. The shares add up to `cells`, and every part that is not empty
+/// gets at least one cell while there is room. An arena without chunks gets no cells.
 pub fn bar(arena: &Arena, cells: usize) -> [(Part, usize); 5] {
     let values = Part::ALL.map(|part| u128::from(part.of(arena)));
     let whole: u128 = values.iter().sum();
@@ -84,7 +85,7 @@ pub fn bar(arena: &Arena, cells: usize) -> [(Part, usize); 5] {
     std::array::from_fn(|i| (Part::ALL[i], shares[i]))
 }
 
-/// A sentence when the parts of an arena do not add up to its chunk bytes; `None` when they do.
+/// Returns a sentence if the parts of an arena do not add up to its chunk bytes; `None` if they do.
 pub fn imbalance(arena: &Arena) -> Option<String> {
     let parts = Part::ALL.map(|part| u128::from(part.of(arena)));
     let parts: u128 = parts.iter().sum();
@@ -93,7 +94,8 @@ pub fn imbalance(arena: &Arena) -> Option<String> {
     }
     let parts = u64::try_from(parts).unwrap_or(u64::MAX);
     Some(format!(
-        "Arena {}: its parts come to {parts} bytes ({}), its chunks to {} ({}): do not rely on its figures",
+        "Arena {}: its parts add up to {parts} bytes ({}), but its chunks to {} ({}): its figures \
+         cannot be trusted",
         printable(&arena.name),
         Bytes(parts),
         arena.figures.allocated_bytes,

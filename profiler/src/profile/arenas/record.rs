@@ -1,4 +1,4 @@
-//! Arenas: what lies inside the chunks that a global allocator sees as single blocks.
+//! Arenas: the contents of the chunks that a global allocator sees as single blocks.
 
 use crate::profile::{ScopeId, TypeId};
 use serde::Serialize;
@@ -7,16 +7,17 @@ pub use tracking_alloc_recording::ArenaValue;
 
 /// Arenas of one name, all instances together.
 ///
-/// Of live instances, always: `allocated_bytes = used_bytes + padding_bytes + abandoned_bytes + bypassed_bytes + unused_tail_bytes`.
+/// Of live instances, always:
+/// `allocated_bytes = used_bytes + padding_bytes + abandoned_bytes + bypassed_bytes + unused_tail_bytes`.
 #[derive(Clone, Debug, Default)]
 pub struct Arena {
-    /// What the program called it.
+    /// The name that the program gave it.
     pub name: String,
     /// The crate it comes from: `bumpalo`.
     pub krate: String,
-    /// What the recording counted of it. Its numbers of strings say nothing here.
+    /// The figures of the recording. Its string numbers have no meaning here.
     pub figures: ArenaValue,
-    /// What was allocated, by scope.
+    /// The allocations by scope.
     pub rows: Vec<ArenaRow>,
     /// Its history, oldest first.
     pub history: Vec<ArenaMoment>,
@@ -24,8 +25,8 @@ pub struct Arena {
     pub values: Vec<ArenaValues>,
 }
 
-/// Values of one type put into an arena by one scope, whose drop never runs; or the blocks of one site that they pointed
-/// to when they were put in.
+/// Values of one type put into an arena by one scope, whose drop never runs; or the blocks of one
+/// site that they pointed to when they were put in.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ArenaValues {
     /// The phase and field that put them in.
@@ -34,7 +35,8 @@ pub struct ArenaValues {
     pub type_id: TypeId,
     /// Its short name.
     pub type_name: String,
-    /// Index into [`Profile::sites`](crate::profile::Profile::sites) of the site of the blocks; `None` = this counts the values.
+    /// Index into [`Profile::sites`](crate::profile::Profile::sites) of the site of the blocks;
+    /// `None` = this counts the values.
     pub site: Option<usize>,
     /// Values, or blocks.
     pub count: u64,
@@ -42,21 +44,21 @@ pub struct ArenaValues {
     pub bytes: u64,
 }
 
-/// What an arena allocated under one scope.
+/// The allocations of an arena under one scope.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ArenaRow {
     /// The phase and field.
     pub scope: ScopeId,
-    /// What was allocated there.
+    /// The allocations there.
     pub inside: ArenaFigures,
 }
 
-/// What was allocated inside an arena. The names are the keys in JSON.
+/// The allocations inside an arena. The names are the keys in JSON.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct ArenaFigures {
     /// Bytes ever allocated; a growth counts with its new size.
     pub total_bytes: u64,
-    /// How often.
+    /// Number of pieces allocated.
     pub total_blocks: u64,
     /// Bytes in use in live instances.
     pub live_bytes: u64,
@@ -86,9 +88,9 @@ impl ArenaFigures {
 /// A moment in the life of an arena. The names are the keys in JSON.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct ArenaMoment {
-    /// What happened.
+    /// The kind of event.
     pub what: ArenaEvent,
-    /// Which instance, from 1.
+    /// Number of the instance, from 1.
     pub instance: u64,
     /// Nanoseconds after the start.
     pub time_ns: u64,
@@ -96,20 +98,21 @@ pub struct ArenaMoment {
     pub allocated_bytes: u64,
     /// Bytes occupied before it: all but the unused tail.
     pub occupied_bytes: u64,
-    /// Index into [`Profile::sites`](crate::profile::Profile::sites) of the site that allocated the chunk.
+    /// Index into [`Profile::sites`](crate::profile::Profile::sites) of the site that allocated the
+    /// chunk.
     #[serde(skip)]
     pub site: Option<usize>,
 }
 
-/// What happened to an arena. The names are those of JSON.
+/// An event of an arena. The names are those of JSON.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ArenaEvent {
-    /// It took a chunk.
+    /// The arena took a chunk.
     #[default]
     Chunk,
-    /// It was reset.
+    /// The arena was reset.
     Reset,
-    /// It was dropped.
+    /// The arena was dropped.
     Drop,
 }

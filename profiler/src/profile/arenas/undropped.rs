@@ -1,7 +1,9 @@
-//! Blocks of values that were put into an arena by hand, through its handle: `tracked.alloc(String::from(".."))`.
+//! Blocks of values that were put into an arena by hand, through its handle:
+//! `tracked.alloc(String::from(".."))`.
 //!
-//! The recording names the sites of the blocks that a value pointed to when it was put in. Whether it owns them
-//! is known of types of the standard library only. Must never claim more blocks of a site than are live at exit.
+//! The recording names the sites of the blocks that a value pointed to when it was put in. Only for
+//! types of the standard library it is known that the value owns them. This module must never claim
+//! more blocks of a site than are live at exit.
 
 use super::chunks::{Chunks, SiteBlocks};
 use super::leak::{Certainty, Leak};
@@ -19,7 +21,8 @@ const OWNERS: [&str; 7] = [
     "std::path::PathBuf",
 ];
 
-/// What is live of blocks that values put into arenas pointed to, but for what `known` tells already.
+/// Returns the live blocks that values put into arenas pointed to, without those that `known`
+/// already contains.
 pub(super) fn undropped(profile: &Profile, chunks: &Chunks<'_>, known: &[Leak]) -> Vec<Leak> {
     let fields = profile.fields();
     let mut leaks = Vec::new();
@@ -70,7 +73,7 @@ pub(super) fn undropped(profile: &Profile, chunks: &Chunks<'_>, known: &[Leak]) 
     leaks
 }
 
-/// Whether all that a value of the type points to is its own.
+/// Returns `true` if all that a value of the type points to is its own.
 fn owns(profile: &Profile, type_id: TypeId) -> bool {
     profile.named_type(Some(type_id)).is_some_and(|name| {
         let inner = name.full.strip_prefix("core::option::Option<");

@@ -1,7 +1,8 @@
-//! Fields: the places in the data that a program deserialized as `Profiled<T>`, with what each allocated.
+//! Fields: the places in the data that a program deserialized as `Profiled<T>`, with the
+//! allocations of each.
 //!
-//! The same place under several phases is one. Must keep the sum: every site is in exactly one field, those outside
-//! all data in the first, "(no field)".
+//! The same place under several phases is one field. This module must keep the sum: every site is
+//! in exactly one field. Sites outside all data are in the first, "(no field)".
 
 mod phases;
 #[cfg(test)]
@@ -21,7 +22,8 @@ pub const NO_FIELD: &str = "(no field)";
 /// The tree of fields of a profile.
 #[derive(Clone, Debug, Default)]
 pub struct Fields {
-    /// All fields, parents before children; the first is "(no field)": what was allocated outside all data.
+    /// All fields, parents before children; the first is "(no field)": what was allocated outside
+    /// all data.
     pub nodes: Vec<Field>,
     /// The field of each scope.
     of_scope: Vec<u32>,
@@ -39,7 +41,7 @@ pub struct Field {
     pub path: String,
     /// The last step of the path: `.first`, `[]`, `{key}`, `::Variant`; of a root the type.
     pub step: String,
-    /// What it is.
+    /// The kind of place.
     pub kind: ScopeKind,
     /// The type of its values.
     pub value_type: Option<TypeId>,
@@ -47,11 +49,11 @@ pub struct Field {
     pub recursive: bool,
     /// Places inside were counted here for want of room or because they lie too deep.
     pub folded: bool,
-    /// How many values there were.
+    /// Number of values.
     pub values: u64,
     /// Their own size, bytes, all of them: `values * size_of`.
     pub inline_bytes: u64,
-    /// What was allocated here, without the places inside.
+    /// The allocations here, without the places inside.
     pub own: Figures,
     /// With the places inside.
     pub with_inner: Figures,
@@ -110,7 +112,7 @@ impl Fields {
         fields
     }
 
-    /// Whether the program deserialized anything as `Profiled<T>`.
+    /// Returns `true` if the program deserialized nothing as `Profiled<T>`.
     pub fn is_empty(&self) -> bool {
         self.nodes.len() <= 1
     }

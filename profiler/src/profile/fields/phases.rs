@@ -1,7 +1,7 @@
 //! Phases: the scopes that the program named, without the fields of its data between them.
 //!
-//! Phases of one name under one phase are one, wherever in the data they were entered. Must give an answer for every
-//! scope a damaged recording may name: the root.
+//! Phases of one name under one phase are one phase, wherever in the data they were entered. For a
+//! scope that only a damaged recording can name, the answer must be the root.
 
 use std::collections::HashMap;
 use std::iter::successors;
@@ -29,7 +29,8 @@ impl Phases {
         };
         let mut known: HashMap<(u32, &str), u32> = HashMap::new();
         for (index, scope) in profile.scopes.iter().enumerate().skip(1) {
-            // Parents come before children; what only a damaged recording has hangs at the root, as this scope does so far.
+            // Parents come before children; what only a damaged recording has hangs at the root, as
+            // this scope does so far.
             let parent = phases.of_scope[(scope.parent as usize).min(index)];
             phases.parents[index] = parent;
             phases.of_scope[index] = match scope.kind {
@@ -63,8 +64,8 @@ impl Phases {
         phases
     }
 
-    /// `load > parse`, the innermost names of it; the root is `(no phase)`. As recorded: not safe for a terminal
-    /// before [`crate::units::printable`].
+    /// `load > parse`, the innermost names of it; the root is `(no phase)`. As recorded: not safe
+    /// for a terminal before [`crate::units::printable`].
     pub fn path(&self, profile: &Profile, scope: ScopeId) -> String {
         let phases = self.around(scope);
         if phases.is_empty() {

@@ -1,8 +1,10 @@
-//! Folded stacks: what a reader of a stack wants to see of it. A run of frames outside the program's own code is one
-//! frame that says what it does (a very long one at the end of a stack is a frame for each crate), recursion over the same functions is one frame with a depth, and closures that only pass
-//! a call on are part of their function.
+//! Folded stacks: stacks as a reader wants to see them. A run of frames outside the program's own
+//! code is one frame that says what the run does; a very long run at the end of a stack is one
+//! frame for each crate. Recursion over the same functions is one frame with a depth. Closures that
+//! only pass a call on are part of their function.
 //!
-//! Must never hide a frame without counting it: each step says how many frames it stands for.
+//! This module must never hide a frame without counting it: each step has the number of frames that
+//! it stands for.
 
 #[cfg(test)]
 mod tests;
@@ -12,7 +14,7 @@ use crate::interned::Interned;
 use crate::parallel::in_parts;
 use std::collections::HashMap;
 
-/// Which frames of a stack are shown.
+/// The choice of frames of a stack that are shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Frames {
     /// Runs of other people's frames as one each, recursion as one.
@@ -42,8 +44,8 @@ impl Frames {
 }
 
 impl Profile {
-    /// The frames of a site, outermost first: all, those of the program, or (folded and trimmed) those worth
-    /// showing.
+    /// The frames of a site, outermost first: all, those of the program, or (folded and trimmed)
+    /// those worth showing.
     pub fn frames_of(&self, site: &Site, frames: Frames) -> Vec<FrameId> {
         if frames == Frames::All {
             return self.stack(site);
@@ -57,9 +59,10 @@ impl Profile {
             found.is_some_and(|(_, function)| function.origin == Origin::User)
         };
         let own: Vec<FrameId> = shown.iter().copied().filter(is_own).collect();
-        match own.is_empty() {
-            true => site.owner.into_iter().collect(),
-            false => own,
+        if own.is_empty() {
+            site.owner.into_iter().collect()
+        } else {
+            own
         }
     }
 }
@@ -67,13 +70,14 @@ impl Profile {
 /// A step of a path: of a folded stack, or of one in a call tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Step {
-    /// What it stands for; what the block holds, where that is known, is the last step of a folded stack.
+    /// The label of the step. The last step of a folded stack is the type that the block holds,
+    /// where that is known.
     pub label: Label,
     /// Its outermost frame; `None` of what is no frame.
     pub frame: Option<FrameId>,
-    /// How many frames it stands for.
+    /// Number of frames that the step stands for.
     pub frames: u32,
-    /// How often its function is on the stack; 1 = no recursion.
+    /// Number of times that its function is on the stack; 1 = no recursion.
     pub depth: u32,
 }
 
@@ -100,18 +104,18 @@ impl From<Label> for Step {
 pub struct Folding {
     texts: Vec<String>,
     stacks: Interned<Vec<Step>>,
-    /// Which of `stacks` is that of each site.
+    /// Index into `stacks` of each site.
     of_sites: Vec<u32>,
 }
 
 impl Folding {
-    /// How many sites have their folded stacks here.
+    /// Returns the number of sites with folded stacks.
     pub(crate) fn len(&self) -> usize {
         self.of_sites.len()
     }
 
-    /// Folds the stacks of the sites behind those that have theirs here. Functions, and the types that scopes tell, are those
-    /// of the profile that was folded before.
+    /// Folds the stacks of the sites behind those that have theirs here. Functions, and the types
+    /// that scopes tell, are those of the profile that was folded before.
     pub(crate) fn extend(&mut self, profile: &Profile) {
         let (folder, texts) = Folder::new(profile);
         let known = self.len();
@@ -144,18 +148,20 @@ impl Folding {
             .map_or(&[], Vec::as_slice)
     }
 
-    /// Which folded stack a site (index into [`Profile::sites`]) has: those of one number have the same steps.
+    /// Returns the number of a site's folded stack (index into [`Profile::sites`]): stacks of one
+    /// number have the same steps.
     pub(crate) fn number(&self, site: usize) -> Option<u32> {
         self.of_sites.get(site).copied()
     }
 
-    /// What a run of frames does. Not safe for a terminal before [`crate::units::printable`].
+    /// Returns a text for a run of frames. Not safe for a terminal before
+    /// [`crate::units::printable`].
     pub fn text(&self, call: u32) -> &str {
         self.texts.get(call as usize).map_or("?", String::as_str)
     }
 }
 
-/// What is known of a function before any stack is folded.
+/// The facts about a function before any stack is folded.
 #[derive(Clone, Copy)]
 struct FunctionFacts<'a> {
     function: &'a Function,
@@ -189,9 +195,12 @@ impl<'a> Folder<'a> {
         let names: Vec<String> = profile
             .functions
             .iter()
-            .map(|function| match function.is_of_program() {
-                true => plain(&function.name),
-                false => String::new(),
+            .map(|function| {
+                if function.is_of_program() {
+                    plain(&function.name)
+                } else {
+                    String::new()
+                }
             })
             .collect();
         let mut copies: HashMap<(&str, &str), u32> = HashMap::new();
@@ -204,9 +213,10 @@ impl<'a> Folder<'a> {
         for (number, (function, name)) in (0..).zip(profile.functions.iter().zip(&names)) {
             let own = function.is_of_program();
             let krate = function.krate.as_str();
-            let step = match own && copies.get(&(krate, name)) == Some(&1) {
-                true => Label::Function(FunctionId(number)),
-                false => Label::Call(texts.number(function.call().to_owned())),
+            let step = if own && copies.get(&(krate, name)) == Some(&1) {
+                Label::Function(FunctionId(number))
+            } else {
+                Label::Call(texts.number(function.call().to_owned()))
             };
             let (outer, is_closure) = match name.split_once("::{") {
                 Some((outer, _)) => (outer, true),
@@ -273,7 +283,8 @@ impl<'a> Folder<'a> {
         steps
     }
 
-    /// Whether a frame is a closure of the function that stands last: what is between only passes the call on.
+    /// Returns `true` if a frame is a closure of the function that stands last: what is between
+    /// only passes the call on.
     fn is_passed_on(&self, steps: &[Step], function: &FunctionFacts<'_>) -> bool {
         let last = steps.last().and_then(|step| self.function(step.frame?));
         function.is_closure && last.is_some_and(|last| last.own && last.outer == function.outer)
@@ -350,7 +361,8 @@ impl<'a> Folder<'a> {
     }
 }
 
-/// A function's name without generic arguments: `app::load` of `app::load<u8>` and of `app::load::<u8>`.
+/// A function's name without generic arguments: `app::load` of `app::load<u8>` and of
+/// `app::load::<u8>`.
 pub(crate) fn plain(name: &str) -> String {
     let mut out = String::with_capacity(name.len());
     let mut depth = 0_u32;
@@ -388,13 +400,15 @@ fn count_in_last(steps: &mut [Step], frames: u32) {
 /// A type that is deserialized: a new step, another frame of the last one, or of one further out.
 fn deserialized(steps: &mut Vec<Step>, begin: usize, label: Label, frame: FrameId) {
     let known = steps[begin..].iter().position(|step| step.label == label);
-    match known.is_some_and(|at| begin + at + 1 == steps.len()) {
-        true => count_in_last(steps, 1),
-        false => enter(steps, begin, label, frame),
+    if known.is_some_and(|at| begin + at + 1 == steps.len()) {
+        count_in_last(steps, 1)
+    } else {
+        enter(steps, begin, label, frame)
     }
 }
 
-/// A function of the program, or a type: a new step, or the one from `begin` on that it has already, one deeper.
+/// A function of the program, or a type: a new step, or the one from `begin` on that it has
+/// already, one deeper.
 fn enter(steps: &mut Vec<Step>, begin: usize, label: Label, frame: FrameId) {
     let known = steps[begin..].iter().position(|step| step.label == label);
     let Some(at) = known.map(|at| begin + at) else {

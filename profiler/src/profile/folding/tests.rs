@@ -4,8 +4,9 @@ use super::*;
 use crate::profile::{Contents, ScopeId};
 use crate::sample::{Builder, figures};
 
-/// The steps of one stack: names, how many frames each stands for, and its depth where that is not 1. A function is
-/// `name`, `name=Role` or `name=>Type` of a crate: of `app` the program's own, of `std` the library's.
+/// Returns the steps of one stack: the names, the number of frames that each stands for, and its
+/// depth unless that is 1. A function is `name`, `name=Role` or `name=>Type` of a crate: `app` for
+/// the program's own code, `std` for the standard library.
 fn folded(stack: &[&str]) -> Vec<String> {
     steps_of(stack, None)
 }

@@ -1,7 +1,9 @@
 //! Rows by arena as JSON.
 //!
-//! The keys of all rows are there: `total_*` is what pieces ever used, `live_*` what of it live instances still use, `freed_*` the rest, `grows` and `copied_bytes` growth inside it. What an arena does not tell
-//! (`peak_*`, `shrinks`, `temporary_*`) is null, never 0. None of it may be added to the process's totals.
+//! All rows have all keys: `total_*` is the bytes that pieces ever used, `live_*` the part that
+//! live instances still use, `freed_*` the rest, and `grows` and `copied_bytes` the growth inside
+//! the arena. Figures that an arena does not know (`peak_*`, `shrinks`, `temporary_*`) are null,
+//! never 0. No figure may be added to the totals of the process.
 
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
@@ -13,8 +15,9 @@ use crate::table::By;
 use crate::table::{by_key, charged_frame};
 use crate::units::Share;
 
-/// What the keys of all rows leave out. Instances are live that were made and not dropped. `allocated_bytes` is defined as
-/// by bumpalo: the usable bytes of chunks. Pieces use `used_bytes` of those.
+/// Returns the figures that the keys of all rows leave out. Instances are live if they were made
+/// and not dropped. `allocated_bytes` is the usable bytes of chunks, as bumpalo defines it; pieces
+/// use `used_bytes` of them.
 fn figures(arena: &ArenaValue) -> [(&'static str, u64); 22] {
     let with_metadata = arena.allocated_bytes_including_metadata;
     [
@@ -105,7 +108,7 @@ struct UndroppedJson<'a> {
     #[serde(rename = "type")]
     type_key: &'a str,
     full_name: Option<&'a str>,
-    /// How many were put in.
+    /// Number of values put in.
     values: u64,
     /// Their own bytes, in the arena.
     bytes: u64,

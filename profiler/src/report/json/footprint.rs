@@ -1,4 +1,5 @@
-//! Footprints as JSON: exact ones with their places and the estimate beside them, estimates as what they are.
+//! Footprints as JSON: exact ones with their places and the nearest estimate, and estimates marked
+//! as such.
 
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
@@ -6,9 +7,9 @@ use serde::ser::{SerializeMap, Serializer};
 use super::full_name;
 use crate::profile::{Measured, Place, Profile, TypeId};
 
-/// A value that the program had measured. `exact` false = an estimate, without what only addresses tell. `number` is which
-/// of its label and kind, from 1; `live_bytes` are of the whole process then, `bytes` of heap blocks; `change_bytes` are
-/// more than in the one before it.
+/// A value that the program had measured. `exact` false = an estimate, without what only addresses
+/// tell. `number` is which of its label and kind, from 1; `live_bytes` are of the whole process
+/// then, `bytes` of heap blocks; `change_bytes` are more than in the one before it.
 pub(super) struct FootprintJson<'a> {
     pub(super) profile: &'a Profile,
     pub(super) measured: &'a Measured,

@@ -1,7 +1,7 @@
 //! The report as JSON, for scripts: keys are never renamed or dropped within one [`FORMAT`].
 //!
-//! Names are given as recorded, but characters a terminal might act on are written as JSON escapes. Must stream: a
-//! recording may have tens of thousands of rows.
+//! Names are given as recorded, but characters that a terminal might act on are written as JSON
+//! escapes. This module must stream: a recording may have tens of thousands of rows.
 
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -31,27 +31,32 @@ pub const FORMAT: u32 = 2;
 
 /// Writes the report as one JSON object.
 ///
-/// `stack` of a site row is an index into `stacks`, whose elements are indexes into `frames`, outermost first (`main`
-/// before its callees); `stacks` of the row are all that read the same, that with most of the measure first. `what`,
-/// `where`, `owner` and `source` are what the text shows; `function`, `file` and `line` are those of the frame the site
-/// is charged to, in full; `phase` and `field` where it happened,
-/// `type` what its blocks hold (null = nothing tells). Figures of a field row are of the field alone, so that rows add
-/// up; `with_inner` has the places inside it too. `per_input_byte` and `per_record` of a phase are of the phase with
-/// the phases inside it. `footprints` has every value the program had measured, whatever the rows are; `bytes` are of
-/// heap blocks. `live_*` and `peak_*` of rows by thread are null, since any thread may free a block; their `members` are
-/// the names that the row stands for. `sizes` of a site row are blocks allocated by size (reallocs count with their new one), as far as
-/// `sized_blocks` of `total_blocks`. Its `lifetime` (null = known of no block) is in allocations of the thread: `mean`
-/// over `blocks` that their own thread freed, from allocation to free; a realloc ends no lifetime. `freed_elsewhere`
-/// blocks were freed by another thread, the `freed_elsewhere_share` of both. Neither is known of blocks up to 16 bytes:
-/// `known_share` says of what part of `freed_blocks` it is, which count reallocated ones too. Snapshots are moments with
-/// the live bytes of everything, and in each site row, in the same order, of that row. `linear_memory` is of WebAssembly
-/// modules, whose times are all 0. `most_resident` and `last_resident` are resident sets that were taken apart (null = none
-/// was), with their moments. `failed_requests` are what the allocator refused (it returned null), the last first:
-/// they are in no figure; `failed_request_count` counts those of sites beyond the first 256, too. `exact` says that every event was counted (no sampling) and nothing made totals or live
-/// wrong; how exact the peak is, `peak_error_bytes` says.
+/// `stack` of a site row is an index into `stacks`, whose elements are indexes into `frames`,
+/// outermost first (`main` before its callees); `stacks` of the row are all that read the same,
+/// that with most of the measure first. `what`, `where`, `owner` and `source` are what the text
+/// shows; `function`, `file` and `line` are those of the frame the site is charged to, in full;
+/// `phase` and `field` where it happened, `type` what its blocks hold (null = nothing tells).
+/// Figures of a field row are of the field alone, so that rows add up; `with_inner` has the places
+/// inside it too. `per_input_byte` and `per_record` of a phase are of the phase with the phases
+/// inside it. `footprints` has every value the program had measured, whatever the rows are; `bytes`
+/// are of heap blocks. `live_*` and `peak_*` of rows by thread are null, since any thread may free
+/// a block; their `members` are the names that the row stands for. `sizes` of a site row are blocks
+/// allocated by size (reallocs count with their new one), as far as `sized_blocks` of
+/// `total_blocks`. Its `lifetime` (null = known of no block) is in allocations of the thread:
+/// `mean` over `blocks` that their own thread freed, from allocation to free; a realloc ends no
+/// lifetime. `freed_elsewhere` blocks were freed by another thread, the `freed_elsewhere_share` of
+/// both. Neither is known of blocks up to 16 bytes: `known_share` says of what part of
+/// `freed_blocks` it is, which count reallocated ones too. Snapshots are moments with the live
+/// bytes of everything, and in each site row, in the same order, of that row. `linear_memory` is of
+/// WebAssembly modules, whose times are all 0. `most_resident` and `last_resident` are resident
+/// sets that were taken apart (null = none was), with their moments. `failed_requests` are what the
+/// allocator refused (it returned null), the last first: they are in no figure;
+/// `failed_request_count` counts those of sites beyond the first 256, too. `exact` says that every
+/// event was counted (no sampling) and nothing made totals or live wrong; how exact the peak is,
+/// `peak_error_bytes` says.
 ///
 /// # Errors
-/// What `out` returned.
+/// Returns the errors of `out`.
 pub fn write_json(profile: &Profile, options: &Options<'_>, out: impl Write) -> io::Result<()> {
     let options = &Options {
         measure: options.by.measure(options.measure),
@@ -112,7 +117,7 @@ struct Report<'a> {
     profile: &'a Profile,
     options: &'a Options<'a>,
     rows: &'a [Row],
-    /// How many rows `--top` leaves.
+    /// Number of rows that `--top` leaves.
     shown: usize,
 }
 

@@ -1,4 +1,5 @@
-//! Rows as JSON, made one by one as they are written. What their details hold is defined in [`crate::table`].
+//! Rows as JSON, made one by one as they are written. Their details are defined in
+//! [`crate::table`].
 
 use std::ops::RangeInclusive;
 
@@ -58,7 +59,7 @@ impl Serialize for Rows<'_> {
 #[derive(Serialize)]
 struct RowJson<'a> {
     key: &'a str,
-    /// Of the measure's total, 0 to 1.
+    /// The share of the measure's total, 0 to 1.
     share: f64,
     #[serde(flatten)]
     figures: FiguresJson,
@@ -92,7 +93,7 @@ enum DetailJson<'a> {
         #[serde(skip_serializing_if = "Option::is_none")]
         per_record: Option<Amplification>,
     },
-    /// As the table has it.
+    /// The detail of the table.
     Other(&'a Detail),
 }
 
@@ -118,7 +119,7 @@ struct SiteJson<'a> {
     lifetime: Option<LifetimeJson>,
     /// Live bytes at each snapshot.
     snapshot_live_bytes: Vec<u64>,
-    /// Of what stands for all, an index into the table.
+    /// Index into the table of the stack that represents all.
     stack: Option<usize>,
     stacks: &'a [usize],
 }
@@ -153,7 +154,7 @@ fn lifetime(of: &Distribution, figures: &Figures) -> Option<LifetimeJson> {
     })
 }
 
-/// What a row has besides its figures; rows of arenas are written apart.
+/// Returns the details of a row; rows of arenas are written separately.
 fn detail<'a>(profile: &'a Profile, row: &'a Row, stacks: &'a [usize]) -> DetailJson<'a> {
     match &row.detail {
         Detail::Site(detail) => DetailJson::Site(Box::new(site(profile, row, detail, stacks))),

@@ -26,7 +26,7 @@ pub(super) struct Stacks<'a> {
     pub(super) frames: Vec<FrameJson<'a>>,
     /// Outermost frame first.
     pub(super) stacks: Vec<Vec<usize>>,
-    /// Of each row, the one with most of the measure first.
+    /// The stacks of each row, the one with most of the measure first.
     of_rows: Vec<Vec<usize>>,
 }
 

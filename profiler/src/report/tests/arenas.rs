@@ -122,7 +122,7 @@ fn an_arena_that_does_not_add_up_is_a_loss_in_every_report() {
             width: 300,
             ..Options::default()
         };
-        assert!(text(&profile, &options).contains("! Arena cities: its parts come to"));
+        assert!(text(&profile, &options).contains("! Arena cities: its parts add up to"));
     }
     let json = json(&profile, &by_arena());
     assert_eq!(row(&json, "cities")["parts_add_up"], false);

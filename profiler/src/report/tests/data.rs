@@ -347,7 +347,7 @@ fn an_estimate_alone_is_never_called_exact() {
     let mut profile = sample::fleet();
     profile.footprints.retain(|footprint| footprint.estimate);
     let text = text(&profile, &by(By::Type));
-    assert!(text.contains("estimated; nothing exact"), "{text}");
+    assert!(text.contains("estimated; footprint("), "{text}");
     let json = json(&profile, &by(By::Type));
     assert_eq!(json["footprints"][0]["exact"], false);
     assert!(json["footprints"][0].get("nodes").is_none());

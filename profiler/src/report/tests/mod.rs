@@ -30,7 +30,8 @@ fn text(profile: &Profile, options: &Options<'_>) -> String {
     String::from_utf8(out).expect("text")
 }
 
-/// The groupings whose rows add up to the totals: arenas lie inside blocks that are counted already.
+/// The groupings whose rows add up to the totals: arenas lie inside blocks that are counted
+/// already.
 fn adding_up() -> impl Iterator<Item = By> {
     By::ALL.into_iter().filter(|by| *by != By::Arena)
 }

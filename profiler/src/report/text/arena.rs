@@ -1,6 +1,6 @@
-//! Arenas as text: for each a bar of what its chunks hold, its figures, what is inside, advice and leaks.
+//! Arenas as text: a bar of the chunks of each arena, its figures, its contents, advice and leaks.
 //!
-//! Must never show figures of an arena whose parts do not add up without saying so.
+//! If the parts of an arena do not add up, its figures must never be shown without a warning.
 
 use super::Page;
 use crate::profile::arenas::{
@@ -21,7 +21,8 @@ const BAR: usize = 50;
 
 const INDENT: &str = "    ";
 
-/// What rows are ordered by: the figure that arenas have of the measure, else what was allocated.
+/// Returns the name of the figure that orders rows: the arena's figure for the measure, else the
+/// allocated bytes.
 fn order(measure: Measure) -> String {
     match measured_title(measure) {
         Some(title) => format!("{title} ({})", measure.name()),
@@ -95,7 +96,7 @@ fn write_arena(page: &mut Page<'_>, profile: &Profile, arena: &Arena, detail: &A
     if unscoped > 0 {
         let bytes = Bytes(unscoped);
         page.warning(&format!(
-            "{bytes} of these were used in places that nothing tells: the recording had no room."
+            "{bytes} of these were used at unknown places: the recording had no room for more."
         ));
     }
     for advice in &detail.advice {

@@ -1,5 +1,5 @@
-//! The values a program had measured: one table a label, exact figures with the estimate beside them, and the places
-//! of the newest.
+//! The values that a program had measured: one table for each label, with exact figures, estimates,
+//! and the places of the newest value.
 
 use super::Page;
 use crate::interned::Interned;
@@ -52,7 +52,7 @@ pub(super) fn write(page: &mut Page<'_>, profile: &Profile) {
     )
 }
 
-/// What is not shown, counted.
+/// Writes the number of rows that are not shown.
 fn write_more(page: &mut Page<'_>, count: usize, noun: &str) {
     if count == 0 {
         return;
@@ -96,7 +96,7 @@ fn write_moments(page: &mut Page<'_>, exact: &[&Measured]) {
     write_more(page, older, "older one");
 }
 
-/// What else is known of a value.
+/// Writes the further facts about a value.
 fn write_facts(page: &mut Page<'_>, newest: &Measured) {
     let mut facts = vec![format!(
         "{} the value's own size",
@@ -133,7 +133,7 @@ fn write_estimates(page: &mut Page<'_>, estimates: &[&Measured]) {
     let older = estimates.len().saturating_sub(MOMENTS);
     for measured in estimates.iter().skip(older) {
         page.plain(&format!(
-            " {:>10} {:>10} estimated; nothing exact: footprint(\"{}\", &value) measures it",
+            " {:>10} {:>10} estimated; footprint(\"{}\", &value) measures it exactly",
             Nanos(measured.footprint.time_ns).to_string(),
             Bytes(measured.bytes).to_string(),
             printable(&measured.footprint.label)

@@ -1,18 +1,19 @@
-//! What the columns and rows of a table mean, below it.
+//! The legend below a table: the meaning of its columns and rows.
 
 use super::Page;
 use crate::profile::Profile;
 use crate::report::notes::{ARENA_FIGURES, REALLOC_POLICY, notes};
 use crate::report::{By, Detail, PhaseDetail, Row, Style};
 
-/// What the figures of every table mean.
-const FIGURES: &str = "peak: bytes live at the program's largest moment; live: at the end; total: allocated altogether, each \
-    realloc with its whole new size; blocks: how many that were; temporary: bytes of blocks freed before their thread \
-    allocated another.";
+/// Explains the figures of every table.
+const FIGURES: &str = "peak: bytes live at the program's largest moment; live: bytes live at the end; \
+    total: bytes allocated, with the whole new size of each reallocation; blocks: number of \
+    allocations; temporary: bytes of blocks that were freed before their thread allocated another.";
 
-/// What a type says of a block, and what it cannot say.
-const ALLOCATED_AS: &str = "allocated as: the type whose container asked for the block. A block that the program reuses \
-    keeps it: collecting a Vec in place, into_boxed_slice, String::into_bytes.";
+/// Explains the meaning of a block's type, and its limits.
+const ALLOCATED_AS: &str = "allocated as: the type whose container asked for the block. A block keeps \
+    this type when the program reuses it: collecting a Vec in place, into_boxed_slice, \
+    String::into_bytes.";
 
 pub(super) fn write(page: &mut Page<'_>, profile: &Profile, rows: &[Row]) {
     let by = page.options.by;
@@ -32,17 +33,17 @@ pub(super) fn write(page: &mut Page<'_>, profile: &Profile, rows: &[Row]) {
     }
 }
 
-/// What rows of that kind, and columns that only they have, mean.
+/// Explains the rows of that kind, and the columns that only they have.
 fn explained(by: By, rows: &[Row]) -> Vec<&'static str> {
     match by {
         By::Type => vec![
             ALLOCATED_AS,
-            "A row is the type that blocks were allocated as, by the container that asked for them. values, inline: seen as Profiled<T>, and \
-             their own size, wherever they lie.",
+            "A row is the type whose container asked for the blocks. values: number of values seen as \
+             Profiled<T>. inline: the size of these values themselves, wherever they lie.",
         ],
         By::Field => vec![
-            "self: of the field itself, so rows add up; all other columns with the places inside it. values: how many were \
-             deserialized.",
+            "self: the field alone, so rows add up; all other columns include the places inside the \
+             field. values: number of deserialized values.",
         ],
         By::Phase => {
             let any = |of: fn(&PhaseDetail) -> bool| {
@@ -51,32 +52,37 @@ fn explained(by: By, rows: &[Row]) -> Vec<&'static str> {
             };
             let mut all = vec!["A row is a phase without the phases inside it, so rows add up."];
             if any(|phase| phase.retained_bytes.is_some()) {
-                all.push("retained: net bytes its threads allocated while in it.");
+                all.push("retained: net bytes that its threads allocated during the phase.");
             }
             if any(|phase| phase.input_bytes > 0 || phase.records > 0) {
                 all.push(
-                    "/in, /rec: bytes for each byte and record of input, with the phases inside it; kept: retained.",
+                    "/in, /rec: bytes for each byte and each record of input, including the phases \
+                     inside; kept: retained.",
                 );
             }
             all
         }
         By::Site => vec![
             ALLOCATED_AS,
-            "sizes: blocks by their size when allocated or reallocated, the most frequent first. lifetime: allocations \
-             that the thread made from a block's allocation to its free, the mean over blocks that the thread freed \
-             itself; freed elsewhere: by another thread. Both are known of blocks above 16 B: of how many of the freed \
-             blocks stands in brackets (reallocated ones count as freed).",
+            "sizes: blocks by their size when allocated or reallocated, the most frequent first. \
+             lifetime: mean number of allocations that the thread made between a block's \
+             allocation and its free, over the blocks that the same thread freed. freed \
+             elsewhere: blocks that another thread freed. Both are known only for blocks above \
+             16 B; the brackets give their share of the freed blocks (reallocated blocks count as \
+             freed).",
         ],
         By::Owner => vec![
-            "A row is the function that owns the blocks: the innermost one of the program that nothing called back, or of \
-             the nearest dependency.",
+            "A row is the function that owns the blocks: the innermost function of the program that is \
+             not a callback, or else a function of the nearest dependency.",
         ],
         By::Function => vec![
-            "peak and its neighbours: of blocks that the function asked for itself, so rows add up (folded, what containers \
-             of the standard library do for it is its own); inclusive: with all that it calls.",
+            "peak and the columns next to it: blocks that the function itself asked for, so rows add up; \
+             with folded frames, this includes blocks that containers of the standard library ask \
+             for on its behalf. inclusive: the function and everything it calls.",
         ],
         By::Crate | By::Module => vec![
-            "A row is whose code asked for the blocks; the standard library asks for whoever called it.",
+            "A row is the code that asked for the blocks; requests of the standard library count for \
+             its caller.",
         ],
         By::Thread | By::Arena => Vec::new(),
     }

@@ -1,7 +1,8 @@
 //! The report as text: header, totals, losses, and a table as wide as the terminal.
 //!
-//! Plain ASCII but for recorded names, so that it reads the same everywhere. Must never write a recorded name but
-//! through [`crate::units::printable`], and never leave out a row without counting it.
+//! The text is plain ASCII except for recorded names, so that it reads the same everywhere.
+//! Recorded names must always pass through [`crate::units::printable`], and rows that are left out
+//! must be counted.
 
 use std::io::{self, Write};
 
@@ -22,7 +23,7 @@ use row::{site_details, write_row};
 /// Writes the whole report.
 ///
 /// # Errors
-/// What `out` returned.
+/// Returns the errors of `out`.
 pub fn write_text(profile: &Profile, options: &Options<'_>, out: impl Write) -> io::Result<()> {
     let options = &Options {
         measure: options.by.measure(options.measure),
@@ -37,11 +38,11 @@ pub fn write_text(profile: &Profile, options: &Options<'_>, out: impl Write) -> 
     page.finish(out)
 }
 
-/// Writes the short report that ends a run: totals, peak, what the allocator did not see, losses, and the first
-/// [`Options::top`] rows (five when it says nothing) without their stacks.
+/// Writes the short report that ends a run: totals, peak, what the allocator did not see, losses,
+/// and the first [`Options::top`] rows (five when it says nothing) without their stacks.
 ///
 /// # Errors
-/// What `out` returned.
+/// Returns the errors of `out`.
 pub fn write_summary(profile: &Profile, options: &Options<'_>, out: impl Write) -> io::Result<()> {
     let mut page = Page::new(options);
     header::write_figures(&mut page, profile);
@@ -108,7 +109,8 @@ fn write_rows(page: &mut Page<'_>, profile: &Profile, rows: &[Row]) {
         by => by.name(),
     };
     page.head(&columns, name);
-    // Rows that hold none of the measure say nothing: they are counted below. A phase that only frees says that.
+    // Rows that hold none of the measure say nothing: they are counted below. A phase that only
+    // frees says that.
     let by_phase = page.options.by == By::Phase;
     let shown = rows
         .iter()
@@ -155,7 +157,7 @@ fn write_more(page: &mut Page<'_>, whole: u64, rest: &[Row]) {
     page.line(Style::Faint, &more);
 }
 
-/// What is not shown, counted.
+/// Writes the number of rows that are not shown, and their sum.
 fn write_rest<'r>(
     page: &mut Page<'_>,
     whole: u64,
@@ -176,9 +178,10 @@ fn write_rest<'r>(
     let share = Share::of(value, whole).to_string();
     let amount = measure.amount(value);
     let top = page.top();
-    let hint = match shown == top {
-        true => format!(" (--top {top})"),
-        false => String::new(),
+    let hint = if shown == top {
+        format!(" (--top {top})")
+    } else {
+        String::new()
     };
     let more = format!("{share:>SHARE_WIDTH$} ... {rows}, {amount}{hint}");
     page.line(Style::Faint, &more);

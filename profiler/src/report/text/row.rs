@@ -1,4 +1,4 @@
-//! One row of a table: its figures, its name, and below it what else is known.
+//! One row of a table: its figures, its name, and further facts below it.
 
 use std::cmp::Reverse;
 
@@ -62,7 +62,7 @@ pub(super) fn write_row(
     }
 }
 
-/// What is known of a row by site besides its names: the stack, sizes, lifetimes, growth.
+/// Writes the further facts about a row by site: the stack, sizes, lifetimes, growth.
 pub(super) fn site_details(page: &mut Page<'_>, profile: &Profile, row: &Row) {
     let Detail::Site(detail) = &row.detail else {
         return;
@@ -207,16 +207,18 @@ fn amplification(per: &Amplification, spell: fn(f64) -> String) -> String {
     )
 }
 
-/// Innermost first, as a reader asks "who called that": `String::clone <- City::visit_name <- .. <- main`.
+/// Innermost first, as a reader asks "who called that":
+/// `String::clone <- City::visit_name <- .. <- main`.
 fn short_stack(profile: &Profile, frames: &[FrameId]) -> String {
     /// More frames than these are left out in the middle.
     const INNER: usize = 6;
     const OUTER: usize = 2;
     let name = |&id: &FrameId| {
         let name = profile.lookup(id).map_or("[unnamed]", |(_, function)| {
-            match function.short.is_empty() {
-                true => &function.name,
-                false => &function.short,
+            if function.short.is_empty() {
+                &function.name
+            } else {
+                &function.short
             }
         });
         printable(name).into_owned()

@@ -1,5 +1,5 @@
-//! Rows by site: what was allocated, where, and the line of the program that owns it; in one line
-//! each where that fits, else in two.
+//! Rows by site: the allocated type, the place, and the line of the program that owns it; on one
+//! line each if that fits, else on two.
 //!
 //! A type that is wider than the page loses its arguments, unless two rows would then read the
 //! same. No other name is cut.
@@ -17,7 +17,8 @@ struct Names {
     what: String,
     location: String,
     owner: String,
-    /// What the type is if its name does not tell, the largest block if it holds most, and how many stacks read the same: `(12 stacks)`.
+    /// Notes: the kind of the type if its name does not tell, the largest block if it holds most,
+    /// and the number of stacks that read the same: `(12 stacks)`.
     notes: String,
 }
 
@@ -53,14 +54,14 @@ impl Names {
     }
 }
 
-/// The heading of types: a block that is reused for another type keeps the one that it was allocated
-/// as.
+/// The heading of types: a block that is reused for another type keeps the one that it was
+/// allocated as.
 const WHAT: &str = "allocated as";
 
-/// What stands before the names in a narrow terminal.
+/// The indentation of names in a narrow terminal.
 const NARROW: &str = "    ";
 
-/// How wide the columns of names are; `None` in a table of two lines a row.
+/// The widths of the columns of names; `None` in a table of two lines a row.
 struct Widths {
     what: usize,
     location: usize,
@@ -152,7 +153,7 @@ fn drop_arguments(names: &mut [Names], room: usize) {
     }
 }
 
-/// What and where behind the figures, the owner below; broken at blanks where it is longer than that.
+/// Writes what and where after the figures, and the owner below. Longer texts break at blanks.
 fn two_lines(page: &mut Page<'_>, names: &Names, indent: &str) {
     let (owner, source) = names.owner.split_once("  ").unwrap_or((&names.owner, ""));
     let below = [owner, source, &names.notes];

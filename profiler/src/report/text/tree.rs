@@ -1,7 +1,7 @@
 //! Rows by field as a tree: each place below the one around it, the largest first.
 //!
-//! Must never leave out a row without counting it: a place stands only below all places around it, which hold at
-//! least as much.
+//! This module must never leave out a row without counting it. A place stands only below all places
+//! around it, which hold at least as much.
 
 use super::{Page, write_rest};
 use crate::profile::fields::Field;

@@ -1,16 +1,18 @@
-//! Tables of abbreviations, looked at before they are parsed. Each unit names one by its offset: a small file could let
-//! thousands of units begin at different places of one large table, and every one of them would be kept.
+//! Tables of abbreviations, looked at before they are parsed. Each unit names one by its offset: a
+//! small file could let thousands of units begin at different places of one large table, and every
+//! one of them would be kept.
 
 use gimli::{Reader, Section};
 
 use super::Slice;
 
-/// What all tables together may span, in sizes of the section: they lie one behind the other in real files.
+/// The largest total span of all tables, in sizes of the section: in real files they lie one after
+/// the other.
 const MOST_SPANS: usize = 2;
-/// What tables may span in any section, however small.
+/// The span that tables may always have, even in a small section, bytes.
 const FEW_BYTES: usize = 64 << 10;
 
-/// Whether tables overlap more than any linker lets them.
+/// Returns `true` if tables overlap more than any linker lets them.
 pub(super) fn overlap(dwarf: &gimli::Dwarf<Slice<'_>>) -> bool {
     let mut offsets = Vec::new();
     let mut units = dwarf.units();

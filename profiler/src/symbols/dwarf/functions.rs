@@ -1,5 +1,6 @@
-//! One unit, walked once for all its addresses: which functions hold each, from the concrete one to the innermost
-//! inlined, and what they are called. Never recursive: a file may nest entries as deep as it likes.
+//! One unit, walked once for all its addresses: which functions hold each, from the concrete one to
+//! the innermost inlined, and what they are called. Never recursive: a file may nest entries as
+//! deep as it likes.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -13,8 +14,8 @@ use super::lines::{self, Place};
 use super::units::{Index, ranges_of};
 use super::{Budget, Entry, Shared, Slice};
 
-/// Functions found in one unit, for all its addresses: what holds more is built to fill the memory. Real programs have
-/// some five an address.
+/// Functions found in one unit, for all its addresses: what holds more is built to fill the memory.
+/// Real programs have some five an address.
 const MAX_NODES: usize = 4 << 20;
 const NODES_OF_AN_ADDRESS: usize = 32;
 const FEW_NODES: usize = 64 << 10;
@@ -30,7 +31,7 @@ struct Node<'a> {
     /// Its entry: tells whose inlined functions follow.
     entry: UnitOffset,
     name: Name<'a>,
-    /// Where it was inlined.
+    /// The place where it was inlined.
     call: Place,
 }
 
@@ -88,7 +89,7 @@ struct Walk<'w, 'a> {
     id: usize,
     addresses: &'w [u64],
     budget: &'w Budget,
-    /// What entries that others are instances of are called, and what they are instances of.
+    /// Names of entries that others are instances of, and the entries that these are instances of.
     origins: HashMap<EntryId, (Name<'a>, Option<EntryId>)>,
 }
 
@@ -132,7 +133,8 @@ impl<'w, 'a> Walk<'w, 'a> {
             };
             let matched = self.matching(unit, &entry, chains, |chain| {
                 if inlined {
-                    // Only inside the function that holds the address, and only below what was found last.
+                    // Only inside the function that holds the address, and only below what was
+                    // found last.
                     chain.first().is_some_and(|outer| outer.entry == function)
                         && chain.last().is_some_and(|outer| outer.depth < depth)
                         && chain.len() < MAX_INLINED
@@ -168,7 +170,7 @@ impl<'w, 'a> Walk<'w, 'a> {
         Ok(())
     }
 
-    /// Which of the addresses lie in an entry's ranges and may still take it.
+    /// Returns the addresses that lie in an entry's ranges and may still take it.
     fn matching(
         &self,
         unit: UnitRef<'_, Slice<'a>>,
@@ -282,7 +284,8 @@ impl<'r, 'a> Render<'r, 'a> {
                 name.clone()
             });
             let address = (!inlined).then_some(address);
-            // An inlined function nobody named would only be a hole in the stack: its caller takes the place.
+            // An inlined function nobody named would only be a hole in the stack: its caller takes
+            // the place.
             if let Some((function, raw)) = self.function(node.name, file.as_ref(), address) {
                 frames.push(SourceFrame {
                     function,
@@ -301,7 +304,8 @@ impl<'r, 'a> Render<'r, 'a> {
         frames
     }
 
-    /// The name to show and the linkage name. `address` is given for concrete functions: they are in the symbol table.
+    /// The name to show and the linkage name. `address` is given for concrete functions: they are
+    /// in the symbol table.
     fn function(
         &mut self,
         name: Name<'a>,
@@ -323,7 +327,8 @@ impl<'r, 'a> Render<'r, 'a> {
         let made = match (linkage, bare) {
             (Some(linkage), _) => (names::join(&linkage, bare).into(), Some(linkage.into())),
             (None, bare) => {
-                // NOTE: first, as the module of an entry without a name is looked for in vain, each time.
+                // NOTE: first, as the module of an entry without a name is looked for in vain, each
+                // time.
                 let bare = bare?;
                 let module = file.filter(|_| self.rust);
                 let module = module.and_then(|file| self.index.roots.module(file));

@@ -12,7 +12,8 @@ use super::{Budget, Slice};
 pub(super) struct Place {
     pub(super) file: Option<u64>,
     pub(super) line: Option<u32>,
-    /// It is that of a word in the line: not of a function as a whole, as where one begins.
+    /// `true` if it points to a word in the line, not to a function as a whole, as at its
+    /// beginning.
     pub(super) has_column: bool,
 }
 
@@ -27,7 +28,8 @@ pub(super) fn places(
         return places;
     };
     let mut rows = program.rows();
-    // The row before, with the address its instructions begin at; `None` at the start of a sequence.
+    // The row before, with the address its instructions begin at; `None` at the start of a
+    // sequence.
     let mut previous: Option<(u64, Place)> = None;
     // A sequence that starts at 0 was discarded by the linker.
     let mut discarded = false;

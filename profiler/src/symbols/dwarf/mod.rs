@@ -1,9 +1,10 @@
 //! Debug information to source frames: functions, inlined ones included, with file and line.
 //!
-//! Own walk over `gimli` rather than `addr2line`, for three reasons: addr2line shows the linkage name *or*
-//! `DW_AT_name`, we need both (only the second has the generics of functions inlined under legacy mangling); it
-//! recurses as deep as a file asks; and one pass for all addresses of a unit, units spread over the cores, is what
-//! keeps a 100 MB binary at a second or two. The tests hold it to addr2line's answers.
+//! Own walk over `gimli` rather than `addr2line`, for three reasons: addr2line shows the linkage
+//! name *or* `DW_AT_name`, we need both (only the second has the generics of functions inlined
+//! under legacy mangling); it recurses as deep as a file asks; and one pass for all addresses of a
+//! unit, units spread over the cores, is what keeps a 100 MB binary at a second or two. The tests
+//! hold it to addr2line's answers.
 //!
 //! Nothing here opens a file: [`split`] reads the files `locate` found.
 
@@ -30,10 +31,11 @@ pub(super) use split::SplitFiles;
 type Slice<'a> = EndianSlice<'a, RunTimeEndian>;
 type Entry<'a> = gimli::DebuggingInformationEntry<Slice<'a>>;
 
-/// Units of work (entries, line rows, range entries) one file may cost; a file that asks for more is built to keep us
-/// busy.
+/// Units of work (entries, line rows, range entries) one file may cost; a file that asks for more
+/// is built to keep us busy.
 const MAX_WORK: usize = 4_000_000_000;
-/// The same for each byte of debug information (real files need about half a unit), for each address, and for any file.
+/// The limit for each byte of debug information (real files need about half a unit), for each
+/// address, and for any file.
 const WORK_OF_A_BYTE: usize = 8;
 const WORK_OF_AN_ADDRESS: usize = 256;
 const LITTLE_WORK: usize = 1_000_000;
@@ -66,10 +68,11 @@ impl Budget {
     }
 }
 
-/// What was found for the addresses of one file.
+/// The results for the addresses of one file.
 #[derive(Default)]
 pub(super) struct FileFrames {
-    /// In the order of the addresses; innermost first; empty where no debug information covers the address.
+    /// In the order of the addresses; innermost first; empty where no debug information covers the
+    /// address.
     pub(super) chains: Vec<Vec<SourceFrame>>,
     /// Split debug information that was referred to and not found: file names, at most a few.
     pub(super) missing_split: Vec<String>,
@@ -77,7 +80,8 @@ pub(super) struct FileFrames {
     pub(super) gave_up: bool,
 }
 
-/// Locations, macros, indexes of names, type units and whatever else gimli may ask for are never read.
+/// Locations, macros, indexes of names, type units and whatever else gimli may ask for are never
+/// read.
 fn is_read(id: SectionId) -> bool {
     matches!(
         id,
@@ -96,11 +100,11 @@ fn is_read(id: SectionId) -> bool {
 
 /// Resolves sorted, distinct addresses against the debug information of a file.
 ///
-/// `table` gives linkage names where the debug information has none (line-tables-only). `progress` is called on
-/// this thread with the units done and the units there are.
+/// `table` gives linkage names where the debug information has none (line-tables-only). `progress`
+/// is called on this thread with the units done and the units there are.
 ///
 /// # Errors
-/// A sentence when the sections cannot be read at all.
+/// Returns a sentence if the sections cannot be read at all.
 pub(super) fn resolve(
     mut reader: image::Sections<'_, '_>,
     table: &Table<'_>,
@@ -108,9 +112,12 @@ pub(super) fn resolve(
     addresses: &[u64],
     progress: &dyn Fn(usize, usize),
 ) -> Result<FileFrames, String> {
-    let sections = DwarfSections::load(|id| match is_read(id) {
-        true => reader.read(id.name()),
-        false => Ok(Cow::default()),
+    let sections = DwarfSections::load(|id| {
+        if is_read(id) {
+            reader.read(id.name())
+        } else {
+            Ok(Cow::default())
+        }
     })?;
     let endian = reader.endian();
     let mut dwarf = sections.borrow(|bytes| EndianSlice::new(bytes, endian));
@@ -131,7 +138,8 @@ pub(super) fn resolve(
         missing_split,
         gave_up: index.gave_up,
     };
-    // The unit each address was answered by: an address in two units (identical code folded) goes to the first.
+    // The unit each address was answered by: an address in two units (identical code folded) goes
+    // to the first.
     let mut answered_by = vec![usize::MAX; addresses.len()];
     let next = AtomicUsize::new(0);
     let (sender, results) = mpsc::channel();

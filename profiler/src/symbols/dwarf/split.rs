@@ -13,7 +13,7 @@ use super::super::names::{join_path, text};
 use super::units::{Index, directory};
 use super::{Budget, Slice, is_read};
 
-/// Where split debug information may be.
+/// The places where split debug information may be.
 #[derive(Clone, Debug, Default)]
 pub(in super::super) struct SplitFiles {
     /// `.dwp` packages that may have been made for the binary.
@@ -29,7 +29,7 @@ const MAX_MISSING: usize = 4;
 #[derive(Default)]
 pub(super) struct Halves {
     packages: Vec<DwarfPackageSections<Vec<u8>>>,
-    /// By unit.
+    /// The loose files by unit.
     loose: Vec<(usize, DwarfSections<Vec<u8>>)>,
     missing: Vec<String>,
 }
@@ -70,9 +70,12 @@ impl Halves {
             let elsewhere = files.folders.iter().map(|folder| folder.join(file_name));
             let found = std::iter::once(beside).chain(elsewhere).find_map(|path| {
                 load_file(&path, budget, |read| {
-                    DwarfSections::load(|id| match is_read(id) {
-                        true => read(id),
-                        false => Ok(Vec::new()),
+                    DwarfSections::load(|id| {
+                        if is_read(id) {
+                            read(id)
+                        } else {
+                            Ok(Vec::new())
+                        }
                     })
                 })
             });
@@ -85,7 +88,8 @@ impl Halves {
         halves
     }
 
-    /// Gives those units their other halves; returns the names of files that were missing or belong to another build.
+    /// Gives those units their other halves; returns the names of files that were missing or belong
+    /// to another build.
     pub(super) fn attach<'a>(
         &'a self,
         index: &mut Index<'a>,

@@ -9,12 +9,14 @@ use gimli::{AttributeValue, DebugInfoOffset, DwoId, Section, UnitOffset, UnitRef
 use super::super::names::{CrateRoots, text};
 use super::{Budget, Entry, Slice};
 
-/// Address ranges kept of all units together: a binary of a gigabyte has some millions. Each takes two bytes at least.
+/// Address ranges kept of all units together: a binary of a gigabyte has some millions. Each takes
+/// two bytes at least.
 const MAX_RANGES: usize = 16 << 20;
 const BYTES_OF_A_RANGE: usize = 2;
 
-/// File and folder names kept of all units together: each takes more than two bytes of a line table, and a small table
-/// may always have a few. Without this limit each unit of a small file could keep a copy of one large table.
+/// File and folder names kept of all units together: each takes more than two bytes of a line
+/// table, and a small table may always have a few. Without this limit each unit of a small file
+/// could keep a copy of one large table.
 const BYTES_OF_A_FILE: usize = 2;
 const FEW_FILES: usize = 16 << 10;
 
@@ -35,7 +37,7 @@ pub(super) struct Index<'a> {
 pub(super) struct Unit<'a> {
     pub(super) unit: gimli::Unit<Slice<'a>>,
     offset: usize,
-    /// Whether rustc made it.
+    /// `true` if rustc made it.
     pub(super) rust: bool,
     /// The half of it that is kept outside the binary, when the debug information is split.
     pub(super) split: Option<(gimli::Dwarf<Slice<'a>>, gimli::Unit<Slice<'a>>)>,
@@ -152,7 +154,8 @@ impl<'a> Index<'a> {
         }
     }
 
-    /// The units that cover any of the sorted addresses, each with the positions of the addresses it covers.
+    /// The units that cover any of the sorted addresses, each with the positions of the addresses
+    /// it covers.
     pub(super) fn units_of(&self, addresses: &[u64], budget: &Budget) -> Vec<(usize, Vec<usize>)> {
         let mut positions: HashMap<usize, Vec<usize>> = HashMap::new();
         for &(begin, end, unit) in &self.ranges {
@@ -179,13 +182,13 @@ impl<'a> Index<'a> {
         units
     }
 
-    /// Of those units, the ones that have another half in another file, with its id.
+    /// Returns those of the units that have another half in another file, with its id.
     pub(super) fn split_units(&self, units: &[(usize, Vec<usize>)]) -> Vec<(usize, DwoId)> {
         let split = |(id, _): &(usize, _)| Some((*id, self.units[*id].unit.dwo_id?));
         units.iter().filter_map(split).collect()
     }
 
-    /// Where the functions of a unit are: its split half if there is one.
+    /// Returns the unit that contains the functions: the split half if there is one.
     pub(super) fn entries(&self, id: usize) -> UnitRef<'_, Slice<'a>> {
         let unit = &self.units[id];
         match &unit.split {
@@ -207,7 +210,7 @@ fn root_of<'a>(unit: &gimli::Unit<Slice<'a>>) -> gimli::Result<Entry<'a>> {
     unit.entry(unit.header.root_offset())
 }
 
-/// Whether the language of a unit is Rust.
+/// Returns `true` if the language of a unit is Rust.
 fn is_rust(root: &Entry<'_>) -> bool {
     root.attr_value(gimli::DW_AT_language) == Some(AttributeValue::Language(gimli::DW_LANG_Rust))
 }
@@ -218,7 +221,8 @@ pub(super) fn directory<'a>(unit: &gimli::Unit<Slice<'a>>) -> Cow<'a, str> {
         .map_or(Cow::Borrowed(""), |directory| text(directory.slice()))
 }
 
-/// Calls `each` with the address ranges of an entry. Ranges at address 0 were discarded by the linker.
+/// Calls `each` with the address ranges of an entry. Ranges at address 0 were discarded by the
+/// linker.
 ///
 /// (Not `gimli::Dwarf::die_ranges`, whose `begin + size` may overflow on hostile input.)
 pub(super) fn ranges_of<'a>(

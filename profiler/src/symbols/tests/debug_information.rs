@@ -3,7 +3,8 @@
 use super::programs::*;
 use super::*;
 
-/// The flags of a build, and what `Grid::fill`, an inlined `Vec::push`, an inlined `Grid::one` are called in it.
+/// The flags of a build, and what `Grid::fill`, an inlined `Vec::push`, an inlined `Grid::one` are
+/// called in it.
 struct Build {
     flags: &'static [&'static str],
     fill: &'static str,
@@ -30,7 +31,8 @@ const BUILDS: &[Build] = &[
         push: "<alloc::vec::Vec<u16>>::push",
         one: "<shapes::shapes::Grid<u16>>::one",
     },
-    // No linkage names: the concrete function's comes from the symbol table, the module of inlined ones from their file.
+    // No linkage names: the concrete function's comes from the symbol table, the module of inlined
+    // ones from their file.
     Build {
         flags: &["-Cdebuginfo=line-tables-only"],
         fill: "shapes::shapes::Grid<T>::fill<u16>",

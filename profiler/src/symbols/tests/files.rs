@@ -1,4 +1,5 @@
-//! Where the debug information is: beside the binary, by build-id, by debug link, split, compressed.
+//! Where the debug information is: beside the binary, by build-id, by debug link, split,
+//! compressed.
 
 use std::ffi::OsStr;
 use std::process::Command;
@@ -20,7 +21,8 @@ fn objcopy(args: &[&OsStr]) {
 
 const FILL: &str = "shapes::shapes::Grid<T>::fill<u16>";
 
-/// A binary stripped of its debug information and the file that has it; `None` without the tool for it.
+/// A binary stripped of its debug information and the file that has it; `None` without the tool for
+/// it.
 fn stripped(folder: &Path) -> Option<(PathBuf, PathBuf, std::ops::Range<u64>)> {
     if !has_tool("objcopy") {
         return None;

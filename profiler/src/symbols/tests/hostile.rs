@@ -1,4 +1,5 @@
-//! Files that are broken, cut short, or built to hurt: an answer or a sentence, never a panic, a hang or a flood.
+//! Files that are broken, cut short, or built to hurt: an answer or a sentence, never a panic, a
+//! hang or a flood.
 
 use super::programs::*;
 use super::*;

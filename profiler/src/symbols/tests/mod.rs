@@ -28,7 +28,7 @@ fn resolved(binary: &Path, extent: &std::ops::Range<u64>) -> Symbols {
     .expect("resolving")
 }
 
-/// Whether any frame of any address has this function at this line of the program's file.
+/// Returns `true` if any frame of any address has this function at this line of the program's file.
 fn has(symbols: &Symbols, function: &str, line: u32) -> bool {
     symbols.frames.iter().flatten().any(|frame| {
         &*frame.function == function

@@ -659,7 +659,8 @@ fn what_the_symbolizer_of_std_calls_is_std_where_no_file_says_whose_it_is() {
         frames: chains.iter().cloned().map(|frame| vec![frame]).collect(),
         ..Symbols::default()
     };
-    // main calls std, which calls its gimli, its addr2line and the program's allocator; main calls its own gimli, too.
+    // main calls std, which calls its gimli, its addr2line and the program's allocator; main calls
+    // its own gimli, too.
     let nodes = [(0, 0), (0, 1), (1, 2), (2, 3), (3, 4), (0, 5), (5, 6)];
     let classifier = Classifier::new(&symbols).with_stacks(&symbols, nodes.into_iter());
     let origins: Vec<Origin> = (0..)

@@ -1,4 +1,5 @@
-//! Small Rust programs, built for a test with the compiler that builds the test, and the addresses in them.
+//! Small Rust programs, built for a test with the compiler that builds the test, and the addresses
+//! in them.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -8,7 +9,8 @@ use object::{Object, ObjectSymbol};
 
 use super::super::{Identity, ModuleRef};
 
-/// Exercises methods, generics, closures, trait impls, inlining into a caller and inlining of the standard library.
+/// Exercises methods, generics, closures, trait impls, inlining into a caller and inlining of the
+/// standard library.
 pub(super) const SHAPES: &str = r#"
 use std::collections::HashMap;
 mod shapes {
@@ -79,7 +81,7 @@ pub(super) fn run(command: &mut Command) {
     );
 }
 
-/// Whether a tool is there to be run.
+/// Returns `true` if a tool is there to be run.
 pub(super) fn has_tool(tool: impl AsRef<OsStr>) -> bool {
     Command::new(tool)
         .arg("--version")

@@ -1,4 +1,5 @@
-//! Whole stacks of a running program, from its allocator up to `_start`: what is trimmed and what stays.
+//! Whole stacks of a running program, from its allocator up to `_start`: what is trimmed and what
+//! stays.
 #![cfg(all(target_os = "linux", target_env = "gnu"))]
 
 use std::collections::BTreeMap;
@@ -8,7 +9,8 @@ use super::programs::*;
 use super::*;
 use crate::profile::{Function, Origin};
 
-/// Prints the return addresses of the allocation that follows `next("label")`, as `label module offset`.
+/// Prints the return addresses of the allocation that follows `next("label")`, as
+/// `label module offset`.
 const STACKS: &str = r#"
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;

@@ -44,7 +44,8 @@ fn compile(folder: &Path, name: &str, source: &str, flags: &[&str], more: &[&str
 /// Builds and runs the loads with some flags.
 fn run(flags: &[&str]) -> Loads {
     let folder = tempfile::tempdir().expect("a folder");
-    // The crate that counts has the name of the one that records, so that its frames are known for what they are.
+    // The crate that counts has the name of the one that records, so that its frames are known for
+    // what they are.
     compile(
         folder.path(),
         "tracking_alloc",

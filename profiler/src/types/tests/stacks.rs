@@ -3,8 +3,9 @@
 use crate::profile::{Function, FunctionId, Origin};
 use crate::types::{ContentNames, StackFrame, Stacks, Types, normal};
 
-/// A frame of a stack: `i` inlined, `c` concrete; the origin's letter; `?` without debug information, `0` with code
-/// that was merged; the name, and after `|` those of other functions with its machine code.
+/// A frame of a stack: `i` inlined, `c` concrete; the origin's letter; `?` without debug
+/// information, `0` with code that was merged; the name, and after `|` those of other functions
+/// with its machine code.
 fn told(stack: &[(&str, &str)]) -> Option<ContentNames> {
     let functions: Vec<(Function, bool, bool, bool)> = stack
         .iter()
@@ -192,7 +193,8 @@ fn equal_code_under_one_name_is_told_by_the_frame_inlined_into_the_program() {
         .as_deref(),
         Some("alloc::collections::btree::map::BTreeMap<alloc::string::String, toml::Value>")
     );
-    // An inner vector of another's element is its own block: what clones the element lies between, or its name tells.
+    // An inner vector of another's element is its own block: what clones the element lies between,
+    // or its name tells.
     for between in [
         &[("iu", "<app::Row as core::clone::Clone>::clone")][..],
         &[],
@@ -390,7 +392,8 @@ fn the_innermost_type_being_made_owns_a_block() {
 fn code_made_one_by_the_compiler_is_told_where_a_visitor_can_ask_for_one_thing_only() {
     const STRING: Option<&str> = Some("alloc::string::String");
     for (name, of) in [
-        // Legacy mangling, no linkage name (the file, and the module after it, of what was inlined last), v0.
+        // Legacy mangling, no linkage name (the file, and the module after it, of what was inlined
+        // last), v0.
         (
             "<&mut serde_json::de::Deserializer<R> as serde_core::de::Deserializer>::deserialize_any<serde_json::read::StrRead, serde_json::value::de::{impl#0}::deserialize::ValueVisitor>",
             STRING,
@@ -436,7 +439,8 @@ fn code_made_one_by_the_compiler_is_told_where_a_visitor_can_ask_for_one_thing_o
             "serde_json::de::deserialize_str<serde_json::read::StrRead, serde_core::de::impls::PathBufVisitor>",
             Some("std::path::PathBuf"),
         ),
-        // A visitor of the program's may make anything, another format anything on the way; lists are no text.
+        // A visitor of the program's may make anything, another format anything on the way; lists
+        // are no text.
         (
             "serde_json::de::deserialize_str<serde_json::read::StrRead, app::StringVisitor>",
             None,
@@ -528,7 +532,8 @@ fn what_is_made_in_merged_code_has_an_owner_and_no_container_from_outside() {
         (told.container.as_str(), told.owner.as_deref()),
         ("alloc::string::String", Some("app::Sailor"))
     );
-    // The program's own function under the file of what was inlined there last, called by a vector that is filled.
+    // The program's own function under the file of what was inlined there last, called by a vector
+    // that is filled.
     assert_eq!(
         hooked(&[
             ("cs0", "alloc::vec::name_of<app::Row, app::Names>"),

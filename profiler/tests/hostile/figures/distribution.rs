@@ -27,8 +27,8 @@ fn sizes(pairs: &[(u64, u64)]) -> Distribution {
     sizes
 }
 
-/// A site of one size in one lane and of nine in another, one of a single size class, one of several whose record is
-/// missing, and blocks that found no room.
+/// A site of one size in one lane and of nine in another, one of a single size class, one of
+/// several whose record is missing, and blocks that found no room.
 fn recorded() -> Parts {
     let mut parts = empty();
     add_scopes(&mut parts, 3);

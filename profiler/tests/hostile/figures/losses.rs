@@ -4,7 +4,8 @@ use super::made::*;
 use heapglass_profiler::profile::StackMarks;
 use tracking_alloc_recording::*;
 
-/// What no writer leaves is counted, and not what an event cut short leaves in a program that was killed.
+/// What no writer leaves is counted, and not what an event cut short leaves in a program that was
+/// killed.
 #[test]
 fn figures_that_cannot_be_are_counted() {
     let plain = row(3, (1000, 10), (1000, 10), (0, 0));
@@ -292,7 +293,8 @@ fn losses_and_reasons_are_told() {
                 .collect();
         }
     }
-    // One library came after another one; neither did the first at its place, nor is the kernel's image a library.
+    // One library came after another one; neither did the first at its place, nor is the kernel's
+    // image a library.
     let module = |path, generation| ModuleValue {
         path,
         generation,
@@ -349,8 +351,8 @@ fn losses_and_reasons_are_told() {
         "1 stack had the key",
         "1 library was loaded where another",
         "6 of the first stacks",
-        "12 walks that followed",
-        "7 threads ended",
+        "12 walks that reused",
+        "the names of 7 threads",
     ] {
         assert!(
             lost.notes.iter().any(|note| note.starts_with(part)),

@@ -44,7 +44,8 @@ pub(super) fn empty() -> Parts {
 /// The epoch of the last peak.
 pub(super) const EPOCH: u64 = 5;
 
-/// Lanes 1 and up with their rows; "(table full)" and "(unattributed)" among the fixed ones, as is the sum.
+/// Lanes 1 and up with their rows; "(table full)" and "(unattributed)" among the fixed ones, as is
+/// the sum.
 pub(super) fn add_lanes(parts: &mut Parts, lanes: &[(LaneValue, &[RowValue], [RowValue; 2])]) {
     let mut records = vec![LaneValue::default()];
     let mut fixed = vec![RowValue::default(); 3];

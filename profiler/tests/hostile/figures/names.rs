@@ -9,7 +9,8 @@ use tracking_alloc_recording::*;
 const CUT_AND_DEEP: u32 = site_flags::CUT | site_flags::DEEP;
 
 /// Three images of which the executable is the second, a frame in each, and four sites:
-/// `main > load > alloc`, `main > ?` (with flags), one without a stack, and one without a stack in a phase.
+/// `main > load > alloc`, `main > ?` (with flags), one without a stack, and one without a stack in
+/// a phase.
 fn named() -> Parts {
     let mut parts = empty();
     let paths = ["/usr/lib/libheap.so.1", "/bin/app", "/tmp/plugin"].map(|path| parts.string(path));

@@ -72,7 +72,8 @@ fn sites_and_threads_are_sums_of_rows_and_the_peak_is_where_rows_saved_it() {
         .map(|thread| (thread.name.as_str(), thread.count))
         .collect();
     assert_eq!(names, [("first", 1), ("second", 1)]);
-    // No block belongs to a thread: its live bytes and its peak stay zero, and reports leave them out.
+    // No block belongs to a thread: its live bytes and its peak stay zero, and reports leave them
+    // out.
     assert_eq!(
         thread(&profile, "first").figures,
         busy(of((1364, 15), (500, 5), (0, 0), (0, 0)))
@@ -137,7 +138,8 @@ fn the_bound_of_a_killed_programs_peak_adds_what_lanes_can_have_risen() {
             }
         }
     };
-    // The first allocated 864 bytes net, 1,364 in total; the second 50 net (without its handlers' 8), 200 in total.
+    // The first allocated 864 bytes net, 1,364 in total; the second 50 net (without its handlers'
+    // 8), 200 in total.
     looked(&mut parts, 1, 700, 10, 1000);
     looked(&mut parts, 2, 30, 1, 90);
     let error = |parts: &Parts| load(parts).capture.peak_error_bytes;

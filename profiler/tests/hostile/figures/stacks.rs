@@ -131,7 +131,8 @@ fn a_stack_says_what_its_blocks_hold() {
         "<alloc::raw_vec::RawVecInner>::with_capacity_in",
         "/rustc/1/library/alloc/src/raw_vec/mod.rs",
     );
-    // Of code that the linker merged with other code only this is known; here it has a line, and is not.
+    // Of code that the linker merged with other code only this is known; here it has a line, and is
+    // not.
     let merged = (
         "core::num::f64::deserialize_any<serde_json::read::StrRead, serde_core::de::impls::StringVisitor>",
         "/rustc/1/library/core/src/num/f64.rs",
@@ -155,7 +156,8 @@ fn a_stack_is_cut_after_as_many_addresses_as_a_recorder_keeps() {
     assert_eq!(lengths.collect::<Vec<_>>(), [256, 256]);
 }
 
-/// 100 stacks of one address three times over, into which 499 functions were inlined: how many frames each keeps.
+/// 100 stacks of one address three times over, into which 499 functions were inlined: how many
+/// frames each keeps.
 fn kept(name: &str, file: &str) -> Vec<usize> {
     let raw = vec![(name, file); 500];
     let profile = load(&of_stacks(&[&[1, 1, 1][..]; 100]), &[&raw]);

@@ -322,7 +322,8 @@ fn a_value_put_in_by_hand_is_told_once_and_never_as_a_chunk() {
     assert_eq!(certainty(2, 1, 1), Certainty::InstancesLive);
 }
 
-/// What the blocks of a stack are (outermost function first) beside a named arena that takes its chunks in `app::Pool`.
+/// What the blocks of a stack are (outermost function first) beside a named arena that takes its
+/// chunks in `app::Pool`.
 fn held(stack: &[(&str, &str, Origin)]) -> SiteBlocks {
     let mut b = sample::Builder::new();
     let mut site = |stack: &[(&str, &str, Origin)]| {
@@ -393,7 +394,8 @@ fn a_stack_tells_chunks_from_values() {
             "{between:?}"
         );
     }
-    // The program's own collection on the allocator of an arena's crate that stands for the global heap.
+    // The program's own collection on the allocator of an arena's crate that stands for the global
+    // heap.
     let global = (
         "<bump_scope::alloc::Global as bump_scope::alloc::Allocator>::allocate",
         "bump_scope",

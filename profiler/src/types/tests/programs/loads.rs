@@ -1,4 +1,5 @@
-//! Loads of every container of the standard library, each with the types and bytes that it must come to.
+//! Loads of every container of the standard library, each with the types and bytes that it must
+//! come to.
 use std::borrow::Cow;
 use std::collections::*;
 use std::hint::black_box;
@@ -30,7 +31,8 @@ pub mod generic {
 
 fn sailor(id: usize) -> Sailor { Sailor { id: id as u64, rank: 1 } }
 
-/// Bytes that a buffer asks for, in total, while it grows by pushes to hold `count` elements of `size` bytes.
+/// Bytes that a buffer asks for, in total, while it grows by pushes to hold `count` elements of
+/// `size` bytes.
 fn grown(count: usize, size: usize) -> usize {
     let mut capacity = if size == 1 { 8 } else { 4 };
     let mut bytes = capacity * size;
@@ -88,7 +90,8 @@ fn main() {
     load(&[("alloc::vec::Vec<core::option::Option<alloc::boxed::Box<loads::Sailor>>>", grown(n, 8))], || { let mut v: Vec<Option<Box<Sailor>>> = Vec::new(); for _ in 0..n { v.push(None); } v });
     load(&[("alloc::vec::Vec<fn(usize) -> loads::Sailor>", grown(n, 8))], || { let mut v: Vec<fn(usize) -> Sailor> = Vec::new(); for _ in 0..n { v.push(sailor); } v });
     load(&[("alloc::vec::Vec<&dyn loads::Shape>", grown(n, 16))], || { let mut v: Vec<&dyn Shape> = Vec::new(); for _ in 0..n { v.push(&Square(1.0)); } v.len() });
-    // What a trait gives and takes is part of its name. Each of another length: equal code becomes one.
+    // What a trait gives and takes is part of its name. Each of another length: equal code becomes
+    // one.
     load(&[("alloc::vec::Vec<alloc::boxed::Box<dyn core::ops::function::Fn<(usize,), Output = usize> + core::marker::Send>>", 16 * n)], || Vec::<Box<dyn Fn(usize) -> usize + Send>>::with_capacity(n));
     load(&[("alloc::vec::Vec<alloc::boxed::Box<dyn core::ops::function::Fn<(&str,), Output = &str>>>", 16 * (n + 1))], || Vec::<Box<dyn Fn(&str) -> &str>>::with_capacity(n + 1));
     load(&[("std::collections::hash::map::HashMap<u64, alloc::boxed::Box<dyn core::iter::traits::iterator::Iterator<Item = loads::Sailor>>>", table(3 * n, 24))], || HashMap::<u64, Box<dyn Iterator<Item = Sailor>>>::with_capacity(3 * n));
@@ -178,7 +181,8 @@ fn main() {
     load(&[("alloc::sync::Arc<loads::Square>", 24)], || { let b: Arc<dyn Shape> = Arc::new(Square(n as f64)); b });
     load(&[("alloc::rc::Rc<loads::Sailor>", 32)], || Rc::<Sailor>::new_cyclic(|_| sailor(3)));
 
-    // Each of another length: functions with the same instructions become one, under one of their names.
+    // Each of another length: functions with the same instructions become one, under one of their
+    // names.
     load(&[("std::path::PathBuf", len - 1)], || std::path::Path::new(&text[1..]).to_path_buf());
     load(&[("std::path::PathBuf", 0)], || std::path::Path::new(&text).join("abc"));
     load(&[("std::path::PathBuf", len - 2)], || std::path::PathBuf::from(&text[2..]));

@@ -1,4 +1,5 @@
-//! Compiled as a crate of its own, named as the one that records: counts the bytes of each stack of a load.
+//! Compiled as a crate of its own, named as the one that records: counts the bytes of each stack of
+//! a load.
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, HashMap};
@@ -45,7 +46,8 @@ unsafe impl GlobalAlloc for Watch {
     }
 }
 
-/// Runs a load whose blocks are of the types wanted; bytes of 0 are not known beforehand: only one such type a load.
+/// Runs a load whose blocks are of the types wanted; bytes of 0 are not known beforehand: only one
+/// such type a load.
 #[inline(never)]
 pub fn load<R>(wanted: &[(&'static str, usize)], work: impl FnOnce() -> R) -> R {
     let number = WANTED.with_borrow_mut(|all| {
@@ -60,7 +62,8 @@ pub fn load<R>(wanted: &[(&'static str, usize)], work: impl FnOnce() -> R) -> R 
     made
 }
 
-/// Prints `want LOAD|TYPE|BYTES` and `row LOAD|BYTES|MODULE@OFFSET ..`, return addresses innermost first.
+/// Prints `want LOAD|TYPE|BYTES` and `row LOAD|BYTES|MODULE@OFFSET ..`, return addresses innermost
+/// first.
 pub fn report() {
     let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
     let mut bases: HashMap<&str, usize> = HashMap::new();
