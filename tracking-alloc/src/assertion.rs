@@ -200,9 +200,10 @@ fn fail(measured: &Measured, over: &[Violation<'_>], package: Option<&str>) -> !
         .iter()
         .all(|((limit, _), _)| ["blocks", "grows"].contains(limit));
     let figures = &measured.figures;
-    let peak = match measured.knows_peak {
-        true => format!("peak {}, ", figures.peak_bytes),
-        false => String::new(),
+    let peak = if measured.knows_peak {
+        format!("peak {}, ", figures.peak_bytes)
+    } else {
+        String::new()
     };
     panic!(
         "allocated more than allowed: {}\n  measured: blocks {}, bytes {}, {peak}live {}, grows {}{}\n  to see where: {}",

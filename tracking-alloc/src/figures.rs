@@ -111,9 +111,10 @@ impl Stats {
         // Of equal maxima the later one; where nothing was allocated inside, they are the same moment.
         self.plus(
             &inner.sums(),
-            match peak >= self.peak().0 {
-                true => (peak, self.live_blocks + blocks),
-                false => self.peak(),
+            if peak >= self.peak().0 {
+                (peak, self.live_blocks + blocks)
+            } else {
+                self.peak()
             },
         )
     }

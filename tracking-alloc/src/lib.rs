@@ -81,6 +81,8 @@
 //! without stacks: its module `wasm` hands out the bytes. Elsewhere the crate builds and counts ([`measure`], [`stats`],
 //! phases do nothing). Only Linux has `Recorder` and `footprint`.
 
+#![warn(clippy::match_bool)]
+
 /// The README's code compiles.
 #[cfg(doctest)]
 #[doc = include_str!("../../README.md")]

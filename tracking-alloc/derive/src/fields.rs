@@ -195,12 +195,11 @@ fn borrows_input(ty: &Type) -> bool {
 fn construction(fields: &[Field<'_>]) -> TokenStream {
     let parts = fields.iter().map(|field| {
         let (member, held) = (&field.member, &field.held);
-        match field.attributes.skip {
-            true => {
-                let missing = field.missing();
-                quote!(#member: #missing)
-            }
-            false => quote!(#member: #held),
+        if field.attributes.skip {
+            let missing = field.missing();
+            quote!(#member: #missing)
+        } else {
+            quote!(#member: #held)
         }
     });
     quote!({ #(#parts),* })

@@ -28,6 +28,7 @@
 //! The type's lifetime is the arena's. A type may also have a lifetime called `'de`: the input's; `&'de str` borrows.
 
 #![forbid(unsafe_code)]
+#![warn(clippy::match_bool)]
 
 mod attributes;
 mod case;

@@ -65,6 +65,7 @@
 //! [`VERSION`] names the layout. Records keep their size within a version (checked at compile time); a golden
 //! recording of every version is kept in `tests/golden`. Readers read [`OLDEST_VERSION`] to [`VERSION`] and refuse others.
 #![forbid(unsafe_code)]
+#![warn(clippy::match_bool)]
 
 mod checksum;
 mod layout;

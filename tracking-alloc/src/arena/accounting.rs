@@ -26,9 +26,10 @@ impl<A: Arena> Tracked<A> {
 
     /// Decides which way pieces are counted.
     fn choose_path(&self) {
-        self.fast.set(match self.recorded.is_recorded() {
-            true => NOWHERE,
-            false => self.chunk.get(),
+        self.fast.set(if self.recorded.is_recorded() {
+            NOWHERE
+        } else {
+            self.chunk.get()
         });
     }
 
@@ -114,13 +115,14 @@ impl<A: Arena> Tracked<A> {
         let known = self.counters().chunks.get();
         self.refresh();
         self.recorded
-            .publish(match self.counters().chunks.get() > known {
-                true => Event::Chunk {
+            .publish(if self.counters().chunks.get() > known {
+                Event::Chunk {
                     used,
                     piece: piece.map_or(0, |piece| piece.addr().get()),
-                },
+                }
+            } else {
                 // A piece of no bytes from an arena without chunks, or a chunk it had before.
-                false => Event::Update,
+                Event::Update
             });
         self.counters().base_used.get() as i64 - used as i64
     }

@@ -29,9 +29,10 @@ macro_rules! arena {
                 let (start, end) = (chunk.content_start().addr(), chunk.content_end().addr());
                 let position = chunk.bump_position().addr().get();
                 if (start.get()..=end.get()).contains(&cursor) {
-                    let more = match S::UP {
-                        true => position.checked_sub(cursor),
-                        false => cursor.checked_sub(position),
+                    let more = if S::UP {
+                        position.checked_sub(cursor)
+                    } else {
+                        cursor.checked_sub(position)
                     };
                     return more.map(|more| (since + more) as u64);
                 }

@@ -51,9 +51,10 @@ impl Capture {
         }
         let mut places: Vec<_> = places.into_iter().collect();
         places.sort_by_cached_key(|(place, sum)| {
-            let most = match by_blocks {
-                true => (sum.blocks, sum.bytes),
-                false => (sum.bytes, sum.blocks),
+            let most = if by_blocks {
+                (sum.blocks, sum.bytes)
+            } else {
+                (sum.bytes, sum.blocks)
             };
             (Reverse(most), place.clone())
         });
@@ -221,8 +222,9 @@ fn whose(name: &str, file: Option<&str>) -> FrameOwner {
         }
         None => is_of(&["std::", "core::", "alloc::"]),
     };
-    match is_standard {
-        true => FrameOwner::Other,
-        false => FrameOwner::Program,
+    if is_standard {
+        FrameOwner::Other
+    } else {
+        FrameOwner::Program
     }
 }

@@ -28,9 +28,10 @@ pub(crate) fn join(rows: &Stats) -> Stats {
     note_rows(rows.live_bytes, rows.live_blocks);
     let own = PROCESS.figures();
     // Where nothing was counted beside, the rows know their own maximum.
-    let peak = match state::is_counting() {
-        true => own.peak(),
-        false => rows.peak(),
+    let peak = if state::is_counting() {
+        own.peak()
+    } else {
+        rows.peak()
     };
     own.plus(&rows.sums(), peak)
 }

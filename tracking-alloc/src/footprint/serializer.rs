@@ -280,9 +280,10 @@ impl<'a> Serializer for At<'a> {
         let nodes = &self.walk.borrow().nodes;
         let node = nodes.get(self.value.node);
         let is_array = node.is_some_and(|node| nodes.type_name(node).starts_with('['));
-        self.inside(match is_array {
-            true => Names::Plain,
-            false => Names::Numbered(0),
+        self.inside(if is_array {
+            Names::Plain
+        } else {
+            Names::Numbered(0)
         })
     }
 

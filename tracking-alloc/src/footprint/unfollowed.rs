@@ -294,9 +294,10 @@ fn holds_number(block: Block, number: u64, bytes: usize) -> bool {
     const COUNTERS: usize = 2;
     let mask = mask(bytes);
     let bytes = bytes.clamp(1, WORD);
-    let counters = match block.bytes > COUNTERS * WORD {
-        true => COUNTERS,
-        false => 0,
+    let counters = if block.bytes > COUNTERS * WORD {
+        COUNTERS
+    } else {
+        0
     };
     // The last word may end behind the block, but begins in it.
     let readable = block.bytes.min(MOST_WORDS * WORD);

@@ -341,9 +341,10 @@ impl<'a> Value<'a> {
         'a: 'b,
     {
         let location = self.meet(walk, item.address, item.bytes);
-        let name = match is_wrapper(item.type_name) {
-            true => "",
-            false => item.type_name,
+        let name = if is_wrapper(item.type_name) {
+            ""
+        } else {
+            item.type_name
         };
         let of_type = item.bytes.filter(|_| item.is_sized);
         let child = walk.nodes.child(under, step, name, of_type);

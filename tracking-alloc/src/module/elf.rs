@@ -188,9 +188,10 @@ impl Source {
 
 /// Where the program headers are.
 fn segment_offsets(header: &Elf64_Ehdr) -> impl Iterator<Item = u64> + use<> {
-    let count = match header.e_ident.starts_with(MAGIC) {
-        true => header.e_phnum.min(MOST_HEADERS),
-        false => 0,
+    let count = if header.e_ident.starts_with(MAGIC) {
+        header.e_phnum.min(MOST_HEADERS)
+    } else {
+        0
     };
     let (start, bytes) = (header.e_phoff, u64::from(header.e_phentsize));
     (0..count).map_while(move |index| start.checked_add(u64::from(index) * bytes))

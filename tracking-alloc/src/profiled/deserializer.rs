@@ -70,9 +70,10 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for De<D> {
         visitor: V,
     ) -> Result<V::Value, D::Error> {
         let (at, d) = (self.at, self.into_inner::<V::Value>());
-        match known::is_array::<V::Value, V>() {
-            true => d.deserialize_tuple(len, Vis::<V, ANY>::new(visitor, at, &[])),
-            false => d.deserialize_tuple(len, Vis::<V, TUPLE>::new(visitor, at, &[])),
+        if known::is_array::<V::Value, V>() {
+            d.deserialize_tuple(len, Vis::<V, ANY>::new(visitor, at, &[]))
+        } else {
+            d.deserialize_tuple(len, Vis::<V, TUPLE>::new(visitor, at, &[]))
         }
     }
 
@@ -84,9 +85,10 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for De<D> {
     ) -> Result<V::Value, D::Error> {
         let (at, d) = (self.at, self.into_inner::<V::Value>());
         // A format's own internals, `$serde_json::private::RawValue` for one, are its own affair.
-        match name.starts_with('$') {
-            true => d.deserialize_newtype_struct(name, visitor),
-            false => d.deserialize_newtype_struct(name, Vis::<V, ANY>::new(visitor, at, &[])),
+        if name.starts_with('$') {
+            d.deserialize_newtype_struct(name, visitor)
+        } else {
+            d.deserialize_newtype_struct(name, Vis::<V, ANY>::new(visitor, at, &[]))
         }
     }
 

@@ -55,8 +55,9 @@ fn within<'de, T, D: Deserializer<'de>, R>(
     let _retained = Retained::enter(found.visit);
     found.enter();
     let _entered = ScopeGuard { back };
-    match budgeted {
-        true => budget::in_field(node, || observed(d, At::new(node, How::Budget))),
-        false => observed(d, At::new(node, How::Recording)),
+    if budgeted {
+        budget::in_field(node, || observed(d, At::new(node, How::Budget)))
+    } else {
+        observed(d, At::new(node, How::Recording))
     }
 }

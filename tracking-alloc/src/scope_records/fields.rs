@@ -13,9 +13,10 @@ pub(crate) use crate::hook::{visit, visit_again};
 /// The present recording, by a number that a forked child's own recording does not share; 0 = nothing records.
 #[inline]
 pub(crate) fn generation() -> u32 {
-    match state::is_recording() {
-        true => tables::current_tag(),
-        false => 0,
+    if state::is_recording() {
+        tables::current_tag()
+    } else {
+        0
     }
 }
 

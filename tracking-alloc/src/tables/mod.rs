@@ -314,9 +314,10 @@ impl Writer {
             version: VERSION,
             header_bytes: HEADER_BYTES as u32,
             mode,
-            arch: match cfg!(target_arch = "x86_64") {
-                true => recording::arch::X86_64,
-                false => recording::arch::AARCH64,
+            arch: if cfg!(target_arch = "x86_64") {
+                recording::arch::X86_64
+            } else {
+                recording::arch::AARCH64
             },
             started_unix_ns: sys::unix_ns(),
             file_bytes: header.file_bytes.load(Relaxed),

@@ -26,9 +26,10 @@ fn generation_bits() -> u32 {
 /// The number of a scope in the present recording; 0 (the root) when it is of another.
 pub(crate) fn scope_number(scope: u32) -> u32 {
     const NUMBER: u32 = (1 << NUMBER_BITS) - 1;
-    match scope & !NUMBER == generation_bits() {
-        true => scope & NUMBER,
-        false => 0,
+    if scope & !NUMBER == generation_bits() {
+        scope & NUMBER
+    } else {
+        0
     }
 }
 

@@ -143,9 +143,10 @@ impl Timeline {
     }
 
     fn point(&mut self, header: &Header, now: u64, moment: (u64, u64, u64)) {
-        let rss = match self.reads_files {
-            true => sys::resident_set(),
-            false => 0,
+        let rss = if self.reads_files {
+            sys::resident_set()
+        } else {
+            0
         };
         header.rss_bytes.store(rss, Relaxed);
         header.peak_rss_bytes.fetch_max(rss, Relaxed);

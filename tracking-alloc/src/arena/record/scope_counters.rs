@@ -80,9 +80,10 @@ impl ScopeCounters {
     }
 
     fn make_room(&self, bump: &mut Bump) -> Option<()> {
-        let len = match self.places.load(Relaxed).is_null() {
-            true => 0,
-            false => self.mask.get() as usize + 1,
+        let len = if self.places.load(Relaxed).is_null() {
+            0
+        } else {
+            self.mask.get() as usize + 1
         };
         if (self.used.get() as usize + 1) * 2 <= len {
             return Some(());

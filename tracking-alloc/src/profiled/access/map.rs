@@ -154,9 +154,10 @@ impl<'de, A: MapAccess<'de>, const KIND: Kind> MapAccess<'de> for Map<A, KIND> {
                 Named::Name(index) => {
                     // A captured index is one of the list.
                     let name = names.get(index).copied().unwrap_or("");
-                    match fold {
-                        true => node.enter_field::<true>(index, name, ty),
-                        false => node.enter(Step::Field(name, index), ty, false),
+                    if fold {
+                        node.enter_field::<true>(index, name, ty)
+                    } else {
+                        node.enter(Step::Field(name, index), ty, false)
                     }
                 }
                 Named::Index(index) => node.enter(Step::Index(index, None), ty, true),

@@ -52,8 +52,9 @@ fn sleep() {
 
 /// 1 where there are no processes.
 fn process() -> u32 {
-    match cfg!(any(unix, windows)) {
-        true => std::process::id().max(1),
-        false => 1,
+    if cfg!(any(unix, windows)) {
+        std::process::id().max(1)
+    } else {
+        1
     }
 }
