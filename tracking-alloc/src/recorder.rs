@@ -127,8 +127,8 @@ impl Recorder {
         let session = self.session().ok_or_else(|| Error::new(INHERITED))?;
         if let Some(path) = self.path() {
             return Err(Error::new(format!(
-                "this recording is written to {}: end it with `finish()` and read that file. It goes on \
-                 (`Recorder::current()`)",
+                "this recording is written to {}; call `finish()` and read that file. Recording continues; \
+                 `Recorder::current()` returns another handle to it",
                 path.display()
             )));
         }
@@ -169,11 +169,22 @@ pub fn mark(name: &str) {
 }
 
 impl Error {
-    fn start(place: &str, Refused { what, errno }: Refused) -> Self {
-        let errno = match errno {
+    fn start(place: &str, refused: Refused) -> Self {
+        let errno = match refused.errno {
             0 => String::new(),
             errno => format!(" ({})", std::io::Error::from_raw_os_error(errno)),
         };
-        Error::new(format!("cannot record {place}: {what}{errno}"))
+        let value = match refused.value {
+            b"" => String::new(),
+            value => format!(" `{}`", String::from_utf8_lossy(value)),
+        };
+        let advice = match refused.advice {
+            "" => String::new(),
+            advice => format!("; {advice}"),
+        };
+        let what = refused.what;
+        Error::new(format!(
+            "cannot record {place}: {what}{value}{errno}{advice}"
+        ))
     }
 }

@@ -34,12 +34,13 @@ const PREALLOCATED_BYTES: u64 = 64 << 20;
 /// 80 MiB at the start, and a quarter of the heap's span.
 const LEAST_MEMORY: u64 = 256 << 20;
 
-/// What no errno says more about.
+/// A refusal without an errno.
 const fn refused(what: &'static str) -> Refused {
     Refused::new(what, 0)
 }
 
-const NO_MEMORY: Refused = refused("no memory for its tables");
+const NO_MEMORY: Refused = refused("not enough memory for the recorder's tables")
+    .advise("free memory, or raise the memory limit (ulimit -v)");
 
 /// Before the environment was examined: begins a recording at the very first allocation if it asks for one.
 #[cold]
@@ -78,7 +79,13 @@ fn on_own_stack(begin: impl FnOnce() -> Result<(), Refused>) -> Result<(), Refus
 }
 
 /// One line on standard error: the program runs on unrecorded.
-fn complain(pattern: &[u8], Refused { what, errno }: Refused) {
+fn complain(pattern: &[u8], refused: Refused) {
+    let Refused {
+        what,
+        value,
+        errno,
+        advice,
+    } = refused;
     let mut number = PathBytes::empty();
     if errno != 0 {
         // It fits.
@@ -89,7 +96,12 @@ fn complain(pattern: &[u8], Refused { what, errno }: Refused) {
         pattern,
         b": ",
         what.as_bytes(),
+        if value.is_empty() { b"" } else { b" `" },
+        value,
+        if value.is_empty() { b"" } else { b"`" },
         number.as_bytes(),
+        if advice.is_empty() { b"" } else { b"; " },
+        advice.as_bytes(),
         b"\n",
     ]);
 }
@@ -116,8 +128,10 @@ fn max_bytes_from_environment() -> Result<u64, Refused> {
         Ok(text) => parse_size(text),
         Err(_) => None,
     };
-    bytes.ok_or(refused(
-        "HEAPGLASS_MAX_BYTES is not a size; use bytes, or a number with K, M or G (64MiB)",
+    bytes.ok_or(Refused::setting(
+        "invalid HEAPGLASS_MAX_BYTES",
+        text,
+        "use a number of bytes, or a number with K, M or G (64MiB)",
     ))
 }
 
@@ -126,7 +140,11 @@ fn is_preallocated() -> Result<bool, Refused> {
     match sys::environment(b"HEAPGLASS_PREALLOC").unwrap_or_default() {
         b"" | b"0" => Ok(false),
         b"1" => Ok(true),
-        _ => Err(refused("HEAPGLASS_PREALLOC is neither 0 nor 1")),
+        other => Err(Refused::setting(
+            "invalid HEAPGLASS_PREALLOC",
+            other,
+            "use `0` or `1`",
+        )),
     }
 }
 
@@ -148,7 +166,11 @@ fn mode_from_environment() -> Result<u32, Refused> {
         Ok(word) => mode::from_name(word),
         Err(_) => None,
     };
-    known.ok_or(refused("HEAPGLASS_MODE is unknown; use exact or count"))
+    known.ok_or(Refused::setting(
+        "unknown HEAPGLASS_MODE",
+        word,
+        "use `exact` or `count`",
+    ))
 }
 
 /// Begins a recording in a file.
@@ -168,14 +190,16 @@ fn begin(path: Option<&[u8]>) -> Result<(), Refused> {
     state::examined();
     // NOTE: before anything is begun, so that no child inherits half a start.
     if !state::wipe_on_fork() {
-        return Err(refused(
-            "the kernel cannot wipe pages on fork (MADV_WIPEONFORK, Linux 4.14)",
-        ));
+        return Err(
+            refused("the kernel cannot wipe pages on fork (MADV_WIPEONFORK)")
+                .advise("use Linux 4.14 or newer"),
+        );
     }
     if !life::start(forget_parent) {
-        return Err(refused(
-            "this process records already, or has recorded before",
-        ));
+        return Err(
+            refused("this process is recording already, or has recorded before")
+                .advise("a process can record only once"),
+        );
     }
     let begun = begin_alone(path);
     if let Ok(session) = begun {
@@ -189,17 +213,21 @@ fn begin(path: Option<&[u8]>) -> Result<(), Refused> {
 }
 
 fn begin_alone(path: Option<&[u8]>) -> Result<&'static Session, Refused> {
-    let left = sys::memory_left().ok_or(refused(
-        "there is a limit of memory (ulimit -v or -d), and without /proc it is not known what it leaves",
-    ))?;
+    let unknown = refused(
+        "memory is limited (ulimit -v or -d), and without /proc the recorder cannot read how much is left",
+    );
+    let left =
+        sys::memory_left().ok_or(unknown.advise("mount /proc, or remove the memory limit"))?;
     if left < LEAST_MEMORY {
         return Err(refused(
-            "a limit of memory (ulimit -v or -d) leaves less than 256 MiB, too little for the program and its recording",
-        ));
+            "the memory limit (ulimit -v or -d) leaves less than 256 MiB for the program and its recording",
+        )
+        .advise("raise the limit"));
     }
     let mode = mode_from_environment()?;
     if !shadow::prepare() {
-        return Err(refused("no address space for the shadow map (ulimit -v)"));
+        return Err(refused("not enough address space for the shadow map")
+            .advise("raise the limit (ulimit -v)"));
     }
     let Some(path) = path else {
         set_recording_path(None);
@@ -232,10 +260,12 @@ fn begin_in(file: &mut NewFile, mode: u32) -> Result<&'static Session, Refused> 
 /// Lays out the tables and makes them the present recording. On refusal nothing has changed.
 fn begin_session(backing: Backing, reserve: u64, mode: u32) -> Result<&'static Session, Refused> {
     let session = tables::prepare(backing, reserve, mode).map_err(|reason| match reason {
-        growth::DISK_FULL => Refused::new("the disk is full", libc::ENOSPC),
-        growth::FILE_SIZE_LIMIT => Refused::new("the file size limit is too small", libc::EFBIG),
+        growth::DISK_FULL => Refused::new("the disk is full", libc::ENOSPC)
+            .advise("free disk space, or record to another disk"),
+        growth::FILE_SIZE_LIMIT => Refused::new("the file size limit is too small", libc::EFBIG)
+            .advise("raise it (ulimit -f)"),
         growth::NO_MEMORY => NO_MEMORY,
-        _ => refused("cannot reserve its first megabyte"),
+        _ => refused("cannot reserve the first megabyte of the recording"),
     })?;
     let mut checks = hook::PEAK_CHECKS.lock();
     if !checks.begin(session.points, reserve == 0) {
@@ -267,7 +297,7 @@ fn forget_parent() {
 
 /// Why a forked child does not finish its parent's recording.
 pub(crate) const INHERITED: &str =
-    "this recording is the parent process's: a forked child cannot finish it";
+    "this recording belongs to the parent process; finish it there, not in a forked child";
 
 /// Stops a recording and finishes the file: a last check, the state, the checksum. An error says why not: another thread
 /// perhaps did, and it is finished now.
@@ -276,7 +306,7 @@ pub(crate) fn finish(tag: u32) -> Result<(), &'static str> {
     let header = session.header();
     let _errno = sys::Errno::keep();
     if !life::finish() {
-        return Err("this recording was finished before");
+        return Err("this recording was finished before; finish a recording only once");
     }
     state::end_recording();
     let is_idle = hook::wait_until_idle();

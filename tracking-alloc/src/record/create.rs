@@ -45,7 +45,7 @@ impl NewFile {
             sys::write_stderr(&[
                 b"heapglass: recording to ",
                 paths.name.as_bytes(),
-                b", since no live recording can lie at ",
+                b", because a live recording cannot be written to ",
                 paths.wanted.as_bytes(),
                 b"\n",
             ]);
@@ -71,21 +71,19 @@ pub(crate) fn expand_pattern(pattern: &[u8], program: &[u8]) -> Result<PathBytes
             PathPiece::Program => path.push(program),
             PathPiece::Started => write!(path, "{}", sys::unix_ns() / 1_000_000_000).is_ok(),
             PathPiece::Unknown => {
-                return Err(Refused::new(
-                    "a % in HEAPGLASS_OUT is not followed by p, e, t or another %",
-                    0,
-                ));
+                return Err(
+                    Refused::new("unknown % in HEAPGLASS_OUT", 0).advise("use %p, %e, %t or %%")
+                );
             }
         };
         if !fits {
-            return Err(Refused::new("HEAPGLASS_OUT is too long", 0));
+            return Err(Refused::new("HEAPGLASS_OUT is too long", 0).advise("use a shorter path"));
         }
     }
     if path.file_name().is_empty() {
-        return Err(Refused::new(
-            "HEAPGLASS_OUT names a folder; name the recording to write",
-            0,
-        ));
+        return Err(
+            Refused::new("HEAPGLASS_OUT names a folder", 0).advise("name a file in that folder")
+        );
     }
     Ok(path)
 }
@@ -95,26 +93,29 @@ pub(crate) fn expand_pattern(pattern: &[u8], program: &[u8]) -> Result<PathBytes
 /// `reserve` bytes are reserved as a trial: whether the file system can carry a mapping is only known by trying.
 pub(crate) fn create_file(wanted: &[u8], reserve: u64) -> Result<NewFile, Refused> {
     let Some(mut place) = sys::Bump::new().take::<Paths>(1) else {
-        return Err(Refused::new("no memory for its path", libc::ENOMEM));
+        return Err(Refused::new(
+            "not enough memory to build the path",
+            libc::ENOMEM,
+        ));
     };
     // SAFETY: zeroed memory for one value, nobody else's and never given back; zeros are empty paths.
     let paths: &'static mut Paths = unsafe { place.as_mut() };
     absolute(wanted, &mut paths.wanted)?;
     if paths.wanted.is_no_file() {
         // Somebody who names /dev/null wants no recording beside it.
-        return Err(Refused::new(
-            "there is something that is not a file",
-            libc::EEXIST,
-        ));
+        return Err(
+            Refused::new("the path is not a regular file", libc::EEXIST).advise("use another path")
+        );
     }
     paths.target.set(&paths.wanted);
     let id = create(&paths.target, &mut paths.hidden, reserve)?;
     let is_elsewhere = id.is_none();
     let Some(id) = id.or_else(|| paths.create_elsewhere(reserve)) else {
         return Err(Refused::new(
-            "its file system cannot carry a live recording, and neither $XDG_RUNTIME_DIR nor /dev/shm can",
+            "a live recording cannot be written to its file system, to $XDG_RUNTIME_DIR or to /dev/shm",
             0,
-        ));
+        )
+        .advise("record to ext4, XFS or tmpfs"));
     };
     Ok(NewFile {
         paths,
@@ -148,7 +149,10 @@ fn absolute(path: &[u8], whole: &mut PathBytes) -> Result<(), Refused> {
         };
         if length <= 1 {
             let errno = sys::Errno::current();
-            return Err(Refused::new("the working directory is gone", errno));
+            return Err(
+                Refused::new("the working directory does not exist any more", errno)
+                    .advise("use an absolute path"),
+            );
         }
         whole.len = length as usize - 1;
         if !whole.push(b"/") {
@@ -190,9 +194,10 @@ fn reserve_in(
     }
     if sys::limit(libc::RLIMIT_FSIZE).is_some_and(|limit| reserve > limit) {
         return Err(Refused::new(
-            "the file size limit (ulimit -f) is below the smallest recording",
+            "the file size limit is below the smallest recording",
             libc::EFBIG,
-        ));
+        )
+        .advise("raise it (ulimit -f)"));
     }
     let status = sign(file, signature)
         .and_then(|()| file.reserve(0, reserve))
@@ -200,7 +205,10 @@ fn reserve_in(
     match status {
         Ok(status) => Ok(Some(sys::file_id(&status))),
         Err(libc::EOPNOTSUPP | libc::ENOSYS) => Ok(None),
-        Err(errno) => Err(Refused::new("cannot reserve disk space there", errno)),
+        Err(errno) => Err(Refused::new(
+            "cannot reserve disk space for the recording",
+            errno,
+        )),
     }
 }
 
@@ -222,7 +230,10 @@ fn create_temporary(path: &PathBytes, hidden: &mut PathBytes) -> Result<File, Re
             }
         }
     }
-    Err(Refused::new("cannot create a file there", errno))
+    Err(Refused::new(
+        "cannot create the recording in that folder",
+        errno,
+    ))
 }
 
 fn name_temporary(path: &PathBytes, attempt: u64, hidden: &mut PathBytes) -> bool {

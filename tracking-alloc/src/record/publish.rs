@@ -36,7 +36,7 @@ fn first_free(
     name: &mut PathBytes,
     make: impl Fn(&PathBytes) -> Result<(), i32>,
 ) -> Result<(), Refused> {
-    let unnamed = |errno| Refused::new("cannot name the new file", errno);
+    let unnamed = |errno| Refused::new("cannot give the new recording its name", errno);
     for attempt in 0..SUFFIXES {
         if !suffixed(wanted, attempt, std::process::id(), name) {
             return Err(unnamed(libc::ENAMETOOLONG));
@@ -48,9 +48,10 @@ fn first_free(
         }
     }
     Err(Refused::new(
-        "the path and its suffixes are all taken",
+        "this path and every path with a suffix are taken",
         libc::EEXIST,
-    ))
+    )
+    .advise("use another path"))
 }
 
 /// `NAME.hg`, `NAME-PID.hg`, `NAME-PID-START.hg`, then further numbers. False when that is too long.
