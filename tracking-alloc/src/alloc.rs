@@ -4,8 +4,8 @@ use std::alloc::{GlobalAlloc, Layout, System};
 
 /// A global allocator that forwards to another one and, when asked to, records what happens.
 ///
-/// It adds no header and changes no layout: what is measured is what runs without it. While nothing records, a call
-/// costs one load more.
+/// It adds no header and changes no layout: what is measured is what runs without it. While nothing
+/// records, a call costs one load more.
 ///
 /// ```
 /// use tracking_alloc::TrackingAlloc;
@@ -44,8 +44,8 @@ fn first<A>(block: *mut u8, bytes: usize) {
     crate::events::first_allocated(block, bytes, is_system);
 }
 
-// SAFETY: every call is forwarded with its arguments unchanged, and its answer is returned unchanged; recording
-// neither unwinds nor allocates through this allocator.
+// SAFETY: every call is forwarded with its arguments unchanged, and its answer is returned
+// unchanged; recording neither unwinds nor allocates through this allocator.
 unsafe impl<A: GlobalAlloc> GlobalAlloc for TrackingAlloc<A> {
     #[inline]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {

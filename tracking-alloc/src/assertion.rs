@@ -1,6 +1,7 @@
 //! `assert_allocs!`: a limit on what a block of code allocates.
 //!
-//! Must say every figure when a limit is broken: whoever reads a log of CI cannot run it again there.
+//! Must say every figure when a limit is broken: whoever reads a log of CI cannot run it again
+//! there.
 
 #[cfg(not(captures))]
 #[path = "assertion/no_sites.rs"]
@@ -15,7 +16,8 @@ use sites::Capture;
 
 /// Fails when a block allocates more than allowed; its value is that of the block.
 ///
-/// Exact, and the same however many threads `cargo test` runs: other threads are not counted. Limits are `u64`:
+/// Exact, and the same however many threads `cargo test` runs: other threads are not counted.
+/// Limits are `u64`:
 ///
 /// | limit | figure |
 /// |---|---|
@@ -35,9 +37,10 @@ use sites::Capture;
 ///
 /// # More than one thread
 ///
-/// With a [`Threads`](crate::Threads) handle first, the block's own thread counts together with every closure that runs in
-/// [`Threads::enter`](crate::Threads::enter) meanwhile, in whichever thread. All figures are exact; the peak of threads that
-/// run at the same time depends on how they overlap.
+/// With a [`Threads`](crate::Threads) handle first, the block's own thread counts together with
+/// every closure that runs in [`Threads::enter`](crate::Threads::enter) meanwhile, in whichever
+/// thread. All figures are exact; the peak of threads that run at the same time depends on how they
+/// overlap.
 ///
 /// ```
 /// # #[global_allocator] static ALLOC: tracking_alloc::TrackingAlloc = tracking_alloc::TrackingAlloc::system();
@@ -51,9 +54,10 @@ use sites::Capture;
 /// });
 /// ```
 ///
-/// With `process` first, all threads of the process count, as in [`stats`](crate::stats): those of other tests too, so
-/// such a test runs in a program of its own, or with `cargo nextest`, or with `--test-threads=1`. While a recording is
-/// paused, new blocks may not count. There is no limit `peak`: the process keeps one peak for the whole run.
+/// With `process` first, all threads of the process count, as in [`stats`](crate::stats): those of
+/// other tests too, so such a test runs in a program of its own, or with `cargo nextest`, or with
+/// `--test-threads=1`. While a recording is paused, new blocks may not count. There is no limit
+/// `peak`: the process keeps one peak for the whole run.
 ///
 /// ```
 /// # #[global_allocator] static ALLOC: tracking_alloc::TrackingAlloc = tracking_alloc::TrackingAlloc::system();
@@ -68,13 +72,14 @@ use sites::Capture;
 ///
 /// # Where it was allocated
 ///
-/// With the feature `assert-sites` (unix) the message names the functions that allocated most, with their callers inside the
-/// block. Stacks are captured without allocating and named after the block, so the figures are the same. An allocation in
-/// the block takes about 10 microseconds more.
+/// With the feature `assert-sites` (unix) the message names the functions that allocated most, with
+/// their callers inside the block. Stacks are captured without allocating and named after the
+/// block, so the figures are the same. An allocation in the block takes about 10 microseconds more.
 ///
 /// # Panics
-/// When more was allocated, with all figures and the command that records the test; when `TrackingAlloc` is not the
-/// global allocator; when a `Threads` handle counts another block at the same time.
+/// When more was allocated, with all figures and the command that records the test; when
+/// `TrackingAlloc` is not the global allocator; when a `Threads` handle counts another block at the
+/// same time.
 #[macro_export]
 macro_rules! assert_allocs {
     (@figure process peak $figures:ident) => {
@@ -169,7 +174,8 @@ pub fn measure<R>(counted: Counted<'_>, block: impl FnOnce() -> R) -> (R, Measur
     (value, measured)
 }
 
-/// What [`assert_allocs!`] expands to: the limits, compared. `limited` and `most` are of one length.
+/// What [`assert_allocs!`] expands to: the limits, compared. `limited` and `most` are of one
+/// length.
 #[track_caller]
 pub fn assert_limits(
     measured: &Measured,

@@ -1,7 +1,8 @@
 //! The accounting: what an event adds to counters.
 //!
-//! Rows of a recording, `measure()`, `stats()` and the recorder in memory keep their counters in different ways and look
-//! for the peak at different moments; what is added to which counter is said here for all of them.
+//! Rows of a recording, `measure()`, `stats()` and the recorder in memory keep their counters in
+//! different ways and look for the peak at different moments; what is added to which counter is
+//! said here for all of them.
 
 /// What an allocator call did.
 #[derive(Clone, Copy)]
@@ -47,7 +48,8 @@ pub(crate) trait Counters {
     fn add(&mut self, counter: Counter, more: u64);
 }
 
-/// An event, in counters that all of it goes to. `is_temporary`: it frees the block that its thread allocated last.
+/// An event, in counters that all of it goes to. `is_temporary`: it frees the block that its thread
+/// allocated last.
 #[inline(always)]
 pub(crate) fn count(to: impl Counters + Copy, event: Event, is_temporary: bool) {
     match event {
@@ -67,7 +69,8 @@ pub(crate) fn count(to: impl Counters + Copy, event: Event, is_temporary: bool) 
     }
 }
 
-/// The block allocated last, if it was not freed or reallocated since, after an event; and whether the event freed it.
+/// The block allocated last, if it was not freed or reallocated since, after an event; and whether
+/// the event freed it.
 #[inline(always)]
 pub(crate) fn last_block(last: usize, event: Event) -> (usize, bool) {
     match event {

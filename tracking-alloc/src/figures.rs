@@ -2,10 +2,12 @@
 
 use crate::counters::Sums;
 
-/// What was counted: a window of one thread ([`measure`](crate::measure)) or the process so far ([`stats`](crate::stats)).
+/// What was counted: a window of one thread ([`measure`](crate::measure)) or the process so far
+/// ([`stats`](crate::stats)).
 ///
-/// `total_*` counts every allocation and, in full, the new size of every realloc; `freed_*` counts frees and the old
-/// side of every realloc. So `live = total - freed`, and fresh allocations = `total_blocks - grows - shrinks`.
+/// `total_*` counts every allocation and, in full, the new size of every realloc; `freed_*` counts
+/// frees and the old side of every realloc. So `live = total - freed`, and fresh allocations =
+/// `total_blocks - grows - shrinks`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Stats {
@@ -17,7 +19,8 @@ pub struct Stats {
     pub freed_bytes: u64,
     /// Blocks given back.
     pub freed_blocks: u64,
-    /// Bytes allocated and not given back; negative when more was freed than allocated in the window.
+    /// Bytes allocated and not given back; negative when more was freed than allocated in the
+    /// window.
     pub live_bytes: i64,
     /// Blocks allocated and not given back.
     pub live_blocks: i64,
@@ -108,7 +111,8 @@ impl Stats {
     pub(crate) fn plus_inner(&self, inner: &Stats) -> Stats {
         let (bytes, blocks) = inner.peak();
         let peak = self.live_bytes + bytes;
-        // Of equal maxima the later one; where nothing was allocated inside, they are the same moment.
+        // Of equal maxima the later one; where nothing was allocated inside, they are the same
+        // moment.
         self.plus(
             &inner.sums(),
             if peak >= self.peak().0 {

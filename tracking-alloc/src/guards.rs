@@ -1,5 +1,5 @@
-//! The phase guards a thread holds, so that they may be dropped in any order: `phase = phase("next")` makes the new one
-//! before it drops the old.
+//! The phase guards a thread holds, so that they may be dropped in any order: `phase =
+//! phase("next")` makes the new one before it drops the old.
 //!
 //! Never allocates. Guards beyond the room there is are taken to be dropped innermost first.
 
@@ -55,7 +55,8 @@ impl Guards {
         self.last.get()
     }
 
-    /// Forgets the guards made since that moment: their future holds them from now on, and this thread leaves it.
+    /// Forgets the guards made since that moment: their future holds them from now on, and this
+    /// thread leaves it.
     pub(crate) fn suspend_since(&self, mark: u32) {
         let mut len = self.len.get().min(ROOM);
         // Numbers may have begun anew in between.
@@ -65,9 +66,9 @@ impl Guards {
         self.len.set(len);
     }
 
-    /// A guard is dropped: the scope its thread goes back to. `None` when a later guard still stands: the thread stays
-    /// where it is, and goes back behind both when that one is dropped. `None` too for a suspended guard: its thread
-    /// has left it already.
+    /// A guard is dropped: the scope its thread goes back to. `None` when a later guard still
+    /// stands: the thread stays where it is, and goes back behind both when that one is dropped.
+    /// `None` too for a suspended guard: its thread has left it already.
     pub(crate) fn drop(&self, number: u32, before: u32) -> Option<u32> {
         let len = self.len.get().min(ROOM);
         let open = &self.open[..len];

@@ -8,27 +8,29 @@
 //! # fn main() {}
 //! ```
 //!
-//! and run the program under `heapglass run -- target/release/app`, or with `HEAPGLASS_OUT=app.hg` in its environment.
-//! While nothing records, an allocator call costs one load more.
+//! and run the program under `heapglass run -- target/release/app`, or with `HEAPGLASS_OUT=app.hg`
+//! in its environment. While nothing records, an allocator call costs one load more.
 //!
 //! # What it is for
 //!
-//! Observing and recording, never analysing: the recording is a file of counters that `heapglass` reads, also while
-//! the program runs and after it was killed. Exact: every event is counted with its stack.
+//! Observing and recording, never analysing: the recording is a file of counters that `heapglass`
+//! reads, also while the program runs and after it was killed. Exact: every event is counted with
+//! its stack.
 //!
 //! # What it never does
 //!
-//! It starts no thread, keeps no descriptor, adds no header to blocks, never allocates through the allocator it wraps,
-//! never panics in a hook. If recording must give up (a full disk, a limit), the program runs on and the recording
-//! says why.
+//! It starts no thread, keeps no descriptor, adds no header to blocks, never allocates through the
+//! allocator it wraps, never panics in a hook. If recording must give up (a full disk, a limit),
+//! the program runs on and the recording says why.
 //!
-//! A recording is finished when the program returns or calls `exit`, when the [`Recorder`] that started it is dropped, and
-//! when the library that this crate is part of is unloaded. Forked children do not record, unless they start a recording of
-//! their own.
+//! A recording is finished when the program returns or calls `exit`, when the [`Recorder`] that
+//! started it is dropped, and when the library that this crate is part of is unloaded. Forked
+//! children do not record, unless they start a recording of their own.
 //!
-//! Two limits: a thread that is cancelled asynchronously (`PTHREAD_CANCEL_ASYNCHRONOUS`) in the middle of an event may
-//! leave a lock held; deferred cancellation, the default, is safe. A signal handler that forks in the middle of an event of
-//! the same thread has that one event finished in the child too.
+//! Two limits: a thread that is cancelled asynchronously (`PTHREAD_CANCEL_ASYNCHRONOUS`) in the
+//! middle of an event may leave a lock held; deferred cancellation, the default, is safe. A signal
+//! handler that forks in the middle of an event of the same thread has that one event finished in
+//! the child too.
 //!
 //! # The environment
 //!
@@ -40,15 +42,16 @@
 //! | `HEAPGLASS_OWN` | the crates that are your own, with commas between, kept in the recording for who reads it; `cargo heapglass` sets it |
 //! | `HEAPGLASS_PREALLOC` | `1` reserves 64 MiB at the start and makes no file call later (sandboxes, setuid); then no RSS and no thread name is read |
 //!
-//! Ignored in programs with raised privileges (`AT_SECURE`). An old recording at the path is replaced; one whose process
-//! is not proved dead (it runs, perhaps in another container, or it is this very process) stays, and the path gets a
-//! suffix: `NAME-PID.hg`.
+//! Ignored in programs with raised privileges (`AT_SECURE`). An old recording at the path is
+//! replaced; one whose process is not proved dead (it runs, perhaps in another container, or it is
+//! this very process) stays, and the path gets a suffix: `NAME-PID.hg`.
 //!
 //! # Stacks
 //!
-//! Walked by frame pointers when code built with the program's flags keeps them (`-C force-frame-pointers=yes`, which
-//! `cargo heapglass` adds), else by the rules of `.eh_frame` (x86-64 only; about twice as expensive: an event costs 56, 61
-//! and 96 ns at 10, 30 and 100 frames in place of 23, 30 and 44), else not at all. The recording names the unwinder.
+//! Walked by frame pointers when code built with the program's flags keeps them (`-C
+//! force-frame-pointers=yes`, which `cargo heapglass` adds), else by the rules of `.eh_frame`
+//! (x86-64 only; about twice as expensive: an event costs 56, 61 and 96 ns at 10, 30 and 100 frames
+//! in place of 23, 30 and 44), else not at all. The recording names the unwinder.
 //!
 //! # In tests
 //!
@@ -61,8 +64,8 @@
 //! # drop(numbers);
 //! ```
 //!
-//! [`assert_allocs!`] fails when a block allocates more than allowed, and says all figures: of its thread, of several
-//! [`Threads`], or of the process.
+//! [`assert_allocs!`] fails when a block allocates more than allowed, and says all figures: of its
+//! thread, of several [`Threads`], or of the process.
 //!
 //! # Features
 //!
@@ -77,9 +80,10 @@
 //!
 //! # Platforms
 //!
-//! Linux with glibc or musl on x86-64 and aarch64 records. A WebAssembly module (`wasm32` without threads) records in memory,
-//! without stacks: its module `wasm` hands out the bytes. Elsewhere the crate builds and counts ([`measure`], [`stats`],
-//! phases do nothing). Only Linux has `Recorder` and `footprint`.
+//! Linux with glibc or musl on x86-64 and aarch64 records. A WebAssembly module (`wasm32` without
+//! threads) records in memory, without stacks: its module `wasm` hands out the bytes. Elsewhere the
+//! crate builds and counts ([`measure`], [`stats`], phases do nothing). Only Linux has `Recorder`
+//! and `footprint`.
 
 #![warn(clippy::match_bool)]
 
@@ -163,33 +167,37 @@ pub use threads::Threads;
 #[cfg(in_memory)]
 use wasm::scope_records;
 
-/// What `assert_allocs!` expands to, and what `heapglass` advises. Not for use by hand: it changes without notice.
+/// What `assert_allocs!` expands to, and what `heapglass` advises. Not for use by hand: it changes
+/// without notice.
 #[doc(hidden)]
 pub mod __private {
     pub use crate::assertion::{Counted, Measured, assert_limits, measure};
     pub use crate::error::DEPENDENCY;
 }
 
-/// Runs `f` and counts what this thread allocated and freed in it: exact, also when nothing records. Calls nest.
+/// Runs `f` and counts what this thread allocated and freed in it: exact, also when nothing
+/// records. Calls nest.
 ///
 /// Other threads are not counted: measure inside them. A panic in `f` passes through.
 ///
 /// # Panics
-/// When `TrackingAlloc` is not the global allocator, with the two lines to add: never a silent zero.
+/// When `TrackingAlloc` is not the global allocator, with the two lines to add: never a silent
+/// zero.
 pub fn measure<R>(f: impl FnOnce() -> R) -> (R, Delta) {
     probe::assert_installed("measure");
     measure::measured(f)
 }
 
-/// The process's figures: since the first call of this function, or since a recording in progress began, whichever was
-/// earlier. They go on over the beginning and the end of a recording.
+/// The process's figures: since the first call of this function, or since a recording in progress
+/// began, whichever was earlier. They go on over the beginning and the end of a recording.
 ///
-/// Frees of blocks that are older than that are counted too, except while a recording is in progress that began before
-/// the first call. Exact when no other thread is inside the allocator; else each thread may be one event ahead, and the
-/// peak is known to within the recording's bound.
+/// Frees of blocks that are older than that are counted too, except while a recording is in
+/// progress that began before the first call. Exact when no other thread is inside the allocator;
+/// else each thread may be one event ahead, and the peak is known to within the recording's bound.
 ///
 /// # Panics
-/// When `TrackingAlloc` is not the global allocator, with the two lines to add: never a silent zero.
+/// When `TrackingAlloc` is not the global allocator, with the two lines to add: never a silent
+/// zero.
 pub fn stats() -> Stats {
     probe::assert_installed("stats");
     #[cfg(in_memory)]

@@ -5,8 +5,8 @@
 //!                  ▲ └──▶ REFUSED ─┐
 //!                  └───────────────┘
 //! ```
-//! The word lies on the page the kernel wipes in a forked child: whatever its parent was doing, a child begins at
-//! `NOTHING`, and what it inherits is nothing it may write into or wait for.
+//! The word lies on the page the kernel wipes in a forked child: whatever its parent was doing, a
+//! child begins at `NOTHING`, and what it inherits is nothing it may write into or wait for.
 
 use crate::{state, sys};
 use std::sync::atomic::{AtomicBool, Ordering::*};
@@ -31,8 +31,9 @@ fn advance(from: u32, to: u32) -> bool {
     word.compare_exchange(from, to, AcqRel, Acquire).is_ok()
 }
 
-/// Begins to start. False when this process starts, records or recorded already. `forget_parent` is called when what
-/// lies in memory is another process's: locks held by threads that do not exist, tables of its recording.
+/// Begins to start. False when this process starts, records or recorded already. `forget_parent` is
+/// called when what lies in memory is another process's: locks held by threads that do not exist,
+/// tables of its recording.
 pub(crate) fn start(forget_parent: impl FnOnce()) -> bool {
     if advance(REFUSED, STARTING) {
         return true;
@@ -50,14 +51,15 @@ pub(crate) fn started(records: bool) {
     state::life().store(next, Release);
 }
 
-/// Begins to finish. Of many that try, one is told true and must call [`ended`]; when the others are told false the
-/// recording is finished.
+/// Begins to finish. Of many that try, one is told true and must call [`ended`]; when the others
+/// are told false the recording is finished.
 pub(crate) fn finish() -> bool {
     let me = FINISHING | sys::thread_id();
     if advance(RECORDING, me) {
         return true;
     }
-    // A signal handler in the thread that finishes would wait for itself; a thread that was killed, for ever.
+    // A signal handler in the thread that finishes would wait for itself; a thread that was killed,
+    // for ever.
     sys::Patience::new(SLEEPS).wait_until(|| {
         let life = state::life().load(Acquire);
         life & FINISHING == 0 || life == me

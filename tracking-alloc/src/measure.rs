@@ -1,7 +1,7 @@
 //! Runs a function and counts what its thread does meanwhile.
 //!
-//! What it calls is never inlined: a thread-local's address must not be kept over the call of the function, which may
-//! return on another thread.
+//! What it calls is never inlined: a thread-local's address must not be kept over the call of the
+//! function, which may return on another thread.
 
 use crate::count::{self, Frame, Group};
 use crate::figures::Stats;

@@ -8,14 +8,16 @@ use std::marker::PhantomData;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-/// Enters a phase until the guard is dropped. Phases nest; everything that this thread allocates within is counted in them.
+/// Enters a phase until the guard is dropped. Phases nest; everything that this thread allocates
+/// within is counted in them.
 ///
-/// A thread that is started inside a phase is not in it, and neither are threads of a pool that work for this one: enter
-/// the phase in each of them. Two threads that enter a phase of the same name inside the same phase share its row.
+/// A thread that is started inside a phase is not in it, and neither are threads of a pool that
+/// work for this one: enter the phase in each of them. Two threads that enter a phase of the same
+/// name inside the same phase share its row.
 ///
-/// Costs a look-up under a lock; without a recording it costs nothing and does nothing. Guards may be dropped in any
-/// order: the thread is in the phase of the youngest guard that still exists. Beyond 32 guards at once in a thread, drop
-/// the youngest first.
+/// Costs a look-up under a lock; without a recording it costs nothing and does nothing. Guards may
+/// be dropped in any order: the thread is in the phase of the youngest guard that still exists.
+/// Beyond 32 guards at once in a thread, drop the youngest first.
 ///
 /// ```
 /// # #[global_allocator] static ALLOC: tracking_alloc::TrackingAlloc = tracking_alloc::TrackingAlloc::system();
@@ -83,8 +85,8 @@ impl Drop for Phase {
 
 /// Runs a future in a phase: it is entered at each poll and left after it, whichever thread polls.
 ///
-/// The phase nests in the one that calls `phase_async`. A [`phase`] guard that the future holds across an await counts
-/// until the end of that poll only: use `phase_async` for what goes on.
+/// The phase nests in the one that calls `phase_async`. A [`phase`] guard that the future holds
+/// across an await counts until the end of that poll only: use `phase_async` for what goes on.
 pub fn phase_async<F: Future>(name: &str, future: F) -> PhaseFuture<F> {
     let parent = current();
     PhaseFuture {
@@ -123,7 +125,8 @@ impl<F: Future> Future for PhaseFuture<F> {
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
         let (scope, parent) = (self.scope, self.parent);
-        // SAFETY: the future is pinned with the whole; it is never moved out, and there is no Drop or Unpin of ours.
+        // SAFETY: the future is pinned with the whole; it is never moved out, and there is no Drop
+        // or Unpin of ours.
         let future = unsafe { self.map_unchecked_mut(|whole| &mut whole.future) };
         let _polled = Polled {
             mark: crate::thread::with(|thread| thread.guards.mark()),
@@ -135,8 +138,8 @@ impl<F: Future> Future for PhaseFuture<F> {
     }
 }
 
-/// One poll. When it is dropped, also when the future panics, the thread is where it was before: outside of all phases
-/// that the future entered and still holds.
+/// One poll. When it is dropped, also when the future panics, the thread is where it was before:
+/// outside of all phases that the future entered and still holds.
 struct Polled {
     /// `None` where the thread has no guards any more.
     mark: Option<u32>,

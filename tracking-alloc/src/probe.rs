@@ -1,4 +1,5 @@
-//! Whether `TrackingAlloc` really is the program's global allocator: found out by allocating one block.
+//! Whether `TrackingAlloc` really is the program's global allocator: found out by allocating one
+//! block.
 
 use std::sync::atomic::{AtomicBool, Ordering::*};
 

@@ -10,13 +10,15 @@ use std::sync::atomic::Ordering::*;
 
 /// A recording in progress.
 ///
-/// Starts once in a process and stops once; when the environment started it (`HEAPGLASS_OUT`), [`current`](Recorder::current)
-/// gives a handle to it. Dropping the recorder that started a recording finishes it; so does the end of the program, when
-/// it returns or calls `exit`.
+/// Starts once in a process and stops once; when the environment started it (`HEAPGLASS_OUT`),
+/// [`current`](Recorder::current) gives a handle to it. Dropping the recorder that started a
+/// recording finishes it; so does the end of the program, when it returns or calls `exit`.
 ///
-/// A library with a copy of this crate of its own records on its own, to a file of its own; unloading it finishes that.
+/// A library with a copy of this crate of its own records on its own, to a file of its own;
+/// unloading it finishes that.
 ///
-/// A forked child does not record. It may start a recording of its own; handles of its parent's do nothing in it.
+/// A forked child does not record. It may start a recording of its own; handles of its parent's do
+/// nothing in it.
 ///
 /// ```no_run
 /// # #[global_allocator] static ALLOC: tracking_alloc::TrackingAlloc = tracking_alloc::TrackingAlloc::system();
@@ -36,12 +38,13 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// Starts recording to a new file at `path`. An old recording there is replaced; one whose process is not proved
-    /// dead, or is this very one, stays, and the path gets a suffix (`NAME-PID.hg`): [`path`](Recorder::path) says where it is.
+    /// Starts recording to a new file at `path`. An old recording there is replaced; one whose
+    /// process is not proved dead, or is this very one, stays, and the path gets a suffix
+    /// (`NAME-PID.hg`): [`path`](Recorder::path) says where it is.
     ///
     /// # Errors
-    /// When `TrackingAlloc` is not the global allocator, the process records or recorded already, or the file cannot
-    /// be made.
+    /// When `TrackingAlloc` is not the global allocator, the process records or recorded already,
+    /// or the file cannot be made.
     pub fn start(path: impl AsRef<Path>) -> Result<Recorder, Error> {
         let path = path.as_ref();
         probe::require()?;
@@ -50,7 +53,8 @@ impl Recorder {
         Ok(Recorder::of_current(true))
     }
 
-    /// Starts recording to memory; [`finish_to_bytes`](Recorder::finish_to_bytes) gives the recording.
+    /// Starts recording to memory; [`finish_to_bytes`](Recorder::finish_to_bytes) gives the
+    /// recording.
     ///
     /// # Errors
     /// As [`start`](Recorder::start), without those about files.
@@ -60,7 +64,8 @@ impl Recorder {
         Ok(Recorder::of_current(true))
     }
 
-    /// The recording that is in progress, however it was started. Dropping this handle does not finish it.
+    /// The recording that is in progress, however it was started. Dropping this handle does not
+    /// finish it.
     pub fn current() -> Option<Recorder> {
         let recorder = Recorder::of_current(false);
         (state::is_recording() && recorder.session().is_some()).then_some(recorder)
@@ -78,15 +83,16 @@ impl Recorder {
         tables::own(self.tag)
     }
 
-    /// Where the recording is written, also after it was finished; `None` in memory, and in a forked child.
+    /// Where the recording is written, also after it was finished; `None` in memory, and in a
+    /// forked child.
     pub fn path(&self) -> Option<PathBuf> {
         let path = self.session().and_then(|_| recording_path())?;
         Some(PathBuf::from(std::ffi::OsStr::from_bytes(path.as_bytes())))
     }
 
-    /// Sets a named mark: totals at this moment, and the end of a window of the peak. Everything before and after it
-    /// can be told apart; the next window's peak starts from what is live now. Nothing is set after the recording was
-    /// finished.
+    /// Sets a named mark: totals at this moment, and the end of a window of the peak. Everything
+    /// before and after it can be told apart; the next window's peak starts from what is live now.
+    /// Nothing is set after the recording was finished.
     pub fn mark(&self, name: &str) {
         if self.session().is_some() {
             mark(name);
@@ -110,8 +116,9 @@ impl Recorder {
     /// Stops recording and finishes the file.
     ///
     /// # Errors
-    /// When the recording was finished before: when several threads finish it at once, one does, and the others are told
-    /// so when it is done. In a forked child, where the recording is its parent's.
+    /// When the recording was finished before: when several threads finish it at once, one does,
+    /// and the others are told so when it is done. In a forked child, where the recording is its
+    /// parent's.
     pub fn finish(mut self) -> Result<(), Error> {
         self.owns = false;
         start::finish(self.tag).map_err(Error::new)
@@ -120,8 +127,8 @@ impl Recorder {
     /// Stops recording and returns the bytes of a recording in memory, as they would be in a file.
     ///
     /// # Errors
-    /// As [`finish`](Recorder::finish). When the recording goes to a file: then it goes on, and [`current`](Recorder::current)
-    /// gives another handle to it.
+    /// As [`finish`](Recorder::finish). When the recording goes to a file: then it goes on, and
+    /// [`current`](Recorder::current) gives another handle to it.
     pub fn finish_to_bytes(mut self) -> Result<Vec<u8>, Error> {
         self.owns = false;
         let session = self.session().ok_or_else(|| Error::new(INHERITED))?;

@@ -1,7 +1,8 @@
 //! What phases and fields ask of the recording's scopes.
 //!
-//! Never allocates through the hooked allocator. A scope without room is counted at its parent, and said so. A record is
-//! reached with [`Inside`] alone, which there is none of once a recording is finished, nor in a forked child.
+//! Never allocates through the hooked allocator. A scope without room is counted at its parent, and
+//! said so. A record is reached with [`Inside`] alone, which there is none of once a recording is
+//! finished, nor in a forked child.
 
 #[cfg(feature = "serde")]
 mod fields;
@@ -14,8 +15,8 @@ use crate::{sys, tables};
 use std::sync::atomic::Ordering::*;
 use tracking_alloc_recording::{Scope, scope_flags};
 
-/// The scope called `name` under `parent`, entered once more. `None` when there is no room or no recording: then the
-/// thread stays in `parent`.
+/// The scope called `name` under `parent`, entered once more. `None` when there is no room or no
+/// recording: then the thread stays in `parent`.
 pub(crate) fn enter(parent: u32, name: &str) -> Option<u32> {
     let inside = Inside::enter()?;
     let session = tables::current()?;
@@ -53,7 +54,8 @@ fn with_record(scope: u32, change: impl FnOnce(&Scope)) {
     }
 }
 
-/// While it lives the calling thread is in a scope; then what it allocated and did not free meanwhile was retained.
+/// While it lives the calling thread is in a scope; then what it allocated and did not free
+/// meanwhile was retained.
 pub(crate) struct Retained {
     scope: u32,
     /// The thread's net when it entered.
@@ -61,8 +63,9 @@ pub(crate) struct Retained {
 }
 
 impl Retained {
-    /// The thread enters a scope; of scope 0 nothing is counted. `None` when nothing records; also when the thread has no
-    /// lane of its own, and then the scope says that what it retained is not known.
+    /// The thread enters a scope; of scope 0 nothing is counted. `None` when nothing records; also
+    /// when the thread has no lane of its own, and then the scope says that what it retained is not
+    /// known.
     pub(crate) fn enter(scope: u32) -> Option<Retained> {
         if scope == 0 {
             return None;
@@ -81,7 +84,8 @@ impl Retained {
 
 impl Drop for Retained {
     fn drop(&mut self) {
-        // Of another lane when the process was forked meanwhile: then there is no difference to be told.
+        // Of another lane when the process was forked meanwhile: then there is no difference to be
+        // told.
         if let Some(retained) = hook::net_here().and_then(|now| now.since(self.since)) {
             with_record(self.scope, |record| {
                 record.retained_bytes.fetch_add(retained, Relaxed);

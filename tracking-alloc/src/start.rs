@@ -30,8 +30,8 @@ static AT_EXIT: AtomicBool = AtomicBool::new(false);
 /// What `HEAPGLASS_PREALLOC=1` reserves at once, bytes.
 const PREALLOCATED_BYTES: u64 = 64 << 20;
 
-/// Under a tighter limit of address space or private memory the program itself might miss what recording takes: about
-/// 80 MiB at the start, and a quarter of the heap's span.
+/// Under a tighter limit of address space or private memory the program itself might miss what
+/// recording takes: about 80 MiB at the start, and a quarter of the heap's span.
 const LEAST_MEMORY: u64 = 256 << 20;
 
 /// A refusal without an errno.
@@ -42,7 +42,8 @@ const fn refused(what: &'static str) -> Refused {
 const NO_MEMORY: Refused = refused("not enough memory for the recorder's tables")
     .advise("free memory, or raise the memory limit (ulimit -v)");
 
-/// Before the environment was examined: begins a recording at the very first allocation if it asks for one.
+/// Before the environment was examined: begins a recording at the very first allocation if it asks
+/// for one.
 #[cold]
 #[inline(never)]
 pub(crate) fn at_first_allocation(block: *mut u8, bytes: usize, is_system: bool) {
@@ -106,8 +107,9 @@ fn complain(pattern: &[u8], refused: Refused) {
     ]);
 }
 
-/// The recording is finished in order when the program ends in order, or when the library that this code is part of is
-/// unloaded: then nothing of ours may be called any more, and `atexit` calls its handlers first.
+/// The recording is finished in order when the program ends in order, or when the library that this
+/// code is part of is unloaded: then nothing of ours may be called any more, and `atexit` calls its
+/// handlers first.
 fn finish_at_exit() {
     extern "C" fn at_exit() {
         if let Some(session) = tables::current() {
@@ -148,7 +150,8 @@ fn is_preallocated() -> Result<bool, Refused> {
     }
 }
 
-/// What tells how many bytes can be used of a live block of the program's allocator; `None` = it does not tell.
+/// What tells how many bytes can be used of a live block of the program's allocator; `None` = it
+/// does not tell.
 #[cfg(feature = "serde")]
 pub(crate) fn usable_bytes() -> Option<fn(usize) -> usize> {
     // SAFETY: asked about blocks of the system's allocator that are live.
@@ -243,7 +246,8 @@ fn begin_in(file: &mut NewFile, mode: u32) -> Result<&'static Session, Refused> 
     let mut max_bytes = max_bytes_from_environment()?.max(FIRST_SEGMENT_BYTES);
     let mut reserve = 0;
     if is_preallocated()? {
-        // What is reserved at once must do: no file call happens later, and the program may be about to forbid system calls.
+        // What is reserved at once must do: no file call happens later, and the program may be
+        // about to forbid system calls.
         reserve = PREALLOCATED_BYTES.min(max_bytes / SEGMENT_BYTES * SEGMENT_BYTES);
         max_bytes = reserve;
         sys::go_quiet();
@@ -280,9 +284,11 @@ fn begin_session(backing: Backing, reserve: u64, mode: u32) -> Result<&'static S
     Ok(session)
 }
 
-/// A forked child: locks may be held by threads that do not exist here, and all tables are the parent's.
+/// A forked child: locks may be held by threads that do not exist here, and all tables are the
+/// parent's.
 fn forget_parent() {
-    // SAFETY: a forked child begins with one thread, and none of its threads takes a lock of ours before it records.
+    // SAFETY: a forked child begins with one thread, and none of its threads takes a lock of ours
+    // before it records.
     unsafe {
         hook::PEAK_CHECKS.reset(hook::PeakChecks::new());
         hook::forget_resident();
@@ -299,8 +305,8 @@ fn forget_parent() {
 pub(crate) const INHERITED: &str =
     "this recording belongs to the parent process; finish it there, not in a forked child";
 
-/// Stops a recording and finishes the file: a last check, the state, the checksum. An error says why not: another thread
-/// perhaps did, and it is finished now.
+/// Stops a recording and finishes the file: a last check, the state, the checksum. An error says
+/// why not: another thread perhaps did, and it is finished now.
 pub(crate) fn finish(tag: u32) -> Result<(), &'static str> {
     let session = tables::own(tag).ok_or(INHERITED)?;
     let header = session.header();

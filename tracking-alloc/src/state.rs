@@ -6,10 +6,11 @@
 //!    ▲                        │          resume()
 //!    └────────────────────────┘ finish(), or fork() in the child
 //! ```
-//! While nothing records, `COUNT` says that `stats()` counts. The upper half of the word is the number of calls of
-//! `measure()` in progress: with it a program that neither records, counts nor measures reads one number, [`OFF`]. The
-//! word lies on pages the kernel wipes in a forked child, so a child finds itself at zero without any handler. So does
-//! the process at its beginning: at zero the environment is yet to be examined, or was by the parent.
+//! While nothing records, `COUNT` says that `stats()` counts. The upper half of the word is the
+//! number of calls of `measure()` in progress: with it a program that neither records, counts nor
+//! measures reads one number, [`OFF`]. The word lies on pages the kernel wipes in a forked child,
+//! so a child finds itself at zero without any handler. So does the process at its beginning: at
+//! zero the environment is yet to be examined, or was by the parent.
 
 #[cfg(recording)]
 use crate::sys;
@@ -24,13 +25,16 @@ pub(crate) const RECORD: u32 = 1;
 /// New blocks are not recorded; known ones are still followed.
 #[cfg(recording)]
 pub(crate) const PAUSED: u32 = 2;
-/// Process-wide counting. Where recordings are files, it is not set while one is written: rows hold the figures then.
+/// Process-wide counting. Where recordings are files, it is not set while one is written: rows hold
+/// the figures then.
 pub(crate) const COUNT: u32 = 4;
-/// One generation: a forked child that records again counts up, so lanes of its parent are not taken for its own.
+/// One generation: a forked child that records again counts up, so lanes of its parent are not
+/// taken for its own.
 #[cfg(recording)]
 pub(crate) const GENERATION: u32 = 16;
 
-/// Nothing records, and the environment was examined where it can ask for a recording. Never set while one is written.
+/// Nothing records, and the environment was examined where it can ask for a recording. Never set
+/// while one is written.
 const EXAMINED: u32 = if cfg!(recording) { 1 << 30 } else { 0 };
 /// The whole word, when nobody wants to know of any event.
 const OFF: u64 = EXAMINED as u64;
@@ -38,8 +42,8 @@ const OFF: u64 = EXAMINED as u64;
 /// One call of `measure()` in progress.
 const MEASURE: u64 = 1 << 32;
 
-/// What follows the words on their page: 64 KiB, the largest page of any Linux, so that advice about these pages is
-/// about nothing else. Where no advice is given, nothing.
+/// What follows the words on their page: 64 KiB, the largest page of any Linux, so that advice
+/// about these pages is about nothing else. Where no advice is given, nothing.
 const REST: usize = if cfg!(recording) { 65516 } else { 0 };
 
 #[cfg_attr(recording, repr(C, align(65536)))]
@@ -111,7 +115,8 @@ pub(crate) fn begin_measuring() {
     PAGE.word.fetch_add(MEASURE, AcqRel);
 }
 
-/// A call of `measure()` ends. In a forked child it may have begun in the parent: then it is not in the word.
+/// A call of `measure()` ends. In a forked child it may have begun in the parent: then it is not in
+/// the word.
 pub(crate) fn end_measuring() {
     update(|word| word.checked_sub(MEASURE));
 }
@@ -176,14 +181,16 @@ pub(crate) fn rows_are_joined() -> bool {
     PAGE.joined.load(Acquire) != 0
 }
 
-/// The rows of the finished recording are no longer added. True when their sums are to be kept, for counting goes on.
+/// The rows of the finished recording are no longer added. True when their sums are to be kept, for
+/// counting goes on.
 #[cfg(recording)]
 pub(crate) fn part_from_rows() -> bool {
     PAGE.joined.store(0, Release);
     is_counting()
 }
 
-/// Stops recording new blocks, or begins again, while something records; known blocks are followed all the time.
+/// Stops recording new blocks, or begins again, while something records; known blocks are followed
+/// all the time.
 #[cfg(recording)]
 pub(crate) fn pause(paused: bool) {
     let others = !u64::from(PAUSED);
@@ -197,14 +204,17 @@ pub(crate) fn life() -> &'static AtomicU32 {
     &PAGE.life
 }
 
-/// The process whose words these are, where the kernel does not wipe them in forked children as it was asked to; else 0.
+/// The process whose words these are, where the kernel does not wipe them in forked children as it
+/// was asked to; else 0.
 #[cfg(recording)]
 static UNWIPED_IN: AtomicU32 = AtomicU32::new(0);
 
-/// Asks the kernel to wipe the words in forked children. False when it will not: then nothing may be recorded.
+/// Asks the kernel to wipe the words in forked children. False when it will not: then nothing may
+/// be recorded.
 #[cfg(recording)]
 pub(crate) fn wipe_on_fork() -> bool {
-    // SAFETY: the page is a whole, aligned static of anonymous memory (zero-initialised, so in .bss); advice changes no contents.
+    // SAFETY: the page is a whole, aligned static of anonymous memory (zero-initialised, so in
+    // .bss); advice changes no contents.
     let is_taken = unsafe {
         libc::madvise(
             (&raw const PAGE).cast_mut().cast(),
@@ -216,7 +226,8 @@ pub(crate) fn wipe_on_fork() -> bool {
     if !is_taken || is_wiped() {
         return is_taken;
     }
-    // SAFETY: a plain function, for whoever forks by libc; other children notice on their first slow path.
+    // SAFETY: a plain function, for whoever forks by libc; other children notice on their first
+    // slow path.
     if UNWIPED_IN.load(Relaxed) == 0 && unsafe { libc::pthread_atfork(None, None, Some(wipe)) } != 0
     {
         return false;

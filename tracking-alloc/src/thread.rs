@@ -1,5 +1,6 @@
-//! What a thread knows of itself: a few words without a destructor, so they are there before `main`, during the
-//! teardown of thread-locals, and after it. Pointers are opaque here: the module that sets one knows its type.
+//! What a thread knows of itself: a few words without a destructor, so they are there before
+//! `main`, during the teardown of thread-locals, and after it. Pointers are opaque here: the module
+//! that sets one knows its type.
 
 use crate::counters::{Event, last_block};
 use crate::guards::Guards;

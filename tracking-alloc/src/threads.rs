@@ -5,10 +5,11 @@ use crate::figures::Stats;
 use crate::measure;
 use std::fmt;
 
-/// A handle by which threads enter one [`assert_allocs!`](crate::assert_allocs): those that do are counted together, and
-/// no others.
+/// A handle by which threads enter one [`assert_allocs!`](crate::assert_allocs): those that do are
+/// counted together, and no others.
 ///
-/// Clones are the same handle. What one thread allocates and another frees is no longer live, as long as both are inside.
+/// Clones are the same handle. What one thread allocates and another frees is no longer live, as
+/// long as both are inside.
 ///
 /// ```
 /// # #[global_allocator] static ALLOC: tracking_alloc::TrackingAlloc = tracking_alloc::TrackingAlloc::system();
@@ -38,11 +39,13 @@ impl Threads {
         }
     }
 
-    /// Runs `f`, counting this thread's events for the block that is asserted with this handle, if there is one.
+    /// Runs `f`, counting this thread's events for the block that is asserted with this handle, if
+    /// there is one.
     ///
-    /// Before the block, between two blocks and after the last one `f` runs uncounted. A thread that is inside when a block
-    /// begins or ends is counted from the beginning or to the end; of a call of the allocator at that very moment, a part may
-    /// be counted. Calls nest, also in one thread, where each event counts once. A panic in `f` passes through.
+    /// Before the block, between two blocks and after the last one `f` runs uncounted. A thread
+    /// that is inside when a block begins or ends is counted from the beginning or to the end; of a
+    /// call of the allocator at that very moment, a part may be counted. Calls nest, also in one
+    /// thread, where each event counts once. A panic in `f` passes through.
     pub fn enter<R>(&self, f: impl FnOnce() -> R) -> R {
         measure::counted(Some(self.group), f).0
     }

@@ -1,4 +1,5 @@
-//! `#[arena(..)]`, read and checked. What is misspelled or contradicts itself is an error at its place.
+//! `#[arena(..)]`, read and checked. What is misspelled or contradicts itself is an error at its
+//! place.
 
 use crate::case::Case;
 use proc_macro2::{Span, TokenStream};
@@ -7,7 +8,8 @@ use syn::meta::ParseNestedMeta;
 use syn::spanned::Spanned;
 use syn::{Attribute, Error, ExprPath, LitStr, Path, Result};
 
-/// Attributes of a type, a field or a variant: each has those that it may have, the others are absent.
+/// Attributes of a type, a field or a variant: each has those that it may have, the others are
+/// absent.
 #[derive(Default)]
 pub(crate) struct Attributes {
     pub(crate) rename: Option<String>,

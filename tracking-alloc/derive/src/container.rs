@@ -66,8 +66,8 @@ impl<'i> Container<'i> {
         })
     }
 
-    /// The impl. `read`: statements that read the value from `__deserializer`. `scalars`: expressions, for each field
-    /// whether its values take nothing from the arena.
+    /// The impl. `read`: statements that read the value from `__deserializer`. `scalars`:
+    /// expressions, for each field whether its values take nothing from the arena.
     pub(crate) fn implement(&self, read: &TokenStream, scalars: &[TokenStream]) -> TokenStream {
         let krate = match &self.attributes.krate {
             Some(path) => quote!(#path),
@@ -95,7 +95,8 @@ impl<'i> Container<'i> {
         }
     }
 
-    /// A visitor that makes the type by these methods: its declaration, and one as [`made`](Container::made).
+    /// A visitor that makes the type by these methods: its declaration, and one as
+    /// [`made`](Container::made).
     pub(crate) fn visitor(
         &self,
         expecting: &str,

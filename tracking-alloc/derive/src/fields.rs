@@ -1,4 +1,5 @@
-//! Fields of a struct or variant: how each is read, and the visitor that reads them all from a map or a sequence.
+//! Fields of a struct or variant: how each is read, and the visitor that reads them all from a map
+//! or a sequence.
 
 use crate::attributes::{self, Attributes};
 use crate::case::Case;
@@ -143,7 +144,8 @@ impl Field<'_> {
         given.or_else(|| self.attributes.skip.then(attributes::by_default))
     }
 
-    /// The `let` that holds what was `read`, an option. For nothing its default stands, or `absent` when it has none.
+    /// The `let` that holds what was `read`, an option. For nothing its default stands, or `absent`
+    /// when it has none.
     fn hold(&self, read: &TokenStream, absent: TokenStream) -> TokenStream {
         let (held, missing) = (&self.held, self.missing().unwrap_or(absent));
         quote! {
@@ -245,7 +247,8 @@ impl Visiting<'_, '_> {
         self.fields.iter().filter(|field| field.is_read())
     }
 
-    /// The declaration of the visitor and of what it needs, and one made. `further`: more of its methods.
+    /// The declaration of the visitor and of what it needs, and one made. `further`: more of its
+    /// methods.
     pub(crate) fn visitor(
         &self,
         further: Option<TokenStream>,

@@ -1,7 +1,7 @@
 //! `#[derive(ArenaDeserialize)]`: deserialize into an arena, through each level.
 //!
-//! Use it through `tracking_alloc::arena`, which documents it by example. Derived code contains no `unsafe`, names
-//! nothing but `tracking_alloc`, and works with every arena and every serde format.
+//! Use it through `tracking_alloc::arena`, which documents it by example. Derived code contains no
+//! `unsafe`, names nothing but `tracking_alloc`, and works with every arena and every serde format.
 //!
 //! # On the type
 //!
@@ -25,7 +25,8 @@
 //!
 //! # Lifetimes
 //!
-//! The type's lifetime is the arena's. A type may also have a lifetime called `'de`: the input's; `&'de str` borrows.
+//! The type's lifetime is the arena's. A type may also have a lifetime called `'de`: the input's;
+//! `&'de str` borrows.
 
 #![forbid(unsafe_code)]
 #![warn(clippy::match_bool)]
@@ -44,8 +45,8 @@ use syn::{Data, DeriveInput, Error};
 
 /// Derives `tracking_alloc::arena::ArenaDeserialize`. See the crate for its attributes.
 ///
-/// A field whose type owns global memory (`Box`, `String`, `Vec`, `HashMap`, ..) is an error: an arena never drops what
-/// lies in it, so that memory would leak.
+/// A field whose type owns global memory (`Box`, `String`, `Vec`, `HashMap`, ..) is an error: an
+/// arena never drops what lies in it, so that memory would leak.
 #[proc_macro_derive(ArenaDeserialize, attributes(arena))]
 pub fn derive_arena_deserialize(input: TokenStream) -> TokenStream {
     let input = syn::parse_macro_input!(input as DeriveInput);

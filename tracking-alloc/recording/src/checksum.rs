@@ -5,7 +5,8 @@ const STREAMS: usize = 4;
 
 /// A checksum over little-endian words, fed in pieces of a multiple of 32 bytes.
 ///
-/// Every step is a bijection of the state for a given word, so a single flipped bit always changes the result.
+/// Every step is a bijection of the state for a given word, so a single flipped bit always changes
+/// the result.
 #[derive(Clone, Debug)]
 pub struct Checksum {
     streams: [u64; STREAMS],

@@ -1,4 +1,5 @@
-//! Patterns of recording paths (`HEAPGLASS_OUT`): `%p` process id, `%e` program, `%t` start, `%%` a percent sign.
+//! Patterns of recording paths (`HEAPGLASS_OUT`): `%p` process id, `%e` program, `%t` start, `%%` a
+//! percent sign.
 
 /// A piece of a pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,9 +1,11 @@
-//! Size classes of blocks: exact up to 32 bytes, then four an octave. Shared, so that both sides cut alike.
+//! Size classes of blocks: exact up to 32 bytes, then four an octave. Shared, so that both sides
+//! cut alike.
 
 /// Classes there are: sizes 0 to 32, then four for each octave up to 2^48 bytes.
 pub const SIZE_CLASSES: usize = 33 + 4 * (48 - 5);
 
-/// The class of a block of `bytes`: 0 to 32 exactly, above that four classes an octave; sizes past 2^48 share the last.
+/// The class of a block of `bytes`: 0 to 32 exactly, above that four classes an octave; sizes past
+/// 2^48 share the last.
 #[inline]
 pub const fn size_class(bytes: u64) -> u16 {
     if bytes <= 32 {

@@ -2,8 +2,9 @@
 
 use crate::RowValue;
 
-/// The first nine words of a [`Row`](crate::Row), as thread and mark records keep them: bytes and blocks allocated, bytes
-/// and blocks freed, grows, shrinks, bytes copied, temporary blocks and bytes.
+/// The first nine words of a [`Row`](crate::Row), as thread and mark records keep them: bytes and
+/// blocks allocated, bytes and blocks freed, grows, shrinks, bytes copied, temporary blocks and
+/// bytes.
 pub type Sums = [u64; 9];
 
 impl RowValue {

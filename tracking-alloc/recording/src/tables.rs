@@ -1,4 +1,5 @@
-//! Which table has which records, and which word of the header says how many: for the writer and the reader.
+//! Which table has which records, and which word of the header says how many: for the writer and
+//! the reader.
 
 use crate::layout::*;
 use crate::words::Record;

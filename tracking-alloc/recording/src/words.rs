@@ -1,7 +1,9 @@
-//! One definition of each record for both sides: atomics for the writer, plain values for the reader.
+//! One definition of each record for both sides: atomics for the writer, plain values for the
+//! reader.
 //!
-//! The writer casts mapped memory to the atomic struct; the reader parses bytes. Neither side can drift from the
-//! other, because [`record!`] makes both from one list of fields and checks every offset at compile time.
+//! The writer casts mapped memory to the atomic struct; the reader parses bytes. Neither side can
+//! drift from the other, because [`record!`] makes both from one list of fields and checks every
+//! offset at compile time.
 
 use std::sync::atomic::{AtomicI64, AtomicU32, AtomicU64, Ordering::Relaxed};
 
@@ -90,10 +92,12 @@ pub trait Record: Copy + Default {
     }
 }
 
-/// Defines `$name` (atomics, `#[repr(C)]`, for the writer) and `$value` (plain, for the reader) with one layout.
+/// Defines `$name` (atomics, `#[repr(C)]`, for the writer) and `$value` (plain, for the reader)
+/// with one layout.
 ///
-/// Every field states its byte offset and the record its size; both are checked at compile time.
-/// **Changing any of them changes the format: bump [`VERSION`](crate::VERSION) and keep a golden recording of the old one.**
+/// Every field states its byte offset and the record its size; both are checked at compile time. **Changing
+/// any of them changes the format: bump [`VERSION`](crate::VERSION) and keep a golden recording of
+/// the old one.**
 macro_rules! record {
     ($(#[$meta:meta])* $name:ident / $value:ident, $size:literal {
         $($(#[$field_meta:meta])* $offset:literal $field:ident: $word:ty,)*

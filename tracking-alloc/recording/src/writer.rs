@@ -1,7 +1,7 @@
 //! Whether the process that writes a recording still lives: one rule for every reader.
 //!
-//! A writer that cannot be proved dead is live. The rule is a function of the header and of what the reader found out
-//! about the process.
+//! A writer that cannot be proved dead is live. The rule is a function of the header and of what
+//! the reader found out about the process.
 
 use crate::layout::{HeaderValue, state};
 
@@ -70,7 +70,8 @@ impl ProcessStat {
         })
     }
 
-    /// Whether no thread of it runs any more. A first thread that ended before others is a zombie too, and its process lives.
+    /// Whether no thread of it runs any more. A first thread that ended before others is a zombie
+    /// too, and its process lives.
     pub fn has_ended(&self) -> bool {
         matches!(self.state, b'Z' | b'X' | b'x') && self.threads <= 1
     }
@@ -80,8 +81,8 @@ fn number(digits: &[u8]) -> Option<u64> {
     std::str::from_utf8(digits).ok()?.parse().ok()
 }
 
-/// Whether a `/proc/self/status` is of a `/proc` that shows the reading process's own pid namespace, and not of an
-/// outer one where its process numbers mean others.
+/// Whether a `/proc/self/status` is of a `/proc` that shows the reading process's own pid
+/// namespace, and not of an outer one where its process numbers mean others.
 pub fn is_own_proc(status: &[u8]) -> bool {
     let numbers = status
         .split(|byte| *byte == b'\n')
@@ -93,7 +94,8 @@ pub fn is_own_proc(status: &[u8]) -> bool {
 }
 
 impl Writer {
-    /// What is known of the writer of a recording, or of the one that a pointer to a recording leads to.
+    /// What is known of the writer of a recording, or of the one that a pointer to a recording
+    /// leads to.
     pub fn judge(
         header: &HeaderValue,
         asker: Host,
@@ -125,8 +127,8 @@ impl Writer {
 
     /// Returns `true` if nobody writes to the recording any more.
     ///
-    /// Another boot is proof: a recording is written through a mapping, which only file systems of one machine carry
-    /// (ext, xfs, tmpfs), so the machine that wrote it has been started anew.
+    /// Another boot is proof: a recording is written through a mapping, which only file systems of
+    /// one machine carry (ext, xfs, tmpfs), so the machine that wrote it has been started anew.
     pub fn is_gone(self) -> bool {
         match self {
             Writer::Finished | Writer::Ended | Writer::OtherBoot => true,

@@ -47,9 +47,9 @@ macro_rules! arena {
             let Some(present) = stats.current_chunk() else {
                 return Chunks::default();
             };
-            // NOTE: `stats.allocated()` counts chunks before the present one as used to the last byte. What was really
-            // used in one of them is where its position stopped; chunks after the present one hold nothing, whatever
-            // they say.
+            // NOTE: `stats.allocated()` counts chunks before the present one as used to the last
+            // byte. What was really used in one of them is where its position stopped; chunks after
+            // the present one hold nothing, whatever they say.
             let before = present.iter_prev().map(|chunk| chunk.allocated());
             let used = present.allocated() + before.sum::<usize>();
             Chunks {
@@ -74,8 +74,8 @@ macro_rules! arena {
     };
 }
 
-// SAFETY: pieces come from bump-scope's own methods, which keep these promises: chunks never move; grow and shrink keep
-// the bytes, and leave the piece alone when they fail.
+// SAFETY: pieces come from bump-scope's own methods, which keep these promises: chunks never move;
+// grow and shrink keep the bytes, and leave the piece alone when they fail.
 unsafe impl<A, S> Arena for Bump<A, S>
 where
     A: BaseAllocator<S::GuaranteedAllocated> + 'static,

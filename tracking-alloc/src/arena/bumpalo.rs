@@ -1,4 +1,5 @@
-//! bumpalo's arena. Its figures are read, never guessed: what its chunks use is what it says they use.
+//! bumpalo's arena. Its figures are read, never guessed: what its chunks use is what it says they
+//! use.
 
 use super::traits::pieces_by_allocator;
 use super::{AllocError, Arena, Chunks, PieceResult, Reset};
@@ -10,8 +11,9 @@ use std::ptr::NonNull;
 // NOTE: allocator-api2's trait is how bumpalo lets others grow, shrink and release in place.
 use allocator_api2_02::alloc::Allocator;
 
-// SAFETY: pieces come from bumpalo's own methods, which keep these promises: chunks never move and are given back by
-// `reset(&mut self)` and drop only; grow and shrink keep the bytes, and leave the piece alone when they fail.
+// SAFETY: pieces come from bumpalo's own methods, which keep these promises: chunks never move and
+// are given back by `reset(&mut self)` and drop only; grow and shrink keep the bytes, and leave the
+// piece alone when they fail.
 unsafe impl<const MIN_ALIGN: usize> Arena for Bump<MIN_ALIGN> {
     pieces_by_allocator!();
 

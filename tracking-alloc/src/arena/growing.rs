@@ -7,7 +7,8 @@ use std::marker::PhantomData;
 use std::mem::{self, ManuallyDrop};
 use std::ptr::NonNull;
 
-/// Values pushed one after another into one piece of an arena, which grows in place where the arena can.
+/// Values pushed one after another into one piece of an arena, which grows in place where the arena
+/// can.
 ///
 /// Dropped before it is finished, it drops its values and gives the piece back.
 pub struct Growing<'a, T, A: Arena> {
@@ -20,7 +21,8 @@ pub struct Growing<'a, T, A: Arena> {
 
 /// A list that takes over what was read into an arena.
 pub trait FromGrowing<'a, A: Arena>: Sized {
-    /// What it is a list of. Of pairs, it is one that [`map_as_pairs`](super::map_as_pairs) can give.
+    /// What it is a list of. Of pairs, it is one that [`map_as_pairs`](super::map_as_pairs) can
+    /// give.
     type Item;
 
     /// Takes the values over.
@@ -58,7 +60,8 @@ impl<'a, T, A: Arena> Growing<'a, T, A> {
         }
     }
 
-    /// One with room for `expected` values, but for at most 1 MiB of them: an input may promise more than it holds.
+    /// One with room for `expected` values, but for at most 1 MiB of them: an input may promise
+    /// more than it holds.
     ///
     /// # Errors
     /// When the arena has no room.
@@ -102,7 +105,8 @@ impl<'a, T, A: Arena> Growing<'a, T, A> {
         self.arena
     }
 
-    /// The values as a slice; spare room is given back where the arena can take it. They are never dropped.
+    /// The values as a slice; spare room is given back where the arena can take it. They are never
+    /// dropped.
     pub fn into_slice(mut self) -> &'a mut [T] {
         self.fit();
         let (start, len, _) = self.into_parts();

@@ -1,7 +1,8 @@
-//! A named handle to an arena: allocates in it and counts exactly what becomes of the chunks' bytes.
+//! A named handle to an arena: allocates in it and counts exactly what becomes of the chunks'
+//! bytes.
 //!
-//! Counting is plain cells; nothing is allocated. Padding is never guessed: it is what the arena used less what was
-//! allocated, abandoned, and found to have bypassed the handle.
+//! Counting is plain cells; nothing is allocated. Padding is never guessed: it is what the arena
+//! used less what was allocated, abandoned, and found to have bypassed the handle.
 
 use super::record::{Event, Recorded};
 use super::traits::forward_questions;
@@ -14,16 +15,16 @@ use std::ptr::NonNull;
 
 /// A named arena: everything allocated through it is counted, exactly.
 ///
-/// `A` is an arena, or a reference to one: [`reset`](Reset::reset) needs it owned or mutably borrowed. Instances of one
-/// name are one row in the recording; an instance lives as long as its handle. A handle belongs to one thread at a
-/// time, whatever the arena allows.
+/// `A` is an arena, or a reference to one: [`reset`](Reset::reset) needs it owned or mutably
+/// borrowed. Instances of one name are one row in the recording; an instance lives as long as its
+/// handle. A handle belongs to one thread at a time, whatever the arena allows.
 ///
-/// A value moved in by [`alloc`](Arena::alloc) that owns something outside (a `String`) is never dropped: a recording names
-/// its type, and the sites of the blocks it points to.
+/// A value moved in by [`alloc`](Arena::alloc) that owns something outside (a `String`) is never
+/// dropped: a recording names its type, and the sites of the blocks it points to.
 ///
-/// What bypasses the handle (bumpalo's own collections on the bare arena) is found at the next use of the handle, and
-/// at [`stats`](Tracked::stats), by the change of the arena's own figures. What it was is not known: a `String` moved in
-/// by `bump.alloc` is leaked and not named.
+/// What bypasses the handle (bumpalo's own collections on the bare arena) is found at the next use
+/// of the handle, and at [`stats`](Tracked::stats), by the change of the arena's own figures. What
+/// it was is not known: a `String` moved in by `bump.alloc` is leaked and not named.
 ///
 /// ```
 /// # #[cfg(feature = "bumpalo")] {

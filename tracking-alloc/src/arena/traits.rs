@@ -1,6 +1,8 @@
-//! What an arena must tell and do: the one trait that handles, collections and the derive are written against.
+//! What an arena must tell and do: the one trait that handles, collections and the derive are
+//! written against.
 //!
-//! Portable: nothing here knows a platform, a recording or a crate of arenas. Never counts anything.
+//! Portable: nothing here knows a platform, a recording or a crate of arenas. Never counts
+//! anything.
 
 use std::alloc::Layout;
 use std::fmt;
@@ -11,17 +13,17 @@ pub type PieceResult = Result<NonNull<u8>, AllocError>;
 
 /// Memory that is allocated piece by piece and given back all at once.
 ///
-/// Implemented for `bumpalo::Bump` (feature `bumpalo`), `bump_scope::Bump` (feature `bump-scope`), references to
-/// arenas, and [`Tracked`](super::Tracked) ones; implement it for an arena of your own and everything in this module
-/// works with it. Give it [`Reset`] too when it can be emptied.
+/// Implemented for `bumpalo::Bump` (feature `bumpalo`), `bump_scope::Bump` (feature `bump-scope`),
+/// references to arenas, and [`Tracked`](super::Tracked) ones; implement it for an arena of your
+/// own and everything in this module works with it. Give it [`Reset`] too when it can be emptied.
 ///
 /// # Safety
 /// 1. A piece that [`try_alloc_layout`](Arena::try_alloc_layout), [`try_grow`](Arena::try_grow) or
-///    [`try_shrink`](Arena::try_shrink) returned is aligned and sized as its layout asks, overlaps no other piece in
-///    use, and stays valid until it is grown, shrunk or released, or until the arena is reset or dropped; moving the
-///    arena does not move it.
-/// 2. `try_grow` and `try_shrink` keep the bytes up to the smaller of both sizes. When they refuse, the old piece stays
-///    as it was.
+///    [`try_shrink`](Arena::try_shrink) returned is aligned and sized as its layout asks, overlaps
+///    no other piece in use, and stays valid until it is grown, shrunk or released, or until the
+///    arena is reset or dropped; moving the arena does not move it.
+/// 2. `try_grow` and `try_shrink` keep the bytes up to the smaller of both sizes. When they refuse,
+///    the old piece stays as it was.
 /// 3. Pieces may be used by whichever thread may use the arena.
 /// 4. The arena that `bumpalo` or `bump_scope` answers with is the one pieces come from.
 pub unsafe trait Arena {
@@ -31,30 +33,32 @@ pub unsafe trait Arena {
     /// When the arena reached its limit, or the allocator behind it is out of memory.
     fn try_alloc_layout(&self, layout: Layout) -> PieceResult;
 
-    /// Makes a piece larger, in place where the arena can. The default takes a new piece and copies.
+    /// Makes a piece larger, in place where the arena can. The default takes a new piece and
+    /// copies.
     ///
     /// # Errors
     /// As [`try_alloc_layout`](Arena::try_alloc_layout); the piece is then as before.
     ///
     /// # Safety
-    /// `place` is a piece of this arena in use with layout `old`; `new` is at least as large. On success `place` must
-    /// not be used any more.
+    /// `place` is a piece of this arena in use with layout `old`; `new` is at least as large. On
+    /// success `place` must not be used any more.
     unsafe fn try_grow(&self, place: NonNull<u8>, old: Layout, new: Layout) -> PieceResult {
         let moved = self.try_alloc_layout(new)?;
-        // SAFETY: `place` has `old.size()` bytes, the new piece at least as many, and they do not overlap.
+        // SAFETY: `place` has `old.size()` bytes, the new piece at least as many, and they do not
+        // overlap.
         unsafe { moved.copy_from_nonoverlapping(place, old.size()) };
         Ok(moved)
     }
 
-    /// Makes a piece smaller, giving bytes back where the arena can. The default leaves it where it is when its
-    /// alignment allows that.
+    /// Makes a piece smaller, giving bytes back where the arena can. The default leaves it where it
+    /// is when its alignment allows that.
     ///
     /// # Errors
     /// As [`try_alloc_layout`](Arena::try_alloc_layout); the piece is then as before.
     ///
     /// # Safety
-    /// `place` is a piece of this arena in use with layout `old`; `new` is at most as large. On success `place` must
-    /// not be used any more.
+    /// `place` is a piece of this arena in use with layout `old`; `new` is at most as large. On
+    /// success `place` must not be used any more.
     unsafe fn try_shrink(&self, place: NonNull<u8>, old: Layout, new: Layout) -> PieceResult {
         let _ = old;
         if place.addr().get().is_multiple_of(new.align()) {
@@ -66,7 +70,8 @@ pub unsafe trait Arena {
         Ok(moved)
     }
 
-    /// Gives a piece back. Most arenas can take back only the piece they allocated last; the default takes none.
+    /// Gives a piece back. Most arenas can take back only the piece they allocated last; the
+    /// default takes none.
     ///
     /// # Safety
     /// `place` is a piece of this arena in use with that layout. It must not be used any more.
@@ -74,9 +79,10 @@ pub unsafe trait Arena {
         let _ = (place, layout);
     }
 
-    /// Where the arena stands: a number that changes whenever something is allocated or taken back. Within one chunk
-    /// two of them differ by the bytes used in between; those of two chunks are never the same. Usually the address up
-    /// to which the present chunk is used. PERF: read before each piece.
+    /// Where the arena stands: a number that changes whenever something is allocated or taken back.
+    /// Within one chunk two of them differ by the bytes used in between; those of two chunks are
+    /// never the same. Usually the address up to which the present chunk is used. PERF: read before
+    /// each piece.
     fn cursor(&self) -> usize;
 
     /// The [`cursor`](Arena::cursor) right after `place` was allocated.
@@ -86,8 +92,8 @@ pub unsafe trait Arena {
         self.cursor()
     }
 
-    /// Bytes used since the arena stood at `cursor`, over all chunks taken since; `None` when it does not stand behind
-    /// it any more, because it was reset or rewound.
+    /// Bytes used since the arena stood at `cursor`, over all chunks taken since; `None` when it
+    /// does not stand behind it any more, because it was reset or rewound.
     fn used_since(&self, cursor: usize) -> Option<u64>;
 
     /// What the arena holds. May walk its chunks.
@@ -120,13 +126,13 @@ pub unsafe trait Arena {
         None
     }
 
-    /// Called where the program's place in the data changes. A [`Tracked`](super::Tracked) arena counts what was
-    /// allocated without its handle; others have nothing to do.
+    /// Called where the program's place in the data changes. A [`Tracked`](super::Tracked) arena
+    /// counts what was allocated without its handle; others have nothing to do.
     #[inline(always)]
     fn detect_bypass(&self) {}
 
-    /// Called when a value was put at `place` whose drop the arena never runs. A [`Tracked`](super::Tracked) arena
-    /// notes it; others have nothing to do.
+    /// Called when a value was put at `place` whose drop the arena never runs. A
+    /// [`Tracked`](super::Tracked) arena notes it; others have nothing to do.
     #[inline(always)]
     fn note_undropped<T>(&self, place: NonNull<T>)
     where
@@ -135,8 +141,9 @@ pub unsafe trait Arena {
         let _ = place;
     }
 
-    /// Puts a value into the arena, which will never drop it. A [`Tracked`](super::Tracked) arena notes values that own
-    /// something while something records: their type, and the sites of the blocks they point to.
+    /// Puts a value into the arena, which will never drop it. A [`Tracked`](super::Tracked) arena
+    /// notes values that own something while something records: their type, and the sites of the
+    /// blocks they point to.
     ///
     /// # Errors
     /// As [`try_alloc_layout`](Arena::try_alloc_layout); the value is then dropped.
@@ -152,8 +159,8 @@ pub unsafe trait Arena {
         Ok(place)
     }
 
-    /// [`try_alloc`](Arena::try_alloc) without noting that the value is never dropped: for types that are known to own
-    /// nothing outside of the arena.
+    /// [`try_alloc`](Arena::try_alloc) without noting that the value is never dropped: for types
+    /// that are known to own nothing outside of the arena.
     ///
     /// # Errors
     /// As [`try_alloc_layout`](Arena::try_alloc_layout); the value is then dropped.
@@ -184,7 +191,8 @@ pub unsafe trait Arena {
         let place = self
             .try_alloc_layout(Layout::for_value(values))?
             .cast::<T>();
-        // SAFETY: the piece has the slice's layout, is new, and ours alone for as long as the arena is borrowed.
+        // SAFETY: the piece has the slice's layout, is new, and ours alone for as long as the arena
+        // is borrowed.
         unsafe {
             place.copy_from_nonoverlapping(NonNull::from(values).cast(), values.len());
             Ok(NonNull::slice_from_raw_parts(place, values.len()).as_mut())
@@ -219,7 +227,8 @@ pub unsafe trait Arena {
             .unwrap_or_else(|refused| panic!("{refused}"))
     }
 
-    /// [`try_alloc_slice_copy`](Arena::try_alloc_slice_copy) for programs that treat a full arena as the end.
+    /// [`try_alloc_slice_copy`](Arena::try_alloc_slice_copy) for programs that treat a full arena
+    /// as the end.
     ///
     /// # Panics
     /// When the arena refuses.
@@ -265,8 +274,8 @@ pub struct Chunks {
     pub unused_tail_bytes: u64,
     /// Bytes not used in the present chunk.
     pub free_bytes: u64,
-    /// The lowest [`cursor`](Arena::cursor) in the present chunk; the highest lies [`present_bytes`](Chunks::present_bytes)
-    /// above it.
+    /// The lowest [`cursor`](Arena::cursor) in the present chunk; the highest lies
+    /// [`present_bytes`](Chunks::present_bytes) above it.
     pub present_start: usize,
     /// Usable bytes of the present chunk.
     pub present_bytes: usize,
@@ -357,7 +366,8 @@ macro_rules! forward_questions {
 }
 pub(super) use forward_questions;
 
-/// Allocates pieces, changes them and takes them back by an allocator's own methods, which promise the same.
+/// Allocates pieces, changes them and takes them back by an allocator's own methods, which promise
+/// the same.
 #[cfg(any(feature = "bumpalo", feature = "bump-scope"))]
 macro_rules! pieces_by_allocator {
     () => {

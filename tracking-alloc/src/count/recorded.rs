@@ -5,7 +5,8 @@ use crate::counters::{self, Event};
 use crate::figures::Stats;
 use crate::state;
 
-/// A recorded thread reallocates a block that the recording does not know: its new half is counted by a row.
+/// A recorded thread reallocates a block that the recording does not know: its new half is counted
+/// by a row.
 #[cold]
 #[inline(never)]
 pub(crate) fn unknown_reallocated(old: u64, new: u64, moved: bool) {

@@ -13,14 +13,16 @@ use serde::Serialize;
 use std::any::type_name;
 use tracking_alloc_recording::{FootprintNodeValue, footprint_kind, scope_kind};
 
-/// Writes what the crate deepsize says of a value to the recording as `label`: one figure, marked as an estimate, shown
-/// beside what `footprint` found under the same label.
+/// Writes what the crate deepsize says of a value to the recording as `label`: one figure, marked
+/// as an estimate, shown beside what `footprint` found under the same label.
 ///
-/// An estimate, since deepsize reckons from the types: at the time of writing it takes a `BTreeMap` for about half of what
-/// it is, leaves out spare buckets of a `HashMap`, and the heads of `Rc<str>`. `None` when nothing records.
+/// An estimate, since deepsize reckons from the types: at the time of writing it takes a `BTreeMap`
+/// for about half of what it is, leaves out spare buckets of a `HashMap`, and the heads of
+/// `Rc<str>`. `None` when nothing records.
 ///
 /// # Panics
-/// When `TrackingAlloc` is not the global allocator, with the two lines to add: never a silent zero.
+/// When `TrackingAlloc` is not the global allocator, with the two lines to add: never a silent
+/// zero.
 pub fn footprint_estimate<T: DeepSizeOf + ?Sized>(label: &str, value: &T) -> Option<Footprint> {
     probe::assert_installed("footprint_estimate");
     let live_bytes = hook::recorded_stats()?.live_bytes.max(0) as u64;
@@ -62,8 +64,9 @@ pub fn footprint_estimate<T: DeepSizeOf + ?Sized>(label: &str, value: &T) -> Opt
 
 #[cfg(feature = "serde")]
 impl<T: Serialize + DeepSizeOf> Profiled<T> {
-    /// Measures what was just deserialized as `label`, both ways in one call: what [`footprint`] finds, exactly, and
-    /// beside it what the crate deepsize says. Returns both, the exact one first; `None` when nothing records.
+    /// Measures what was just deserialized as `label`, both ways in one call: what [`footprint`]
+    /// finds, exactly, and beside it what the crate deepsize says. Returns both, the exact one
+    /// first; `None` when nothing records.
     ///
     /// ```
     /// # #[global_allocator] static ALLOC: tracking_alloc::TrackingAlloc = tracking_alloc::TrackingAlloc::system();

@@ -1,4 +1,5 @@
-//! Footprints: the heap that a live value retains, measured by where it lies, or estimated by deepsize.
+//! Footprints: the heap that a live value retains, measured by where it lies, or estimated by
+//! deepsize.
 
 #[cfg(feature = "serde")]
 mod blocks;
@@ -34,23 +35,26 @@ pub use exact::footprint;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Footprint {
-    /// Size of the value itself, bytes, without its blocks; 0 = not known, of a value behind two references.
+    /// Size of the value itself, bytes, without its blocks; 0 = not known, of a value behind two
+    /// references.
     pub inline_bytes: u64,
     /// Heap blocks it owns, each once.
     pub blocks: u64,
     /// Requested bytes of those: what dropping the value gives back.
     pub block_bytes: u64,
-    /// What the inner allocator can give for them, bytes; 0 = it does not tell (only the system's does).
+    /// What the inner allocator can give for them, bytes; 0 = it does not tell (only the system's
+    /// does).
     pub usable_bytes: u64,
-    /// Bytes of the blocks in which values were shown; the rest is spare capacity and what containers keep for
-    /// themselves.
+    /// Bytes of the blocks in which values were shown; the rest is spare capacity and what
+    /// containers keep for themselves.
     pub used_bytes: u64,
     /// Blocks met again in another place of the value, or borrowed by it: each time.
     pub shared_blocks: u64,
     /// Requested bytes of those, each time.
     pub shared_bytes: u64,
-    /// Values whose memory leads to live blocks that nothing showed: fields that are not serialized, values that are
-    /// serialized as something else. Above 0, the other figures are a lower bound.
+    /// Values whose memory leads to live blocks that nothing showed: fields that are not
+    /// serialized, values that are serialized as something else. Above 0, the other figures are a
+    /// lower bound.
     pub hidden_values: u64,
 }
 

@@ -349,7 +349,8 @@ impl<'a> Serializer for At<'a> {
     }
 
     fn is_human_readable(&self) -> bool {
-        // Types that then write themselves as text would do so into blocks that are not the value's.
+        // Types that then write themselves as text would do so into blocks that are not the
+        // value's.
         false
     }
 }

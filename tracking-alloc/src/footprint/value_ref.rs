@@ -33,8 +33,9 @@ pub(super) struct ValueRef {
 impl ValueRef {
     /// `is_on_stack` tells whether an address is on the stack of the measuring.
     ///
-    /// References that lie there are serde's own way of handing over elements (`collect_seq`): what they refer to is
-    /// meant. A reference to a type with a size is an address, and only names of references begin with `&`.
+    /// References that lie there are serde's own way of handing over elements (`collect_seq`): what
+    /// they refer to is meant. A reference to a type with a size is an address, and only names of
+    /// references begin with `&`.
     pub(super) fn of<V: ?Sized>(value: &V, is_on_stack: impl Fn(usize) -> bool) -> ValueRef {
         const WORD: usize = size_of::<usize>();
         let mut found = ValueRef {

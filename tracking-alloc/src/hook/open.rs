@@ -1,7 +1,9 @@
-//! Who may still write into the recording: counted, so that it is not sealed under somebody's hands.
+//! Who may still write into the recording: counted, so that it is not sealed under somebody's
+//! hands.
 //!
-//! Events on the hot path say so by their lane's busy flag. Everything else that writes (a thread getting its lane,
-//! phases, marks) is counted here, and looks at the state only after it was counted.
+//! Events on the hot path say so by their lane's busy flag. Everything else that writes (a thread
+//! getting its lane, phases, marks) is counted here, and looks at the state only after it was
+//! counted.
 
 use super::lane;
 use crate::{state, thread};
@@ -41,8 +43,8 @@ impl Drop for Open {
     }
 }
 
-/// A thread at work on the recording outside the fast path of an event: events of its signal handlers are counted
-/// without a stack, so that they never wait for a lock this thread holds.
+/// A thread at work on the recording outside the fast path of an event: events of its signal
+/// handlers are counted without a stack, so that they never wait for a lock this thread holds.
 pub(crate) struct Inside {
     _open: Open,
 }

@@ -1,4 +1,5 @@
-//! The recording as bytes: its tables packed behind header and directory, finished, with a checksum.
+//! The recording as bytes: its tables packed behind header and directory, finished, with a
+//! checksum.
 
 use super::recorder::Recorder;
 use super::rows::net;

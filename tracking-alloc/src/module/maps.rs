@@ -66,7 +66,8 @@ impl List {
         })
     }
 
-    /// Reads the next line. `false`: there is none, or none that fits the buffer. All calls get the same buffer.
+    /// Reads the next line. `false`: there is none, or none that fits the buffer. All calls get the
+    /// same buffer.
     pub(super) fn next(&mut self, buffer: &mut [u8], line: &mut Line) -> bool {
         loop {
             let rest = buffer.get(self.start..self.end).unwrap_or_default();

@@ -1,4 +1,5 @@
-//! The wrapping deserializer: each call goes to the format's own, with a visitor that keeps the place.
+//! The wrapping deserializer: each call goes to the format's own, with a visitor that keeps the
+//! place.
 
 use super::enter::At;
 use super::forward::deserialize;
@@ -19,7 +20,8 @@ impl<D> De<D> {
         De { d, at }
     }
 
-    /// The format's deserializer. First notes the type that the function of a `deserialize_with` reads.
+    /// The format's deserializer. First notes the type that the function of a `deserialize_with`
+    /// reads.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn into_inner<T>(self) -> D {
         let node = self.at.node();

@@ -26,7 +26,8 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Profiled<T> {
     }
 }
 
-/// Deserializes with `plain` when there is nothing to observe, else with `observed`, at the root of values of `T`.
+/// Deserializes with `plain` when there is nothing to observe, else with `observed`, at the root of
+/// values of `T`.
 #[inline]
 fn within<'de, T, D: Deserializer<'de>, R>(
     d: D,

@@ -5,8 +5,8 @@ use crate::sys::{self, File, FileId};
 use std::ptr::NonNull;
 use tracking_alloc_recording::growth;
 
-/// Grows by whole segments. There is no page of a mapping without blocks behind it: a full disk is an answer here,
-/// never a signal in the target.
+/// Grows by whole segments. There is no page of a mapping without blocks behind it: a full disk is
+/// an answer here, never a signal in the target.
 pub(crate) enum Backing {
     /// The file of this identity at [`recording_path`], up to so many bytes; no descriptor is kept.
     File {
@@ -41,7 +41,8 @@ impl Refusal {
 }
 
 impl Backing {
-    /// Appends `bytes` (a multiple of the segment size) to a recording that is `end` bytes long: where they are mapped.
+    /// Appends `bytes` (a multiple of the segment size) to a recording that is `end` bytes long:
+    /// where they are mapped.
     pub(crate) fn grow(&self, end: u64, bytes: u64) -> Result<NonNull<u8>, Refusal> {
         match *self {
             Backing::File { id, max_bytes } if end + bytes <= max_bytes => {

@@ -1,6 +1,8 @@
-//! Making the file of a recording: the pattern of `HEAPGLASS_OUT`, taken paths, file systems that cannot carry it live.
+//! Making the file of a recording: the pattern of `HEAPGLASS_OUT`, taken paths, file systems that
+//! cannot carry it live.
 //!
-//! Never truncates a file, never shares one: a new inode is made under a temporary name and then gets its own.
+//! Never truncates a file, never shares one: a new inode is made under a temporary name and then
+//! gets its own.
 
 use super::publish::{link_to, publish};
 use super::signature::{own_header, sign};
@@ -9,7 +11,8 @@ use crate::sys::{self, File, FileId};
 use std::fmt::Write;
 use tracking_alloc_recording::{HeaderValue, PathPiece, path_pieces, state};
 
-/// A new file for a live recording. It has a temporary name until it is a recording: nobody ever sees half a beginning.
+/// A new file for a live recording. It has a temporary name until it is a recording: nobody ever
+/// sees half a beginning.
 pub(crate) struct NewFile {
     paths: &'static mut Paths,
     pub(crate) id: FileId,
@@ -17,7 +20,8 @@ pub(crate) struct NewFile {
     is_elsewhere: bool,
 }
 
-/// Names on the way to a new file, too large for the program's stack. All-zero bytes are empty ones.
+/// Names on the way to a new file, too large for the program's stack. All-zero bytes are empty
+/// ones.
 struct Paths {
     wanted: PathBytes,
     /// Where the recording goes: the wanted path, or elsewhere.
@@ -36,7 +40,8 @@ impl NewFile {
         &self.paths.hidden
     }
 
-    /// Gives the file its name, and returns it. A recording that is elsewhere also gets a link at the wanted path.
+    /// Gives the file its name, and returns it. A recording that is elsewhere also gets a link at
+    /// the wanted path.
     pub(crate) fn name(&mut self) -> Result<&PathBytes, Refused> {
         let paths = &mut *self.paths;
         publish(&paths.hidden, &paths.target, &mut paths.name)?;
@@ -88,9 +93,11 @@ pub(crate) fn expand_pattern(pattern: &[u8], program: &[u8]) -> Result<PathBytes
     Ok(path)
 }
 
-/// Makes the file for a live recording: at the wanted path, or in the [`place`] for live recordings.
+/// Makes the file for a live recording: at the wanted path, or in the [`place`] for live
+/// recordings.
 ///
-/// `reserve` bytes are reserved as a trial: whether the file system can carry a mapping is only known by trying.
+/// `reserve` bytes are reserved as a trial: whether the file system can carry a mapping is only
+/// known by trying.
 pub(crate) fn create_file(wanted: &[u8], reserve: u64) -> Result<NewFile, Refused> {
     let Some(mut place) = sys::Bump::new().take::<Paths>(1) else {
         return Err(Refused::new(
@@ -98,7 +105,8 @@ pub(crate) fn create_file(wanted: &[u8], reserve: u64) -> Result<NewFile, Refuse
             libc::ENOMEM,
         ));
     };
-    // SAFETY: zeroed memory for one value, nobody else's and never given back; zeros are empty paths.
+    // SAFETY: zeroed memory for one value, nobody else's and never given back; zeros are empty
+    // paths.
     let paths: &'static mut Paths = unsafe { place.as_mut() };
     absolute(wanted, &mut paths.wanted)?;
     if paths.wanted.is_no_file() {
@@ -163,18 +171,19 @@ fn absolute(path: &[u8], whole: &mut PathBytes) -> Result<(), Refused> {
     is_whole.then_some(()).ok_or(Refused::TOO_LONG)
 }
 
-/// File systems whose reserved blocks stay reserved and whose shared mappings can be relied on. An overlay passes
-/// both through to its upper file system: it counts when reserving succeeds.
+/// File systems whose reserved blocks stay reserved and whose shared mappings can be relied on. An
+/// overlay passes both through to its upper file system: it counts when reserving succeeds.
 const CARRYING: [i64; 4] = [0xEF53, 0x5846_5342, 0x0102_1994, 0x794C_7630];
 
-/// Creates the temporary file beside `path` and tries to reserve blocks: what it is, with its name in `hidden`, or
-/// `None` where the file system cannot carry a live recording.
+/// Creates the temporary file beside `path` and tries to reserve blocks: what it is, with its name
+/// in `hidden`, or `None` where the file system cannot carry a live recording.
 fn create(
     path: &PathBytes,
     hidden: &mut PathBytes,
     reserve: u64,
 ) -> Result<Option<FileId>, Refused> {
-    // NOTE: made before the file, so that hardly any moment passes in which there is one without it.
+    // NOTE: made before the file, so that hardly any moment passes in which there is one without
+    // it.
     let signature = own_header(state::RUNNING);
     let file = create_temporary(path, hidden)?;
     let reserved = reserve_in(&file, &signature, reserve);
@@ -212,7 +221,8 @@ fn reserve_in(
     }
 }
 
-/// A new file beside `path`. A name left behind by a killed process of the same number is passed over.
+/// A new file beside `path`. A name left behind by a killed process of the same number is passed
+/// over.
 fn create_temporary(path: &PathBytes, hidden: &mut PathBytes) -> Result<File, Refused> {
     const TRIES: u64 = 100_000;
     let flags = libc::O_RDWR | libc::O_CREAT | libc::O_EXCL | libc::O_NOFOLLOW;

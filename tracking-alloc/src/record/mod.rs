@@ -1,4 +1,5 @@
-//! Writing a recording: the file (or memory), its segments, its tables. Knows nothing of stacks or counters.
+//! Writing a recording: the file (or memory), its segments, its tables. Knows nothing of stacks or
+//! counters.
 //!
 //! Everything here is cold and runs under the write lock; it never takes another heapglass lock.
 
@@ -41,7 +42,8 @@ impl Refused {
         }
     }
 
-    /// An environment variable with a value that cannot be used. `what` ends with the variable's name.
+    /// An environment variable with a value that cannot be used. `what` ends with the variable's
+    /// name.
     pub(crate) const fn setting(
         what: &'static str,
         value: &'static [u8],

@@ -5,8 +5,8 @@ use std::fmt;
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicPtr, Ordering::*};
 
-/// Where this process's recording is written; null for a recording in memory. Means something only while there is a session
-/// of this process: a forked child inherits it.
+/// Where this process's recording is written; null for a recording in memory. Means something only
+/// while there is a session of this process: a forked child inherits it.
 static RECORDING: AtomicPtr<PathBytes> = AtomicPtr::new(null_mut());
 
 /// Where the recording is written; `None` in memory. Without a lock: a forked child may ask too.
@@ -15,7 +15,8 @@ pub(crate) fn recording_path() -> Option<&'static PathBytes> {
     unsafe { RECORDING.load(Acquire).as_ref() }
 }
 
-/// The recording is written there from now on; `None` = in memory. False when there is no memory for the path.
+/// The recording is written there from now on; `None` = in memory. False when there is no memory
+/// for the path.
 pub(crate) fn set_recording_path(path: Option<&PathBytes>) -> bool {
     let kept = match path {
         None => null_mut(),
@@ -97,7 +98,8 @@ impl PathBytes {
         &self.as_bytes()[..self.len - self.file_name().len()]
     }
 
-    /// Everything up to the extension, and the extension with its point, as `Path` tells them apart.
+    /// Everything up to the extension, and the extension with its point, as `Path` tells them
+    /// apart.
     pub(super) fn split_extension(&self) -> (&[u8], &[u8]) {
         let name = self.file_name();
         let point = name.iter().rposition(|byte| *byte == b'.');

@@ -20,7 +20,8 @@ pub(super) fn folders() -> impl Iterator<Item = Base> {
     runtime.map(Base::Runtime).into_iter().chain([Base::Shared])
 }
 
-/// Makes the folder of the place and writes its path. Returns `true` if it is a folder that only this user can use.
+/// Makes the folder of the place and writes its path. Returns `true` if it is a folder that only
+/// this user can use.
 pub(super) fn open(base: Base, path: &mut PathBytes) -> bool {
     // SAFETY: no preconditions.
     let user = unsafe { libc::geteuid() };

@@ -4,10 +4,12 @@ use super::{PathBytes, Refused};
 use crate::sys;
 use std::fmt::Write;
 
-/// Suffixes tried before giving up. The third contains the start time of the process, so hardly any later one is tried.
+/// Suffixes tried before giving up. The third contains the start time of the process, so hardly any
+/// later one is tried.
 const SUFFIXES: u64 = 100_000;
 
-/// Gives the file at `hidden` the name `wanted`, with a suffix if that is taken. `name` is what it got.
+/// Gives the file at `hidden` the name `wanted`, with a suffix if that is taken. `name` is what it
+/// got.
 pub(super) fn publish(
     hidden: &PathBytes,
     wanted: &PathBytes,
@@ -16,7 +18,8 @@ pub(super) fn publish(
     first_free(wanted, name, |name| move_to(hidden, name))
 }
 
-/// Makes a symbolic link to `target` at `wanted`, with a suffix if that is taken. `name` is what it got.
+/// Makes a symbolic link to `target` at `wanted`, with a suffix if that is taken. `name` is what it
+/// got.
 pub(super) fn link_to(
     target: &PathBytes,
     wanted: &PathBytes,
@@ -54,7 +57,8 @@ fn first_free(
     .advise("use another path"))
 }
 
-/// `NAME.hg`, `NAME-PID.hg`, `NAME-PID-START.hg`, then further numbers. False when that is too long.
+/// `NAME.hg`, `NAME-PID.hg`, `NAME-PID-START.hg`, then further numbers. False when that is too
+/// long.
 fn suffixed(wanted: &PathBytes, attempt: u64, pid: u32, name: &mut PathBytes) -> bool {
     let (stem, extension) = wanted.split_extension();
     name.clear();

@@ -1,4 +1,5 @@
-//! The segments of a recording: carves tables' pieces from reserved memory and names them in the directory.
+//! The segments of a recording: carves tables' pieces from reserved memory and names them in the
+//! directory.
 
 use super::backing::{Backing, Refusal};
 use crate::sys;
@@ -29,7 +30,8 @@ pub(crate) struct Store {
 
 /// When a refused growth is tried again, monotonic nanoseconds; 0 = growth is open, or never.
 static RETRY_NS: AtomicU64 = AtomicU64::new(0);
-/// How often growth went on after it was refused. Lanes that took "(table full)" for an answer ask again then.
+/// How often growth went on after it was refused. Lanes that took "(table full)" for an answer ask
+/// again then.
 static RESUMED: AtomicU32 = AtomicU32::new(0);
 
 /// How often growth went on after it was refused.
@@ -44,7 +46,8 @@ pub(crate) fn is_retry_due() -> bool {
     at != 0 && sys::now_ns() >= at
 }
 
-// SAFETY: a store is reached under the write lock only; what it points to is mapped until the process ends.
+// SAFETY: a store is reached under the write lock only; what it points to is mapped until the
+// process ends.
 unsafe impl Send for Store {}
 
 impl Store {
@@ -82,11 +85,13 @@ impl Store {
 
     /// The header, mapped until the process ends.
     pub(crate) fn header(&self) -> &'static Header {
-        // SAFETY: set when the store was made, mapped until the process ends; all its words are atomics.
+        // SAFETY: set when the store was made, mapped until the process ends; all its words are
+        // atomics.
         unsafe { &*self.header }
     }
 
-    /// A zeroed piece of `bytes` for a table, named in the directory. `None` when there is no room now.
+    /// A zeroed piece of `bytes` for a table, named in the directory. `None` when there is no room
+    /// now.
     pub(crate) fn segment(
         &mut self,
         table: u32,
@@ -109,7 +114,8 @@ impl Store {
     }
 
     fn add_entry(&mut self, entry: SegmentValue) {
-        // SAFETY: `segment` keeps one entry free, and the directory extends in it; all words are atomics.
+        // SAFETY: `segment` keeps one entry free, and the directory extends in it; all words are
+        // atomics.
         entry.store(unsafe { &*self.directory.add(self.directory_used) });
         self.directory_used += 1;
         self.header().directory_len.fetch_add(1, Release);
@@ -145,8 +151,9 @@ impl Store {
 
     /// Reserves a new piece; what was left of the old one stays unused.
     ///
-    /// A refusal is an answer for a while and not for good: descriptors are closed, disks are cleared. So that a full
-    /// disk is not asked at every event, asking takes at most one part in [`Store::PATIENCE`] of the time.
+    /// A refusal is an answer for a while and not for good: descriptors are closed, disks are
+    /// cleared. So that a full disk is not asked at every event, asking takes at most one part in
+    /// [`Store::PATIENCE`] of the time.
     #[cold]
     fn refill(&mut self, bytes: u64) -> Option<()> {
         let header = self.header();
@@ -210,12 +217,14 @@ impl Store {
         }
     }
 
-    /// The words of each mapping, in the order of the file. Who is still inside the hook may write to them.
+    /// The words of each mapping, in the order of the file. Who is still inside the hook may write
+    /// to them.
     pub(crate) fn pieces(&self) -> impl Iterator<Item = &'static [AtomicU64]> {
         let pieces = &self.pieces[..self.pieces_len];
         pieces.iter().map(|(start, bytes)| {
             let words = *bytes as usize / size_of::<AtomicU64>();
-            // SAFETY: mappings are whole pages and stay until the process ends; others see atomics there, too.
+            // SAFETY: mappings are whole pages and stay until the process ends; others see atomics
+            // there, too.
             unsafe { std::slice::from_raw_parts(*start as *const AtomicU64, words) }
         })
     }

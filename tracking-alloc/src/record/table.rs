@@ -5,7 +5,8 @@ use crate::sys::WrittenPages;
 use std::ptr::NonNull;
 use tracking_alloc_recording::Record;
 
-/// A chain of segments being filled. Records are zero when handed out; the caller fills them, then publishes the length.
+/// A chain of segments being filled. Records are zero when handed out; the caller fills them, then
+/// publishes the length.
 pub(crate) struct Table {
     id: u32,
     lane: u32,
@@ -22,7 +23,8 @@ pub(crate) struct Table {
     written: WrittenPages,
 }
 
-// SAFETY: a table is reached by one thread at a time: under the write lock, or by the owner of its lane.
+// SAFETY: a table is reached by one thread at a time: under the write lock, or by the owner of its
+// lane.
 unsafe impl Send for Table {}
 
 impl Table {
@@ -73,13 +75,15 @@ impl Table {
         record: R,
     ) -> Option<(u32, &'static R::Cells)> {
         let (index, place) = self.push::<R::Cells>(store)?;
-        // SAFETY: a zeroed record just handed out, mapped until the process ends; all its words are atomics.
+        // SAFETY: a zeroed record just handed out, mapped until the process ends; all its words are
+        // atomics.
         let cells: &'static R::Cells = unsafe { place.as_ref() };
         record.store(cells);
         Some((index as u32, cells))
     }
 
-    /// Copies bytes to the end as one piece that lies in one segment (for tables of bytes): its index, and where it lies.
+    /// Copies bytes to the end as one piece that lies in one segment (for tables of bytes): its
+    /// index, and where it lies.
     pub(crate) fn push_bytes(
         &mut self,
         store: &mut Store,
@@ -87,7 +91,8 @@ impl Table {
     ) -> Option<(u64, *const u8)> {
         let bytes: usize = pieces.iter().map(|piece| piece.len()).sum();
         if self.len + bytes as u64 > self.room {
-            // What is left of the segment is skipped: indices go on with the next one, so count it as used.
+            // What is left of the segment is skipped: indices go on with the next one, so count it
+            // as used.
             let before = std::mem::replace(&mut self.len, self.room);
             if self.extend(store, bytes, 1).is_none() {
                 self.len = before;
@@ -96,7 +101,8 @@ impl Table {
         }
         let (start, place) = (self.len, self.next.cast_const());
         for piece in pieces {
-            // SAFETY: the segment has room for all pieces (checked above), and nobody else writes there.
+            // SAFETY: the segment has room for all pieces (checked above), and nobody else writes
+            // there.
             unsafe {
                 std::ptr::copy_nonoverlapping(piece.as_ptr(), self.next, piece.len());
                 self.next = self.next.add(piece.len());

@@ -10,7 +10,8 @@ use tracking_alloc_recording::Scope;
 
 pub(crate) use crate::hook::{visit, visit_again};
 
-/// The present recording, by a number that a forked child's own recording does not share; 0 = nothing records.
+/// The present recording, by a number that a forked child's own recording does not share; 0 =
+/// nothing records.
 #[inline]
 pub(crate) fn generation() -> u32 {
     if state::is_recording() {

@@ -1,12 +1,13 @@
-//! The shadow map: from a block's address to who allocated it, in two loads, without a lock or a hash table.
+//! The shadow map: from a block's address to who allocated it, in two loads, without a lock or a
+//! hash table.
 //!
-//! One `u32` for each 16-byte granule of the heap's span; a block's first granules hold its site, its size, and for those
-//! above 16 bytes the lane and birth number (see [`word`]). Allocators that put two blocks of up to 8 bytes into one
-//! granule (mimalloc, jemalloc) use the odd map for addresses with bit 3 set; addresses that are no multiple of 8 go to
-//! the side table.
+//! One `u32` for each 16-byte granule of the heap's span; a block's first granules hold its site,
+//! its size, and for those above 16 bytes the lane and birth number (see [`word`]). Allocators that
+//! put two blocks of up to 8 bytes into one granule (mimalloc, jemalloc) use the odd map for
+//! addresses with bit 3 set; addresses that are no multiple of 8 go to the side table.
 //!
-//! Every word is an atomic accessed relaxed: the target's own synchronisation orders the accesses to one block.
-//! Looking up never maps memory.
+//! Every word is an atomic accessed relaxed: the target's own synchronisation orders the accesses
+//! to one block. Looking up never maps memory.
 
 #[cfg(any(feature = "serde", test))]
 mod search;
@@ -44,7 +45,8 @@ type Leaf = AtomicPtr<AtomicU32>;
 static ROOTS: [AtomicPtr<Leaf>; 2] = [const { AtomicPtr::new(std::ptr::null_mut()) }; 2];
 static SIDE: SideTable = SideTable::new();
 
-/// Entries of a page, and a byte for each page of a leaf, behind its entries: whether the page was written.
+/// Entries of a page, and a byte for each page of a leaf, behind its entries: whether the page was
+/// written.
 const PAGE_ENTRIES: usize = sys::PAGE / size_of::<AtomicU32>();
 const LEAF_PAGES: usize = LEAF_ENTRIES / PAGE_ENTRIES;
 const WRITTEN_OFFSET: usize = (LEAF_ENTRIES + SPARE_ENTRIES) * size_of::<AtomicU32>();
@@ -112,7 +114,8 @@ fn index_of(address: usize) -> usize {
 /// The entry of an address that lies in the map, if its leaf exists.
 #[inline(always)]
 fn entry(address: usize) -> Option<*const AtomicU32> {
-    // SAFETY: a leaf has LEAF_ENTRIES entries and the spare ones, and the index is masked below that.
+    // SAFETY: a leaf has LEAF_ENTRIES entries and the spare ones, and the index is masked below
+    // that.
     leaf_of(address).map(|leaf| unsafe { leaf.add(index_of(address)) })
 }
 
@@ -145,8 +148,8 @@ fn count_page(leaf: *const AtomicU32, index: usize) {
 /// Bytes that are made resident at once, at most.
 const MOST_POPULATED: usize = 128 << 10;
 
-/// Where a heap grows upward page by page, makes the pages behind this one resident in one call: half as many as were
-/// written in a row before it.
+/// Where a heap grows upward page by page, makes the pages behind this one resident in one call:
+/// half as many as were written in a row before it.
 ///
 /// PERF: a page fault takes as long as hundreds of events.
 fn populate_behind(leaf: *const AtomicU32, page: usize, bytes: usize) {
@@ -243,7 +246,8 @@ fn is_used(leaf: *const AtomicU32, index: usize) -> bool {
 #[derive(Clone, Copy)]
 pub(crate) struct Place(*const AtomicU32);
 
-/// The place of a block that is about to be entered, if nothing needs to be prepared for it: mostly.
+/// The place of a block that is about to be entered, if nothing needs to be prepared for it:
+/// mostly.
 #[inline(always)]
 pub(crate) fn place(address: usize) -> Option<Place> {
     if !in_map(address) {
@@ -261,7 +265,8 @@ impl Place {
         let Place(first) = self;
         // SAFETY: `first` lies in a leaf; so do the entries behind it, thanks to the spare ones.
         unsafe {
-            // PERF: one chain of questions about the size, in which the words of each kind are a few shifts.
+            // PERF: one chain of questions about the size, in which the words of each kind are a
+            // few shifts.
             if bytes > word::MIDDLE {
                 let (third, fourth) = word::third(bytes);
                 (*first).store(word::first_of_larger(Kind::Long, owner), Relaxed);

@@ -1,4 +1,5 @@
-//! The words of the shadow map, each of which says what it is: where a block begins, whose it is, how long it is.
+//! The words of the shadow map, each of which says what it is: where a block begins, whose it is,
+//! how long it is.
 //!
 //! | granule | bit 0 | the rest |
 //! |---|---|---|
@@ -13,7 +14,8 @@
 //! | middle, 17 to 32 bytes | low bits of the birth number | size - 17 (4 bits), 18 bits of the birth number |
 //! | long | low bits of the birth number | 22 bits of the birth number |
 //!
-//! A block of more than 16, 32, 48 bytes owns as many granules in its map: no other block of the map begins there.
+//! A block of more than 16, 32, 48 bytes owns as many granules in its map: no other block of the
+//! map begins there.
 
 use std::num::NonZeroU32;
 
@@ -75,7 +77,8 @@ pub(crate) struct Owner {
 }
 
 impl Owner {
-    /// The number by which a block knows its lane: its own, or for the last ones that of the first of them.
+    /// The number by which a block knows its lane: its own, or for the last ones that of the first
+    /// of them.
     #[inline(always)]
     pub(crate) fn lane_kept(lane: u32) -> u32 {
         lane.min(LAST_LANE)
@@ -116,7 +119,8 @@ impl Owner {
         self.second & LANE_MASK != 0
     }
 
-    /// The birth number of a block that has one, modulo 2^[`KNOWN_BITS`], which every such block keeps.
+    /// The birth number of a block that has one, modulo 2^[`KNOWN_BITS`], which every such block
+    /// keeps.
     #[inline(always)]
     pub(crate) fn birth_number(self) -> u32 {
         self.birth_bits(MIDDLE_BITS)
@@ -145,8 +149,8 @@ impl Owner {
         })
     }
 
-    /// The same block at another site: birth and lane are kept, when `births`, its lane's allocations so far, tell that
-    /// the birth number is known as a whole.
+    /// The same block at another site: birth and lane are kept, when `births`, its lane's
+    /// allocations so far, tell that the birth number is known as a whole.
     #[inline(always)]
     pub(crate) fn moved_to(self, site: u32, births: u64) -> Self {
         let Some(birth) = self.birth().filter(|birth| births >> birth.bits == 0) else {
@@ -228,7 +232,8 @@ pub(super) fn goes_on(third: u32) -> bool {
     third & GOES_ON != 0
 }
 
-/// The owner that a block's first and second words tell; the second of a small one is 0. `None` = no block begins there.
+/// The owner that a block's first and second words tell; the second of a small one is 0. `None` =
+/// no block begins there.
 #[inline(always)]
 pub(super) fn owner(first: u32, second: u32) -> Option<Owner> {
     let first = NonZeroU32::new(first).filter(|first| begins(first.get()))?;
@@ -241,7 +246,8 @@ pub(super) fn site(first: u32) -> u32 {
     first >> SITE_SHIFT
 }
 
-/// The size that a block's words tell; `words` gives the one at a distance from the first. 0 = torn by a racing free.
+/// The size that a block's words tell; `words` gives the one at a distance from the first. 0 = torn
+/// by a racing free.
 #[cfg(any(feature = "serde", test))]
 pub(super) fn bytes(first: u32, words: impl Fn(usize) -> u32) -> usize {
     match kind(first) {

@@ -1,4 +1,5 @@
-//! The tables of arenas: arenas by name, their rows by scope, their history, and values that are never dropped.
+//! The tables of arenas: arenas by name, their rows by scope, their history, and values that are
+//! never dropped.
 
 use super::Writer;
 use super::scope_table::scope_number;
@@ -15,7 +16,8 @@ const OTHER: &[u8] = b"(other)";
 const MOST_ROWS: u64 = 1 << 20;
 /// Rows of values kept apart; values of further ones are counted as lost.
 const MOST_VALUES: u64 = 4096;
-/// Events in one arena's history. After that only new maxima are kept, so it stays bounded however long it goes on.
+/// Events in one arena's history. After that only new maxima are kept, so it stays bounded however
+/// long it goes on.
 const MOST_HISTORY: u64 = 4096;
 
 /// An arena by name. All-zero bytes are none.

@@ -39,7 +39,8 @@ impl Slots {
         unsafe { std::slice::from_raw_parts(self.first, self.mask + 1) }
     }
 
-    /// The slots in which a key may be, in order, and those behind them. They are never all taken, so a search ends.
+    /// The slots in which a key may be, in order, and those behind them. They are never all taken,
+    /// so a search ends.
     fn of(&self, key: u64) -> impl Iterator<Item = &Slot> {
         let home = spread_all(key) & self.mask;
         (home..).map(|index| self.at(index))
@@ -76,7 +77,8 @@ impl KeyMap {
                 return None;
             }
             if slot.key.load(Acquire) == key {
-                // The slot may have been emptied and filled in between: then the key is not that of the number.
+                // The slot may have been emptied and filled in between: then the key is not that of
+                // the number.
                 let is_same = slot.number.load(Relaxed) == number;
                 return is_same.then_some(number - 1);
             }

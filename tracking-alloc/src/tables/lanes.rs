@@ -7,7 +7,8 @@ use std::ptr::null_mut;
 use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering::*};
 use tracking_alloc_recording::{FURTHER_LANES, LANE_TABLES, LANES, Row};
 
-/// Three fixed rows for each lane: all events, "(table full)", "(unattributed)". The first table, and the further ones.
+/// Three fixed rows for each lane: all events, "(table full)", "(unattributed)". The first table,
+/// and the further ones.
 pub(super) static FIXED_ROWS: [AtomicPtr<[Row; 3]>; LANE_TABLES] =
     [const { AtomicPtr::new(null_mut()) }; LANE_TABLES];
 /// Lanes that ever had an owner; the overflow lane is not among them.
@@ -63,7 +64,8 @@ pub(crate) fn fixed_rows(lane: u32) -> Option<&'static [Row; 3]> {
     (!rows.is_null()).then(|| unsafe { &*rows.add(place) })
 }
 
-/// What all lanes counted: the rows "all" and "(unattributed)" of a lane together count each of its events once.
+/// What all lanes counted: the rows "all" and "(unattributed)" of a lane together count each of its
+/// events once.
 pub(crate) fn sums_of_lanes() -> Sums {
     let mut sums = Sums::default();
     for [all, _, unattributed] in lanes_in_use().filter_map(fixed_rows) {

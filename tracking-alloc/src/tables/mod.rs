@@ -1,7 +1,8 @@
 //! The recording's tables: everything that is written under the write lock.
 //!
-//! A table's file holds what is written into it; the folder knows no thread, no hook and no arena's handle: numbers come
-//! in as plain parameters. Never allocates through the hooked allocator; the write lock is the last one to be taken.
+//! A table's file holds what is written into it; the folder knows no thread, no hook and no arena's
+//! handle: numbers come in as plain parameters. Never allocates through the hooked allocator; the
+//! write lock is the last one to be taken.
 
 mod arenas;
 mod failed_requests;
@@ -96,8 +97,8 @@ pub(crate) fn current_tag() -> u32 {
     current().map_or(0, Session::tag)
 }
 
-/// The recording of that tag, in progress or finished, if this very process began it: what a forked child inherits is
-/// not its own.
+/// The recording of that tag, in progress or finished, if this very process began it: what a forked
+/// child inherits is not its own.
 pub(crate) fn own(tag: u32) -> Option<&'static Session> {
     current().filter(|session| session.tag == tag && life::has_recording())
 }
@@ -117,7 +118,8 @@ pub(crate) fn push<T>(table: &mut Table) -> Option<(u64, NonNull<T>)> {
     table.push(&mut writer.store)
 }
 
-/// Tries a refused growth again when it is time: growth goes on even if nobody asks for room any more.
+/// Tries a refused growth again when it is time: growth goes on even if nobody asks for room any
+/// more.
 pub(crate) fn retry_growth() {
     if is_retry_due()
         && let Some(mut writer) = current().and_then(|session| session.write.try_lock(1))
@@ -127,8 +129,9 @@ pub(crate) fn retry_growth() {
     }
 }
 
-/// Lays out the tables of a session. Without [`publish`] it does not become the present one. `reserve`: bytes to reserve
-/// at once, 0 = as needed; `mode`: a value of [`recording::mode`]. `Err`: a value of [`recording::growth`].
+/// Lays out the tables of a session. Without [`publish`] it does not become the present one.
+/// `reserve`: bytes to reserve at once, 0 = as needed; `mode`: a value of [`recording::mode`].
+/// `Err`: a value of [`recording::growth`].
 pub(crate) fn prepare(backing: Backing, reserve: u64, mode: u32) -> Result<&'static Session, u32> {
     use recording::growth::NO_MEMORY;
     /// A forked child that records again counts on.
@@ -138,8 +141,9 @@ pub(crate) fn prepare(backing: Backing, reserve: u64, mode: u32) -> Result<&'sta
     let place = bump.take_sparse::<Session>(1).ok_or(NO_MEMORY)?;
     sys::count_own(2 * sys::PAGE);
     let session = place.as_ptr();
-    // SAFETY: zeroed memory for a session that nobody else knows yet. Zeros are a valid free lock word, and a value of
-    // all that the writer holds but its store and its bump allocator, which are filled in first.
+    // SAFETY: zeroed memory for a session that nobody else knows yet. Zeros are a valid free lock
+    // word, and a value of all that the writer holds but its store and its bump allocator, which
+    // are filled in first.
     let session: &'static mut Session = unsafe {
         let writer = (*session).write.get_mut_unpublished();
         let store = NonNull::new_unchecked(&raw mut (*writer).store);
@@ -169,8 +173,8 @@ pub(crate) fn prepare(backing: Backing, reserve: u64, mode: u32) -> Result<&'sta
     Ok(session)
 }
 
-/// A table of the writer's own. What most programs have little of takes small segments: under a cap, what they leave
-/// unused is missing elsewhere.
+/// A table of the writer's own. What most programs have little of takes small segments: under a
+/// cap, what they leave unused is missing elsewhere.
 fn empty_table(id: u32) -> Table {
     use table::{
         ARENA_VALUES, ARENAS, FAILED_REQUESTS, FOOTPRINTS, MARKS, MODULES, SCOPES, THREADS,
@@ -206,7 +210,8 @@ impl Session {
         unsafe { self.lanes[table].load(Acquire).add(place) }
     }
 
-    /// Makes room for a lane's record and fixed rows. Under the peak lock; `None` when the recording cannot grow.
+    /// Makes room for a lane's record and fixed rows. Under the peak lock; `None` when the
+    /// recording cannot grow.
     pub(crate) fn prepare_lane(&self, number: u32) -> Option<()> {
         let (table, place) = table_of(number);
         if !self.lanes.get(table)?.load(Acquire).is_null() {
@@ -236,7 +241,8 @@ impl Writer {
         self.tables[table as usize].len()
     }
 
-    /// Adds a record to its table and publishes it: its number, and where it lies. `None` when the recording cannot grow.
+    /// Adds a record to its table and publishes it: its number, and where it lies. `None` when the
+    /// recording cannot grow.
     pub(crate) fn add<R: TableRecord>(&mut self, record: R) -> Option<(u32, &'static R::Cells)> {
         let table = &mut self.tables[R::TABLE as usize];
         let added = table.add(&mut self.store, record)?;
@@ -269,8 +275,9 @@ impl Writer {
         known.or_else(|| self.add_keyed(key, record).map(|(number, _)| number))
     }
 
-    /// The record that was added here under a key and that `is_same` takes for this one; else this one, added, unless the
-    /// table has `most` already. The content decides: others of the same key move on to the next.
+    /// The record that was added here under a key and that `is_same` takes for this one; else this
+    /// one, added, unless the table has `most` already. The content decides: others of the same key
+    /// move on to the next.
     fn intern_placed<R: TableRecord>(
         &mut self,
         mut key: u64,
@@ -308,7 +315,8 @@ impl Writer {
         (0..FIRST_SITE).try_for_each(|_| self.add(SiteValue::default()).map(drop))
     }
 
-    /// Fills in who is recorded, and how. Overwrites all of the header but `file_bytes`: before any segment is added.
+    /// Fills in who is recorded, and how. Overwrites all of the header but `file_bytes`: before any
+    /// segment is added.
     fn describe(header: &Header, mode: u32) {
         let described = HeaderValue {
             version: VERSION,

@@ -1,10 +1,12 @@
-//! Rows of counters: plain additions by their single writer, and the saved value that makes the peak exact.
+//! Rows of counters: plain additions by their single writer, and the saved value that makes the
+//! peak exact.
 
 use crate::counters::{Counter, Counters, Sums};
 use std::sync::atomic::{AtomicU64, Ordering::*};
 use tracking_alloc_recording::{CLOCK_SNAPSHOT_BITS, Record, Row, RowValue};
 
-/// The clock: epoch of the last peak above the number of the last snapshot. Changed under the peak lock.
+/// The clock: epoch of the last peak above the number of the last snapshot. Changed under the peak
+/// lock.
 pub(crate) static CLOCK: AtomicU64 = AtomicU64::new(0);
 
 /// The epoch of the last peak.
@@ -81,10 +83,12 @@ pub(crate) fn net_blocks(row: &Row) -> i64 {
         .wrapping_sub(row.freed_blocks.load(Relaxed)) as i64
 }
 
-/// Before a row changes: if the clock went on since it last did, its net is what it was at the peak. Returns the
-/// row's old clock when a snapshot was taken since, for the caller to save that too.
+/// Before a row changes: if the clock went on since it last did, its net is what it was at the
+/// peak. Returns the row's old clock when a snapshot was taken since, for the caller to save that
+/// too.
 ///
-/// `now` is the clock read once for the whole event: so all rows that it changes count it on the same side of a peak.
+/// `now` is the clock read once for the whole event: so all rows that it changes count it on the
+/// same side of a peak.
 #[inline(always)]
 pub(crate) fn touch(row: &Row, now: u64) -> Option<u64> {
     let then = row.clock.load(Relaxed);

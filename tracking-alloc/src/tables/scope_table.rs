@@ -1,8 +1,10 @@
-//! The table of scopes: bounded, phases found by parent and name, fields added by the tree that already found they are new.
+//! The table of scopes: bounded, phases found by parent and name, fields added by the tree that
+//! already found they are new.
 //!
-//! What a scope that was refused would count, its parent counts. The program keeps scopes in guards, futures and
-//! thread-locals, where they may outlive their recording. So they carry its generation: in a forked child's own recording
-//! the scopes of its parent process are [number](scope_number) 0.
+//! What a scope that was refused would count, its parent counts. The program keeps scopes in
+//! guards, futures and thread-locals, where they may outlive their recording. So they carry its
+//! generation: in a forked child's own recording the scopes of its parent process are
+//! [number](scope_number) 0.
 
 use super::{Writer, current_tag};
 #[cfg(feature = "serde")]
@@ -18,7 +20,8 @@ static RECORDS: Chunked<AtomicPtr<Scope>, { MAX_SCOPES / CHUNK }> = Chunked::new
 /// Bits of a scope that are its number; those above are the low bits of its recording's tag.
 const NUMBER_BITS: u32 = MAX_SCOPES.trailing_zeros();
 
-/// The tag of the present recording, where scopes have it: it differs by the generation, of which 12 bits fit.
+/// The tag of the present recording, where scopes have it: it differs by the generation, of which
+/// 12 bits fit.
 fn generation_bits() -> u32 {
     current_tag() << NUMBER_BITS
 }

@@ -16,7 +16,8 @@ const OTHERS: [u64; 2] = [
 ];
 
 impl Writer {
-    /// Adds what an ended thread did to the threads of its name. `since` is its lane's net when it came, and the clock then.
+    /// Adds what an ended thread did to the threads of its name. `since` is its lane's net when it
+    /// came, and the clock then.
     pub(crate) fn thread_ended(
         &mut self,
         name: [u64; 2],
@@ -29,8 +30,8 @@ impl Writer {
             self.store.header().lost_threads.fetch_add(1, Relaxed);
             return;
         };
-        // What its threads held at the peak. Those merged before the present epoch ended before its peak: they hold
-        // what they left behind. This one holds nothing if it came after the peak.
+        // What its threads held at the peak. Those merged before the present epoch ended before its
+        // peak: they hold what they left behind. This one holds nothing if it came after the peak.
         let epoch = epoch();
         let (mut peak_bytes, mut peak_blocks) = figures_net(&record.figures);
         if record.clock.load(Relaxed) >> CLOCK_SNAPSHOT_BITS == epoch {

@@ -1,4 +1,5 @@
-//! The timeline and the snapshots: points in time, taken at checks when they are due, thinned to a fixed size.
+//! The timeline and the snapshots: points in time, taken at checks when they are due, thinned to a
+//! fixed size.
 
 use super::lanes::tables_of_lanes;
 use crate::sys;
@@ -175,7 +176,8 @@ impl Timeline {
         unsafe { self.points.add(half_start(header)) }
     }
 
-    /// Copies every second point into the other half and makes that the current one: readers see one or the other.
+    /// Copies every second point into the other half and makes that the current one: readers see
+    /// one or the other.
     fn thin(&mut self, header: &Header) -> usize {
         let from = self.half(header);
         let other = 1 - header.timeline_half.load(Relaxed).min(1);
@@ -241,8 +243,9 @@ fn half_start(header: &Header) -> usize {
     }
 }
 
-/// Stores how many resident bytes of the process are heapglass's own: tables, shadow map and the mapped recording.
-/// Counted when pages are first written; never more than the resident set of the same moment, where that is known.
+/// Stores how many resident bytes of the process are heapglass's own: tables, shadow map and the
+/// mapped recording. Counted when pages are first written; never more than the resident set of the
+/// same moment, where that is known.
 pub(crate) fn store_own_bytes(header: &Header) {
     let pages = |records: usize, bytes: usize| (records * bytes).next_multiple_of(sys::PAGE);
     let points = half_start(header) + header.timeline_len.load(Relaxed) as usize;

@@ -8,7 +8,8 @@ use crate::layout::*;
 use crate::words::Record;
 use std::path::Path;
 
-/// Reads and checks the header; with it the length of the recording: of a finished one as its header says, else the file's.
+/// Reads and checks the header; with it the length of the recording: of a finished one as its
+/// header says, else the file's.
 pub(super) fn read_header(source: &dyn ReadAt) -> Result<(HeaderValue, u64), Error> {
     if source.byte_len()? == 0 {
         return Err(Error(Kind::Empty));
@@ -60,8 +61,8 @@ pub(super) fn read_header(source: &dyn ReadAt) -> Result<(HeaderValue, u64), Err
     Ok((header, bytes))
 }
 
-/// Compares a finished recording with its checksum, which covers the bytes that its header names. Bytes behind them
-/// are no part of it: a file system that ran full may leave some.
+/// Compares a finished recording with its checksum, which covers the bytes that its header names.
+/// Bytes behind them are no part of it: a file system that ran full may leave some.
 pub(super) fn verify(source: &dyn ReadAt, header: &HeaderValue) -> Result<(), Error> {
     if file_checksum(&source, header.file_bytes)? != header.checksum {
         return Err(Error::damaged("its checksum does not match its contents"));
@@ -90,7 +91,8 @@ pub fn file_checksum<S: ReadAt + ?Sized>(source: &S, file_bytes: u64) -> Result<
     Ok(checksum.finish())
 }
 
-/// All bytes of the recording at `path`: as many as its header names, of one that is still written all there are.
+/// All bytes of the recording at `path`: as many as its header names, of one that is still written
+/// all there are.
 ///
 /// # Errors
 /// When the file cannot be read, is no recording, or more of it is empty than any recording leaves.

@@ -3,7 +3,8 @@
 use super::Recording;
 
 impl Recording {
-    /// Makes references safe to follow: a child's parent is smaller, every index exists. Counts what it had to change.
+    /// Makes references safe to follow: a child's parent is smaller, every index exists. Counts
+    /// what it had to change.
     pub(super) fn mend(&mut self) {
         let mut damage = 0;
         let mut bound = |index: &mut u32, limit: usize| {

@@ -1,7 +1,8 @@
 //! Reading: bytes to plain values. Treats every recording as hostile or half written.
 //!
-//! What cannot be read at all is an [`Error`]; what a killed writer may have left half done (a zero record, a
-//! reference past the end) is kept as the empty value and counted in [`Recording::damage`].
+//! What cannot be read at all is an [`Error`]; what a killed writer may have left half done (a zero
+//! record, a reference past the end) is kept as the empty value and counted in
+//! [`Recording::damage`].
 
 mod error;
 mod header;
@@ -66,7 +67,8 @@ pub struct Recording {
     pub symbols: Option<Vec<u8>>,
     /// References that led nowhere, records that were never written: what a kill left, or worse.
     pub damage: u64,
-    /// Bytes that were read as the recording: of a finished one those that its header names, else the whole file.
+    /// Bytes that were read as the recording: of a finished one those that its header names, else
+    /// the whole file.
     pub file_bytes: u64,
     strings: Vec<u8>,
 }
@@ -98,7 +100,8 @@ impl Recording {
     /// Reads the recording at `path`, finished or not.
     ///
     /// # Errors
-    /// When the file cannot be read, is not a recording, or is truncated, altered or of another version.
+    /// When the file cannot be read, is not a recording, or is truncated, altered or of another
+    /// version.
     pub fn open(path: &Path) -> Result<Recording, Error> {
         Recording::read(&source::open_regular(path)?)
     }
@@ -113,8 +116,8 @@ impl Recording {
         if first.checksum != 0 {
             verify(source, &first)?;
         }
-        // NOTE: a live writer goes on meanwhile. The clock is read first, then rows, then the tables that rows refer
-        // to: those only ever grow, and were published before the rows.
+        // NOTE: a live writer goes on meanwhile. The clock is read first, then rows, then the
+        // tables that rows refer to: those only ever grow, and were published before the rows.
         let lanes = read_lanes(&Directory::read(source, file_bytes, &first)?)?;
         let (header, now_bytes) = read_header(source)?;
         let directory = Directory::read(source, now_bytes, &header)?;
@@ -146,8 +149,9 @@ impl Recording {
         Ok(recording)
     }
 
-    /// The string at a reference; `None` when there is none (0, or it points nowhere). Invalid UTF-8 is replaced, and
-    /// what is longer than any name is cut: one long string may be named by every record of a small file.
+    /// The string at a reference; `None` when there is none (0, or it points nowhere). Invalid
+    /// UTF-8 is replaced, and what is longer than any name is cut: one long string may be named by
+    /// every record of a small file.
     pub fn string(&self, reference: u32) -> Option<String> {
         let bytes = self.string_bytes(reference)?;
         let kept = bytes.get(..LONGEST_NAME).unwrap_or(bytes);
@@ -174,7 +178,8 @@ fn read_timeline(
     };
     let length = (header.timeline_len as usize).min(TIMELINE_POINTS);
     let mut points: Vec<PointValue> = both.into_iter().skip(start).take(length).collect();
-    // NOTE: a half that is being rewritten shows points out of order for a moment; keep those that go forward.
+    // NOTE: a half that is being rewritten shows points out of order for a moment; keep those that
+    // go forward.
     let mut last = 0;
     points.retain(|point| {
         let is_forward = point.time_ns >= last;

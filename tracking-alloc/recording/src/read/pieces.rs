@@ -1,8 +1,9 @@
 //! Bytes that a recording claims to have, read in bounded pieces.
 //!
-//! A file may claim terabytes and have none of them on disk: what was never written reads as zeros. So nothing is
-//! reserved for a claim, memory grows as bytes arrive, and what holds more zeros than a writer leaves is refused. The
-//! contents decide, not the blocks on disk: file systems that compress have fewer, a sparse copy has holes where zeros were.
+//! A file may claim terabytes and have none of them on disk: what was never written reads as zeros.
+//! So nothing is reserved for a claim, memory grows as bytes arrive, and what holds more zeros than
+//! a writer leaves is refused. The contents decide, not the blocks on disk: file systems that
+//! compress have fewer, a sparse copy has holes where zeros were.
 
 use super::error::{Error, Kind};
 use super::source::ReadAt;
@@ -14,10 +15,12 @@ const PIECE_BYTES: usize = 1 << 20;
 const PAGE_BYTES: usize = 4096;
 const ZEROS: [u8; PAGE_BYTES] = [0; PAGE_BYTES];
 
-/// Zeros in a row that a table of records may have: no record that was published is all zero, but the first of some.
+/// Zeros in a row that a table of records may have: no record that was published is all zero, but
+/// the first of some.
 const MOST_ZEROS_OF_RECORDS: usize = 64 << 10;
 
-/// The same of a table of bytes: what is left of a segment is skipped when the next string is longer.
+/// The same of a table of bytes: what is left of a segment is skipped when the next string is
+/// longer.
 const MOST_ZEROS_OF_BYTES: usize = 256 << 10;
 
 /// Pieces of nothing that a whole recording may have: `HEAPGLASS_PREALLOC=1` reserves 64.
@@ -100,8 +103,8 @@ pub(super) fn reserve<T>(to: &mut Vec<T>, more: usize) -> Result<(), Error> {
     to.try_reserve(more).map_err(|_| Error(Kind::NoMemory))
 }
 
-/// Calls `each` with the first `bytes` bytes of a source, a piece at a time. A file that is mostly nothing is refused
-/// after so many empty pieces.
+/// Calls `each` with the first `bytes` bytes of a source, a piece at a time. A file that is mostly
+/// nothing is refused after so many empty pieces.
 pub(super) fn read_all(
     source: &dyn ReadAt,
     bytes: u64,

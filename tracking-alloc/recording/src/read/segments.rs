@@ -1,4 +1,5 @@
-//! The directory: which pieces of the file belong to which table. Everything else follows it, nothing else knows offsets.
+//! The directory: which pieces of the file belong to which table. Everything else follows it,
+//! nothing else knows offsets.
 
 use super::error::Error;
 use super::limits;
@@ -19,8 +20,8 @@ pub(super) struct Directory<'s> {
 const DIRECTORY_OFFSET: u64 = HEADER_BYTES;
 
 impl<'s> Directory<'s> {
-    /// Reads the entries that a header says there are. The directory names its own continuation: an entry of table
-    /// `DIRECTORY`, read in turn.
+    /// Reads the entries that a header says there are. The directory names its own continuation: an
+    /// entry of table `DIRECTORY`, read in turn.
     pub(super) fn read(
         source: &'s dyn ReadAt,
         file_bytes: u64,
@@ -94,7 +95,8 @@ impl<'s> Directory<'s> {
         self.records((R::TABLE, 0), R::published(header))
     }
 
-    /// The first `length` records of a table, or of the part of it that a lane has. Fewer, when its segments hold fewer.
+    /// The first `length` records of a table, or of the part of it that a lane has. Fewer, when its
+    /// segments hold fewer.
     pub(super) fn records<R: Record>(
         &self,
         (table, lane): (u32, u32),

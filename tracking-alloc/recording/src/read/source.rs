@@ -1,5 +1,5 @@
-//! Where recordings are read from: a file, or bytes in memory. Never a mapping: a file that shrinks while it is
-//! read is an error value, not a signal.
+//! Where recordings are read from: a file, or bytes in memory. Never a mapping: a file that shrinks
+//! while it is read is an error value, not a signal.
 
 use super::error::{Error, Kind};
 use std::fs::File;
@@ -20,7 +20,8 @@ pub trait ReadAt {
     /// Whatever the operating system answers.
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize>;
 
-    /// Fills `buffer` from `offset` as far as there are bytes; the rest stays as it was. Returns how many were read.
+    /// Fills `buffer` from `offset` as far as there are bytes; the rest stays as it was. Returns
+    /// how many were read.
     ///
     /// # Errors
     /// Whatever the operating system answers, but interrupted reads, which are tried again.

@@ -1,7 +1,8 @@
-//! Deserializing into an arena: the trait, the seed that weaves the arena through each level, and its implementations.
+//! Deserializing into an arena: the trait, the seed that weaves the arena through each level, and
+//! its implementations.
 //!
-//! Knows no format: everything goes through serde's own traits. Types that own global memory have no implementation:
-//! an arena never drops what lies in it.
+//! Knows no format: everything goes through serde's own traits. Types that own global memory have
+//! no implementation: an arena never drops what lies in it.
 
 /// Types that are read as a `$source`, which `$convert` then turns into them.
 macro_rules! read_as {
@@ -95,8 +96,8 @@ pub trait ArenaDeserialize<'de, 'a, A: Arena>: Sized {
     /// Values that take nothing from the arena have no place in the data of their own.
     const SCALAR: bool = false;
 
-    /// Whether reading a value may allocate in the arena without a [`Tracked`](super::Tracked) handle: `false` only where
-    /// it is known not to.
+    /// Whether reading a value may allocate in the arena without a [`Tracked`](super::Tracked)
+    /// handle: `false` only where it is known not to.
     const MAY_BYPASS: bool = true;
 
     /// Reads a slice of such values. Bytes are read as bytes.
@@ -173,7 +174,8 @@ where
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<T, D::Error> {
         let _rooted = arena_path::root::<T>();
-        // What bypassed a tracked arena's handle is counted where it did: checked where code of other people ends.
+        // What bypassed a tracked arena's handle is counted where it did: checked where code of
+        // other people ends.
         self.arena.detect_bypass();
         let value = T::deserialize_in(deserializer, self.arena);
         self.arena.detect_bypass();

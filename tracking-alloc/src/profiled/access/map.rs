@@ -1,5 +1,5 @@
-//! Entries: fields by the name the data gives, other maps by `{key}` and `{value}`, and what a flattened struct keeps
-//! in a buffer.
+//! Entries: fields by the name the data gives, other maps by `{key}` and `{value}`, and what a
+//! flattened struct keeps in a buffer.
 
 use super::{Buffer, Seed};
 use crate::current_scope::{self, ScopeGuard};
@@ -41,8 +41,8 @@ impl<A, const KIND: Kind> Map<A, KIND> {
     }
 }
 
-/// Enters the place of the name kept aside. PERF: never inlined: the copy of the name must not lie in the stack frame of
-/// every value that is deserialized.
+/// Enters the place of the name kept aside. PERF: never inlined: the copy of the name must not lie
+/// in the stack frame of every value that is deserialized.
 #[inline(never)]
 fn enter_kept(node: &'static Node, ty: TypeOf) -> &'static Node {
     let kept = kept_name();
@@ -133,8 +133,8 @@ impl<'de, A: MapAccess<'de>, const KIND: Kind> MapAccess<'de> for Map<A, KIND> {
         if known::is_buffer::<S::Value>() && !at.is_buffering() {
             let value = self.access.next_value_seed(Buffer { seed, at });
             self.buffered = true;
-            // A flattened struct goes on buffering, and its list of entries grows between them; an adjacently tagged
-            // enum only wants its tag.
+            // A flattened struct goes on buffering, and its list of entries grows between them; an
+            // adjacently tagged enum only wants its tag.
             self.rest = if KIND == STRUCT {
                 at.node().rebuilt().scope
             } else {

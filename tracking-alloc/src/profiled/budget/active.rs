@@ -1,4 +1,5 @@
-//! Budgets in force in a thread: a list on its stack, compared with what the thread has allocated since.
+//! Budgets in force in a thread: a list on its stack, compared with what the thread has allocated
+//! since.
 
 use super::Limits;
 use super::path::{Path, is_at};
@@ -109,7 +110,8 @@ pub(in super::super) fn in_field<R, E: Error>(
     within(innermost(), node, work)
 }
 
-/// Puts the budgets for this place into force, of each budget from `next` outwards, then runs `work`.
+/// Puts the budgets for this place into force, of each budget from `next` outwards, then runs
+/// `work`.
 fn within<R, E: Error>(
     mut next: *const Active,
     node: &'static Node,

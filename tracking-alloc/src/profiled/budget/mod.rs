@@ -1,7 +1,9 @@
-//! Memory budgets: a decode that would take more than it may fails with an ordinary error of its format.
+//! Memory budgets: a decode that would take more than it may fails with an ordinary error of its
+//! format.
 //!
-//! Figures are those of [`measure`](crate::measure()): this thread's, exact, also when nothing records. They are
-//! compared at each boundary of the data, so a single allocation may overshoot before it is seen.
+//! Figures are those of [`measure`](crate::measure()): this thread's, exact, also when nothing
+//! records. They are compared at each boundary of the data, so a single allocation may overshoot
+//! before it is seen.
 
 mod active;
 mod path;
@@ -33,11 +35,12 @@ use std::marker::PhantomData;
 /// assert!(error.to_string().starts_with("memory budget exceeded at Fleet.vessels: "));
 /// ```
 ///
-/// The error is the format's own, with what it keeps of other people's words: serde_json, rmp-serde and most others all of
-/// them, postcard none ("Serde Deserialization Error").
+/// The error is the format's own, with what it keeps of other people's words: serde_json, rmp-serde
+/// and most others all of them, postcard none ("Serde Deserialization Error").
 ///
-/// A field is named by its path as reports spell it. Where a format tells no names (postcard, bincode), a struct's fields
-/// are taken to be in the order of the names its type gives, which `alias` may disturb: see the table of `Profiled`.
+/// A field is named by its path as reports spell it. Where a format tells no names (postcard,
+/// bincode), a struct's fields are taken to be in the order of the names its type gives, which
+/// `alias` may disturb: see the table of `Profiled`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[must_use = "a budget does nothing until `run` or `seed`"]
 pub struct Budget {
@@ -58,8 +61,8 @@ impl Budget {
         Budget::default()
     }
 
-    /// Bytes that may be live at once: allocated since the budget began (for a field: since that value began), less
-    /// those freed.
+    /// Bytes that may be live at once: allocated since the budget began (for a field: since that
+    /// value began), less those freed.
     pub fn live_bytes(mut self, bytes: u64) -> Budget {
         self.limits.live = Some(bytes);
         self
@@ -71,8 +74,9 @@ impl Budget {
         self
     }
 
-    /// A budget for each value at a path, such as `Fleet.vessels[].crew`. Fields of `budget` itself go on from that
-    /// path: `.first` is then `Fleet.vessels[].crew.first`. A path given twice has its last budget.
+    /// A budget for each value at a path, such as `Fleet.vessels[].crew`. Fields of `budget` itself
+    /// go on from that path: `.first` is then `Fleet.vessels[].crew.first`. A path given twice has
+    /// its last budget.
     pub fn field(mut self, path: &str, budget: Budget) -> Budget {
         let inner = budget
             .fields
@@ -85,10 +89,12 @@ impl Budget {
         self
     }
 
-    /// Runs `work`: what it deserializes as [`Profiled`] in this thread shares the budget. Budgets nest; all apply.
+    /// Runs `work`: what it deserializes as [`Profiled`] in this thread shares the budget. Budgets
+    /// nest; all apply.
     ///
     /// # Panics
-    /// When `TrackingAlloc` is not the global allocator, with the two lines to add: never a limit that holds nothing.
+    /// When `TrackingAlloc` is not the global allocator, with the two lines to add: never a limit
+    /// that holds nothing.
     pub fn run<R>(&self, work: impl FnOnce() -> R) -> R {
         probe::assert_installed("Budget");
         self.run_counted(work)
@@ -119,7 +125,8 @@ impl<'de, T: Deserialize<'de>> DeserializeSeed<'de> for ProfiledSeed<T> {
     type Value = T;
 
     /// # Errors
-    /// The format's own, and when the budget is exceeded or `TrackingAlloc` is not the global allocator.
+    /// The format's own, and when the budget is exceeded or `TrackingAlloc` is not the global
+    /// allocator.
     fn deserialize<D: Deserializer<'de>>(self, d: D) -> Result<T, D::Error> {
         if !probe::is_installed() {
             return Err(D::Error::custom(crate::error::NOT_INSTALLED));
