@@ -1,11 +1,11 @@
-//! allocator-api2's `Allocator` for tracked arenas, so that its collections and hashbrown's are
-//! counted too.
+//! allocator-api2's `Allocator` for tracked arenas, so that collections of allocator-api2 and
+//! hashbrown are counted too.
 
 use super::{Arena, PieceResult, Tracked};
 use std::alloc::Layout;
 use std::ptr::NonNull;
 
-/// A piece as allocators hand it out.
+/// A piece in the form that allocators return.
 #[inline(always)]
 fn whole<E>(piece: PieceResult, layout: Layout, refused: E) -> Result<NonNull<[u8]>, E> {
     match piece {

@@ -1,4 +1,4 @@
-//! bump-scope's arenas. Their figures are read, never guessed.
+//! bump-scope's arenas. Their figures are read from bump-scope, never guessed.
 
 use super::traits::pieces_by_allocator;
 use super::{AllocError, Arena, Chunks, PieceResult, Reset};
@@ -9,12 +9,12 @@ use std::alloc::Layout;
 use std::any::Any;
 use std::ptr::NonNull;
 
-/// The same for an arena and a scope of one.
+/// Implements `Arena` for an arena and for a scope of one.
 macro_rules! arena {
     () => {
         pieces_by_allocator!();
 
-        /// The address of the present chunk's bump position.
+        /// Returns the address of the present chunk's bump position.
         #[inline(always)]
         fn cursor(&self) -> usize {
             let position = self.stats().bump_position();
@@ -83,7 +83,7 @@ where
 {
     arena!();
 
-    /// Only with the default settings.
+    /// Returns the arena only if it has the default settings.
     #[inline(always)]
     fn bump_scope(&self) -> Option<&Bump> {
         (self as &dyn Any).downcast_ref()
