@@ -72,7 +72,7 @@ pub(crate) fn ended() {
     state::life().store(ENDED, Release);
 }
 
-/// Whether this very process has a recording, in progress or finished.
+/// Returns `true` if this very process has a recording, in progress or finished.
 pub(crate) fn has_recording() -> bool {
     state::life().load(Acquire) >= RECORDING
 }

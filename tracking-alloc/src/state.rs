@@ -74,20 +74,20 @@ pub(crate) fn get() -> u32 {
     PAGE.word.load(Relaxed) as u32
 }
 
-/// Whether a recording is being written.
+/// Returns `true` if a recording is being written.
 #[cfg(recording)]
 #[inline(always)]
 pub(crate) fn is_recording() -> bool {
     get() & RECORD != 0
 }
 
-/// Whether nobody wants to know of any event.
+/// Returns `true` if nobody wants to know of any event.
 #[inline(always)]
 pub(crate) fn is_off() -> bool {
     PAGE.word.load(Relaxed) == OFF
 }
 
-/// Whether the environment may be yet to be examined.
+/// Returns `true` if the environment may be yet to be examined.
 #[cfg(recording)]
 #[inline(always)]
 pub(crate) fn is_unexamined() -> bool {
@@ -129,7 +129,7 @@ const COUNTING: u32 = 1;
 #[cfg(recording)]
 const LATER: u32 = 2;
 
-/// Whether events that no recording counts are counted.
+/// Returns `true` if events that no recording counts are counted.
 #[inline]
 pub(crate) fn is_counting() -> bool {
     PAGE.counting.load(Acquire) == COUNTING
@@ -175,7 +175,7 @@ pub(crate) fn end_recording() {
     change(EXAMINED | count, !COUNT);
 }
 
-/// Whether the rows of a recording of this process belong to the figures of `stats()`.
+/// Returns `true` if the rows of a recording of this process belong to the figures of `stats()`.
 #[cfg(recording)]
 pub(crate) fn rows_are_joined() -> bool {
     PAGE.joined.load(Acquire) != 0

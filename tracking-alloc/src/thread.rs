@@ -66,7 +66,8 @@ thread_local! {
     };
 }
 
-/// Whether an event frees the block that the calling thread allocated last: then it was temporary.
+/// Returns `true` if an event frees the block that the calling thread allocated last: then it was
+/// temporary.
 #[inline(always)]
 pub(crate) fn is_temporary(event: Event) -> bool {
     let note = |thread: &Thread| {

@@ -156,7 +156,7 @@ impl Field<'_> {
         }
     }
 
-    /// Whether values take nothing from the arena: a constant.
+    /// Returns `true` if values take nothing from the arena: a constant.
     pub(crate) fn scalar(&self, container: &Container<'_>) -> TokenStream {
         let (arena, ty) = (&container.arena, self.ty);
         match self.reader() {
@@ -180,7 +180,7 @@ pub(crate) enum Place<'n> {
     Same,
 }
 
-/// Whether a type borrows from the input: it names `'de`.
+/// Returns `true` if a type borrows from the input: it names `'de`.
 fn borrows_input(ty: &Type) -> bool {
     struct Search(bool);
     impl<'t> Visit<'t> for Search {

@@ -70,8 +70,8 @@ impl ProcessStat {
         })
     }
 
-    /// Whether no thread of it runs any more. A first thread that ended before others is a zombie
-    /// too, and its process lives.
+    /// Returns `true` if no thread of it runs any more. A first thread that ended before others is
+    /// a zombie too, and its process lives.
     pub fn has_ended(&self) -> bool {
         matches!(self.state, b'Z' | b'X' | b'x') && self.threads <= 1
     }
@@ -81,7 +81,7 @@ fn number(digits: &[u8]) -> Option<u64> {
     std::str::from_utf8(digits).ok()?.parse().ok()
 }
 
-/// Whether a `/proc/self/status` is of a `/proc` that shows the reading process's own pid
+/// Returns `true` if a `/proc/self/status` is of a `/proc` that shows the reading process's own pid
 /// namespace, and not of an outer one where its process numbers mean others.
 pub fn is_own_proc(status: &[u8]) -> bool {
     let numbers = status

@@ -178,7 +178,8 @@ impl Inside<'_> {
     }
 }
 
-/// Whether a field is what serde's derive names the variant with: a text that nobody allocated.
+/// Returns `true` if a field is what serde's derive names the variant with: a text that nobody
+/// allocated.
 fn is_tag<V: ?Sized>(at: At<'_>, value: &V) -> bool {
     let name = type_name::<V>();
     let address = std::ptr::from_ref(value).cast::<u8>() as usize;

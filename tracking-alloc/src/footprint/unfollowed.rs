@@ -166,7 +166,7 @@ impl Value<'_> {
         }
     }
 
-    /// Whether what the value showed lies in a block, or behind a pointer in it.
+    /// Returns `true` if what the value showed lies in a block, or behind a pointer in it.
     fn is_behind(&self, walk: &mut Walk, block: Block) -> bool {
         if block.bytes > MOST_READ {
             return false;
@@ -249,7 +249,7 @@ impl Pointee {
 }
 
 impl PendingValue {
-    /// Whether anything is to be judged.
+    /// Returns `true` if anything is to be judged.
     pub(super) fn leads_anywhere(&self) -> bool {
         let [begin, _, end] = self.leads;
         self.first.is_some() || self.pointee.is_some() || begin < end
@@ -285,8 +285,8 @@ pub(super) fn leads_to(walk: &mut Walk, block: Block, value: u64) {
     }
 }
 
-/// Whether a number is found again in a block only where it was shown: a zero or a byte is
-/// everywhere.
+/// Returns `true` if a number is found again in a block only where it was shown: a zero or a byte
+/// is everywhere.
 fn is_telling(number: u64, bytes: usize) -> bool {
     bytes >= 4 && number & mask(bytes) != 0
 }
@@ -296,8 +296,8 @@ fn mask(bytes: usize) -> u64 {
     u64::MAX >> (64 - 8 * bytes.clamp(1, WORD))
 }
 
-/// Whether a number of so many bytes lies in a block, aligned, and not where `Rc` and `Arc` have
-/// their counters: a weak pointer may show those.
+/// Returns `true` if a number of so many bytes lies in a block, aligned, and not where `Rc` and
+/// `Arc` have their counters: a weak pointer may show those.
 fn holds_number(block: Block, number: u64, bytes: usize) -> bool {
     const COUNTERS: usize = 2;
     let mask = mask(bytes);

@@ -48,7 +48,7 @@ impl Walk {
         }
     }
 
-    /// Whether an address is on the stack of the measuring.
+    /// Returns `true` if an address is on the stack of the measuring.
     #[inline(always)]
     pub(super) fn is_on_stack(&self, address: usize) -> bool {
         address < self.stack_end && self.is_above_stack_pointer(address)
@@ -323,12 +323,12 @@ impl<'a> Value<'a> {
         owned
     }
 
-    /// Whether this value lies inside another one.
+    /// Returns `true` if this value lies inside another one.
     fn is_inside(&self, id: u64) -> bool {
         std::iter::successors(self.outer, |outer| outer.outer).any(|outer| outer.id == id)
     }
 
-    /// Whether this value or one around it lies in a block.
+    /// Returns `true` if this value or one around it lies in a block.
     pub(super) fn holds(&self, block: Block) -> bool {
         std::iter::successors(Some(self), |value| value.outer)
             .any(|value| !value.is_temporary && value.start.wrapping_sub(block.start) < block.bytes)

@@ -158,7 +158,7 @@ impl Lane {
         &self.fixed()[2]
     }
 
-    /// Whether the lane is of the recording with that tag.
+    /// Returns `true` if the lane is of the recording with that tag.
     #[inline(always)]
     pub(super) fn is_of(&self, tag: u32) -> bool {
         self.tag.load(Relaxed) & !(MEASURED | PARKED) == tag
@@ -170,7 +170,7 @@ impl Lane {
         self.tag.fetch_or(PARKED, SeqCst);
     }
 
-    /// Whether the lane has that mark.
+    /// Returns `true` if the lane has that mark.
     pub(super) fn is_parked(&self) -> bool {
         self.tag.load(SeqCst) & PARKED != 0
     }
@@ -231,7 +231,7 @@ impl Lane {
         let _ = touch(self.all(), now);
     }
 
-    /// Whether both have been touched since the clock went on.
+    /// Returns `true` if both have been touched since the clock went on.
     #[inline(always)]
     pub(super) fn are_touched(&self, row: &Row, now: u64) -> bool {
         row.clock.load(Relaxed) == now && self.all().clock.load(Relaxed) == now

@@ -11,12 +11,13 @@ use std::sync::atomic::{AtomicU32, Ordering::*};
 
 static WRITERS: AtomicU32 = AtomicU32::new(0);
 
-/// Whether anybody counted is still writing.
+/// Returns `true` if anybody counted is still writing.
 pub(super) fn is_open() -> bool {
     WRITERS.load(SeqCst) != 0
 }
 
-/// Whether the calling thread itself is inside the hook: it was interrupted there by a signal.
+/// Returns `true` if the calling thread itself is inside the hook: it was interrupted there by a
+/// signal.
 pub(super) fn is_here() -> bool {
     let in_event = lane::own().is_some_and(|lane| lane.busy.load(Relaxed));
     in_event || thread::with(|thread| thread.busy.get()) == Some(true)

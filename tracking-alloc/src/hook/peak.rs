@@ -96,14 +96,14 @@ pub(super) struct Turning {
     place: Cell<u32>,
 }
 
-/// Whether an event by which the lane's net rises needs a check.
+/// Returns `true` if an event by which the lane's net rises needs a check.
 #[inline(always)]
 pub(super) fn checks_rise(lane: &'static Lane, bytes: i64) -> bool {
     net_bytes(lane.all()) + bytes - lane.checked.get() >= lane.step.get()
 }
 
-/// Whether an event by which it falls needs one, `row` being the only one that changes: it goes
-/// far, or from a new maximum.
+/// Returns `true` if an event by which it falls needs one, `row` being the only one that changes:
+/// it goes far, or from a new maximum.
 #[inline(always)]
 pub(super) fn checks_fall(lane: &'static Lane, row: &'static Row, bytes: i64) -> bool {
     let net = net_bytes(lane.all());
@@ -111,7 +111,7 @@ pub(super) fn checks_fall(lane: &'static Lane, row: &'static Row, bytes: i64) ->
         || net >= lane.limit.load(Relaxed) && !turns_again(lane, Some(row), net)
 }
 
-/// Whether a fall to that net leaves the lane's step.
+/// Returns `true` if a fall to that net leaves the lane's step.
 #[inline(always)]
 fn goes_far(lane: &'static Lane, net: i64) -> bool {
     lane.checked.get() - net >= lane.step.get()
@@ -217,9 +217,9 @@ impl Turning {
         self.row_events.set(events);
     }
 
-    /// Whether every row of the lane is as the present maximum has it: since that was seen, one
-    /// block was freed from a row and one event came, after which that row is as it was. Then an
-    /// equal maximum needs no new clock.
+    /// Returns `true` if every row of the lane is as the present maximum has it: since that was
+    /// seen, one block was freed from a row and one event came, after which that row is as it was.
+    /// Then an equal maximum needs no new clock.
     #[inline(always)]
     fn is_same_maximum(&self, events: u64) -> bool {
         // SAFETY: null or a row, which stays mapped.

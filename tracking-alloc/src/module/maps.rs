@@ -35,7 +35,8 @@ impl Line {
         Some(())
     }
 
-    /// Whether an image may begin in this mapping: a file's, or the one that the kernel lends.
+    /// Returns `true` if an image may begin in this mapping: a file's, or the one that the kernel
+    /// lends.
     pub(super) fn may_be_image(&self) -> bool {
         self.inode != 0 || self.path.starts_with(b"[vdso]\0")
     }

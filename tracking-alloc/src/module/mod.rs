@@ -29,7 +29,7 @@ const TICKS_BETWEEN_CHECKS: u64 = 2_000_000;
 /// A look-up of a mapping is followed by so many times its duration without one.
 const LOOKUP_PAUSE: u64 = 16;
 
-/// Whether code is in use that can be unloaded.
+/// `true` if code is in use that can be unloaded.
 static CAN_GO: AtomicBool = AtomicBool::new(false);
 /// When images in use are looked at again, in ticks.
 static NEXT_CHECK: AtomicU64 = AtomicU64::new(0);
@@ -131,7 +131,7 @@ impl Modules {
         self.images_len = 1;
     }
 
-    /// Whether an address lies in executable code of a known image.
+    /// Returns `true` if an address lies in executable code of a known image.
     pub(crate) fn is_code(&self, address: u64) -> bool {
         self.range_of(address).is_some()
     }
@@ -210,8 +210,8 @@ impl Modules {
         CAN_GO.store(true, Relaxed);
     }
 
-    /// Whether the code that these addresses lie in is what it was. Code on a stack is there, so
-    /// the answer holds.
+    /// Returns `true` if the code that these addresses lie in is what it was. Code on a stack is
+    /// there, so the answer holds.
     pub(crate) fn is_unchanged(&mut self, addresses: &[u64]) -> bool {
         let mut last = None;
         addresses.iter().all(|address| {
@@ -222,7 +222,7 @@ impl Modules {
         })
     }
 
-    /// Whether all code in use is what it was.
+    /// Returns `true` if all code in use is what it was.
     pub(crate) fn is_all_unchanged(&mut self) -> bool {
         let is_same = (1..self.images_len).all(|number| {
             let in_use = |image: &Image| image.used && image.loaded;
@@ -321,7 +321,7 @@ impl Modules {
         found
     }
 
-    /// Whether images may have been seen since this was last asked.
+    /// Returns `true` if images may have been seen since this was last asked.
     pub(crate) fn take_news(&mut self) -> bool {
         std::mem::take(&mut self.has_news)
     }
@@ -443,7 +443,7 @@ impl Modules {
     }
 }
 
-/// Whether code is in use that can be unloaded, and was not looked at for a while.
+/// Returns `true` if code is in use that can be unloaded, and was not looked at for a while.
 #[inline]
 pub(crate) fn is_check_due() -> bool {
     CAN_GO.load(Relaxed) && sys::ticks() >= NEXT_CHECK.load(Relaxed)

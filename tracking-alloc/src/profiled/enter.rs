@@ -43,7 +43,7 @@ impl At {
         self.0.addr() & HOW != How::Recording as usize
     }
 
-    /// Whether serde buffers, within a budget: boundaries, no places.
+    /// Returns `true` if serde buffers, within a budget: boundaries, no places.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn is_buffering(self) -> bool {
         self.0.addr() & How::BufferingInBudget as usize != 0

@@ -126,15 +126,16 @@ fn in_place(seed: &'static str) -> Option<Type> {
     name.map(|name| Type { name, bytes: 0 })
 }
 
-/// Whether what a visitor makes is an array: its elements are one place, those of other tuples are
-/// not.
+/// Returns `true` if what a visitor makes is an array: its elements are one place, those of other
+/// tuples are not.
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn is_array<T, V>() -> bool {
     let name = type_name::<T>();
     name.starts_with('[') || (name == "()" && type_name::<V>().ends_with("]>"))
 }
 
-/// Whether a deserializer is ours already: a `Profiled` inside a `Profiled` is one with it.
+/// Returns `true` if a deserializer is ours already: a `Profiled` inside a `Profiled` is one with
+/// it.
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn is_ours<D>() -> bool {
     type_name::<D>().starts_with(concat!(
@@ -143,8 +144,8 @@ pub(super) fn is_ours<D>() -> bool {
     ))
 }
 
-/// Whether the variants that an identifier names are those of an enum of the standard library,
-/// which have no second names: serde itself has their identifiers.
+/// Returns `true` if the variants that an identifier names are those of an enum of the standard
+/// library, which have no second names: serde itself has their identifiers.
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn is_std<T>() -> bool {
     let name = type_name::<T>();

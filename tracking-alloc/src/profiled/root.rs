@@ -1,4 +1,4 @@
-//! Where a path begins: `Profiled<T>`.
+//! The start of a path: `Profiled<T>`.
 
 use super::deserializer::De;
 use super::enter::{At, How};
@@ -26,7 +26,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Profiled<T> {
     }
 }
 
-/// Deserializes with `plain` when there is nothing to observe, else with `observed`, at the root of
+/// Deserializes with `plain` if there is nothing to observe, else with `observed`, at the root of
 /// values of `T`.
 #[inline]
 fn within<'de, T, D: Deserializer<'de>, R>(

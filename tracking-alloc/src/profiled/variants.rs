@@ -12,7 +12,8 @@ use serde::de::{self, DeserializeSeed, Expected, Unexpected};
 use std::any::type_name;
 use std::fmt;
 
-/// Whether number and place in `names` are the same for the enum whose identifier `S` reads.
+/// Returns `true` if number and place in `names` are the same for the enum whose identifier `S`
+/// reads.
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn are_in_order<'de, S: DeserializeSeed<'de>>(
     node: &'static Node,

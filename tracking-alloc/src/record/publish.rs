@@ -92,7 +92,7 @@ fn move_to(from: &PathBytes, to: &PathBytes) -> Result<(), i32> {
     }
 }
 
-/// Whether a kernel, a file system or a sandbox does not know a way of renaming.
+/// Returns `true` if a kernel, a file system or a sandbox does not know a way of renaming.
 fn is_unsupported(errno: i32) -> bool {
     matches!(
         errno,

@@ -39,7 +39,7 @@ pub(crate) fn growths_resumed() -> u32 {
     RESUMED.load(Acquire)
 }
 
-/// Whether a refused growth is to be tried again now.
+/// Returns `true` if a refused growth is to be tried again now.
 #[inline]
 pub(crate) fn is_retry_due() -> bool {
     let at = RETRY_NS.load(Relaxed);

@@ -87,7 +87,8 @@ fn root_of(address: usize) -> &'static AtomicPtr<Leaf> {
     &ROOTS[address >> 3 & 1]
 }
 
-/// Whether an address lies in one of the maps as it is: no tag above it, and a multiple of 8.
+/// Returns `true` if an address lies in one of the maps as it is: no tag above it, and a multiple
+/// of 8.
 #[inline(always)]
 fn in_map(address: usize) -> bool {
     address & !((1 << ADDRESS_BITS) - 8) == 0
@@ -119,7 +120,7 @@ fn entry(address: usize) -> Option<*const AtomicU32> {
     leaf_of(address).map(|leaf| unsafe { leaf.add(index_of(address)) })
 }
 
-/// Whether the page of an entry was written before.
+/// Returns `true` if the page of an entry was written before.
 #[inline(always)]
 fn written(leaf: *const AtomicU32, index: usize) -> &'static AtomicU8 {
     // SAFETY: behind its entries a leaf has a byte for each page of them.
@@ -205,7 +206,7 @@ fn map_leaf(address: usize) -> Option<*const AtomicU32> {
     leaf_of(address)
 }
 
-/// Whether a range of addresses holds blocks, or ever held some.
+/// Returns `true` if a range of addresses holds blocks, or ever held some.
 pub(crate) fn holds_blocks(start: usize, end: usize) -> bool {
     let page_span = PAGE_ENTRIES << 4;
     let end = end.min(1 << ADDRESS_BITS);
@@ -226,8 +227,8 @@ pub(crate) fn holds_blocks(start: usize, end: usize) -> bool {
     false
 }
 
-/// Whether a block was ever entered in the page of an entry. A page that was made resident ahead
-/// counts if it has a block now.
+/// Returns `true` if a block was ever entered in the page of an entry. A page that was made
+/// resident ahead counts if it has a block now.
 fn is_used(leaf: *const AtomicU32, index: usize) -> bool {
     match written(leaf, index).load(Relaxed) {
         0 => false,

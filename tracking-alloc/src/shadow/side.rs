@@ -100,7 +100,7 @@ impl SideTable {
         }
     }
 
-    /// Whether it ever held a block.
+    /// Returns `true` if it ever held a block.
     #[cfg(any(feature = "serde", test))]
     pub(super) fn is_in_use(&self) -> bool {
         self.0.iter().any(|shard| shard.lock().len > 0)

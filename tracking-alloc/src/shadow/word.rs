@@ -84,7 +84,7 @@ impl Owner {
         lane.min(LAST_LANE)
     }
 
-    /// Whether blocks tell a lane from all others.
+    /// Returns `true` if blocks tell a lane from all others.
     #[inline(always)]
     pub(crate) fn tells_lane(lane: u32) -> bool {
         Owner::lane_kept(lane) == lane
@@ -107,13 +107,13 @@ impl Owner {
         site(self.first.get())
     }
 
-    /// Whether the block keeps these bits of a lane.
+    /// Returns `true` if the block keeps these bits of a lane.
     #[inline(always)]
     pub(crate) fn is_of(self, lane: LaneBits) -> bool {
         self.second & LANE_MASK == lane.0
     }
 
-    /// Whether the block keeps its lane and birth number: those of up to 16 bytes do not.
+    /// Returns `true` if the block keeps its lane and birth number: those of up to 16 bytes do not.
     #[inline(always)]
     pub(crate) fn has_birth(self) -> bool {
         self.second & LANE_MASK != 0
@@ -210,7 +210,7 @@ pub(super) fn third(bytes: usize) -> (u32, Option<u32>) {
     }
 }
 
-/// Whether a block begins at a word.
+/// Returns `true` if a block begins at a word.
 #[inline(always)]
 pub(super) fn begins(word: u32) -> bool {
     word & 1 != 0
@@ -226,7 +226,7 @@ pub(super) fn kind(first: u32) -> Kind {
     }
 }
 
-/// Whether a third word says that there is a fourth.
+/// Returns `true` if a third word says that there is a fourth.
 #[inline(always)]
 pub(super) fn goes_on(third: u32) -> bool {
     third & GOES_ON != 0

@@ -50,7 +50,7 @@ pub(super) trait Frame: Copy {
     /// in progress.
     unsafe fn changes(&self) -> [u64; 2];
 
-    /// Whether any of the words of any of these frames changed.
+    /// Returns `true` if any of the words of any of these frames changed.
     ///
     /// # Safety
     /// As [`changes`](Self::changes), for each.

@@ -50,8 +50,8 @@ fn inner(outer: usize, middle: usize) -> bool {
 /// Each of the functions that call each other.
 type Nested = fn(usize, Finders) -> [u64; 3];
 
-/// Whether a walk by `.eh_frame` from three nested functions finds each one's caller. Not under the
-/// write lock.
+/// Returns `true` if a walk by `.eh_frame` from three nested functions finds each one's caller. Not
+/// under the write lock.
 ///
 /// On whichever stack: nothing beyond this function's frame is read.
 #[inline(never)]

@@ -40,7 +40,7 @@ pub(crate) fn thread_id() -> u32 {
     unsafe { libc::syscall(libc::SYS_gettid) as u32 }
 }
 
-/// Whether the calling thread is the process's first.
+/// Returns `true` if the calling thread is the process's first.
 pub(crate) fn is_main_thread() -> bool {
     thread_id() == process_id()
 }

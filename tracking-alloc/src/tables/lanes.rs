@@ -13,7 +13,7 @@ pub(super) static FIXED_ROWS: [AtomicPtr<[Row; 3]>; LANE_TABLES] =
     [const { AtomicPtr::new(null_mut()) }; LANE_TABLES];
 /// Lanes that ever had an owner; the overflow lane is not among them.
 pub(crate) static LANES_USED: AtomicU32 = AtomicU32::new(0);
-/// Whether the overflow lane is in use.
+/// `true` if the overflow lane is in use.
 pub(crate) static OVERFLOW_USED: AtomicU32 = AtomicU32::new(0);
 
 /// Forgets all lanes: for a recording that begins.

@@ -62,8 +62,8 @@ impl Writer {
     }
 }
 
-/// Whether the string that was written at a place is this one. Its length is compared first, and
-/// none is taken from the file, which others can write to.
+/// Returns `true` if the string that was written at a place is this one. Its length is compared
+/// first, and none is taken from the file, which others can write to.
 ///
 /// # Safety
 /// A string must lie there and stay mapped.

@@ -40,7 +40,7 @@ pub(crate) struct Timeline {
     snapshot_step_ns: u64,
     snapshot_due_ns: u64,
     snapshots: u64,
-    /// Whether files may be read (not in a sandbox).
+    /// `true` if files may be read (not in a sandbox).
     reads_files: bool,
 }
 

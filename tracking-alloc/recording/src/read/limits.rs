@@ -39,7 +39,8 @@ pub(super) fn check(table: u32, length: u64) -> Result<(), Error> {
     Ok(())
 }
 
-/// Whether zeros say nothing about a table: it is reserved as a whole and filled here and there.
+/// Returns `true` if zeros say nothing about a table: it is reserved as a whole and filled here and
+/// there.
 pub(super) fn is_sparse(table: u32) -> bool {
     matches!(table, table::LANES | table::FIXED_ROWS | table::TIMELINE)
 }

@@ -27,7 +27,7 @@ pub(in super::super) struct Recorded {
 }
 
 impl Recorded {
-    /// Whether the counters lie where the recording can reach them.
+    /// Returns `true` if the counters lie where the recording can reach them.
     #[inline(always)]
     pub(in super::super) fn is_recorded(&self) -> bool {
         self.slot.get().is_some()

@@ -151,8 +151,8 @@ impl Lane {
         tables::intern(&self.limits, start, scratch, key, scope)
     }
 
-    /// Whether a site found by its key is taken for what it is: not the first time, and not always,
-    /// since another stack may have the same key.
+    /// Returns `true` if a site found by its key is taken for what it is: not the first time, and
+    /// not always, since another stack may have the same key.
     fn trusts(&'static self, site: u32) -> bool {
         const DOUBTED: u32 = 256;
         let times = self.trusted.get().wrapping_add(1);
@@ -204,7 +204,7 @@ impl Lane {
         row
     }
 
-    /// Whether a row is the lane's "(table full)".
+    /// Returns `true` if a row is the lane's "(table full)".
     pub(in crate::hook) fn is_full(&self, row: &Row) -> bool {
         std::ptr::eq(row, self.full())
     }

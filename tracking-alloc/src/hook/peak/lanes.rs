@@ -242,7 +242,7 @@ impl Lanes {
         self.movers.moves
     }
 
-    /// Whether another lane than this one moved since so many checks had seen a move.
+    /// Returns `true` if another lane than this one moved since so many checks had seen a move.
     pub(super) fn others_moved(&self, lane: &Lane, since: u64) -> bool {
         let movers = &self.movers;
         let others = if std::ptr::eq(movers.last, lane) {

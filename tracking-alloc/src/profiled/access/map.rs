@@ -22,7 +22,7 @@ pub(in super::super) struct Map<A, const KIND: Kind> {
     next: usize,
     /// The scope between entries.
     rest: u32,
-    /// Whether something was buffered here.
+    /// `true` if something was buffered here.
     buffered: bool,
 }
 

@@ -52,7 +52,7 @@ pub(super) fn in_force<R>(
     work()
 }
 
-/// Whether any budget is in force in this thread.
+/// Returns `true` if any budget is in force in this thread.
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(in super::super) fn is_running() -> bool {
     !innermost().is_null()

@@ -144,8 +144,8 @@ impl Node {
         leaked::leak(node)
     }
 
-    /// Whether the order of `names` is known to be the order of elements (`Some(true)`), or not to
-    /// be.
+    /// Returns `true` if the order of `names` is known to be the order of elements (`Some(true)`),
+    /// or not to be.
     #[inline]
     pub(in super::super) fn is_order(&self, names: &'static [&'static str]) -> Option<bool> {
         let list = names.as_ptr().cast_mut();

@@ -77,7 +77,7 @@ impl Label {
         leaked::leak(label)
     }
 
-    /// Whether it is the label of a step.
+    /// Returns `true` if it is the label of a step.
     pub(super) fn is(&self, step: &Step<'_>) -> bool {
         if self.kind != step.kind() {
             return false;

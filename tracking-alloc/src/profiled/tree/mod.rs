@@ -188,7 +188,7 @@ impl Node {
         }
     }
 
-    /// Whether it is the place of a `deserialize_with` whose type is not known yet.
+    /// Returns `true` if it is the place of a `deserialize_with` whose type is not known yet.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn awaits_type(&self) -> bool {
         self.flags_set.load(Relaxed) & AWAITS_TYPE != 0

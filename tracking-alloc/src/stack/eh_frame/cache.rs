@@ -25,7 +25,7 @@ const _: () = assert!(TAG_BITS + Rule::BITS == 64);
 #[repr(C, align(64))]
 pub(super) struct Cache {
     places: [AtomicU64; PLACES],
-    /// Whether each page of them was written.
+    /// `true` if each page of them was written.
     written: [AtomicBool; (PLACES * size_of::<AtomicU64>()).div_ceil(PAGE)],
 }
 

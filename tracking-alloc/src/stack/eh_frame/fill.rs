@@ -180,8 +180,8 @@ impl Code {
         })
     }
 
-    /// Whether a stack walked by frame pointers, innermost first, differs from `.eh_frame`'s
-    /// account; asked as long as stacks are early.
+    /// Returns `true` if a stack walked by frame pointers, innermost first, differs from
+    /// `.eh_frame`'s account; asked as long as stacks are early.
     pub(crate) fn differs(&mut self, start: Start, limits: &Limits, addresses: &[u64]) -> bool {
         if self.checks == 0 {
             return false;

@@ -38,8 +38,8 @@ use std::cell::Cell;
 use std::sync::atomic::Ordering::*;
 use tracking_alloc_recording::MAX_FRAMES;
 
-/// Whether the rules of this machine are known: elsewhere, a program without frame pointers has no
-/// stacks.
+/// `true` if the rules of this machine are known: elsewhere, a program without frame pointers has
+/// no stacks.
 pub(crate) const IS_SUPPORTED: bool = cfg!(target_arch = "x86_64");
 
 /// What the walks of one thread met last. All-zero bytes are nothing.

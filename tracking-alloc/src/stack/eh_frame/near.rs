@@ -26,7 +26,7 @@ const WORD: usize = size_of::<u64>();
 #[repr(C, align(4096))]
 pub(super) struct NearWalks {
     kept: UnsafeCell<Kept>,
-    /// Whether any was kept.
+    /// `true` if any was kept.
     written: Cell<bool>,
 }
 

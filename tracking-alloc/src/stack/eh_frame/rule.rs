@@ -63,13 +63,13 @@ impl Rule {
         .filter(|rule| rule.0 != 0)
     }
 
-    /// Whether more than a register decides the frame's end, or there is none.
+    /// Returns `true` if more than a register decides the frame's end, or there is none.
     #[inline(always)]
     pub(super) fn is_special(self) -> bool {
         self.0 & SPECIAL != 0
     }
 
-    /// Whether a word of the stack tells where the frame ends.
+    /// Returns `true` if a word of the stack tells where the frame ends.
     pub(super) fn is_realigned(self) -> bool {
         self.0 & BASE_STOP == BASE_LOADED
     }
@@ -79,7 +79,7 @@ impl Rule {
         ((self.0 & OFFSET_MASK) as usize) << 1
     }
 
-    /// Whether the frame's end is counted from rbp.
+    /// Returns `true` if the frame's end is counted from rbp.
     #[inline(always)]
     pub(super) fn is_based(self) -> bool {
         self.0 & BASE_BP != 0
@@ -91,7 +91,7 @@ impl Rule {
     }
 }
 
-/// Whether a word lies in a part of a stack.
+/// Returns `true` if a word lies in a part of a stack.
 #[inline(always)]
 fn is_word_of(bounds: Stack, address: usize) -> bool {
     address >= bounds.low && address <= bounds.high - WORD && address.is_multiple_of(WORD)

@@ -175,7 +175,7 @@ impl Model {
         hash
     }
 
-    /// Whether the innermost frames are those of an earlier walk.
+    /// Returns `true` if the innermost frames are those of an earlier walk.
     fn is_near_known(&self, powers: &Powers) -> bool {
         let Registers { pc, sp, bp } = *self.frames.last().expect("the outermost");
         let start = Start::from_registers((bp, sp, pc));
