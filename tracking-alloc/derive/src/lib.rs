@@ -1,7 +1,7 @@
-//! `#[derive(ArenaDeserialize)]`: deserialize into an arena, through each level.
+//! `#[derive(ArenaDeserialize)]`: deserializes every level of a type into an arena.
 //!
-//! Use it through `tracking_alloc::arena`, which documents it by example. Derived code contains no
-//! `unsafe`, names nothing but `tracking_alloc`, and works with every arena and every serde format.
+//! Use it through `tracking_alloc::arena`, which has examples. Derived code contains no `unsafe`,
+//! refers only to `tracking_alloc`, and works with every arena and every serde format.
 //!
 //! # On the type
 //!
@@ -25,8 +25,8 @@
 //!
 //! # Lifetimes
 //!
-//! The type's lifetime is the arena's. A type may also have a lifetime called `'de`: the input's;
-//! `&'de str` borrows.
+//! The type's lifetime is the arena's. A type may also have a lifetime `'de`, which is the input's;
+//! `&'de str` borrows from the input.
 
 #![forbid(unsafe_code)]
 #![warn(clippy::match_bool)]

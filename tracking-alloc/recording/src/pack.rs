@@ -1,4 +1,4 @@
-//! Packing: a recording's bytes with symbols appended as one more table. Changes nothing else.
+//! Packing: appends symbols to a recording as one more table, and changes nothing else.
 
 use crate::layout::*;
 use crate::read::{Error, Recording, file_checksum};
@@ -11,7 +11,7 @@ use crate::words::Record;
 /// replaced.
 ///
 /// # Errors
-/// When `bytes` is not a recording that can be read.
+/// If `bytes` is not a readable recording.
 pub fn with_symbols(mut bytes: Vec<u8>, symbols: &[u8]) -> Result<Vec<u8>, Error> {
     let recording = Recording::read(bytes.as_slice())?;
     let mut header = recording.header;
@@ -41,8 +41,8 @@ pub fn with_symbols(mut bytes: Vec<u8>, symbols: &[u8]) -> Result<Vec<u8>, Error
     Ok(bytes)
 }
 
-/// Where the directory's entry for symbols lies or can be added, as a byte offset; counts it in the
-/// header when added.
+/// Returns the byte offset of the directory's entry for symbols. Adds it to the count in the header
+/// if there is none yet.
 fn symbols_entry(bytes: &[u8], header: &mut HeaderValue) -> Result<usize, Error> {
     let mut left = header.directory_len as usize;
     let (mut offset, mut room) = (

@@ -1,4 +1,4 @@
-//! What rows, threads and marks count alike.
+//! The counters that rows, threads and marks have in common.
 
 use crate::RowValue;
 
@@ -8,7 +8,7 @@ use crate::RowValue;
 pub type Sums = [u64; 9];
 
 impl RowValue {
-    /// The row's first nine words.
+    /// Returns the row's first nine words.
     pub fn sums(&self) -> Sums {
         [
             self.total_bytes,
