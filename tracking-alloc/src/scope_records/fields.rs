@@ -1,4 +1,4 @@
-//! What the tree of `Profiled` asks of the recording's scopes.
+//! Access of the tree of `Profiled` to the recording's scopes.
 
 use super::{count_lost, with_record};
 use crate::current_scope::{Added, NewScope};
