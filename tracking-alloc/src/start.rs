@@ -1,10 +1,10 @@
-//! Beginning and ending a recording: from the environment at the first allocation, or from code.
+//! Starts and finishes recordings: from the environment at the first allocation, or from code.
 //!
 //! ```text
 //! first allocation ─▶ HEAPGLASS_OUT set? ─▶ begin ─▶ RECORD ─▶ finish (exit, Recorder) ─▶ off
 //! Recorder::start ──────────────────────────▲
 //! ```
-//! A process records once ([`life`]). A forked child is off, and may begin a recording of its own.
+//! A process records once ([`life`]). A forked child is off, but may start its own recording.
 
 use crate::hook;
 use crate::record::{
@@ -20,18 +20,18 @@ use tracking_alloc_recording::{
     growth, mode, parse_size,
 };
 
-/// The environment was examined, or somebody is doing so.
+/// The environment was examined, or a thread is examining it.
 static ENVIRONMENT_READ: AtomicBool = AtomicBool::new(false);
-/// The global allocator is known to be the system's, wrapped.
+/// The wrapped allocator is known to be the system's.
 static INNER_IS_SYSTEM: AtomicBool = AtomicBool::new(false);
 /// Our handler is registered with `atexit`, which a forked child inherits.
 static AT_EXIT: AtomicBool = AtomicBool::new(false);
 
-/// What `HEAPGLASS_PREALLOC=1` reserves at once, bytes.
+/// Bytes that `HEAPGLASS_PREALLOC=1` reserves at once.
 const PREALLOCATED_BYTES: u64 = 64 << 20;
 
-/// Under a tighter limit of address space or private memory the program itself might miss what
-/// recording takes: about 80 MiB at the start, and a quarter of the heap's span.
+/// Minimum limit of address space or private memory. Below it the program itself might run out of
+/// memory, because recording takes about 80 MiB at the start, and a quarter of the heap's span.
 const LEAST_MEMORY: u64 = 256 << 20;
 
 /// A refusal without an errno.
@@ -42,8 +42,7 @@ const fn refused(what: &'static str) -> Refused {
 const NO_MEMORY: Refused = refused("not enough memory for the recorder's tables")
     .advise("free memory, or raise the memory limit (ulimit -v)");
 
-/// Before the environment was examined: begins a recording at the very first allocation if it asks
-/// for one.
+/// Examines the environment at the first allocation, and starts a recording if it asks for one.
 #[cold]
 #[inline(never)]
 pub(crate) fn at_first_allocation(block: *mut u8, bytes: usize, is_system: bool) {
@@ -66,7 +65,7 @@ pub(crate) fn at_first_allocation(block: *mut u8, bytes: usize, is_system: bool)
     }
 }
 
-/// Begins a recording in the file that the pattern stands for.
+/// Starts a recording in the file that the pattern stands for.
 fn to_pattern(pattern: &[u8]) -> Result<(), Refused> {
     let mut buffer = [0u8; 4096];
     let executable = sys::read_link(c"/proc/self/exe", &mut buffer).unwrap_or(b"program");
@@ -74,12 +73,13 @@ fn to_pattern(pattern: &[u8]) -> Result<(), Refused> {
     begin(Some(path.as_bytes()))
 }
 
-/// Beginning takes more stack than a thread of the program may have.
+/// Runs the start on a separate stack, because it needs more stack than a thread of the program may
+/// have.
 fn on_own_stack(begin: impl FnOnce() -> Result<(), Refused>) -> Result<(), Refused> {
     sys::on_own_stack(begin).unwrap_or(Err(NO_MEMORY))
 }
 
-/// One line on standard error: the program runs on unrecorded.
+/// Writes one line to standard error. The program continues without recording.
 fn complain(pattern: &[u8], refused: Refused) {
     let Refused {
         what,
@@ -107,9 +107,9 @@ fn complain(pattern: &[u8], refused: Refused) {
     ]);
 }
 
-/// The recording is finished in order when the program ends in order, or when the library that this
-/// code is part of is unloaded: then nothing of ours may be called any more, and `atexit` calls its
-/// handlers first.
+/// Registers the handler that finishes the recording when the program exits normally, or when the
+/// library that contains this code is unloaded: `atexit` calls the library's handlers before its
+/// code goes.
 fn finish_at_exit() {
     extern "C" fn at_exit() {
         if let Some(session) = tables::current() {
@@ -122,7 +122,7 @@ fn finish_at_exit() {
     }
 }
 
-/// The most bytes that the recording may have.
+/// Returns the maximum size of the recording.
 fn max_bytes_from_environment() -> Result<u64, Refused> {
     let text = sys::environment(b"HEAPGLASS_MAX_BYTES").unwrap_or_default();
     let bytes = match std::str::from_utf8(text) {
@@ -137,7 +137,7 @@ fn max_bytes_from_environment() -> Result<u64, Refused> {
     ))
 }
 
-/// Returns `true` if all that the recording may ever have is reserved at the start.
+/// Returns `true` if the whole space of the recording is reserved at the start.
 fn is_preallocated() -> Result<bool, Refused> {
     match sys::environment(b"HEAPGLASS_PREALLOC").unwrap_or_default() {
         b"" | b"0" => Ok(false),
@@ -150,8 +150,8 @@ fn is_preallocated() -> Result<bool, Refused> {
     }
 }
 
-/// What tells how many bytes can be used of a live block of the program's allocator; `None` = it
-/// does not tell.
+/// Returns a function for the usable bytes of a live block; `None` if the program's allocator does
+/// not tell.
 #[cfg(feature = "serde")]
 pub(crate) fn usable_bytes() -> Option<fn(usize) -> usize> {
     // SAFETY: asked about blocks of the system's allocator that are live.
@@ -161,7 +161,7 @@ pub(crate) fn usable_bytes() -> Option<fn(usize) -> usize> {
         .then_some(ask as fn(usize) -> usize)
 }
 
-/// What is recorded of each event: a value of [`mode`].
+/// Returns the [`mode`] from the environment.
 fn mode_from_environment() -> Result<u32, Refused> {
     let word = sys::environment(b"HEAPGLASS_MODE").unwrap_or_default();
     let known = match std::str::from_utf8(word) {
@@ -176,17 +176,17 @@ fn mode_from_environment() -> Result<u32, Refused> {
     ))
 }
 
-/// Begins a recording in a file.
+/// Starts a recording in a file.
 pub(crate) fn to_file(path: &[u8]) -> Result<(), Refused> {
     on_own_stack(|| begin(Some(path)))
 }
 
-/// Begins a recording in memory.
+/// Starts a recording in memory.
 pub(crate) fn to_memory() -> Result<(), Refused> {
     on_own_stack(|| begin(None))
 }
 
-/// Begins a recording in the file of that path, or in memory.
+/// Starts a recording in the file at `path`, or in memory.
 fn begin(path: Option<&[u8]>) -> Result<(), Refused> {
     // Whoever begins has had its say about the environment.
     ENVIRONMENT_READ.store(true, Release);
@@ -241,13 +241,13 @@ fn begin_alone(path: Option<&[u8]>) -> Result<&'static Session, Refused> {
     begun.inspect_err(|_| file.discard())
 }
 
-/// Begins in a new file, which gets its name when it is a recording.
+/// Starts in a new file, which gets its final path once it is a valid recording.
 fn begin_in(file: &mut NewFile, mode: u32) -> Result<&'static Session, Refused> {
     let mut max_bytes = max_bytes_from_environment()?.max(FIRST_SEGMENT_BYTES);
     let mut reserve = 0;
     if is_preallocated()? {
-        // What is reserved at once must do: no file call happens later, and the program may be
-        // about to forbid system calls.
+        // The reserved space must be enough: no file call happens later, because the program may
+        // forbid system calls.
         reserve = PREALLOCATED_BYTES.min(max_bytes / SEGMENT_BYTES * SEGMENT_BYTES);
         max_bytes = reserve;
         sys::go_quiet();
@@ -261,7 +261,7 @@ fn begin_in(file: &mut NewFile, mode: u32) -> Result<&'static Session, Refused> 
     is_named.then_some(session).ok_or(NO_MEMORY)
 }
 
-/// Lays out the tables and makes them the present recording. On refusal nothing has changed.
+/// Creates the tables and makes them the present recording. On failure nothing has changed.
 fn begin_session(backing: Backing, reserve: u64, mode: u32) -> Result<&'static Session, Refused> {
     let session = tables::prepare(backing, reserve, mode).map_err(|reason| match reason {
         growth::DISK_FULL => Refused::new("the disk is full", libc::ENOSPC)
@@ -284,8 +284,8 @@ fn begin_session(backing: Backing, reserve: u64, mode: u32) -> Result<&'static S
     Ok(session)
 }
 
-/// A forked child: locks may be held by threads that do not exist here, and all tables are the
-/// parent's.
+/// Resets inherited state in a forked child: locks may be held by threads that do not exist here,
+/// and all tables are the parent's.
 fn forget_parent() {
     // SAFETY: a forked child begins with one thread, and none of its threads takes a lock of ours
     // before it records.
@@ -301,12 +301,12 @@ fn forget_parent() {
     thread::with(|thread| thread.busy.set(false));
 }
 
-/// Why a forked child does not finish its parent's recording.
+/// The error of a forked child that tries to finish its parent's recording.
 pub(crate) const INHERITED: &str =
     "this recording belongs to the parent process; finish it there, not in a forked child";
 
-/// Stops a recording and finishes the file: a last check, the state, the checksum. An error says
-/// why not: another thread perhaps did, and it is finished now.
+/// Stops a recording and finishes the file: a last check, the state, the checksum. Returns the
+/// reason if it cannot; if another thread has finished it, it is finished now.
 pub(crate) fn finish(tag: u32) -> Result<(), &'static str> {
     let session = tables::own(tag).ok_or(INHERITED)?;
     let header = session.header();
@@ -318,7 +318,7 @@ pub(crate) fn finish(tag: u32) -> Result<(), &'static str> {
     let is_idle = hook::wait_until_idle();
     settle(session);
     header.state.store(recording::state::FINISHED, Release);
-    // Who is still inside may write once more: without a checksum that is no damage.
+    // A thread that is still inside may write once more. Without a checksum, that is not damage.
     if is_idle && let Some(writer) = session.write.try_lock(1000) {
         header.checksum.store(checksum_of(&writer.store), Release);
     }
@@ -326,7 +326,7 @@ pub(crate) fn finish(tag: u32) -> Result<(), &'static str> {
     Ok(())
 }
 
-/// The last words into a recording before it is finished.
+/// Writes the last values into a recording before it is finished.
 fn settle(session: &Session) {
     let Some(mut checks) = hook::PEAK_CHECKS.try_lock(1000) else {
         return;
@@ -340,7 +340,7 @@ fn settle(session: &Session) {
     tables::store_own_bytes(session.header());
 }
 
-/// The checksum of a recording nobody writes to any more.
+/// Returns the checksum of a recording to which nobody writes any more.
 fn checksum_of(store: &Store) -> u64 {
     let mut checksum = Checksum::default();
     for piece in store.pieces() {

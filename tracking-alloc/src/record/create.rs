@@ -1,8 +1,8 @@
-//! Making the file of a recording: the pattern of `HEAPGLASS_OUT`, taken paths, file systems that
-//! cannot carry it live.
+//! Creates the file of a recording: the pattern of `HEAPGLASS_OUT`, paths that are taken, and file
+//! systems that cannot hold a live recording.
 //!
-//! Never truncates a file, never shares one: a new inode is made under a temporary name and then
-//! gets its own.
+//! Never truncates or shares a file: a new inode is created under a temporary name and renamed
+//! later.
 
 use super::publish::{link_to, publish};
 use super::signature::{own_header, sign};
@@ -11,42 +11,43 @@ use crate::sys::{self, File, FileId};
 use std::fmt::Write;
 use tracking_alloc_recording::{HeaderValue, PathPiece, path_pieces, state};
 
-/// A new file for a live recording. It has a temporary name until it is a recording: nobody ever
-/// sees half a beginning.
+/// A new file for a live recording. It has a temporary name until it is a valid recording, so that
+/// readers never see an incomplete one.
 pub(crate) struct NewFile {
     paths: &'static mut Paths,
     pub(crate) id: FileId,
-    /// The recording is not where it was wanted: that file system cannot carry a live mapping.
+    /// `true` if the recording is not at the wanted path, because that file system cannot hold a
+    /// live mapping.
     is_elsewhere: bool,
 }
 
-/// Names on the way to a new file, too large for the program's stack. All-zero bytes are empty
-/// ones.
+/// The paths used to create a new file, too large for the program's stack. All-zero bytes are empty
+/// paths.
 struct Paths {
     wanted: PathBytes,
-    /// Where the recording goes: the wanted path, or elsewhere.
+    /// The path for the recording: the wanted path, or one in another place.
     target: PathBytes,
-    /// Where it is until it has its name.
+    /// The temporary path.
     hidden: PathBytes,
-    /// The name that the recording got.
+    /// The final path of the recording.
     name: PathBytes,
-    /// The name of the link that leads to it from the wanted folder, if it is elsewhere.
+    /// The path of the link in the wanted folder, if the recording is in another place.
     link: PathBytes,
 }
 
 impl NewFile {
-    /// Where the file is now.
+    /// Returns the present path of the file.
     pub(crate) fn path(&self) -> &PathBytes {
         &self.paths.hidden
     }
 
-    /// Gives the file its name, and returns it. A recording that is elsewhere also gets a link at
-    /// the wanted path.
+    /// Gives the file its final path and returns it. If the recording is in another place, a link
+    /// is created at the wanted path.
     pub(crate) fn name(&mut self) -> Result<&PathBytes, Refused> {
         let paths = &mut *self.paths;
         publish(&paths.hidden, &paths.target, &mut paths.name)?;
         if self.is_elsewhere && link_to(&paths.name, &paths.wanted, &mut paths.link).is_err() {
-            // This file system has no links either: only this line leads to the recording.
+            // This file system has no links either, so only this line tells where the recording is.
             sys::write_stderr(&[
                 b"heapglass: recording to ",
                 paths.name.as_bytes(),
@@ -58,7 +59,7 @@ impl NewFile {
         Ok(&paths.name)
     }
 
-    /// Removes the file that got no name.
+    /// Removes a file that did not get its final path.
     pub(crate) fn discard(&self) {
         if self.paths.hidden.id() == Some(self.id) {
             self.paths.hidden.remove();
@@ -66,7 +67,7 @@ impl NewFile {
     }
 }
 
-/// The path that a pattern means for this process.
+/// Returns the path that a pattern stands for in this process.
 pub(crate) fn expand_pattern(pattern: &[u8], program: &[u8]) -> Result<PathBytes, Refused> {
     let mut path = PathBytes::empty();
     for piece in path_pieces(pattern) {
@@ -93,11 +94,11 @@ pub(crate) fn expand_pattern(pattern: &[u8], program: &[u8]) -> Result<PathBytes
     Ok(path)
 }
 
-/// Makes the file for a live recording: at the wanted path, or in the [`place`] for live
+/// Creates the file for a live recording: at the wanted path, or in the [`place`] for live
 /// recordings.
 ///
-/// `reserve` bytes are reserved as a trial: whether the file system can carry a mapping is only
-/// known by trying.
+/// Reserves `reserve` bytes as a trial, the only way to find out if the file system can hold a
+/// mapping.
 pub(crate) fn create_file(wanted: &[u8], reserve: u64) -> Result<NewFile, Refused> {
     let Some(mut place) = sys::Bump::new().take::<Paths>(1) else {
         return Err(Refused::new(
@@ -110,7 +111,7 @@ pub(crate) fn create_file(wanted: &[u8], reserve: u64) -> Result<NewFile, Refuse
     let paths: &'static mut Paths = unsafe { place.as_mut() };
     absolute(wanted, &mut paths.wanted)?;
     if paths.wanted.is_no_file() {
-        // Somebody who names /dev/null wants no recording beside it.
+        // For a path such as /dev/null, a file with a suffix next to it is not wanted.
         return Err(
             Refused::new("the path is not a regular file", libc::EEXIST).advise("use another path")
         );
@@ -144,7 +145,7 @@ impl Paths {
     }
 }
 
-/// Makes a path absolute, without asking the file system more than for the working directory.
+/// Makes a path absolute. Asks the file system only for the working directory.
 fn absolute(path: &[u8], whole: &mut PathBytes) -> Result<(), Refused> {
     if path.first() != Some(&b'/') {
         // SAFETY: the buffer is valid for its length; getcwd is a plain system call.
@@ -171,12 +172,12 @@ fn absolute(path: &[u8], whole: &mut PathBytes) -> Result<(), Refused> {
     is_whole.then_some(()).ok_or(Refused::TOO_LONG)
 }
 
-/// File systems whose reserved blocks stay reserved and whose shared mappings can be relied on. An
-/// overlay passes both through to its upper file system: it counts when reserving succeeds.
+/// File systems that keep reserved blocks and have reliable shared mappings. An overlay passes both
+/// through to its upper file system, and is accepted if reserving succeeds.
 const CARRYING: [i64; 4] = [0xEF53, 0x5846_5342, 0x0102_1994, 0x794C_7630];
 
-/// Creates the temporary file beside `path` and tries to reserve blocks: what it is, with its name
-/// in `hidden`, or `None` where the file system cannot carry a live recording.
+/// Creates the temporary file next to `path`, with its path in `hidden`, and tries to reserve
+/// blocks. Returns the file's identity, or `None` if the file system cannot hold a live recording.
 fn create(
     path: &PathBytes,
     hidden: &mut PathBytes,
@@ -221,8 +222,7 @@ fn reserve_in(
     }
 }
 
-/// A new file beside `path`. A name left behind by a killed process of the same number is passed
-/// over.
+/// Creates a new file next to `path`. Skips names left behind by a killed process with the same ID.
 fn create_temporary(path: &PathBytes, hidden: &mut PathBytes) -> Result<File, Refused> {
     const TRIES: u64 = 100_000;
     let flags = libc::O_RDWR | libc::O_CREAT | libc::O_EXCL | libc::O_NOFOLLOW;

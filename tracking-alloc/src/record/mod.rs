@@ -1,5 +1,5 @@
-//! Writing a recording: the file (or memory), its segments, its tables. Knows nothing of stacks or
-//! counters.
+//! Writing of a recording: the file (or memory), its segments and its tables. Independent of stacks
+//! and counters.
 //!
 //! Everything here is cold and runs under the write lock; it never takes another heapglass lock.
 

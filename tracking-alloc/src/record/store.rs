@@ -31,11 +31,10 @@ pub(crate) struct Store {
 /// Time of the next attempt after a failed growth, monotonic nanoseconds; 0 = growth has not
 /// failed, or is never tried again.
 static RETRY_NS: AtomicU64 = AtomicU64::new(0);
-/// How often growth went on after it was refused. Lanes that took "(table full)" for an answer ask
-/// again then.
+/// Number of times growth resumed after a failure. Lanes that got "(table full)" then try again.
 static RESUMED: AtomicU32 = AtomicU32::new(0);
 
-/// How often growth went on after it was refused.
+/// Returns the number of times growth resumed after a failure.
 pub(crate) fn growths_resumed() -> u32 {
     RESUMED.load(Acquire)
 }

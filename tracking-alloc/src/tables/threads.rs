@@ -6,18 +6,18 @@ use crate::hash::fnv1a;
 use std::sync::atomic::Ordering::*;
 use tracking_alloc_recording::{CLOCK_SNAPSHOT_BITS, Row, ThreadName, ThreadNameValue};
 
-/// Different names kept apart; further threads are merged as one.
+/// Maximum number of names. Threads with further names are merged.
 const MOST_NAMES: u64 = 512;
 
-/// The name under which threads are merged when there are too many names.
+/// The name of merged threads if there are too many names.
 const OTHERS: [u64; 2] = [
     u64::from_le_bytes(*b"(other t"),
     u64::from_le_bytes(*b"hreads)\0"),
 ];
 
 impl Writer {
-    /// Adds what an ended thread did to the threads of its name. `since` is its lane's net when it
-    /// came, and the clock then.
+    /// Adds the figures of an ended thread to the threads with its name. `since` is its lane's net
+    /// and the clock when it got the lane.
     pub(crate) fn thread_ended(
         &mut self,
         name: [u64; 2],
