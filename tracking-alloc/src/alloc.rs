@@ -1,11 +1,11 @@
-//! The wrapper: four methods forwarded, each followed or preceded by one look at the state word.
+//! The wrapper: it forwards four methods and reads the state word once before or after each.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 
-/// A global allocator that forwards to another one and, when asked to, records what happens.
+/// A global allocator that forwards to another one and can record every event.
 ///
-/// It adds no header and changes no layout: what is measured is what runs without it. While nothing records, a call
-/// costs one load more.
+/// It adds no header and changes no layout, so the measured program allocates as it would without
+/// the wrapper. While nothing records, each call costs one additional load.
 ///
 /// ```
 /// use tracking_alloc::TrackingAlloc;
@@ -39,13 +39,13 @@ impl<A> TrackingAlloc<A> {
 #[cold]
 #[inline(never)]
 fn first<A>(block: *mut u8, bytes: usize) {
-    // Of the system's allocator more is known than of others.
+    // The recorder knows more about the system's allocator than about others.
     let is_system = std::any::type_name::<A>() == std::any::type_name::<System>();
     crate::events::first_allocated(block, bytes, is_system);
 }
 
-// SAFETY: every call is forwarded with its arguments unchanged, and its answer is returned unchanged; recording
-// neither unwinds nor allocates through this allocator.
+// SAFETY: every call is forwarded with unchanged arguments, and its result is returned unchanged;
+// recording neither unwinds nor allocates through this allocator.
 unsafe impl<A: GlobalAlloc> GlobalAlloc for TrackingAlloc<A> {
     #[inline]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {

@@ -1,6 +1,7 @@
 //! `assert_allocs!`: a limit on what a block of code allocates.
 //!
-//! Must say every figure when a limit is broken: whoever reads a log of CI cannot run it again there.
+//! A failing limit must report every figure: the reader of a CI log cannot run the test again
+//! there.
 
 #[cfg(not(captures))]
 #[path = "assertion/no_sites.rs"]
@@ -13,16 +14,17 @@ use crate::probe;
 use crate::threads::Threads;
 use sites::Capture;
 
-/// Fails when a block allocates more than allowed; its value is that of the block.
+/// Panics if a block of code allocates more than allowed; returns the value of the block.
 ///
-/// Exact, and the same however many threads `cargo test` runs: other threads are not counted. Limits are `u64`:
+/// The figures are exact. They do not depend on the number of threads that `cargo test` runs,
+/// because other threads are not counted. Limits are `u64`:
 ///
 /// | limit | figure |
 /// |---|---|
-/// | `blocks` | blocks allocated, reallocs included |
-/// | `bytes` | bytes allocated; a realloc counts its new size |
+/// | `blocks` | blocks allocated, including reallocs |
+/// | `bytes` | bytes allocated; a realloc counts its full new size |
 /// | `peak` | most bytes live at once |
-/// | `live` | bytes that are still there at the end of the block |
+/// | `live` | bytes still live at the end of the block |
 /// | `grows` | reallocs to the same or a larger size |
 ///
 /// ```
@@ -35,9 +37,10 @@ use sites::Capture;
 ///
 /// # More than one thread
 ///
-/// With a [`Threads`](crate::Threads) handle first, the block's own thread counts together with every closure that runs in
-/// [`Threads::enter`](crate::Threads::enter) meanwhile, in whichever thread. All figures are exact; the peak of threads that
-/// run at the same time depends on how they overlap.
+/// With a [`Threads`](crate::Threads) handle as the first argument, the thread of the block and all
+/// closures that run in [`Threads::enter`](crate::Threads::enter) in the meantime are counted
+/// together. All figures are exact. The peak of threads that run at the same time depends on how
+/// they overlap.
 ///
 /// ```
 /// # #[global_allocator] static ALLOC: tracking_alloc::TrackingAlloc = tracking_alloc::TrackingAlloc::system();
@@ -51,9 +54,11 @@ use sites::Capture;
 /// });
 /// ```
 ///
-/// With `process` first, all threads of the process count, as in [`stats`](crate::stats): those of other tests too, so
-/// such a test runs in a program of its own, or with `cargo nextest`, or with `--test-threads=1`. While a recording is
-/// paused, new blocks may not count. There is no limit `peak`: the process keeps one peak for the whole run.
+/// With `process` as the first argument, all threads of the process are counted, as in
+/// [`stats`](crate::stats). That includes the threads of other tests, so put such a test into its
+/// own program, or run it with `cargo nextest` or `--test-threads=1`. While a recording is paused,
+/// new blocks may be missing. There is no `peak` limit, because the process keeps one peak for the
+/// whole run.
 ///
 /// ```
 /// # #[global_allocator] static ALLOC: tracking_alloc::TrackingAlloc = tracking_alloc::TrackingAlloc::system();
@@ -66,15 +71,17 @@ use sites::Capture;
 /// tracking_alloc::assert_allocs!(process, peak <= 100, {});
 /// ```
 ///
-/// # Where it was allocated
+/// # Sites in the message
 ///
-/// With the feature `assert-sites` (unix) the message names the functions that allocated most, with their callers inside the
-/// block. Stacks are captured without allocating and named after the block, so the figures are the same. An allocation in
-/// the block takes about 10 microseconds more.
+/// With the feature `assert-sites` (Unix), the message names the functions that allocated most,
+/// with their callers inside the block. Stacks are captured without allocating and symbolized after
+/// the block, so the figures stay the same. Each allocation in the block takes about 10
+/// microseconds longer.
 ///
 /// # Panics
-/// When more was allocated, with all figures and the command that records the test; when `TrackingAlloc` is not the
-/// global allocator; when a `Threads` handle counts another block at the same time.
+/// If the block exceeds a limit, with all figures and the command that records the test; if
+/// `TrackingAlloc` is not the global allocator; or if the `Threads` handle counts another block at
+/// the same time.
 #[macro_export]
 macro_rules! assert_allocs {
     (@figure process peak $figures:ident) => {
@@ -95,7 +102,7 @@ macro_rules! assert_allocs {
         ))
     };
     (@assert $counted:ident $what:expr; $($limit:ident <= $most:expr),+ , $body:block) => {{
-        // Before the block: what limits allocate is not counted.
+        // Evaluated before the block, so that allocations of the limit expressions are not counted.
         let most: &[u64] = &[$($most),+];
         let (value, measured) = $crate::__private::measure($what, || $body);
         let figures = &measured.figures;
@@ -118,18 +125,18 @@ macro_rules! assert_allocs {
     };
 }
 
-/// Whose events [`assert_allocs!`] counts.
+/// The threads whose events [`assert_allocs!`] counts.
 #[expect(missing_debug_implementations, reason = "named by a macro alone")]
 pub enum Counted<'a> {
-    /// Those of this thread.
+    /// This thread.
     Thread,
-    /// Those of the threads that entered a handle.
+    /// The threads that entered a handle.
     Threads(&'a Threads),
-    /// Those of all threads.
+    /// All threads.
     Process,
 }
 
-/// What a block did.
+/// The measurement of a block.
 #[expect(missing_debug_implementations, reason = "handed on by a macro alone")]
 pub struct Measured {
     /// Its figures.
@@ -138,7 +145,7 @@ pub struct Measured {
     capture: Capture,
 }
 
-/// What [`assert_allocs!`] expands to: the block, counted.
+/// Runs and counts the block of [`assert_allocs!`].
 #[track_caller]
 pub fn measure<R>(counted: Counted<'_>, block: impl FnOnce() -> R) -> (R, Measured) {
     probe::assert_installed("assert_allocs");
@@ -169,7 +176,7 @@ pub fn measure<R>(counted: Counted<'_>, block: impl FnOnce() -> R) -> (R, Measur
     (value, measured)
 }
 
-/// What [`assert_allocs!`] expands to: the limits, compared. `limited` and `most` are of one length.
+/// Compares the limits of [`assert_allocs!`]. `limited` and `most` have the same length.
 #[track_caller]
 pub fn assert_limits(
     measured: &Measured,
@@ -186,7 +193,7 @@ pub fn assert_limits(
     }
 }
 
-/// A limit with its figure, and the most that it may be.
+/// A limit with its figure, and the largest value that it allows.
 type Violation<'a> = (&'a (&'a str, i128), &'a u64);
 
 #[cold]
@@ -200,9 +207,10 @@ fn fail(measured: &Measured, over: &[Violation<'_>], package: Option<&str>) -> !
         .iter()
         .all(|((limit, _), _)| ["blocks", "grows"].contains(limit));
     let figures = &measured.figures;
-    let peak = match measured.knows_peak {
-        true => format!("peak {}, ", figures.peak_bytes),
-        false => String::new(),
+    let peak = if measured.knows_peak {
+        format!("peak {}, ", figures.peak_bytes)
+    } else {
+        String::new()
     };
     panic!(
         "allocated more than allowed: {}\n  measured: blocks {}, bytes {}, {peak}live {}, grows {}{}\n  to see where: {}",
@@ -216,13 +224,13 @@ fn fail(measured: &Measured, over: &[Violation<'_>], package: Option<&str>) -> !
     )
 }
 
-/// The command that records the test that runs here.
+/// Returns the command that records the current test.
 fn command(package: Option<&str>) -> String {
     let package = package
         .map(|name| format!(" -p {name}"))
         .unwrap_or_default();
     let thread = std::thread::current();
-    // The harness names a thread after its test, unless it runs all of them in one.
+    // The harness names a thread after its test, unless it runs all tests in one thread.
     match thread.name().filter(|name| *name != "main") {
         Some(test) => format!("cargo heapglass test{package} -- --exact {test}"),
         None => format!("cargo heapglass test{package}"),

@@ -1,5 +1,5 @@
-//! Counting without stacks: the frames of `measure()` for one thread, groups of threads, the sums of `stats()` for the
-//! process. Works on every platform.
+//! Counting without stacks: the frames of `measure()` for one thread, groups of threads, the sums
+//! of `stats()` for the process. Works on every platform.
 
 mod atomic_stats;
 mod frame;
@@ -34,7 +34,8 @@ pub(crate) fn event(event: Event) {
     unrecorded(event);
 }
 
-/// An event for the innermost `measure()` of this thread. True when its last call turns out to have ended.
+/// An event for the innermost `measure()` of this thread. True when its last call turns out to have
+/// ended.
 pub(crate) fn measure(event: Event) -> bool {
     thread::with(|thread| !thread.measure.get().is_null()) == Some(true) && frame::count(event)
 }

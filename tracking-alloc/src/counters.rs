@@ -1,14 +1,15 @@
-//! The accounting: what an event adds to counters.
+//! The accounting: the counters that each event changes.
 //!
-//! Rows of a recording, `measure()`, `stats()` and the recorder in memory keep their counters in different ways and look
-//! for the peak at different moments; what is added to which counter is said here for all of them.
+//! Rows of a recording, `measure()`, `stats()` and the recorder in memory store their counters
+//! differently and check for the peak at different moments. All of them use the accounting rules
+//! defined here.
 
-/// What an allocator call did.
+/// The effect of an allocator call.
 #[derive(Clone, Copy)]
 pub(crate) enum Event {
     /// Address and bytes of a new block.
     Alloc(usize, usize),
-    /// Address and bytes of one given back.
+    /// Address and bytes of a freed block.
     Free(usize, usize),
     /// A realloc that succeeded.
     Realloc(Realloc),
@@ -36,18 +37,19 @@ pub(crate) enum Counter {
     TemporaryBytes,
 }
 
-/// The values of the counters that everybody has.
+/// The values of the counters that all counting structures have.
 pub(crate) use tracking_alloc_recording::Sums;
 
-/// How many those are.
+/// Number of those counters.
 pub(crate) const SUMS: usize = size_of::<Sums>() / size_of::<u64>();
 
-/// Something that counts.
+/// A set of counters.
 pub(crate) trait Counters {
     fn add(&mut self, counter: Counter, more: u64);
 }
 
-/// An event, in counters that all of it goes to. `is_temporary`: it frees the block that its thread allocated last.
+/// Adds an event to counters that count it as a whole. With `is_temporary`, it frees the block that
+/// its thread allocated last.
 #[inline(always)]
 pub(crate) fn count(to: impl Counters + Copy, event: Event, is_temporary: bool) {
     match event {
@@ -67,7 +69,8 @@ pub(crate) fn count(to: impl Counters + Copy, event: Event, is_temporary: bool) 
     }
 }
 
-/// The block allocated last, if it was not freed or reallocated since, after an event; and whether the event freed it.
+/// Returns the block allocated last after an event, unless it was freed or reallocated since, and
+/// whether the event freed it.
 #[inline(always)]
 pub(crate) fn last_block(last: usize, event: Event) -> (usize, bool) {
     match event {
@@ -78,28 +81,28 @@ pub(crate) fn last_block(last: usize, event: Event) -> (usize, bool) {
     }
 }
 
-/// A block was allocated, or is the new side of a realloc.
+/// Adds an allocated block, or the new block of a realloc.
 #[inline(always)]
 pub(crate) fn allocated(mut to: impl Counters, bytes: u64) {
     to.add(Counter::TotalBytes, bytes);
     to.add(Counter::TotalBlocks, 1);
 }
 
-/// A block was freed, or is the old side of a realloc.
+/// Adds a freed block, or the old block of a realloc.
 #[inline(always)]
 pub(crate) fn freed(mut to: impl Counters, bytes: u64) {
     to.add(Counter::FreedBytes, bytes);
     to.add(Counter::FreedBlocks, 1);
 }
 
-/// A freed block was the one its thread had allocated last.
+/// Adds a temporary block: its thread freed it before any other allocation.
 #[inline(always)]
 pub(crate) fn was_temporary(mut to: impl Counters, bytes: u64) {
     to.add(Counter::TemporaryBlocks, 1);
     to.add(Counter::TemporaryBytes, bytes);
 }
 
-/// What a realloc is beside its two sides. The same size counts as a grow.
+/// Adds the counters of a realloc other than its two blocks. The same size counts as a grow.
 #[inline(always)]
 pub(crate) fn resized(mut to: impl Counters, old: u64, new: u64, moved: bool) {
     if new >= old {

@@ -1,8 +1,8 @@
-//! The scope a thread is in: one number in a thread-local word; and how a new one is asked for.
+//! The current scope of a thread, a number in a thread-local word; and requests for new scopes.
 
 use crate::thread;
 
-/// A scope of a field, to be added.
+/// A request to add the scope of a field.
 #[cfg(feature = "serde")]
 #[cfg_attr(
     not(any(recording, in_memory, test)),
@@ -12,14 +12,14 @@ pub(crate) struct NewScope<'a> {
     pub(crate) parent: u32,
     pub(crate) kind: u32,
     pub(crate) flags: u32,
-    /// Empty for kinds that have none.
+    /// The name; empty for kinds without one.
     pub(crate) name: &'a str,
-    /// Empty where nothing is known.
+    /// The type name; empty if unknown.
     pub(crate) type_name: &'static str,
     pub(crate) value_bytes: u64,
 }
 
-/// What came of adding a scope.
+/// The result of adding a scope.
 #[cfg(any(in_memory, feature = "serde", test))]
 #[cfg_attr(
     not(any(recording, in_memory, test)),
@@ -27,13 +27,13 @@ pub(crate) struct NewScope<'a> {
 )]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Added {
-    /// This is its number.
+    /// The scope exists and has this number.
     Scope(u32),
-    /// It would lie too deep.
+    /// The scope would be too deep.
     Deep,
-    /// There is no room.
+    /// The scope table is full.
     Full,
-    /// Nothing records, or the hook is at work in this very thread.
+    /// Nothing records, or the hook is running in this thread.
     #[cfg(feature = "serde")]
     NotNow,
 }
@@ -48,7 +48,7 @@ pub(crate) fn set(scope: u32) {
     thread::with(|thread| thread.scope.set(scope));
 }
 
-/// When it is dropped, also when something panics, the thread is in the scope `back`.
+/// A guard that returns the thread to the scope `back` when it is dropped, also after a panic.
 pub(crate) struct ScopeGuard {
     pub(crate) back: u32,
 }

@@ -1,8 +1,8 @@
-//! The crate's error: one sentence, what was tried and what to do.
+//! The crate's error: one line that says what failed and what to do.
 
 use std::fmt;
 
-/// Why a recording could not be started or finished.
+/// The reason why a recording could not be started or finished.
 #[derive(Debug)]
 pub struct Error {
     message: String,
@@ -16,10 +16,10 @@ macro_rules! dependency {
     };
 }
 
-/// The line that advice adds to a manifest. There is no release yet, so it names a checkout.
+/// The dependency line in our messages. There is no release yet, so it names a checkout.
 pub const DEPENDENCY: &str = dependency!();
 
-/// What a program lacks when `TrackingAlloc` is not its global allocator.
+/// The message for a program whose global allocator is not `TrackingAlloc`.
 pub(crate) const NOT_INSTALLED: &str = concat!(
     "TrackingAlloc is not this program's global allocator; add the dependency and this line to main.rs:\n    ",
     dependency!(),
@@ -43,7 +43,7 @@ impl Error {
         }
     }
 
-    /// Whether `TrackingAlloc` is not the program's global allocator.
+    /// Returns `true` if `TrackingAlloc` is not the program's global allocator.
     pub fn is_not_installed(&self) -> bool {
         self.not_installed
     }

@@ -1,4 +1,4 @@
-//! From an allocator call to whoever wants to know of it: nobody, a counter, or the recording.
+//! Dispatches allocator calls to nothing, a counter, or the recording.
 
 #[cfg(not(recording))]
 use crate::counters::{Event, Realloc};
@@ -27,7 +27,7 @@ pub(crate) fn allocated(block: *mut u8, bytes: usize, _first: fn(*mut u8, usize)
     }
 }
 
-/// While the environment may be yet to be examined.
+/// Handles an allocation while the environment may not have been examined yet.
 pub(crate) fn first_allocated(_block: *mut u8, _bytes: usize, _is_system: bool) {
     #[cfg(recording)]
     crate::start::at_first_allocation(_block, _bytes, _is_system);
@@ -67,7 +67,8 @@ pub(crate) fn reallocated(_owner: Owner, old: (*mut u8, usize), new: (*mut u8, u
     }
 }
 
-/// Where no file is recorded: `measure()`, `stats()`, and a module's own recorder.
+/// The dispatch on platforms without recordings in files: to `measure()`, `stats()`, and a module's
+/// own recorder.
 #[cfg(not(recording))]
 fn unrecorded(event: Event) {
     #[cfg(in_memory)]

@@ -1,11 +1,13 @@
-//! The figures that `measure()` and `stats()` answer with. Named as the keys of `heapglass report --json`.
+//! The figures that `measure()` and `stats()` return. Their names are the keys of `heapglass report --json`.
 
 use crate::counters::Sums;
 
-/// What was counted: a window of one thread ([`measure`](crate::measure)) or the process so far ([`stats`](crate::stats)).
+/// Counts of one thread in a window ([`measure`](crate::measure)), or of the process so far
+/// ([`stats`](crate::stats)).
 ///
-/// `total_*` counts every allocation and, in full, the new size of every realloc; `freed_*` counts frees and the old
-/// side of every realloc. So `live = total - freed`, and fresh allocations = `total_blocks - grows - shrinks`.
+/// `total_*` counts every allocation, and every realloc with its full new size. `freed_*` counts
+/// every free, and every realloc with its old size. So `live = total - freed`, and the number of
+/// fresh allocations is `total_blocks - grows - shrinks`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Stats {
@@ -13,35 +15,36 @@ pub struct Stats {
     pub total_bytes: u64,
     /// Blocks allocated.
     pub total_blocks: u64,
-    /// Bytes given back.
+    /// Bytes freed.
     pub freed_bytes: u64,
-    /// Blocks given back.
+    /// Blocks freed.
     pub freed_blocks: u64,
-    /// Bytes allocated and not given back; negative when more was freed than allocated in the window.
+    /// Bytes allocated and not freed; negative if the window freed more than it allocated.
     pub live_bytes: i64,
-    /// Blocks allocated and not given back.
+    /// Blocks allocated and not freed.
     pub live_blocks: i64,
-    /// The largest `live_bytes` there was.
+    /// The largest `live_bytes` in the window.
     pub peak_bytes: u64,
-    /// Blocks at that moment.
+    /// Live blocks at that moment.
     pub peak_blocks: u64,
     /// Reallocs to the same or a larger size.
     pub grows: u64,
     /// Reallocs to a smaller size.
     pub shrinks: u64,
-    /// `min(old, new)` bytes of reallocs that moved their block: an upper bound on what was copied.
+    /// `min(old, new)` bytes of reallocs that moved their block: an upper bound on the bytes
+    /// copied.
     pub copied_bytes: u64,
-    /// Blocks freed by their thread before it allocated another one.
+    /// Blocks that their thread freed before it allocated another one.
     pub temporary_blocks: u64,
-    /// Bytes of those.
+    /// Bytes of `temporary_blocks`.
     pub temporary_bytes: u64,
 }
 
-/// What changed in a window: the answer of [`measure`](crate::measure).
+/// The changes in a window, as returned by [`measure`](crate::measure).
 pub type Delta = Stats;
 
 impl Stats {
-    /// Of these counters, with the largest live bytes there were and the blocks at that moment.
+    /// Makes figures from these counters, the largest live bytes and the blocks at that moment.
     pub(crate) fn new(sums: Sums, (peak_bytes, peak_blocks): (i64, i64)) -> Stats {
         let [
             total_bytes,
@@ -90,30 +93,32 @@ impl Stats {
         (self.peak_bytes as i64, self.peak_blocks as i64)
     }
 
-    /// With the counters of others added, and this peak.
+    /// Adds these counters, and sets the peak.
     pub(crate) fn plus(&self, more: &Sums, peak: (i64, i64)) -> Stats {
         let mut sums = self.sums();
         add_sums(&mut sums, more);
         Stats::new(sums, peak)
     }
 
-    /// What was counted after `before`, with the peak in between.
+    /// Returns the events counted after `before`, with the peak in between.
     pub(crate) fn since(&self, before: &Stats, peak: (i64, i64)) -> Stats {
         let (now, before) = (self.sums(), before.sums());
         let sums = std::array::from_fn(|sum| now[sum].wrapping_sub(before[sum]));
         Stats::new(sums, peak)
     }
 
-    /// With a window added that lay within this one and has just ended.
+    /// Adds a window inside this one that has just ended.
     pub(crate) fn plus_inner(&self, inner: &Stats) -> Stats {
         let (bytes, blocks) = inner.peak();
         let peak = self.live_bytes + bytes;
-        // Of equal maxima the later one; where nothing was allocated inside, they are the same moment.
+        // If both maxima are equal, take the later one. If the inner window allocated nothing, they
+        // are the same moment.
         self.plus(
             &inner.sums(),
-            match peak >= self.peak().0 {
-                true => (peak, self.live_blocks + blocks),
-                false => self.peak(),
+            if peak >= self.peak().0 {
+                (peak, self.live_blocks + blocks)
+            } else {
+                self.peak()
             },
         )
     }

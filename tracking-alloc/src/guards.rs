@@ -1,17 +1,17 @@
-//! The phase guards a thread holds, so that they may be dropped in any order: `phase = phase("next")` makes the new one
-//! before it drops the old.
+//! The phase guards of a thread. They may be dropped in any order: `phase = phase("next")` creates
+//! the new guard before it drops the old one.
 //!
-//! Never allocates. Guards beyond the room there is are taken to be dropped innermost first.
+//! Never allocates. Guards beyond the available room must be dropped innermost first.
 
 use std::cell::Cell;
 
-/// Room for so many guards at once.
+/// Maximum number of guards at once.
 const ROOM: usize = 32;
 
 #[derive(Clone, Copy)]
 struct Guard {
     number: u32,
-    /// The scope that the thread goes back to when this guard is dropped as the innermost.
+    /// The scope to which the thread returns when this guard is dropped as the innermost.
     before: u32,
 }
 
@@ -36,13 +36,13 @@ impl Guards {
         }
     }
 
-    /// A guard was made in the scope `before`: its number; 0 when there is no room.
+    /// Adds a guard created in the scope `before`. Returns its number; 0 if there is no room.
     pub(crate) fn push(&self, before: u32) -> u32 {
         let len = self.len.get();
         let Some(place) = self.open.get(len) else {
             return 0;
         };
-        // 0 stands for none, whenever numbers begin anew.
+        // 0 means none, also after the numbers wrap.
         let number = self.last.get().wrapping_add(1).max(1);
         self.last.set(number);
         place.set(Guard { number, before });
@@ -50,24 +50,25 @@ impl Guards {
         number
     }
 
-    /// Marks this moment for [`suspend_since`](Guards::suspend_since).
+    /// Returns a mark of this moment for [`suspend_since`](Guards::suspend_since).
     pub(crate) fn mark(&self) -> u32 {
         self.last.get()
     }
 
-    /// Forgets the guards made since that moment: their future holds them from now on, and this thread leaves it.
+    /// Forgets the guards created since that moment: their future keeps them, and this thread
+    /// leaves the future.
     pub(crate) fn suspend_since(&self, mark: u32) {
         let mut len = self.len.get().min(ROOM);
-        // Numbers may have begun anew in between.
+        // The numbers may have wrapped in between.
         while len > 0 && self.open[len - 1].get().number.wrapping_sub(mark) as i32 > 0 {
             len -= 1;
         }
         self.len.set(len);
     }
 
-    /// A guard is dropped: the scope its thread goes back to. `None` when a later guard still stands: the thread stays
-    /// where it is, and goes back behind both when that one is dropped. `None` too for a suspended guard: its thread
-    /// has left it already.
+    /// Drops a guard. Returns the scope to which its thread returns. Returns `None` if a later
+    /// guard still exists: the thread stays in its scope, and leaves both phases when that guard is
+    /// dropped. Also returns `None` for a suspended guard, because its thread has already left it.
     pub(crate) fn drop(&self, number: u32, before: u32) -> Option<u32> {
         let len = self.len.get().min(ROOM);
         let open = &self.open[..len];
@@ -82,7 +83,7 @@ impl Guards {
         if at + 1 == len {
             return Some(before);
         }
-        // What came right after it goes back to where this one came from.
+        // The next guard now returns to the scope before this guard.
         let next = open[at].get();
         open[at].set(Guard { before, ..next });
         None

@@ -1,6 +1,6 @@
-//! Hashes: of bytes, of words, and of keys that are spread over a table. Who uses one compares the content.
+//! Hashes of bytes and words, and spreading of keys over a table. Callers compare the content too.
 
-/// FNV-1a, 64 bits (Fowler, Noll, Vo), of bytes; other seeds begin elsewhere.
+/// Returns the 64-bit FNV-1a hash (Fowler, Noll, Vo) of bytes, starting from a seed.
 #[cfg(any(recording, feature = "serde"))]
 #[inline]
 pub(crate) fn fnv1a(seed: u64, bytes: impl IntoIterator<Item = u8>) -> u64 {
@@ -22,21 +22,22 @@ pub(crate) fn mix(hash: u64, word: u64) -> u64 {
 #[cfg(any(recording, captures))]
 pub(crate) const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
 
-/// The key to try when another content has this one.
+/// Returns the key to try next if other content has this key.
 #[cfg(recording)]
 pub(crate) fn next_key(key: u64) -> u64 {
     key.wrapping_mul(GOLDEN).wrapping_add(1)
 }
 
-/// Spreads a key over a table of at most 2^44 places: to be masked. For keys whose lower half differs.
+/// Spreads a key over a table of at most 2^44 places; the caller masks the result. For keys that
+/// differ in their lower half.
 #[cfg(recording)]
 #[inline]
 pub(crate) fn spread(key: u64) -> usize {
     (key.wrapping_mul(GOLDEN) >> 20) as usize
 }
 
-/// The same for keys that may differ in their upper half alone, such as two numbers side by side: every bit of the key
-/// changes half of the result's. The finalizer of MurmurHash3 (Appleby).
+/// The same for keys that may differ in their upper half alone, such as two numbers side by side:
+/// every bit of the key changes half of the result's. The finalizer of MurmurHash3 (Appleby).
 #[cfg(recording)]
 #[inline]
 pub(crate) fn spread_all(key: u64) -> usize {
@@ -58,7 +59,8 @@ mod tests {
 
     #[test]
     fn keys_are_spread_by_all_of_their_bits() {
-        // The frames of one parent, and the parents of one frame: a node of a stack is found by both.
+        // The frames of one parent, and the parents of one frame: a node of a stack is found by
+        // both.
         assert!(places(|n| (7 << 32) | n) > 2_800);
         assert!(places(|n| (n << 32) | 7) > 2_800);
         assert!(places(|n| n << 40) > 2_800);

@@ -6,11 +6,11 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::ptr::{NonNull, null_mut};
 use std::sync::atomic::{AtomicPtr, Ordering::*};
 
-/// A leaked value that any thread may set and find, or none. All-zero bytes are none.
+/// A leaked value that any thread may set and read, or none. All-zero bytes mean none.
 pub(crate) struct Link<T: 'static>(AtomicPtr<T>);
 
 impl<T: Sync> Link<T> {
-    /// None.
+    /// Creates an empty link.
     pub(crate) const fn new() -> Self {
         Link(AtomicPtr::new(null_mut()))
     }
@@ -26,7 +26,7 @@ impl<T: Sync> Link<T> {
         self.0.store(pointer(value.into()), Release);
     }
 
-    /// Sets it where there is none; else says which one there is.
+    /// Sets the value if there is none; else returns the present value.
     pub(crate) fn set_first(&self, value: &'static T) -> Option<&'static T> {
         match self
             .0
@@ -49,7 +49,7 @@ fn pointer<T>(value: Option<&'static T>) -> *mut T {
     value.map_or(null_mut(), |value| std::ptr::from_ref(value).cast_mut())
 }
 
-/// Zeroed memory for `count` values. `None` when there is no memory.
+/// Returns zeroed memory for `count` values; `None` if memory ran out.
 pub(crate) fn zeroed<T>(count: usize) -> Option<NonNull<T>> {
     let layout = Layout::array::<T>(count).ok()?;
     if layout.size() == 0 {
@@ -59,7 +59,7 @@ pub(crate) fn zeroed<T>(count: usize) -> Option<NonNull<T>> {
     NonNull::new(unsafe { System.alloc_zeroed(layout) }.cast())
 }
 
-/// Leaks a value. `None` when there is no memory.
+/// Leaks a value. Returns `None` if memory ran out.
 #[cfg(feature = "serde")]
 pub(crate) fn leak<T>(value: T) -> Option<&'static T> {
     let place = zeroed::<T>(1)?;

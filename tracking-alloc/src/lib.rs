@@ -8,51 +8,56 @@
 //! # fn main() {}
 //! ```
 //!
-//! and run the program under `heapglass run -- target/release/app`, or with `HEAPGLASS_OUT=app.hg` in its environment.
-//! While nothing records, an allocator call costs one load more.
+//! and run the program under `heapglass run -- target/release/app`, or with `HEAPGLASS_OUT=app.hg`
+//! in its environment. While nothing records, each allocator call costs one additional load.
 //!
-//! # What it is for
+//! # Purpose
 //!
-//! Observing and recording, never analysing: the recording is a file of counters that `heapglass` reads, also while
-//! the program runs and after it was killed. Exact: every event is counted with its stack.
+//! This crate observes and records; it does not analyse. A recording is a file of counters that
+//! `heapglass` reads, while the program runs or after it ended or was killed. Recording is exact:
+//! every event is counted with its stack.
 //!
-//! # What it never does
+//! # Guarantees
 //!
-//! It starts no thread, keeps no descriptor, adds no header to blocks, never allocates through the allocator it wraps,
-//! never panics in a hook. If recording must give up (a full disk, a limit), the program runs on and the recording
-//! says why.
+//! The crate starts no thread, keeps no descriptor open, adds no header to blocks, never allocates
+//! through the allocator that it wraps, and never panics in a hook. If recording must stop (a full
+//! disk, a limit), the program continues and the recording contains the reason.
 //!
-//! A recording is finished when the program returns or calls `exit`, when the [`Recorder`] that started it is dropped, and
-//! when the library that this crate is part of is unloaded. Forked children do not record, unless they start a recording of
-//! their own.
+//! A recording is finished when the program returns or calls `exit`, when the [`Recorder`] that
+//! started it is dropped, or when the library that contains this crate is unloaded. Forked children
+//! do not record unless they start their own recording.
 //!
-//! Two limits: a thread that is cancelled asynchronously (`PTHREAD_CANCEL_ASYNCHRONOUS`) in the middle of an event may
-//! leave a lock held; deferred cancellation, the default, is safe. A signal handler that forks in the middle of an event of
-//! the same thread has that one event finished in the child too.
+//! There are two limits. A thread that is cancelled asynchronously (`PTHREAD_CANCEL_ASYNCHRONOUS`)
+//! during an event may leave a lock held; deferred cancellation, the default, is safe. If a signal
+//! handler forks during an event of the same thread, the child finishes that event too.
 //!
 //! # The environment
 //!
 //! | variable | meaning |
 //! |---|---|
-//! | `HEAPGLASS_OUT` | record to this path from the first allocation; `%p` process id, `%e` program, `%t` start time (seconds) |
+//! | `HEAPGLASS_OUT` | record to this path from the first allocation; `%p` is the process ID, `%e` the program, `%t` the start time (seconds) |
 //! | `HEAPGLASS_MODE` | `exact` (the default): every event with its stack; `count`: every event, without stacks |
-//! | `HEAPGLASS_MAX_BYTES` | largest recording, bytes; sites beyond it count as "(table full)". Default 1 GiB |
-//! | `HEAPGLASS_OWN` | the crates that are your own, with commas between, kept in the recording for who reads it; `cargo heapglass` sets it |
-//! | `HEAPGLASS_PREALLOC` | `1` reserves 64 MiB at the start and makes no file call later (sandboxes, setuid); then no RSS and no thread name is read |
+//! | `HEAPGLASS_MAX_BYTES` | maximum size of the recording, bytes; sites that do not fit count as "(table full)". Default 1 GiB |
+//! | `HEAPGLASS_OWN` | your own crates, separated by commas; reports read the list from the recording. `cargo heapglass` sets it |
+//! | `HEAPGLASS_PREALLOC` | `1` reserves 64 MiB at the start and makes no file calls later (for sandboxes and setuid); resident set and thread names are then not read |
 //!
-//! Ignored in programs with raised privileges (`AT_SECURE`). An old recording at the path is replaced; one whose process
-//! is not proved dead (it runs, perhaps in another container, or it is this very process) stays, and the path gets a
-//! suffix: `NAME-PID.hg`.
+//! Programs with raised privileges (`AT_SECURE`) ignore these variables. An old recording at the
+//! path is replaced if its process has ended. If the process may still be running (perhaps in
+//! another container) or is this process, the old recording stays and the new path gets a suffix:
+//! `NAME-PID.hg`.
 //!
 //! # Stacks
 //!
-//! Walked by frame pointers when code built with the program's flags keeps them (`-C force-frame-pointers=yes`, which
-//! `cargo heapglass` adds), else by the rules of `.eh_frame` (x86-64 only; about twice as expensive: an event costs 56, 61
-//! and 96 ns at 10, 30 and 100 frames in place of 23, 30 and 44), else not at all. The recording names the unwinder.
+//! The recorder walks stacks by frame pointers if the program is built with them (`-C
+//! force-frame-pointers=yes`, which `cargo heapglass` adds). Otherwise it uses the rules of
+//! `.eh_frame` (x86-64 only), which cost about twice as much: 56, 61 and 96 ns per event at 10, 30
+//! and 100 frames, instead of 23, 30 and 44. If neither is available, it records no stacks. The
+//! recording names the unwinder.
 //!
 //! # In tests
 //!
-//! [`measure`] counts what a closure does in its thread, exactly and without a recording:
+//! [`measure`] counts the allocations of a closure in its own thread, exactly and without a
+//! recording:
 //!
 //! ```
 //! # #[global_allocator] static ALLOC: tracking_alloc::TrackingAlloc = tracking_alloc::TrackingAlloc::system();
@@ -61,25 +66,28 @@
 //! # drop(numbers);
 //! ```
 //!
-//! [`assert_allocs!`] fails when a block allocates more than allowed, and says all figures: of its thread, of several
-//! [`Threads`], or of the process.
+//! [`assert_allocs!`] fails if a block of code allocates more than allowed, and reports all
+//! figures: those of its thread, of several [`Threads`], or of the process.
 //!
 //! # Features
 //!
-//! | feature | what it adds |
+//! | feature | adds |
 //! |---|---|
-//! | `assert-sites` | a limit of [`assert_allocs!`] that is broken says which functions allocated most |
-//! | `serde` | `Profiled`: a decode by field and type; `Budget`: one that fails it; `footprint`: what a live value retains |
-//! | `deepsize` | `footprint_estimate`: what that crate says of a value, beside what was found |
+//! | `assert-sites` | a failing [`assert_allocs!`] names the functions that allocated most |
+//! | `serde` | `Profiled` records a deserialization by field and type; `Budget` fails one that allocates too much; `footprint` measures what a live value retains |
+//! | `deepsize` | `footprint_estimate` records the estimate of the crate deepsize for a value |
 //! | `bumpalo`, `bump-scope` | [`arena::Tracked`] for their arenas; includes `serde` |
-//! | `derive` | `#[derive(ArenaDeserialize)]`: deserializing into an arena of theirs or of your own |
+//! | `derive` | `#[derive(ArenaDeserialize)]` deserializes into one of these arenas or your own |
 //! | `allocator-api2` | `Tracked` as an allocator of collections |
 //!
 //! # Platforms
 //!
-//! Linux with glibc or musl on x86-64 and aarch64 records. A WebAssembly module (`wasm32` without threads) records in memory,
-//! without stacks: its module `wasm` hands out the bytes. Elsewhere the crate builds and counts ([`measure`], [`stats`],
-//! phases do nothing). Only Linux has `Recorder` and `footprint`.
+//! Recording works on Linux with glibc or musl, on x86-64 and aarch64. A WebAssembly module
+//! (`wasm32` without threads) records in memory, without stacks; the module `wasm` returns the
+//! bytes. On other platforms the crate builds, [`measure`] and [`stats`] work, and phases do
+//! nothing. `Recorder` and `footprint` exist only on Linux.
+
+#![warn(clippy::match_bool)]
 
 /// The README's code compiles.
 #[cfg(doctest)]
@@ -161,33 +169,37 @@ pub use threads::Threads;
 #[cfg(in_memory)]
 use wasm::scope_records;
 
-/// What `assert_allocs!` expands to, and what `heapglass` advises. Not for use by hand: it changes without notice.
+/// The items that `assert_allocs!` expands to, and the dependency line that `heapglass` prints. Do
+/// not use them directly: they change without notice.
 #[doc(hidden)]
 pub mod __private {
     pub use crate::assertion::{Counted, Measured, assert_limits, measure};
     pub use crate::error::DEPENDENCY;
 }
 
-/// Runs `f` and counts what this thread allocated and freed in it: exact, also when nothing records. Calls nest.
+/// Runs `f` and counts the allocations and frees of this thread in it. The figures are exact, with
+/// or without a recording. Calls nest.
 ///
-/// Other threads are not counted: measure inside them. A panic in `f` passes through.
+/// Other threads are not counted; call `measure` inside them. A panic in `f` passes through.
 ///
 /// # Panics
-/// When `TrackingAlloc` is not the global allocator, with the two lines to add: never a silent zero.
+/// When `TrackingAlloc` is not the global allocator, with the two lines to add: never a silent
+/// zero.
 pub fn measure<R>(f: impl FnOnce() -> R) -> (R, Delta) {
     probe::assert_installed("measure");
     measure::measured(f)
 }
 
-/// The process's figures: since the first call of this function, or since a recording in progress began, whichever was
-/// earlier. They go on over the beginning and the end of a recording.
+/// Returns the figures of the process since the first call of this function or since the current
+/// recording began, whichever was earlier. Counting continues when a recording begins or ends.
 ///
-/// Frees of blocks that are older than that are counted too, except while a recording is in progress that began before
-/// the first call. Exact when no other thread is inside the allocator; else each thread may be one event ahead, and the
-/// peak is known to within the recording's bound.
+/// Frees of older blocks are counted too, unless the current recording began before the first call.
+/// The figures are exact if no other thread is inside the allocator. Otherwise each thread may be
+/// one event ahead, and the peak is known within the recording's error bound.
 ///
 /// # Panics
-/// When `TrackingAlloc` is not the global allocator, with the two lines to add: never a silent zero.
+/// When `TrackingAlloc` is not the global allocator, with the two lines to add: never a silent
+/// zero.
 pub fn stats() -> Stats {
     probe::assert_installed("stats");
     #[cfg(in_memory)]

@@ -1,7 +1,7 @@
-//! Runs a function and counts what its thread does meanwhile.
+//! Runs a function and counts the events of its thread in the meantime.
 //!
-//! What it calls is never inlined: a thread-local's address must not be kept over the call of the function, which may
-//! return on another thread.
+//! The functions here are never inlined: the address of a thread-local must not be kept across the
+//! call of the measured function, which may return on another thread.
 
 use crate::count::{self, Frame, Group};
 use crate::figures::Stats;
@@ -11,9 +11,9 @@ pub(crate) fn measured<R>(f: impl FnOnce() -> R) -> (R, Stats) {
     counted(None, f)
 }
 
-/// Runs `f`, counting this thread's events, for `group` too.
+/// Runs `f` and counts this thread's events, also for `group`.
 ///
-/// NOTE: its frame is where the stacks of what is counted end, so it must be there.
+/// NOTE: the stacks of counted events end at the frame of this function, so it must not be inlined.
 #[inline(never)]
 pub(crate) fn counted<R>(group: Option<&'static Group>, f: impl FnOnce() -> R) -> (R, Stats) {
     let entered = Entered(enter(group));
@@ -23,7 +23,7 @@ pub(crate) fn counted<R>(group: Option<&'static Group>, f: impl FnOnce() -> R) -
     (result, figures)
 }
 
-/// While it lives, this thread's events go to a frame; also when `f` unwinds.
+/// A guard during which a frame counts this thread's events. It also ends when `f` unwinds.
 struct Entered(&'static Frame);
 
 impl Drop for Entered {

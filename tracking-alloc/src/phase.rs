@@ -1,4 +1,4 @@
-//! Phases: where in the program's work we are.
+//! Phases: named parts of the program's work.
 
 use crate::current_scope::{ScopeGuard, current, set};
 use crate::scope_records::{self, Retained};
@@ -8,14 +8,16 @@ use std::marker::PhantomData;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-/// Enters a phase until the guard is dropped. Phases nest; everything that this thread allocates within is counted in them.
+/// Enters a phase, which ends when the guard is dropped. Phases nest. Everything that this thread
+/// allocates in the meantime is counted in the phase.
 ///
-/// A thread that is started inside a phase is not in it, and neither are threads of a pool that work for this one: enter
-/// the phase in each of them. Two threads that enter a phase of the same name inside the same phase share its row.
+/// A thread that is started inside a phase is not in the phase, and neither are the threads of a
+/// pool that work for this thread. Enter the phase in each of them. Two threads that enter a phase
+/// of the same name inside the same phase share its row.
 ///
-/// Costs a look-up under a lock; without a recording it costs nothing and does nothing. Guards may be dropped in any
-/// order: the thread is in the phase of the youngest guard that still exists. Beyond 32 guards at once in a thread, drop
-/// the youngest first.
+/// Entering a phase costs a look-up under a lock; while nothing records, it does nothing. Guards
+/// may be dropped in any order: the thread is in the phase of the youngest guard that still exists.
+/// If a thread holds more than 32 guards at once, drop the youngest first.
 ///
 /// ```
 /// # #[global_allocator] static ALLOC: tracking_alloc::TrackingAlloc = tracking_alloc::TrackingAlloc::system();
@@ -38,11 +40,11 @@ pub fn phase(name: &str) -> Phase {
     }
 }
 
-/// The guard of a [`phase`]. Belongs to its thread; for futures use [`phase_async`].
+/// The guard of a [`phase`]. It belongs to its thread; for futures use [`phase_async`].
 pub struct Phase {
-    /// Among the guards of its thread; `None` when it changed nothing.
+    /// Its number among the guards of its thread; `None` if entering changed nothing.
     number: Option<u32>,
-    /// `None` when it found no room, or nothing records.
+    /// `None` if the scope table is full or nothing records.
     scope: Option<u32>,
     before: u32,
     _retained: Option<Retained>,
@@ -51,13 +53,14 @@ pub struct Phase {
 }
 
 impl Phase {
-    /// Says how many bytes of input the phase works on. Adds up over entries of the phase.
+    /// Reports the bytes of input that the phase works on. They add up over entries of the phase.
     pub fn input_bytes(self, bytes: u64) -> Self {
         report(self.scope, bytes, 0);
         self
     }
 
-    /// Says how many records the phase works on. Adds up over entries of the phase.
+    /// Reports the number of records that the phase works on. They add up over entries of the
+    /// phase.
     pub fn records(self, records: u64) -> Self {
         report(self.scope, 0, records);
         self
@@ -81,10 +84,12 @@ impl Drop for Phase {
     }
 }
 
-/// Runs a future in a phase: it is entered at each poll and left after it, whichever thread polls.
+/// Runs a future in a phase. Each poll enters the phase and leaves it afterwards, in whichever
+/// thread it runs.
 ///
-/// The phase nests in the one that calls `phase_async`. A [`phase`] guard that the future holds across an await counts
-/// until the end of that poll only: use `phase_async` for what goes on.
+/// The phase nests in the phase that calls `phase_async`. A [`phase`] guard that the future holds
+/// across an await counts only until the end of that poll; use `phase_async` for work that spans
+/// polls.
 pub fn phase_async<F: Future>(name: &str, future: F) -> PhaseFuture<F> {
     let parent = current();
     PhaseFuture {
@@ -94,24 +99,24 @@ pub fn phase_async<F: Future>(name: &str, future: F) -> PhaseFuture<F> {
     }
 }
 
-/// A future in a phase: see [`phase_async`].
+/// A future in a phase. See [`phase_async`].
 #[derive(Debug)]
 #[must_use = "futures do nothing unless polled"]
 pub struct PhaseFuture<F> {
-    /// `None` when it found no room, or nothing records: then it runs in `parent`.
+    /// `None` if the scope table is full or nothing records; the future then runs in `parent`.
     scope: Option<u32>,
     parent: u32,
     future: F,
 }
 
 impl<F> PhaseFuture<F> {
-    /// Says how many bytes of input the phase works on.
+    /// Reports the bytes of input that the phase works on.
     pub fn input_bytes(self, bytes: u64) -> Self {
         report(self.scope, bytes, 0);
         self
     }
 
-    /// Says how many records the phase works on.
+    /// Reports the number of records that the phase works on.
     pub fn records(self, records: u64) -> Self {
         report(self.scope, 0, records);
         self
@@ -123,7 +128,8 @@ impl<F: Future> Future for PhaseFuture<F> {
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
         let (scope, parent) = (self.scope, self.parent);
-        // SAFETY: the future is pinned with the whole; it is never moved out, and there is no Drop or Unpin of ours.
+        // SAFETY: the future is pinned with the whole; it is never moved out, and there is no Drop
+        // or Unpin of ours.
         let future = unsafe { self.map_unchecked_mut(|whole| &mut whole.future) };
         let _polled = Polled {
             mark: crate::thread::with(|thread| thread.guards.mark()),
@@ -135,10 +141,10 @@ impl<F: Future> Future for PhaseFuture<F> {
     }
 }
 
-/// One poll. When it is dropped, also when the future panics, the thread is where it was before: outside of all phases
-/// that the future entered and still holds.
+/// One poll. Dropping it, also after a panic of the future, returns the thread to its earlier
+/// scope: it leaves all phases that the future entered and still holds.
 struct Polled {
-    /// `None` where the thread has no guards any more.
+    /// `None` if the guards of the thread are gone.
     mark: Option<u32>,
     _back: ScopeGuard,
 }

@@ -1,10 +1,10 @@
-//! Whether `TrackingAlloc` really is the program's global allocator: found out by allocating one block.
+//! Finds out whether `TrackingAlloc` is the program's global allocator, by allocating one block.
 
 use std::sync::atomic::{AtomicBool, Ordering::*};
 
 static INSTALLED: AtomicBool = AtomicBool::new(false);
 
-/// Whether an allocation of this thread reaches us.
+/// Returns `true` if an allocation of this thread reaches `TrackingAlloc`.
 pub(crate) fn is_installed() -> bool {
     if INSTALLED.load(Relaxed) {
         return true;
@@ -17,12 +17,12 @@ pub(crate) fn is_installed() -> bool {
 }
 
 /// # Panics
-/// When it is not, with the two lines to add.
+/// If `TrackingAlloc` is not the global allocator, with the two lines to add.
 pub(crate) fn assert_installed(what: &str) {
     assert!(is_installed(), "{what}: {}", crate::error::NOT_INSTALLED);
 }
 
-/// The same as an error.
+/// Returns an error where [`assert_installed`] panics.
 #[cfg(any(recording, in_memory))]
 pub(crate) fn require() -> Result<(), crate::Error> {
     if is_installed() {

@@ -1,4 +1,4 @@
-//! Recording from code: start, marks, pause, finish.
+//! Control of a recording from code: start, marks, pause, finish.
 
 use crate::record::{Refused, recording_path};
 use crate::start::{self, INHERITED};
@@ -10,13 +10,15 @@ use std::sync::atomic::Ordering::*;
 
 /// A recording in progress.
 ///
-/// Starts once in a process and stops once; when the environment started it (`HEAPGLASS_OUT`), [`current`](Recorder::current)
-/// gives a handle to it. Dropping the recorder that started a recording finishes it; so does the end of the program, when
-/// it returns or calls `exit`.
+/// A process records only once. If the environment started the recording (`HEAPGLASS_OUT`),
+/// [`current`](Recorder::current) returns a handle to it. The recording is finished when the
+/// recorder that started it is dropped, or when the program returns or calls `exit`.
 ///
-/// A library with a copy of this crate of its own records on its own, to a file of its own; unloading it finishes that.
+/// A library with its own copy of this crate records separately, to its own file. Unloading the
+/// library finishes that recording.
 ///
-/// A forked child does not record. It may start a recording of its own; handles of its parent's do nothing in it.
+/// A forked child does not record, but may start its own recording. The parent's handles do nothing
+/// in the child.
 ///
 /// ```no_run
 /// # #[global_allocator] static ALLOC: tracking_alloc::TrackingAlloc = tracking_alloc::TrackingAlloc::system();
@@ -31,17 +33,19 @@ use std::sync::atomic::Ordering::*;
 #[must_use = "dropping the recorder finishes the recording"]
 pub struct Recorder {
     owns: bool,
-    /// Of the recording.
+    /// The tag of the recording.
     tag: u32,
 }
 
 impl Recorder {
-    /// Starts recording to a new file at `path`. An old recording there is replaced; one whose process is not proved
-    /// dead, or is this very one, stays, and the path gets a suffix (`NAME-PID.hg`): [`path`](Recorder::path) says where it is.
+    /// Starts recording to a new file at `path`. An old recording there is replaced if its process
+    /// has ended. If that process may still be running or is this process, the old recording stays
+    /// and the new path gets a suffix (`NAME-PID.hg`). [`path`](Recorder::path) returns the actual
+    /// path.
     ///
     /// # Errors
-    /// When `TrackingAlloc` is not the global allocator, the process records or recorded already, or the file cannot
-    /// be made.
+    /// If `TrackingAlloc` is not the global allocator, if the process is recording or has recorded
+    /// before, or if the file cannot be created.
     pub fn start(path: impl AsRef<Path>) -> Result<Recorder, Error> {
         let path = path.as_ref();
         probe::require()?;
@@ -50,17 +54,19 @@ impl Recorder {
         Ok(Recorder::of_current(true))
     }
 
-    /// Starts recording to memory; [`finish_to_bytes`](Recorder::finish_to_bytes) gives the recording.
+    /// Starts recording to memory; [`finish_to_bytes`](Recorder::finish_to_bytes) returns the
+    /// recording.
     ///
     /// # Errors
-    /// As [`start`](Recorder::start), without those about files.
+    /// The same as for [`start`](Recorder::start), except those about files.
     pub fn start_in_memory() -> Result<Recorder, Error> {
         probe::require()?;
         start::to_memory().map_err(|refused| Error::start("in memory", refused))?;
         Ok(Recorder::of_current(true))
     }
 
-    /// The recording that is in progress, however it was started. Dropping this handle does not finish it.
+    /// Returns a handle to the recording in progress, however it was started. Dropping this handle
+    /// does not finish the recording.
     pub fn current() -> Option<Recorder> {
         let recorder = Recorder::of_current(false);
         (state::is_recording() && recorder.session().is_some()).then_some(recorder)
@@ -78,22 +84,23 @@ impl Recorder {
         tables::own(self.tag)
     }
 
-    /// Where the recording is written, also after it was finished; `None` in memory, and in a forked child.
+    /// Returns the path of the recording, also after it was finished; `None` for a recording in
+    /// memory, and in a forked child.
     pub fn path(&self) -> Option<PathBuf> {
         let path = self.session().and_then(|_| recording_path())?;
         Some(PathBuf::from(std::ffi::OsStr::from_bytes(path.as_bytes())))
     }
 
-    /// Sets a named mark: totals at this moment, and the end of a window of the peak. Everything before and after it
-    /// can be told apart; the next window's peak starts from what is live now. Nothing is set after the recording was
-    /// finished.
+    /// Sets a named mark. It records the totals at this moment and ends a window of the peak, so
+    /// that reports can tell apart what happened before and after it. The peak of the next window
+    /// starts with the bytes that are live now. After the recording is finished, this does nothing.
     pub fn mark(&self, name: &str) {
         if self.session().is_some() {
             mark(name);
         }
     }
 
-    /// Stops counting new blocks; reallocs and frees of known ones are still followed.
+    /// Stops counting new blocks. Reallocs and frees of known blocks are still counted.
     pub fn pause(&self) {
         if self.session().is_some() {
             state::pause(true);
@@ -110,25 +117,26 @@ impl Recorder {
     /// Stops recording and finishes the file.
     ///
     /// # Errors
-    /// When the recording was finished before: when several threads finish it at once, one does, and the others are told
-    /// so when it is done. In a forked child, where the recording is its parent's.
+    /// If the recording was finished before. If several threads finish it at once, one succeeds;
+    /// the others get the error when it is done. In a forked child, because the recording belongs
+    /// to the parent.
     pub fn finish(mut self) -> Result<(), Error> {
         self.owns = false;
         start::finish(self.tag).map_err(Error::new)
     }
 
-    /// Stops recording and returns the bytes of a recording in memory, as they would be in a file.
+    /// Stops a recording in memory and returns its bytes, as they would be in a file.
     ///
     /// # Errors
-    /// As [`finish`](Recorder::finish). When the recording goes to a file: then it goes on, and [`current`](Recorder::current)
-    /// gives another handle to it.
+    /// The same as for [`finish`](Recorder::finish). Also if the recording is written to a file:
+    /// recording then continues, and [`current`](Recorder::current) returns another handle to it.
     pub fn finish_to_bytes(mut self) -> Result<Vec<u8>, Error> {
         self.owns = false;
         let session = self.session().ok_or_else(|| Error::new(INHERITED))?;
         if let Some(path) = self.path() {
             return Err(Error::new(format!(
-                "this recording is written to {}: end it with `finish()` and read that file. It goes on \
-                 (`Recorder::current()`)",
+                "this recording is written to {}; call `finish()` and read that file. Recording continues; \
+                 `Recorder::current()` returns another handle to it",
                 path.display()
             )));
         }
@@ -149,7 +157,7 @@ impl Drop for Recorder {
     }
 }
 
-/// Sets a mark in the recording in progress, if there is one: see [`Recorder::mark`].
+/// Sets a mark in the recording in progress, if there is one. See [`Recorder::mark`].
 pub fn mark(name: &str) {
     let Some(_inside) = hook::Inside::enter() else {
         return;
@@ -169,11 +177,22 @@ pub fn mark(name: &str) {
 }
 
 impl Error {
-    fn start(place: &str, Refused { what, errno }: Refused) -> Self {
-        let errno = match errno {
+    fn start(place: &str, refused: Refused) -> Self {
+        let errno = match refused.errno {
             0 => String::new(),
             errno => format!(" ({})", std::io::Error::from_raw_os_error(errno)),
         };
-        Error::new(format!("cannot record {place}: {what}{errno}"))
+        let value = match refused.value {
+            b"" => String::new(),
+            value => format!(" `{}`", String::from_utf8_lossy(value)),
+        };
+        let advice = match refused.advice {
+            "" => String::new(),
+            advice => format!("; {advice}"),
+        };
+        let what = refused.what;
+        Error::new(format!(
+            "cannot record {place}: {what}{value}{errno}{advice}"
+        ))
     }
 }

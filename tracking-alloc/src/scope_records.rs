@@ -1,7 +1,8 @@
-//! What phases and fields ask of the recording's scopes.
+//! Access of phases and fields to the recording's scopes.
 //!
-//! Never allocates through the hooked allocator. A scope without room is counted at its parent, and said so. A record is
-//! reached with [`Inside`] alone, which there is none of once a recording is finished, nor in a forked child.
+//! Never allocates through the hooked allocator. A scope that does not fit is counted at its
+//! parent, and the recording says so. Access to a record needs [`Inside`], which does not exist
+//! after a recording is finished, nor in a forked child.
 
 #[cfg(feature = "serde")]
 mod fields;
@@ -14,8 +15,8 @@ use crate::{sys, tables};
 use std::sync::atomic::Ordering::*;
 use tracking_alloc_recording::{Scope, scope_flags};
 
-/// The scope called `name` under `parent`, entered once more. `None` when there is no room or no recording: then the
-/// thread stays in `parent`.
+/// Enters the scope `name` under `parent`. Returns `None` if the table is full or nothing records;
+/// the thread then stays in `parent`.
 pub(crate) fn enter(parent: u32, name: &str) -> Option<u32> {
     let inside = Inside::enter()?;
     let session = tables::current()?;
@@ -37,7 +38,7 @@ fn count_lost(_: &Inside) {
     }
 }
 
-/// Adds to what the program says of a scope.
+/// Adds to the figures that the program reports for a scope.
 pub(crate) fn report(scope: u32, bytes: u64, records: u64) {
     with_record(scope, |record| {
         record.input_bytes.fetch_add(bytes, Relaxed);
@@ -53,16 +54,17 @@ fn with_record(scope: u32, change: impl FnOnce(&Scope)) {
     }
 }
 
-/// While it lives the calling thread is in a scope; then what it allocated and did not free meanwhile was retained.
+/// A guard during which the calling thread is in a scope. When it is dropped, the bytes allocated
+/// and not freed in the meantime count as retained.
 pub(crate) struct Retained {
     scope: u32,
-    /// The thread's net when it entered.
+    /// The thread's net bytes when it entered.
     since: hook::Net,
 }
 
 impl Retained {
-    /// The thread enters a scope; of scope 0 nothing is counted. `None` when nothing records; also when the thread has no
-    /// lane of its own, and then the scope says that what it retained is not known.
+    /// Enters a scope; for scope 0 nothing is counted. Returns `None` if nothing records, or if the
+    /// thread has no lane of its own; the scope then says that its retained bytes are unknown.
     pub(crate) fn enter(scope: u32) -> Option<Retained> {
         if scope == 0 {
             return None;
@@ -81,7 +83,8 @@ impl Retained {
 
 impl Drop for Retained {
     fn drop(&mut self) {
-        // Of another lane when the process was forked meanwhile: then there is no difference to be told.
+        // Of another lane when the process was forked meanwhile: then there is no difference to be
+        // told.
         if let Some(retained) = hook::net_here().and_then(|now| now.since(self.since)) {
             with_record(self.scope, |record| {
                 record.retained_bytes.fetch_add(retained, Relaxed);

@@ -1,10 +1,10 @@
-//! Beginning and ending a recording: from the environment at the first allocation, or from code.
+//! Starts and finishes recordings: from the environment at the first allocation, or from code.
 //!
 //! ```text
 //! first allocation ─▶ HEAPGLASS_OUT set? ─▶ begin ─▶ RECORD ─▶ finish (exit, Recorder) ─▶ off
 //! Recorder::start ──────────────────────────▲
 //! ```
-//! A process records once ([`life`]). A forked child is off, and may begin a recording of its own.
+//! A process records once ([`life`]). A forked child is off, but may start its own recording.
 
 use crate::hook;
 use crate::record::{
@@ -20,28 +20,29 @@ use tracking_alloc_recording::{
     growth, mode, parse_size,
 };
 
-/// The environment was examined, or somebody is doing so.
+/// The environment was examined, or a thread is examining it.
 static ENVIRONMENT_READ: AtomicBool = AtomicBool::new(false);
-/// The global allocator is known to be the system's, wrapped.
+/// The wrapped allocator is known to be the system's.
 static INNER_IS_SYSTEM: AtomicBool = AtomicBool::new(false);
 /// Our handler is registered with `atexit`, which a forked child inherits.
 static AT_EXIT: AtomicBool = AtomicBool::new(false);
 
-/// What `HEAPGLASS_PREALLOC=1` reserves at once, bytes.
+/// Bytes that `HEAPGLASS_PREALLOC=1` reserves at once.
 const PREALLOCATED_BYTES: u64 = 64 << 20;
 
-/// Under a tighter limit of address space or private memory the program itself might miss what recording takes: about
-/// 80 MiB at the start, and a quarter of the heap's span.
+/// Minimum limit of address space or private memory. Below it the program itself might run out of
+/// memory, because recording takes about 80 MiB at the start, and a quarter of the heap's span.
 const LEAST_MEMORY: u64 = 256 << 20;
 
-/// What no errno says more about.
+/// A refusal without an errno.
 const fn refused(what: &'static str) -> Refused {
     Refused::new(what, 0)
 }
 
-const NO_MEMORY: Refused = refused("no memory for its tables");
+const NO_MEMORY: Refused = refused("not enough memory for the recorder's tables")
+    .advise("free memory, or raise the memory limit (ulimit -v)");
 
-/// Before the environment was examined: begins a recording at the very first allocation if it asks for one.
+/// Examines the environment at the first allocation, and starts a recording if it asks for one.
 #[cold]
 #[inline(never)]
 pub(crate) fn at_first_allocation(block: *mut u8, bytes: usize, is_system: bool) {
@@ -64,7 +65,7 @@ pub(crate) fn at_first_allocation(block: *mut u8, bytes: usize, is_system: bool)
     }
 }
 
-/// Begins a recording in the file that the pattern stands for.
+/// Starts a recording in the file that the pattern stands for.
 fn to_pattern(pattern: &[u8]) -> Result<(), Refused> {
     let mut buffer = [0u8; 4096];
     let executable = sys::read_link(c"/proc/self/exe", &mut buffer).unwrap_or(b"program");
@@ -72,13 +73,20 @@ fn to_pattern(pattern: &[u8]) -> Result<(), Refused> {
     begin(Some(path.as_bytes()))
 }
 
-/// Beginning takes more stack than a thread of the program may have.
+/// Runs the start on a separate stack, because it needs more stack than a thread of the program may
+/// have.
 fn on_own_stack(begin: impl FnOnce() -> Result<(), Refused>) -> Result<(), Refused> {
     sys::on_own_stack(begin).unwrap_or(Err(NO_MEMORY))
 }
 
-/// One line on standard error: the program runs on unrecorded.
-fn complain(pattern: &[u8], Refused { what, errno }: Refused) {
+/// Writes one line to standard error. The program continues without recording.
+fn complain(pattern: &[u8], refused: Refused) {
+    let Refused {
+        what,
+        value,
+        errno,
+        advice,
+    } = refused;
     let mut number = PathBytes::empty();
     if errno != 0 {
         // It fits.
@@ -89,13 +97,19 @@ fn complain(pattern: &[u8], Refused { what, errno }: Refused) {
         pattern,
         b": ",
         what.as_bytes(),
+        if value.is_empty() { b"" } else { b" `" },
+        value,
+        if value.is_empty() { b"" } else { b"`" },
         number.as_bytes(),
+        if advice.is_empty() { b"" } else { b"; " },
+        advice.as_bytes(),
         b"\n",
     ]);
 }
 
-/// The recording is finished in order when the program ends in order, or when the library that this code is part of is
-/// unloaded: then nothing of ours may be called any more, and `atexit` calls its handlers first.
+/// Registers the handler that finishes the recording when the program exits normally, or when the
+/// library that contains this code is unloaded: `atexit` calls the library's handlers before its
+/// code goes.
 fn finish_at_exit() {
     extern "C" fn at_exit() {
         if let Some(session) = tables::current() {
@@ -108,7 +122,7 @@ fn finish_at_exit() {
     }
 }
 
-/// The most bytes that the recording may have.
+/// Returns the maximum size of the recording.
 fn max_bytes_from_environment() -> Result<u64, Refused> {
     let text = sys::environment(b"HEAPGLASS_MAX_BYTES").unwrap_or_default();
     let bytes = match std::str::from_utf8(text) {
@@ -116,21 +130,28 @@ fn max_bytes_from_environment() -> Result<u64, Refused> {
         Ok(text) => parse_size(text),
         Err(_) => None,
     };
-    bytes.ok_or(refused(
-        "HEAPGLASS_MAX_BYTES is not a size; use bytes, or a number with K, M or G (64MiB)",
+    bytes.ok_or(Refused::setting(
+        "invalid HEAPGLASS_MAX_BYTES",
+        text,
+        "use a number of bytes, or a number with K, M or G (64MiB)",
     ))
 }
 
-/// Returns `true` if all that the recording may ever have is reserved at the start.
+/// Returns `true` if the whole space of the recording is reserved at the start.
 fn is_preallocated() -> Result<bool, Refused> {
     match sys::environment(b"HEAPGLASS_PREALLOC").unwrap_or_default() {
         b"" | b"0" => Ok(false),
         b"1" => Ok(true),
-        _ => Err(refused("HEAPGLASS_PREALLOC is neither 0 nor 1")),
+        other => Err(Refused::setting(
+            "invalid HEAPGLASS_PREALLOC",
+            other,
+            "use `0` or `1`",
+        )),
     }
 }
 
-/// What tells how many bytes can be used of a live block of the program's allocator; `None` = it does not tell.
+/// Returns a function for the usable bytes of a live block; `None` if the program's allocator does
+/// not tell.
 #[cfg(feature = "serde")]
 pub(crate) fn usable_bytes() -> Option<fn(usize) -> usize> {
     // SAFETY: asked about blocks of the system's allocator that are live.
@@ -140,7 +161,7 @@ pub(crate) fn usable_bytes() -> Option<fn(usize) -> usize> {
         .then_some(ask as fn(usize) -> usize)
 }
 
-/// What is recorded of each event: a value of [`mode`].
+/// Returns the [`mode`] from the environment.
 fn mode_from_environment() -> Result<u32, Refused> {
     let word = sys::environment(b"HEAPGLASS_MODE").unwrap_or_default();
     let known = match std::str::from_utf8(word) {
@@ -148,34 +169,40 @@ fn mode_from_environment() -> Result<u32, Refused> {
         Ok(word) => mode::from_name(word),
         Err(_) => None,
     };
-    known.ok_or(refused("HEAPGLASS_MODE is unknown; use exact or count"))
+    known.ok_or(Refused::setting(
+        "unknown HEAPGLASS_MODE",
+        word,
+        "use `exact` or `count`",
+    ))
 }
 
-/// Begins a recording in a file.
+/// Starts a recording in a file.
 pub(crate) fn to_file(path: &[u8]) -> Result<(), Refused> {
     on_own_stack(|| begin(Some(path)))
 }
 
-/// Begins a recording in memory.
+/// Starts a recording in memory.
 pub(crate) fn to_memory() -> Result<(), Refused> {
     on_own_stack(|| begin(None))
 }
 
-/// Begins a recording in the file of that path, or in memory.
+/// Starts a recording in the file at `path`, or in memory.
 fn begin(path: Option<&[u8]>) -> Result<(), Refused> {
     // Whoever begins has had its say about the environment.
     ENVIRONMENT_READ.store(true, Release);
     state::examined();
     // NOTE: before anything is begun, so that no child inherits half a start.
     if !state::wipe_on_fork() {
-        return Err(refused(
-            "the kernel cannot wipe pages on fork (MADV_WIPEONFORK, Linux 4.14)",
-        ));
+        return Err(
+            refused("the kernel cannot wipe pages on fork (MADV_WIPEONFORK)")
+                .advise("use Linux 4.14 or newer"),
+        );
     }
     if !life::start(forget_parent) {
-        return Err(refused(
-            "this process records already, or has recorded before",
-        ));
+        return Err(
+            refused("this process is recording already, or has recorded before")
+                .advise("a process can record only once"),
+        );
     }
     let begun = begin_alone(path);
     if let Ok(session) = begun {
@@ -189,17 +216,21 @@ fn begin(path: Option<&[u8]>) -> Result<(), Refused> {
 }
 
 fn begin_alone(path: Option<&[u8]>) -> Result<&'static Session, Refused> {
-    let left = sys::memory_left().ok_or(refused(
-        "there is a limit of memory (ulimit -v or -d), and without /proc it is not known what it leaves",
-    ))?;
+    let unknown = refused(
+        "memory is limited (ulimit -v or -d), and without /proc the recorder cannot read how much is left",
+    );
+    let left =
+        sys::memory_left().ok_or(unknown.advise("mount /proc, or remove the memory limit"))?;
     if left < LEAST_MEMORY {
         return Err(refused(
-            "a limit of memory (ulimit -v or -d) leaves less than 256 MiB, too little for the program and its recording",
-        ));
+            "the memory limit (ulimit -v or -d) leaves less than 256 MiB for the program and its recording",
+        )
+        .advise("raise the limit"));
     }
     let mode = mode_from_environment()?;
     if !shadow::prepare() {
-        return Err(refused("no address space for the shadow map (ulimit -v)"));
+        return Err(refused("not enough address space for the shadow map")
+            .advise("raise the limit (ulimit -v)"));
     }
     let Some(path) = path else {
         set_recording_path(None);
@@ -210,12 +241,13 @@ fn begin_alone(path: Option<&[u8]>) -> Result<&'static Session, Refused> {
     begun.inspect_err(|_| file.discard())
 }
 
-/// Begins in a new file, which gets its name when it is a recording.
+/// Starts in a new file, which gets its final path once it is a valid recording.
 fn begin_in(file: &mut NewFile, mode: u32) -> Result<&'static Session, Refused> {
     let mut max_bytes = max_bytes_from_environment()?.max(FIRST_SEGMENT_BYTES);
     let mut reserve = 0;
     if is_preallocated()? {
-        // What is reserved at once must do: no file call happens later, and the program may be about to forbid system calls.
+        // The reserved space must be enough: no file call happens later, because the program may
+        // forbid system calls.
         reserve = PREALLOCATED_BYTES.min(max_bytes / SEGMENT_BYTES * SEGMENT_BYTES);
         max_bytes = reserve;
         sys::go_quiet();
@@ -229,13 +261,15 @@ fn begin_in(file: &mut NewFile, mode: u32) -> Result<&'static Session, Refused> 
     is_named.then_some(session).ok_or(NO_MEMORY)
 }
 
-/// Lays out the tables and makes them the present recording. On refusal nothing has changed.
+/// Creates the tables and makes them the present recording. On failure nothing has changed.
 fn begin_session(backing: Backing, reserve: u64, mode: u32) -> Result<&'static Session, Refused> {
     let session = tables::prepare(backing, reserve, mode).map_err(|reason| match reason {
-        growth::DISK_FULL => Refused::new("the disk is full", libc::ENOSPC),
-        growth::FILE_SIZE_LIMIT => Refused::new("the file size limit is too small", libc::EFBIG),
+        growth::DISK_FULL => Refused::new("the disk is full", libc::ENOSPC)
+            .advise("free disk space, or record to another disk"),
+        growth::FILE_SIZE_LIMIT => Refused::new("the file size limit is too small", libc::EFBIG)
+            .advise("raise it (ulimit -f)"),
         growth::NO_MEMORY => NO_MEMORY,
-        _ => refused("cannot reserve its first megabyte"),
+        _ => refused("cannot reserve the first megabyte of the recording"),
     })?;
     let mut checks = hook::PEAK_CHECKS.lock();
     if !checks.begin(session.points, reserve == 0) {
@@ -250,9 +284,11 @@ fn begin_session(backing: Backing, reserve: u64, mode: u32) -> Result<&'static S
     Ok(session)
 }
 
-/// A forked child: locks may be held by threads that do not exist here, and all tables are the parent's.
+/// Resets inherited state in a forked child: locks may be held by threads that do not exist here,
+/// and all tables are the parent's.
 fn forget_parent() {
-    // SAFETY: a forked child begins with one thread, and none of its threads takes a lock of ours before it records.
+    // SAFETY: a forked child begins with one thread, and none of its threads takes a lock of ours
+    // before it records.
     unsafe {
         hook::PEAK_CHECKS.reset(hook::PeakChecks::new());
         hook::forget_resident();
@@ -265,24 +301,24 @@ fn forget_parent() {
     thread::with(|thread| thread.busy.set(false));
 }
 
-/// Why a forked child does not finish its parent's recording.
+/// The error of a forked child that tries to finish its parent's recording.
 pub(crate) const INHERITED: &str =
-    "this recording is the parent process's: a forked child cannot finish it";
+    "this recording belongs to the parent process; finish it there, not in a forked child";
 
-/// Stops a recording and finishes the file: a last check, the state, the checksum. An error says why not: another thread
-/// perhaps did, and it is finished now.
+/// Stops a recording and finishes the file: a last check, the state, the checksum. Returns the
+/// reason if it cannot; if another thread has finished it, it is finished now.
 pub(crate) fn finish(tag: u32) -> Result<(), &'static str> {
     let session = tables::own(tag).ok_or(INHERITED)?;
     let header = session.header();
     let _errno = sys::Errno::keep();
     if !life::finish() {
-        return Err("this recording was finished before");
+        return Err("this recording was finished before; finish a recording only once");
     }
     state::end_recording();
     let is_idle = hook::wait_until_idle();
     settle(session);
     header.state.store(recording::state::FINISHED, Release);
-    // Who is still inside may write once more: without a checksum that is no damage.
+    // A thread that is still inside may write once more. Without a checksum, that is not damage.
     if is_idle && let Some(writer) = session.write.try_lock(1000) {
         header.checksum.store(checksum_of(&writer.store), Release);
     }
@@ -290,7 +326,7 @@ pub(crate) fn finish(tag: u32) -> Result<(), &'static str> {
     Ok(())
 }
 
-/// The last words into a recording before it is finished.
+/// Writes the last values into a recording before it is finished.
 fn settle(session: &Session) {
     let Some(mut checks) = hook::PEAK_CHECKS.try_lock(1000) else {
         return;
@@ -304,7 +340,7 @@ fn settle(session: &Session) {
     tables::store_own_bytes(session.header());
 }
 
-/// The checksum of a recording nobody writes to any more.
+/// Returns the checksum of a recording to which nobody writes any more.
 fn checksum_of(store: &Store) -> u64 {
     let mut checksum = Checksum::default();
     for piece in store.pieces() {

@@ -1,4 +1,4 @@
-//! The one word every allocator call reads first.
+//! The word that every allocator call reads first.
 //!
 //! ```text
 //!            start()                      pause()
@@ -6,10 +6,11 @@
 //!    ▲                        │          resume()
 //!    └────────────────────────┘ finish(), or fork() in the child
 //! ```
-//! While nothing records, `COUNT` says that `stats()` counts. The upper half of the word is the number of calls of
-//! `measure()` in progress: with it a program that neither records, counts nor measures reads one number, [`OFF`]. The
-//! word lies on pages the kernel wipes in a forked child, so a child finds itself at zero without any handler. So does
-//! the process at its beginning: at zero the environment is yet to be examined, or was by the parent.
+//! While nothing records, `COUNT` means that `stats()` counts. The upper half of the word is the
+//! number of calls of `measure()` in progress. So the word has one single value, [`OFF`], in a
+//! program that neither records, counts nor measures. The word lies on pages that the kernel wipes
+//! in a forked child, so the child starts at zero without any handler. The process itself also
+//! starts at zero. Zero means that this process has not examined the environment yet.
 
 #[cfg(recording)]
 use crate::sys;
@@ -21,25 +22,28 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::*};
     expect(dead_code, reason = "only whole platforms record")
 )]
 pub(crate) const RECORD: u32 = 1;
-/// New blocks are not recorded; known ones are still followed.
+/// New blocks are not recorded; known blocks are still followed.
 #[cfg(recording)]
 pub(crate) const PAUSED: u32 = 2;
-/// Process-wide counting. Where recordings are files, it is not set while one is written: rows hold the figures then.
+/// Process-wide counting. If recordings are files, it is not set while one is written, because the
+/// rows hold the figures then.
 pub(crate) const COUNT: u32 = 4;
-/// One generation: a forked child that records again counts up, so lanes of its parent are not taken for its own.
+/// One generation. A forked child that records again increments it, so that it does not use lanes
+/// of its parent.
 #[cfg(recording)]
 pub(crate) const GENERATION: u32 = 16;
 
-/// Nothing records, and the environment was examined where it can ask for a recording. Never set while one is written.
+/// Nothing records, and the environment, if it can start a recording, was examined. Never set while
+/// a recording is written.
 const EXAMINED: u32 = if cfg!(recording) { 1 << 30 } else { 0 };
-/// The whole word, when nobody wants to know of any event.
+/// The whole word while no event is counted or recorded.
 const OFF: u64 = EXAMINED as u64;
 
 /// One call of `measure()` in progress.
 const MEASURE: u64 = 1 << 32;
 
-/// What follows the words on their page: 64 KiB, the largest page of any Linux, so that advice about these pages is
-/// about nothing else. Where no advice is given, nothing.
+/// Padding after the words, up to 64 KiB, the largest page size of Linux, so that `madvise` on
+/// these pages affects nothing else. Empty where `madvise` is not used.
 const REST: usize = if cfg!(recording) { 65516 } else { 0 };
 
 #[cfg_attr(recording, repr(C, align(65536)))]
@@ -48,7 +52,7 @@ struct Page {
     counting: AtomicU32,
     #[cfg(recording)]
     joined: AtomicU32,
-    /// How far this process is with its own recording: see [`life`](crate::life).
+    /// The state of this process's own recording; see [`life`](crate::life).
     #[cfg(recording)]
     life: AtomicU32,
     _rest: [u8; REST],
@@ -64,39 +68,39 @@ static PAGE: Page = Page {
     _rest: [0; REST],
 };
 
-/// The present state, without the calls of `measure()`.
+/// Returns the present state, without the calls of `measure()`.
 #[inline(always)]
 pub(crate) fn get() -> u32 {
     PAGE.word.load(Relaxed) as u32
 }
 
-/// Whether a recording is being written.
+/// Returns `true` if a recording is being written.
 #[cfg(recording)]
 #[inline(always)]
 pub(crate) fn is_recording() -> bool {
     get() & RECORD != 0
 }
 
-/// Whether nobody wants to know of any event.
+/// Returns `true` if no event is counted or recorded.
 #[inline(always)]
 pub(crate) fn is_off() -> bool {
     PAGE.word.load(Relaxed) == OFF
 }
 
-/// Whether the environment may be yet to be examined.
+/// Returns `true` if the environment may not have been examined yet.
 #[cfg(recording)]
 #[inline(always)]
 pub(crate) fn is_unexamined() -> bool {
     PAGE.word.load(Relaxed) == 0
 }
 
-/// The environment was examined, by this process or the one that forked it.
+/// Notes that the environment was examined, by this process or its parent.
 #[cfg(recording)]
 pub(crate) fn examined() {
     update(|word| (word == 0).then_some(OFF));
 }
 
-/// Changes the word, unless `change` will not. False then.
+/// Changes the word. Returns `false` if `change` refuses.
 fn update(change: impl FnMut(u64) -> Option<u64>) -> bool {
     PAGE.word.fetch_update(AcqRel, Relaxed, change).is_ok()
 }
@@ -106,25 +110,26 @@ pub(crate) fn change(add: u32, remove: u32) {
     update(|word| Some(word & !u64::from(remove) | u64::from(add)));
 }
 
-/// A call of `measure()` begins.
+/// Notes the start of a call of `measure()`.
 pub(crate) fn begin_measuring() {
     PAGE.word.fetch_add(MEASURE, AcqRel);
 }
 
-/// A call of `measure()` ends. In a forked child it may have begun in the parent: then it is not in the word.
+/// Notes the end of a call of `measure()`. If the call began in the parent of this forked child,
+/// the word does not count it.
 pub(crate) fn end_measuring() {
     update(|word| word.checked_sub(MEASURE));
 }
 
-/// `stats()` was not asked yet, or not in this process.
+/// `stats()` has not been called in this process.
 const NOT_COUNTING: u32 = 0;
-/// It was: what no row of a recording counts is counted apart.
+/// `stats()` has been called: events that no row of a recording counts are counted separately.
 const COUNTING: u32 = 1;
-/// It was asked while a recording was written: that counts until it is finished.
+/// `stats()` was called while a recording was written, which counts until it is finished.
 #[cfg(recording)]
 const LATER: u32 = 2;
 
-/// Whether events that no recording counts are counted.
+/// Returns `true` if events that no recording counts are counted.
 #[inline]
 pub(crate) fn is_counting() -> bool {
     PAGE.counting.load(Acquire) == COUNTING
@@ -136,7 +141,7 @@ fn advance_counting(from: u32, to: u32) -> bool {
         .is_ok()
 }
 
-/// Begins counting, if nobody did. `reset` runs before the first event is counted.
+/// Begins counting unless it has begun. `reset` runs before the first event is counted.
 pub(crate) fn begin_counting(reset: impl FnOnce()) {
     #[cfg(recording)]
     if is_recording() {
@@ -155,14 +160,14 @@ pub(crate) fn begin_counting(reset: impl FnOnce()) {
     }
 }
 
-/// A recording begins: its rows count from now on, and `stats()` adds them.
+/// Notes that a recording begins. Its rows count from now on, and `stats()` adds them.
 #[cfg(recording)]
 pub(crate) fn begin_recording(tag: u32) {
     PAGE.joined.store(1, Release);
     change(tag, COUNT | EXAMINED);
 }
 
-/// The recording ends: what follows is counted as it was before.
+/// Notes that the recording ends. Later events are counted as before the recording.
 #[cfg(recording)]
 pub(crate) fn end_recording() {
     advance_counting(LATER, COUNTING);
@@ -170,20 +175,21 @@ pub(crate) fn end_recording() {
     change(EXAMINED | count, !COUNT);
 }
 
-/// Whether the rows of a recording of this process belong to the figures of `stats()`.
+/// Returns `true` if the rows of a recording of this process belong to the figures of `stats()`.
 #[cfg(recording)]
 pub(crate) fn rows_are_joined() -> bool {
     PAGE.joined.load(Acquire) != 0
 }
 
-/// The rows of the finished recording are no longer added. True when their sums are to be kept, for counting goes on.
+/// Stops adding the rows of the finished recording. Returns `true` if their sums must be kept
+/// because counting continues.
 #[cfg(recording)]
 pub(crate) fn part_from_rows() -> bool {
     PAGE.joined.store(0, Release);
     is_counting()
 }
 
-/// Stops recording new blocks, or begins again, while something records; known blocks are followed all the time.
+/// Stops or resumes recording new blocks while something records. Known blocks are always followed.
 #[cfg(recording)]
 pub(crate) fn pause(paused: bool) {
     let others = !u64::from(PAUSED);
@@ -191,20 +197,23 @@ pub(crate) fn pause(paused: bool) {
     update(|word| (word as u32 & RECORD != 0).then_some(word & others | u64::from(bit)));
 }
 
-/// The word of [`life`](crate::life).
+/// Returns the word of [`life`](crate::life).
 #[cfg(recording)]
 pub(crate) fn life() -> &'static AtomicU32 {
     &PAGE.life
 }
 
-/// The process whose words these are, where the kernel does not wipe them in forked children as it was asked to; else 0.
+/// The process that owns these words, if the kernel does not wipe them in forked children although
+/// it accepted the request; else 0.
 #[cfg(recording)]
 static UNWIPED_IN: AtomicU32 = AtomicU32::new(0);
 
-/// Asks the kernel to wipe the words in forked children. False when it will not: then nothing may be recorded.
+/// Asks the kernel to wipe the words in forked children. Returns `false` if it refuses; then
+/// nothing may be recorded.
 #[cfg(recording)]
 pub(crate) fn wipe_on_fork() -> bool {
-    // SAFETY: the page is a whole, aligned static of anonymous memory (zero-initialised, so in .bss); advice changes no contents.
+    // SAFETY: the page is a whole, aligned static of anonymous memory (zero-initialised, so in
+    // .bss); advice changes no contents.
     let is_taken = unsafe {
         libc::madvise(
             (&raw const PAGE).cast_mut().cast(),
@@ -216,7 +225,8 @@ pub(crate) fn wipe_on_fork() -> bool {
     if !is_taken || is_wiped() {
         return is_taken;
     }
-    // SAFETY: a plain function, for whoever forks by libc; other children notice on their first slow path.
+    // SAFETY: a plain function, for whoever forks by libc; other children notice on their first
+    // slow path.
     if UNWIPED_IN.load(Relaxed) == 0 && unsafe { libc::pthread_atfork(None, None, Some(wipe)) } != 0
     {
         return false;
@@ -225,7 +235,7 @@ pub(crate) fn wipe_on_fork() -> bool {
     true
 }
 
-/// In a forked child: makes the words what they are there.
+/// Resets the words in a forked child.
 #[cfg(recording)]
 extern "C" fn wipe() {
     UNWIPED_IN.store(0, Relaxed);
@@ -235,7 +245,7 @@ extern "C" fn wipe() {
     PAGE.life.store(0, Release);
 }
 
-/// On slow paths: a child whose words should have been wiped finds itself off.
+/// Called on slow paths. Switches off a child whose words should have been wiped.
 #[cfg(recording)]
 #[inline]
 pub(crate) fn notice_fork() {
@@ -251,7 +261,7 @@ mod tests {
 
     #[test]
     fn off_is_one_number_once_the_environment_was_examined() {
-        // In a child, where nothing was examined in this process: the words are its own.
+        // In a child, in which nothing was examined yet, the words are its own.
         // SAFETY: the child looks at its words and ends.
         let child = unsafe { libc::fork() };
         if child == 0 {

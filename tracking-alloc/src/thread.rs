@@ -1,5 +1,6 @@
-//! What a thread knows of itself: a few words without a destructor, so they are there before `main`, during the
-//! teardown of thread-locals, and after it. Pointers are opaque here: the module that sets one knows its type.
+//! The thread-local words of the recorder. They have no destructor, so they exist before `main`,
+//! during the teardown of thread-locals, and after it. Pointers are opaque here; the module that
+//! sets one knows its type.
 
 use crate::counters::{Event, last_block};
 use crate::guards::Guards;
@@ -9,28 +10,28 @@ use std::cell::Cell;
 use std::ptr::null;
 
 pub(crate) struct Thread {
-    /// The lane that is its own, which may be of an earlier generation.
+    /// The thread's own lane, which may be from an earlier generation.
     #[cfg(recording)]
     pub(crate) lane: Cell<*const ()>,
-    /// The lane it shares with others for want of one of its own.
+    /// The lane that it shares with other threads if it has none of its own.
     #[cfg(recording)]
     pub(crate) shared: Cell<*const ()>,
-    /// Where its stack lies, once asked.
+    /// The address range of its stack, once known.
     #[cfg(recording)]
     pub(crate) stack: Cell<Option<Stack>>,
-    /// The hook is at work in this thread outside a lane of its own.
+    /// `true` while the hook runs in this thread without a lane of its own.
     #[cfg(recording)]
     pub(crate) busy: Cell<bool>,
-    /// The block it allocated last, if it was not freed or reallocated since.
+    /// The block that it allocated last, unless that was freed or reallocated since.
     last_block: Cell<usize>,
-    /// The scope it is in.
+    /// Its current scope.
     pub(crate) scope: Cell<u32>,
-    /// The phases it is in.
+    /// Its phase guards.
     pub(crate) guards: Guards,
-    /// A stack is being captured for `assert_allocs!`.
+    /// `true` while a stack is captured for `assert_allocs!`.
     #[cfg(captures)]
     pub(crate) captures: Cell<bool>,
-    /// What it allocates belongs to heapglass, and is not recorded.
+    /// `true` while its allocations belong to heapglass and are not recorded.
     #[cfg(all(recording, captures))]
     passes_over: Cell<bool>,
     /// The innermost `measure()`.
@@ -65,7 +66,8 @@ thread_local! {
     };
 }
 
-/// Whether an event frees the block that the calling thread allocated last: then it was temporary.
+/// Returns `true` if an event frees the block that the calling thread allocated last, which makes
+/// the block temporary.
 #[inline(always)]
 pub(crate) fn is_temporary(event: Event) -> bool {
     let note = |thread: &Thread| {
@@ -83,7 +85,8 @@ pub(crate) fn set_last_block(block: usize) {
     with(|thread| thread.last_block.set(block));
 }
 
-/// Forgets a block that is being freed if it is that one: then it was temporary.
+/// Forgets the last allocated block if it is the one being freed. Returns `true` then: the block
+/// was temporary.
 #[cfg(recording)]
 #[inline(always)]
 pub(crate) fn take_last_block(block: usize) -> bool {
@@ -97,7 +100,7 @@ pub(crate) fn take_last_block(block: usize) -> bool {
     with(take) == Some(true)
 }
 
-/// Returns `true` if what the calling thread allocates is not to be recorded.
+/// Returns `true` if allocations of the calling thread must not be recorded.
 #[cfg(recording)]
 pub(crate) fn passes_over() -> bool {
     #[cfg(captures)]
@@ -107,13 +110,13 @@ pub(crate) fn passes_over() -> bool {
     passes_over
 }
 
-/// Says whether that is so from now on.
+/// Sets whether allocations of the calling thread must not be recorded.
 #[cfg(all(recording, captures))]
 pub(crate) fn set_passes_over(passes_over: bool) {
     with(|thread| thread.passes_over.set(passes_over));
 }
 
-/// Calls `f` with the thread's words. Without a destructor they are never gone.
+/// Calls `f` with the thread's words, which always exist because they have no destructor.
 #[inline(always)]
 pub(crate) fn with<R>(f: impl FnOnce(&Thread) -> R) -> Option<R> {
     THREAD.try_with(f).ok()

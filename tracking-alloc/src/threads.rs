@@ -1,14 +1,15 @@
-//! `Threads`: several threads counted as one by `assert_allocs!`.
+//! `Threads`: a group of threads that `assert_allocs!` counts together.
 
 use crate::count::Group;
 use crate::figures::Stats;
 use crate::measure;
 use std::fmt;
 
-/// A handle by which threads enter one [`assert_allocs!`](crate::assert_allocs): those that do are counted together, and
-/// no others.
+/// A handle to count several threads together in [`assert_allocs!`](crate::assert_allocs). Only
+/// threads that enter it are counted.
 ///
-/// Clones are the same handle. What one thread allocates and another frees is no longer live, as long as both are inside.
+/// Clones are the same handle. A block that one thread allocates and another frees is no longer
+/// live if both threads are inside.
 ///
 /// ```
 /// # #[global_allocator] static ALLOC: tracking_alloc::TrackingAlloc = tracking_alloc::TrackingAlloc::system();
@@ -30,7 +31,7 @@ pub struct Threads {
 }
 
 impl Threads {
-    /// A handle that no thread has entered. Allocates nothing.
+    /// Creates a handle that no thread has entered. Allocates nothing.
     #[must_use]
     pub fn new() -> Self {
         Threads {
@@ -38,19 +39,22 @@ impl Threads {
         }
     }
 
-    /// Runs `f`, counting this thread's events for the block that is asserted with this handle, if there is one.
+    /// Runs `f` and counts this thread's events for the `assert_allocs!` block that uses this
+    /// handle, if there is one.
     ///
-    /// Before the block, between two blocks and after the last one `f` runs uncounted. A thread that is inside when a block
-    /// begins or ends is counted from the beginning or to the end; of a call of the allocator at that very moment, a part may
-    /// be counted. Calls nest, also in one thread, where each event counts once. A panic in `f` passes through.
+    /// Outside of such a block `f` runs uncounted. A thread that is already inside when a block
+    /// begins is counted from there; one that is still inside when the block ends is counted to
+    /// there. An allocator call at that exact moment may be counted in part. Calls nest, also in
+    /// one thread, where each event counts once. A panic in `f` passes through.
     pub fn enter<R>(&self, f: impl FnOnce() -> R) -> R {
         measure::counted(Some(self.group), f).0
     }
 
-    /// Runs `f` inside, and counts what all threads do that are inside meanwhile.
+    /// Runs `f` inside the handle and counts the events of all threads that are inside in the
+    /// meantime.
     ///
     /// # Panics
-    /// When another call of this function with this handle is in progress.
+    /// If another call of this function with this handle is in progress.
     #[track_caller]
     pub(crate) fn measure<R>(&self, f: impl FnOnce() -> R) -> (R, Stats) {
         let Some(measurement) = self.group.measure() else {

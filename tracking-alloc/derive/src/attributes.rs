@@ -1,4 +1,5 @@
-//! `#[arena(..)]`, read and checked. What is misspelled or contradicts itself is an error at its place.
+//! Parsing and checking of `#[arena(..)]`. An unknown or contradictory attribute is an error at its
+//! span.
 
 use crate::case::Case;
 use proc_macro2::{Span, TokenStream};
@@ -7,7 +8,7 @@ use syn::meta::ParseNestedMeta;
 use syn::spanned::Spanned;
 use syn::{Attribute, Error, ExprPath, LitStr, Path, Result};
 
-/// Attributes of a type, a field or a variant: each has those that it may have, the others are absent.
+/// Attributes of a type, field or variant. Attributes that do not apply are absent.
 #[derive(Default)]
 pub(crate) struct Attributes {
     pub(crate) rename: Option<String>,
@@ -15,7 +16,7 @@ pub(crate) struct Attributes {
     pub(crate) aliases: Vec<String>,
     pub(crate) transparent: bool,
     pub(crate) krate: Option<Path>,
-    /// What stands for a missing field: an expression.
+    /// The expression for a missing field.
     pub(crate) default: Option<TokenStream>,
     pub(crate) skip: bool,
     pub(crate) deserialize_with: Option<ExprPath>,
@@ -31,7 +32,7 @@ fn string(meta: &ParseNestedMeta<'_>) -> Result<LitStr> {
     meta.value()?.parse()
 }
 
-/// Sets an attribute, or fails when it was given already.
+/// Sets an attribute. Fails if it is already set.
 fn once<T>(attribute: &mut Option<T>, meta: &ParseNestedMeta<'_>, value: T) -> Result<()> {
     if attribute.replace(value).is_some() {
         return Err(meta.error("given twice"));
@@ -61,7 +62,7 @@ impl Attributes {
         Attributes::read(attributes, "a field", &known)
     }
 
-    /// Reads the attributes of `what`, which may have those that are `known`.
+    /// Reads the attributes of `what`, which may have the `known` ones.
     fn read(attributes: &[Attribute], what: &str, known: &[&str]) -> Result<Self> {
         let mut read = Attributes::default();
         let mut last = Span::call_site();

@@ -1,4 +1,4 @@
-//! `rename_all`: the cases serde knows, with the same results.
+//! `rename_all`: the cases of serde, with the same results.
 
 /// A case for names. Fields are written in snake case, variants in camel case.
 #[derive(Clone, Copy)]
@@ -13,7 +13,7 @@ pub(crate) enum Case {
     ScreamingKebab,
 }
 
-/// What may stand in the attribute, in the order of [`Case`].
+/// The values of the attribute, in the order of [`Case`].
 const NAMES: [(&str, Case); 8] = [
     ("lowercase", Case::Lower),
     ("UPPERCASE", Case::Upper),
@@ -26,7 +26,7 @@ const NAMES: [(&str, Case); 8] = [
 ];
 
 impl Case {
-    /// The case of that name, or a sentence that lists them.
+    /// Returns the case with that name, or a message that lists all names.
     pub(crate) fn named(name: &str) -> Result<Case, String> {
         NAMES
             .iter()
@@ -38,7 +38,7 @@ impl Case {
             })
     }
 
-    /// A field's name.
+    /// Converts the name of a field.
     pub(crate) fn of_field(self, field: &str) -> String {
         match self {
             Case::Lower | Case::Snake => field.to_owned(),
@@ -53,7 +53,7 @@ impl Case {
         }
     }
 
-    /// A variant's name.
+    /// Converts the name of a variant.
     pub(crate) fn of_variant(self, variant: &str) -> String {
         match self {
             Case::Pascal => variant.to_owned(),
@@ -74,7 +74,7 @@ impl Case {
     }
 }
 
-/// The word with its first letter changed.
+/// Returns the word with its first letter changed.
 fn first(word: &str, change: fn(&char) -> char) -> String {
     let mut letters = word.chars();
     let first = letters.next().map(|letter| change(&letter));

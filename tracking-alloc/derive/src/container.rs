@@ -6,7 +6,7 @@ use quote::{format_ident, quote};
 use syn::ext::IdentExt;
 use syn::{DeriveInput, Error, Generics, Ident, Lifetime, Result, parse_quote};
 
-/// What generated code says of the type again and again.
+/// The parts of generated code that describe the type.
 pub(crate) struct Container<'i> {
     pub(crate) ident: &'i Ident,
     /// Its name, as given to the format.
@@ -14,11 +14,11 @@ pub(crate) struct Container<'i> {
     pub(crate) attributes: Attributes,
     /// The arena's lifetime; the input's is `'de`.
     pub(crate) arena: Lifetime,
-    /// As people wrote it: for messages.
+    /// The name in the source code, for messages.
     pub(crate) arena_name: String,
-    /// The type's own.
+    /// The type's own generics.
     own: &'i Generics,
-    /// With both lifetimes and `__A`, and what must hold of type parameters.
+    /// The generics of the impl: with both lifetimes, `__A`, and the bounds of type parameters.
     extended: Generics,
 }
 
@@ -66,8 +66,8 @@ impl<'i> Container<'i> {
         })
     }
 
-    /// The impl. `read`: statements that read the value from `__deserializer`. `scalars`: expressions, for each field
-    /// whether its values take nothing from the arena.
+    /// Returns the impl. `read` are the statements that read the value from `__deserializer`.
+    /// `scalars` are one expression per field, `true` if its values take nothing from the arena.
     pub(crate) fn implement(&self, read: &TokenStream, scalars: &[TokenStream]) -> TokenStream {
         let krate = match &self.attributes.krate {
             Some(path) => quote!(#path),
@@ -95,7 +95,8 @@ impl<'i> Container<'i> {
         }
     }
 
-    /// A visitor that makes the type by these methods: its declaration, and one as [`made`](Container::made).
+    /// Returns the declaration of a visitor that makes the type with these methods, and an
+    /// expression that makes the visitor, as [`made`](Container::made).
     pub(crate) fn visitor(
         &self,
         expecting: &str,
@@ -114,14 +115,15 @@ impl<'i> Container<'i> {
         (declaration, self.made(&name))
     }
 
-    /// The type itself, with its generics.
+    /// Returns the type itself, with its generics.
     fn ty(&self) -> TokenStream {
         let (_, types, _) = self.own.split_for_impl();
         let ident = self.ident;
         quote!(#ident #types)
     }
 
-    /// A helper type that carries the arena and all generics, with its implementation of a trait.
+    /// Returns a helper type that carries the arena and all generics, with its implementation of a
+    /// trait.
     pub(crate) fn helper(
         &self,
         name: &Ident,
@@ -142,7 +144,7 @@ impl<'i> Container<'i> {
         }
     }
 
-    /// A helper made, where the arena is called `__arena`.
+    /// Returns an expression that makes a helper, where the arena is called `__arena`.
     pub(crate) fn made(&self, name: &Ident) -> TokenStream {
         let (_, types, _) = self.extended.split_for_impl();
         let types = types.as_turbofish();

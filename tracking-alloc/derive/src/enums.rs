@@ -1,4 +1,4 @@
-//! Enums, tagged from outside as serde does by default: unit, newtype, tuple and struct variants.
+//! Externally tagged enums, serde's default: unit, newtype, tuple and struct variants.
 
 use crate::attributes::Attributes;
 use crate::container::Container;
@@ -8,7 +8,8 @@ use quote::quote;
 use syn::ext::IdentExt;
 use syn::{DataEnum, Error, Fields, Result, Variant};
 
-/// How an enum is read, and which of its fields are scalars: see [`Container::implement`].
+/// Returns the code that reads an enum, and the scalars among its fields. See
+/// [`Container::implement`].
 pub(crate) fn body(
     container: &Container<'_>,
     data: &DataEnum,
@@ -80,7 +81,7 @@ pub(crate) fn body(
     Ok((read, scalars))
 }
 
-/// A variant's arm in the `match` by number.
+/// Returns a variant's arm in the `match` by number.
 fn variant_arm(
     container: &Container<'_>,
     index: usize,

@@ -1,4 +1,5 @@
-//! Fields of a struct or variant: how each is read, and the visitor that reads them all from a map or a sequence.
+//! Fields of a struct or variant: the code that reads each, and the visitor that reads them all
+//! from a map or a sequence.
 
 use crate::attributes::{self, Attributes};
 use crate::case::Case;
@@ -11,30 +12,30 @@ use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
 use syn::{Error, Ident, Index, Lifetime, Member, Result, Type};
 
-/// A field, with all that is said of it.
+/// A field with its attributes.
 pub(crate) struct Field<'i> {
     member: Member,
     ty: &'i Type,
     attributes: Attributes,
     /// Its name in the input.
     name: String,
-    /// What it is held in until all are read.
+    /// The variable that holds it until all fields are read.
     held: Ident,
-    /// What its seed type is called, when it has one of its own.
+    /// The name of its seed type, if it has its own.
     with: Ident,
 }
 
-/// What reads a field.
+/// The code that reads a field.
 enum Reader {
     /// `ArenaDeserialize`.
     Arena,
-    /// A function of the user's.
+    /// A function of the user.
     Function,
     /// serde's own `Deserialize`.
     Serde,
 }
 
-/// All fields, checked. `of`: what messages call the type or variant.
+/// Returns all fields, checked. `of` is the name of the type or variant in messages.
 pub(crate) fn read<'i>(
     container: &Container<'_>,
     fields: &'i syn::Fields,
@@ -99,7 +100,7 @@ impl Field<'_> {
         }
     }
 
-    /// The seed that reads it at a place.
+    /// Returns the seed that reads it at a place.
     pub(crate) fn seed(&self, container: &Container<'_>, place: Place<'_>) -> TokenStream {
         let (ty, name) = (self.ty, &self.name);
         let step = match place {
@@ -119,7 +120,7 @@ impl Field<'_> {
         }
     }
 
-    /// The seed type of a field read by a function of the user's.
+    /// Returns the seed type of a field that a function of the user reads.
     pub(crate) fn with_helper(&self, container: &Container<'_>) -> TokenStream {
         let Some(path) = &self.attributes.deserialize_with else {
             return TokenStream::new();
@@ -137,13 +138,14 @@ impl Field<'_> {
         container.helper(&self.with, &quote!(__d::DeserializeSeed<'de>), &items)
     }
 
-    /// What stands for it when it is missing or skipped.
+    /// Returns the expression for a missing or skipped field.
     fn missing(&self) -> Option<TokenStream> {
         let given = self.attributes.default.clone();
         given.or_else(|| self.attributes.skip.then(attributes::by_default))
     }
 
-    /// The `let` that holds what was `read`, an option. For nothing its default stands, or `absent` when it has none.
+    /// Returns the `let` that holds the field from the option `read`. `None` becomes the field's
+    /// default, or `absent` if it has none.
     fn hold(&self, read: &TokenStream, absent: TokenStream) -> TokenStream {
         let (held, missing) = (&self.held, self.missing().unwrap_or(absent));
         quote! {
@@ -154,7 +156,7 @@ impl Field<'_> {
         }
     }
 
-    /// Whether values take nothing from the arena: a constant.
+    /// Returns a constant expression: `true` if values take nothing from the arena.
     pub(crate) fn scalar(&self, container: &Container<'_>) -> TokenStream {
         let (arena, ty) = (&container.arena, self.ty);
         match self.reader() {
@@ -165,20 +167,20 @@ impl Field<'_> {
     }
 }
 
-/// Where a field's value belongs in the data.
+/// The place of a field's value in the data.
 #[derive(Clone, Copy)]
 pub(crate) enum Place<'n> {
-    /// Below the present place, by its own name; its number among the fields that are read.
+    /// Below the present place, by its name and its number among the fields that are read.
     Field(usize),
-    /// Below it, by number.
+    /// Below the present place, by number.
     Index(usize),
-    /// Below it, in that variant, by name and number.
+    /// Below the present place, in that variant, by name and number.
     Variant(&'n str, usize),
     /// The present place.
     Same,
 }
 
-/// Whether a type borrows from the input: it names `'de`.
+/// Returns `true` if a type borrows from the input: it names `'de`.
 fn borrows_input(ty: &Type) -> bool {
     struct Search(bool);
     impl<'t> Visit<'t> for Search {
@@ -191,22 +193,23 @@ fn borrows_input(ty: &Type) -> bool {
     search.0
 }
 
-/// `{ a: .., b: .. }` for a constructor: of what is held, and defaults of fields that are not read.
+/// Returns `{ a: .., b: .. }` for a constructor, with the held values, and the defaults of fields
+/// that are not read.
 fn construction(fields: &[Field<'_>]) -> TokenStream {
     let parts = fields.iter().map(|field| {
         let (member, held) = (&field.member, &field.held);
-        match field.attributes.skip {
-            true => {
-                let missing = field.missing();
-                quote!(#member: #missing)
-            }
-            false => quote!(#member: #held),
+        if field.attributes.skip {
+            let missing = field.missing();
+            quote!(#member: #missing)
+        } else {
+            quote!(#member: #held)
         }
     });
     quote!({ #(#parts),* })
 }
 
-/// The value from the one field that is read, from `__deserializer`: at the place of the struct.
+/// Returns the code that reads the value from the single field, from `__deserializer`, at the place
+/// of the struct.
 pub(crate) fn from_one(container: &Container<'_>, fields: &[Field<'_>]) -> TokenStream {
     let reads = fields.iter().filter(|field| field.is_read()).map(|field| {
         let (held, seed) = (&field.held, field.seed(container, Place::Same));
@@ -219,10 +222,10 @@ pub(crate) fn from_one(container: &Container<'_>, fields: &[Field<'_>]) -> Token
     }
 }
 
-/// A visitor of all fields: its declaration with everything it needs.
+/// A visitor of all fields, and everything that its declaration needs.
 pub(crate) struct Visiting<'v, 'i> {
     pub(crate) container: &'v Container<'i>,
-    /// What it makes: a path.
+    /// The path of the constructor.
     pub(crate) constructor: TokenStream,
     pub(crate) fields: &'v [Field<'i>],
     /// "struct City"
@@ -231,13 +234,13 @@ pub(crate) struct Visiting<'v, 'i> {
 }
 
 impl Visiting<'_, '_> {
-    /// The list of names that the format gets.
+    /// Returns the list of names that the format gets.
     pub(crate) fn names(&self) -> TokenStream {
         let names = self.read().map(|field| &field.name);
         quote!(&[#(#names),*])
     }
 
-    /// How many fields are read.
+    /// Returns the number of fields that are read.
     pub(crate) fn count(&self) -> usize {
         self.read().count()
     }
@@ -246,7 +249,8 @@ impl Visiting<'_, '_> {
         self.fields.iter().filter(|field| field.is_read())
     }
 
-    /// The declaration of the visitor and of what it needs, and one made. `further`: more of its methods.
+    /// Returns the declaration of the visitor and the items that it needs, and an expression that
+    /// makes one. `further` adds methods.
     pub(crate) fn visitor(
         &self,
         further: Option<TokenStream>,
@@ -379,7 +383,7 @@ impl Visiting<'_, '_> {
     }
 }
 
-/// `fn __find`: a number by name. Names must differ.
+/// Returns `fn __find`, which finds a number by name. Names must differ.
 pub(crate) fn find(names: &[(Vec<String>, Span)], what: &str) -> Result<TokenStream> {
     let mut known = std::collections::HashMap::new();
     for (index, (names, span)) in names.iter().enumerate() {

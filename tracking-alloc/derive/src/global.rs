@@ -1,10 +1,12 @@
-//! Types that own global memory, by name: what the compiler would say of them by type is true, this says why.
+//! Types that own global memory, recognized by name. The compiler rejects them by type; these
+//! messages say why.
 
 use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
 use syn::{Error, GenericArgument, Path, PathArguments, PathSegment, Type};
 
-/// Owners of global memory in std (name, type arguments it has without an allocator), and what to use instead.
+/// Owners of global memory in std (name, number of type arguments without an allocator), with a
+/// replacement.
 const OWNERS: [(&str, usize, &str); 16] = [
     ("String", 0, TEXT),
     ("Vec", 1, VECTOR),
@@ -34,7 +36,8 @@ const LIST: &str = "`&{a} [T]` or `bumpalo::collections::Vec<{a}, T>`";
 const PAIRS: &str =
     "`&{a} [(K, V)]` with `#[arena(deserialize_with = \"tracking_alloc::arena::map_as_pairs\")]`";
 
-/// An error when `ty`, or a type inside it, owns global memory. `field` is what people call it, `arena` the lifetime.
+/// Returns an error if `ty`, or a type inside it, owns global memory. `field` is its name in the
+/// message, `arena` the lifetime.
 pub(crate) fn refuse(ty: &Type, field: &str, arena: &str) -> Result<(), Error> {
     let mut search = Search { found: None };
     search.visit_type(ty);
@@ -65,7 +68,8 @@ impl<'t> Visit<'t> for Search<'t> {
     }
 }
 
-/// The owner a path names: by its last segment, when nothing says that it is an arena's.
+/// Returns the owner that a path names with its last segment, unless the path shows that it is an
+/// arena's type.
 fn owner(path: &Path) -> Option<(&'static str, &'static str)> {
     let last = path.segments.last()?;
     let (name, types, instead) = OWNERS.iter().find(|(name, ..)| last.ident == name)?;
@@ -75,11 +79,12 @@ fn owner(path: &Path) -> Option<(&'static str, &'static str)> {
     Some((name, instead))
 }
 
-/// Modules of std that people name owners by, after a `use std::..`.
+/// Modules of std that are used in paths of owners, after a `use std::..`.
 const MODULES: &str = "string vec boxed rc sync borrow path ffi \
     collections hash_map hash_set btree_map btree_set";
 
-/// A path with modules is std's when it begins as one of its crates, or has std's own module before the name.
+/// Returns `true` if a path with modules is std's: it begins with one of std's crates, or has std's
+/// own module before the name.
 fn is_of_std(path: &Path) -> bool {
     let Some(first) = path.segments.first().map(|first| first.ident.to_string()) else {
         return false;
@@ -91,7 +96,8 @@ fn is_of_std(path: &Path) -> bool {
             && MODULES.split(' ').any(|module| module == first)
 }
 
-/// An arena's type of the same name has a lifetime (`Vec<'bump, T>`), or an allocator (`Vec<T, &'bump A>`).
+/// Returns `true` if it is an arena's type of the same name, with a lifetime (`Vec<'bump, T>`) or
+/// an allocator (`Vec<T, &'bump A>`).
 fn is_of_arena(segment: &PathSegment, name: &str, types: usize) -> bool {
     let PathArguments::AngleBracketed(arguments) = &segment.arguments else {
         return false;

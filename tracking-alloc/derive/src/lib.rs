@@ -1,7 +1,7 @@
-//! `#[derive(ArenaDeserialize)]`: deserialize into an arena, through each level.
+//! `#[derive(ArenaDeserialize)]`: deserializes every level of a type into an arena.
 //!
-//! Use it through `tracking_alloc::arena`, which documents it by example. Derived code contains no `unsafe`, names
-//! nothing but `tracking_alloc`, and works with every arena and every serde format.
+//! Use it through `tracking_alloc::arena`, which has examples. Derived code contains no `unsafe`,
+//! refers only to `tracking_alloc`, and works with every arena and every serde format.
 //!
 //! # On the type
 //!
@@ -25,9 +25,11 @@
 //!
 //! # Lifetimes
 //!
-//! The type's lifetime is the arena's. A type may also have a lifetime called `'de`: the input's; `&'de str` borrows.
+//! The type's lifetime is the arena's. A type may also have a lifetime `'de`, which is the input's;
+//! `&'de str` borrows from the input.
 
 #![forbid(unsafe_code)]
+#![warn(clippy::match_bool)]
 
 mod attributes;
 mod case;
@@ -43,8 +45,8 @@ use syn::{Data, DeriveInput, Error};
 
 /// Derives `tracking_alloc::arena::ArenaDeserialize`. See the crate for its attributes.
 ///
-/// A field whose type owns global memory (`Box`, `String`, `Vec`, `HashMap`, ..) is an error: an arena never drops what
-/// lies in it, so that memory would leak.
+/// A field whose type owns global memory (`Box`, `String`, `Vec`, `HashMap`, ..) is an error: an
+/// arena never drops what lies in it, so that memory would leak.
 #[proc_macro_derive(ArenaDeserialize, attributes(arena))]
 pub fn derive_arena_deserialize(input: TokenStream) -> TokenStream {
     let input = syn::parse_macro_input!(input as DeriveInput);

@@ -7,7 +7,8 @@ use quote::quote;
 use syn::ext::IdentExt;
 use syn::{DataStruct, Error, Fields, Result};
 
-/// How a struct is read, and which of its fields are scalars: see [`Container::implement`].
+/// Returns the code that reads a struct, and the scalars among its fields. See
+/// [`Container::implement`].
 pub(crate) fn body(
     container: &Container<'_>,
     data: &DataStruct,

@@ -1,11 +1,12 @@
-//! The checksum of a finished recording: finds flipped bits, not attackers.
+//! The checksum of a finished recording. It detects damage, not manipulation.
 
 const MULTIPLIER: u64 = 0xff51_afd7_ed55_8ccd;
 const STREAMS: usize = 4;
 
 /// A checksum over little-endian words, fed in pieces of a multiple of 32 bytes.
 ///
-/// Every step is a bijection of the state for a given word, so a single flipped bit always changes the result.
+/// Every step is a bijection of the state for a given word, so a single flipped bit always changes
+/// the result.
 #[derive(Clone, Debug)]
 pub struct Checksum {
     streams: [u64; STREAMS],
@@ -31,7 +32,7 @@ impl Checksum {
         self.bytes += 8 * STREAMS as u64;
     }
 
-    /// Adds bytes; a rest shorter than 32 bytes is padded with zeros.
+    /// Adds bytes; a remainder shorter than 32 bytes is padded with zeros.
     pub fn add_bytes(&mut self, bytes: &[u8]) {
         for chunk in bytes.chunks(8 * STREAMS) {
             let mut words = [0; STREAMS];
@@ -44,7 +45,7 @@ impl Checksum {
         }
     }
 
-    /// The checksum; never 0, which means "none".
+    /// Returns the checksum. It is never 0, which means "none".
     pub fn finish(&self) -> u64 {
         let sum = self.streams.iter().fold(self.bytes, |hash, &stream| {
             (hash.rotate_left(17) ^ stream).wrapping_mul(MULTIPLIER)

@@ -1,67 +1,72 @@
-//! The records of a recording, byte by byte. The crate's documentation says how they hang together.
+//! The records of a recording, byte by byte. The crate's documentation explains how they relate.
 //!
-//! Nothing here interprets: this file only says where each word lies.
+//! This file only defines where each word lies. It interprets nothing.
 
 use crate::words::record;
 
 /// The first eight bytes of a recording.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"heapgls\n");
 
-/// Version of the layout. Any change of a record bumps it.
+/// Version of the layout. Any change of a record increments it.
 ///
-/// | version | what it brought |
+/// | version | change |
 /// |---|---|
 /// | 1 | sites, lanes, timeline, phases, marks |
-/// | 2 | fields and types in [`Scope`], [`Visits`], footprints, arenas; what 1 had is where it was. Since then, in words that were zero: [`arch::WASM32`] and its linear memory, [`ArenaValues`] |
-/// | 3 | [`Row::lifetime_blocks`], where rows had the old sizes of grows. Words that nobody read are unused: the operating system (since then [`Header::own_crates`]), the number of the window, modules that could not be read, the self-test and live bytes of snapshots in [`Header`] (two of them are [`FailedRequest`]'s since then); addresses and inode in [`Module`]; the key in [`Site`]; the thread id in [`Lane`] |
+/// | 2 | fields and types in [`Scope`], [`Visits`], footprints and arenas; everything from version 1 keeps its place. Added later, in words that were zero: [`arch::WASM32`] with its linear memory, and [`ArenaValues`] |
+/// | 3 | [`Row::lifetime_blocks`] replaces the old sizes of grows. Words that no reader used are unused: in [`Header`] the operating system (later [`Header::own_crates`]), the number of the window, unreadable modules, the self-test and the live bytes of snapshots (two of these words now serve [`FailedRequest`]); in [`Module`] the addresses and the inode; in [`Site`] the key; in [`Lane`] the thread id |
 pub const VERSION: u32 = 3;
 
-/// The oldest version that is read: it has zeros where later ones have more.
+/// The oldest version that readers accept. Words that later versions added are zero in it.
 pub const OLDEST_VERSION: u32 = 1;
 
-/// Bytes kept for the header at the start of the file.
+/// Bytes reserved for the header at the start of the file.
 pub const HEADER_BYTES: u64 = 4096;
 
-/// Where the checksum lies in the file.
+/// Offset of the checksum in the file.
 pub const CHECKSUM_OFFSET: usize = std::mem::offset_of!(Header, checksum);
 
-/// Bytes of the directory's first piece, right behind the header.
+/// Bytes of the first piece of the directory, directly after the header.
 pub const DIRECTORY_BYTES: u64 = 64 << 10;
 
-/// Every segment starts at and spans a multiple of this many bytes, except those inside the first segment.
+/// Alignment of segments: each starts at a multiple of this many bytes and spans a multiple of it,
+/// except the segments inside the first one.
 pub const SEGMENT_BYTES: u64 = 64 << 10;
 
-/// Size of the first segment: header, directory and the beginnings of every table, so that a small program's recording is one piece.
+/// Size of the first segment. It holds the header, the directory and the first piece of every
+/// table, so that the recording of a small program is one piece.
 pub const FIRST_SEGMENT_BYTES: u64 = 1 << 20;
 
-/// Lanes of the first tables of lanes and fixed rows; one more, of this number, is shared by all threads that find none.
+/// Lanes in the first segments of the lane and fixed-row tables. One more lane, with this number,
+/// is shared by all threads that get no lane of their own.
 pub const LANES: usize = 256;
 
-/// Lanes of each further segment of these tables, made when they are needed. Older recordings have none.
+/// Lanes in each further segment of these tables. Segments are added on demand; older recordings
+/// have none.
 pub const FURTHER_LANES: usize = 256;
 
-/// Segments of lanes, at most.
+/// Maximum number of lane segments.
 pub const LANE_TABLES: usize = 8;
 
-/// Lanes are numbered below this.
+/// Upper limit of lane numbers (exclusive).
 pub const MAX_LANES: usize = LANES + 1 + (LANE_TABLES - 1) * FURTHER_LANES;
 
-/// Sites are numbered below this.
+/// Upper limit of site numbers (exclusive).
 pub const MAX_SITES: u32 = 1 << 20;
 
-/// Scopes are numbered below this; what finds no room is counted at its parent.
+/// Upper limit of scope numbers (exclusive). A scope that does not fit is counted at its parent.
 pub const MAX_SCOPES: usize = 1 << 16;
 
-/// The deepest scope; those below are counted at their ancestor.
+/// Maximum scope depth. Deeper scopes are counted at their ancestor.
 pub const MAX_SCOPE_DEPTH: u32 = 64;
 
-/// Frames of one stack at most.
+/// Maximum number of frames in one stack.
 pub const MAX_FRAMES: usize = 256;
 
-/// Longest list of the program's own crates ([`Header::own_crates`]), bytes: a longer one is not recorded.
+/// Maximum length of the list of the program's own crates ([`Header::own_crates`]), bytes. A longer
+/// list is not recorded.
 pub const LONGEST_OWN_CRATES: usize = 4096;
 
-/// Largest recording in bytes when `HEAPGLASS_MAX_BYTES` does not say.
+/// Maximum recording size in bytes if `HEAPGLASS_MAX_BYTES` is not set.
 pub const DEFAULT_MAX_BYTES: u64 = 1 << 30;
 
 /// Slots of thinned snapshots.
@@ -70,29 +75,31 @@ pub const SNAPSHOT_SLOTS: usize = 16;
 /// (class, count) pairs in one record of [`Sizes`].
 pub const SIZE_PAIRS: usize = 7;
 
-/// Bits of the count in such a pair; the class stands above them.
+/// Bits of the count in such a pair; the bits above them hold the class.
 pub const SIZE_COUNT_BITS: u32 = 48;
 
-/// Points of each half of the timeline.
+/// Points in each half of the timeline.
 pub const TIMELINE_POINTS: usize = 1024;
 
-/// Bits of [`Header::clock`] below the peak's epoch: the number of the last snapshot.
+/// Bits of [`Header::clock`] that hold the number of the last snapshot. The peak's epoch is in the
+/// bits above them.
 pub const CLOCK_SNAPSHOT_BITS: u32 = 16;
 
-/// The site of events that found no room in a table.
+/// The site of events that did not fit into a table.
 pub const SITE_TABLE_FULL: u32 = 1;
 
-/// The site of events that came while the hook was busy in the same thread (a signal handler): counted, without a stack.
+/// The site of events in a signal handler that interrupted the hook in the same thread. They are
+/// counted without a stack.
 pub const SITE_UNATTRIBUTED: u32 = 2;
 
-/// The first site made from a stack.
+/// The first site with a stack.
 pub const FIRST_SITE: u32 = 3;
 
 /// Values of [`Header::state`].
 pub mod state {
-    /// Being written: the process runs, or ended without finishing.
+    /// Being written: the process is running, or ended without finishing the recording.
     pub const RUNNING: u32 = 1;
-    /// Finished in order.
+    /// Finished normally.
     pub const FINISHED: u32 = 2;
 }
 
@@ -103,16 +110,16 @@ pub mod mode {
     /// Every event, without stacks: a site is a scope.
     pub const COUNT: u32 = 2;
 
-    /// Each with its word, in `HEAPGLASS_MODE` and in reports.
+    /// Each mode with its name in `HEAPGLASS_MODE` and in reports.
     pub const NAMES: [(u32, &str); 2] = [(EXACT, "exact"), (COUNT, "count")];
 
-    /// The word of a value; `None` = no value that this version knows.
+    /// Returns the name of a mode; `None` if this version does not know it.
     pub fn name(mode: u32) -> Option<&'static str> {
         let mut known = NAMES.into_iter();
         known.find_map(|(known, name)| (known == mode).then_some(name))
     }
 
-    /// The value of that word, or `None`.
+    /// Returns the mode with this name, or `None`.
     pub fn from_name(name: &str) -> Option<u32> {
         let mut known = NAMES.into_iter();
         known.find_map(|(mode, known)| (known == name).then_some(mode))
@@ -125,7 +132,7 @@ pub mod arch {
     pub const X86_64: u32 = 1;
     /// aarch64.
     pub const AARCH64: u32 = 2;
-    /// WebAssembly, 32 bits. One thread, no stacks, no clock; recorded in memory.
+    /// WebAssembly, 32 bits: one thread, no stacks, no clock; recorded in memory.
     pub const WASM32: u32 = 3;
 }
 
@@ -139,47 +146,50 @@ pub mod unwinder {
     pub const EH_FRAME: u32 = 2;
 }
 
-/// Values of [`Header::growth_ended`]: why no further segment could be had.
+/// Values of [`Header::growth_ended`]: the reason why no further segment was added.
 pub mod growth {
-    /// It did not end.
+    /// Growth has not ended.
     pub const OPEN: u32 = 0;
-    /// The disk is full (or a quota).
+    /// The disk or a quota is full.
     pub const DISK_FULL: u32 = 1;
-    /// `RLIMIT_FSIZE` would be exceeded.
+    /// Growth would exceed `RLIMIT_FSIZE`.
     pub const FILE_SIZE_LIMIT: u32 = 2;
-    /// The file is not where it was: removed, replaced, or out of reach.
+    /// The file was removed, replaced, or is no longer reachable.
     pub const FILE_GONE: u32 = 3;
     /// `mmap` failed (`RLIMIT_AS`, overcommit).
     pub const NO_MEMORY: u32 = 4;
-    /// `HEAPGLASS_MAX_BYTES` is reached.
+    /// The recording has reached `HEAPGLASS_MAX_BYTES`.
     pub const CAP: u32 = 5;
-    /// The file system answered otherwise; [`growth_errno`](super::Header::growth_errno) says what.
+    /// The file system returned another error, kept in
+    /// [`growth_errno`](super::Header::growth_errno).
     pub const OTHER: u32 = 6;
-    /// The process may no longer open the file: it changed its user (setuid), or put itself under other rules.
+    /// The process may no longer open the file: it changed its user (setuid) or restricted its own
+    /// rights.
     pub const NO_ACCESS: u32 = 7;
 }
 
 /// Values of [`Module::id_kind`].
 pub mod module_id {
-    /// Nothing is known.
+    /// Unknown.
     pub const NONE: u32 = 0;
     /// A GNU build-id.
     pub const BUILD_ID: u32 = 1;
-    /// No build-id: size and modification time of the file stand in.
+    /// The size and modification time of a file without a build-id.
     pub const FILE: u32 = 2;
 }
 
 /// Bits of [`Site::flags`].
 pub mod site_flags {
-    /// The stack was cut where a return address was in no known code, or its caller could not be found.
+    /// The stack is cut: a return address was in no known code, or its caller could not be found.
     pub const CUT: u32 = 1;
-    /// Taken on a stack that is not the thread's own.
+    /// The stack is not the thread's own.
     pub const FOREIGN: u32 = 2;
-    /// Deeper than the walk's limit: the outermost frames are missing.
+    /// The stack is deeper than the walk's limit; its outermost frames are missing.
     pub const DEEP: u32 = 4;
     /// A cycle of frames was folded.
     pub const FOLDED: u32 = 8;
-    /// Its key was that of another site until that was noticed: some of its events are counted there.
+    /// The site shared its key with another site for a while, and some of its events are counted
+    /// there.
     pub const COLLIDED: u32 = 16;
 }
 
@@ -191,7 +201,7 @@ pub mod scope_kind {
     pub const ROOT: u32 = 2;
     /// A field of a struct or a key of a flattened one.
     pub const FIELD: u32 = 3;
-    /// The elements of a sequence, all of them together: `[]`.
+    /// The elements of a sequence together: `[]`.
     pub const ELEMENT: u32 = 4;
     /// The keys of a map: `{key}`.
     pub const KEY: u32 = 5;
@@ -199,27 +209,30 @@ pub mod scope_kind {
     pub const VALUE: u32 = 6;
     /// A variant of an enum: `::Variant`.
     pub const VARIANT: u32 = 7;
-    /// An element of a tuple, or a field whose name the format does not tell: `#3`.
+    /// An element of a tuple, or a field whose name the format does not give: `#3`.
     pub const INDEX: u32 = 8;
-    /// What serde buffers below flatten, untagged and internally tagged: `(buffered)`.
+    /// The buffers that serde makes for flattened, untagged and internally tagged data:
+    /// `(buffered)`.
     pub const BUFFERED: u32 = 9;
-    /// What is built from such a buffer, failed variants included: `(from buffer)`.
+    /// The values built from such a buffer, failed variants included: `(from buffer)`.
     pub const FROM_BUFFER: u32 = 10;
-    /// Names that found no room of their own under their parent: `(other)`.
+    /// Names that did not fit under their parent: `(other)`.
     pub const OTHER: u32 = 11;
 }
 
 /// Bits of [`Scope::flags`].
 pub mod scope_flags {
-    /// A type inside itself is counted here, at its outermost place.
+    /// Values of this type inside a value of the same type are counted here, at the outermost
+    /// place.
     pub const RECURSIVE: u32 = 1;
-    /// Scopes below were counted here: too deep, or no room in the table.
+    /// Deeper scopes are counted here, because of the depth limit or a full table.
     pub const FOLDED: u32 = 2;
-    /// The name was cut.
+    /// The name was truncated.
     pub const CUT_NAME: u32 = 4;
-    /// The values whose path begins here are built in an arena, which drops nothing that lies in it.
+    /// Values whose path begins here are built in an arena, which never drops its values.
     pub const IN_ARENA: u32 = 8;
-    /// What threads without a lane of their own retained is not in `retained_bytes` of a scope: it is not known.
+    /// A scope's `retained_bytes` is incomplete: it lacks the bytes retained by threads without a
+    /// lane of their own.
     pub const RETAINED_UNKNOWN: u32 = 16;
 }
 
@@ -227,13 +240,13 @@ pub mod scope_flags {
 pub mod lane_kind {
     /// A lane of one thread at a time.
     pub const OWNED: u32 = 1;
-    /// Shared by all threads that found none.
+    /// A lane shared by all threads without one of their own.
     pub const SHARED: u32 = 2;
 }
 
 /// Values of [`ArenaChunk::what`].
 pub mod arena_event {
-    /// A chunk was taken.
+    /// The arena took a chunk.
     pub const CHUNK: u32 = 1;
     /// The arena was reset.
     pub const RESET: u32 = 2;
@@ -243,13 +256,13 @@ pub mod arena_event {
 
 /// Values of [`Footprint::kind`].
 pub mod footprint_kind {
-    /// Addresses looked up among the live blocks.
+    /// Found by looking up addresses among the live blocks.
     pub const EXACT: u32 = 1;
-    /// What the crate deepsize says.
+    /// Estimated by the crate deepsize.
     pub const ESTIMATE: u32 = 2;
 }
 
-/// Tables, as the directory names them.
+/// Numbers of the tables in the directory.
 pub mod table {
     /// A further segment of the directory itself.
     pub const DIRECTORY: u32 = 1;
@@ -265,7 +278,8 @@ pub mod table {
     pub const SCOPES: u32 = 6;
     /// [`Site`](super::Site) records.
     pub const SITES: u32 = 7;
-    /// [`Lane`](super::Lane) records: `LANES + 1` of them, then further segments of `FURTHER_LANES`.
+    /// [`Lane`](super::Lane) records: `LANES + 1` of them, then further segments of
+    /// `FURTHER_LANES`.
     pub const LANES: u32 = 8;
     /// Three fixed [`Row`](super::Row)s a lane: all events, "(table full)", "(unattributed)".
     pub const FIXED_ROWS: u32 = 9;
@@ -275,7 +289,7 @@ pub mod table {
     pub const SIZES: u32 = 11;
     /// [`Snaps`](super::Snaps) of one lane.
     pub const SNAPS: u32 = 12;
-    /// [`ThreadName`](super::ThreadName) records: threads that ended.
+    /// [`ThreadName`](super::ThreadName) records of threads that ended.
     pub const THREADS: u32 = 13;
     /// [`Point`](super::Point)s: two halves of `TIMELINE_POINTS`.
     pub const TIMELINE: u32 = 14;
@@ -283,7 +297,7 @@ pub mod table {
     pub const MARKS: u32 = 15;
     /// [`MarkRow`](super::MarkRow) records.
     pub const MARK_ROWS: u32 = 16;
-    /// Symbols added by `pack`: bytes of JSON.
+    /// Symbols added by `pack`, as JSON.
     pub const SYMBOLS: u32 = 17;
     /// [`Visits`](super::Visits) of one lane.
     pub const VISITS: u32 = 18;
@@ -304,7 +318,7 @@ pub mod table {
 }
 
 record! {
-    /// The beginning of a recording; the rest of its first [`HEADER_BYTES`] is zero.
+    /// The start of a recording. The rest of its first [`HEADER_BYTES`] is zero.
     Header / HeaderValue, 768 {
         /// [`MAGIC`].
         0 magic: u64,
@@ -318,159 +332,169 @@ record! {
         20 mode: u32,
         /// See [`unwinder`].
         24 unwinder: u32,
-        /// String: names of the crates that are the program's own, with commas between; 0 = nobody said. Another word before
-        /// version 3.
+        /// String: the names of the program's own crates, separated by commas; 0 = not given.
+        /// Another word before version 3.
         28 own_crates: u32,
         /// See [`arch`].
         32 arch: u32,
-        /// Process id.
+        /// Process ID.
         36 pid: u32,
         /// Start time of the process in clock ticks (field 22 of `/proc/pid/stat`).
         40 start_ticks: u64,
         /// The kernel's boot id, 16 bytes.
         48 boot_id: [u64; 2],
-        /// Inode of the pid namespace.
+        /// Inode of the PID namespace.
         64 pid_namespace: u64,
         /// Start of the recording, nanoseconds since the Unix epoch.
         72 started_unix_ns: u64,
-        /// Nanoseconds after the start: the last look or the end.
+        /// Nanoseconds from the start to the last check or the end.
         80 elapsed_ns: u64,
         /// String: path of the executable.
         88 executable: u32,
-        /// String: the command line, words ended by NUL.
+        /// String: the command line; each word ends with NUL.
         92 command: u32,
         /// Unused since version 3.
         96 unused_96: u32,
         /// See [`growth`].
         100 growth_ended: u32,
-        /// `errno` that ended growth.
+        /// The `errno` that ended growth.
         104 growth_errno: u32,
-        /// Lanes ever used.
+        /// Number of lanes ever used.
         108 lanes: u32,
-        /// Most lanes owned by live threads at once, as far as looks saw.
+        /// Largest number of lanes that live threads owned at once, as seen by checks.
         112 most_lanes: u32,
-        /// Which half of the timeline is current: 0 or 1.
+        /// The current half of the timeline: 0 or 1.
         116 timeline_half: u32,
-        /// Epoch of the last peak, above the number of the last snapshot ([`CLOCK_SNAPSHOT_BITS`]).
+        /// The epoch of the last peak, in the bits above the number of the last snapshot
+        /// ([`CLOCK_SNAPSHOT_BITS`]).
         120 clock: u64,
-        /// The running maximum of live bytes since the last mark that began a window.
+        /// The largest live bytes since the last mark that began a window.
         128 peak_bytes: i64,
-        /// Nanoseconds after the start of that maximum (the last look's clock).
+        /// Nanoseconds from the start to that maximum, by the clock of the last check.
         136 peak_ns: u64,
-        /// Upper bound on live bytes at moments when several lanes moved at once.
+        /// Upper bound on live bytes at moments when several lanes changed at once.
         144 peak_bound_bytes: i64,
-        /// Sites whose requests failed. Another word before version 3.
+        /// Number of sites with failed requests. Another word before version 3.
         152 failed_requests_len: u32,
-        /// Points in the current half of the timeline.
+        /// Number of points in the current half of the timeline.
         156 timeline_len: u32,
-        /// Directory entries.
+        /// Number of directory entries.
         160 directory_len: u32,
-        /// Modules.
+        /// Number of modules.
         164 modules_len: u32,
-        /// Frames.
+        /// Number of frames.
         168 frames_len: u32,
-        /// Stacks.
+        /// Number of stacks.
         172 stacks_len: u32,
-        /// Scopes.
+        /// Number of scopes.
         176 scopes_len: u32,
-        /// Sites, counting the fixed ones.
+        /// Number of sites, including the fixed ones.
         180 sites_len: u32,
-        /// Thread names.
+        /// Number of thread names.
         184 threads_len: u32,
-        /// Marks.
+        /// Number of marks.
         188 marks_len: u32,
-        /// Rows of marks.
+        /// Number of mark rows.
         192 mark_rows_len: u64,
-        /// Bytes of strings.
+        /// Bytes of the string table.
         200 strings_len: u64,
         /// Bytes of the file in use.
         208 file_bytes: u64,
-        /// Resident set last read, bytes.
+        /// The resident set at the last reading, bytes.
         216 rss_bytes: u64,
-        /// Largest resident set read, bytes.
+        /// The largest resident set that was read, bytes.
         224 peak_rss_bytes: u64,
-        /// Resident bytes of heapglass itself when last looked at.
+        /// Resident bytes of heapglass itself at the last reading.
         232 own_bytes: u64,
-        /// Blocks that could not be entered into the shadow map: counted as allocated, their frees not.
+        /// Blocks that did not fit into the shadow map. They count as allocated, and their frees
+        /// are not counted.
         240 untracked_blocks: u64,
-        /// Marks without room for their rows or name.
+        /// Marks whose rows or name did not fit.
         248 lost_marks: u64,
-        /// Threads whose name found no room.
+        /// Threads whose name did not fit.
         256 lost_threads: u64,
-        /// Rows of values that were put into arenas.
+        /// Number of rows for values in arenas.
         264 arena_values_len: u64,
-        /// Requests for memory that the allocator refused: it returned null. Another word before version 3.
+        /// Failed requests: the allocator returned null. Another word before version 3.
         272 failed_requests: u64,
-        /// In debug builds of the recorder: walks that follow the one before and differ from a walk in full.
+        /// Incremental walks that differ from a full walk. Counted only in debug builds of the
+        /// recorder.
         280 walk_disagreements: u64,
-        /// Sequence number of the snapshot in each slot; 0 = free.
+        /// Sequence number of the snapshot in each slot; 0 = free slot.
         288 snapshot_seq: [u64; 16],
-        /// Nanoseconds after the start of each.
+        /// Nanoseconds from the start to the snapshot in each slot.
         416 snapshot_ns: [u64; 16],
-        /// The largest resident set that was taken apart: nanoseconds after the start (0 = none was), its bytes, those in
-        /// mappings that hold or held blocks, live bytes, heapglass's own bytes. Other words before version 3.
+        /// The largest resident set with a breakdown: nanoseconds after the start (0 = none), its
+        /// bytes, the bytes in mappings that hold or held blocks, live bytes, and heapglass's own
+        /// bytes. Other words before version 3.
         544 most_resident: [u64; 5],
-        /// The same of the last one that was taken apart.
+        /// The same figures for the last resident set with a breakdown.
         584 last_resident: [u64; 5],
         /// Unused since version 3.
         624 unused_624: [u64; 6],
-        /// Set when finished: [`Checksum`](crate::Checksum) of the whole file with this word zero; 0 = none.
+        /// [`Checksum`](crate::Checksum) of the whole file with this word zero; set when the
+        /// recording is finished, 0 = none.
         672 checksum: u64,
-        /// Of the first stacks walked by frame pointers (up to 32), those that `.eh_frame` tells differently.
+        /// Stacks for which `.eh_frame` disagrees, among the first (at most 32) that were walked by
+        /// frame pointers.
         680 unwinder_disagreements: u64,
-        /// Footprints.
+        /// Number of footprints.
         688 footprints_len: u32,
-        /// Arenas.
+        /// Number of arenas.
         692 arenas_len: u32,
-        /// Nodes of footprints.
+        /// Number of footprint nodes.
         696 footprint_nodes_len: u64,
-        /// Rows of arenas.
+        /// Number of arena rows.
         704 arena_rows_len: u64,
-        /// Chunks of arenas.
+        /// Number of records in the history of arena chunks.
         712 arena_chunks_len: u64,
-        /// Scopes that found no room, each time one was asked for.
+        /// Requests for a scope that did not fit.
         720 lost_scopes: u64,
-        /// Footprints and arena records that found no room.
+        /// Footprints and arena records that did not fit.
         728 lost_records: u64,
-        /// Linear memory at the end, pages of 64 KiB, whoever holds them; 0 = not [`arch::WASM32`].
+        /// Linear memory at the end, in pages of 64 KiB, including pages that the program does not
+        /// use; 0 = not [`arch::WASM32`].
         736 memory_pages: u64,
-        /// Those there were when the recording began.
+        /// Pages of linear memory at the start of the recording.
         744 first_pages: u64,
-        /// Of `memory_pages`, those that heapglass took for itself since.
+        /// Pages of `memory_pages` that heapglass has taken for itself since the start.
         752 own_pages: u64,
-        /// How often linear memory grew since the recording began, heapglass's own grows not counted.
+        /// Number of times linear memory has grown since the start, except for heapglass's own
+        /// growth.
         760 memory_grows: u64,
     }
 }
 
 record! {
-    /// What a site asked for in vain: the allocator returned null. Nothing was allocated, so no row counts it.
+    /// The failed requests of a site: the allocator returned null. Nothing was allocated, so no row
+    /// counts them.
     FailedRequest / FailedRequestValue, 32 {
         /// The site.
         0 site: u32,
         /// Zero.
         4 reserved: u32,
-        /// How often.
+        /// Number of failed requests.
         8 count: u64,
         /// The largest request, bytes.
         16 largest_bytes: u64,
-        /// [`Header::failed_requests`] after the last one: the largest of all is the last of all.
+        /// Value of [`Header::failed_requests`] after the last one. The site with the largest value
+        /// failed last.
         24 last: u64,
     }
 }
 
 record! {
-    /// A segment: where a piece of a table lies.
+    /// The place of one piece of a table.
     Segment / SegmentValue, 32 {
         /// See [`table`].
         0 table: u32,
-        /// The lane of a lane's table, else 0.
+        /// The lane of a lane's table; 0 for other tables.
         4 lane: u32,
         /// Byte offset in the file.
         8 offset: u64,
         /// Bytes.
         16 bytes: u64,
-        /// Index of its first record in the table (first byte for strings).
+        /// Index of its first record in the table; the index of its first byte in the string table.
         24 first: u64,
     }
 }
@@ -482,11 +506,11 @@ record! {
         0 path: u32,
         /// See [`module_id`].
         4 id_kind: u32,
-        /// Bytes of `id` in use.
+        /// Bytes used in `id`.
         8 id_bytes: u32,
-        /// How many modules had been unloaded from these addresses before.
+        /// Number of modules unloaded from these addresses before.
         12 generation: u32,
-        /// Build-id, or size and modification time (nanoseconds) of the file.
+        /// The build-id, or the size and modification time (nanoseconds) of the file.
         16 id: [u64; 4],
         /// Zero since version 3.
         48 spare: [u64; 10],
@@ -494,7 +518,7 @@ record! {
 }
 
 record! {
-    /// A return address: where in which module.
+    /// A return address: a module and an address in it.
     Frame / FrameValue, 16 {
         /// Module index.
         0 module: u32,
@@ -506,7 +530,8 @@ record! {
 }
 
 record! {
-    /// A node of the prefix tree of stacks; node 0 is the empty stack, parents come before children.
+    /// A node of the prefix tree of stacks. Node 0 is the empty stack; parents come before
+    /// children.
     Stack / StackValue, 8 {
         /// The stack without its innermost frame.
         0 parent: u32,
@@ -516,47 +541,48 @@ record! {
 }
 
 record! {
-    /// Where in the program's phases and in the data model we are; scope 0 is the root.
+    /// A place in the program's phases and data model. Scope 0 is the root.
     Scope / ScopeValue, 64 {
-        /// The scope around it.
+        /// The enclosing scope.
         0 parent: u32,
         /// See [`scope_kind`].
         4 kind: u32,
-        /// String: its name; see [`scope_kind`] for those that have none.
+        /// String: its name; [`scope_kind`] lists the kinds without one.
         8 name: u32,
         /// Distance from the root.
         12 depth: u32,
-        /// How often it was entered; for fields see [`Visits`].
+        /// Number of times it was entered; for fields see [`Visits`].
         16 entered: u64,
-        /// Input bytes the program reported.
+        /// Input bytes reported by the program.
         24 input_bytes: u64,
-        /// Records the program reported.
+        /// Records reported by the program.
         32 records: u64,
-        /// String: full name of the type of its values, 0 = none.
+        /// String: full type name of its values; 0 = none.
         40 type_name: u32,
         /// See [`scope_flags`].
         44 flags: u32,
-        /// Size of a value of that type, bytes.
+        /// Size of one value of that type, bytes.
         48 value_bytes: u64,
-        /// Sum over all times it was left of net bytes its thread allocated meanwhile (phases and [`scope_kind::ROOT`]).
+        /// Net bytes that threads allocated inside it, summed over all exits (phases and
+        /// [`scope_kind::ROOT`] only).
         56 retained_bytes: i64,
     }
 }
 
 record! {
-    /// How often a lane's threads entered a scope of a field.
+    /// The number of times the threads of a lane entered the scope of a field.
     Visits / VisitsValue, 16 {
         /// The scope.
         0 scope: u32,
         /// Zero.
         4 reserved: u32,
-        /// How often.
+        /// Number of times.
         8 count: u64,
     }
 }
 
 record! {
-    /// What allocates: a stack under a scope. Sites 0 (none), 1 and 2 are fixed.
+    /// A stack in a scope, to which allocations are charged. Sites 0 (none), 1 and 2 are fixed.
     Site / SiteValue, 32 {
         /// Stack index.
         0 stack: u32,
@@ -572,37 +598,37 @@ record! {
 }
 
 record! {
-    /// One lane: a thread's column of counters, handed on when the thread ends.
+    /// The counters of one thread. Another thread gets the lane when that thread ends.
     Lane / LaneValue, 256 {
         /// See [`lane_kind`].
         0 kind: u32,
-        /// Rows in use.
+        /// Number of rows in use.
         4 rows_len: u32,
-        /// Size records in use.
+        /// Number of size records in use.
         8 sizes_len: u32,
-        /// Snapshot records in use.
+        /// Number of snapshot records in use.
         12 snaps_len: u32,
-        /// Threads that had the lane.
+        /// Number of threads that have had the lane.
         16 tenancies: u32,
         /// Unused since version 3.
         20 unused_20: u32,
-        /// Its name, up to 15 bytes, NUL-padded.
+        /// The thread's name, up to 15 bytes, NUL-padded.
         24 name: [u64; 2],
-        /// The clock when it came.
+        /// The clock when the thread got the lane.
         40 since_clock: u64,
-        /// The lane's figures when it came, in the order of the first words of [`Row`].
+        /// The lane's figures when the thread got it, in the order of the first words of [`Row`].
         48 since: [u64; 9],
-        /// Frees of blocks the recording does not know.
+        /// Frees of blocks that are not in the recording.
         120 unknown_frees: u64,
-        /// Net bytes at the lane's last look.
+        /// Net bytes at the lane's last check.
         128 checked_bytes: i64,
-        /// Allocations up to that look.
+        /// Allocations up to the lane's last check.
         136 checked_blocks: u64,
-        /// Visit records in use.
+        /// Number of visit records in use.
         144 visits_len: u32,
         /// Zero.
         148 reserved: u32,
-        /// Bytes allocated up to the last look. Zero in older recordings.
+        /// Bytes allocated up to the last check. Zero in older recordings.
         152 checked_total_bytes: u64,
         /// Zero.
         160 spare: [u64; 12],
@@ -610,39 +636,43 @@ record! {
 }
 
 record! {
-    /// The counters of one site in one lane. Single writer (the lane's thread), stored total before freed, bytes before blocks.
+    /// The counters of one site in one lane. Only the lane's thread writes them: total before
+    /// freed, bytes before blocks.
     Row / RowValue, 128 {
-        /// Bytes allocated, reallocs counted with their new size.
+        /// Bytes allocated; a realloc counts its new size.
         0 total_bytes: u64,
-        /// Blocks allocated, reallocs included.
+        /// Blocks allocated, including reallocs.
         8 total_blocks: u64,
-        /// Bytes freed, the old side of reallocs included.
+        /// Bytes freed, including the old size of reallocs.
         16 freed_bytes: u64,
-        /// Blocks freed, the old side of reallocs included.
+        /// Blocks freed, including the old block of reallocs.
         24 freed_blocks: u64,
         /// Reallocs to the same or a larger size.
         32 grows: u64,
         /// Reallocs to a smaller size.
         40 shrinks: u64,
-        /// `min(old, new)` of reallocs that moved.
+        /// `min(old, new)` bytes of reallocs that moved their block.
         48 copied_bytes: u64,
-        /// Blocks freed by their thread before its next allocation.
+        /// Blocks that their thread freed before its next allocation.
         56 temporary_blocks: u64,
-        /// Bytes of those.
+        /// Bytes of `temporary_blocks`.
         64 temporary_bytes: u64,
-        /// Blocks whose lifetime is in `lifetime`. Before version 3 another figure stood here.
+        /// Blocks whose lifetime is in `lifetime`. Another figure before version 3.
         72 lifetime_blocks: u64,
-        /// Sum of lifetimes of blocks freed by their own thread: allocations, reallocs included, that the thread made
-        /// from the block's allocation to its free. A realloc is neither. Not known of blocks up to 16 bytes, and where
-        /// the birth number may have wrapped.
+        /// Sum of the lifetimes of blocks freed by their own thread. A lifetime is the number of
+        /// allocations, including reallocs, that the thread made between the block's allocation and
+        /// its free. A realloc is neither of those. The lifetime is unknown for blocks of up to 16
+        /// bytes, and where the birth number may have wrapped.
         80 lifetime: u64,
-        /// Blocks freed by another thread (or tenancy) than the one that allocated them, of those above 16 bytes.
+        /// Blocks of more than 16 bytes that another thread than the allocating one freed. A later
+        /// thread in the same lane counts as another thread.
         88 freed_elsewhere: u64,
-        /// Net bytes at the peak of epoch `clock`.
+        /// Net bytes at the peak with epoch `clock`.
         96 saved_bytes: i64,
         /// Net blocks at that peak.
         104 saved_blocks: i64,
-        /// The clock when the row last changed: of an older epoch than the header's = unchanged since the peak.
+        /// The clock when the row last changed. If its epoch is older than the header's, the row is
+        /// unchanged since the peak.
         112 clock: u64,
         /// The site.
         120 site: u32,
@@ -652,19 +682,21 @@ record! {
 }
 
 record! {
-    /// Sizes of blocks allocated at a site that left its first size class. A site may have several, a class is in one of them.
+    /// Block sizes at a site that uses more than its first size class. A site may have several
+    /// records; each class is in one of them.
     Sizes / SizesValue, 64 {
         /// Row index in the same lane.
         0 row: u32,
         /// Zero.
         4 reserved: u32,
-        /// Class (upper 16 bits) and count (lower 48); 0 = free. See [`size_class`](crate::size_class).
+        /// Class (upper 16 bits) and count (lower 48 bits); 0 = free. See
+        /// [`size_class`](crate::size_class).
         8 pairs: [u64; SIZE_PAIRS],
     }
 }
 
 record! {
-    /// Live bytes of a row at the snapshots taken since it first changed.
+    /// The live bytes of a row at the snapshots taken since the row first changed.
     Snaps / SnapsValue, 136 {
         /// Row index in the same lane.
         0 row: u32,
@@ -676,15 +708,15 @@ record! {
 }
 
 record! {
-    /// Threads of one name that ended, merged.
+    /// The merged figures of threads with the same name that ended.
     ThreadName / ThreadNameValue, 128 {
         /// The name, up to 15 bytes, NUL-padded.
         0 name: [u64; 2],
-        /// How many.
+        /// Number of threads.
         16 count: u64,
         /// Figures, in the order of the first words of [`Row`].
         24 figures: [u64; 9],
-        /// Net bytes at the peak, as far as the thread had the lane then.
+        /// Net bytes at the peak, while the thread owned the lane.
         96 peak_bytes: i64,
         /// Net blocks at the peak.
         104 peak_blocks: i64,
@@ -714,27 +746,27 @@ record! {
 }
 
 record! {
-    /// A named moment set by the program.
+    /// A named moment that the program set.
     Mark / MarkValue, 160 {
         /// String: its name.
         0 name: u32,
-        /// 1 = it has rows and began a new window of the peak.
+        /// 1 = the mark has rows and began a new peak window.
         4 has_rows: u32,
         /// Nanoseconds after the start.
         8 time_ns: u64,
         /// Totals, in the order of the first words of [`Row`].
         16 figures: [u64; 9],
-        /// Running maximum of live bytes in the window that ended here.
+        /// The largest live bytes in the window that ended here.
         88 peak_bytes: i64,
-        /// Live blocks then.
+        /// Live blocks at that maximum.
         96 peak_blocks: i64,
-        /// First of its [`MarkRow`]s.
+        /// Index of its first [`MarkRow`].
         104 first_row: u64,
-        /// How many it has.
+        /// Number of its [`MarkRow`]s.
         112 rows: u64,
-        /// Nanoseconds after the start of that maximum.
+        /// Nanoseconds from the start to that maximum.
         120 peak_ns: u64,
-        /// Bound on concurrent moments of that window, as [`Header::peak_bound_bytes`].
+        /// Upper bound on concurrent moments in that window, as [`Header::peak_bound_bytes`].
         128 peak_bound_bytes: i64,
         /// Zero.
         136 spare: [u64; 3],
@@ -742,7 +774,7 @@ record! {
 }
 
 record! {
-    /// One row as it was at the peak of the window a mark ended.
+    /// The state of one row at the peak of the window that a mark ended.
     MarkRow / MarkRowValue, 32 {
         /// The site.
         0 site: u32,
@@ -758,11 +790,11 @@ record! {
 }
 
 record! {
-    /// A live value, measured: the sum over its nodes is what it retains.
+    /// The measurement of one live value. The sum over its nodes is what the value retains.
     Footprint / FootprintValue, 64 {
-        /// String: what the program called it.
+        /// String: the name that the program gave it.
         0 label: u32,
-        /// String: full name of its type.
+        /// String: full type name of the value.
         4 type_name: u32,
         /// See [`footprint_kind`].
         8 kind: u32,
@@ -770,45 +802,47 @@ record! {
         12 reserved: u32,
         /// Nanoseconds after the start.
         16 time_ns: u64,
-        /// Live bytes of the process then.
+        /// Live bytes of the process at that time.
         24 live_bytes: u64,
-        /// Index of its first [`FootprintNode`]; that is the value itself.
+        /// Index of its first [`FootprintNode`], which is the value itself.
         32 first_node: u64,
-        /// How many it has; published before the footprint.
+        /// Number of nodes. They are published before the footprint.
         40 nodes: u64,
-        /// Nodes or values that found no room: counted at their parent.
+        /// Nodes or values that did not fit. They are counted at their parent.
         48 folded: u64,
-        /// Values that could not be looked into: the figures are a lower bound. Zero in older recordings.
+        /// Values that could not be inspected; if there are any, the figures are a lower bound.
+        /// Zero in older recordings.
         56 hidden_values: u64,
     }
 }
 
 record! {
-    /// A place in a measured value: all values at one path together.
+    /// A place in a measured value, for all values at the same path.
     FootprintNode / FootprintNodeValue, 96 {
-        /// The node around it, counted from the footprint's first; its own index for the first.
+        /// The parent node, counted from the footprint's first node. The first node is its own
+        /// parent.
         0 parent: u32,
         /// See [`scope_kind`]: the root, a field, elements, keys, values, a variant, an index.
         4 kind: u32,
         /// String: its name.
         8 name: u32,
-        /// String: full name of the type of its values.
+        /// String: full type name of its values.
         12 type_name: u32,
-        /// Values seen.
+        /// Number of values.
         16 count: u64,
-        /// Their own size, bytes: `size_of`, wherever they lie.
+        /// Their own size (`size_of`) in bytes, wherever they lie.
         24 inline_bytes: u64,
-        /// Heap blocks that these values own and no value before them did.
+        /// Heap blocks that these values own and no earlier value owns.
         32 blocks: u64,
-        /// Their requested bytes. In an estimate: the whole.
+        /// Requested bytes of those blocks. In an estimate: the total.
         40 block_bytes: u64,
-        /// What the inner allocator can give for them, bytes; 0 = it does not tell.
+        /// Usable bytes of those blocks, as reported by the inner allocator; 0 = not reported.
         48 usable_bytes: u64,
-        /// Bytes of these blocks that values were seen in: the rest is slack.
+        /// Bytes of those blocks in which values were seen. The rest is unused capacity.
         56 used_bytes: u64,
-        /// Blocks met again that another value already owned.
+        /// References to blocks that another value already owned.
         64 shared_blocks: u64,
-        /// Requested bytes of those, each time.
+        /// Requested bytes of those blocks, counted once per reference.
         72 shared_bytes: u64,
         /// Zero.
         80 spare: [u64; 2],
@@ -816,58 +850,58 @@ record! {
 }
 
 record! {
-    /// Arenas of one name, all instances together. Always: `allocated_bytes = used_bytes + padding_bytes +
+    /// All arena instances with one name. Always: `allocated_bytes = used_bytes + padding_bytes +
     /// abandoned_bytes + bypassed_bytes + unused_tail_bytes`.
     Arena / ArenaValue, 256 {
         /// String: its name.
         0 name: u32,
-        /// String: the crate it comes from.
+        /// String: the crate of the arena.
         4 krate: u32,
-        /// Instances made.
+        /// Number of instances created.
         8 made: u64,
-        /// Instances dropped.
+        /// Number of instances dropped.
         16 dropped: u64,
-        /// Resets.
+        /// Number of resets.
         24 resets: u64,
-        /// Usable bytes of the chunks that live instances hold.
+        /// Usable bytes of the chunks of live instances.
         32 allocated_bytes: u64,
-        /// The same with the crate's own headers.
+        /// The same, including the arena crate's own headers.
         40 allocated_bytes_including_metadata: u64,
-        /// Chunks that live instances hold.
+        /// Chunks of live instances.
         48 chunks: u64,
-        /// Bytes used by pieces and not abandoned, in live instances.
+        /// Bytes that pieces of live instances use and have not abandoned.
         56 used_bytes: u64,
-        /// Bytes lost to alignment there.
+        /// Bytes of live instances lost to alignment.
         64 padding_bytes: u64,
-        /// Bytes given up by growth or release inside the arena there.
+        /// Bytes of live instances given up by growth or release inside the arena.
         72 abandoned_bytes: u64,
-        /// Bytes used there that did not go through the handle.
+        /// Bytes of live instances used without the handle.
         80 bypassed_bytes: u64,
-        /// Bytes not used yet there, in chunks no longer used included.
+        /// Bytes of live instances not used yet, including those in chunks that are no longer used.
         88 unused_tail_bytes: u64,
         /// Largest `allocated_bytes` of all live instances together.
         96 most_allocated_bytes: u64,
-        /// Largest `allocated_bytes` of a single instance.
+        /// Largest `allocated_bytes` of one instance.
         104 most_instance_bytes: u64,
-        /// Most bytes a single instance occupied (all but the unused tail).
+        /// Most bytes that one instance occupied (all except the unused tail).
         112 most_occupied_bytes: u64,
-        /// Chunks ever taken.
+        /// Number of chunks ever taken.
         120 total_chunks: u64,
-        /// Usable bytes of those.
+        /// Usable bytes of all chunks ever taken.
         128 total_allocated_bytes: u64,
-        /// Bytes ever allocated, growth counted with its new size.
+        /// Bytes ever allocated; a growth counts its new size.
         136 total_used_bytes: u64,
-        /// How often.
+        /// Number of allocations.
         144 total_used_blocks: u64,
         /// Growths, in place or not.
         152 grows: u64,
-        /// Of those, in place.
+        /// Growths in place.
         160 grows_in_place: u64,
-        /// Bytes copied by the others.
+        /// Bytes copied by growths that were not in place.
         168 copied_bytes: u64,
-        /// Requests refused by a limit.
+        /// Requests that a limit refused.
         176 limit_reached: u64,
-        /// Most chunks a single instance took.
+        /// Most chunks that one instance took.
         184 most_chunks: u64,
         /// Zero.
         192 spare: [u64; 8],
@@ -875,7 +909,7 @@ record! {
 }
 
 record! {
-    /// What an arena allocated under one scope.
+    /// The allocations of an arena in one scope.
     ArenaRow / ArenaRowValue, 64 {
         /// The arena.
         0 arena: u32,
@@ -883,15 +917,15 @@ record! {
         4 scope: u32,
         /// Bytes ever allocated.
         8 total_bytes: u64,
-        /// How often.
+        /// Number of allocations.
         16 total_blocks: u64,
         /// Bytes allocated in live instances since their last reset.
         24 live_bytes: i64,
-        /// How often.
+        /// Number of those allocations.
         32 live_blocks: i64,
-        /// Bytes copied by growth that could not be in place.
+        /// Bytes copied by growths that were not in place.
         40 copied_bytes: u64,
-        /// Bytes that did not go through the handle.
+        /// Bytes used without the handle.
         48 bypassed_bytes: u64,
         /// Growths.
         56 grows: u64,
@@ -899,21 +933,21 @@ record! {
 }
 
 record! {
-    /// A chunk that an arena took, or gave back: its history.
+    /// One event in the history of an arena's chunks.
     ArenaChunk / ArenaChunkValue, 48 {
         /// The arena.
         0 arena: u32,
         /// See [`arena_event`].
         4 what: u32,
-        /// Which instance, from 1.
+        /// Number of the instance, from 1.
         8 instance: u64,
         /// Nanoseconds after the start.
         16 time_ns: u64,
-        /// Usable bytes of the instance's chunks after it.
+        /// Usable bytes of the instance's chunks after the event.
         24 allocated_bytes: u64,
-        /// Bytes occupied (all but the unused tail) before it.
+        /// Bytes occupied (all except the unused tail) before the event.
         32 occupied_bytes: u64,
-        /// The site of the chunk's block, 0 = not known.
+        /// The site of the chunk's block; 0 = unknown.
         40 site: u32,
         /// Zero.
         44 reserved: u32,
@@ -921,18 +955,19 @@ record! {
 }
 
 record! {
-    /// Values whose drop an arena never runs, put into it through its handle, by type and the scope that did it. Or, of the
-    /// same values, the blocks of one site that began where a word of theirs pointed when they were put in.
+    /// Values in an arena, put there through its handle, whose drop never runs; counted by type and
+    /// scope. Or the blocks of one site to which words of these values pointed when they were put
+    /// there.
     ArenaValues / ArenaValuesValue, 64 {
         /// The arena.
         0 arena: u32,
         /// The scope.
         4 scope: u32,
-        /// String: full name of the values' type.
+        /// String: full type name of the values.
         8 type_name: u32,
-        /// 0 = this record counts the values, else the site of the blocks it counts.
+        /// 0 = this record counts the values; else the site of the blocks that it counts.
         12 site: u32,
-        /// Values, or blocks.
+        /// Number of values or blocks.
         16 count: u64,
         /// `size_of` of the values, or requested bytes of the blocks.
         24 bytes: u64,

@@ -1,7 +1,9 @@
-//! The layout of a heapglass recording: one definition for the allocator that writes it and the profiler that reads it.
+//! The layout of a heapglass recording: one definition for the allocator that writes it and the
+//! profiler that reads it.
 //!
-//! A recording is a file of tables that the recorded program updates *in place* through a shared mapping, so nothing
-//! is flushed and nothing is lost when the program is killed. It is bounded by the number of sites, not of events.
+//! A recording is a file of tables that the recorded program updates *in place* through a shared
+//! mapping. So nothing needs flushing, and nothing is lost if the program is killed. Its size
+//! depends on the number of sites, not of events.
 //!
 //! # The file
 //!
@@ -14,8 +16,9 @@
 //! | .. 1 MiB | the first segments of the tables below, each named by the directory |
 //! | 1 MiB .. | further segments, multiples of 64 KiB, named by the directory |
 //!
-//! A **table** is the chain of its segments in order of [`Segment::first`]; no record crosses a segment. Readers follow
-//! the directory only. A full directory continues in a segment of table [`table::DIRECTORY`].
+//! A **table** is the chain of its segments in order of [`Segment::first`]; no record crosses a
+//! segment. Readers follow the directory only. A full directory continues in a segment of table
+//! [`table::DIRECTORY`].
 //!
 //! | table | record | bytes | published by |
 //! |---|---|---|---|
@@ -44,27 +47,31 @@
 //! | [`FAILED_REQUESTS`](table::FAILED_REQUESTS) | [`FailedRequest`] | 32 | [`Header::failed_requests_len`] |
 //! | [`SYMBOLS`](table::SYMBOLS) | JSON, added by `heapglass pack` | - | its segments |
 //!
-//! A recording made in memory ([`arch::WASM32`]) is written whole, at the end: the same directory, its tables packed
-//! closely behind it.
+//! A recording in memory ([`arch::WASM32`]) is written as a whole at the end: the same directory,
+//! directly followed by its tables.
 //!
 //! # What the counters mean
 //!
-//! `total_*` counts every allocation and, in full, the new size of every realloc; `freed_*` counts frees and the old
-//! side of every realloc; a net (`total - freed`) may be negative in one lane, when another lane allocated what it
-//! frees: only the sum over lanes is a fact. An event in flight may be half applied, one per lane.
+//! `total_*` counts every allocation, and every realloc with its full new size. `freed_*` counts
+//! every free, and every realloc with its old size. A net value (`total - freed`) may be negative
+//! in one lane that frees blocks of another; only the sum over lanes is exact. One event per lane
+//! may be half applied while it is in progress.
 //!
 //! # The peak
 //!
-//! [`Header::clock`] holds the epoch of the last maximum above the number of the last snapshot. A row that changes
-//! under a newer epoch first saves its net. So a row of the header's epoch held `saved_*` at the peak, and a row of an
-//! older one has not changed since. When the sum of nets has risen to or above the last maximum without a fall since,
-//! the peak is now. Snapshots of the composition work the same way, with 16 thinned slots.
+//! [`Header::clock`] holds the epoch of the last maximum in its upper bits, and the number of the
+//! last snapshot in its lower bits. A row that changes in a newer epoch first saves its net values.
+//! So a row with the header's epoch held `saved_*` at the peak, and a row with an older epoch has
+//! not changed since the peak. If the sum of net values has risen to or above the last maximum and
+//! not fallen since, the peak is now. Snapshots work the same way, with 16 thinned slots.
 //!
 //! # Versions
 //!
-//! [`VERSION`] names the layout. Records keep their size within a version (checked at compile time); a golden
-//! recording of every version is kept in `tests/golden`. Readers read [`OLDEST_VERSION`] to [`VERSION`] and refuse others.
+//! [`VERSION`] is the version of the layout. Records keep their size within a version (checked at
+//! compile time), and `tests/golden` keeps a golden recording of every version. Readers accept
+//! [`OLDEST_VERSION`] to [`VERSION`] and reject other versions.
 #![forbid(unsafe_code)]
+#![warn(clippy::match_bool)]
 
 mod checksum;
 mod layout;

@@ -1,19 +1,22 @@
-//! Packing: a recording's bytes with symbols appended as one more table. Changes nothing else.
+//! Packing: appends symbols to a recording as one more table, and changes nothing else.
 
 use crate::layout::*;
 use crate::read::{Error, Recording, file_checksum};
 use crate::words::Record;
 
-/// Returns the recording in `bytes` with `symbols` as its table of symbols, finished and with a checksum.
+/// Returns the recording in `bytes` with `symbols` as its table of symbols, finished and with a
+/// checksum.
 ///
-/// A recording that was still being written is packed as it was read. Symbols packed before are replaced.
+/// A recording that was still being written is packed as it was read. Symbols packed before are
+/// replaced.
 ///
 /// # Errors
-/// When `bytes` is not a recording that can be read.
+/// If `bytes` is not a readable recording.
 pub fn with_symbols(mut bytes: Vec<u8>, symbols: &[u8]) -> Result<Vec<u8>, Error> {
     let recording = Recording::read(bytes.as_slice())?;
     let mut header = recording.header;
-    // What lies behind the end of a finished recording is none of it; of others the whole file was read.
+    // What lies behind the end of a finished recording is none of it; of others the whole file was
+    // read.
     bytes.truncate(usize::try_from(recording.file_bytes).unwrap_or(usize::MAX));
     // NOTE: `file_bytes` of a running recording may lag behind the file; the file is what was read.
     let end = bytes.len().next_multiple_of(SEGMENT_BYTES as usize);
@@ -38,7 +41,8 @@ pub fn with_symbols(mut bytes: Vec<u8>, symbols: &[u8]) -> Result<Vec<u8>, Error
     Ok(bytes)
 }
 
-/// Where the directory's entry for symbols lies or can be added, as a byte offset; counts it in the header when added.
+/// Returns the byte offset of the directory's entry for symbols. Adds it to the count in the header
+/// if there is none yet.
 fn symbols_entry(bytes: &[u8], header: &mut HeaderValue) -> Result<usize, Error> {
     let mut left = header.directory_len as usize;
     let (mut offset, mut room) = (

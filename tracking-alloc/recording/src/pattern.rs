@@ -1,4 +1,5 @@
-//! Patterns of recording paths (`HEAPGLASS_OUT`): `%p` process id, `%e` program, `%t` start, `%%` a percent sign.
+//! Patterns of recording paths (`HEAPGLASS_OUT`): `%p` process id, `%e` program, `%t` start, `%%` a
+//! percent sign.
 
 /// A piece of a pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -9,13 +10,13 @@ pub enum PathPiece<'a> {
     Process,
     /// `%e`: the file name of the executable.
     Program,
-    /// `%t`: when the program started, seconds since the Unix epoch.
+    /// `%t`: the start time of the program, seconds since the Unix epoch.
     Started,
-    /// A percent sign with anything else behind it: a mistake.
+    /// A percent sign followed by anything else, which is an error.
     Unknown,
 }
 
-/// The pieces of a pattern. Works on bytes, since a path need not be text.
+/// Splits a pattern into its pieces. Works on bytes, because a path need not be text.
 pub fn path_pieces(pattern: &[u8]) -> impl Iterator<Item = PathPiece<'_>> {
     let mut rest = pattern;
     std::iter::from_fn(move || {
@@ -36,7 +37,7 @@ pub fn path_pieces(pattern: &[u8]) -> impl Iterator<Item = PathPiece<'_>> {
     })
 }
 
-/// A path as a pattern that means nothing but itself.
+/// Returns the pattern that stands for exactly this path.
 pub fn literal_path(path: &[u8]) -> Vec<u8> {
     let mut pattern = Vec::with_capacity(path.len());
     for &byte in path {

@@ -1,7 +1,8 @@
-//! Sizes as people write them, for `HEAPGLASS_MAX_BYTES` and for the options of the command.
+//! Parsing of sizes, for `HEAPGLASS_MAX_BYTES` and the options of the command.
 
-/// Reads a size: `1500`, `64k`, `512 KiB`, `1.5MiB`, `2g`. Units are binary, case does not matter, `B` is optional.
-/// `None` if it is no size or does not fit into 64 bits. Allocates nothing.
+/// Parses a size: `1500`, `64k`, `512 KiB`, `1.5MiB`, `2g`. Units are binary, case does not matter,
+/// `B` is optional. Returns `None` if the text is not a size or does not fit into 64 bits.
+/// Allocates nothing.
 pub fn parse_size(text: &str) -> Option<u64> {
     let trimmed = text.trim();
     let split = trimmed

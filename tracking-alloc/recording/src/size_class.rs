@@ -1,9 +1,11 @@
-//! Size classes of blocks: exact up to 32 bytes, then four an octave. Shared, so that both sides cut alike.
+//! Size classes of blocks: exact up to 32 bytes, then four per octave. Writer and reader share
+//! them.
 
-/// Classes there are: sizes 0 to 32, then four for each octave up to 2^48 bytes.
+/// Number of classes: one for each size from 0 to 32, then four for each octave up to 2^48 bytes.
 pub const SIZE_CLASSES: usize = 33 + 4 * (48 - 5);
 
-/// The class of a block of `bytes`: 0 to 32 exactly, above that four classes an octave; sizes past 2^48 share the last.
+/// Returns the class of a block of `bytes`: one class per size from 0 to 32, above that four per
+/// octave. Sizes above 2^48 share the last class.
 #[inline]
 pub const fn size_class(bytes: u64) -> u16 {
     if bytes <= 32 {
@@ -17,7 +19,7 @@ pub const fn size_class(bytes: u64) -> u16 {
     (33 + (octave - 5) * 4) as u16 + quarter as u16
 }
 
-/// The smallest and largest size of a class, bytes.
+/// Returns the smallest and largest size of a class, bytes.
 pub const fn class_bounds(class: u16) -> (u64, u64) {
     if class <= 32 {
         return (class as u64, class as u64);

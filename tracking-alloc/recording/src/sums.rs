@@ -1,13 +1,14 @@
-//! What rows, threads and marks count alike.
+//! The counters that rows, threads and marks have in common.
 
 use crate::RowValue;
 
-/// The first nine words of a [`Row`](crate::Row), as thread and mark records keep them: bytes and blocks allocated, bytes
-/// and blocks freed, grows, shrinks, bytes copied, temporary blocks and bytes.
+/// The first nine words of a [`Row`](crate::Row), as thread and mark records keep them: bytes and
+/// blocks allocated, bytes and blocks freed, grows, shrinks, bytes copied, temporary blocks and
+/// bytes.
 pub type Sums = [u64; 9];
 
 impl RowValue {
-    /// The row's first nine words.
+    /// Returns the row's first nine words.
     pub fn sums(&self) -> Sums {
         [
             self.total_bytes,

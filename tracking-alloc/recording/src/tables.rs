@@ -1,4 +1,5 @@
-//! Which table has which records, and which word of the header says how many: for the writer and the reader.
+//! The record type of each table, and the header word with its length, for the writer and the
+//! reader.
 
 use crate::layout::*;
 use crate::words::Record;
@@ -6,9 +7,9 @@ use std::sync::atomic::Ordering::Release;
 
 /// A record of a table whose length is a word of the header.
 pub trait TableRecord: Record {
-    /// The table, as the directory names it.
+    /// The number of the table in the directory.
     const TABLE: u32;
-    /// How many records are published.
+    /// Returns the number of published records.
     fn published(header: &HeaderValue) -> u64;
     /// Publishes the first `len` records.
     fn publish(header: &Header, len: u64);

@@ -1,21 +1,23 @@
-//! One definition of each record for both sides: atomics for the writer, plain values for the reader.
+//! One definition of each record for both sides: atomics for the writer, plain values for the
+//! reader.
 //!
-//! The writer casts mapped memory to the atomic struct; the reader parses bytes. Neither side can drift from the
-//! other, because [`record!`] makes both from one list of fields and checks every offset at compile time.
+//! The writer casts mapped memory to the atomic struct; the reader parses bytes. Neither side can
+//! drift from the other, because [`record!`] makes both from one list of fields and checks every
+//! offset at compile time.
 
 use std::sync::atomic::{AtomicI64, AtomicU32, AtomicU64, Ordering::Relaxed};
 
 /// A little-endian word of a record, with the atomic it lives in while it is written.
 pub trait Word: Copy + Default {
-    /// What the writer sees in mapped memory.
+    /// The type in mapped memory, for the writer.
     type Cell;
-    /// Reads the word from exactly its own size of little-endian bytes; short input reads as zero.
+    /// Reads the word from exactly its size in little-endian bytes; shorter input reads as zero.
     fn parse(bytes: &[u8]) -> Self;
-    /// Writes the word into exactly its own size of bytes, little-endian.
+    /// Writes the word into exactly its size in bytes, little-endian.
     fn write(self, out: &mut [u8]);
-    /// Reads it where it lives while it is written.
+    /// Loads the word from mapped memory.
     fn load(cell: &Self::Cell) -> Self;
-    /// Stores it where it lives while it is written.
+    /// Stores the word in mapped memory.
     fn store(self, cell: &Self::Cell);
 }
 
@@ -75,14 +77,14 @@ pub trait Record: Copy + Default {
     const SIZE: usize;
     /// Parses the record; bytes beyond the end of `bytes` read as zero.
     fn parse(bytes: &[u8]) -> Self;
-    /// Writes the record's bytes; those beyond the end of `out` are left out.
+    /// Writes the record's bytes; bytes beyond the end of `out` are dropped.
     fn write(self, out: &mut [u8]);
     /// Loads every word, in no particular order.
     fn load(cells: &Self::Cells) -> Self;
     /// Stores every word, in no particular order.
     fn store(self, cells: &Self::Cells);
 
-    /// The record's bytes, `SIZE` of them.
+    /// Returns the `SIZE` bytes of the record.
     fn to_bytes(self) -> Vec<u8> {
         let mut bytes = vec![0; Self::SIZE];
         self.write(&mut bytes);
@@ -90,10 +92,12 @@ pub trait Record: Copy + Default {
     }
 }
 
-/// Defines `$name` (atomics, `#[repr(C)]`, for the writer) and `$value` (plain, for the reader) with one layout.
+/// Defines `$name` (atomics, `#[repr(C)]`, for the writer) and `$value` (plain, for the reader)
+/// with one layout.
 ///
-/// Every field states its byte offset and the record its size; both are checked at compile time.
-/// **Changing any of them changes the format: bump [`VERSION`](crate::VERSION) and keep a golden recording of the old one.**
+/// Every field states its byte offset and the record its size; both are checked at compile time. **Changing
+/// any of them changes the format: increment [`VERSION`](crate::VERSION) and keep a golden
+/// recording of the old version.**
 macro_rules! record {
     ($(#[$meta:meta])* $name:ident / $value:ident, $size:literal {
         $($(#[$field_meta:meta])* $offset:literal $field:ident: $word:ty,)*

@@ -1,53 +1,53 @@
-//! Whether the process that writes a recording still lives: one rule for every reader.
+//! The state of the process that writes a recording: one rule for every reader.
 //!
-//! A writer that cannot be proved dead is live. The rule is a function of the header and of what the reader found out
-//! about the process.
+//! A writer counts as live unless it is proved dead. The rule is a function of the header and of
+//! the reader's findings about the process.
 
 use crate::layout::{HeaderValue, state};
 
-/// What is known of the process that writes, or wrote, a recording.
+/// The state of the process that writes or wrote a recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Writer {
-    /// It finished the recording in order.
+    /// It finished the recording normally.
     Finished,
-    /// It runs.
+    /// It is running.
     Running,
     /// It ended without finishing.
     Ended,
     /// It ran in another boot, or on another machine.
     OtherBoot,
-    /// It cannot be known: another pid namespace, or no `/proc`.
+    /// Unknown: it is in another PID namespace, or there is no `/proc`.
     Unknown,
 }
 
-/// Where a process runs; zeros where that cannot be known.
+/// The boot and PID namespace of a process; zeros where unknown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Host {
     /// The kernel's boot id.
     pub boot_id: [u64; 2],
-    /// Inode of the pid namespace.
+    /// Inode of the PID namespace.
     pub pid_namespace: u64,
 }
 
-/// What the kernel says of a process number in the asking process's own pid namespace.
+/// The kernel's information on a process ID in the PID namespace of the calling process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProcessEntry {
     /// There is no such process.
     Gone,
-    /// There is one.
+    /// There is a process.
     Present(ProcessStat),
-    /// The kernel would not say.
+    /// The kernel does not tell.
     Unknown,
 }
 
-/// The fields of `/proc/PID/stat` that tell one process from a later one of the same number.
+/// The fields of `/proc/PID/stat` that distinguish a process from a later one with the same ID.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProcessStat {
     /// One letter: `Z` for a zombie.
     pub state: u8,
-    /// Its threads.
+    /// Number of threads.
     pub threads: u64,
-    /// When it started, clock ticks since the boot.
+    /// Start time, clock ticks since the boot.
     pub start_ticks: u64,
 }
 
@@ -70,7 +70,8 @@ impl ProcessStat {
         })
     }
 
-    /// Whether no thread of it runs any more. A first thread that ended before others is a zombie too, and its process lives.
+    /// Returns `true` if no thread of the process runs any more. A first thread that ended before
+    /// others is a zombie too, but its process is alive.
     pub fn has_ended(&self) -> bool {
         matches!(self.state, b'Z' | b'X' | b'x') && self.threads <= 1
     }
@@ -80,8 +81,8 @@ fn number(digits: &[u8]) -> Option<u64> {
     std::str::from_utf8(digits).ok()?.parse().ok()
 }
 
-/// Whether a `/proc/self/status` is of a `/proc` that shows the reading process's own pid namespace, and not of an
-/// outer one where its process numbers mean others.
+/// Returns `true` if a `/proc/self/status` belongs to a `/proc` of the reading process's own PID
+/// namespace. In an outer namespace the same process IDs mean other processes.
 pub fn is_own_proc(status: &[u8]) -> bool {
     let numbers = status
         .split(|byte| *byte == b'\n')
@@ -93,7 +94,7 @@ pub fn is_own_proc(status: &[u8]) -> bool {
 }
 
 impl Writer {
-    /// What is known of the writer of a recording, or of the one that a pointer to a recording leads to.
+    /// Returns the state of the writer of a recording, or of the recording that a pointer leads to.
     pub fn judge(
         header: &HeaderValue,
         asker: Host,
@@ -125,8 +126,8 @@ impl Writer {
 
     /// Returns `true` if nobody writes to the recording any more.
     ///
-    /// Another boot is proof: a recording is written through a mapping, which only file systems of one machine carry
-    /// (ext, xfs, tmpfs), so the machine that wrote it has been started anew.
+    /// Another boot proves it: a recording is written through a mapping, which works only on local
+    /// file systems (ext, xfs, tmpfs), so the machine that wrote it has been restarted.
     pub fn is_gone(self) -> bool {
         match self {
             Writer::Finished | Writer::Ended | Writer::OtherBoot => true,
@@ -134,14 +135,14 @@ impl Writer {
         }
     }
 
-    /// What this process can find out about the writer of a recording.
+    /// Returns what this process can find out about the writer of a recording.
     pub fn of(header: &HeaderValue) -> Writer {
         Writer::judge(header, Host::current(), process_entry)
     }
 }
 
 impl Host {
-    /// Of `/proc/sys/kernel/random/boot_id`, and what `/proc/self/ns/pid` links to.
+    /// Parses `/proc/sys/kernel/random/boot_id` and the target of the link `/proc/self/ns/pid`.
     pub fn parse(boot_id: &[u8], pid_namespace: &[u8]) -> Host {
         let digit = |byte: &u8| char::from(*byte).to_digit(16);
         let digits = boot_id.iter().filter_map(digit).take(32);
@@ -155,7 +156,7 @@ impl Host {
         }
     }
 
-    /// Where this process runs.
+    /// Returns the boot and PID namespace of this process.
     pub fn current() -> Host {
         let boot_id = std::fs::read("/proc/sys/kernel/random/boot_id").unwrap_or_default();
         let link = std::fs::read_link("/proc/self/ns/pid").unwrap_or_default();
@@ -163,7 +164,7 @@ impl Host {
     }
 }
 
-/// What `/proc` says of a process number.
+/// Reads the information on a process ID from `/proc`.
 fn process_entry(pid: u32) -> ProcessEntry {
     let status = std::fs::read("/proc/self/status").unwrap_or_default();
     // Where even process 1 is hidden (hidepid), not to be seen means nothing.

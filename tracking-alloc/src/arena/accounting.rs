@@ -1,8 +1,10 @@
-//! When a tracked arena's counters are brought up to date: around each call of the handle, and where somebody asks.
+//! When a tracked arena's counters are brought up to date: around each call of the handle, and
+//! where somebody asks.
 //!
-//! While something records the counters lie where the recording can reach them, else in the handle. PERF: then a piece
-//! allocated costs a compare before (nothing bypassed the handle), one after (the chunk is the same), and two
-//! additions; all else is out of line, so that what is inlined into other people's code stays small.
+//! While something records the counters lie where the recording can reach them, else in the handle.
+//! PERF: then a piece allocated costs a compare before (nothing bypassed the handle), one after
+//! (the chunk is the same), and two additions; all else is out of line, so that what is inlined
+//! into other people's code stays small.
 
 use super::counters::ArenaCounters;
 use super::record::Event;
@@ -26,9 +28,10 @@ impl<A: Arena> Tracked<A> {
 
     /// Decides which way pieces are counted.
     fn choose_path(&self) {
-        self.fast.set(match self.recorded.is_recorded() {
-            true => NOWHERE,
-            false => self.chunk.get(),
+        self.fast.set(if self.recorded.is_recorded() {
+            NOWHERE
+        } else {
+            self.chunk.get()
         });
     }
 
@@ -79,7 +82,8 @@ impl<A: Arena> Tracked<A> {
         }
     }
 
-    /// After a call of the handle itself that returned `piece`: bytes used more than `before` (negative: fewer).
+    /// After a call of the handle itself that returned `piece`: bytes used more than `before`
+    /// (negative: fewer).
     #[inline]
     pub(super) fn moved(&self, before: usize, piece: Option<NonNull<u8>>) -> i64 {
         let now = self.arena.cursor();
@@ -114,13 +118,14 @@ impl<A: Arena> Tracked<A> {
         let known = self.counters().chunks.get();
         self.refresh();
         self.recorded
-            .publish(match self.counters().chunks.get() > known {
-                true => Event::Chunk {
+            .publish(if self.counters().chunks.get() > known {
+                Event::Chunk {
                     used,
                     piece: piece.map_or(0, |piece| piece.addr().get()),
-                },
+                }
+            } else {
                 // A piece of no bytes from an arena without chunks, or a chunk it had before.
-                false => Event::Update,
+                Event::Update
             });
         self.counters().base_used.get() as i64 - used as i64
     }
@@ -172,14 +177,16 @@ impl<A: Arena> Tracked<A> {
         self.recorded.count_allocated(bytes as u64);
     }
 
-    /// Bytes that a piece of `bytes` takes for the arena's least alignment: padding that comes and goes with it.
+    /// Bytes that a piece of `bytes` takes for the arena's least alignment: padding that comes and
+    /// goes with it.
     #[inline(always)]
     fn taken(&self, bytes: usize) -> usize {
         bytes.next_multiple_of(self.arena.min_align().max(1))
     }
 
-    /// A piece of `old` bytes changed: `less` bytes fewer are allocated, `back` fewer are used (negative: more). Where
-    /// more came back than the piece took, what lay given up beside it came back too.
+    /// A piece of `old` bytes changed: `less` bytes fewer are allocated, `back` fewer are used
+    /// (negative: more). Where more came back than the piece took, what lay given up beside it came
+    /// back too.
     #[inline]
     fn settle(&self, old: usize, less: i64, back: i64) {
         if back - less > (self.taken(old) - old) as i64 {
@@ -197,7 +204,8 @@ impl<A: Arena> Tracked<A> {
         self.recorded.count_bypassed(-(bypassed as i64));
     }
 
-    /// A piece grew, and `used` bytes more are used. Where those are as many as the new size, the old place is abandoned.
+    /// A piece grew, and `used` bytes more are used. Where those are as many as the new size, the
+    /// old place is abandoned.
     #[inline]
     pub(super) fn grown(&self, old: usize, new: usize, used: i64) {
         let counters = self.counters();
@@ -216,8 +224,9 @@ impl<A: Arena> Tracked<A> {
         self.settle(old, old as i64 - new as i64, -used);
     }
 
-    /// A piece shrank, and `used` bytes more are used (negative: fewer). What the arena did not take back is abandoned, but
-    /// for what the smaller piece takes for the least alignment: that is padding, and comes back with it.
+    /// A piece shrank, and `used` bytes more are used (negative: fewer). What the arena did not
+    /// take back is abandoned, but for what the smaller piece takes for the least alignment: that
+    /// is padding, and comes back with it.
     #[inline]
     pub(super) fn shrunk(&self, old: usize, new: usize, used: i64) {
         let counters = self.counters();

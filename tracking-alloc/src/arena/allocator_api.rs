@@ -1,10 +1,11 @@
-//! allocator-api2's `Allocator` for tracked arenas, so that its collections and hashbrown's are counted too.
+//! allocator-api2's `Allocator` for tracked arenas, so that collections of allocator-api2 and
+//! hashbrown are counted too.
 
 use super::{Arena, PieceResult, Tracked};
 use std::alloc::Layout;
 use std::ptr::NonNull;
 
-/// A piece as allocators hand it out.
+/// A piece in the form that allocators return.
 #[inline(always)]
 fn whole<E>(piece: PieceResult, layout: Layout, refused: E) -> Result<NonNull<[u8]>, E> {
     match piece {
@@ -19,8 +20,9 @@ macro_rules! allocator {
             use $version::alloc::{AllocError, Allocator};
             type Whole = Result<NonNull<[u8]>, AllocError>;
 
-            // SAFETY: `Arena` promises what `Allocator` asks: pieces stay valid and where they are while the arena lives
-            // and is not reset (which needs it mutably), whether or not the handle moves. Handles cannot be cloned.
+            // SAFETY: `Arena` promises what `Allocator` asks: pieces stay valid and where they are
+            // while the arena lives and is not reset (which needs it mutably), whether or not the
+            // handle moves. Handles cannot be cloned.
             unsafe impl<A: Arena> Allocator for Tracked<A> {
                 #[inline]
                 fn allocate(&self, layout: Layout) -> Whole {
@@ -46,7 +48,8 @@ macro_rules! allocator {
                     old: Layout,
                     new: Layout,
                 ) -> Whole {
-                    // SAFETY: the caller's promises are the same; the new bytes lie behind the old ones.
+                    // SAFETY: the caller's promises are the same; the new bytes lie behind the old
+                    // ones.
                     unsafe {
                         let grown = Allocator::grow(self, place, old, new)?;
                         let behind = grown.cast::<u8>().add(old.size());

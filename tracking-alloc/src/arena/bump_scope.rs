@@ -1,4 +1,4 @@
-//! bump-scope's arenas. Their figures are read, never guessed.
+//! bump-scope's arenas. Their figures are read from bump-scope, never guessed.
 
 use super::traits::pieces_by_allocator;
 use super::{AllocError, Arena, Chunks, PieceResult, Reset};
@@ -9,12 +9,12 @@ use std::alloc::Layout;
 use std::any::Any;
 use std::ptr::NonNull;
 
-/// The same for an arena and a scope of one.
+/// Implements `Arena` for an arena and for a scope of one.
 macro_rules! arena {
     () => {
         pieces_by_allocator!();
 
-        /// The address of the present chunk's bump position.
+        /// Returns the address of the present chunk's bump position.
         #[inline(always)]
         fn cursor(&self) -> usize {
             let position = self.stats().bump_position();
@@ -29,9 +29,10 @@ macro_rules! arena {
                 let (start, end) = (chunk.content_start().addr(), chunk.content_end().addr());
                 let position = chunk.bump_position().addr().get();
                 if (start.get()..=end.get()).contains(&cursor) {
-                    let more = match S::UP {
-                        true => position.checked_sub(cursor),
-                        false => cursor.checked_sub(position),
+                    let more = if S::UP {
+                        position.checked_sub(cursor)
+                    } else {
+                        cursor.checked_sub(position)
                     };
                     return more.map(|more| (since + more) as u64);
                 }
@@ -46,9 +47,9 @@ macro_rules! arena {
             let Some(present) = stats.current_chunk() else {
                 return Chunks::default();
             };
-            // NOTE: `stats.allocated()` counts chunks before the present one as used to the last byte. What was really
-            // used in one of them is where its position stopped; chunks after the present one hold nothing, whatever
-            // they say.
+            // NOTE: `stats.allocated()` counts chunks before the present one as used to the last
+            // byte. What was really used in one of them is where its position stopped; chunks after
+            // the present one hold nothing, whatever they say.
             let before = present.iter_prev().map(|chunk| chunk.allocated());
             let used = present.allocated() + before.sum::<usize>();
             Chunks {
@@ -73,8 +74,8 @@ macro_rules! arena {
     };
 }
 
-// SAFETY: pieces come from bump-scope's own methods, which keep these promises: chunks never move; grow and shrink keep
-// the bytes, and leave the piece alone when they fail.
+// SAFETY: pieces come from bump-scope's own methods, which keep these promises: chunks never move;
+// grow and shrink keep the bytes, and leave the piece alone when they fail.
 unsafe impl<A, S> Arena for Bump<A, S>
 where
     A: BaseAllocator<S::GuaranteedAllocated> + 'static,
@@ -82,7 +83,7 @@ where
 {
     arena!();
 
-    /// Only with the default settings.
+    /// Returns the arena only if it has the default settings.
     #[inline(always)]
     fn bump_scope(&self) -> Option<&Bump> {
         (self as &dyn Any).downcast_ref()

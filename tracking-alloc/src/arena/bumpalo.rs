@@ -1,4 +1,4 @@
-//! bumpalo's arena. Its figures are read, never guessed: what its chunks use is what it says they use.
+//! bumpalo's arena. Its figures are read from bumpalo, never guessed.
 
 use super::traits::pieces_by_allocator;
 use super::{AllocError, Arena, Chunks, PieceResult, Reset};
@@ -10,12 +10,13 @@ use std::ptr::NonNull;
 // NOTE: allocator-api2's trait is how bumpalo lets others grow, shrink and release in place.
 use allocator_api2_02::alloc::Allocator;
 
-// SAFETY: pieces come from bumpalo's own methods, which keep these promises: chunks never move and are given back by
-// `reset(&mut self)` and drop only; grow and shrink keep the bytes, and leave the piece alone when they fail.
+// SAFETY: pieces come from bumpalo's own methods, which keep these promises: chunks never move and
+// are given back by `reset(&mut self)` and drop only; grow and shrink keep the bytes, and leave the
+// piece alone when they fail.
 unsafe impl<const MIN_ALIGN: usize> Arena for Bump<MIN_ALIGN> {
     pieces_by_allocator!();
 
-    /// The address down to which the present chunk is used.
+    /// Returns the address down to which the present chunk is used.
     #[inline(always)]
     fn cursor(&self) -> usize {
         // SAFETY: nothing is allocated while the iterator lives, and no chunk's contents are read.
@@ -78,7 +79,8 @@ unsafe impl<const MIN_ALIGN: usize> Arena for Bump<MIN_ALIGN> {
         "bumpalo"
     }
 
-    /// Only with the default minimum alignment: bumpalo's collections know no other.
+    /// Returns the arena only if it has the default minimum alignment, the only one that bumpalo's
+    /// collections support.
     #[inline(always)]
     fn bumpalo(&self) -> Option<&Bump> {
         (self as &dyn Any).downcast_ref()

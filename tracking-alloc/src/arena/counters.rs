@@ -1,12 +1,14 @@
 //! The counters of one tracked arena: where every byte of its chunks is.
 //!
-//! `used = allocated + padding + abandoned + bypassed` holds because padding is not counted but is what remains; so all
-//! that must be right is what the arena says it used, read before and after each call. Never allocates, never panics.
+//! `used = allocated + padding + abandoned + bypassed` holds because padding is not counted but is
+//! what remains; so all that must be right is what the arena says it used, read before and after
+//! each call. Never allocates, never panics.
 
 use super::{ArenaStats, Chunks};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// A figure with one writer, the thread that has the handle; others may read it. PERF: plain loads and stores.
+/// A figure with one writer, the thread that has the handle; others may read it. PERF: plain loads
+/// and stores.
 #[derive(Debug, Default)]
 pub(super) struct Counter(AtomicU64);
 
@@ -55,18 +57,21 @@ macro_rules! counters {
 }
 
 counters! {
-    /// Bytes used in all chunks when the arena stood at `base_cursor`; more are used since, in the same chunk.
+    /// Bytes used in all chunks when the arena stood at `base_cursor`; more are used since, in the
+    /// same chunk.
     base_used,
     base_cursor,
     /// Where it stands; kept up to date where the recording can reach it.
     cursor,
-    /// Bytes allocated since the last reset, a growth counted as its difference. Where something records these two and
-    /// the two of what was returned are sums over counters, when somebody asks.
+    /// Bytes allocated since the last reset, a growth counted as its difference. Where something
+    /// records these two and the two of what was returned are sums over counters, when somebody
+    /// asks.
     allocated,
     blocks,
     abandoned,
     bypassed,
-    /// Bytes and pieces that were allocated and are not any more: totals are these and what is allocated now.
+    /// Bytes and pieces that were allocated and are not any more: totals are these and what is
+    /// allocated now.
     returned,
     returned_blocks,
     grows,
@@ -162,9 +167,10 @@ impl ArenaCounters {
         self.returned_blocks.add(blocks);
     }
 
-    /// Of `before` bytes used, `fewer` are not any more: what bypassed the handle was given back there too. If that was
-    /// not as much, the arena was rewound below the handle's own pieces, and what cannot be there any more must be taken
-    /// off: bytes that bypassed the handle, and allocated (by the caller).
+    /// Of `before` bytes used, `fewer` are not any more: what bypassed the handle was given back
+    /// there too. If that was not as much, the arena was rewound below the handle's own pieces, and
+    /// what cannot be there any more must be taken off: bytes that bypassed the handle, and
+    /// allocated (by the caller).
     pub(super) fn rewound(&self, before: u64, fewer: u64) -> (u64, u64) {
         self.most_used.raise(before);
         let (allocated, abandoned, bypassed) = self.parts();
@@ -183,8 +189,8 @@ impl ArenaCounters {
         (from_bypassed, take(allocated))
     }
 
-    /// More was given back than pieces had: what cannot be there any more of `used` bytes was given up, or had bypassed
-    /// the handle. How much of the latter.
+    /// More was given back than pieces had: what cannot be there any more of `used` bytes was given
+    /// up, or had bypassed the handle. How much of the latter.
     pub(super) fn settle(&self, used: u64) -> u64 {
         let (allocated, abandoned, bypassed) = self.parts();
         let counted = allocated.saturating_add(abandoned);

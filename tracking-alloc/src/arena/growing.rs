@@ -1,4 +1,5 @@
-//! A sequence being built inside an arena: what slices and vectors of every crate are read into.
+//! A sequence under construction in an arena, from which slices and the vectors of each crate are
+//! made.
 
 use super::{AllocError, Arena};
 use std::alloc::Layout;
@@ -7,9 +8,10 @@ use std::marker::PhantomData;
 use std::mem::{self, ManuallyDrop};
 use std::ptr::NonNull;
 
-/// Values pushed one after another into one piece of an arena, which grows in place where the arena can.
+/// A growing sequence of values in one piece of an arena. The piece grows in place if the arena
+/// can.
 ///
-/// Dropped before it is finished, it drops its values and gives the piece back.
+/// If it is dropped before it is finished, it drops its values and releases the piece.
 pub struct Growing<'a, T, A: Arena> {
     arena: &'a A,
     start: NonNull<T>,
@@ -18,15 +20,15 @@ pub struct Growing<'a, T, A: Arena> {
     owns: PhantomData<T>,
 }
 
-/// A list that takes over what was read into an arena.
+/// A list that takes over values that were read into an arena.
 pub trait FromGrowing<'a, A: Arena>: Sized {
-    /// What it is a list of. Of pairs, it is one that [`map_as_pairs`](super::map_as_pairs) can give.
+    /// The type of its values. [`map_as_pairs`](super::map_as_pairs) can return lists of pairs.
     type Item;
 
-    /// Takes the values over.
+    /// Takes over the values.
     ///
     /// # Errors
-    /// Says why the arena is not one for this list.
+    /// If the arena does not suit this list, with the reason.
     fn from_growing(values: Growing<'a, Self::Item, A>) -> Result<Self, &'static str>;
 }
 
@@ -47,7 +49,7 @@ impl<'a, T, A: Arena> FromGrowing<'a, A> for &'a mut [T] {
 }
 
 impl<'a, T, A: Arena> Growing<'a, T, A> {
-    /// An empty one; takes nothing from the arena yet.
+    /// Creates an empty sequence. It takes nothing from the arena yet.
     pub fn new(arena: &'a A) -> Self {
         Growing {
             arena,
@@ -58,10 +60,11 @@ impl<'a, T, A: Arena> Growing<'a, T, A> {
         }
     }
 
-    /// One with room for `expected` values, but for at most 1 MiB of them: an input may promise more than it holds.
+    /// Creates a sequence with room for `expected` values, but for at most 1 MiB: an input may
+    /// announce more values than it contains.
     ///
     /// # Errors
-    /// When the arena has no room.
+    /// If the arena has no room.
     pub fn expecting(arena: &'a A, expected: usize) -> Result<Self, AllocError> {
         const MOST_BYTES: usize = 1 << 20;
         let mut growing = Growing::new(arena);
@@ -75,7 +78,7 @@ impl<'a, T, A: Arena> Growing<'a, T, A> {
     /// Adds a value.
     ///
     /// # Errors
-    /// When the arena has no room; the value is then dropped.
+    /// If the arena has no room; the value is then dropped.
     #[inline]
     pub fn push(&mut self, value: T) -> Result<(), AllocError> {
         if self.len == self.room {
@@ -87,22 +90,23 @@ impl<'a, T, A: Arena> Growing<'a, T, A> {
         Ok(())
     }
 
-    /// Values pushed so far.
+    /// Returns the number of values.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether nothing was pushed yet.
+    /// Returns `true` if there are no values.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// The arena.
+    /// Returns the arena.
     pub fn arena(&self) -> &'a A {
         self.arena
     }
 
-    /// The values as a slice; spare room is given back where the arena can take it. They are never dropped.
+    /// Returns the values as a slice, and releases spare room if the arena can take it back. The
+    /// values are never dropped.
     pub fn into_slice(mut self) -> &'a mut [T] {
         self.fit();
         let (start, len, _) = self.into_parts();
@@ -110,13 +114,13 @@ impl<'a, T, A: Arena> Growing<'a, T, A> {
         unsafe { NonNull::slice_from_raw_parts(start, len).as_mut() }
     }
 
-    /// First value, how many there are, and how many there is room for.
+    /// Returns a pointer to the first value, the number of values and the capacity.
     pub(crate) fn into_parts(self) -> (NonNull<T>, usize, usize) {
         let whole = ManuallyDrop::new(self);
         (whole.start, whole.len, whole.room)
     }
 
-    /// Gives spare room back where the arena can take it.
+    /// Releases spare room if the arena can take it back.
     pub(crate) fn fit(&mut self) {
         if size_of::<T>() == 0 || self.len == self.room {
             return;

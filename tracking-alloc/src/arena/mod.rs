@@ -1,35 +1,40 @@
-//! Arenas: what lies inside the chunks that a global allocator sees as single blocks.
+//! Arenas: the contents of chunks that a global allocator sees as single blocks.
 //!
-//! - [`Arena`] is the one contract: bumpalo's and bump-scope's arenas keep it (features `bumpalo`, `bump-scope`), and
-//!   so may yours. [`Reset`] is for those that can be emptied.
-//! - [`Tracked`] names an arena and counts exactly what becomes of its chunks' bytes: [`ArenaStats`].
-//! - `#[derive(ArenaDeserialize)]` (feature `derive`, part of the other two) deserializes into an arena, through each
-//!   level, from any serde format: `ArenaSeed`.
+//! - [`Arena`] is the trait of all arenas. bumpalo's and bump-scope's arenas implement it (features
+//!   `bumpalo`, `bump-scope`), and yours can too. [`Reset`] is for arenas that can be emptied.
+//! - [`Tracked`] names an arena and counts exactly how the bytes of its chunks are used
+//!   ([`ArenaStats`]).
+//! - `#[derive(ArenaDeserialize)]` (feature `derive`, part of the other two) deserializes every
+//!   level of a type into an arena, from any serde format. `ArenaSeed` is the entry point.
 //!
 //! # What the figures mean
 //!
-//! At every moment, `allocated_bytes = used_bytes + padding_bytes + abandoned_bytes + bypassed_bytes + unused_tail_bytes`.
-//! `allocated_bytes` is defined as by bumpalo: the usable bytes of chunks. Of those, pieces that went through the handle
-//! use `used_bytes`; the rest is lost to alignment, abandoned by growth, used without the handle, or not used yet.
+//! At every moment, `allocated_bytes = used_bytes + padding_bytes + abandoned_bytes +
+//! bypassed_bytes + unused_tail_bytes`. `allocated_bytes` is the number of usable bytes in chunks,
+//! as bumpalo defines it. Pieces allocated through the handle use `used_bytes` of them. The other
+//! bytes are lost to alignment, abandoned by growth, used without the handle, or not used yet.
 //!
 //! # In a recording
 //!
-//! Instances of one name are one arena, whichever threads made them; what was allocated is recorded by phase, field and
-//! type. Exact when the program ends in order (leaked arenas too); when it is killed, each arena that is alive then may
-//! be behind by what it allocated since its last update: at most 64 KiB. `pause` does not pause arenas. The history of an
-//! arena keeps its first 4,096 events, and after that new maxima only. 1,023 names are kept apart (so give an arena a name
-//! that says what it is for, not which one it is); arenas of further names are instances of "(other)".
+//! Instances with the same name are one arena, whichever threads create them. Their allocations are
+//! recorded by phase, field and type. The figures are exact if the program ends normally (leaked
+//! arenas included). If the program is killed, each live arena may miss its allocations since its
+//! last update, at most 64 KiB. `pause` does not pause arenas. The history of an arena keeps its
+//! first 4,096 events, and after that only new maxima. A recording keeps at most 1,023 names;
+//! arenas with further names are instances of "(other)". So name an arena for its purpose, and do
+//! not number the instances.
 //!
-//! A value that owns something outside of the arena and is moved in by [`Arena::alloc`] of a handle is never dropped. Its
-//! type is recorded, and with the feature `serde` (part of `derive`, `bumpalo` and `bump-scope`) the sites of the blocks
-//! that the value itself points to, not of what those point to in turn. What is moved in without the handle
-//! (`bump.alloc(string)`) cannot be seen.
+//! A value that a handle's [`Arena::alloc`] moves into the arena is never dropped, even if it owns
+//! something outside of the arena. The recording then contains its type. With the feature `serde`
+//! (part of `derive`, `bumpalo` and `bump-scope`) it also contains the sites of the blocks that the
+//! value points to directly. Values moved in without the handle (`bump.alloc(string)`) are not
+//! seen.
 //!
-//! # What it costs
+//! # Cost
 //!
-//! Two compares and two additions for a piece allocated, in plain cells, when nothing records.
+//! While nothing records, allocating a piece costs two compares and two additions in plain cells.
 //!
-//! Nothing in here allocates through the global allocator, but for the arena's own chunks.
+//! Nothing here allocates through the global allocator, except for the arena's own chunks.
 
 mod accounting;
 #[cfg(feature = "allocator-api2")]
@@ -60,7 +65,7 @@ pub use tracked::Tracked;
 pub use tracking_alloc_derive::ArenaDeserialize;
 pub use traits::{AllocError, Arena, Chunks, PieceResult, Reset};
 
-/// What derived code is made of. Not for use by hand: it changes without notice.
+/// The items that derived code uses. Do not use them directly: they change without notice.
 #[cfg(feature = "derive")]
 #[doc(hidden)]
 pub mod __private {

@@ -1,7 +1,9 @@
-//! A named handle to an arena: allocates in it and counts exactly what becomes of the chunks' bytes.
+//! A named handle to an arena. It allocates in the arena and counts exactly how the chunks' bytes
+//! are used.
 //!
-//! Counting is plain cells; nothing is allocated. Padding is never guessed: it is what the arena used less what was
-//! allocated, abandoned, and found to have bypassed the handle.
+//! Counters are plain cells, and counting allocates nothing. Padding is never guessed: it is the
+//! number of bytes that the arena used, minus the bytes allocated, abandoned, and used without the
+//! handle.
 
 use super::record::{Event, Recorded};
 use super::traits::forward_questions;
@@ -12,18 +14,19 @@ use std::cell::Cell;
 use std::fmt;
 use std::ptr::NonNull;
 
-/// A named arena: everything allocated through it is counted, exactly.
+/// A named arena that counts everything allocated through it, exactly.
 ///
-/// `A` is an arena, or a reference to one: [`reset`](Reset::reset) needs it owned or mutably borrowed. Instances of one
-/// name are one row in the recording; an instance lives as long as its handle. A handle belongs to one thread at a
-/// time, whatever the arena allows.
+/// `A` is an arena or a reference to one; [`reset`](Reset::reset) needs an owned or mutably
+/// borrowed arena. Instances with the same name are one row in the recording. An instance lives as
+/// long as its handle. Only one thread at a time can use a handle, whatever the arena allows.
 ///
-/// A value moved in by [`alloc`](Arena::alloc) that owns something outside (a `String`) is never dropped: a recording names
-/// its type, and the sites of the blocks it points to.
+/// A value moved in by [`alloc`](Arena::alloc) is never dropped, even if it owns something outside
+/// of the arena (a `String`). The recording names the type of such a value and the sites of the
+/// blocks that it points to.
 ///
-/// What bypasses the handle (bumpalo's own collections on the bare arena) is found at the next use of the handle, and
-/// at [`stats`](Tracked::stats), by the change of the arena's own figures. What it was is not known: a `String` moved in
-/// by `bump.alloc` is leaked and not named.
+/// The handle finds allocations that bypass it (bumpalo's own collections on the bare arena) by the
+/// change in the arena's own figures, at its next use or at [`stats`](Tracked::stats). It does not
+/// know what they were: a `String` moved in by `bump.alloc` is leaked without being named.
 ///
 /// ```
 /// # #[cfg(feature = "bumpalo")] {
@@ -37,17 +40,17 @@ use std::ptr::NonNull;
 pub struct Tracked<A: Arena> {
     pub(super) name: Cow<'static, str>,
     pub(super) arena: A,
-    /// Where the arena stood after the last call.
+    /// The arena's position after the last call.
     pub(super) cursor: Cell<usize>,
-    /// Cursors of the present chunk: the lowest, and how far the highest lies above it.
+    /// Cursors of the present chunk: the lowest, and the distance from it to the highest.
     pub(super) chunk: Cell<(usize, usize)>,
-    /// The same while the counters lie here, else cursors that there are not.
+    /// The same while the counters are in the handle, else cursors that do not exist.
     pub(super) fast: Cell<(usize, usize)>,
     pub(super) recorded: Recorded,
 }
 
 impl<A: Arena> Tracked<A> {
-    /// Names an arena. What it used before counts as having bypassed the handle.
+    /// Names an arena. Bytes that it already uses count as bypassed.
     pub fn new(name: impl Into<Cow<'static, str>>, arena: A) -> Self {
         let new = Tracked {
             name: name.into(),
@@ -64,17 +67,17 @@ impl<A: Arena> Tracked<A> {
         new
     }
 
-    /// Its name.
+    /// Returns the arena's name.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The arena itself. What is allocated in it directly bypasses the handle.
+    /// Returns the arena itself. Direct allocations in it bypass the handle.
     pub fn arena(&self) -> &A {
         &self.arena
     }
 
-    /// Changes the size of a piece by `resize` and counts it by `count`.
+    /// Resizes a piece with `resize` and counts the change with `count`.
     #[inline(always)]
     fn resized(
         &self,
@@ -90,7 +93,7 @@ impl<A: Arena> Tracked<A> {
         Ok(place)
     }
 
-    /// What it holds and did so far.
+    /// Returns the figures up to now.
     pub fn stats(&self) -> ArenaStats {
         self.checked_cursor();
         self.refresh();

@@ -1,60 +1,61 @@
-//! What an arena must tell and do: the one trait that handles, collections and the derive are written against.
+//! The traits of arenas, on which handles, collections and the derive are built.
 //!
-//! Portable: nothing here knows a platform, a recording or a crate of arenas. Never counts anything.
+//! Nothing here depends on a platform, a recording or an arena crate, and nothing here counts.
 
 use std::alloc::Layout;
 use std::fmt;
 use std::ptr::NonNull;
 
-/// A piece of an arena's memory, or why there is none.
+/// A piece of an arena's memory, or the refusal.
 pub type PieceResult = Result<NonNull<u8>, AllocError>;
 
-/// Memory that is allocated piece by piece and given back all at once.
+/// Memory that is allocated piece by piece and released all at once.
 ///
-/// Implemented for `bumpalo::Bump` (feature `bumpalo`), `bump_scope::Bump` (feature `bump-scope`), references to
-/// arenas, and [`Tracked`](super::Tracked) ones; implement it for an arena of your own and everything in this module
-/// works with it. Give it [`Reset`] too when it can be emptied.
+/// Implemented for `bumpalo::Bump` (feature `bumpalo`), `bump_scope::Bump` (feature `bump-scope`),
+/// references to arenas, and [`Tracked`](super::Tracked) arenas. Implement it for your own arena to
+/// use it with everything in this module. Also implement [`Reset`] if the arena can be emptied.
 ///
 /// # Safety
 /// 1. A piece that [`try_alloc_layout`](Arena::try_alloc_layout), [`try_grow`](Arena::try_grow) or
-///    [`try_shrink`](Arena::try_shrink) returned is aligned and sized as its layout asks, overlaps no other piece in
-///    use, and stays valid until it is grown, shrunk or released, or until the arena is reset or dropped; moving the
-///    arena does not move it.
-/// 2. `try_grow` and `try_shrink` keep the bytes up to the smaller of both sizes. When they refuse, the old piece stays
-///    as it was.
-/// 3. Pieces may be used by whichever thread may use the arena.
-/// 4. The arena that `bumpalo` or `bump_scope` answers with is the one pieces come from.
+///    [`try_shrink`](Arena::try_shrink) returned is aligned and sized as its layout asks, overlaps
+///    no other piece in use, and stays valid until it is grown, shrunk or released, or until the
+///    arena is reset or dropped; moving the arena does not move it.
+/// 2. `try_grow` and `try_shrink` keep the bytes up to the smaller of both sizes. If they fail, the
+///    old piece stays unchanged.
+/// 3. Every thread that may use the arena may use its pieces.
+/// 4. Pieces come from the arena that `bumpalo` or `bump_scope` returns.
 pub unsafe trait Arena {
-    /// A piece of memory, not initialised.
+    /// Allocates a piece of memory, not initialised.
     ///
     /// # Errors
-    /// When the arena reached its limit, or the allocator behind it is out of memory.
+    /// If the arena has reached its limit, or its allocator is out of memory.
     fn try_alloc_layout(&self, layout: Layout) -> PieceResult;
 
-    /// Makes a piece larger, in place where the arena can. The default takes a new piece and copies.
+    /// Grows a piece, in place if the arena can. The default allocates a new piece and copies.
     ///
     /// # Errors
-    /// As [`try_alloc_layout`](Arena::try_alloc_layout); the piece is then as before.
+    /// The same as for [`try_alloc_layout`](Arena::try_alloc_layout). The piece is then unchanged.
     ///
     /// # Safety
-    /// `place` is a piece of this arena in use with layout `old`; `new` is at least as large. On success `place` must
-    /// not be used any more.
+    /// `place` is a piece of this arena in use with layout `old`; `new` is at least as large. On
+    /// success `place` must not be used any more.
     unsafe fn try_grow(&self, place: NonNull<u8>, old: Layout, new: Layout) -> PieceResult {
         let moved = self.try_alloc_layout(new)?;
-        // SAFETY: `place` has `old.size()` bytes, the new piece at least as many, and they do not overlap.
+        // SAFETY: `place` has `old.size()` bytes, the new piece at least as many, and they do not
+        // overlap.
         unsafe { moved.copy_from_nonoverlapping(place, old.size()) };
         Ok(moved)
     }
 
-    /// Makes a piece smaller, giving bytes back where the arena can. The default leaves it where it is when its
-    /// alignment allows that.
+    /// Shrinks a piece, and takes bytes back if the arena can. The default leaves the piece in its
+    /// place if its alignment allows that.
     ///
     /// # Errors
-    /// As [`try_alloc_layout`](Arena::try_alloc_layout); the piece is then as before.
+    /// The same as for [`try_alloc_layout`](Arena::try_alloc_layout). The piece is then unchanged.
     ///
     /// # Safety
-    /// `place` is a piece of this arena in use with layout `old`; `new` is at most as large. On success `place` must
-    /// not be used any more.
+    /// `place` is a piece of this arena in use with layout `old`; `new` is at most as large. On
+    /// success `place` must not be used any more.
     unsafe fn try_shrink(&self, place: NonNull<u8>, old: Layout, new: Layout) -> PieceResult {
         let _ = old;
         if place.addr().get().is_multiple_of(new.align()) {
@@ -66,7 +67,8 @@ pub unsafe trait Arena {
         Ok(moved)
     }
 
-    /// Gives a piece back. Most arenas can take back only the piece they allocated last; the default takes none.
+    /// Releases a piece. Most arenas can take back only the piece that they allocated last; the
+    /// default does nothing.
     ///
     /// # Safety
     /// `place` is a piece of this arena in use with that layout. It must not be used any more.
@@ -74,59 +76,61 @@ pub unsafe trait Arena {
         let _ = (place, layout);
     }
 
-    /// Where the arena stands: a number that changes whenever something is allocated or taken back. Within one chunk
-    /// two of them differ by the bytes used in between; those of two chunks are never the same. Usually the address up
-    /// to which the present chunk is used. PERF: read before each piece.
+    /// Returns the arena's position: a number that changes whenever something is allocated or taken
+    /// back. Two positions in the same chunk differ by the bytes used in between; positions in
+    /// different chunks are never equal. Usually it is the address up to which the present chunk is
+    /// used. PERF: read before each piece.
     fn cursor(&self) -> usize;
 
-    /// The [`cursor`](Arena::cursor) right after `place` was allocated.
+    /// Returns the [`cursor`](Arena::cursor) directly after `place` was allocated.
     #[inline(always)]
     fn cursor_after(&self, place: NonNull<u8>, layout: Layout) -> usize {
         let _ = (place, layout);
         self.cursor()
     }
 
-    /// Bytes used since the arena stood at `cursor`, over all chunks taken since; `None` when it does not stand behind
-    /// it any more, because it was reset or rewound.
+    /// Returns the bytes used since the position `cursor`, over all chunks taken since; `None` if
+    /// the arena was reset or rewound to before that position.
     fn used_since(&self, cursor: usize) -> Option<u64>;
 
-    /// What the arena holds. May walk its chunks.
+    /// Returns what the arena holds. May walk its chunks.
     fn chunks(&self) -> Chunks;
 
-    /// Every piece takes a multiple of so many bytes, whatever its layout asks.
+    /// Returns the minimum alignment: every piece takes a multiple of this many bytes, whatever its
+    /// layout.
     fn min_align(&self) -> usize {
         1
     }
 
-    /// The most chunk bytes it may hold.
+    /// Returns the limit on chunk bytes, if there is one.
     fn limit(&self) -> Option<u64> {
         None
     }
 
-    /// The crate it comes from, for people to read.
+    /// Returns the name of the arena's crate, for display.
     fn crate_name(&self) -> &'static str {
         "own"
     }
 
-    /// The bumpalo arena behind it, for bumpalo's own collections.
+    /// Returns the underlying bumpalo arena, for bumpalo's own collections.
     #[cfg(feature = "bumpalo")]
     fn bumpalo(&self) -> Option<&bumpalo::Bump> {
         None
     }
 
-    /// The bump-scope arena behind it, for bump-scope's own collections.
+    /// Returns the underlying bump-scope arena, for bump-scope's own collections.
     #[cfg(feature = "bump-scope")]
     fn bump_scope(&self) -> Option<&bump_scope::Bump> {
         None
     }
 
-    /// Called where the program's place in the data changes. A [`Tracked`](super::Tracked) arena counts what was
-    /// allocated without its handle; others have nothing to do.
+    /// Called when the program's place in the data changes. A [`Tracked`](super::Tracked) arena
+    /// then counts what was allocated without its handle; other arenas do nothing.
     #[inline(always)]
     fn detect_bypass(&self) {}
 
-    /// Called when a value was put at `place` whose drop the arena never runs. A [`Tracked`](super::Tracked) arena
-    /// notes it; others have nothing to do.
+    /// Called after a value was put at `place` that the arena never drops. A
+    /// [`Tracked`](super::Tracked) arena records it; other arenas do nothing.
     #[inline(always)]
     fn note_undropped<T>(&self, place: NonNull<T>)
     where
@@ -135,11 +139,12 @@ pub unsafe trait Arena {
         let _ = place;
     }
 
-    /// Puts a value into the arena, which will never drop it. A [`Tracked`](super::Tracked) arena notes values that own
-    /// something while something records: their type, and the sites of the blocks they point to.
+    /// Puts a value into the arena, which never drops it. While something records, a
+    /// [`Tracked`](super::Tracked) arena records values that need a drop: their type, and the sites
+    /// of the blocks that they point to.
     ///
     /// # Errors
-    /// As [`try_alloc_layout`](Arena::try_alloc_layout); the value is then dropped.
+    /// The same as for [`try_alloc_layout`](Arena::try_alloc_layout). The value is then dropped.
     #[inline(always)]
     fn try_alloc<T>(&self, value: T) -> Result<&mut T, AllocError>
     where
@@ -152,11 +157,11 @@ pub unsafe trait Arena {
         Ok(place)
     }
 
-    /// [`try_alloc`](Arena::try_alloc) without noting that the value is never dropped: for types that are known to own
-    /// nothing outside of the arena.
+    /// The same as [`try_alloc`](Arena::try_alloc), but does not record that the value is never
+    /// dropped. For types that own nothing outside of the arena.
     ///
     /// # Errors
-    /// As [`try_alloc_layout`](Arena::try_alloc_layout); the value is then dropped.
+    /// The same as for [`try_alloc_layout`](Arena::try_alloc_layout). The value is then dropped.
     #[expect(clippy::mut_from_ref, reason = "each call hands out memory of its own")]
     #[inline(always)]
     fn try_place<T>(&self, value: T) -> Result<&mut T, AllocError>
@@ -174,7 +179,7 @@ pub unsafe trait Arena {
     /// Copies a slice into the arena.
     ///
     /// # Errors
-    /// As [`try_alloc_layout`](Arena::try_alloc_layout).
+    /// The same as for [`try_alloc_layout`](Arena::try_alloc_layout).
     #[expect(clippy::mut_from_ref, reason = "each call hands out memory of its own")]
     #[inline(always)]
     fn try_alloc_slice_copy<T: Copy>(&self, values: &[T]) -> Result<&mut [T], AllocError>
@@ -184,7 +189,8 @@ pub unsafe trait Arena {
         let place = self
             .try_alloc_layout(Layout::for_value(values))?
             .cast::<T>();
-        // SAFETY: the piece has the slice's layout, is new, and ours alone for as long as the arena is borrowed.
+        // SAFETY: the piece has the slice's layout, is new, and ours alone for as long as the arena
+        // is borrowed.
         unsafe {
             place.copy_from_nonoverlapping(NonNull::from(values).cast(), values.len());
             Ok(NonNull::slice_from_raw_parts(place, values.len()).as_mut())
@@ -194,7 +200,7 @@ pub unsafe trait Arena {
     /// Copies a string into the arena.
     ///
     /// # Errors
-    /// As [`try_alloc_layout`](Arena::try_alloc_layout).
+    /// The same as for [`try_alloc_layout`](Arena::try_alloc_layout).
     #[expect(clippy::mut_from_ref, reason = "each call hands out memory of its own")]
     #[inline(always)]
     fn try_alloc_str(&self, text: &str) -> Result<&mut str, AllocError>
@@ -206,10 +212,11 @@ pub unsafe trait Arena {
         Ok(unsafe { std::str::from_utf8_unchecked_mut(bytes) })
     }
 
-    /// [`try_alloc`](Arena::try_alloc) for programs that treat a full arena as the end.
+    /// Puts a value into the arena as [`try_alloc`](Arena::try_alloc) does, but panics if the arena
+    /// is full.
     ///
     /// # Panics
-    /// When the arena refuses.
+    /// If the arena has no room.
     #[inline]
     fn alloc<T>(&self, value: T) -> &mut T
     where
@@ -219,10 +226,11 @@ pub unsafe trait Arena {
             .unwrap_or_else(|refused| panic!("{refused}"))
     }
 
-    /// [`try_alloc_slice_copy`](Arena::try_alloc_slice_copy) for programs that treat a full arena as the end.
+    /// Copies a slice as [`try_alloc_slice_copy`](Arena::try_alloc_slice_copy) does, but panics if
+    /// the arena is full.
     ///
     /// # Panics
-    /// When the arena refuses.
+    /// If the arena has no room.
     #[inline]
     fn alloc_slice_copy<T: Copy>(&self, values: &[T]) -> &mut [T]
     where
@@ -232,10 +240,11 @@ pub unsafe trait Arena {
             .unwrap_or_else(|refused| panic!("{refused}"))
     }
 
-    /// [`try_alloc_str`](Arena::try_alloc_str) for programs that treat a full arena as the end.
+    /// Copies a string as [`try_alloc_str`](Arena::try_alloc_str) does, but panics if the arena is
+    /// full.
     ///
     /// # Panics
-    /// When the arena refuses.
+    /// If the arena has no room.
     #[inline]
     fn alloc_str(&self, text: &str) -> &mut str
     where
@@ -246,43 +255,43 @@ pub unsafe trait Arena {
     }
 }
 
-/// An arena that can be emptied and used again: an owned or mutably borrowed one.
+/// An arena that can be emptied and used again. It is owned or mutably borrowed.
 pub trait Reset: Arena {
-    /// Takes back everything allocated. Drops no values.
+    /// Takes back everything allocated, without dropping values.
     fn reset(&mut self);
 }
 
-/// What an arena holds.
+/// The chunks that an arena holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Chunks {
-    /// Chunks.
+    /// Number of chunks.
     pub count: u64,
-    /// Usable bytes of them all.
+    /// Usable bytes of all chunks.
     pub bytes: u64,
-    /// The same with the arena's own headers: what it asked of the allocator behind it.
+    /// The same, including the arena's own headers: the bytes requested from its allocator.
     pub bytes_with_metadata: u64,
-    /// Bytes not used, in chunks before and after the present one too.
+    /// Unused bytes in all chunks, also before and after the present one.
     pub unused_tail_bytes: u64,
-    /// Bytes not used in the present chunk.
+    /// Unused bytes in the present chunk.
     pub free_bytes: u64,
-    /// The lowest [`cursor`](Arena::cursor) in the present chunk; the highest lies [`present_bytes`](Chunks::present_bytes)
-    /// above it.
+    /// The lowest [`cursor`](Arena::cursor) in the present chunk; the highest lies
+    /// [`present_bytes`](Chunks::present_bytes) above it.
     pub present_start: usize,
     /// Usable bytes of the present chunk.
     pub present_bytes: usize,
 }
 
-/// An arena had no room for a piece: its limit, or the end of memory.
+/// The error of an arena without room for a piece: it reached its limit, or memory ran out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AllocError {
-    /// Bytes of the piece.
+    /// The requested bytes.
     pub bytes: usize,
-    /// The arena's limit on chunk bytes, when it has one.
+    /// The arena's limit on chunk bytes, if it has one.
     pub limit: Option<u64>,
 }
 
 impl AllocError {
-    /// A refusal of `layout` by `arena`.
+    /// Makes the error of `arena` that has no room for `layout`.
     #[cold]
     #[inline(never)]
     pub fn by(arena: &(impl Arena + ?Sized), layout: Layout) -> Self {
@@ -308,7 +317,7 @@ impl fmt::Display for AllocError {
 
 impl std::error::Error for AllocError {}
 
-/// Passes on what is asked of an arena to the one inside.
+/// Forwards the methods of an arena to the inner arena.
 macro_rules! forward_questions {
     ($self:ident => $inside:expr) => {
         #[inline(always)]
@@ -357,7 +366,8 @@ macro_rules! forward_questions {
 }
 pub(super) use forward_questions;
 
-/// Allocates pieces, changes them and takes them back by an allocator's own methods, which promise the same.
+/// Implements allocating, resizing and releasing pieces with an allocator's own methods, which make
+/// the same promises.
 #[cfg(any(feature = "bumpalo", feature = "bump-scope"))]
 macro_rules! pieces_by_allocator {
     () => {
@@ -394,7 +404,7 @@ macro_rules! pieces_by_allocator {
 #[cfg(any(feature = "bumpalo", feature = "bump-scope"))]
 pub(super) use pieces_by_allocator;
 
-/// Passes every call on to the arena a reference points to.
+/// Forwards every call to the arena behind a reference.
 macro_rules! forward_all {
     () => {
         forward_questions!(self => (**self));

@@ -14,7 +14,8 @@ const LISTED: usize = 5;
 /// Callers that are listed of a place.
 const CALLERS: usize = 3;
 
-/// The stacks of a block's allocations; `None` when another assertion captures what is counted here, or without memory.
+/// The stacks of a block's allocations; `None` when another assertion captures what is counted
+/// here, or without memory.
 pub(super) struct Capture(Option<Stacks>);
 
 impl Capture {
@@ -31,8 +32,9 @@ impl Capture {
         }
     }
 
-    /// Lines that name what allocated most in a block with these figures: most blocks, or most bytes. Of what that takes,
-    /// a recording has the lines alone: symbols of a program are megabytes.
+    /// Lines that name what allocated most in a block with these figures: most blocks, or most
+    /// bytes. Of what that takes, a recording has the lines alone: symbols of a program are
+    /// megabytes.
     pub(super) fn describe(&self, figures: &Stats, by_blocks: bool) -> String {
         let lines = unrecorded(|| self.lines(figures, by_blocks));
         let recorded = lines.clone();
@@ -51,9 +53,10 @@ impl Capture {
         }
         let mut places: Vec<_> = places.into_iter().collect();
         places.sort_by_cached_key(|(place, sum)| {
-            let most = match by_blocks {
-                true => (sum.blocks, sum.bytes),
-                false => (sum.bytes, sum.blocks),
+            let most = if by_blocks {
+                (sum.blocks, sum.bytes)
+            } else {
+                (sum.bytes, sum.blocks)
             };
             (Reverse(most), place.clone())
         });
@@ -211,8 +214,8 @@ fn whose(name: &str, file: Option<&str>) -> FrameOwner {
     if STARTS.contains(&name) || is_of(&INTERNALS) {
         return FrameOwner::Other;
     }
-    // A name may begin with a type of std in a function of the program, so its file is asked if it is known. Crates that
-    // std is built with lie below /rust/deps.
+    // A name may begin with a type of std in a function of the program, so its file is asked if it
+    // is known. Crates that std is built with lie below /rust/deps.
     let is_standard = match file {
         Some(file) => {
             file.starts_with("/rustc/")
@@ -221,8 +224,9 @@ fn whose(name: &str, file: Option<&str>) -> FrameOwner {
         }
         None => is_of(&["std::", "core::", "alloc::"]),
     };
-    match is_standard {
-        true => FrameOwner::Other,
-        false => FrameOwner::Program,
+    if is_standard {
+        FrameOwner::Other
+    } else {
+        FrameOwner::Program
     }
 }

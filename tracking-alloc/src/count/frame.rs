@@ -1,13 +1,15 @@
 //! `measure()`: what one thread does while a function runs.
 //!
-//! A call's figures are kept in a frame. Frames lie in memory that is never given back, and a thread's frames are a
-//! chain of its own that no other thread changes. So nothing dangles when a coroutine with a stack of its own is
-//! suspended inside `measure()`: a call may return on another thread, after a call further out, or never.
+//! A call's figures are kept in a frame. Frames lie in memory that is never given back, and a
+//! thread's frames are a chain of its own that no other thread changes. So nothing dangles when a
+//! coroutine with a stack of its own is suspended inside `measure()`: a call may return on another
+//! thread, after a call further out, or never.
 //!
 //! - A frame counts what its thread does from the call until the call returns, wherever it returns.
-//! - A call that returns only marks its frame as ended. The thread that began it takes ended frames out of its chain
-//!   when they are innermost; only then is a frame used again.
-//! - A call that never returns (its coroutine was dropped) keeps its frame and goes on counting for nobody.
+//! - A call that returns only marks its frame as ended. The thread that began it takes ended frames
+//!   out of its chain when they are innermost; only then is a frame used again.
+//! - A call that never returns (its coroutine was dropped) keeps its frame and goes on counting for
+//!   nobody.
 //! - A frame may count for a [`Group`] of threads too, until its call returns.
 
 use super::atomic_stats::AtomicStats;
@@ -56,7 +58,8 @@ fn frames() -> impl Iterator<Item = &'static Frame> {
     std::iter::successors(head(), |frame| frame.outer.get())
 }
 
-/// A call begins, which counts for `group` too: its frame, and whether it is the outermost of its thread.
+/// A call begins, which counts for `group` too: its frame, and whether it is the outermost of its
+/// thread.
 pub(crate) fn enter(group: Option<&'static Group>) -> (&'static Frame, bool) {
     let frame = FRAMES.take();
     frame.figures.set(&Stats::default());
@@ -102,7 +105,8 @@ pub(crate) fn leave(frame: &'static Frame) -> bool {
     take_out_ended()
 }
 
-/// Takes this thread's innermost frames out of its chain as long as their calls have ended. True when the last one went.
+/// Takes this thread's innermost frames out of its chain as long as their calls have ended. True
+/// when the last one went.
 fn take_out_ended() -> bool {
     let mut went = false;
     while let Some(frame) = head().filter(|frame| frame.ended.load(Acquire)) {
@@ -165,8 +169,8 @@ fn groups(frame: &'static Frame) -> impl Iterator<Item = &'static Group> {
         .filter_map(|frame| frame.group.get())
 }
 
-/// Net and total bytes of all calls of `measured` this thread is in. Differences count whatever happened between two
-/// moments within one and the same call, calls inside it included.
+/// Net and total bytes of all calls of `measured` this thread is in. Differences count whatever
+/// happened between two moments within one and the same call, calls inside it included.
 #[cfg(feature = "serde")]
 pub(crate) fn measured_so_far() -> (i64, u64) {
     frames().fold((0, 0), |(live, total), frame| {
@@ -278,7 +282,8 @@ mod tests {
                 "not used again while it is in a chain"
             );
             alloc(48, 300);
-            // Another test may use it at once: what can be seen is that this thread's chain goes on without it.
+            // Another test may use it at once: what can be seen is that this thread's chain goes on
+            // without it.
             let innermost = thread::with(|thread| thread.measure.get()).expect("a thread");
             assert!(
                 std::ptr::addr_eq(innermost, std::ptr::from_ref(around)),

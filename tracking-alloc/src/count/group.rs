@@ -1,6 +1,7 @@
 //! Groups of threads that are counted together: what is behind a `Threads` handle.
 //!
-//! A group is counted by the frames that threads enter it with, and lies in memory that is never given back, as frames do.
+//! A group is counted by the frames that threads enter it with, and lies in memory that is never
+//! given back, as frames do.
 
 use super::pool::{Pool, Reusable};
 use super::shared::Shared;
@@ -70,7 +71,8 @@ impl Group {
 }
 
 impl Measurement {
-    /// What was counted since it began. The blocks at the peak are not known: several threads move them.
+    /// What was counted since it began. The blocks at the peak are not known: several threads move
+    /// them.
     pub(crate) fn figures(&self) -> Stats {
         let counters = &self.group.counters;
         let peak = counters.peak_bytes() - self.live_bytes;

@@ -1,8 +1,8 @@
 //! `stats()`: the whole process.
 //!
-//! Counting begins with the first call. While a recording is written its rows count, and what they do not (blocks the
-//! recording does not know, a pause) is counted here; the figures are the sum of both. When the recording is finished
-//! its sums are added here, and counting goes on.
+//! Counting begins with the first call. While a recording is written its rows count, and what they
+//! do not (blocks the recording does not know, a pause) is counted here; the figures are the sum of
+//! both. When the recording is finished its sums are added here, and counting goes on.
 
 use super::shared::Shared;
 use crate::counters::Event;

@@ -5,7 +5,8 @@ use crate::counters::{self, Event};
 use crate::figures::Stats;
 use crate::state;
 
-/// A recorded thread reallocates a block that the recording does not know: its new half is counted by a row.
+/// A recorded thread reallocates a block that the recording does not know: its new half is counted
+/// by a row.
 #[cold]
 #[inline(never)]
 pub(crate) fn unknown_reallocated(old: u64, new: u64, moved: bool) {
@@ -28,9 +29,10 @@ pub(crate) fn join(rows: &Stats) -> Stats {
     note_rows(rows.live_bytes, rows.live_blocks);
     let own = PROCESS.figures();
     // Where nothing was counted beside, the rows know their own maximum.
-    let peak = match state::is_counting() {
-        true => own.peak(),
-        false => rows.peak(),
+    let peak = if state::is_counting() {
+        own.peak()
+    } else {
+        rows.peak()
     };
     own.plus(&rows.sums(), peak)
 }

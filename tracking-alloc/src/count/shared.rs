@@ -90,7 +90,8 @@ impl Shared {
         self.figures.peak[0].load(Relaxed)
     }
 
-    /// Forgets the peak there was: the present live bytes, which are the answer, are the most from now on.
+    /// Forgets the peak there was: the present live bytes, which are the answer, are the most from
+    /// now on.
     pub(super) fn restart_peak(&self) -> i64 {
         // In this order: a rise at the same time is in the live bytes, or noted later.
         self.figures.peak[0].store(i64::MIN, Relaxed);

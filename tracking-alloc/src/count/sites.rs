@@ -1,7 +1,8 @@
-//! Where blocks are allocated while a limit is asserted: stacks of return addresses, with what was allocated there.
+//! Where blocks are allocated while a limit is asserted: stacks of return addresses, with what was
+//! allocated there.
 //!
-//! Called in the hook: never allocates, waits for nobody, and keeps what fits. The tables lie in memory that is never given
-//! back, as a thread may still count when the block has ended.
+//! Called in the hook: never allocates, waits for nobody, and keeps what fits. The tables lie in
+//! memory that is never given back, as a thread may still count when the block has ended.
 
 use crate::hash::{GOLDEN, mix};
 use crate::leaked::{self, Link};
@@ -10,7 +11,8 @@ use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering::*};
 
 /// Stacks of one assertion.
 const SITES: usize = 2048;
-/// Return addresses of a stack, innermost first, ours among them. Stacks that differ further out are one.
+/// Return addresses of a stack, innermost first, ours among them. Stacks that differ further out
+/// are one.
 const FRAMES: usize = 64;
 /// Places that are looked at for one stack.
 const PROBES: usize = 64;
@@ -135,7 +137,8 @@ impl Sites {
             len += 1;
             len < FRAMES
         };
-        // SAFETY: only on Windows does this need a lock. It walks by libgcc, which allocates nothing of Rust's.
+        // SAFETY: only on Windows does this need a lock. It walks by libgcc, which allocates
+        // nothing of Rust's.
         unsafe { backtrace::trace_unsynchronized(keep) };
         if let Some(site) = self.site(&addresses[..len]) {
             site.bytes.fetch_add(bytes, Relaxed);

@@ -100,8 +100,8 @@ impl Blocks {
         self.shared.push(Shared { block, node }).map(|_| ())
     }
 
-    /// Keeps a block that the memory of a value leads to until the end: another value may show it. `is_unread`: it counts
-    /// whoever owns it.
+    /// Keeps a block that the memory of a value leads to until the end: another value may show it.
+    /// `is_unread`: it counts whoever owns it.
     pub(super) fn lead(&mut self, block: Block, value: u64, is_unread: bool) -> Option<()> {
         let pending = PendingBlock {
             block,
@@ -111,8 +111,8 @@ impl Blocks {
         self.unfollowed.push(pending).map(|_| ())
     }
 
-    /// Values whose memory leads to live blocks that nothing showed, or that were not read, but for the one that the
-    /// value at `start` lies in. Valid at the end.
+    /// Values whose memory leads to live blocks that nothing showed, or that were not read, but for
+    /// the one that the value at `start` lies in. Valid at the end.
     pub(super) fn hidden_values(&self, start: usize) -> u64 {
         let mut values = 0;
         let mut counted = 0;
@@ -150,7 +150,8 @@ impl Blocks {
         self.by_pair.add(pair, u32::try_from(index).ok()?)
     }
 
-    /// Adds everything up in the nodes. What has been freed since was made for the measuring only and does not count.
+    /// Adds everything up in the nodes. What has been freed since was made for the measuring only
+    /// and does not count.
     pub(super) fn sum(&self, nodes: &mut Nodes) {
         for owned in self.owned.iter().filter(|owned| is_live(owned.block)) {
             if let Some(node) = nodes.get_mut(owned.node) {

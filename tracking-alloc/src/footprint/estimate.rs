@@ -1,4 +1,4 @@
-//! What deepsize says of a value, beside what is found.
+//! The estimate of deepsize for a value, in addition to the measurement.
 
 #[cfg(feature = "serde")]
 use super::footprint;
@@ -13,14 +13,17 @@ use serde::Serialize;
 use std::any::type_name;
 use tracking_alloc_recording::{FootprintNodeValue, footprint_kind, scope_kind};
 
-/// Writes what the crate deepsize says of a value to the recording as `label`: one figure, marked as an estimate, shown
-/// beside what `footprint` found under the same label.
+/// Writes the estimate of the crate deepsize for a value to the recording as `label`. It is one
+/// figure, marked as an estimate, which reports show next to the measurement of `footprint` with
+/// the same label.
 ///
-/// An estimate, since deepsize reckons from the types: at the time of writing it takes a `BTreeMap` for about half of what
-/// it is, leaves out spare buckets of a `HashMap`, and the heads of `Rc<str>`. `None` when nothing records.
+/// deepsize estimates from types. At the time of writing it counts about half of a `BTreeMap`, and
+/// neither the spare buckets of a `HashMap` nor the headers of `Rc<str>`. Returns `None` if nothing
+/// records.
 ///
 /// # Panics
-/// When `TrackingAlloc` is not the global allocator, with the two lines to add: never a silent zero.
+/// If `TrackingAlloc` is not the global allocator, with the two lines to add. It never returns
+/// zeros instead.
 pub fn footprint_estimate<T: DeepSizeOf + ?Sized>(label: &str, value: &T) -> Option<Footprint> {
     probe::assert_installed("footprint_estimate");
     let live_bytes = hook::recorded_stats()?.live_bytes.max(0) as u64;
@@ -62,8 +65,9 @@ pub fn footprint_estimate<T: DeepSizeOf + ?Sized>(label: &str, value: &T) -> Opt
 
 #[cfg(feature = "serde")]
 impl<T: Serialize + DeepSizeOf> Profiled<T> {
-    /// Measures what was just deserialized as `label`, both ways in one call: what [`footprint`] finds, exactly, and
-    /// beside it what the crate deepsize says. Returns both, the exact one first; `None` when nothing records.
+    /// Measures the deserialized value as `label`, in both ways: exactly with [`footprint`], and
+    /// with the estimate of the crate deepsize. Returns both, the exact figures first; `None` if
+    /// nothing records.
     ///
     /// ```
     /// # #[global_allocator] static ALLOC: tracking_alloc::TrackingAlloc = tracking_alloc::TrackingAlloc::system();
@@ -74,7 +78,7 @@ impl<T: Serialize + DeepSizeOf> Profiled<T> {
     /// ```
     ///
     /// # Panics
-    /// As `footprint` and `footprint_estimate` do.
+    /// The same as for `footprint` and `footprint_estimate`.
     pub fn footprint_estimate(&self, label: &str) -> Option<(Footprint, Footprint)> {
         let exact = footprint(label, &self.0)?;
         Some((exact, footprint_estimate(label, &self.0)?))

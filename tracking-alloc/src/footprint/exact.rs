@@ -1,20 +1,24 @@
-//! Measures a live value by the addresses that its own `Serialize` shows.
+//! Measures a live value by the addresses that its own `Serialize` passes.
 //!
-//! # Why the figures are a lower bound, and never more
+//! # Why the figures are never too large
 //!
-//! Each rule that takes a block follows from what was shown and from the exact starts and sizes of live blocks in the
-//! shadow map. No rule assumes how a type lies in memory, and none goes by a type's name:
+//! Each rule that takes a block follows from what was shown and from the exact starts and sizes of
+//! live blocks in the shadow map. No rule assumes how a type lies in memory, and none goes by a
+//! type's name:
 //!
-//! - An address that was shown lies in a block: the value leads to that block.
-//! - A value is nothing but the address of a block, and what it showed lies in that block, or in a block to which a
-//!   pointer in it leads: the value leads to what it showed through that block.
-//! - The buffer of a `String`, or of a `Vec` of numbers, is what its own methods say. Types are compared by identity.
+//! - If a shown address lies in a block, the value leads to that block.
+//! - If a value is only the address of a block, and the addresses that it showed lie in that block
+//!   or in a block to which a pointer in it leads, the value leads to those addresses through that
+//!   block.
+//! - The methods of a `String`, or of a `Vec` of numbers, return its buffer. Types are compared by
+//!   identity.
 //!
-//! Where a word of a value leads to a live block that no rule takes, the value is *hidden*, and the figures say that they
-//! are a lower bound.
+//! If a word of a value leads to a live block to which no rule applies, the value is *hidden*, and
+//! the figures are marked as a lower bound.
 //!
-//! Memory is read only while it is borrowed: of a value just after it was shown, never later. Blocks that only a word of
-//! it leads to are looked up anew, and not read when they are large: see `unfollowed`.
+//! Memory is read only while it is borrowed: the memory of a value directly after it was shown,
+//! never later. Blocks that are reached only through a word of it are looked up again, and not read
+//! if they are large; see `unfollowed`.
 
 use super::Footprint;
 use super::nodes::{NO_TYPE, Nodes};
@@ -28,14 +32,17 @@ use std::any::type_name;
 use std::cell::RefCell;
 use tracking_alloc_recording::footprint_kind;
 
-/// Measures the heap that a live value retains and writes it to the recording as `label`: bytes by field and type of the
-/// value, with spare capacity, and shared blocks (`Arc`, `Rc`) once. Repeated labels form a series.
+/// Measures the heap that a live value retains and writes it to the recording as `label`: bytes by
+/// field and type, including unused capacity, with shared blocks (`Arc`, `Rc`) counted once. Calls
+/// with the same label form a series.
 ///
-/// The value's `Serialize` runs with a serializer that writes nothing: it looks up the addresses that it gets among the
-/// live blocks of the recording. So any type that can be serialized will do, without a derive of ours.
+/// The value's `Serialize` runs with a serializer that writes nothing, but looks up each address in
+/// the live blocks of the recording. So every type that implements `Serialize` works, without
+/// another derive.
 ///
-/// `None` when nothing was written: nothing records, the value's `Serialize` failed, or the system refused memory. It is
-/// an `Option`, and not a `Result`, because a program that is not being recorded calls this too, and need not look.
+/// Returns `None` if nothing was written: nothing records, the value's `Serialize` failed, or
+/// memory ran out. It is not a `Result`, because programs also call this while nothing records and
+/// do not need to check.
 ///
 /// ```
 /// # #[global_allocator] static ALLOC: tracking_alloc::TrackingAlloc = tracking_alloc::TrackingAlloc::system();
@@ -49,47 +56,53 @@ use tracking_alloc_recording::footprint_kind;
 /// # }
 /// ```
 ///
-/// # What counts
+/// # Counted blocks
 ///
-/// - A block counts once, where it is met first; met again by another value it counts as shared there. What is behind a
-///   reference (`&T`, a borrowed `Cow<str>`) belongs to somebody else and counts as shared too.
-/// - A block counts with its whole size, spare capacity and the counters of `Arc` and `Rc` included.
-/// - Blocks that were made by serializing and freed again do not count. Blocks from before the recording began are not
-///   known and count as nothing.
+/// - A block counts once, at the first value that leads to it; at other values it counts as shared.
+///   Memory behind a reference (`&T`, a borrowed `Cow<str>`) belongs to another owner and counts as
+///   shared too.
+/// - A block counts with its whole size, including unused capacity and the counters of `Arc` and
+///   `Rc`.
+/// - Blocks that serializing allocates and frees again do not count. Blocks from before the start
+///   of the recording are unknown and do not count.
 ///
-/// # What is exact, and what a lower bound
+/// # Exact figures and lower bounds
 ///
-/// A block counts where it is proved that the value leads to it: something shown lies in it, or the value is a pointer
-/// to it and what was shown lies behind. So strings, lists, maps and sets with something in them, and `Box`, `Arc` and
-/// `Rc` of those or of a number (of 4 bytes or more, and not 0), are exact to the byte, in each other and in `RefCell`,
-/// `Mutex` and `RwLock` too; empty `String`s and `Vec`s of numbers with their spare capacity as well.
+/// A block counts if it is proved that the value leads to it: a shown address lies in it, or the
+/// value is a pointer to it and a shown address lies behind it. These are exact to the byte, also
+/// inside each other and inside `RefCell`, `Mutex` and `RwLock`: strings, lists, maps and sets that
+/// are not empty; `Box`, `Arc` and `Rc` of those or of a number (4 bytes or more, not 0); empty
+/// `String`s and `Vec`s of numbers with their unused capacity.
 ///
-/// Values whose memory leads to live blocks that nothing proves are counted as [`Footprint::hidden_values`]; the figures
-/// are then a lower bound, and reports say so. Hidden are skipped fields, fields that are serialized `with` a function,
-/// values that are serialized as something else (`into`, text), empty lists and maps with spare capacity, boxes of
-/// nothing (`None`, a variant without fields), of a `bool`, of a number of 1 or 2 bytes or of 0, boxes of more than 64
-/// KiB of which not all was shown, the index of an `IndexMap`, and a `Cow` of a type of your own.
+/// A value with pointers to live blocks that are not proved is counted in
+/// [`Footprint::hidden_values`]. The figures are then a lower bound, and reports say so. These
+/// values are hidden: skipped fields, fields that are serialized `with` a function, values that are
+/// serialized as something else (`into`, text), empty lists and maps with spare capacity, boxes of
+/// nothing (`None`, a variant without fields), of a `bool`, of a number of 1 or 2 bytes or of 0,
+/// boxes of more than 64 KiB of which not all was shown, the index of an `IndexMap`, and a `Cow` of
+/// a type of your own.
 ///
-/// Not seen, and not said: skipped fields of an enum's variants, hidden fields beyond the first KiB of a value or in
-/// elements of a map whose size nothing tells, pointers that are kept as something else (tagged, compressed), and what a
-/// `Weak` alone keeps.
+/// These are neither seen nor counted as hidden: skipped fields of an enum's variants, hidden
+/// fields beyond the first KiB of a value or in elements of a map whose size nothing tells,
+/// pointers in another form (tagged, compressed), and memory that only a `Weak` keeps.
 ///
-/// A type that lends memory by its own `Serialize` (not by a reference that is a field) counts as its owner, and a value
-/// in an arena as the owner of the chunks that it lies in.
+/// A type whose own `Serialize` passes borrowed memory (other than through a reference in a field)
+/// counts as the owner of that memory. A value in an arena counts as the owner of its chunks.
 ///
 /// # Limits
 ///
-/// - More than 65,536 places, 4,096 in one, or 64 levels are counted at the place around them, which the recording says.
-///   Values of a type inside itself count at its outermost place.
+/// - Places beyond 65,536 in total, 4,096 in one place or 64 levels are counted at the enclosing
+///   place, and the recording says so. Values of a type inside a value of the same type count at
+///   the outermost place.
 ///
 /// # Panics
-/// When `TrackingAlloc` is not the global allocator, with the two lines to add: never a silent zero. A panic in the
-/// value's `Serialize` passes through and leaves nothing behind.
+/// If `TrackingAlloc` is not the global allocator, with the two lines to add. It never returns
+/// zeros instead. A panic in the value's `Serialize` passes through and leaves nothing behind.
 #[inline(never)]
 pub fn footprint<T: Serialize + ?Sized>(label: &str, value: &T) -> Option<Footprint> {
     probe::assert_installed("footprint");
     let live_bytes = hook::recorded_stats()?.live_bytes.max(0) as u64;
-    // Everything that the measuring puts on the stack lies below this.
+    // Everything that the measurement puts on the stack lies below this.
     let local = 0u8;
     let (mut walk, own_bytes) = measured(value, live_bytes, std::ptr::from_ref(&local) as usize)?;
     let hidden_values = walk.blocks.hidden_values(std::ptr::from_ref(value).addr());
@@ -119,7 +132,7 @@ pub fn footprint<T: Serialize + ?Sized>(label: &str, value: &T) -> Option<Footpr
     Some(all)
 }
 
-/// Walks a value: what was found, and the value's own size.
+/// Walks a value. Returns the findings and the value's own size.
 #[inline(never)]
 fn measured<T: Serialize + ?Sized>(
     value: &T,
@@ -152,7 +165,7 @@ fn measured<T: Serialize + ?Sized>(
     (!walk.failed).then_some((walk, own_bytes))
 }
 
-/// The nodes as the recording keeps them.
+/// Returns the nodes in the form that the recording keeps.
 fn parts(nodes: &Nodes) -> impl Iterator<Item = Part<'_>> {
     nodes.all.iter().map(|node| Part {
         name: nodes.name(node),

@@ -1,6 +1,8 @@
-//! Types of the standard library that are recognized by their identity, and what their own methods tell of a value.
+//! Types of the standard library that are recognized by their identity, and what their own methods
+//! tell of a value.
 //!
-//! Never by name, never by an assumed layout: [`TypeId`] says that a value is of the type, and it is then used as one.
+//! Never by name, never by an assumed layout: [`TypeId`] says that a value is of the type, and it
+//! is then used as one.
 
 use std::any::TypeId;
 use std::borrow::Cow;
@@ -24,14 +26,14 @@ fn id_of<T: ?Sized>() -> TypeId {
     }
 
     let of_type: &dyn Identity = &PhantomData::<T>;
-    // SAFETY: only the bound on lifetimes changes. The method reads nothing through the reference, and the type's
-    // identity is the same for all lifetimes.
+    // SAFETY: only the bound on lifetimes changes. The method reads nothing through the reference,
+    // and the type's identity is the same for all lifetimes.
     let of_type: &(dyn Identity + 'static) = unsafe { std::mem::transmute(of_type) };
     of_type.id()
 }
 
-/// The value, or what it refers to, as a `K`, if it is one. Nothing may be kept of it beyond the call: lifetimes inside
-/// `K` are not `'static` here.
+/// The value, or what it refers to, as a `K`, if it is one. Nothing may be kept of it beyond the
+/// call: lifetimes inside `K` are not `'static` here.
 fn known<V: ?Sized, K: 'static>(value: &V) -> Option<&K> {
     let id = id_of::<V>();
     let place = std::ptr::from_ref(value).cast::<()>();
@@ -78,7 +80,8 @@ pub(super) fn text<V: ?Sized>(value: &V) -> Option<(usize, usize)> {
     known::<V, &'static str>(value).map(|text| (text.as_ptr() as usize, text.len()))
 }
 
-/// The address and the bytes of the buffer that a string or a list of numbers owns, spare capacity included.
+/// The address and the bytes of the buffer that a string or a list of numbers owns, spare capacity
+/// included.
 pub(super) fn buffer<V: ?Sized>(value: &V) -> Option<(usize, usize)> {
     fn of<V: ?Sized, T: 'static>(value: &V) -> Option<(usize, usize)> {
         let list = known::<V, Vec<T>>(value)?;
@@ -89,7 +92,7 @@ pub(super) fn buffer<V: ?Sized>(value: &V) -> Option<(usize, usize)> {
         .or_else(|| first_of_numbers!(of(value)))
 }
 
-/// Whether a `Cow` of text or bytes is borrowed; `None` for all other types.
+/// Returns `true` if a `Cow` of text or bytes is borrowed; `None` for all other types.
 pub(super) fn is_borrowed_cow<V: ?Sized>(value: &V) -> Option<bool> {
     known::<V, Cow<'static, str>>(value)
         .map(|cow| matches!(cow, Cow::Borrowed(_)))

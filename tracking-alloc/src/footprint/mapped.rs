@@ -1,4 +1,5 @@
-//! Memory for measuring a value: mapped, never from the hooked allocator, unmapped when the measuring ends.
+//! Memory for measuring a value: mapped, never from the hooked allocator, unmapped when the
+//! measuring ends.
 
 use crate::hash::spread;
 use crate::sys;
@@ -64,7 +65,8 @@ impl<T: Copy> Deref for MappedVec<T> {
     type Target = [T];
 
     fn deref(&self) -> &[T] {
-        // SAFETY: `len` values were written; without any the pointer dangles, which an empty slice may.
+        // SAFETY: `len` values were written; without any the pointer dangles, which an empty slice
+        // may.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.len) }
     }
 }

@@ -1,4 +1,5 @@
-//! Footprints: the heap that a live value retains, measured by where it lies, or estimated by deepsize.
+//! Footprints: the heap that a live value retains, measured by its addresses or estimated by
+//! deepsize.
 
 #[cfg(feature = "serde")]
 mod blocks;
@@ -30,31 +31,35 @@ pub use estimate::footprint_estimate;
 #[cfg(feature = "serde")]
 pub use exact::footprint;
 
-/// The figures of a value, without its parts: those are in the recording.
+/// The figures of a value as a whole. The recording contains its parts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Footprint {
-    /// Size of the value itself, bytes, without its blocks; 0 = not known, of a value behind two references.
+    /// Size of the value itself, bytes, without its blocks; 0 = unknown, because the value is
+    /// behind two references.
     pub inline_bytes: u64,
-    /// Heap blocks it owns, each once.
+    /// Heap blocks that the value owns, each counted once.
     pub blocks: u64,
-    /// Requested bytes of those: what dropping the value gives back.
+    /// Requested bytes of those blocks, which dropping the value frees.
     pub block_bytes: u64,
-    /// What the inner allocator can give for them, bytes; 0 = it does not tell (only the system's does).
+    /// Usable bytes of those blocks, as reported by the inner allocator; 0 = not reported (only the
+    /// system's allocator reports them).
     pub usable_bytes: u64,
-    /// Bytes of the blocks in which values were shown; the rest is spare capacity and what containers keep for
-    /// themselves.
+    /// Bytes of those blocks in which values were seen. The rest is unused capacity and data that
+    /// containers keep for themselves.
     pub used_bytes: u64,
-    /// Blocks met again in another place of the value, or borrowed by it: each time.
+    /// References to blocks that are also reached from another place in the value, or that it only
+    /// borrows.
     pub shared_blocks: u64,
-    /// Requested bytes of those, each time.
+    /// Requested bytes of those blocks, counted once per reference.
     pub shared_bytes: u64,
-    /// Values whose memory leads to live blocks that nothing showed: fields that are not serialized, values that are
-    /// serialized as something else. Above 0, the other figures are a lower bound.
+    /// Values with pointers to live blocks that `Serialize` did not show: fields that are not
+    /// serialized, or values that are serialized as something else. If this is above 0, the other
+    /// figures are a lower bound.
     pub hidden_values: u64,
 }
 
-/// Writes a footprint, when something still records. What finds no room is counted as lost.
+/// Writes a footprint if something still records. Parts that do not fit are counted as lost.
 fn record<'p>(measured: &Measured<'_>, types: &mut [Type], parts: impl Iterator<Item = Part<'p>>) {
     let (Some(_inside), Some(session), Some(header)) =
         (hook::Inside::enter(), tables::current(), tables::header())

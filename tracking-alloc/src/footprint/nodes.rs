@@ -30,7 +30,8 @@ pub(super) struct Node {
     pub(super) step: usize,
     /// Farthest that something inside them reached.
     pub(super) extent: usize,
-    /// The node of the values of these keys, of the keys of these values; [`NO_NODE`] = they are neither.
+    /// The node of the values of these keys, of the keys of these values; [`NO_NODE`] = they are
+    /// neither.
     pair: u32,
     /// Least distance of a value from its key.
     pub(super) key_offset: isize,
@@ -98,8 +99,8 @@ impl Nodes {
         self.all.get_mut(index as usize)
     }
 
-    /// The place one step inside `parent`, for values of a type: the nearest around it of the same type, if there is
-    /// one. `None` = there is no room: counted at the parent.
+    /// The place one step inside `parent`, for values of a type: the nearest around it of the same
+    /// type, if there is one. `None` = there is no room: counted at the parent.
     pub(super) fn child(
         &mut self,
         parent: u32,
@@ -273,7 +274,8 @@ impl Nodes {
             let is_key = node.figures.kind == scope_kind::KEY;
             let (key, value) = if is_key { (node, pair) } else { (pair, node) };
             let offset = value.key_offset.unsigned_abs();
-            // In a hash table a key and its value lie side by side, in a B-tree each in a list of its own.
+            // In a hash table a key and its value lie side by side, in a B-tree each in a list of
+            // its own.
             if offset < key.step {
                 let is_first = is_key == (value.key_offset > 0);
                 return Some(if is_first { offset } else { key.step - offset });

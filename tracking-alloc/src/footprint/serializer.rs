@@ -178,7 +178,8 @@ impl Inside<'_> {
     }
 }
 
-/// Whether a field is what serde's derive names the variant with: a text that nobody allocated.
+/// Returns `true` if a field is what serde's derive names the variant with: a text that nobody
+/// allocated.
 fn is_tag<V: ?Sized>(at: At<'_>, value: &V) -> bool {
     let name = type_name::<V>();
     let address = std::ptr::from_ref(value).cast::<u8>() as usize;
@@ -280,9 +281,10 @@ impl<'a> Serializer for At<'a> {
         let nodes = &self.walk.borrow().nodes;
         let node = nodes.get(self.value.node);
         let is_array = node.is_some_and(|node| nodes.type_name(node).starts_with('['));
-        self.inside(match is_array {
-            true => Names::Plain,
-            false => Names::Numbered(0),
+        self.inside(if is_array {
+            Names::Plain
+        } else {
+            Names::Numbered(0)
         })
     }
 
@@ -348,7 +350,8 @@ impl<'a> Serializer for At<'a> {
     }
 
     fn is_human_readable(&self) -> bool {
-        // Types that then write themselves as text would do so into blocks that are not the value's.
+        // Types that then write themselves as text would do so into blocks that are not the
+        // value's.
         false
     }
 }

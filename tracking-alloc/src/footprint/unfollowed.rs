@@ -1,10 +1,12 @@
 //! What a value did not show of itself: the blocks that its own words lead to.
 //!
-//! A block is taken only where it is proved: the value is nothing but its address, and what the value showed lies in it
-//! or behind it. Other blocks that a word leads to make the figures a lower bound.
+//! A block is taken only where it is proved: the value is nothing but its address, and what the
+//! value showed lies in it or behind it. Other blocks that a word leads to make the figures a lower
+//! bound.
 //!
-//! Memory is read only while the value is borrowed, when it has just been shown: a `Serialize` may show what it made for
-//! the occasion and drop it. Of a value whose size shows later, what its words lead to is kept, and judged at the end.
+//! Memory is read only while the value is borrowed, when it has just been shown: a `Serialize` may
+//! show what it made for the occasion and drop it. Of a value whose size shows later, what its
+//! words lead to is kept, and judged at the end.
 
 use super::value::{Value, Walk};
 use crate::shadow::{Block, block_from};
@@ -17,8 +19,9 @@ const MOST_WORDS: usize = 128;
 
 /// Larger blocks are not read because a word leads to them.
 ///
-/// Nothing keeps such a block alive: the word may be a weak pointer or a number, and another thread may free the block
-/// meanwhile. Small ones stay mapped then, large ones allocators give back to the system at once (glibc from 128 KiB).
+/// Nothing keeps such a block alive: the word may be a weak pointer or a number, and another thread
+/// may free the block meanwhile. Small ones stay mapped then, large ones allocators give back to
+/// the system at once (glibc from 128 KiB).
 const MOST_READ: usize = 64 << 10;
 
 /// Which words of a place were shown: of its first 128.
@@ -69,7 +72,8 @@ pub(super) struct Lead {
     pub(super) least_bytes: usize,
 }
 
-/// A value that was shown whole, and what its memory led to then: to be judged once its size is known.
+/// A value that was shown whole, and what its memory led to then: to be judged once its size is
+/// known.
 #[derive(Clone, Copy)]
 pub(super) struct PendingValue {
     id: u64,
@@ -80,13 +84,14 @@ pub(super) struct PendingValue {
     /// The block that its first word is the address of.
     first: Option<Block>,
     pointee: Option<Pointee>,
-    /// In the walk's list: those that words of the pointee lead to, then those that its own lead to.
+    /// In the walk's list: those that words of the pointee lead to, then those that its own lead
+    /// to.
     leads: [usize; 3],
 }
 
 impl Value<'_> {
-    /// Looks for what was not shown in the value's first `room` bytes, all of which can be read. `is_certain`: it has so
-    /// many, else perhaps fewer.
+    /// Looks for what was not shown in the value's first `room` bytes, all of which can be read.
+    /// `is_certain`: it has so many, else perhaps fewer.
     pub(super) fn gather(&self, walk: &mut Walk, room: usize, is_certain: bool) -> PendingValue {
         let begin = walk.leads.len();
         // It is perhaps a pointer, if its size may be less.
@@ -161,7 +166,7 @@ impl Value<'_> {
         }
     }
 
-    /// Whether what the value showed lies in a block, or behind a pointer in it.
+    /// Returns `true` if what the value showed lies in a block, or behind a pointer in it.
     fn is_behind(&self, walk: &mut Walk, block: Block) -> bool {
         if block.bytes > MOST_READ {
             return false;
@@ -203,7 +208,8 @@ impl Value<'_> {
             return;
         }
         for (index, (least_bytes, word)) in words_of(coverage.start, bytes).enumerate() {
-            // NOTE: a tag beside padding overwrites the last byte of what was there before: mostly no address of a word.
+            // NOTE: a tag beside padding overwrites the last byte of what was there before: mostly
+            // no address of a word.
             let is_address = word.is_multiple_of(WORD) || block_from(word).is_some();
             if is_address
                 && !coverage.includes(index)
@@ -218,7 +224,8 @@ impl Value<'_> {
 }
 
 impl Pointee {
-    /// A value is the address of this block: whether the block is proved to be its own, or is somebody else's.
+    /// A value is the address of this block: whether the block is proved to be its own, or is
+    /// somebody else's.
     fn finish(&self, walk: &mut Walk, value: u64, node: u32) -> bool {
         let block = self.block;
         let done = match walk.blocks.find(block) {
@@ -242,7 +249,7 @@ impl Pointee {
 }
 
 impl PendingValue {
-    /// Whether anything is to be judged.
+    /// Returns `true` if anything is to be judged.
     pub(super) fn leads_anywhere(&self) -> bool {
         let [begin, _, end] = self.leads;
         self.first.is_some() || self.pointee.is_some() || begin < end
@@ -278,7 +285,8 @@ pub(super) fn leads_to(walk: &mut Walk, block: Block, value: u64) {
     }
 }
 
-/// Whether a number is found again in a block only where it was shown: a zero or a byte is everywhere.
+/// Returns `true` if a number is found again in a block only where it was shown: a zero or a byte
+/// is everywhere.
 fn is_telling(number: u64, bytes: usize) -> bool {
     bytes >= 4 && number & mask(bytes) != 0
 }
@@ -288,15 +296,16 @@ fn mask(bytes: usize) -> u64 {
     u64::MAX >> (64 - 8 * bytes.clamp(1, WORD))
 }
 
-/// Whether a number of so many bytes lies in a block, aligned, and not where `Rc` and `Arc` have their counters: a weak
-/// pointer may show those.
+/// Returns `true` if a number of so many bytes lies in a block, aligned, and not where `Rc` and
+/// `Arc` have their counters: a weak pointer may show those.
 fn holds_number(block: Block, number: u64, bytes: usize) -> bool {
     const COUNTERS: usize = 2;
     let mask = mask(bytes);
     let bytes = bytes.clamp(1, WORD);
-    let counters = match block.bytes > COUNTERS * WORD {
-        true => COUNTERS,
-        false => 0,
+    let counters = if block.bytes > COUNTERS * WORD {
+        COUNTERS
+    } else {
+        0
     };
     // The last word may end behind the block, but begins in it.
     let readable = block.bytes.min(MOST_WORDS * WORD);
@@ -323,7 +332,8 @@ fn words_of(start: usize, bytes: usize) -> impl Iterator<Item = (usize, usize)> 
 
 /// The aligned words of a place.
 fn words(start: usize, bytes: usize) -> impl Iterator<Item = usize> {
-    // SAFETY: a value that is still borrowed and what is behind it in its live block, or a live block of at most
-    // MOST_READ bytes that it leads to. An aligned word that begins in one lies in the same page.
+    // SAFETY: a value that is still borrowed and what is behind it in its live block, or a live
+    // block of at most MOST_READ bytes that it leads to. An aligned word that begins in one lies in
+    // the same page.
     unsafe { sys::words(start, bytes) }
 }

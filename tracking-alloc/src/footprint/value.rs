@@ -20,7 +20,8 @@ pub(super) struct Walk {
     unfinished: MappedVec<PendingValue>,
     /// What their words lead to.
     pub(super) leads: MappedVec<Lead>,
-    /// Addresses below this are on the stack of the measuring, as far as they are above its present end.
+    /// Addresses below this are on the stack of the measuring, as far as they are above its present
+    /// end.
     stack_end: usize,
     usable: Option<fn(usize) -> usize>,
     /// The system refused memory: the figures would be wrong.
@@ -47,13 +48,14 @@ impl Walk {
         }
     }
 
-    /// Whether an address is on the stack of the measuring.
+    /// Returns `true` if an address is on the stack of the measuring.
     #[inline(always)]
     pub(super) fn is_on_stack(&self, address: usize) -> bool {
         address < self.stack_end && self.is_above_stack_pointer(address)
     }
 
-    /// NOTE: never inlined: in its caller's frame `local` might lie above what the caller asks about.
+    /// NOTE: never inlined: in its caller's frame `local` might lie above what the caller asks
+    /// about.
     #[inline(never)]
     fn is_above_stack_pointer(&self, address: usize) -> bool {
         let local = 0u8;
@@ -86,14 +88,16 @@ impl Walk {
         self.leads.truncate(kept);
     }
 
-    /// Finishes a value whose size was not known when it was shown: now, if it is known for certain by now.
+    /// Finishes a value whose size was not known when it was shown: now, if it is known for certain
+    /// by now.
     fn finish_unsized(&mut self, shown: &Value<'_>) {
         let start = shown.start;
         let Some(block) = self.finder.block_at(start) else {
             return;
         };
         let room = (block.start + block.bytes).saturating_sub(start);
-        // In a table with gaps the next ones may tell that it is smaller, but nothing is smaller than a pointer.
+        // In a table with gaps the next ones may tell that it is smaller, but nothing is smaller
+        // than a pointer.
         match self.nodes.known_bytes(shown.node) {
             Some(bytes) if bytes <= size_of::<usize>() => self.finish_sized(shown, bytes.min(room)),
             _ => {
@@ -105,8 +109,8 @@ impl Walk {
         }
     }
 
-    /// Everything was shown: the size of each value is known, or nothing tells it and the value may reach to the end of
-    /// its block.
+    /// Everything was shown: the size of each value is known, or nothing tells it and the value may
+    /// reach to the end of its block.
     pub(super) fn finish(&mut self) {
         for index in 0..self.unfinished.len() {
             let value = self.unfinished[index];
@@ -206,7 +210,8 @@ impl<'a> Value<'a> {
         value
     }
 
-    /// What is known of a value at this place by its type: of this one, of what is in a newtype or in an `Option`.
+    /// What is known of a value at this place by its type: of this one, of what is in a newtype or
+    /// in an `Option`.
     pub(super) fn learn(&self, walk: &mut Walk, item: ValueRef) {
         if item.ownership != Ownership::Owned {
             self.is_borrowed.set(true);
@@ -244,7 +249,8 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// Something of this value is at an address: finds out where that is, and takes the block nobody owns yet.
+    /// Something of this value is at an address: finds out where that is, and takes the block
+    /// nobody owns yet.
     pub(super) fn meet(&self, walk: &mut Walk, address: usize, bytes: Option<usize>) -> Location {
         let offset = address.wrapping_sub(self.start);
         let least_bytes = bytes.unwrap_or(1);
@@ -317,18 +323,19 @@ impl<'a> Value<'a> {
         owned
     }
 
-    /// Whether this value lies inside another one.
+    /// Returns `true` if this value lies inside another one.
     fn is_inside(&self, id: u64) -> bool {
         std::iter::successors(self.outer, |outer| outer.outer).any(|outer| outer.id == id)
     }
 
-    /// Whether this value or one around it lies in a block.
+    /// Returns `true` if this value or one around it lies in a block.
     pub(super) fn holds(&self, block: Block) -> bool {
         std::iter::successors(Some(self), |value| value.outer)
             .any(|value| !value.is_temporary && value.start.wrapping_sub(block.start) < block.bytes)
     }
 
-    /// Shows one thing inside this value, whose place is inside the node `under`: the thing as a value of its own.
+    /// Shows one thing inside this value, whose place is inside the node `under`: the thing as a
+    /// value of its own.
     pub(super) fn inner<'b>(
         &'b self,
         walk: &mut Walk,
@@ -341,9 +348,10 @@ impl<'a> Value<'a> {
         'a: 'b,
     {
         let location = self.meet(walk, item.address, item.bytes);
-        let name = match is_wrapper(item.type_name) {
-            true => "",
-            false => item.type_name,
+        let name = if is_wrapper(item.type_name) {
+            ""
+        } else {
+            item.type_name
         };
         let of_type = item.bytes.filter(|_| item.is_sized);
         let child = walk.nodes.child(under, step, name, of_type);

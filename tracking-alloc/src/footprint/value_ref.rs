@@ -1,40 +1,41 @@
-//! A value as `Serialize` hands it over: where it lies, how large it is, of what type.
+//! A value as `Serialize` passes it: its address, size and type.
 
 use super::known;
 use crate::sys::word_at;
 use std::any::type_name;
 
-/// Whom the memory belongs to that a value leads to.
+/// The owner of the memory to which a value leads.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ownership {
     /// The value.
     Owned,
     /// Somebody else: the value is a reference or a borrowed `Cow`.
     Borrowed,
-    /// Nobody can tell: a `Cow` of a type that is not known.
+    /// Unknown: the value is a `Cow` of a type that is not known.
     Unclear,
 }
 
 #[derive(Clone, Copy)]
 pub(super) struct ValueRef {
     pub(super) address: usize,
-    /// Its size, bytes, where that is known.
+    /// Its size in bytes, if known.
     pub(super) bytes: Option<usize>,
-    /// All values of its type have this size.
+    /// `true` if all values of its type have this size.
     pub(super) is_sized: bool,
     pub(super) type_name: &'static str,
     pub(super) ownership: Ownership,
-    /// Address and bytes of the buffer that it owns, where the type is known to have one.
+    /// Address and bytes of the buffer that it owns, if its type is known to have one.
     pub(super) buffer: Option<(usize, usize)>,
-    /// It was made only to be serialized, and lies on the stack of the measuring.
+    /// `true` if it was created only to be serialized, on the stack of the measurement.
     pub(super) is_temporary: bool,
 }
 
 impl ValueRef {
     /// `is_on_stack` tells whether an address is on the stack of the measuring.
     ///
-    /// References that lie there are serde's own way of handing over elements (`collect_seq`): what they refer to is
-    /// meant. A reference to a type with a size is an address, and only names of references begin with `&`.
+    /// References that lie there are serde's own way of handing over elements (`collect_seq`): what
+    /// they refer to is meant. A reference to a type with a size is an address, and only names of
+    /// references begin with `&`.
     pub(super) fn of<V: ?Sized>(value: &V, is_on_stack: impl Fn(usize) -> bool) -> ValueRef {
         const WORD: usize = size_of::<usize>();
         let mut found = ValueRef {

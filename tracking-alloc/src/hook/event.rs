@@ -15,7 +15,8 @@ use std::num::NonZeroU64;
 use std::sync::atomic::{Ordering::*, compiler_fence};
 use tracking_alloc_recording::{LANES, Row, SITE_TABLE_FULL, SITE_UNATTRIBUTED, lane_kind};
 
-/// What is called instead of recording an allocation while the environment may be yet to be examined.
+/// What is called instead of recording an allocation while the environment may be yet to be
+/// examined.
 type First = fn(*mut u8, usize);
 
 /// After a successful allocation.
@@ -90,7 +91,8 @@ pub(crate) fn freed(block: *mut u8, bytes: usize) {
     }
 }
 
-/// Before a realloc is forwarded: takes the block out of the shadow map, so that another thread may be given its address.
+/// Before a realloc is forwarded: takes the block out of the shadow map, so that another thread may
+/// be given its address.
 #[inline(always)]
 pub(crate) fn reallocating(block: *mut u8) -> Option<Owner> {
     if !state::is_recording() {
@@ -134,18 +136,19 @@ pub(crate) fn reallocated(
     }
 }
 
-/// Enters the fast path, if nothing speaks against it: recording, not paused, a lane of this generation and of this thread
-/// alone, whose owner does not measure itself and was not idle for long, and the hook not at work in it. Until
-/// [`leave`], events of signal handlers in this thread see the lane busy.
+/// Enters the fast path, if nothing speaks against it: recording, not paused, a lane of this
+/// generation and of this thread alone, whose owner does not measure itself and was not idle for
+/// long, and the hook not at work in it. Until [`leave`], events of signal handlers in this thread
+/// see the lane busy.
 ///
 /// PERF: one compare of the state word with the lane's tag answers all those questions.
 #[inline(always)]
 fn enter() -> Option<&'static Lane> {
     let lane = lane::own().filter(|lane| !lane.busy.load(Relaxed))?;
     lane.busy.store(true, Relaxed);
-    // NOTE: busy before state and tag are read. The one who finishes clears the state, the one who parks a lane marks
-    // its tag; both fence every thread, then look at the flag: so nobody writes into a finished recording, or into
-    // the row of a lane whose sum is taken as known.
+    // NOTE: busy before state and tag are read. The one who finishes clears the state, the one who
+    // parks a lane marks its tag; both fence every thread, then look at the flag: so nobody writes
+    // into a finished recording, or into the row of a lane whose sum is taken as known.
     compiler_fence(SeqCst);
     if state::get() == lane.tag.load(Relaxed) {
         return Some(lane);
@@ -160,9 +163,9 @@ fn leave(lane: &Lane) {
     lane.busy.store(false, Release);
 }
 
-/// An allocation for which everything is in place, as for most: a site and size class met before, no check of the peak,
-/// a page of the shadow map that was written. An error is what was found up to what is missing: the key of the stack;
-/// nothing was counted.
+/// An allocation for which everything is in place, as for most: a site and size class met before,
+/// no check of the peak, a page of the shadow map that was written. An error is what was found up
+/// to what is missing: the key of the stack; nothing was counted.
 #[inline(always)]
 fn alloc_known(
     lane: &'static Lane,
@@ -271,8 +274,8 @@ fn slow_path(event: Event, owner: Option<Owner>, start: Start) {
     }
 }
 
-/// Records an event; `owner` is that of a block to be reallocated. False when nothing records, or nothing is to be
-/// recorded of it.
+/// Records an event; `owner` is that of a block to be reallocated. False when nothing records, or
+/// nothing is to be recorded of it.
 #[inline(never)]
 fn record(event: Event, owner: Option<Owner>, start: Start) -> bool {
     let word = state::get();
@@ -303,8 +306,8 @@ fn record(event: Event, owner: Option<Owner>, start: Start) -> bool {
     state::is_recording() && run(event, owner, lane, start, word)
 }
 
-/// An event in a lane, perhaps paused, or of a thread that works for heapglass itself: then new blocks are passed over
-/// (false) and known ones followed.
+/// An event in a lane, perhaps paused, or of a thread that works for heapglass itself: then new
+/// blocks are passed over (false) and known ones followed.
 fn run(event: Event, owner: Option<Owner>, lane: &'static Lane, start: Start, word: u32) -> bool {
     let passes_over = thread::passes_over();
     let paused = word & state::PAUSED != 0 || passes_over;
@@ -361,7 +364,8 @@ fn compare(lane: &Lane, start: Start, key: u64) {
     }
 }
 
-/// The site of the calling stack and scope, with its slot and row in the lane. `key`: of that stack, if it is known.
+/// The site of the calling stack and scope, with its slot and row in the lane. `key`: of that
+/// stack, if it is known.
 #[inline(always)]
 fn site_here(
     lane: &'static Lane,
@@ -405,12 +409,14 @@ fn new_here(lane: &'static Lane, start: Start, key: u64) -> (u32, &'static Slot,
     );
     let row = lane.row_of(site);
     if lane.is_full(row) {
-        // NOTE: the block then belongs to "(table full)" wherever it is freed, also after the site got a row.
+        // NOTE: the block then belongs to "(table full)" wherever it is freed, also after the site
+        // got a row.
         site = SITE_TABLE_FULL;
         lane.row_of(site);
     }
     let slot = lane.slot(site);
-    // NOTE: with the spare slot all events with this key come by, and look whether the code is what it was.
+    // NOTE: with the spare slot all events with this key come by, and look whether the code is what
+    // it was.
     let kept = slot
         .filter(|_| !can_go)
         .unwrap_or_else(|| lane.spare_slot());
@@ -509,8 +515,8 @@ fn unknown_realloc_in(lane: &'static Lane, start: Start, moved: Realloc) {
     );
 }
 
-/// The block leaves its old site and counts, with its new size, at the site that reallocated. Both rows are saved for
-/// the peak before either changes, and the net moves once, by the difference.
+/// The block leaves its old site and counts, with its new size, at the site that reallocated. Both
+/// rows are saved for the peak before either changes, and the net moves once, by the difference.
 #[inline(always)]
 fn realloc_in(lane: &'static Lane, start: Start, owner: Owner, realloc: Realloc) {
     let Realloc {
@@ -579,8 +585,8 @@ fn unattributed_alloc(row: &Row, lane: u32, block: usize, bytes: usize) {
     }
 }
 
-/// The hook is busy in this thread: counted as its lane's, or as the overflow lane's when it has none yet. False when the
-/// recording was finished meanwhile.
+/// The hook is busy in this thread: counted as its lane's, or as the overflow lane's when it has
+/// none yet. False when the recording was finished meanwhile.
 #[cold]
 #[inline(never)]
 fn miss(session: &Session, event: Event, owner: Option<Owner>) -> bool {
@@ -600,8 +606,8 @@ fn miss(session: &Session, event: Event, owner: Option<Owner>) -> bool {
     fixed_rows(LANE).is_some_and(|[.., row]| miss_in(row, LANE, event, owner))
 }
 
-/// The hook is busy in this thread: a signal handler allocates or frees in the middle of an event. Totals are kept,
-/// without a stack.
+/// The hook is busy in this thread: a signal handler allocates or frees in the middle of an event.
+/// Totals are kept, without a stack.
 #[cold]
 fn miss_in(row: &Row, lane: u32, event: Event, owner: Option<Owner>) -> bool {
     match event {

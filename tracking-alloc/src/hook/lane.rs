@@ -1,7 +1,8 @@
 //! Lanes: one thread's column of counters, handed on when the thread ends.
 //!
-//! Owning a lane is holding its robust mutex, which the owner never unlocks: the kernel says when the thread ended,
-//! after the last thread-local destructor, so there is no destructor of ours and late frees still land here.
+//! Owning a lane is holding its robust mutex, which the owner never unlocks: the kernel says when
+//! the thread ended, after the last thread-local destructor, so there is no destructor of ours and
+//! late frees still land here.
 
 mod all;
 mod net;
@@ -68,10 +69,12 @@ pub(super) enum Lifetime {
     Unknown,
 }
 
-/// A lane's private half; its counters are in the recording. All-zero bytes are a lane nobody owned yet.
+/// A lane's private half; its counters are in the recording. All-zero bytes are a lane nobody owned
+/// yet.
 #[repr(C, align(128))]
 pub(crate) struct Lane {
-    /// The state in which the owner may record without further questions. With [`MEASURED`] or [`PARKED`] it is none.
+    /// The state in which the owner may record without further questions. With [`MEASURED`] or
+    /// [`PARKED`] it is none.
     pub(super) tag: AtomicU32,
     pub(crate) number: u32,
     /// What its blocks in the shadow map have of that.
@@ -155,18 +158,19 @@ impl Lane {
         &self.fixed()[2]
     }
 
-    /// Whether the lane is of the recording with that tag.
+    /// Returns `true` if the lane is of the recording with that tag.
     #[inline(always)]
     pub(super) fn is_of(&self, tag: u32) -> bool {
         self.tag.load(Relaxed) & !(MEASURED | PARKED) == tag
     }
 
-    /// Marks that the lane did not move for long. Under the peak lock, which must see that nobody is at work in it.
+    /// Marks that the lane did not move for long. Under the peak lock, which must see that nobody
+    /// is at work in it.
     pub(super) fn park(&self) {
         self.tag.fetch_or(PARKED, SeqCst);
     }
 
-    /// Whether the lane has that mark.
+    /// Returns `true` if the lane has that mark.
     pub(super) fn is_parked(&self) -> bool {
         self.tag.load(SeqCst) & PARKED != 0
     }
@@ -194,7 +198,8 @@ impl Lane {
         unsafe { (*self.tables.get()).bump.take::<T>(1) }
     }
 
-    /// Adds a record to one of the lane's tables, filled before its length is published: its number, and where it lies.
+    /// Adds a record to one of the lane's tables, filled before its length is published: its
+    /// number, and where it lies.
     fn add_record<T>(
         &self,
         table: fn(&mut LaneTables) -> &mut Table,
@@ -211,8 +216,8 @@ impl Lane {
         Some((index as u32, record))
     }
 
-    /// Before a row changes: saves its value at the peak, and at snapshots taken since. `now`: the clock,
-    /// read once for an event.
+    /// Before a row changes: saves its value at the peak, and at snapshots taken since. `now`: the
+    /// clock, read once for an event.
     #[inline(always)]
     pub(super) fn touch(&'static self, site: u32, row: &Row, now: u64) {
         if let Some(then) = touch(row, now) {
@@ -226,7 +231,7 @@ impl Lane {
         let _ = touch(self.all(), now);
     }
 
-    /// Whether both have been touched since the clock went on.
+    /// Returns `true` if both have been touched since the clock went on.
     #[inline(always)]
     pub(super) fn are_touched(&self, row: &Row, now: u64) -> bool {
         row.clock.load(Relaxed) == now && self.all().clock.load(Relaxed) == now
@@ -297,12 +302,14 @@ impl Lane {
         } else if births <= known && birth.lane == self.number {
             Lifetime::Here(lifetime)
         } else {
-            // It may be older by a whole turn of the number, or another of the lanes that blocks do not tell apart.
+            // It may be older by a whole turn of the number, or another of the lanes that blocks do
+            // not tell apart.
             Lifetime::Unknown
         }
     }
 
-    /// Allocations so far of the lane that made a block; more than any number of them when that cannot be told.
+    /// Allocations so far of the lane that made a block; more than any number of them when that
+    /// cannot be told.
     #[inline(always)]
     pub(super) fn births_for(&self, owner: Owner) -> u64 {
         match owner.birth() {

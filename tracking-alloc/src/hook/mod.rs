@@ -1,7 +1,7 @@
 //! The hook: what happens at each allocator call while something records.
 //!
-//! Never allocates through the hooked allocator, never panics, takes no lock on its hot path, keeps `errno`.
-//! Order: alloc = forward, then record; free = record, then forward; realloc is one event.
+//! Never allocates through the hooked allocator, never panics, takes no lock on its hot path, keeps
+//! `errno`. Order: alloc = forward, then record; free = record, then forward; realloc is one event.
 
 mod event;
 mod lane;
@@ -24,5 +24,6 @@ pub(crate) use stats::{part, recorded_stats};
 
 use crate::sys::Lock;
 
-/// The peak lock: the peak, the timeline, snapshots, marks. Held before the write lock, never after it.
+/// The peak lock: the peak, the timeline, snapshots, marks. Held before the write lock, never after
+/// it.
 pub(crate) static PEAK_CHECKS: Lock<PeakChecks> = Lock::new(PeakChecks::new());

@@ -1,7 +1,9 @@
-//! Who may still write into the recording: counted, so that it is not sealed under somebody's hands.
+//! Who may still write into the recording: counted, so that it is not sealed under somebody's
+//! hands.
 //!
-//! Events on the hot path say so by their lane's busy flag. Everything else that writes (a thread getting its lane,
-//! phases, marks) is counted here, and looks at the state only after it was counted.
+//! Events on the hot path say so by their lane's busy flag. Everything else that writes (a thread
+//! getting its lane, phases, marks) is counted here, and looks at the state only after it was
+//! counted.
 
 use super::lane;
 use crate::{state, thread};
@@ -9,12 +11,13 @@ use std::sync::atomic::{AtomicU32, Ordering::*};
 
 static WRITERS: AtomicU32 = AtomicU32::new(0);
 
-/// Whether anybody counted is still writing.
+/// Returns `true` if anybody counted is still writing.
 pub(super) fn is_open() -> bool {
     WRITERS.load(SeqCst) != 0
 }
 
-/// Whether the calling thread itself is inside the hook: it was interrupted there by a signal.
+/// Returns `true` if the calling thread itself is inside the hook: it was interrupted there by a
+/// signal.
 pub(super) fn is_here() -> bool {
     let in_event = lane::own().is_some_and(|lane| lane.busy.load(Relaxed));
     in_event || thread::with(|thread| thread.busy.get()) == Some(true)
@@ -41,8 +44,8 @@ impl Drop for Open {
     }
 }
 
-/// A thread at work on the recording outside the fast path of an event: events of its signal handlers are counted
-/// without a stack, so that they never wait for a lock this thread holds.
+/// A thread at work on the recording outside the fast path of an event: events of its signal
+/// handlers are counted without a stack, so that they never wait for a lock this thread holds.
 pub(crate) struct Inside {
     _open: Open,
 }

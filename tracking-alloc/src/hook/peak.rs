@@ -1,38 +1,44 @@
 //! The peak: exact in O(1) an event, and how far from it the reported one can be.
 //!
-//! A maximum of live bytes is a moment just before a fall. So nothing is compared while bytes rise; the event that
-//! would fall from a new maximum *checks* first. A check sums the nets of all lanes under one lock and, if they reach the
-//! maximum (equal maxima: the latest, as dhat-rs), stores it and moves the clock on; rows then save their net before
-//! they next change.
+//! A maximum of live bytes is a moment just before a fall. So nothing is compared while bytes rise;
+//! the event that would fall from a new maximum *checks* first. A check sums the nets of all lanes
+//! under one lock and, if they reach the maximum (equal maxima: the latest, as dhat-rs), stores it
+//! and moves the clock on; rows then save their net before they next change.
 //!
-//! A lane also checks before its net leaves `checked - step .. checked + step`, where `checked` is its net at its own last
-//! check: the event that would leave is applied under the lock. So whoever holds the lock knows each lane's net to
-//! within its step, however large events are. The step is 32 KiB, and smaller where several lanes move close to the
-//! maximum, as far as checks stay rare (see [`PeakChecks::step`]).
+//! A lane also checks before its net leaves `checked - step .. checked + step`, where `checked` is
+//! its net at its own last check: the event that would leave is applied under the lock. So whoever
+//! holds the lock knows each lane's net to within its step, however large events are. The step is
+//! 32 KiB, and smaller where several lanes move close to the maximum, as far as checks stay rare
+//! (see [`PeakChecks::step`]).
 //!
-//! While only one lane moves, every turning point is seen: the peak is exact to the byte. When several move, turning
-//! points are passed over, up to 63 in a row, and what lies between checks is bounded.
+//! While only one lane moves, every turning point is seen: the peak is exact to the byte. When
+//! several move, turning points are passed over, up to 63 in a row, and what lies between checks is
+//! bounded.
 //!
 //! # The bound
 //!
-//! Let check k read lane i at a moment `t(i,k)`: its net `a(i,k)` and the bytes `T(i,k)` it has allocated so far, neither
-//! of which needs the lane's help. Between `t(i,k)` and `t(i,k+1)` the lane's net is at most
+//! Let check k read lane i at a moment `t(i,k)`: its net `a(i,k)` and the bytes `T(i,k)` it has
+//! allocated so far, neither of which needs the lane's help. Between `t(i,k)` and `t(i,k+1)` the
+//! lane's net is at most
 //!
 //! ```text
 //! u(i,k) = max(min(a(i,k) + T(i,k+1) - T(i,k), checked + step), a(i,k+1))
 //! ```
 //!
-//! since it rises only by what it allocates, and by the paragraph above. A moment inside check k lies behind the reading
-//! of some lanes and before that of others, so live bytes between check k-1's and check k+1's readings are at most
-//! `V(k) = sum over i of max(u(i,k-1), u(i,k))`. A lane that did not move has `u = a`: it adds nothing.
+//! since it rises only by what it allocates, and by the paragraph above. A moment inside check k
+//! lies behind the reading of some lanes and before that of others, so live bytes between check
+//! k-1's and check k+1's readings are at most `V(k) = sum over i of max(u(i,k-1), u(i,k))`. A lane
+//! that did not move has `u = a`: it adds nothing.
 //!
-//! If one lane alone moved since its own last check, passing over nothing, its turning points were all checked with a
-//! limit that still holds: then live bytes did not exceed the maximum, and its `u` is taken no higher than that.
+//! If one lane alone moved since its own last check, passing over nothing, its turning points were
+//! all checked with a limit that still holds: then live bytes did not exceed the maximum, and its
+//! `u` is taken no higher than that.
 //!
-//! The reported peak is the sum of what rows saved at the clock that check k set. Each lane notices the clock between two
-//! of its events, the one in flight being counted: so the sum is at most live bytes at that moment plus one event in
-//! flight a lane, which is part of `E(k) = sum over i of u(i,k) - a(i,k)`, without the lane that checked. So `bound` is the
-//! largest `V(k)`, and `V(k) + E(k)` for the check that set the maximum; `bound - reported` bounds the error both ways.
+//! The reported peak is the sum of what rows saved at the clock that check k set. Each lane notices
+//! the clock between two of its events, the one in flight being counted: so the sum is at most live
+//! bytes at that moment plus one event in flight a lane, which is part of `E(k) = sum over i of
+//! u(i,k) - a(i,k)`, without the lane that checked. So `bound` is the largest `V(k)`, and `V(k) +
+//! E(k)` for the check that set the maximum; `bound - reported` bounds the error both ways.
 
 mod lanes;
 mod window;
@@ -71,7 +77,8 @@ pub(crate) struct PeakChecks {
 
 /// What a lane remembers of its checks.
 pub(super) struct Turning {
-    /// Falls from above the limit still to be passed over without a check, while other lanes move too.
+    /// Falls from above the limit still to be passed over without a check, while other lanes move
+    /// too.
     skip: Cell<u32>,
     backoff: Cell<u32>,
     /// A turning point was passed over since the last check.
@@ -89,14 +96,14 @@ pub(super) struct Turning {
     place: Cell<u32>,
 }
 
-/// Whether an event by which the lane's net rises needs a check.
+/// Returns `true` if an event by which the lane's net rises needs a check.
 #[inline(always)]
 pub(super) fn checks_rise(lane: &'static Lane, bytes: i64) -> bool {
     net_bytes(lane.all()) + bytes - lane.checked.get() >= lane.step.get()
 }
 
-/// Whether an event by which it falls needs one, `row` being the only one that changes: it goes far, or from a new
-/// maximum.
+/// Returns `true` if an event by which it falls needs one, `row` being the only one that changes:
+/// it goes far, or from a new maximum.
 #[inline(always)]
 pub(super) fn checks_fall(lane: &'static Lane, row: &'static Row, bytes: i64) -> bool {
     let net = net_bytes(lane.all());
@@ -104,7 +111,7 @@ pub(super) fn checks_fall(lane: &'static Lane, row: &'static Row, bytes: i64) ->
         || net >= lane.limit.load(Relaxed) && !turns_again(lane, Some(row), net)
 }
 
-/// Whether a fall to that net leaves the lane's step.
+/// Returns `true` if a fall to that net leaves the lane's step.
 #[inline(always)]
 fn goes_far(lane: &'static Lane, net: i64) -> bool {
     lane.checked.get() - net >= lane.step.get()
@@ -148,8 +155,8 @@ fn around_fall<R>(
     applied
 }
 
-/// Applies an event that moves the lane's net by a difference, with the check it needs; `row` is the only one that
-/// changes, if that is so.
+/// Applies an event that moves the lane's net by a difference, with the check it needs; `row` is
+/// the only one that changes, if that is so.
 #[inline(always)]
 pub(super) fn around<R>(
     lane: &'static Lane,
@@ -210,8 +217,9 @@ impl Turning {
         self.row_events.set(events);
     }
 
-    /// Whether every row of the lane is as the present maximum has it: since that was seen, one block was freed from a
-    /// row and one event came, after which that row is as it was. Then an equal maximum needs no new clock.
+    /// Returns `true` if every row of the lane is as the present maximum has it: since that was
+    /// seen, one block was freed from a row and one event came, after which that row is as it was.
+    /// Then an equal maximum needs no new clock.
     #[inline(always)]
     fn is_same_maximum(&self, events: u64) -> bool {
         // SAFETY: null or a row, which stays mapped.
@@ -312,8 +320,9 @@ impl PeakChecks {
             .store(all.total_bytes.load(Relaxed), Relaxed);
     }
 
-    /// How far a lane may move before its next check. As long as each of n lanes stays within a (2n)th of what is missing
-    /// to the maximum, there is no new one; but checks that follow each other quickly are made rarer.
+    /// How far a lane may move before its next check. As long as each of n lanes stays within a
+    /// (2n)th of what is missing to the maximum, there is no new one; but checks that follow each
+    /// other quickly are made rarer.
     fn step(&self, lane: &Lane, sums: &Sums, events: u64) -> i64 {
         if lane.turning.backoff.get() == 0 {
             return STEP;
@@ -327,7 +336,8 @@ impl PeakChecks {
             .min(STEP)
     }
 
-    /// Sums all lanes, and notes the maximum and the bound. `checker` is the lane whose owner is calling.
+    /// Sums all lanes, and notes the maximum and the bound. `checker` is the lane whose owner is
+    /// calling.
     fn sum(&mut self, checker: Option<&'static Lane>) -> Sums {
         let (sums, moved) = self.lanes.read(self.peak, checker);
         self.bound = self.bound.max(moved.bound);

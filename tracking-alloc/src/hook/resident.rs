@@ -1,9 +1,9 @@
 //! What the resident set is made of: now and then, /proc/self/smaps is asked which part of it lies
 //! in mappings that hold blocks. What these hold beyond live bytes, the allocator keeps.
 //!
-//! The kernel walks page tables to answer. So readings are so rare that they take at most a 128th of
-//! the time, none takes much longer than [`LONGEST_NS`], and none happens under a lock of ours that
-//! anybody waits for.
+//! The kernel walks page tables to answer. So readings are so rare that they take at most a 128th
+//! of the time, none takes much longer than [`LONGEST_NS`], and none happens under a lock of ours
+//! that anybody waits for.
 
 use crate::sys::{self, File, Lock};
 use crate::{shadow, tables};

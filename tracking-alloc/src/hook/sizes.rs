@@ -1,8 +1,8 @@
 //! How often blocks of each size class were allocated at a site of a lane.
 //!
-//! Most sites have a few classes and one record, searched from the class's own place. A site with more gets a private
-//! table that leads from a class to its pair: each class has one pair in one record, so the records of a site are
-//! bounded by the number of classes, whatever happens.
+//! Most sites have a few classes and one record, searched from the class's own place. A site with
+//! more gets a private table that leads from a class to its pair: each class has one pair in one
+//! record, so the records of a site are bounded by the number of classes, whatever happens.
 
 use super::lane::{Lane, Slot};
 use std::cell::Cell;
@@ -78,7 +78,8 @@ pub(super) struct Spread {
     pairs: [Cell<*const AtomicU64>; SIZE_CLASSES],
 }
 
-/// Adds to the count of a class. What finds no room is left out: the histogram then tells less than the row.
+/// Adds to the count of a class. What finds no room is left out: the histogram then tells less than
+/// the row.
 pub(super) fn add(lane: &Lane, slot: &Slot, class: Class, more: u64) {
     if let Some(pair) = pair_of(lane, slot, class) {
         let count = pair.load(Relaxed) & ((1 << SIZE_COUNT_BITS) - 1);

@@ -13,7 +13,8 @@ fn figures_of_lanes(highest: Option<(i64, i64)>) -> Stats {
     Stats::new(sums, highest.map_or(live, |highest| highest.max(live)))
 }
 
-/// The figures of all lanes together with what is counted beside them; `None` when no recording of this process counts.
+/// The figures of all lanes together with what is counted beside them; `None` when no recording of
+/// this process counts.
 pub(crate) fn recorded_stats() -> Option<Stats> {
     if !state::rows_are_joined() {
         return None;

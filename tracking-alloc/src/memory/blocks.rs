@@ -1,4 +1,5 @@
-//! Which row a live block counts in: a table from address to row, open addressing, in memory of its own.
+//! Which row a live block counts in: a table from address to row, open addressing, in memory of its
+//! own.
 //!
 //! Must never take memory from the allocator it watches: that would move what is measured.
 
@@ -8,7 +9,8 @@ pub(crate) type TakeWords = fn(words: usize) -> Option<(&'static mut [u64], u64)
 /// Slots of the first table: two pages.
 const FIRST_SLOTS: usize = 1 << 14;
 
-/// Live blocks by address. A slot is `address << 32 | row`; no block is at address 0, so 0 is a free slot.
+/// Live blocks by address. A slot is `address << 32 | row`; no block is at address 0, so 0 is a
+/// free slot.
 pub(super) struct Blocks {
     take: TakeWords,
     slots: &'static mut [u64],
@@ -53,7 +55,8 @@ impl Blocks {
             }
         }
         let row = self.slots[hole] as u32;
-        // What follows in the same run moves up, as far as it may: no slot is ever left marked as deleted.
+        // What follows in the same run moves up, as far as it may: no slot is ever left marked as
+        // deleted.
         let mut next = hole;
         loop {
             next = (next + 1) & mask;

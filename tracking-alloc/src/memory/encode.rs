@@ -1,4 +1,5 @@
-//! The recording as bytes: its tables packed behind header and directory, finished, with a checksum.
+//! The recording as bytes: its tables packed behind header and directory, finished, with a
+//! checksum.
 
 use super::recorder::Recorder;
 use super::rows::net;
@@ -33,9 +34,10 @@ impl Recorder {
             .map(|scope| ScopeValue {
                 name: strings.put(&scope.name),
                 type_name: strings.put(scope.type_name),
-                entered: match is_phase(scope) {
-                    true => scope.value.entered,
-                    false => 0,
+                entered: if is_phase(scope) {
+                    scope.value.entered
+                } else {
+                    0
                 },
                 ..scope.value
             })

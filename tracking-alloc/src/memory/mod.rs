@@ -1,4 +1,5 @@
-//! The second, small recorder: for one thread, in memory, for programs without files, threads and stacks (WebAssembly).
+//! The second, small recorder: for one thread, in memory, for programs without files, threads and
+//! stacks (WebAssembly).
 //!
 //! ```text
 //!   event ──▶ Recorder ──▶ Blocks   address -> row, in pages of its own
@@ -6,8 +7,9 @@
 //!             scopes ────▶ Scopes   phases and fields
 //!   recording() ─▶ encode ─▶ bytes as `tracking-alloc-recording` says
 //! ```
-//! Here a scope *is* a site. Nothing in this folder knows of the hook: it is told of events, so that its arithmetic is
-//! tested on any machine. Must never panic; what finds no room is counted as lost.
+//! Here a scope *is* a site. Nothing in this folder knows of the hook: it is told of events, so
+//! that its arithmetic is tested on any machine. Must never panic; what finds no room is counted as
+//! lost.
 
 mod blocks;
 mod encode;

@@ -43,7 +43,8 @@ pub(crate) struct Recorder {
 }
 
 impl Recorder {
-    /// Begins when linear memory has `pages` pages. `None` when there is no memory for the first tables.
+    /// Begins when linear memory has `pages` pages. `None` when there is no memory for the first
+    /// tables.
     pub(crate) fn new(program: &str, take: TakeWords, pages: u64) -> Option<Recorder> {
         let blocks = Blocks::new(take)?;
         let own = blocks.pages;
@@ -64,7 +65,8 @@ impl Recorder {
         })
     }
 
-    /// Linear memory has `pages` pages now: more than before is one grow of the program's allocator.
+    /// Linear memory has `pages` pages now: more than before is one grow of the program's
+    /// allocator.
     #[inline]
     pub(crate) fn note_pages(&mut self, pages: u64) {
         if pages > self.linear.pages {
@@ -97,7 +99,8 @@ impl Recorder {
         }
         let (last, is_temporary) = last_block(self.last_block, event);
         self.last_block = last;
-        // As dhat-rs does: what was not known when it is reallocated begins here, with its new size.
+        // As dhat-rs does: what was not known when it is reallocated begins here, with its new
+        // size.
         let old_row = known.filter(|row| *row != OWN);
         let old = old.filter(|_| old_row.is_some());
         let old_bytes = old.map_or(0, |(_, bytes)| bytes as u64);

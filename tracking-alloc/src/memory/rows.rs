@@ -1,7 +1,7 @@
 //! Counters of each scope, and the peak: the rows of a recording with a single lane.
 //!
-//! The peak is looked for before a fall, and a row that changes after one first saves what it held then: exactly the
-//! rules of the mapped recording, so the reader needs to know nothing.
+//! The peak is looked for before a fall, and a row that changes after one first saves what it held
+//! then: exactly the rules of the mapped recording, so the reader needs to know nothing.
 
 use crate::counters::{Counter, Counters};
 use tracking_alloc_recording::{CLOCK_SNAPSHOT_BITS, FIRST_SITE, RowValue};
@@ -64,7 +64,8 @@ impl Rows {
         Some(index + 1)
     }
 
-    /// Before live bytes change: a fall from the last maximum or above makes this moment the maximum.
+    /// Before live bytes change: a fall from the last maximum or above makes this moment the
+    /// maximum.
     pub(super) fn before(&mut self, change: i64) {
         let (bytes, blocks) = net(&self.all);
         if change < 0 && bytes >= self.peak.0 {

@@ -1,6 +1,8 @@
-//! The table of scopes: phases, found by parent and name, and fields, which the tree of `Profiled` already found new.
+//! The table of scopes: phases, found by parent and name, and fields, which the tree of `Profiled`
+//! already found new.
 //!
-//! The same bounds as in the mapped recording. A scope without room is counted at its parent, and said so.
+//! The same bounds as in the mapped recording. A scope without room is counted at its parent, and
+//! said so.
 
 use crate::current_scope::Added;
 use tracking_alloc_recording::{MAX_SCOPE_DEPTH, MAX_SCOPES, ScopeValue, scope_kind};
@@ -8,7 +10,8 @@ use tracking_alloc_recording::{MAX_SCOPE_DEPTH, MAX_SCOPES, ScopeValue, scope_ki
 /// One scope.
 #[derive(Default)]
 pub(super) struct Scope {
-    /// As in the recording, but for its strings, which are put there at the end, and with `entered` of fields too.
+    /// As in the recording, but for its strings, which are put there at the end, and with `entered`
+    /// of fields too.
     pub(super) value: ScopeValue,
     pub(super) name: String,
     pub(super) type_name: &'static str,

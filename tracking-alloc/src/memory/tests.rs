@@ -1,4 +1,5 @@
-//! The recorder against a plain model: totals, peak, rows of each scope, and what a reader finds in the bytes.
+//! The recorder against a plain model: totals, peak, rows of each scope, and what a reader finds in
+//! the bytes.
 
 use super::blocks::Blocks;
 use super::{Linear, Recorder};
@@ -13,7 +14,8 @@ use tracking_alloc_recording::{
 #[cfg(feature = "serde")]
 use tracking_alloc_recording::{scope_flags, scope_kind};
 
-/// Where the recorders' memory is, so that a leak checker finds it: it is never given back, like a module's.
+/// Where the recorders' memory is, so that a leak checker finds it: it is never given back, like a
+/// module's.
 static KEPT: Mutex<Vec<usize>> = Mutex::new(Vec::new());
 
 fn words(words: usize) -> Option<(&'static mut [u64], u64)> {
@@ -69,7 +71,8 @@ fn a_table_of_blocks_keeps_what_a_map_keeps() {
     let mut blocks = Blocks::new(words).expect("memory");
     let (mut model, mut seed) = (HashMap::new(), 0x1234_5678_9abc_def1);
     for step in 0..200_000 {
-        // Few different addresses, so that runs are long and often broken up; more later on, so that it grows.
+        // Few different addresses, so that runs are long and often broken up; more later on, so
+        // that it grows.
         let address = 8 + 8 * (random(&mut seed) % if step < 100_000 { 9_000 } else { 90_000 });
         if !random(&mut seed).is_multiple_of(3) {
             let row = random(&mut seed) % 1000;
@@ -271,7 +274,8 @@ fn grows_of_linear_memory_are_told_from_those_of_the_recording() {
         grows: 2,
     };
     assert_eq!(recorder.linear(), expected);
-    // Three quarters of 2^14 slots may be in use; for one block more there are 4 pages more, and no grow.
+    // Three quarters of 2^14 slots may be in use; for one block more there are 4 pages more, and no
+    // grow.
     for block in 1..=12_288 {
         recorder.count(alloc(block * 16, 1), 0);
     }

@@ -1,5 +1,5 @@
-//! The few words of an ELF file that place and name it, read from the file or from where it is mapped: by raw calls, so
-//! that a mapping that goes away meanwhile is an error and no fault.
+//! The few words of an ELF file that place and name it, read from the file or from where it is
+//! mapped: by raw calls, so that a mapping that goes away meanwhile is an error and no fault.
 
 use crate::hash::mix;
 use crate::sys::{self, File};
@@ -64,7 +64,8 @@ pub(super) fn fingerprint(head: &[u8]) -> Option<u64> {
 /// Where an image is read from.
 pub(crate) enum Source {
     File(File),
-    /// From this process's memory, in which its first byte and its virtual address 0 lie at these addresses.
+    /// From this process's memory, in which its first byte and its virtual address 0 lie at these
+    /// addresses.
     Memory {
         head: u64,
         bias: u64,
@@ -129,8 +130,8 @@ impl Source {
             .find_map(each)
     }
 
-    /// The size of the section that lies at an offset of the file, by the section headers: files may have them, images
-    /// have not.
+    /// The size of the section that lies at an offset of the file, by the section headers: files
+    /// may have them, images have not.
     pub(crate) fn section_bytes(&self, offset: u64) -> Option<u64> {
         const MOST_SECTIONS: u16 = 256;
         let Source::File(_) = self else {
@@ -188,16 +189,17 @@ impl Source {
 
 /// Where the program headers are.
 fn segment_offsets(header: &Elf64_Ehdr) -> impl Iterator<Item = u64> + use<> {
-    let count = match header.e_ident.starts_with(MAGIC) {
-        true => header.e_phnum.min(MOST_HEADERS),
-        false => 0,
+    let count = if header.e_ident.starts_with(MAGIC) {
+        header.e_phnum.min(MOST_HEADERS)
+    } else {
+        0
     };
     let (start, bytes) = (header.e_phoff, u64::from(header.e_phentsize));
     (0..count).map_while(move |index| start.checked_add(u64::from(index) * bytes))
 }
 
-/// The virtual address that a page-aligned file offset is mapped at as code. Neighbouring segments may share the
-/// page in the file, not in memory: only the executable one counts.
+/// The virtual address that a page-aligned file offset is mapped at as code. Neighbouring segments
+/// may share the page in the file, not in memory: only the executable one counts.
 fn code_address(segment: Elf64_Phdr, offset: u64) -> Option<u64> {
     let page = segment.p_offset & !0xfff;
     let end = segment.p_offset.saturating_add(segment.p_filesz);
@@ -206,8 +208,8 @@ fn code_address(segment: Elf64_Phdr, offset: u64) -> Option<u64> {
     (is_code && page <= offset && offset < end).then(|| address.wrapping_add(offset))
 }
 
-/// The virtual address of a file offset that is mapped as code, by the beginning of the image; `None` when its program
-/// headers do not lie in there.
+/// The virtual address of a file offset that is mapped as code, by the beginning of the image;
+/// `None` when its program headers do not lie in there.
 pub(super) fn address_of_offset(head: &[u8], offset: u64) -> Option<u64> {
     let offsets = segment_offsets(&parse(head, 0)?);
     offsets

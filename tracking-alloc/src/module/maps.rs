@@ -35,7 +35,8 @@ impl Line {
         Some(())
     }
 
-    /// Whether an image may begin in this mapping: a file's, or the one that the kernel lends.
+    /// Returns `true` if an image may begin in this mapping: a file's, or the one that the kernel
+    /// lends.
     pub(super) fn may_be_image(&self) -> bool {
         self.inode != 0 || self.path.starts_with(b"[vdso]\0")
     }
@@ -66,7 +67,8 @@ impl List {
         })
     }
 
-    /// Reads the next line. `false`: there is none, or none that fits the buffer. All calls get the same buffer.
+    /// Reads the next line. `false`: there is none, or none that fits the buffer. All calls get the
+    /// same buffer.
     pub(super) fn next(&mut self, buffer: &mut [u8], line: &mut Line) -> bool {
         loop {
             let rest = buffer.get(self.start..self.end).unwrap_or_default();

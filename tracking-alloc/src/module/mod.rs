@@ -1,9 +1,11 @@
-//! Loaded images, from `/proc/self/maps` by raw reads: never `dl_iterate_phdr`, whose lock the target may hold.
+//! Loaded images, from `/proc/self/maps` by raw reads: never `dl_iterate_phdr`, whose lock the
+//! target may hold.
 //!
-//! Reached under the write lock. Modules are append-only; an image unloaded and another loaded at its addresses are two modules.
-//! Nobody tells us of either, so images that can go away are looked at again: those on a new stack when it is interned,
-//! and those in use with events whose stacks lead through such code, at most every millisecond or so. Then all keys of
-//! stacks change, so that no stack of the old code is taken for one of the new.
+//! Reached under the write lock. Modules are append-only; an image unloaded and another loaded at
+//! its addresses are two modules. Nobody tells us of either, so images that can go away are looked
+//! at again: those on a new stack when it is interned, and those in use with events whose stacks
+//! lead through such code, at most every millisecond or so. Then all keys of stacks change, so that
+//! no stack of the old code is taken for one of the new.
 
 pub(crate) mod elf;
 mod maps;
@@ -27,7 +29,7 @@ const TICKS_BETWEEN_CHECKS: u64 = 2_000_000;
 /// A look-up of a mapping is followed by so many times its duration without one.
 const LOOKUP_PAUSE: u64 = 16;
 
-/// Whether code is in use that can be unloaded.
+/// `true` if code is in use that can be unloaded.
 static CAN_GO: AtomicBool = AtomicBool::new(false);
 /// When images in use are looked at again, in ticks.
 static NEXT_CHECK: AtomicU64 = AtomicU64::new(0);
@@ -102,7 +104,8 @@ impl First {
     fn read(line: &Line, head: &mut Head) -> First {
         let mapped = sys::read_own_memory(line.start, head);
         if !mapped {
-            // The kernel does not show us our own memory: the file has the same headers, if it is the same.
+            // The kernel does not show us our own memory: the file has the same headers, if it is
+            // the same.
             head.fill(0);
             let path = CStr::from_bytes_until_nul(&line.path).unwrap_or_default();
             if let Some(file) = Source::file(path)
@@ -128,7 +131,7 @@ impl Modules {
         self.images_len = 1;
     }
 
-    /// Whether an address lies in executable code of a known image.
+    /// Returns `true` if an address lies in executable code of a known image.
     pub(crate) fn is_code(&self, address: u64) -> bool {
         self.range_of(address).is_some()
     }
@@ -207,7 +210,8 @@ impl Modules {
         CAN_GO.store(true, Relaxed);
     }
 
-    /// Whether the code that these addresses lie in is what it was. Code on a stack is there, so the answer holds.
+    /// Returns `true` if the code that these addresses lie in is what it was. Code on a stack is
+    /// there, so the answer holds.
     pub(crate) fn is_unchanged(&mut self, addresses: &[u64]) -> bool {
         let mut last = None;
         addresses.iter().all(|address| {
@@ -218,7 +222,7 @@ impl Modules {
         })
     }
 
-    /// Whether all code in use is what it was.
+    /// Returns `true` if all code in use is what it was.
     pub(crate) fn is_all_unchanged(&mut self) -> bool {
         let is_same = (1..self.images_len).all(|number| {
             let in_use = |image: &Image| image.used && image.loaded;
@@ -227,8 +231,8 @@ impl Modules {
         is_same && !self.has_replaced_nameless()
     }
 
-    /// Code that no headers tell from other code (generated code, or none at all) is looked for in the list of mappings,
-    /// now and then. `true`: other code is there.
+    /// Code that no headers tell from other code (generated code, or none at all) is looked for in
+    /// the list of mappings, now and then. `true`: other code is there.
     fn has_replaced_nameless(&mut self) -> bool {
         let in_use = |image: &Image| image.used && image.loaded && !image.lasting;
         let known = self.images.get(1..self.images_len).unwrap_or_default();
@@ -262,8 +266,8 @@ impl Modules {
                 && elf::fingerprint(&self.head) == Some(image.fingerprint)
     }
 
-    /// Reads the list of mappings again for an address in no known code, unless that was done a moment ago for many
-    /// such addresses already. True when it was read.
+    /// Reads the list of mappings again for an address in no known code, unless that was done a
+    /// moment ago for many such addresses already. True when it was read.
     pub(crate) fn read_again(&mut self) -> bool {
         let now = sys::ticks();
         self.reads += 1;
@@ -295,8 +299,9 @@ impl Modules {
         self.ranges[..self.ranges_len].sort_unstable_by_key(|range| range.start);
     }
 
-    /// Where the mapping of an address lies that can be read and written: `None` too when nothing is to be read any more,
-    /// or when many were asked for and most of the time would go into answers.
+    /// Where the mapping of an address lies that can be read and written: `None` too when nothing
+    /// is to be read any more, or when many were asked for and most of the time would go into
+    /// answers.
     pub(crate) fn mapping_of(&mut self, address: u64) -> Option<(u64, u64)> {
         let begun = sys::ticks();
         self.lookups += 1;
@@ -316,7 +321,7 @@ impl Modules {
         found
     }
 
-    /// Whether images may have been seen since this was last asked.
+    /// Returns `true` if images may have been seen since this was last asked.
     pub(crate) fn take_news(&mut self) -> bool {
         std::mem::take(&mut self.has_news)
     }
@@ -335,7 +340,8 @@ impl Modules {
             (head, fingerprint) = (first.start, first.fingerprint);
             address = elf::address_of_offset(&self.head, line.offset);
         }
-        // Images whose headers cannot be read are laid out as in the file, if they are images at all.
+        // Images whose headers cannot be read are laid out as in the file, if they are images at
+        // all.
         let bias = line.start.wrapping_sub(address.unwrap_or(line.offset));
         let path_hash = line.path_hash();
         let same = |image: &Image| {
@@ -387,7 +393,8 @@ impl Modules {
         self.ranges_len += 1;
     }
 
-    /// Where an image can be read: its file, if that is still the one that was loaded, else its mapping.
+    /// Where an image can be read: its file, if that is still the one that was loaded, else its
+    /// mapping.
     pub(crate) fn open(&mut self, number: usize) -> Option<Source> {
         let image = *self.known(number).filter(|_| !self.closed)?;
         self.open_file(number, &image).or(self.mapped(&image))
@@ -436,7 +443,7 @@ impl Modules {
     }
 }
 
-/// Whether code is in use that can be unloaded, and was not looked at for a while.
+/// Returns `true` if code is in use that can be unloaded, and was not looked at for a while.
 #[inline]
 pub(crate) fn is_check_due() -> bool {
     CAN_GO.load(Relaxed) && sys::ticks() >= NEXT_CHECK.load(Relaxed)

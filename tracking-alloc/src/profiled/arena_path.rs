@@ -1,9 +1,9 @@
-//! Where in the data an arena's pieces belong: entered around each field, element, key and value that the derive for
-//! arenas reads.
+//! Where in the data an arena's pieces belong: entered around each field, element, key and value
+//! that the derive for arenas reads.
 //!
-//! The place is kept in a word of the thread, because seeds and visitors of other people lie between one level and the
-//! next. While nothing records there is no place, and entering one is a load and a compare. Never allocates through the
-//! hooked allocator.
+//! The place is kept in a word of the thread, because seeds and visitors of other people lie
+//! between one level and the next. While nothing records there is no place, and entering one is a
+//! load and a compare. Never allocates through the hooked allocator.
 
 pub(crate) use super::tree::Type;
 use super::tree::{self, Node, Step, TypeOf};
@@ -47,7 +47,8 @@ impl Drop for Rooted {
     }
 }
 
-/// While it lives the thread is in a place; then, also when a visitor panics, in the one it came from.
+/// While it lives the thread is in a place; then, also when a visitor panics, in the one it came
+/// from.
 // PERF: one word, and the same for all types: a decode enters millions of places.
 pub(crate) struct Entered(Option<&'static Node>);
 
@@ -61,8 +62,9 @@ impl Drop for Entered {
     }
 }
 
-/// Begins a path of values of `T` built in an arena. `None` when nothing records, and where the thread is inside of one
-/// already: a seed that somebody uses inside of another decode is at the place it is used.
+/// Begins a path of values of `T` built in an arena. `None` when nothing records, and where the
+/// thread is inside of one already: a seed that somebody uses inside of another decode is at the
+/// place it is used.
 #[inline]
 pub(crate) fn root<T>() -> Option<Rooted> {
     let generation = scope_records::generation();

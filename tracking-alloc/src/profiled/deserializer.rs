@@ -1,4 +1,5 @@
-//! The wrapping deserializer: each call goes to the format's own, with a visitor that keeps the place.
+//! The wrapping deserializer: each call goes to the format's own, with a visitor that keeps the
+//! place.
 
 use super::enter::At;
 use super::forward::deserialize;
@@ -19,7 +20,8 @@ impl<D> De<D> {
         De { d, at }
     }
 
-    /// The format's deserializer. First notes the type that the function of a `deserialize_with` reads.
+    /// The format's deserializer. First notes the type that the function of a `deserialize_with`
+    /// reads.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn into_inner<T>(self) -> D {
         let node = self.at.node();
@@ -70,9 +72,10 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for De<D> {
         visitor: V,
     ) -> Result<V::Value, D::Error> {
         let (at, d) = (self.at, self.into_inner::<V::Value>());
-        match known::is_array::<V::Value, V>() {
-            true => d.deserialize_tuple(len, Vis::<V, ANY>::new(visitor, at, &[])),
-            false => d.deserialize_tuple(len, Vis::<V, TUPLE>::new(visitor, at, &[])),
+        if known::is_array::<V::Value, V>() {
+            d.deserialize_tuple(len, Vis::<V, ANY>::new(visitor, at, &[]))
+        } else {
+            d.deserialize_tuple(len, Vis::<V, TUPLE>::new(visitor, at, &[]))
         }
     }
 
@@ -84,9 +87,10 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for De<D> {
     ) -> Result<V::Value, D::Error> {
         let (at, d) = (self.at, self.into_inner::<V::Value>());
         // A format's own internals, `$serde_json::private::RawValue` for one, are its own affair.
-        match name.starts_with('$') {
-            true => d.deserialize_newtype_struct(name, visitor),
-            false => d.deserialize_newtype_struct(name, Vis::<V, ANY>::new(visitor, at, &[])),
+        if name.starts_with('$') {
+            d.deserialize_newtype_struct(name, visitor)
+        } else {
+            d.deserialize_newtype_struct(name, Vis::<V, ANY>::new(visitor, at, &[]))
         }
     }
 

@@ -5,10 +5,11 @@ use crate::current_scope::ScopeGuard;
 use crate::profiled::budget;
 use serde::de::Error;
 
-/// What travels with the deserializer: a place, and in the lowest bits of its address how it is entered.
+/// What travels with the deserializer: a place, and in the lowest bits of its address how it is
+/// entered.
 ///
-/// PERF: one word, so that a wrapper around a reference travels in two registers, and is never copied as a whole just
-/// after its parts were written, which processors are slow at.
+/// PERF: one word, so that a wrapper around a reference travels in two registers, and is never
+/// copied as a whole just after its parts were written, which processors are slow at.
 #[derive(Clone, Copy)]
 pub(super) struct At(*const Node);
 
@@ -42,7 +43,7 @@ impl At {
         self.0.addr() & HOW != How::Recording as usize
     }
 
-    /// Whether serde buffers, within a budget: boundaries, no places.
+    /// Returns `true` if serde buffers, within a budget: boundaries, no places.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn is_buffering(self) -> bool {
         self.0.addr() & How::BufferingInBudget as usize != 0
@@ -62,8 +63,8 @@ impl At {
         Ok(value)
     }
 
-    /// Deserializes in a place below that was entered, where serde does not buffer; the thread is in `back` afterwards,
-    /// however it ends.
+    /// Deserializes in a place below that was entered, where serde does not buffer; the thread is
+    /// in `back` afterwards, however it ends.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn within<R, E: Error>(
         self,
@@ -78,8 +79,8 @@ impl At {
         work(At::new(entered, How::Recording))
     }
 
-    /// serde buffers: one place, whatever lies inside. Afterwards the thread is where things are built from the buffer,
-    /// until the place around it is left.
+    /// serde buffers: one place, whatever lies inside. Afterwards the thread is where things are
+    /// built from the buffer, until the place around it is left.
     #[inline]
     pub(super) fn buffering<R, E: Error>(
         self,

@@ -1,6 +1,7 @@
 //! Methods of serde's traits that call the same method of what is wrapped.
 
-/// Of a `Deserializer` around a `D`: `$inner` is the wrapped one, `$passed` the visitor that it gets.
+/// Of a `Deserializer` around a `D`: `$inner` is the wrapped one, `$passed` the visitor that it
+/// gets.
 macro_rules! deserialize {
     ($this:ident, $visitor:ident => $inner:expr, $passed:expr; $($method:ident($($arg:ident: $ty:ty),*))*) => {$(
         #[inline]
@@ -21,7 +22,8 @@ macro_rules! visit {
     )*};
 }
 
-/// Of a `Visitor` around a `V`: those with what leads further in; `$passed` is what the wrapped one gets.
+/// Of a `Visitor` around a `V`: those with what leads further in; `$passed` is what the wrapped one
+/// gets.
 macro_rules! visit_access {
     ($this:ident, $access:ident => $inner:expr, $passed:expr; $($method:ident: $trait:ident)*) => {$(
         #[inline]

@@ -1,4 +1,5 @@
-//! Names of fields and variants, noted on their way from the format to the type: nothing else about them changes.
+//! Names of fields and variants, noted on their way from the format to the type: nothing else about
+//! them changes.
 
 use super::forward::{deserialize, visit, visit_access};
 use super::tree::Text;
@@ -73,7 +74,8 @@ fn search(names: &[&str], text: &str) -> Named {
     index.map_or(Named::Unknown, Named::Name)
 }
 
-/// Whether texts are equal. PERF: names are short; a call costs more than a few compares of overlapping words.
+/// Returns `true` if texts are equal. PERF: names are short; a call costs more than a few compares
+/// of overlapping words.
 #[cfg_attr(not(debug_assertions), inline(always))]
 fn is_same(one: &str, other: &str) -> bool {
     let (one, other) = (one.as_bytes(), other.as_bytes());

@@ -1,7 +1,7 @@
 //! Types known by their names: those whose values cannot allocate, and serde's own helpers.
 //!
-//! PERF: `type_name` is a constant of each instantiation, so these tests fold away when optimised. A name that is not
-//! recognised costs a row of its own, never a wrong figure.
+//! PERF: `type_name` is a constant of each instantiation, so these tests fold away when optimised.
+//! A name that is not recognised costs a row of its own, never a wrong figure.
 
 use super::tree::{Type, TypeOf};
 use serde::de::DeserializeSeed;
@@ -68,16 +68,19 @@ pub(super) fn is_buffer<T>() -> bool {
 
 #[cfg_attr(not(debug_assertions), inline(always))]
 fn ends_as_buffer(name: &str) -> bool {
-    // `serde::private::de::content`, `serde::__private::de::content`, `serde_core::private::content`.
+    // `serde::private::de::content`, `serde::__private::de::content`,
+    // `serde_core::private::content`.
     name.ends_with("::content::Content") || name.ends_with("::content::Content<'_>")
 }
 
-/// The wrapper that serde_derive makes for `deserialize_with`: the function decides what is deserialized.
+/// The wrapper that serde_derive makes for `deserialize_with`: the function decides what is
+/// deserialized.
 pub(super) fn is_with(name: &str) -> bool {
     name.ends_with("::__DeserializeWith") || name.contains("::__DeserializeWith<")
 }
 
-/// The seed of an adjacently tagged enum's content: its value is the enum itself, which is no recursion.
+/// The seed of an adjacently tagged enum's content: its value is the enum itself, which is no
+/// recursion.
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn is_content_seed<S>() -> bool {
     let name = type_name::<S>();
@@ -107,8 +110,8 @@ fn type_in_place<S>() -> Type {
     in_place(type_name::<S>()).unwrap_or_default()
 }
 
-/// The type that is overwritten in place by serde's `InPlaceSeed<T>`; `()` of any other seed cannot allocate... unless
-/// the seed keeps what it reads, so it has a place.
+/// The type that is overwritten in place by serde's `InPlaceSeed<T>`; `()` of any other seed cannot
+/// allocate... unless the seed keeps what it reads, so it has a place.
 #[cfg_attr(not(debug_assertions), inline(always))]
 fn in_place(seed: &'static str) -> Option<Type> {
     let inner = seed
@@ -123,14 +126,16 @@ fn in_place(seed: &'static str) -> Option<Type> {
     name.map(|name| Type { name, bytes: 0 })
 }
 
-/// Whether what a visitor makes is an array: its elements are one place, those of other tuples are not.
+/// Returns `true` if what a visitor makes is an array: its elements are one place, those of other
+/// tuples are not.
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn is_array<T, V>() -> bool {
     let name = type_name::<T>();
     name.starts_with('[') || (name == "()" && type_name::<V>().ends_with("]>"))
 }
 
-/// Whether a deserializer is ours already: a `Profiled` inside a `Profiled` is one with it.
+/// Returns `true` if a deserializer is ours already: a `Profiled` inside a `Profiled` is one with
+/// it.
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn is_ours<D>() -> bool {
     type_name::<D>().starts_with(concat!(
@@ -139,8 +144,8 @@ pub(super) fn is_ours<D>() -> bool {
     ))
 }
 
-/// Whether the variants that an identifier names are those of an enum of the standard library, which have no second names:
-/// serde itself has their identifiers.
+/// Returns `true` if the variants that an identifier names are those of an enum of the standard
+/// library, which have no second names: serde itself has their identifiers.
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn is_std<T>() -> bool {
     let name = type_name::<T>();

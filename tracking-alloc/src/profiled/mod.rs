@@ -1,6 +1,8 @@
-//! `Profiled<T>`: whose bytes are these? A deserializer around the format's own keeps the place in the data.
+//! `Profiled<T>`: allocations by field and type. A deserializer around the format's own keeps track
+//! of the place in the data.
 //!
-//! Never changes what is deserialized or which error comes back, never allocates through the hooked allocator.
+//! It never changes the deserialized value or the error, and never allocates through the hooked
+//! allocator.
 
 mod access;
 #[cfg(feature = "derive")]
@@ -18,9 +20,10 @@ mod visitor;
 
 pub use budget::{Budget, ProfiledSeed};
 
-/// Deserializes a `T` and, while something records, counts every allocation at its path in the data.
+/// Deserializes a `T` and, while something records, counts every allocation at its path in the
+/// data.
 ///
-/// Works with any serde format through its own functions, without a change of any type:
+/// It works with the functions of every serde format, without changes to types:
 /// ```
 /// # #[global_allocator] static ALLOC: tracking_alloc::TrackingAlloc = tracking_alloc::TrackingAlloc::system();
 /// # let bytes = b"[1, 2, 3]";
@@ -28,14 +31,16 @@ pub use budget::{Budget, ProfiledSeed};
 /// # assert_eq!(numbers, [1, 2, 3]);
 /// # Ok::<(), serde_json::Error>(())
 /// ```
-/// It goes around the whole value: inside another `Profiled` it is one with that one, and a type that contains itself
-/// through a `Profiled` does not compile. Values, errors and their messages are those without it. While nothing
-/// records and no [`Budget`] is in force, it costs two loads for the whole value.
+/// Put it around the whole value. A `Profiled` inside another `Profiled` has no effect of its own,
+/// and a type that contains itself through a `Profiled` does not compile. Values, errors and their
+/// messages stay the same. While nothing records and no [`Budget`] is active, it costs two loads
+/// for the whole value.
 ///
 /// # Paths
 ///
-/// A path begins with the type, goes on inside the phases the thread is in, and has a step for each value that may
-/// allocate. Numbers, `bool`, `char`, `&str`, `&[u8]` and `Option`s of them are no steps.
+/// A path begins with the type, inside the current phase of the thread, and has a step for each
+/// value that may allocate. Numbers, `bool`, `char`, `&str`, `&[u8]` and `Option`s of them get no
+/// step.
 ///
 /// | serde | the path in `Fleet` |
 /// |---|---|
@@ -60,33 +65,38 @@ pub use budget::{Budget, ProfiledSeed};
 /// | a visitor of your own | `[]`, `{key}`, `{value}`, `#0` or `.name` by the method it calls |
 /// | in place (`deserialize_in_place`) | the same paths; sizes of values are not known |
 ///
-/// A value's own memory is counted where it is allocated: the buffer of a `Vec` at the vector, a `String` at the
-/// string's field, a `Box` at the field that is boxed. What a format keeps for itself (a scratch buffer for escapes) is
-/// counted where it grows.
+/// The memory of a value is counted at the place that allocates it: the buffer of a `Vec` at the
+/// vector, a `String` at the field of the string, a `Box` at the boxed field. The format's own
+/// memory (a scratch buffer for escapes) is counted where it grows.
 ///
-/// # What it cannot know
+/// # Limits of what can be known
 ///
-/// - **Buffers.** Below `flatten`, untagged and internally tagged, serde copies into a private buffer and builds from
-///   that with a deserializer of its own. `(buffered)` is what that costs; `(from buffer)` what is built, without
-///   steps. Strings that move from the buffer into the value stay counted as buffered. Types from stacks see further.
-/// - **Names without a format that tells them.** A type lists its names with all their aliases. When it asks for as many
-///   elements as it has names, there are no aliases, and order is proved: rows are then called by their names, those
-///   that began as `#0 (name?)` too. When it is content with fewer, they are `#0`. A program that ends before the
-///   outermost value is complete may leave `#0 (name?)`. Variants are proved by asking the type how many it has, else
-///   they are `::#0`.
-/// - **A function of `deserialize_with`** shows the type it reads, which need not be the type of the field.
+/// - **Buffers.** For `flatten`, untagged and internally tagged enums, serde copies the data into a
+///   private buffer and then builds the value from it with its own deserializer. `(buffered)` is
+///   the buffer; `(from buffer)` is the value, without steps. Strings that move from the buffer
+///   into the value stay counted as buffered. Types found in stacks give more detail.
+/// - **Names in a format without names.** A type lists its names with all their aliases. If it asks
+///   for as many elements as it has names, there are no aliases, and the order is proved. Rows then
+///   get their names, including rows that began as `#0 (name?)`. If it asks for fewer elements, the
+///   rows are `#0`. A program that ends before the outermost value is complete may leave `#0
+///   (name?)`. The names of variants are proved by asking the type for the number of its variants;
+///   if that fails, they are `::#0`.
+/// - **A `deserialize_with` function** shows the type that it reads, which may differ from the type
+///   of the field.
 ///
 /// # Bounds
 ///
-/// 65,536 places in total, 4,096 under one, further ones are counted at their parent or as `(other)`; 64 steps from the
-/// outermost phase, what lies deeper is counted at its ancestor. Names are cut at 256 bytes. Keys of maps are never
-/// names, so hostile data makes no places.
+/// There are at most 65,536 places in total and 4,096 under one place; further places are counted
+/// at their parent or as `(other)`. Paths have at most 64 steps from the outermost phase; deeper
+/// places are counted at their ancestor. Names are truncated to 256 bytes. Keys of maps never
+/// become names, so hostile data cannot create places.
 ///
-/// Stack: the wrapper takes 230 to 850 bytes more for each level of nesting in optimised code on x86-64 (a list of
-/// `Option<Box<_>>` in postcard 340, a tree of `Vec` in JSON 610, in rmp 850), and 2 to 4 KiB without
-/// optimisation. A format without a limit of depth gives up that much earlier.
+/// The wrapper uses additional stack for each level of nesting: 230 to 850 bytes in optimised code
+/// on x86-64 (340 for a list of `Option<Box<_>>` in postcard, 610 for a tree of `Vec` in JSON, 850
+/// in rmp), and 2 to 4 KiB without optimisation. A format without a depth limit runs out of stack
+/// correspondingly earlier.
 ///
-/// Time: measured on a fleet of 38,000 ships (30 MB of JSON), 1.09 of exact recording without it for JSON and postcard,
-/// 1.10 for rmp.
+/// On a fleet of 38,000 ships (30 MB of JSON), deserializing took 1.09 times as long as exact
+/// recording without the wrapper for JSON and postcard, and 1.10 times for rmp.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Profiled<T>(pub T);

@@ -1,4 +1,4 @@
-//! Where a path begins: `Profiled<T>`.
+//! The start of a path: `Profiled<T>`.
 
 use super::deserializer::De;
 use super::enter::{At, How};
@@ -26,7 +26,8 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Profiled<T> {
     }
 }
 
-/// Deserializes with `plain` when there is nothing to observe, else with `observed`, at the root of values of `T`.
+/// Deserializes with `plain` if there is nothing to observe, else with `observed`, at the root of
+/// values of `T`.
 #[inline]
 fn within<'de, T, D: Deserializer<'de>, R>(
     d: D,
@@ -55,8 +56,9 @@ fn within<'de, T, D: Deserializer<'de>, R>(
     let _retained = Retained::enter(found.visit);
     found.enter();
     let _entered = ScopeGuard { back };
-    match budgeted {
-        true => budget::in_field(node, || observed(d, At::new(node, How::Budget))),
-        false => observed(d, At::new(node, How::Recording)),
+    if budgeted {
+        budget::in_field(node, || observed(d, At::new(node, How::Budget)))
+    } else {
+        observed(d, At::new(node, How::Recording))
     }
 }

@@ -1,8 +1,9 @@
-//! Whether an enum's list of names is in the order of its variants' numbers: formats without names tell the number
-//! only, and an `alias` is a name more than there are variants.
+//! Whether an enum's list of names is in the order of its variants' numbers: formats without names
+//! tell the number only, and an `alias` is a name more than there are variants.
 //!
-//! The type knows how many variants it has and says so when it is asked for one beyond the last: its identifier is
-//! deserialized from a number that cannot be, and the message has the count. Done once for a list of names.
+//! The type knows how many variants it has and says so when it is asked for one beyond the last:
+//! its identifier is deserialized from a number that cannot be, and the message has the count. Done
+//! once for a list of names.
 
 use super::known;
 use super::tree::{Node, Text};
@@ -11,7 +12,8 @@ use serde::de::{self, DeserializeSeed, Expected, Unexpected};
 use std::any::type_name;
 use std::fmt;
 
-/// Whether number and place in `names` are the same for the enum whose identifier `S` reads.
+/// Returns `true` if number and place in `names` are the same for the enum whose identifier `S`
+/// reads.
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn are_in_order<'de, S: DeserializeSeed<'de>>(
     node: &'static Node,
@@ -44,8 +46,8 @@ fn another<S>() -> Option<S> {
     if !type_name::<S>().starts_with("core::marker::PhantomData<") || size_of::<S>() != 0 {
         return None;
     }
-    // SAFETY: `S` is a `PhantomData`, by its name and size: all its values are alike, need no drop, and can be made by
-    // anybody.
+    // SAFETY: `S` is a `PhantomData`, by its name and size: all its values are alike, need no drop,
+    // and can be made by anybody.
     Some(unsafe { std::mem::zeroed() })
 }
 

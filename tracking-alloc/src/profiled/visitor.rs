@@ -7,7 +7,8 @@ use super::forward::{visit, visit_access};
 use serde::de::{Deserializer, EnumAccess, Error, MapAccess, SeqAccess, Visitor};
 use std::fmt;
 
-/// What is being visited, unless serde buffers. PERF: part of the types, so that nobody asks at run time.
+/// What is being visited, unless serde buffers. PERF: part of the types, so that nobody asks at run
+/// time.
 pub(super) type Kind = u8;
 /// Whatever the data is: sequences are `[]`, maps `{key}` and `{value}`.
 pub(super) const ANY: Kind = 0;

@@ -1,14 +1,15 @@
-//! What a recording is kept in: a file grown by reserved segments, or memory.
+//! The storage of a recording: a file that grows by reserved segments, or memory.
 
 use super::recording_path;
 use crate::sys::{self, File, FileId};
 use std::ptr::NonNull;
 use tracking_alloc_recording::growth;
 
-/// Grows by whole segments. There is no page of a mapping without blocks behind it: a full disk is an answer here,
-/// never a signal in the target.
+/// Storage that grows by whole segments. Every page of a mapping has disk blocks, so a full disk is
+/// an error here and never a signal in the target.
 pub(crate) enum Backing {
-    /// The file of this identity at [`recording_path`], up to so many bytes; no descriptor is kept.
+    /// The file with this identity at [`recording_path`], up to a maximum size. No descriptor is
+    /// kept.
     File {
         id: FileId,
         max_bytes: u64,
@@ -16,7 +17,7 @@ pub(crate) enum Backing {
     Memory,
 }
 
-/// Why a backing did not grow: a value of [`growth`] and an errno.
+/// The reason why storage did not grow: a value of [`growth`] and an errno.
 pub(crate) struct Refusal {
     pub(crate) reason: u32,
     pub(crate) errno: i32,
@@ -41,7 +42,8 @@ impl Refusal {
 }
 
 impl Backing {
-    /// Appends `bytes` (a multiple of the segment size) to a recording that is `end` bytes long: where they are mapped.
+    /// Appends `bytes` (a multiple of the segment size) to a recording that is `end` bytes long.
+    /// Returns the address of the mapping.
     pub(crate) fn grow(&self, end: u64, bytes: u64) -> Result<NonNull<u8>, Refusal> {
         match *self {
             Backing::File { id, max_bytes } if end + bytes <= max_bytes => {

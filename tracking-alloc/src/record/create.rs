@@ -1,6 +1,8 @@
-//! Making the file of a recording: the pattern of `HEAPGLASS_OUT`, taken paths, file systems that cannot carry it live.
+//! Creates the file of a recording: the pattern of `HEAPGLASS_OUT`, paths that are taken, and file
+//! systems that cannot hold a live recording.
 //!
-//! Never truncates a file, never shares one: a new inode is made under a temporary name and then gets its own.
+//! Never truncates or shares a file: a new inode is created under a temporary name and renamed
+//! later.
 
 use super::publish::{link_to, publish};
 use super::signature::{own_header, sign};
@@ -9,43 +11,47 @@ use crate::sys::{self, File, FileId};
 use std::fmt::Write;
 use tracking_alloc_recording::{HeaderValue, PathPiece, path_pieces, state};
 
-/// A new file for a live recording. It has a temporary name until it is a recording: nobody ever sees half a beginning.
+/// A new file for a live recording. It has a temporary name until it is a valid recording, so that
+/// readers never see an incomplete one.
 pub(crate) struct NewFile {
     paths: &'static mut Paths,
     pub(crate) id: FileId,
-    /// The recording is not where it was wanted: that file system cannot carry a live mapping.
+    /// `true` if the recording is not at the wanted path, because that file system cannot hold a
+    /// live mapping.
     is_elsewhere: bool,
 }
 
-/// Names on the way to a new file, too large for the program's stack. All-zero bytes are empty ones.
+/// The paths used to create a new file, too large for the program's stack. All-zero bytes are empty
+/// paths.
 struct Paths {
     wanted: PathBytes,
-    /// Where the recording goes: the wanted path, or elsewhere.
+    /// The path for the recording: the wanted path, or one in another place.
     target: PathBytes,
-    /// Where it is until it has its name.
+    /// The temporary path.
     hidden: PathBytes,
-    /// The name that the recording got.
+    /// The final path of the recording.
     name: PathBytes,
-    /// The name of the link that leads to it from the wanted folder, if it is elsewhere.
+    /// The path of the link in the wanted folder, if the recording is in another place.
     link: PathBytes,
 }
 
 impl NewFile {
-    /// Where the file is now.
+    /// Returns the present path of the file.
     pub(crate) fn path(&self) -> &PathBytes {
         &self.paths.hidden
     }
 
-    /// Gives the file its name, and returns it. A recording that is elsewhere also gets a link at the wanted path.
+    /// Gives the file its final path and returns it. If the recording is in another place, a link
+    /// is created at the wanted path.
     pub(crate) fn name(&mut self) -> Result<&PathBytes, Refused> {
         let paths = &mut *self.paths;
         publish(&paths.hidden, &paths.target, &mut paths.name)?;
         if self.is_elsewhere && link_to(&paths.name, &paths.wanted, &mut paths.link).is_err() {
-            // This file system has no links either: only this line leads to the recording.
+            // This file system has no links either, so only this line tells where the recording is.
             sys::write_stderr(&[
                 b"heapglass: recording to ",
                 paths.name.as_bytes(),
-                b", since no live recording can lie at ",
+                b", because a live recording cannot be written to ",
                 paths.wanted.as_bytes(),
                 b"\n",
             ]);
@@ -53,7 +59,7 @@ impl NewFile {
         Ok(&paths.name)
     }
 
-    /// Removes the file that got no name.
+    /// Removes a file that did not get its final path.
     pub(crate) fn discard(&self) {
         if self.paths.hidden.id() == Some(self.id) {
             self.paths.hidden.remove();
@@ -61,7 +67,7 @@ impl NewFile {
     }
 }
 
-/// The path that a pattern means for this process.
+/// Returns the path that a pattern stands for in this process.
 pub(crate) fn expand_pattern(pattern: &[u8], program: &[u8]) -> Result<PathBytes, Refused> {
     let mut path = PathBytes::empty();
     for piece in path_pieces(pattern) {
@@ -71,50 +77,54 @@ pub(crate) fn expand_pattern(pattern: &[u8], program: &[u8]) -> Result<PathBytes
             PathPiece::Program => path.push(program),
             PathPiece::Started => write!(path, "{}", sys::unix_ns() / 1_000_000_000).is_ok(),
             PathPiece::Unknown => {
-                return Err(Refused::new(
-                    "a % in HEAPGLASS_OUT is not followed by p, e, t or another %",
-                    0,
-                ));
+                return Err(
+                    Refused::new("unknown % in HEAPGLASS_OUT", 0).advise("use %p, %e, %t or %%")
+                );
             }
         };
         if !fits {
-            return Err(Refused::new("HEAPGLASS_OUT is too long", 0));
+            return Err(Refused::new("HEAPGLASS_OUT is too long", 0).advise("use a shorter path"));
         }
     }
     if path.file_name().is_empty() {
-        return Err(Refused::new(
-            "HEAPGLASS_OUT names a folder; name the recording to write",
-            0,
-        ));
+        return Err(
+            Refused::new("HEAPGLASS_OUT names a folder", 0).advise("name a file in that folder")
+        );
     }
     Ok(path)
 }
 
-/// Makes the file for a live recording: at the wanted path, or in the [`place`] for live recordings.
+/// Creates the file for a live recording: at the wanted path, or in the [`place`] for live
+/// recordings.
 ///
-/// `reserve` bytes are reserved as a trial: whether the file system can carry a mapping is only known by trying.
+/// Reserves `reserve` bytes as a trial, the only way to find out if the file system can hold a
+/// mapping.
 pub(crate) fn create_file(wanted: &[u8], reserve: u64) -> Result<NewFile, Refused> {
     let Some(mut place) = sys::Bump::new().take::<Paths>(1) else {
-        return Err(Refused::new("no memory for its path", libc::ENOMEM));
+        return Err(Refused::new(
+            "not enough memory to build the path",
+            libc::ENOMEM,
+        ));
     };
-    // SAFETY: zeroed memory for one value, nobody else's and never given back; zeros are empty paths.
+    // SAFETY: zeroed memory for one value, nobody else's and never given back; zeros are empty
+    // paths.
     let paths: &'static mut Paths = unsafe { place.as_mut() };
     absolute(wanted, &mut paths.wanted)?;
     if paths.wanted.is_no_file() {
-        // Somebody who names /dev/null wants no recording beside it.
-        return Err(Refused::new(
-            "there is something that is not a file",
-            libc::EEXIST,
-        ));
+        // For a path such as /dev/null, a file with a suffix next to it is not wanted.
+        return Err(
+            Refused::new("the path is not a regular file", libc::EEXIST).advise("use another path")
+        );
     }
     paths.target.set(&paths.wanted);
     let id = create(&paths.target, &mut paths.hidden, reserve)?;
     let is_elsewhere = id.is_none();
     let Some(id) = id.or_else(|| paths.create_elsewhere(reserve)) else {
         return Err(Refused::new(
-            "its file system cannot carry a live recording, and neither $XDG_RUNTIME_DIR nor /dev/shm can",
+            "a live recording cannot be written to its file system, to $XDG_RUNTIME_DIR or to /dev/shm",
             0,
-        ));
+        )
+        .advise("record to ext4, XFS or tmpfs"));
     };
     Ok(NewFile {
         paths,
@@ -135,7 +145,7 @@ impl Paths {
     }
 }
 
-/// Makes a path absolute, without asking the file system more than for the working directory.
+/// Makes a path absolute. Asks the file system only for the working directory.
 fn absolute(path: &[u8], whole: &mut PathBytes) -> Result<(), Refused> {
     if path.first() != Some(&b'/') {
         // SAFETY: the buffer is valid for its length; getcwd is a plain system call.
@@ -148,7 +158,10 @@ fn absolute(path: &[u8], whole: &mut PathBytes) -> Result<(), Refused> {
         };
         if length <= 1 {
             let errno = sys::Errno::current();
-            return Err(Refused::new("the working directory is gone", errno));
+            return Err(
+                Refused::new("the working directory does not exist any more", errno)
+                    .advise("use an absolute path"),
+            );
         }
         whole.len = length as usize - 1;
         if !whole.push(b"/") {
@@ -159,18 +172,19 @@ fn absolute(path: &[u8], whole: &mut PathBytes) -> Result<(), Refused> {
     is_whole.then_some(()).ok_or(Refused::TOO_LONG)
 }
 
-/// File systems whose reserved blocks stay reserved and whose shared mappings can be relied on. An overlay passes
-/// both through to its upper file system: it counts when reserving succeeds.
+/// File systems that keep reserved blocks and have reliable shared mappings. An overlay passes both
+/// through to its upper file system, and is accepted if reserving succeeds.
 const CARRYING: [i64; 4] = [0xEF53, 0x5846_5342, 0x0102_1994, 0x794C_7630];
 
-/// Creates the temporary file beside `path` and tries to reserve blocks: what it is, with its name in `hidden`, or
-/// `None` where the file system cannot carry a live recording.
+/// Creates the temporary file next to `path`, with its path in `hidden`, and tries to reserve
+/// blocks. Returns the file's identity, or `None` if the file system cannot hold a live recording.
 fn create(
     path: &PathBytes,
     hidden: &mut PathBytes,
     reserve: u64,
 ) -> Result<Option<FileId>, Refused> {
-    // NOTE: made before the file, so that hardly any moment passes in which there is one without it.
+    // NOTE: made before the file, so that hardly any moment passes in which there is one without
+    // it.
     let signature = own_header(state::RUNNING);
     let file = create_temporary(path, hidden)?;
     let reserved = reserve_in(&file, &signature, reserve);
@@ -190,9 +204,10 @@ fn reserve_in(
     }
     if sys::limit(libc::RLIMIT_FSIZE).is_some_and(|limit| reserve > limit) {
         return Err(Refused::new(
-            "the file size limit (ulimit -f) is below the smallest recording",
+            "the file size limit is below the smallest recording",
             libc::EFBIG,
-        ));
+        )
+        .advise("raise it (ulimit -f)"));
     }
     let status = sign(file, signature)
         .and_then(|()| file.reserve(0, reserve))
@@ -200,11 +215,14 @@ fn reserve_in(
     match status {
         Ok(status) => Ok(Some(sys::file_id(&status))),
         Err(libc::EOPNOTSUPP | libc::ENOSYS) => Ok(None),
-        Err(errno) => Err(Refused::new("cannot reserve disk space there", errno)),
+        Err(errno) => Err(Refused::new(
+            "cannot reserve disk space for the recording",
+            errno,
+        )),
     }
 }
 
-/// A new file beside `path`. A name left behind by a killed process of the same number is passed over.
+/// Creates a new file next to `path`. Skips names left behind by a killed process with the same ID.
 fn create_temporary(path: &PathBytes, hidden: &mut PathBytes) -> Result<File, Refused> {
     const TRIES: u64 = 100_000;
     let flags = libc::O_RDWR | libc::O_CREAT | libc::O_EXCL | libc::O_NOFOLLOW;
@@ -222,7 +240,10 @@ fn create_temporary(path: &PathBytes, hidden: &mut PathBytes) -> Result<File, Re
             }
         }
     }
-    Err(Refused::new("cannot create a file there", errno))
+    Err(Refused::new(
+        "cannot create the recording in that folder",
+        errno,
+    ))
 }
 
 fn name_temporary(path: &PathBytes, attempt: u64, hidden: &mut PathBytes) -> bool {

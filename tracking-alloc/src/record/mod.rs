@@ -1,4 +1,5 @@
-//! Writing a recording: the file (or memory), its segments, its tables. Knows nothing of stacks or counters.
+//! Writing of a recording: the file (or memory), its segments and its tables. Independent of stacks
+//! and counters.
 //!
 //! Everything here is cold and runs under the write lock; it never takes another heapglass lock.
 
@@ -18,17 +19,47 @@ pub(crate) use signature::own_header;
 pub(crate) use store::{Store, growths_resumed, is_retry_due};
 pub(crate) use table::Table;
 
-/// Why nothing can be recorded: what was tried, and the errno (0 = none applies).
+/// The reason why nothing is recorded, printed as "what `value` (errno); advice".
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Refused {
+    /// What failed.
     pub(crate) what: &'static str,
+    /// The rejected value of an environment variable; empty if `what` names no variable.
+    pub(crate) value: &'static [u8],
+    /// The errno of the failed call; 0 if there is none.
     pub(crate) errno: i32,
+    /// What the user can do about it; may be empty.
+    pub(crate) advice: &'static str,
 }
 
 impl Refused {
     pub(crate) const fn new(what: &'static str, errno: i32) -> Self {
-        Refused { what, errno }
+        Refused {
+            what,
+            value: b"",
+            errno,
+            advice: "",
+        }
     }
 
-    const TOO_LONG: Refused = Refused::new("the path is too long", libc::ENAMETOOLONG);
+    /// An environment variable with a value that cannot be used. `what` ends with the variable's
+    /// name.
+    pub(crate) const fn setting(
+        what: &'static str,
+        value: &'static [u8],
+        advice: &'static str,
+    ) -> Self {
+        Refused {
+            value,
+            ..Refused::new(what, 0).advise(advice)
+        }
+    }
+
+    /// Adds what the user can do about it.
+    pub(crate) const fn advise(self, advice: &'static str) -> Self {
+        Refused { advice, ..self }
+    }
+
+    const TOO_LONG: Refused =
+        Refused::new("the path is too long", libc::ENAMETOOLONG).advise("use a shorter path");
 }

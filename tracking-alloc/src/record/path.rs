@@ -1,21 +1,23 @@
-//! Paths in no heap, and the path of the recording.
+//! Paths without heap memory, and the path of the recording.
 
 use crate::sys::{Bump, FileId, file_id};
 use std::fmt;
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicPtr, Ordering::*};
 
-/// Where this process's recording is written; null for a recording in memory. Means something only while there is a session
-/// of this process: a forked child inherits it.
+/// The path of this process's recording; null for a recording in memory. Valid only while this
+/// process has a session, because a forked child inherits it.
 static RECORDING: AtomicPtr<PathBytes> = AtomicPtr::new(null_mut());
 
-/// Where the recording is written; `None` in memory. Without a lock: a forked child may ask too.
+/// Returns the path of the recording; `None` in memory. Takes no lock, because a forked child may
+/// call it too.
 pub(crate) fn recording_path() -> Option<&'static PathBytes> {
     // SAFETY: null or a path that is never given back.
     unsafe { RECORDING.load(Acquire).as_ref() }
 }
 
-/// The recording is written there from now on; `None` = in memory. False when there is no memory for the path.
+/// Sets the path of the recording; `None` = in memory. Returns `false` if there is no memory for
+/// the path.
 pub(crate) fn set_recording_path(path: Option<&PathBytes>) -> bool {
     let kept = match path {
         None => null_mut(),
@@ -32,13 +34,13 @@ pub(crate) fn set_recording_path(path: Option<&PathBytes>) -> bool {
     true
 }
 
-/// The last component of a path.
+/// Returns the last component of a path.
 pub(crate) fn file_name(path: &[u8]) -> &[u8] {
     let mut components = path.rsplit(|byte| *byte == b'/');
     components.next().unwrap_or_default()
 }
 
-/// A path as the kernel takes it: NUL-terminated, of fixed size, in no heap.
+/// A path for the kernel: NUL-terminated, of fixed size, without heap memory.
 #[derive(Clone, Copy)]
 pub(crate) struct PathBytes {
     pub(super) bytes: [u8; PathBytes::MAX],
@@ -55,7 +57,7 @@ impl PathBytes {
         }
     }
 
-    /// Appends bytes; false (and unchanged) when they do not fit or hold a NUL.
+    /// Appends bytes. Returns `false` and changes nothing if they do not fit or contain a NUL.
     pub(crate) fn push(&mut self, more: &[u8]) -> bool {
         let end = self.len + more.len();
         if end >= PathBytes::MAX || more.contains(&0) {
@@ -87,17 +89,17 @@ impl PathBytes {
         std::ffi::CStr::from_bytes_until_nul(&self.bytes).unwrap_or_default()
     }
 
-    /// The last component.
+    /// Returns the last component.
     pub(crate) fn file_name(&self) -> &[u8] {
         file_name(self.as_bytes())
     }
 
-    /// Everything up to and with the last slash.
+    /// Returns everything up to and including the last slash.
     pub(crate) fn folder(&self) -> &[u8] {
         &self.as_bytes()[..self.len - self.file_name().len()]
     }
 
-    /// Everything up to the extension, and the extension with its point, as `Path` tells them apart.
+    /// Splits off the extension with its point, by the rules of `Path`.
     pub(super) fn split_extension(&self) -> (&[u8], &[u8]) {
         let name = self.file_name();
         let point = name.iter().rposition(|byte| *byte == b'.');
@@ -108,18 +110,18 @@ impl PathBytes {
         self.as_bytes().split_at(self.len - extension)
     }
 
-    /// Removes the file of this name.
+    /// Removes the file with this path.
     pub(super) fn remove(&self) {
         // SAFETY: the path is NUL-terminated.
         unsafe { libc::syscall(libc::SYS_unlinkat, libc::AT_FDCWD, self.as_c().as_ptr(), 0) };
     }
 
-    /// Device and inode of what has this name, itself and not what a link leads to.
+    /// Returns device and inode of the entry at this path, without following a link.
     pub(super) fn id(&self) -> Option<FileId> {
         self.status().map(|status| file_id(&status))
     }
 
-    /// Returns `true` if a folder, a device or a pipe has this name.
+    /// Returns `true` if a folder, a device or a pipe has this path.
     pub(super) fn is_no_file(&self) -> bool {
         let kind = self.status().map(|status| status.st_mode & libc::S_IFMT);
         kind.is_some_and(|kind| kind != libc::S_IFREG && kind != libc::S_IFLNK)
@@ -136,7 +138,7 @@ impl PathBytes {
     }
 }
 
-/// Appends text and numbers; an error when they do not fit.
+/// Appends text and numbers. Returns an error if they do not fit.
 impl fmt::Write for PathBytes {
     fn write_str(&mut self, more: &str) -> fmt::Result {
         self.push(more.as_bytes()).then_some(()).ok_or(fmt::Error)

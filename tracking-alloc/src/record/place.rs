@@ -1,26 +1,27 @@
-//! The one place for recordings that cannot lie where they are wanted while they are written:
-//! `$XDG_RUNTIME_DIR/heapglass`, else `/dev/shm/heapglass-UID`. The command lists what is there.
+//! The place for live recordings that cannot be written to the wanted file system:
+//! `$XDG_RUNTIME_DIR/heapglass`, else `/dev/shm/heapglass-UID`. The command lists its contents.
 
 use super::PathBytes;
 use crate::sys::{self, File};
 use std::fmt::Write;
 
-/// A folder in memory that the place may be made in.
+/// A folder in memory that can contain the place.
 #[derive(Clone, Copy)]
 pub(super) enum Base {
-    /// `$XDG_RUNTIME_DIR`, which is this user's alone.
+    /// `$XDG_RUNTIME_DIR`, which belongs to this user only.
     Runtime(&'static [u8]),
-    /// `/dev/shm`, which everybody shares.
+    /// `/dev/shm`, which all users share.
     Shared,
 }
 
-/// Where the place may be, the preferred one first.
+/// Returns the possible locations, the preferred one first.
 pub(super) fn folders() -> impl Iterator<Item = Base> {
     let runtime = sys::environment(b"XDG_RUNTIME_DIR").filter(|path| path.starts_with(b"/"));
     runtime.map(Base::Runtime).into_iter().chain([Base::Shared])
 }
 
-/// Makes the folder of the place and writes its path. Returns `true` if it is a folder that only this user can use.
+/// Creates the folder of the place and writes its path. Returns `true` if it is a folder that only
+/// this user can use.
 pub(super) fn open(base: Base, path: &mut PathBytes) -> bool {
     // SAFETY: no preconditions.
     let user = unsafe { libc::geteuid() };

@@ -1,13 +1,16 @@
-//! Giving a new recording its name. A path that is taken gets a suffix: nothing is ever replaced.
+//! Gives a new recording its final path. If the path is taken, it gets a suffix; nothing is ever
+//! replaced.
 
 use super::{PathBytes, Refused};
 use crate::sys;
 use std::fmt::Write;
 
-/// Suffixes tried before giving up. The third contains the start time of the process, so hardly any later one is tried.
+/// Number of suffixes to try. The third contains the start time of the process, so later ones are
+/// rarely needed.
 const SUFFIXES: u64 = 100_000;
 
-/// Gives the file at `hidden` the name `wanted`, with a suffix if that is taken. `name` is what it got.
+/// Renames the file at `hidden` to `wanted`, with a suffix if that is taken. The result is in
+/// `name`.
 pub(super) fn publish(
     hidden: &PathBytes,
     wanted: &PathBytes,
@@ -16,7 +19,8 @@ pub(super) fn publish(
     first_free(wanted, name, |name| move_to(hidden, name))
 }
 
-/// Makes a symbolic link to `target` at `wanted`, with a suffix if that is taken. `name` is what it got.
+/// Creates a symbolic link to `target` at `wanted`, with a suffix if that is taken. The result is
+/// in `name`.
 pub(super) fn link_to(
     target: &PathBytes,
     wanted: &PathBytes,
@@ -30,13 +34,13 @@ pub(super) fn link_to(
     })
 }
 
-/// Tries `wanted`, then the same with suffixes, until `make` does not find the path taken.
+/// Calls `make` with `wanted`, then with suffixed paths, until one is not taken.
 fn first_free(
     wanted: &PathBytes,
     name: &mut PathBytes,
     make: impl Fn(&PathBytes) -> Result<(), i32>,
 ) -> Result<(), Refused> {
-    let unnamed = |errno| Refused::new("cannot name the new file", errno);
+    let unnamed = |errno| Refused::new("cannot give the new recording its name", errno);
     for attempt in 0..SUFFIXES {
         if !suffixed(wanted, attempt, std::process::id(), name) {
             return Err(unnamed(libc::ENAMETOOLONG));
@@ -48,12 +52,14 @@ fn first_free(
         }
     }
     Err(Refused::new(
-        "the path and its suffixes are all taken",
+        "this path and every path with a suffix are taken",
         libc::EEXIST,
-    ))
+    )
+    .advise("use another path"))
 }
 
-/// `NAME.hg`, `NAME-PID.hg`, `NAME-PID-START.hg`, then further numbers. False when that is too long.
+/// Writes `NAME.hg`, `NAME-PID.hg`, `NAME-PID-START.hg`, then further numbers. Returns `false` if
+/// the path is too long.
 fn suffixed(wanted: &PathBytes, attempt: u64, pid: u32, name: &mut PathBytes) -> bool {
     let (stem, extension) = wanted.split_extension();
     name.clear();
@@ -69,7 +75,7 @@ fn suffixed(wanted: &PathBytes, attempt: u64, pid: u32, name: &mut PathBytes) ->
     suffix.is_ok() && name.push(extension)
 }
 
-/// Gives a file a name that nobody has: `EEXIST` when somebody does.
+/// Renames a file to an unused path. Returns `EEXIST` if the path is taken.
 fn move_to(from: &PathBytes, to: &PathBytes) -> Result<(), i32> {
     match rename(from, to, libc::RENAME_NOREPLACE) {
         Err(errno) if is_unsupported(errno) => {}
@@ -87,7 +93,7 @@ fn move_to(from: &PathBytes, to: &PathBytes) -> Result<(), i32> {
     }
 }
 
-/// Whether a kernel, a file system or a sandbox does not know a way of renaming.
+/// Returns `true` if the kernel, file system or sandbox does not support a way of renaming.
 fn is_unsupported(errno: i32) -> bool {
     matches!(
         errno,
@@ -99,7 +105,7 @@ fn rename(from: &PathBytes, to: &PathBytes, flags: libc::c_uint) -> Result<(), i
     call(libc::SYS_renameat2, from, to, flags)
 }
 
-/// A system call about two names.
+/// Makes a system call with two paths.
 fn call(
     number: libc::c_long,
     from: &PathBytes,

@@ -1,14 +1,14 @@
-//! Who writes a recording, as its header says it.
+//! The identity of the writing process in the header.
 
 use crate::sys::{self, File};
 use std::mem::offset_of;
 use std::ops::Range;
 use tracking_alloc_recording::{Header, HeaderValue, Host, Record};
 
-/// The words by which who meets a new file can tell whether it will ever be a recording.
+/// The header words that show a reader of a new file if it can still become a recording.
 const SIGNED: Range<usize> = offset_of!(Header, state)..offset_of!(Header, started_unix_ns);
 
-/// The header of a recording that this process writes, as far as it says whose it is.
+/// Returns a header with only the identity of this process.
 pub(crate) fn own_header(state: u32) -> HeaderValue {
     let Host {
         boot_id,
@@ -24,14 +24,15 @@ pub(crate) fn own_header(state: u32) -> HeaderValue {
     }
 }
 
-/// A header's bytes.
+/// The bytes of a header.
 pub(super) fn header_bytes(header: &HeaderValue) -> [u8; HeaderValue::SIZE] {
     let mut bytes = [0; HeaderValue::SIZE];
     header.write(&mut bytes);
     bytes
 }
 
-/// Writes into a new file whose it is, before it is a recording. One write: whole or not there.
+/// Writes the owner into a new file before it becomes a recording, in one write, so that it is
+/// complete or missing.
 pub(super) fn sign(file: &File, header: &HeaderValue) -> Result<(), i32> {
     file.write_at(&header_bytes(header)[SIGNED], SIGNED.start as u64)
 }

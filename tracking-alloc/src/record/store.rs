@@ -1,4 +1,5 @@
-//! The segments of a recording: carves tables' pieces from reserved memory and names them in the directory.
+//! The segments of a recording: allocates pieces of tables from reserved memory and enters them in
+//! the directory.
 
 use super::backing::{Backing, Refusal};
 use crate::sys;
@@ -12,14 +13,14 @@ use tracking_alloc_recording::{
 /// A recording being written.
 pub(crate) struct Store {
     backing: Backing,
-    /// Bytes of the recording so far.
+    /// Present size of the recording in bytes.
     end: u64,
     header: *const Header,
-    /// What is left of the last piece reserved.
+    /// The rest of the last reserved piece.
     pool: *mut u8,
     pool_offset: u64,
     pool_bytes: u64,
-    /// The directory's present piece and how many entries of it are used.
+    /// The directory's present piece and the number of its entries in use.
     directory: *const Segment,
     directory_used: usize,
     /// Mappings, to read the recording back from memory (finish, in-memory recordings).
@@ -27,32 +28,36 @@ pub(crate) struct Store {
     pieces_len: usize,
 }
 
-/// When a refused growth is tried again, monotonic nanoseconds; 0 = growth is open, or never.
+/// Time of the next attempt after a failed growth, monotonic nanoseconds; 0 = growth has not
+/// failed, or is never tried again.
 static RETRY_NS: AtomicU64 = AtomicU64::new(0);
-/// How often growth went on after it was refused. Lanes that took "(table full)" for an answer ask again then.
+/// Number of times growth resumed after a failure. Lanes that got "(table full)" then try again.
 static RESUMED: AtomicU32 = AtomicU32::new(0);
 
-/// How often growth went on after it was refused.
+/// Returns the number of times growth resumed after a failure.
 pub(crate) fn growths_resumed() -> u32 {
     RESUMED.load(Acquire)
 }
 
-/// Whether a refused growth is to be tried again now.
+/// Returns `true` if a failed growth should be tried again now.
 #[inline]
 pub(crate) fn is_retry_due() -> bool {
     let at = RETRY_NS.load(Relaxed);
     at != 0 && sys::now_ns() >= at
 }
 
-// SAFETY: a store is reached under the write lock only; what it points to is mapped until the process ends.
+// SAFETY: a store is reached under the write lock only; what it points to is mapped until the
+// process ends.
 unsafe impl Send for Store {}
 
 impl Store {
-    /// Mappings remembered; growth steps widen with the file, so this many span far beyond any cap.
+    /// Maximum number of mappings. Growth steps increase with the file, so this many reach far
+    /// beyond every size limit.
     const MAX_PIECES: usize = 4096;
-    /// Entries of a piece of the directory.
+    /// Number of entries in a piece of the directory.
     const DIRECTORY_ROOM: usize = DIRECTORY_BYTES as usize / size_of::<Segment>();
-    /// A refused growth is tried again after so many times what asking took.
+    /// After a failed growth, the wait before the next attempt is this many times as long as the
+    /// attempt took.
     const PATIENCE: u64 = 64;
     const LONGEST_WAIT_NS: u64 = 1_000_000_000;
 
@@ -70,7 +75,7 @@ impl Store {
             (&raw mut (*at.as_ptr()).backing).write(backing);
             &mut *at.as_ptr()
         };
-        // A forked child begins anew.
+        // A forked child starts from the beginning.
         RETRY_NS.store(0, Relaxed);
         store.grow(FIRST_SEGMENT_BYTES.max(reserve))?;
         // The first segment is larger than both.
@@ -80,13 +85,15 @@ impl Store {
         Ok(())
     }
 
-    /// The header, mapped until the process ends.
+    /// Returns the header, which is mapped until the process ends.
     pub(crate) fn header(&self) -> &'static Header {
-        // SAFETY: set when the store was made, mapped until the process ends; all its words are atomics.
+        // SAFETY: set when the store was made, mapped until the process ends; all its words are
+        // atomics.
         unsafe { &*self.header }
     }
 
-    /// A zeroed piece of `bytes` for a table, named in the directory. `None` when there is no room now.
+    /// Returns a zeroed piece of `bytes` for a table, and enters it in the directory. Returns
+    /// `None` if there is no room now.
     pub(crate) fn segment(
         &mut self,
         table: u32,
@@ -109,13 +116,14 @@ impl Store {
     }
 
     fn add_entry(&mut self, entry: SegmentValue) {
-        // SAFETY: `segment` keeps one entry free, and the directory extends in it; all words are atomics.
+        // SAFETY: `segment` keeps one entry free, and the directory extends in it; all words are
+        // atomics.
         entry.store(unsafe { &*self.directory.add(self.directory_used) });
         self.directory_used += 1;
         self.header().directory_len.fetch_add(1, Release);
     }
 
-    /// Uses the last free entry of the present piece to name the next one.
+    /// Enters the next piece of the directory in the last free entry of the present one.
     fn extend_directory(&mut self) -> Option<()> {
         let (place, offset) = self.carve(DIRECTORY_BYTES)?;
         self.add_entry(SegmentValue {
@@ -130,7 +138,7 @@ impl Store {
     }
 
     fn carve(&mut self, bytes: u64) -> Option<(NonNull<u8>, u64)> {
-        // On pages of their own, so that what was written of them can be counted.
+        // On separate pages, so that the written ones can be counted.
         let bytes = bytes.next_multiple_of(sys::PAGE as u64);
         if bytes > self.pool_bytes {
             self.refill(bytes)?;
@@ -143,10 +151,11 @@ impl Store {
         Some((place, offset))
     }
 
-    /// Reserves a new piece; what was left of the old one stays unused.
+    /// Reserves a new piece. The rest of the old one stays unused.
     ///
-    /// A refusal is an answer for a while and not for good: descriptors are closed, disks are cleared. So that a full
-    /// disk is not asked at every event, asking takes at most one part in [`Store::PATIENCE`] of the time.
+    /// A failure need not be permanent: descriptors are closed, and disk space is freed. To avoid
+    /// an attempt at every event, attempts take at most one part in [`Store::PATIENCE`] of the
+    /// time.
     #[cold]
     fn refill(&mut self, bytes: u64) -> Option<()> {
         let header = self.header();
@@ -154,20 +163,22 @@ impl Store {
         if ended == growth::CAP || ended != growth::OPEN && !is_retry_due() {
             return None;
         }
-        // Steps widen with the file (3 %), so that mappings stay few and slack small.
+        // Steps increase with the file (3 %), which keeps both the number of mappings and the
+        // unused space small.
         let step = (self.end / 32).clamp(SEGMENT_BYTES, 4 << 20);
         let least = bytes.next_multiple_of(SEGMENT_BYTES);
         let wanted = least.max(step.next_multiple_of(SEGMENT_BYTES));
         let asked_ns = sys::now_ns();
         let mut grown = self.grow(wanted);
         if grown.is_err() && least < wanted {
-            // What is left may do for what is asked.
+            // The remaining space may be enough for this request.
             grown = self.grow(least);
         }
         match grown {
             Ok(()) => {
                 if ended != growth::OPEN {
-                    // NOTE: `growth_errno` stays: it says that there was a time without growth.
+                    // NOTE: `growth_errno` stays, because it shows that there was a time without
+                    // growth.
                     header.growth_ended.store(growth::OPEN, Release);
                     RETRY_NS.store(0, Relaxed);
                     RESUMED.fetch_add(1, Release);
@@ -192,7 +203,7 @@ impl Store {
         }
         let place = self.backing.grow(self.end, bytes)?;
         if self.header.is_null() {
-            // It is what the recording begins with.
+            // The recording begins with it.
             self.header = place.as_ptr().cast();
         }
         self.pieces[self.pieces_len] = (place.as_ptr() as usize, bytes);
@@ -203,19 +214,21 @@ impl Store {
         Ok(())
     }
 
-    /// Tries a refused growth again when it is time, though nobody asks for room now.
+    /// Tries a failed growth again if it is time, even if no room is needed now.
     pub(crate) fn retry(&mut self) {
         if is_retry_due() && self.header().growth_ended.load(Relaxed) != growth::OPEN {
             let _ = self.refill(SEGMENT_BYTES);
         }
     }
 
-    /// The words of each mapping, in the order of the file. Who is still inside the hook may write to them.
+    /// Returns the words of each mapping, in the order of the file. Threads that are still inside
+    /// the hook may write to them.
     pub(crate) fn pieces(&self) -> impl Iterator<Item = &'static [AtomicU64]> {
         let pieces = &self.pieces[..self.pieces_len];
         pieces.iter().map(|(start, bytes)| {
             let words = *bytes as usize / size_of::<AtomicU64>();
-            // SAFETY: mappings are whole pages and stay until the process ends; others see atomics there, too.
+            // SAFETY: mappings are whole pages and stay until the process ends; others see atomics
+            // there, too.
             unsafe { std::slice::from_raw_parts(*start as *const AtomicU64, words) }
         })
     }

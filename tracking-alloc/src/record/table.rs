@@ -1,20 +1,21 @@
-//! One table of the recording while it is written: where its next record goes.
+//! One table of the recording while it is written, with the place of its next record.
 
 use super::store::Store;
 use crate::sys::WrittenPages;
 use std::ptr::NonNull;
 use tracking_alloc_recording::Record;
 
-/// A chain of segments being filled. Records are zero when handed out; the caller fills them, then publishes the length.
+/// A chain of segments that is being filled. New records are zero; the caller fills them, then
+/// publishes the length.
 pub(crate) struct Table {
     id: u32,
     lane: u32,
     /// Size of the next segment, bytes; doubles up to `most_bytes`.
     next_bytes: usize,
     most_bytes: usize,
-    /// Records handed out.
+    /// Number of records handed out.
     len: u64,
-    /// Records that fit up to the end of the present segment.
+    /// Number of records that fit up to the end of the present segment.
     room: u64,
     /// Address of record `len`.
     next: *mut u8,
@@ -22,7 +23,8 @@ pub(crate) struct Table {
     written: WrittenPages,
 }
 
-// SAFETY: a table is reached by one thread at a time: under the write lock, or by the owner of its lane.
+// SAFETY: a table is reached by one thread at a time: under the write lock, or by the owner of its
+// lane.
 unsafe impl Send for Table {}
 
 impl Table {
@@ -39,12 +41,12 @@ impl Table {
         }
     }
 
-    /// Records handed out so far.
+    /// Returns the number of records handed out.
     pub(crate) fn len(&self) -> u64 {
         self.len
     }
 
-    /// The next record without asking for a segment; `None` when there is no room.
+    /// Returns the next record if the present segment has room.
     #[inline]
     pub(crate) fn push_within<T>(&mut self) -> Option<(u64, NonNull<T>)> {
         if self.len >= self.room {
@@ -58,7 +60,7 @@ impl Table {
         Some((self.len - 1, record))
     }
 
-    /// The next record: its index and place. `None` when the recording cannot grow.
+    /// Returns the index and place of the next record; `None` if the recording cannot grow.
     pub(crate) fn push<T>(&mut self, store: &mut Store) -> Option<(u64, NonNull<T>)> {
         if self.len >= self.room {
             self.extend(store, size_of::<T>(), size_of::<T>())?;
@@ -66,20 +68,22 @@ impl Table {
         self.push_within()
     }
 
-    /// Adds a record: its index and place. `None` when the recording cannot grow.
+    /// Adds a record. Returns its index and place; `None` if the recording cannot grow.
     pub(crate) fn add<R: Record>(
         &mut self,
         store: &mut Store,
         record: R,
     ) -> Option<(u32, &'static R::Cells)> {
         let (index, place) = self.push::<R::Cells>(store)?;
-        // SAFETY: a zeroed record just handed out, mapped until the process ends; all its words are atomics.
+        // SAFETY: a zeroed record just handed out, mapped until the process ends; all its words are
+        // atomics.
         let cells: &'static R::Cells = unsafe { place.as_ref() };
         record.store(cells);
         Some((index as u32, cells))
     }
 
-    /// Copies bytes to the end as one piece that lies in one segment (for tables of bytes): its index, and where it lies.
+    /// Copies bytes to the end as one piece within one segment (for tables of bytes). Returns its
+    /// index and address.
     pub(crate) fn push_bytes(
         &mut self,
         store: &mut Store,
@@ -87,7 +91,8 @@ impl Table {
     ) -> Option<(u64, *const u8)> {
         let bytes: usize = pieces.iter().map(|piece| piece.len()).sum();
         if self.len + bytes as u64 > self.room {
-            // What is left of the segment is skipped: indices go on with the next one, so count it as used.
+            // The rest of the segment is skipped. Indices continue in the next one, so count the
+            // rest as used.
             let before = std::mem::replace(&mut self.len, self.room);
             if self.extend(store, bytes, 1).is_none() {
                 self.len = before;
@@ -96,7 +101,8 @@ impl Table {
         }
         let (start, place) = (self.len, self.next.cast_const());
         for piece in pieces {
-            // SAFETY: the segment has room for all pieces (checked above), and nobody else writes there.
+            // SAFETY: the segment has room for all pieces (checked above), and nobody else writes
+            // there.
             unsafe {
                 std::ptr::copy_nonoverlapping(piece.as_ptr(), self.next, piece.len());
                 self.next = self.next.add(piece.len());
@@ -107,10 +113,10 @@ impl Table {
         Some((start, place))
     }
 
-    /// Begins a new segment with room for at least so many bytes.
+    /// Begins a new segment with room for at least `least` bytes.
     fn extend(&mut self, store: &mut Store, least: usize, record_bytes: usize) -> Option<()> {
         let bytes = self.next_bytes.max(least.next_multiple_of(4096));
-        // Whole records only: what is left over at the end stays zero.
+        // Only whole records: the rest at the end stays zero.
         let fitting = bytes / record_bytes;
         let place = store.segment(self.id, self.lane, bytes as u64, self.len)?;
         self.next = place.as_ptr();

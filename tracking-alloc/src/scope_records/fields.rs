@@ -1,4 +1,4 @@
-//! What the tree of `Profiled` asks of the recording's scopes.
+//! Access of the tree of `Profiled` to the recording's scopes.
 
 use super::{count_lost, with_record};
 use crate::current_scope::{Added, NewScope};
@@ -10,12 +10,14 @@ use tracking_alloc_recording::Scope;
 
 pub(crate) use crate::hook::{visit, visit_again};
 
-/// The present recording, by a number that a forked child's own recording does not share; 0 = nothing records.
+/// The present recording, by a number that a forked child's own recording does not share; 0 =
+/// nothing records.
 #[inline]
 pub(crate) fn generation() -> u32 {
-    match state::is_recording() {
-        true => tables::current_tag(),
-        false => 0,
+    if state::is_recording() {
+        tables::current_tag()
+    } else {
+        0
     }
 }
 

@@ -1,4 +1,4 @@
-//! Where nothing can be recorded: no scope is added, none has a record.
+//! The scopes on platforms without recording: none is added, and none has a record.
 
 #[cfg(feature = "serde")]
 pub(crate) use fields::*;

@@ -1,12 +1,13 @@
-//! The shadow map: from a block's address to who allocated it, in two loads, without a lock or a hash table.
+//! The shadow map: from a block's address to who allocated it, in two loads, without a lock or a
+//! hash table.
 //!
-//! One `u32` for each 16-byte granule of the heap's span; a block's first granules hold its site, its size, and for those
-//! above 16 bytes the lane and birth number (see [`word`]). Allocators that put two blocks of up to 8 bytes into one
-//! granule (mimalloc, jemalloc) use the odd map for addresses with bit 3 set; addresses that are no multiple of 8 go to
-//! the side table.
+//! One `u32` for each 16-byte granule of the heap's span; a block's first granules hold its site,
+//! its size, and for those above 16 bytes the lane and birth number (see [`word`]). Allocators that
+//! put two blocks of up to 8 bytes into one granule (mimalloc, jemalloc) use the odd map for
+//! addresses with bit 3 set; addresses that are no multiple of 8 go to the side table.
 //!
-//! Every word is an atomic accessed relaxed: the target's own synchronisation orders the accesses to one block.
-//! Looking up never maps memory.
+//! Every word is an atomic accessed relaxed: the target's own synchronisation orders the accesses
+//! to one block. Looking up never maps memory.
 
 #[cfg(any(feature = "serde", test))]
 mod search;
@@ -44,7 +45,8 @@ type Leaf = AtomicPtr<AtomicU32>;
 static ROOTS: [AtomicPtr<Leaf>; 2] = [const { AtomicPtr::new(std::ptr::null_mut()) }; 2];
 static SIDE: SideTable = SideTable::new();
 
-/// Entries of a page, and a byte for each page of a leaf, behind its entries: whether the page was written.
+/// Entries of a page, and a byte for each page of a leaf, behind its entries: whether the page was
+/// written.
 const PAGE_ENTRIES: usize = sys::PAGE / size_of::<AtomicU32>();
 const LEAF_PAGES: usize = LEAF_ENTRIES / PAGE_ENTRIES;
 const WRITTEN_OFFSET: usize = (LEAF_ENTRIES + SPARE_ENTRIES) * size_of::<AtomicU32>();
@@ -85,7 +87,8 @@ fn root_of(address: usize) -> &'static AtomicPtr<Leaf> {
     &ROOTS[address >> 3 & 1]
 }
 
-/// Whether an address lies in one of the maps as it is: no tag above it, and a multiple of 8.
+/// Returns `true` if an address lies in one of the maps as it is: no tag above it, and a multiple
+/// of 8.
 #[inline(always)]
 fn in_map(address: usize) -> bool {
     address & !((1 << ADDRESS_BITS) - 8) == 0
@@ -112,11 +115,12 @@ fn index_of(address: usize) -> usize {
 /// The entry of an address that lies in the map, if its leaf exists.
 #[inline(always)]
 fn entry(address: usize) -> Option<*const AtomicU32> {
-    // SAFETY: a leaf has LEAF_ENTRIES entries and the spare ones, and the index is masked below that.
+    // SAFETY: a leaf has LEAF_ENTRIES entries and the spare ones, and the index is masked below
+    // that.
     leaf_of(address).map(|leaf| unsafe { leaf.add(index_of(address)) })
 }
 
-/// Whether the page of an entry was written before.
+/// Returns `true` if the page of an entry was written before.
 #[inline(always)]
 fn written(leaf: *const AtomicU32, index: usize) -> &'static AtomicU8 {
     // SAFETY: behind its entries a leaf has a byte for each page of them.
@@ -145,8 +149,8 @@ fn count_page(leaf: *const AtomicU32, index: usize) {
 /// Bytes that are made resident at once, at most.
 const MOST_POPULATED: usize = 128 << 10;
 
-/// Where a heap grows upward page by page, makes the pages behind this one resident in one call: half as many as were
-/// written in a row before it.
+/// Where a heap grows upward page by page, makes the pages behind this one resident in one call:
+/// half as many as were written in a row before it.
 ///
 /// PERF: a page fault takes as long as hundreds of events.
 fn populate_behind(leaf: *const AtomicU32, page: usize, bytes: usize) {
@@ -202,7 +206,7 @@ fn map_leaf(address: usize) -> Option<*const AtomicU32> {
     leaf_of(address)
 }
 
-/// Whether a range of addresses holds blocks, or ever held some.
+/// Returns `true` if a range of addresses holds blocks, or ever held some.
 pub(crate) fn holds_blocks(start: usize, end: usize) -> bool {
     let page_span = PAGE_ENTRIES << 4;
     let end = end.min(1 << ADDRESS_BITS);
@@ -223,8 +227,8 @@ pub(crate) fn holds_blocks(start: usize, end: usize) -> bool {
     false
 }
 
-/// Whether a block was ever entered in the page of an entry. A page that was made resident ahead
-/// counts if it has a block now.
+/// Returns `true` if a block was ever entered in the page of an entry. A page that was made
+/// resident ahead counts if it has a block now.
 fn is_used(leaf: *const AtomicU32, index: usize) -> bool {
     match written(leaf, index).load(Relaxed) {
         0 => false,
@@ -243,7 +247,8 @@ fn is_used(leaf: *const AtomicU32, index: usize) -> bool {
 #[derive(Clone, Copy)]
 pub(crate) struct Place(*const AtomicU32);
 
-/// The place of a block that is about to be entered, if nothing needs to be prepared for it: mostly.
+/// The place of a block that is about to be entered, if nothing needs to be prepared for it:
+/// mostly.
 #[inline(always)]
 pub(crate) fn place(address: usize) -> Option<Place> {
     if !in_map(address) {
@@ -261,7 +266,8 @@ impl Place {
         let Place(first) = self;
         // SAFETY: `first` lies in a leaf; so do the entries behind it, thanks to the spare ones.
         unsafe {
-            // PERF: one chain of questions about the size, in which the words of each kind are a few shifts.
+            // PERF: one chain of questions about the size, in which the words of each kind are a
+            // few shifts.
             if bytes > word::MIDDLE {
                 let (third, fourth) = word::third(bytes);
                 (*first).store(word::first_of_larger(Kind::Long, owner), Relaxed);

@@ -1,7 +1,8 @@
-//! From any address to the live block it lies in, by searching the map backwards for the nearest block that begins there.
+//! From any address to the live block it lies in, by searching the map backwards for the nearest
+//! block that begins there.
 //!
-//! For the one who measures a value, never for the hook. Other threads go on allocating and freeing meanwhile: a block
-//! that is being freed is found or not, and never more than that is said of it.
+//! For the one who measures a value, never for the hook. Other threads go on allocating and freeing
+//! meanwhile: a block that is being freed is found or not, and never more than that is said of it.
 
 use super::{ADDRESS_BITS, ADDRESS_MASK, LEAF_ENTRIES, LEAF_SPAN_BITS, Leaf, ROOTS, SIDE};
 use super::{entry, in_map, word};
@@ -41,7 +42,8 @@ struct Known {
 const LONG_SEARCH: usize = 1 << 10;
 const REMEMBERED: usize = 32;
 
-/// Finds blocks, and remembers what took long to find, for a while in which the blocks asked for do not change.
+/// Finds blocks, and remembers what took long to find, for a while in which the blocks asked for do
+/// not change.
 pub(crate) struct Finder {
     /// No block is larger.
     reach: usize,
@@ -277,7 +279,8 @@ mod tests {
         (state.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 24) as usize
     }
 
-    /// Against a plain map of live blocks, at steps of `step` bytes between blocks (16: glibc; 8: two in a granule).
+    /// Against a plain map of live blocks, at steps of `step` bytes between blocks (16: glibc; 8:
+    /// two in a granule).
     fn agrees_with_a_plain_map(step: usize, seed: u64) {
         assert!(prepare());
         const SPAN: usize = 3 << 25;

@@ -1,4 +1,5 @@
-//! Blocks the map has no place for: addresses that are no multiple of 8, or outside the covered range.
+//! Blocks the map has no place for: addresses that are no multiple of 8, or outside the covered
+//! range.
 //!
 //! Sharded open addressing in mapped memory. Rare, so a lock a shard is cheap enough.
 
@@ -32,8 +33,9 @@ unsafe impl Send for Shard {}
 
 pub(super) struct SideTable([Lock<Shard>; SHARDS]);
 
-/// How often a lock is tried that somebody holds, some milliseconds in all. Others hold it for less; but the holder may be
-/// this thread, in the middle of an event that a signal handler interrupted: it would never come free.
+/// How often a lock is tried that somebody holds, some milliseconds in all. Others hold it for
+/// less; but the holder may be this thread, in the middle of an event that a signal handler
+/// interrupted: it would never come free.
 const TRIES: u32 = 10_000;
 
 /// Memory that a table of so many slots takes, in whole pages.
@@ -50,7 +52,8 @@ impl SideTable {
         &self.0[spread(address as u64) % SHARDS]
     }
 
-    /// Enters a block. False when there is no memory, or in a signal handler that interrupted the same part of the table.
+    /// Enters a block. False when there is no memory, or in a signal handler that interrupted the
+    /// same part of the table.
     #[cold]
     pub(super) fn put(&self, address: usize, bytes: usize, owner: Owner) -> bool {
         let slot = Slot {
@@ -97,7 +100,7 @@ impl SideTable {
         }
     }
 
-    /// Whether it ever held a block.
+    /// Returns `true` if it ever held a block.
     #[cfg(any(feature = "serde", test))]
     pub(super) fn is_in_use(&self) -> bool {
         self.0.iter().any(|shard| shard.lock().len > 0)

@@ -1,4 +1,5 @@
-//! The words of the shadow map, each of which says what it is: where a block begins, whose it is, how long it is.
+//! The words of the shadow map, each of which says what it is: where a block begins, whose it is,
+//! how long it is.
 //!
 //! | granule | bit 0 | the rest |
 //! |---|---|---|
@@ -13,7 +14,8 @@
 //! | middle, 17 to 32 bytes | low bits of the birth number | size - 17 (4 bits), 18 bits of the birth number |
 //! | long | low bits of the birth number | 22 bits of the birth number |
 //!
-//! A block of more than 16, 32, 48 bytes owns as many granules in its map: no other block of the map begins there.
+//! A block of more than 16, 32, 48 bytes owns as many granules in its map: no other block of the
+//! map begins there.
 
 use std::num::NonZeroU32;
 
@@ -75,13 +77,14 @@ pub(crate) struct Owner {
 }
 
 impl Owner {
-    /// The number by which a block knows its lane: its own, or for the last ones that of the first of them.
+    /// The number by which a block knows its lane: its own, or for the last ones that of the first
+    /// of them.
     #[inline(always)]
     pub(crate) fn lane_kept(lane: u32) -> u32 {
         lane.min(LAST_LANE)
     }
 
-    /// Whether blocks tell a lane from all others.
+    /// Returns `true` if blocks tell a lane from all others.
     #[inline(always)]
     pub(crate) fn tells_lane(lane: u32) -> bool {
         Owner::lane_kept(lane) == lane
@@ -104,19 +107,20 @@ impl Owner {
         site(self.first.get())
     }
 
-    /// Whether the block keeps these bits of a lane.
+    /// Returns `true` if the block keeps these bits of a lane.
     #[inline(always)]
     pub(crate) fn is_of(self, lane: LaneBits) -> bool {
         self.second & LANE_MASK == lane.0
     }
 
-    /// Whether the block keeps its lane and birth number: those of up to 16 bytes do not.
+    /// Returns `true` if the block keeps its lane and birth number: those of up to 16 bytes do not.
     #[inline(always)]
     pub(crate) fn has_birth(self) -> bool {
         self.second & LANE_MASK != 0
     }
 
-    /// The birth number of a block that has one, modulo 2^[`KNOWN_BITS`], which every such block keeps.
+    /// The birth number of a block that has one, modulo 2^[`KNOWN_BITS`], which every such block
+    /// keeps.
     #[inline(always)]
     pub(crate) fn birth_number(self) -> u32 {
         self.birth_bits(MIDDLE_BITS)
@@ -145,8 +149,8 @@ impl Owner {
         })
     }
 
-    /// The same block at another site: birth and lane are kept, when `births`, its lane's allocations so far, tell that
-    /// the birth number is known as a whole.
+    /// The same block at another site: birth and lane are kept, when `births`, its lane's
+    /// allocations so far, tell that the birth number is known as a whole.
     #[inline(always)]
     pub(crate) fn moved_to(self, site: u32, births: u64) -> Self {
         let Some(birth) = self.birth().filter(|birth| births >> birth.bits == 0) else {
@@ -206,7 +210,7 @@ pub(super) fn third(bytes: usize) -> (u32, Option<u32>) {
     }
 }
 
-/// Whether a block begins at a word.
+/// Returns `true` if a block begins at a word.
 #[inline(always)]
 pub(super) fn begins(word: u32) -> bool {
     word & 1 != 0
@@ -222,13 +226,14 @@ pub(super) fn kind(first: u32) -> Kind {
     }
 }
 
-/// Whether a third word says that there is a fourth.
+/// Returns `true` if a third word says that there is a fourth.
 #[inline(always)]
 pub(super) fn goes_on(third: u32) -> bool {
     third & GOES_ON != 0
 }
 
-/// The owner that a block's first and second words tell; the second of a small one is 0. `None` = no block begins there.
+/// The owner that a block's first and second words tell; the second of a small one is 0. `None` =
+/// no block begins there.
 #[inline(always)]
 pub(super) fn owner(first: u32, second: u32) -> Option<Owner> {
     let first = NonZeroU32::new(first).filter(|first| begins(first.get()))?;
@@ -241,7 +246,8 @@ pub(super) fn site(first: u32) -> u32 {
     first >> SITE_SHIFT
 }
 
-/// The size that a block's words tell; `words` gives the one at a distance from the first. 0 = torn by a racing free.
+/// The size that a block's words tell; `words` gives the one at a distance from the first. 0 = torn
+/// by a racing free.
 #[cfg(any(feature = "serde", test))]
 pub(super) fn bytes(first: u32, words: impl Fn(usize) -> u32) -> usize {
     match kind(first) {

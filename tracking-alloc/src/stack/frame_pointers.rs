@@ -31,14 +31,16 @@ unsafe fn link(frame: usize) -> [u64; 2] {
 
 /// Visits return addresses from the innermost outward.
 ///
-/// `frame` must be the frame pointer of a function in progress that keeps one. Everything read lies between it and the
-/// top of the stack it is on, which is mapped: frames are followed strictly upward and never past the top.
+/// `frame` must be the frame pointer of a function in progress that keeps one. Everything read lies
+/// between it and the top of the stack it is on, which is mapped: frames are followed strictly
+/// upward and never past the top.
 #[inline(always)]
 pub(super) fn walk(mut frame: usize, limits: &Limits, mut visit: impl FnMut(u64)) -> End {
     let stop = limits.cut_after.in_use();
     let Some(stack) = limits.stack_of(frame) else {
         if limits.stack().high != 0 && frame & 7 == 0 && frame != 0 {
-            // SAFETY: the function whose frame this is keeps a frame pointer (self-test), so its own link is there.
+            // SAFETY: the function whose frame this is keeps a frame pointer (self-test), so its
+            // own link is there.
             visit(strip(unsafe { sys::word_at(frame + 8) } as u64));
         }
         return End::Foreign;
@@ -68,11 +70,12 @@ pub(super) fn walk(mut frame: usize, limits: &Limits, mut visit: impl FnMut(u64)
     End::TooDeep
 }
 
-/// Frames that are walked without asking what the last walk met: the innermost ones differ from one event to the next,
-/// and a shallow stack is walked faster than looked up.
+/// Frames that are walked without asking what the last walk met: the innermost ones differ from one
+/// event to the next, and a shallow stack is walked faster than looked up.
 pub(super) const NEAR: usize = 6;
 
-/// The sum of the return addresses that [`walk`] visits. `None`: the walk must be made [in full](hash_in_full).
+/// The sum of the return addresses that [`walk`] visits. `None`: the walk must be made [in
+/// full](hash_in_full).
 #[inline(always)]
 pub(super) fn hash(
     frame: usize,
@@ -88,7 +91,8 @@ pub(super) fn hash(
     let last = low + span;
     let mut value = powers.begin(scope).value;
     let mut state = frame;
-    // PERF: each question a branch of its own, unlike in `Links::step`; and a product that no other one waits for.
+    // PERF: each question a branch of its own, unlike in `Links::step`; and a product that no other
+    // one waits for.
     for power in &powers.0[..NEAR] {
         // SAFETY: between the first frame and the top of the thread's stack, as in `walk`.
         let [next, address] = unsafe { link(state) };
@@ -206,7 +210,8 @@ impl Frame for Linked {
             };
             let mut changes = _mm_setzero_si128();
             match frames.last_chunk::<4>() {
-                // PERF: the innermost four, then all by four from the outermost on: some are compared twice.
+                // PERF: the innermost four, then all by four from the outermost on: some are
+                // compared twice.
                 Some(innermost) => {
                     changes = of_four(innermost);
                     for four in frames.as_chunks::<4>().0 {

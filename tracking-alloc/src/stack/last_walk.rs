@@ -1,17 +1,22 @@
-//! The last walk of a thread, kept: what of it is still on the stack need not be walked again, only compared.
+//! The last walk of a thread, kept: what of it is still on the stack need not be walked again, only
+//! compared.
 //!
-//! A walk waits for each frame to learn where the next one is. Here it goes outward only to the first frame that the
-//! last walk met in the same state. From there on the places of all frames are known, so the words that decided each
-//! step are compared by loads that do not wait for each other. If all are as they were, a walk in full would take the
-//! same steps, and the sum of the outer frames is known. If one differs, the walk goes on at that frame.
+//! A walk waits for each frame to learn where the next one is. Here it goes outward only to the
+//! first frame that the last walk met in the same state. From there on the places of all frames are
+//! known, so the words that decided each step are compared by loads that do not wait for each
+//! other. If all are as they were, a walk in full would take the same steps, and the sum of the
+//! outer frames is known. If one differs, the walk goes on at that frame.
 //!
 //! Nothing is taken for granted that is not compared:
-//! - Words are read only at or outside of the present frame, and inside the stack for which they were kept; or they are
-//!   part of its state (where its rbp is), so that this walk found them, too.
+//! - Words are read only at or outside of the present frame, and inside the stack for which they
+//!   were kept; or they are part of its state (where its rbp is), so that this walk found them,
+//!   too.
 //! - The frame where a walk ended is kept and compared as all others are.
-//! - Of a stack deeper than [`MAX_FRAMES`] only the innermost so many count, for a walk in full too. The sum of the others
-//!   is subtracted again, so that nothing needs to be known of them but that.
-//! - A stack that does not fit, or a step that other things decide than words of the stack, is walked in full.
+//! - Of a stack deeper than [`MAX_FRAMES`] only the innermost so many count, for a walk in full
+//!   too. The sum of the others is subtracted again, so that nothing needs to be known of them but
+//!   that.
+//! - A stack that does not fit, or a step that other things decide than words of the stack, is
+//!   walked in full.
 //! - Another stack, other keys or other code (which changes the keys) empty what is kept.
 
 #[cfg(test)]
@@ -34,16 +39,18 @@ pub(super) trait Frame: Copy {
     fn is_in(&self, state: Self::State) -> bool;
     /// The return address that the step found; 0 where the walk ended without one.
     fn address(&self) -> u64;
-    /// Notes what a comparison may ask of the frame and those kept outside of it, of which `outer` is its caller's.
+    /// Notes what a comparison may ask of the frame and those kept outside of it, of which `outer`
+    /// is its caller's.
     #[inline(always)]
     fn keep_within(&mut self, _outer: Option<&Self>) {}
     /// 0 for each of two words that is as it was.
     ///
     /// # Safety
-    /// They must be readable: the frame's place lies in the present stack, at or outside of a frame in progress.
+    /// They must be readable: the frame's place lies in the present stack, at or outside of a frame
+    /// in progress.
     unsafe fn changes(&self) -> [u64; 2];
 
-    /// Whether any of the words of any of these frames changed.
+    /// Returns `true` if any of the words of any of these frames changed.
     ///
     /// # Safety
     /// As [`changes`](Self::changes), for each.
@@ -82,7 +89,8 @@ pub(crate) struct LastWalk<F> {
     beyond: Cell<u64>,
     /// Frames kept, outermost first.
     len: Cell<usize>,
-    /// The same if the outermost of them is where a walk ends, and the next walk need not be made in full; else 0.
+    /// The same if the outermost of them is where a walk ends, and the next walk need not be made
+    /// in full; else 0.
     complete: Cell<usize>,
     /// The outermost of them is where a walk ends; else the stack goes on outside of it.
     ends: Cell<bool>,
@@ -90,8 +98,9 @@ pub(crate) struct LastWalk<F> {
     skips: Cell<u32>,
     /// Pages of this that were written, a bit for each.
     pages: Cell<u32>,
-    /// A word for a register that walks begin with, so that it can be compared as those of the stack are. It lies on the
-    /// first page, which is to be counted (`count_pages(0, 1)`) before this is written.
+    /// A word for a register that walks begin with, so that it can be compared as those of the
+    /// stack are. It lies on the first page, which is to be counted (`count_pages(0, 1)`) before
+    /// this is written.
     pub(super) register: Cell<usize>,
     /// The room behind those kept serves for frames that a walk finds anew.
     frames: UnsafeCell<[Kept<F>; ROOM]>,
@@ -107,7 +116,8 @@ pub(super) struct Kept<F> {
 
 /// Frames that can be kept.
 const ROOM: usize = 4 * MAX_FRAMES;
-/// So many frames are walked outside of those that count, so that the next walks find them when the stack gets shallower.
+/// So many frames are walked outside of those that count, so that the next walks find them when the
+/// stack gets shallower.
 const SPARE: usize = MAX_FRAMES;
 
 // Memory for a lane begins on a page.
@@ -115,7 +125,8 @@ const _: () = assert!(PAGE == align_of::<LastWalk<()>>());
 
 /// Frames whose words are compared before any of them is looked at.
 const CHUNK: usize = 8;
-/// Frames further inside than the present one are kept for the next walk, if no more than this were passed over.
+/// Frames further inside than the present one are kept for the next walk, if no more than this were
+/// passed over.
 const MOST_PASSED: usize = 16;
 /// After so many changes in one stack no further frame is looked for among those kept.
 const MOST_CHANGES: u32 = 3;
@@ -144,10 +155,11 @@ impl<F: Frame> LastWalk<F> {
         self.go_on_anew(way, stack, state, sum)
     }
 
-    /// The sum of a walk of `stack` that has come to `state`, when the present frame is one of those kept and nothing
-    /// outside of it changed: so it is mostly.
+    /// The sum of a walk of `stack` that has come to `state`, when the present frame is one of
+    /// those kept and nothing outside of it changed: so it is mostly.
     ///
-    /// Only while the hook is at work in the thread whose lane this is, so that no signal handler gets between.
+    /// Only while the hook is at work in the thread whose lane this is, so that no signal handler
+    /// gets between.
     #[inline(always)]
     pub(super) fn unchanged(
         &self,
@@ -165,8 +177,8 @@ impl<F: Frame> LastWalk<F> {
         let known = outer.last().filter(|known| known.frame.is_in(state))?;
         let counts = kept.len() - outer.len() <= MOST_PASSED
             && sum.frames + outer.len() <= MAX_FRAMES
-            // SAFETY: the present frame is the innermost of these, all others lie outside of it, in the stack for which
-            // they were kept.
+            // SAFETY: the present frame is the innermost of these, all others lie outside of it, in
+            // the stack for which they were kept.
             && !unsafe { F::have_changed(outer) };
         counts.then(|| sum.with_outer(known.hash))
     }
@@ -209,12 +221,13 @@ impl<F: Frame> LastWalk<F> {
         let wanted = MAX_FRAMES.saturating_sub(sum.frames);
         let len = outside(&frames[..kept], S::place(state));
         let first = len.saturating_sub(wanted);
-        // As in `unchanged`, of stacks that go on outside of what is kept, or after many frames were left.
+        // As in `unchanged`, of stacks that go on outside of what is kept, or after many frames
+        // were left.
         if let Some(known) = frames[..len].last()
             && known.frame.is_in(state)
             && (first > 0 || self.ends.get())
-            // SAFETY: the present frame is the innermost of these, all others lie outside of it, in the stack for which
-            // they were kept.
+            // SAFETY: the present frame is the innermost of these, all others lie outside of it, in
+            // the stack for which they were kept.
             && !unsafe { F::have_changed(&frames[first..len]) }
         {
             if kept - len > MOST_PASSED {
@@ -269,8 +282,8 @@ impl<F: Frame> LastWalk<F> {
         count_own(new.count_ones() as usize * PAGE);
     }
 
-    /// Walks outward to the first frame from which on those that count are as they were kept, `wanted` of them at most, and
-    /// keeps those it met; says how many are kept then.
+    /// Walks outward to the first frame from which on those that count are as they were kept,
+    /// `wanted` of them at most, and keeps those it met; says how many are kept then.
     #[inline(always)]
     fn follow<S: Step<Frame = F>>(
         &self,
@@ -296,7 +309,8 @@ impl<F: Frame> LastWalk<F> {
                     None if first > 0 || ends => break,
                     // The stack goes on outside of what is kept, and more of it counts.
                     None => len = 0,
-                    // What is inside of the change stays as it is; the changed frame is walked anew.
+                    // What is inside of the change stays as it is; the changed frame is walked
+                    // anew.
                     Some(changed) => {
                         let changed = first + changed;
                         let same = len - (changed + 1);

@@ -2,9 +2,9 @@
 //!
 //! Knows no lane and no recording: who walks says where the stack ends and how rules are found.
 //!
-//! A walk stays inside the thread's own stack, goes strictly outward, and is one sum over return addresses. What the
-//! thread's last walk met and is still there is not walked again (see `last_walk`). A stack whose sum is new is walked
-//! once more, in full and into scratch memory.
+//! A walk stays inside the thread's own stack, goes strictly outward, and is one sum over return
+//! addresses. What the thread's last walk met and is still there is not walked again (see
+//! `last_walk`). A stack whose sum is new is walked once more, in full and into scratch memory.
 
 mod eh_frame;
 mod frame_pointers;
@@ -24,10 +24,11 @@ use tracking_alloc_recording::{MAX_FRAMES, site_flags, unwinder};
 
 /// What walks ask for that the stack does not say.
 pub(crate) struct Find {
-    /// Finds the rule of a frame that the cache has none for, in the part of the stack that may be read.
+    /// Finds the rule of a frame that the cache has none for, in the part of the stack that may be
+    /// read.
     pub(crate) rule: fn(Frame, Stack) -> Rule,
-    /// Finds the stack that an address lies in, for one that is not the thread's own. Where rules are not in use yet, it
-    /// makes them ready ([`may_follow_rules`]) if it can.
+    /// Finds the stack that an address lies in, for one that is not the thread's own. Where rules
+    /// are not in use yet, it makes them ready ([`may_follow_rules`]) if it can.
     pub(crate) stack: fn(usize) -> Option<Stack>,
     /// The same for the place of a return address on a stack that a thread switched from.
     pub(crate) stack_before: fn(usize) -> Option<Stack>,
@@ -35,12 +36,13 @@ pub(crate) struct Find {
 
 pub(crate) type Finders = &'static Find;
 
-/// What sums are made with. They change when code was replaced, or when two stacks turned out to have one key: then every
-/// stack gets another key, and no stack is taken for the one it was mistaken for.
+/// What sums are made with. They change when code was replaced, or when two stacks turned out to
+/// have one key: then every stack gets another key, and no stack is taken for the one it was
+/// mistaken for.
 static POWERS: Powers = Powers::of(fit_seed(GOLDEN));
 
-/// The powers of a seed from 0 on, for the innermost frames. A walk that meets some of one seed and some of the next has
-/// the key of no stack: then its frames decide, as for a new one.
+/// The powers of a seed from 0 on, for the innermost frames. A walk that meets some of one seed and
+/// some of the next has the key of no stack: then its frames decide, as for a new one.
 struct Powers([AtomicU64; MOST_NEAR + 1]);
 
 /// Frames that are walked without asking what the last walk met, by either way.
@@ -89,18 +91,19 @@ impl Powers {
     }
 }
 
-/// A number like this as a seed: 5 modulo 8, for which powers less than 2^16 apart differ by less than 2^18 times an odd
-/// number, so that two frames that change places always change the sum.
+/// A number like this as a seed: 5 modulo 8, for which powers less than 2^16 apart differ by less
+/// than 2^18 times an odd number, so that two frames that change places always change the sum.
 const fn fit_seed(number: u64) -> u64 {
     number & !7 | 5
 }
 
-/// The hash of a stack in a scope: seed and scope, and a word for each frame times the seed to the power of its distance
-/// from the innermost frame, modulo 2^64. So the sum of the outer frames is that of any stack that has them.
+/// The hash of a stack in a scope: seed and scope, and a word for each frame times the seed to the
+/// power of its distance from the innermost frame, modulo 2^64. So the sum of the outer frames is
+/// that of any stack that has them.
 ///
-/// The word is the return address in the innermost frames, else [`spread`]. As they are, addresses that differ in few high
-/// bits alone can be arranged, by a pattern of 32 frames, so that no seed tells two stacks apart; six frames are too few
-/// for that.
+/// The word is the return address in the innermost frames, else [`spread`]. As they are, addresses
+/// that differ in few high bits alone can be arranged, by a pattern of 32 frames, so that no seed
+/// tells two stacks apart; six frames are too few for that.
 #[derive(Clone, Copy)]
 struct Sum {
     seed: u64,
@@ -150,7 +153,8 @@ impl Sum {
         self.value.wrapping_add(self.power.wrapping_mul(outer))
     }
 
-    /// What a frame, none of the innermost ones, and the sum of its outer ones are together, for [`with_outer`](Self::with_outer).
+    /// What a frame, none of the innermost ones, and the sum of its outer ones are together, for
+    /// [`with_outer`](Self::with_outer).
     #[inline(always)]
     fn outward(address: u64, outer: u64, seed: u64) -> u64 {
         spread(address).wrapping_add(seed.wrapping_mul(outer))
@@ -163,7 +167,8 @@ const fn spread(address: u64) -> u64 {
     address.wrapping_mul(GOLDEN).rotate_left(32)
 }
 
-/// Tells scopes apart in a sum: an odd number with no pattern in its bits (the first factor of MurmurHash3's finalizer).
+/// Tells scopes apart in a sum: an odd number with no pattern in its bits (the first factor of
+/// MurmurHash3's finalizer).
 const SCOPE: u64 = 0xff51_afd7_ed55_8ccd;
 
 /// Gives every stack another key. Under the write lock.
@@ -179,8 +184,8 @@ pub(crate) fn walk_with(unwinder: u32) {
     UNWINDER.store(unwinder, Relaxed);
 }
 
-/// Stacks that are not a thread's own may be walked by rules even where others are walked by frame pointers: what is in
-/// the register when a stack begins is anybody's.
+/// Stacks that are not a thread's own may be walked by rules even where others are walked by frame
+/// pointers: what is in the register when a stack begins is anybody's.
 static MAY_FOLLOW_RULES: AtomicBool = AtomicBool::new(false);
 
 pub(crate) fn may_follow_rules() {
@@ -217,8 +222,9 @@ impl Start {
     #[inline(always)]
     pub(crate) fn here() -> Self {
         let (frame_pointer, stack_pointer, pc): (usize, usize, u64);
-        // NOTE: the clobber of a callee-saved register is what makes the compiler build the frame first; without it
-        // the prologue may be moved behind these instructions, which would then read the caller's frame pointer.
+        // NOTE: the clobber of a callee-saved register is what makes the compiler build the frame
+        // first; without it the prologue may be moved behind these instructions, which would then
+        // read the caller's frame pointer.
         #[cfg(target_arch = "x86_64")]
         // SAFETY: copies registers.
         unsafe {
@@ -246,8 +252,8 @@ impl Start {
 
     /// The registers one by one.
     ///
-    /// PERF: cold functions take them so. As a struct of three words they would be passed in memory, and the hot path
-    /// would wait for its own stores (16 % of a small event).
+    /// PERF: cold functions take them so. As a struct of three words they would be passed in
+    /// memory, and the hot path would wait for its own stores (16 % of a small event).
     #[inline(always)]
     pub(crate) fn registers(self) -> (usize, usize, u64) {
         (self.frame_pointer, self.stack_pointer, self.pc)
@@ -264,8 +270,8 @@ impl Start {
 
 /// The key of a stack, innermost address first, in a scope. Never 0.
 ///
-/// Two sites of 10^6 share a key with a probability of about 3e-8; such a pair is counted as one until that is noticed
-/// (see `tables/sites`).
+/// Two sites of 10^6 share a key with a probability of about 3e-8; such a pair is counted as one
+/// until that is noticed (see `tables/sites`).
 pub(crate) fn key(addresses: &[u64], scope: u32) -> u64 {
     let mut sum = POWERS.begin(scope);
     addresses.iter().for_each(|address| sum.add(*address));
@@ -283,7 +289,8 @@ fn key_of(sum: u64) -> u64 {
     sum | 1
 }
 
-/// The key of the calling stack in a scope: that of [`key`]. `None`: it takes a [walk in full](walk_in_full).
+/// The key of the calling stack in a scope: that of [`key`]. `None`: it takes a [walk in
+/// full](walk_in_full).
 #[inline(always)]
 pub(crate) fn walk(
     limits: &Limits,
@@ -396,7 +403,8 @@ enum End {
 pub(crate) struct Limits {
     /// Where its stack lies.
     stack: Cell<Stack>,
-    /// From here on, and so many bytes further, a frame's link may lie that is followed without further questions.
+    /// From here on, and so many bytes further, a frame's link may lie that is followed without
+    /// further questions.
     low: Cell<usize>,
     span: Cell<usize>,
     cut_after: CutAfter,
@@ -432,7 +440,8 @@ impl Limits {
         }
     }
 
-    /// The stack that an address lies in, if that is known: the thread's own, or another one that it was met on.
+    /// The stack that an address lies in, if that is known: the thread's own, or another one that
+    /// it was met on.
     fn stack_of(&self, address: usize) -> Option<Stack> {
         let own = self.stack();
         if own.contains(address) {
@@ -441,8 +450,9 @@ impl Limits {
         self.foreign.find(address).filter(|_| own.high != 0)
     }
 
-    /// The stack that a walk goes on in when it leaves `stack` for a return address elsewhere: a stack that the thread
-    /// switched to leads back to the one before. Without `finders` only if that is known.
+    /// The stack that a walk goes on in when it leaves `stack` for a return address elsewhere: a
+    /// stack that the thread switched to leads back to the one before. Without `finders` only if
+    /// that is known.
     fn stack_before(&self, stack: Stack, place: usize, finders: Option<Finders>) -> Option<Stack> {
         if stack == self.stack() || stack.contains(place) {
             return None;
@@ -456,7 +466,8 @@ impl Limits {
         self.foreign.forget();
     }
 
-    /// Forgets after which addresses stacks were cut, if code changed since: then the present one is to be walked again.
+    /// Forgets after which addresses stacks were cut, if code changed since: then the present one
+    /// is to be walked again.
     pub(crate) fn forget_old_cuts(&self) -> bool {
         let is_old = self.cut_after.seed.replace(POWERS.seed()) != POWERS.seed();
         let forgets = is_old && self.cut_after.in_use().is_some();
@@ -474,8 +485,8 @@ impl Limits {
     }
 }
 
-/// Stacks that are not a thread's own (coroutines, segments of a stack that grows, signal stacks): the mappings that they
-/// lie in. All-zero bytes are none.
+/// Stacks that are not a thread's own (coroutines, segments of a stack that grows, signal stacks):
+/// the mappings that they lie in. All-zero bytes are none.
 #[derive(Default)]
 struct Foreign {
     known: [Cell<Stack>; Foreign::MOST],
@@ -547,8 +558,8 @@ impl Foreign {
     }
 }
 
-/// Return addresses after which a thread's walks stop: their callers keep data in the frame pointer, so that what lies
-/// beyond would be made up anew at each call.
+/// Return addresses after which a thread's walks stop: their callers keep data in the frame
+/// pointer, so that what lies beyond would be made up anew at each call.
 #[derive(Default)]
 struct CutAfter {
     /// A bit for each listed address, by its low bits: most frames are passed by one test.
@@ -615,7 +626,8 @@ impl CutAfter {
 mod tests {
     use super::*;
 
-    /// Addresses that differ by one bit, arranged as by the sequence of Thue and Morse, and the other way round.
+    /// Addresses that differ by one bit, arranged as by the sequence of Thue and Morse, and the
+    /// other way round.
     fn pattern(frames: u32, bit: u32, inverted: bool) -> Vec<u64> {
         let base = 0x5555_5555_1234;
         let is_set = |frame: u32| (frame.count_ones() % 2 == 1) != inverted;

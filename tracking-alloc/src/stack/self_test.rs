@@ -1,7 +1,8 @@
 //! Whether code built with this program's flags keeps frame pointers.
 //!
-//! A walk that merely succeeds proves nothing: std keeps them when the program's own crates do not. These functions
-//! are built with the same flags as the program's crates, so what holds for them holds for those.
+//! A walk that merely succeeds proves nothing: std keeps them when the program's own crates do not.
+//! These functions are built with the same flags as the program's crates, so what holds for them
+//! holds for those.
 
 use super::{Finders, Limits, Stack, Start, eh_frame};
 use std::hint::black_box;
@@ -49,7 +50,8 @@ fn inner(outer: usize, middle: usize) -> bool {
 /// Each of the functions that call each other.
 type Nested = fn(usize, Finders) -> [u64; 3];
 
-/// Whether a walk by `.eh_frame` from three nested functions finds each one's caller. Not under the write lock.
+/// Returns `true` if a walk by `.eh_frame` from three nested functions finds each one's caller. Not
+/// under the write lock.
 ///
 /// On whichever stack: nothing beyond this function's frame is read.
 #[inline(never)]

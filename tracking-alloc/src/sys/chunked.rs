@@ -6,10 +6,11 @@ use std::sync::atomic::{AtomicPtr, Ordering::*};
 /// Values of one chunk.
 pub(crate) const CHUNK: usize = 512;
 
-/// `CHUNKS` times [`CHUNK`] values by number, in chunks that are never unmapped. All-zero bytes are an empty table.
+/// `CHUNKS` times [`CHUNK`] values by number, in chunks that are never unmapped. All-zero bytes are
+/// an empty table.
 ///
-/// NOTE: chunks come zeroed from the system, so whoever finds one sees zeros or what was stored there since: no further
-/// order is needed.
+/// NOTE: chunks come zeroed from the system, so whoever finds one sees zeros or what was stored
+/// there since: no further order is needed.
 pub(crate) struct Chunked<T, const CHUNKS: usize>([AtomicPtr<T>; CHUNKS]);
 
 impl<T: 'static, const CHUNKS: usize> Chunked<T, CHUNKS> {
@@ -31,7 +32,8 @@ impl<T: 'static, const CHUNKS: usize> Chunked<T, CHUNKS> {
         (!chunk.is_null()).then(|| unsafe { &*chunk.add(number as usize % CHUNK) })
     }
 
-    /// The value of a number; `make` gives zeroed memory for a chunk, in which zeros must be a value. By one thread at a time.
+    /// The value of a number; `make` gives zeroed memory for a chunk, in which zeros must be a
+    /// value. By one thread at a time.
     pub(crate) fn get_or_make(
         &self,
         number: u32,

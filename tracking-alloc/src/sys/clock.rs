@@ -36,7 +36,8 @@ pub(crate) fn sleep(nanoseconds: u32) {
     unsafe { libc::syscall(libc::SYS_nanosleep, &raw const time, 0) };
 }
 
-/// Waiting for other threads, with a limit: on a busy machine they may wait long for a core. Yields for a while, then sleeps.
+/// Waiting for other threads, with a limit: on a busy machine they may wait long for a core. Yields
+/// for a while, then sleeps.
 pub(crate) struct Patience {
     tries: u32,
     sleeps: u32,

@@ -1,9 +1,10 @@
-//! Files by raw system calls: no cancellation points, no locks, descriptors closed before anything else happens.
+//! Files by raw system calls: no cancellation points, no locks, descriptors closed before anything
+//! else happens.
 
 use std::ffi::CStr;
 
-/// An open descriptor, closed on drop. Never kept beyond one operation: a daemon that closes all descriptors would
-/// otherwise hand our number to a file of its own.
+/// An open descriptor, closed on drop. Never kept beyond one operation: a daemon that closes all
+/// descriptors would otherwise hand our number to a file of its own.
 pub(crate) struct File(libc::c_int);
 
 /// What a system call returned, or the errno.
@@ -88,7 +89,8 @@ impl File {
         Ok(())
     }
 
-    /// Reserves the blocks of `offset .. offset + bytes`, making the file that long. The raw call: no emulation by writing.
+    /// Reserves the blocks of `offset .. offset + bytes`, making the file that long. The raw call:
+    /// no emulation by writing.
     pub(crate) fn reserve(&self, offset: u64, bytes: u64) -> Result<(), i32> {
         // SAFETY: plain numbers.
         let reserve = || unsafe {
@@ -103,8 +105,8 @@ impl File {
         patiently(reserve).map(drop)
     }
 
-    /// Gives back what lies beyond `bytes`: a refused reservation may have made the file longer, and holds blocks.
-    /// Never makes it longer, and tells nobody when it cannot.
+    /// Gives back what lies beyond `bytes`: a refused reservation may have made the file longer,
+    /// and holds blocks. Never makes it longer, and tells nobody when it cannot.
     pub(crate) fn shorten(&self, bytes: u64) {
         if self
             .status()
@@ -119,7 +121,8 @@ impl File {
 
     /// Size, device, inode, mode, owner, modification time.
     pub(crate) fn status(&self) -> Result<libc::stat, i32> {
-        // SAFETY: all-zero bytes are a stat; the kernel fills it. fstat is not a cancellation point and takes no lock.
+        // SAFETY: all-zero bytes are a stat; the kernel fills it. fstat is not a cancellation point
+        // and takes no lock.
         unsafe {
             let mut status: libc::stat = std::mem::zeroed();
             if libc::fstat(self.0, &mut status) != 0 {
@@ -143,7 +146,8 @@ impl File {
 
     /// Maps `offset .. offset + bytes` shared, to read and write.
     pub(crate) fn map(&self, offset: u64, bytes: usize) -> Option<std::ptr::NonNull<u8>> {
-        // SAFETY: a mapping at an address of the kernel's choice; its blocks were reserved before (no SIGBUS).
+        // SAFETY: a mapping at an address of the kernel's choice; its blocks were reserved before
+        // (no SIGBUS).
         let place = unsafe {
             libc::mmap(
                 std::ptr::null_mut(),

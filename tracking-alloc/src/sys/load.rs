@@ -1,6 +1,7 @@
-//! Loads by the machine, not by the language: of words that may be no variable's, such as padding, or a stack's where a frame
-//! was before, and that another thread may change meanwhile. They may be any number here, which is no undefined behaviour,
-//! nor an error to AddressSanitizer, which would end the program.
+//! Loads by the machine, not by the language: of words that may be no variable's, such as padding,
+//! or a stack's where a frame was before, and that another thread may change meanwhile. They may be
+//! any number here, which is no undefined behaviour, nor an error to AddressSanitizer, which would
+//! end the program.
 
 /// The word at an address, aligned or not.
 ///

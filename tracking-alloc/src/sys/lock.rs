@@ -8,8 +8,8 @@ const FREE: u32 = 0;
 const HELD: u32 = 1;
 const WAITED_FOR: u32 = 2;
 
-/// Mutual exclusion over `T`. Its holder must not call anything that can wait for another heapglass lock out of order:
-/// the peak lock before the write lock.
+/// Mutual exclusion over `T`. Its holder must not call anything that can wait for another heapglass
+/// lock out of order: the peak lock before the write lock.
 pub(crate) struct Lock<T> {
     word: AtomicU32,
     value: UnsafeCell<T>,
@@ -33,7 +33,8 @@ impl<T> Lock<T> {
     /// # Safety
     /// No other thread may exist that could hold it or wait for it: a forked child, first thing.
     pub(crate) unsafe fn reset(&self, value: T) {
-        // SAFETY: nobody else reaches the value (caller). The old one is not dropped: its owner is gone.
+        // SAFETY: nobody else reaches the value (caller). The old one is not dropped: its owner is
+        // gone.
         unsafe { self.value.get().write(value) };
         self.word.store(FREE, Ordering::Release);
     }
@@ -81,7 +82,8 @@ impl<T> Lock<T> {
         }
         let _errno = super::Errno::keep();
         while self.word.swap(WAITED_FOR, Ordering::Acquire) != FREE {
-            // SAFETY: the futex word lives as long as `self`; a spurious return is handled by the loop.
+            // SAFETY: the futex word lives as long as `self`; a spurious return is handled by the
+            // loop.
             unsafe {
                 libc::syscall(
                     libc::SYS_futex,

@@ -3,7 +3,8 @@
 use std::ptr::{NonNull, null_mut};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// Maps `bytes` of zeroed private memory that costs nothing until touched. `None` when the system refuses.
+/// Maps `bytes` of zeroed private memory that costs nothing until touched. `None` when the system
+/// refuses.
 pub(crate) fn map_private(bytes: usize) -> Option<NonNull<u8>> {
     // SAFETY: an anonymous mapping at an address of the kernel's choice touches no existing memory.
     unsafe {
@@ -18,7 +19,8 @@ pub(crate) fn map_private(bytes: usize) -> Option<NonNull<u8>> {
         if place == libc::MAP_FAILED {
             return None;
         }
-        // Huge pages would make each first touch 2 MiB; core dumps have no use for our tables. Both are only advice.
+        // Huge pages would make each first touch 2 MiB; core dumps have no use for our tables. Both
+        // are only advice.
         libc::madvise(place, bytes, libc::MADV_NOHUGEPAGE);
         libc::madvise(place, bytes, libc::MADV_DONTDUMP);
         NonNull::new(place.cast())
@@ -28,8 +30,8 @@ pub(crate) fn map_private(bytes: usize) -> Option<NonNull<u8>> {
 /// Pages are not populated: the system refused it once.
 static REFUSES_TO_POPULATE: AtomicBool = AtomicBool::new(false);
 
-/// Makes whole pages of our own memory resident, as writing to each would. False when the system does not, or cannot
-/// (Linux before 5.14).
+/// Makes whole pages of our own memory resident, as writing to each would. False when the system
+/// does not, or cannot (Linux before 5.14).
 pub(crate) fn populate(start: usize, bytes: usize) -> bool {
     if REFUSES_TO_POPULATE.load(Ordering::Relaxed) || super::is_quiet() {
         return false;
@@ -49,7 +51,8 @@ pub(crate) fn populate(start: usize, bytes: usize) -> bool {
     is_done
 }
 
-/// Fills `buffer` from this process's memory at `start`, by the kernel: what is not mapped is an answer and no fault.
+/// Fills `buffer` from this process's memory at `start`, by the kernel: what is not mapped is an
+/// answer and no fault.
 pub(crate) fn read_own_memory(start: u64, buffer: &mut [u8]) -> bool {
     let (local, remote) = (
         libc::iovec {
@@ -61,7 +64,8 @@ pub(crate) fn read_own_memory(start: u64, buffer: &mut [u8]) -> bool {
             iov_len: buffer.len(),
         },
     );
-    // SAFETY: the kernel writes into the buffer, which is valid for its length, and checks the other address.
+    // SAFETY: the kernel writes into the buffer, which is valid for its length, and checks the
+    // other address.
     let read = unsafe {
         libc::syscall(
             libc::SYS_process_vm_readv,
@@ -82,8 +86,9 @@ pub(crate) const PAGE: usize = 4096;
 /// Bytes of pages of heapglass's own memory that were written.
 static OWN: AtomicU64 = AtomicU64::new(0);
 
-/// Bytes of pages that were written: of its tables, the shadow map and the recording. Where pages are larger than
-/// [`PAGE`], or a table is only in part counted, less than are resident; never more.
+/// Bytes of pages that were written: of its tables, the shadow map and the recording. Where pages
+/// are larger than [`PAGE`], or a table is only in part counted, less than are resident; never
+/// more.
 pub(crate) fn own_bytes() -> u64 {
     OWN.load(Ordering::Relaxed)
 }
@@ -105,7 +110,8 @@ pub(crate) struct WrittenPages {
 }
 
 impl WrittenPages {
-    /// Of memory that begins here; the page it begins in is not counted if it is shared with what lies before.
+    /// Of memory that begins here; the page it begins in is not counted if it is shared with what
+    /// lies before.
     pub(crate) const fn from(start: usize) -> Self {
         WrittenPages { end: start }
     }
@@ -147,8 +153,8 @@ impl Bump {
         }
     }
 
-    /// Zeroed memory for `count` values of `T`, for whom all-zero bytes must be a value. Never given back. Its pages count
-    /// as written.
+    /// Zeroed memory for `count` values of `T`, for whom all-zero bytes must be a value. Never
+    /// given back. Its pages count as written.
     pub(crate) fn take<T>(&mut self, count: usize) -> Option<NonNull<T>> {
         let bytes = size_of::<T>().checked_mul(count)?;
         let place = self.carve(bytes, align_of::<T>().max(64))?;

@@ -1,7 +1,8 @@
-//! The operating system, as the hook may use it: raw calls that neither lock, allocate nor are cancellation points.
+//! The operating system, as the hook may use it: raw calls that neither lock, allocate nor are
+//! cancellation points.
 //!
-//! Nothing here may call a libc function that takes a lock or allocates; `errno` is the caller's and is kept by
-//! [`Errno`].
+//! Nothing here may call a libc function that takes a lock or allocates; `errno` is the caller's
+//! and is kept by [`Errno`].
 
 mod chunked;
 mod clock;

@@ -9,15 +9,15 @@ unsafe extern "C" {
     static environ: *const *const c_char;
 }
 
-/// The value of an environment variable, by walking `environ`: getenv and std take locks. Ignored in programs with
-/// raised privileges (AT_SECURE).
+/// The value of an environment variable, by walking `environ`: getenv and std take locks. Ignored
+/// in programs with raised privileges (AT_SECURE).
 pub(crate) fn environment(name: &[u8]) -> Option<&'static [u8]> {
     // SAFETY: getauxval only reads the auxiliary vector.
     if unsafe { libc::getauxval(libc::AT_SECURE) } != 0 {
         return None;
     }
-    // SAFETY: `environ` is null or a NULL-terminated array of NUL-terminated strings. It is read at the first
-    // allocation, before the program can have changed it from another thread.
+    // SAFETY: `environ` is null or a NULL-terminated array of NUL-terminated strings. It is read at
+    // the first allocation, before the program can have changed it from another thread.
     unsafe {
         let mut entry = environ;
         while !entry.is_null() && !(*entry).is_null() {
@@ -40,7 +40,7 @@ pub(crate) fn thread_id() -> u32 {
     unsafe { libc::syscall(libc::SYS_gettid) as u32 }
 }
 
-/// Whether the calling thread is the process's first.
+/// Returns `true` if the calling thread is the process's first.
 pub(crate) fn is_main_thread() -> bool {
     thread_id() == process_id()
 }
@@ -54,7 +54,8 @@ pub(crate) fn process_id() -> u32 {
 /// The program must see no system call of ours that a filter may kill it for.
 static QUIET: AtomicBool = AtomicBool::new(false);
 
-/// From now on, asks the system for nothing but anonymous memory, time, and waiting for locks and threads.
+/// From now on, asks the system for nothing but anonymous memory, time, and waiting for locks and
+/// threads.
 pub(crate) fn go_quiet() {
     QUIET.store(true, Ordering::Relaxed);
 }
@@ -87,15 +88,15 @@ impl Stack {
     }
 }
 
-/// Below the top of the stack that a program begins on, the kernel keeps this much free of other mappings, or as much as
-/// the stack's limit was then.
+/// Below the top of the stack that a program begins on, the kernel keeps this much free of other
+/// mappings, or as much as the stack's limit was then.
 const GAP: usize = 128 << 20;
 
 /// The calling thread's stack; zero when it cannot be known, and then nothing is walked.
 ///
-/// The one that the program began on is known from the auxiliary vector: glibc's answer would read /proc and take locks.
-/// The thread must be on it, not only be the process's first: that of a child forked by another thread is on the stack
-/// of that one.
+/// The one that the program began on is known from the auxiliary vector: glibc's answer would read
+/// /proc and take locks. The thread must be on it, not only be the process's first: that of a child
+/// forked by another thread is on the stack of that one.
 pub(crate) fn thread_stack() -> Stack {
     let local = 0u8;
     let here = std::hint::black_box(&raw const local) as usize;
@@ -107,7 +108,8 @@ pub(crate) fn thread_stack() -> Stack {
         let low = high.saturating_sub(room.max(GAP));
         return Stack { low, high };
     }
-    // SAFETY: the attributes are initialised by pthread_getattr_np before they are used, and destroyed once.
+    // SAFETY: the attributes are initialised by pthread_getattr_np before they are used, and
+    // destroyed once.
     unsafe {
         let mut attributes: libc::pthread_attr_t = std::mem::zeroed();
         if libc::pthread_getattr_np(libc::pthread_self(), &mut attributes) != 0 {
@@ -155,8 +157,9 @@ pub(crate) fn resident_set() -> u64 {
     memory_field(1).unwrap_or(0)
 }
 
-/// What the limits of address space (`RLIMIT_AS`) and of private memory (`RLIMIT_DATA`) leave, the lesser of the two,
-/// bytes; `u64::MAX` without such a limit. `None`: there is one, and what is used cannot be known.
+/// What the limits of address space (`RLIMIT_AS`) and of private memory (`RLIMIT_DATA`) leave, the
+/// lesser of the two, bytes; `u64::MAX` without such a limit. `None`: there is one, and what is
+/// used cannot be known.
 pub(crate) fn memory_left() -> Option<u64> {
     let left = |resource, field| match limit(resource) {
         Some(limit) => Some(limit.saturating_sub(memory_field(field)?)),
@@ -181,7 +184,8 @@ pub(crate) fn entry() -> u64 {
     unsafe { libc::getauxval(libc::AT_ENTRY) }
 }
 
-/// The exported functions of the C library next to those that call `main` and the functions of threads.
+/// The exported functions of the C library next to those that call `main` and the functions of
+/// threads.
 pub(crate) fn start_functions() -> [u64; 2] {
     unsafe extern "C" {
         fn __libc_start_main();
@@ -192,7 +196,8 @@ pub(crate) fn start_functions() -> [u64; 2] {
     ]
 }
 
-/// Addresses in code that stays as long as the process runs: the executable's and the C library's; and our own.
+/// Addresses in code that stays as long as the process runs: the executable's and the C library's;
+/// and our own.
 pub(crate) fn lasting_code() -> [u64; 3] {
     [
         entry(),
@@ -238,8 +243,9 @@ pub(crate) fn fence_all_threads() -> bool {
         && unsafe { libc::syscall(libc::SYS_membarrier, MEMBARRIER_PRIVATE_EXPEDITED, 0, 0) } == 0
 }
 
-/// While the recorder is quiet: waits until what other threads stored before can be seen. No processor keeps a store to
-/// itself for so long, and one that goes on with another thread keeps none. `false` otherwise.
+/// While the recorder is quiet: waits until what other threads stored before can be seen. No
+/// processor keeps a store to itself for so long, and one that goes on with another thread keeps
+/// none. `false` otherwise.
 pub(crate) fn wait_for_stores() -> bool {
     const WAIT_NS: u64 = 10_000_000;
     if !is_quiet() {

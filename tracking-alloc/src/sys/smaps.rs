@@ -3,8 +3,8 @@
 use super::File;
 use std::ffi::CStr;
 
-/// Returns `true` if the kernel wipes the page of an address in a forked child. qemu-user takes that advice and ignores
-/// it; a kernel that does as it says shows it.
+/// Returns `true` if the kernel wipes the page of an address in a forked child. qemu-user takes
+/// that advice and ignores it; a kernel that does as it says shows it.
 pub(crate) fn is_wiped_on_fork(address: usize) -> bool {
     const PATH: &CStr = c"/proc/self/smaps";
     let Ok(file) = File::open(PATH, libc::O_RDONLY, 0) else {
@@ -19,7 +19,8 @@ pub(crate) fn is_wiped_on_fork(address: usize) -> bool {
     has_flag(address as u64, b"wf", read) == Some(true)
 }
 
-/// Whether the mapping of an address has a flag. `None`: there is no such mapping, or nothing is said of its flags.
+/// Returns `true` if the mapping of an address has a flag. `None`: there is no such mapping, or
+/// nothing is said of its flags.
 fn has_flag(address: u64, flag: &[u8], mut read: impl FnMut(&mut [u8]) -> usize) -> Option<bool> {
     let mut buffer = [0u8; 1024];
     let (mut filled, mut is_here) = (0, false);
@@ -39,7 +40,8 @@ fn has_flag(address: u64, flag: &[u8], mut read: impl FnMut(&mut [u8]) -> usize)
             }
         }
         if start == 0 && filled == buffer.len() {
-            // The path in a line is too long for the room: what is left of it is no line that counts.
+            // The path in a line is too long for the room: what is left of it is no line that
+            // counts.
             start = filled;
         }
         buffer.copy_within(start..filled, 0);

@@ -1,7 +1,8 @@
 //! A stack for work that needs more than the target's thread may have.
 //!
-//! A thread of the target may have 64 KiB or less, and beginning a recording handles several paths of 4 KiB. Signals are
-//! kept waiting meanwhile: a handler finds the stack that its thread was made with.
+//! A thread of the target may have 64 KiB or less, and beginning a recording handles several paths
+//! of 4 KiB. Signals are kept waiting meanwhile: a handler finds the stack that its thread was made
+//! with.
 
 use super::map_private;
 
@@ -36,7 +37,8 @@ pub(crate) fn on_own_stack<F: FnOnce() -> R, R>(work: F) -> Option<R> {
     let before = block_signals(u64::MAX);
     // SAFETY: the upper end of the mapping, aligned as the ABI asks.
     let top = unsafe { place.add(GUARD + BYTES) };
-    // SAFETY: `run` gets the work it is made for, and returns; `top` is the end of a stack that nobody uses.
+    // SAFETY: `run` gets the work it is made for, and returns; `top` is the end of a stack that
+    // nobody uses.
     unsafe { call_on(top, (&raw mut work).cast(), run::<F, R> as *const ()) };
     block_signals(before);
     // SAFETY: the mapping made above, which nobody uses any more.
@@ -47,11 +49,12 @@ pub(crate) fn on_own_stack<F: FnOnce() -> R, R>(work: F) -> Option<R> {
 /// Calls `function(argument)` with the stack that ends at `top`.
 ///
 /// # Safety
-/// `function` must be an `extern "C" fn` that takes `argument` and does not unwind; `top` the 16-byte aligned end of
-/// enough memory.
+/// `function` must be an `extern "C" fn` that takes `argument` and does not unwind; `top` the
+/// 16-byte aligned end of enough memory.
 unsafe fn call_on(top: *mut u8, argument: *mut (), function: *const ()) {
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: the stack pointer is kept in a register that functions preserve, and put back (caller for the rest).
+    // SAFETY: the stack pointer is kept in a register that functions preserve, and put back (caller
+    // for the rest).
     unsafe {
         std::arch::asm!(
             "mov r12, rsp", "mov rsp, {top}", "call {function}", "mov rsp, r12",

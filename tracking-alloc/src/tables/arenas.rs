@@ -1,4 +1,5 @@
-//! The tables of arenas: arenas by name, their rows by scope, their history, and values that are never dropped.
+//! The tables of arenas: arenas by name, their rows by scope, their history, and values that are
+//! never dropped.
 
 use super::Writer;
 use super::scope_table::scope_number;
@@ -9,16 +10,17 @@ use tracking_alloc_recording::{
     ArenaValuesValue, table,
 };
 
-/// Names kept apart, less one: arenas of further ones are instances of [`OTHER`].
+/// Maximum number of names, minus one. Arenas with further names are instances of [`OTHER`].
 pub(crate) const MOST_ARENAS: usize = 1024;
 const OTHER: &[u8] = b"(other)";
 const MOST_ROWS: u64 = 1 << 20;
-/// Rows of values kept apart; values of further ones are counted as lost.
+/// Maximum number of value rows. Values that do not fit are counted as lost.
 const MOST_VALUES: u64 = 4096;
-/// Events in one arena's history. After that only new maxima are kept, so it stays bounded however long it goes on.
+/// Events in one arena's history. After that only new maxima are kept, so that its size stays
+/// bounded.
 const MOST_HISTORY: u64 = 4096;
 
-/// An arena by name. All-zero bytes are none.
+/// An arena by name. All-zero bytes mean none.
 pub(super) struct KnownArena {
     record: *const Arena,
     history: u64,
@@ -26,7 +28,7 @@ pub(super) struct KnownArena {
     most_allocated_bytes: u64,
 }
 
-/// A value whose drop an arena never runs, or a block that it points to.
+/// A value in an arena whose drop never runs, or a block that it points to.
 #[derive(Clone, Copy)]
 pub(crate) struct ArenaValue {
     pub(crate) arena: u32,
@@ -38,13 +40,13 @@ pub(crate) struct ArenaValue {
 }
 
 impl Writer {
-    /// The number of the arena called `name`, or of the one for all names without room.
+    /// Returns the number of the arena `name`, or of the arena for names that do not fit.
     pub(crate) fn arena(&mut self, name: &[u8], krate: &'static [u8]) -> Option<u32> {
         self.arena_named(name, krate, MOST_ARENAS - 1)
             .or_else(|| self.arena_named(OTHER, b"several", MOST_ARENAS))
     }
 
-    /// The record of an arena.
+    /// Returns the record of an arena.
     pub(crate) fn arena_record(&mut self, arena: u32) -> Option<&'static Arena> {
         // SAFETY: null or a record that is mapped until the process ends.
         unsafe { self.arenas.get(arena as usize)?.record.as_ref() }
@@ -73,7 +75,7 @@ impl Writer {
         Some(number)
     }
 
-    /// The row of an arena in a scope. `None` when there is no room.
+    /// Returns the row of an arena in a scope; `None` if there is no room.
     pub(crate) fn arena_row(&mut self, arena: u32, scope: u32) -> Option<&'static ArenaRow> {
         let scope = scope_number(scope);
         let key = u64::from(arena) << 32 | u64::from(scope);
@@ -85,7 +87,7 @@ impl Writer {
         self.intern_placed(key, row, MOST_ROWS, |_| true)
     }
 
-    /// Adds to an arena's history.
+    /// Adds an event to an arena's history.
     pub(crate) fn add_arena_moment(&mut self, of: ArenaChunkValue) {
         let Some(known) = self.arenas.get_mut(of.arena as usize) else {
             return;

@@ -4,11 +4,11 @@ use super::Writer;
 use std::sync::atomic::Ordering::*;
 use tracking_alloc_recording::FailedRequestValue;
 
-/// Sites that are told apart; requests of further sites are only counted in the header.
+/// Maximum number of sites. Requests of further sites are counted only in the header.
 const MOST_SITES: u64 = 256;
 
 impl Writer {
-    /// Counts a request of a site that the allocator refused.
+    /// Counts a failed request of a site.
     pub(crate) fn request_failed(&mut self, site: u32, bytes: u64) {
         let header = self.store.header();
         let last = header.failed_requests.fetch_add(1, Relaxed) + 1;

@@ -3,7 +3,7 @@
 use super::Writer;
 use tracking_alloc_recording::{FootprintNodeValue, FootprintValue};
 
-/// A measured value, without its parts.
+/// A measured value as a whole.
 pub(crate) struct Measured<'m> {
     pub(crate) label: &'m str,
     pub(crate) type_name: &'static str,
@@ -15,28 +15,28 @@ pub(crate) struct Measured<'m> {
     pub(crate) hidden_values: u64,
 }
 
-/// A type in it.
+/// A type in the value.
 #[derive(Clone, Copy)]
 pub(crate) struct Type {
     pub(crate) name: &'static str,
     /// Size of a value, bytes; 0 = not known.
     #[cfg(feature = "serde")]
     pub(crate) bytes: usize,
-    /// Its name in the recording, once it is there.
+    /// The reference of its name in the recording, once written.
     pub(crate) string: u32,
 }
 
-/// One place in it.
+/// One place in the value.
 pub(crate) struct Part<'m> {
     pub(crate) name: &'m [u8],
-    /// Which of the types.
+    /// Index of its type.
     pub(crate) type_index: Option<u32>,
-    /// All but the strings.
+    /// The record without its strings.
     pub(crate) node: FootprintNodeValue,
 }
 
 impl Writer {
-    /// Adds a footprint. `None` when there is no room.
+    /// Adds a footprint. Returns `None` if there is no room.
     pub(crate) fn add_footprint<'p>(
         &mut self,
         measured: &Measured<'_>,

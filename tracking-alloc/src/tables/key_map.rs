@@ -9,22 +9,23 @@ const FIRST_SLOTS: usize = 1024;
 
 /// Open addressing from exact 64-bit keys to numbers. All-zero bytes are an empty map.
 pub(super) struct KeyMap {
-    /// The present slots. Grown ones replace them; the old stay mapped for readers still inside.
+    /// The present slots. Larger ones replace them when the map grows; the old ones stay mapped for
+    /// readers.
     slots: AtomicPtr<Slots>,
     used: AtomicUsize,
 }
 
 struct Slots {
     first: *const Slot,
-    /// One less than there are, which is a power of two.
+    /// Number of slots minus one; the number is a power of two.
     mask: usize,
 }
 
-/// Readers may see a slot at any time: the number is published after the key.
+/// A slot. Readers may see it at any time, so the number is published after the key.
 #[repr(C)]
 struct Slot {
     key: AtomicU64,
-    /// The number and one, 0 = free.
+    /// The number plus one; 0 = free.
     number: AtomicU64,
 }
 
@@ -39,7 +40,8 @@ impl Slots {
         unsafe { std::slice::from_raw_parts(self.first, self.mask + 1) }
     }
 
-    /// The slots in which a key may be, in order, and those behind them. They are never all taken, so a search ends.
+    /// Returns the slots in which a key may be, in search order. At least one slot is always free,
+    /// so a search ends.
     fn of(&self, key: u64) -> impl Iterator<Item = &Slot> {
         let home = spread_all(key) & self.mask;
         (home..).map(|index| self.at(index))
@@ -68,7 +70,7 @@ impl KeyMap {
         unsafe { self.slots.load(Acquire).as_ref() }
     }
 
-    /// The number of a key. Without the lock one just being added may not be found.
+    /// Returns the number of a key. Without the lock, a key that is being added may be missed.
     pub(super) fn find(&self, key: u64) -> Option<u64> {
         for slot in self.slots()?.of(key) {
             let number = slot.number.load(Acquire);
@@ -76,7 +78,8 @@ impl KeyMap {
                 return None;
             }
             if slot.key.load(Acquire) == key {
-                // The slot may have been emptied and filled in between: then the key is not that of the number.
+                // The slot may have been emptied and filled in between: then the key is not that of
+                // the number.
                 let is_same = slot.number.load(Relaxed) == number;
                 return is_same.then_some(number - 1);
             }
@@ -84,7 +87,7 @@ impl KeyMap {
         None
     }
 
-    /// Makes room for one more key. False when there is no memory. Under the write lock.
+    /// Makes room for one more key. Returns `false` if memory ran out. Call under the write lock.
     pub(super) fn reserve(&self, bump: &mut Bump) -> bool {
         let old = self.slots();
         let len = old.map_or(0, |slots| slots.mask + 1);
@@ -111,7 +114,7 @@ impl KeyMap {
         true
     }
 
-    /// Adds a key that is not there, after [`reserve`](Self::reserve). Under the write lock.
+    /// Adds a new key, after [`reserve`](Self::reserve). Call under the write lock.
     pub(super) fn add(&self, key: u64, number: u64) {
         if let Some(slots) = self.slots() {
             slots.add(key, number);
@@ -119,7 +122,7 @@ impl KeyMap {
         }
     }
 
-    /// Empties the map, for other keys. Under the write lock.
+    /// Empties the map, for other keys. Call under the write lock.
     pub(super) fn clear(&self) {
         for slot in self.slots().into_iter().flat_map(Slots::all) {
             slot.number.store(0, Release);
@@ -127,7 +130,7 @@ impl KeyMap {
         self.used.store(0, Relaxed);
     }
 
-    /// Forgets the slots: for a forked child that begins a recording of its own.
+    /// Forgets the slots, for a forked child that starts its own recording.
     pub(super) fn forget(&self) {
         self.slots.store(null_mut(), Release);
         self.used.store(0, Relaxed);

@@ -1,4 +1,4 @@
-//! Lanes by number: which are in use, and where their fixed rows lie.
+//! Lanes by number: the lanes in use, and their fixed rows.
 
 use super::rows::figures_of;
 use crate::counters::Sums;
@@ -7,15 +7,16 @@ use std::ptr::null_mut;
 use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering::*};
 use tracking_alloc_recording::{FURTHER_LANES, LANE_TABLES, LANES, Row};
 
-/// Three fixed rows for each lane: all events, "(table full)", "(unattributed)". The first table, and the further ones.
+/// Three fixed rows for each lane: all events, "(table full)", "(unattributed)". The first table,
+/// and the further ones.
 pub(super) static FIXED_ROWS: [AtomicPtr<[Row; 3]>; LANE_TABLES] =
     [const { AtomicPtr::new(null_mut()) }; LANE_TABLES];
-/// Lanes that ever had an owner; the overflow lane is not among them.
+/// Number of lanes that ever had an owner, without the overflow lane.
 pub(crate) static LANES_USED: AtomicU32 = AtomicU32::new(0);
-/// Whether the overflow lane is in use.
+/// `true` if the overflow lane is in use.
 pub(crate) static OVERFLOW_USED: AtomicU32 = AtomicU32::new(0);
 
-/// Forgets all lanes: for a recording that begins.
+/// Forgets all lanes, at the start of a recording.
 pub(super) fn forget() {
     let tables = FIXED_ROWS.iter();
     tables.for_each(|table| table.store(null_mut(), Release));
@@ -23,12 +24,12 @@ pub(super) fn forget() {
     OVERFLOW_USED.store(0, Release);
 }
 
-/// The number of the lane that is made after so many.
+/// Returns the number of the lane that is created after this many lanes.
 pub(crate) fn lane_number(made: u32) -> u32 {
     made + u32::from(made as usize >= LANES)
 }
 
-/// Numbers of all lanes in use, the overflow lane included.
+/// Returns the numbers of all lanes in use, including the overflow lane.
 pub(crate) fn lanes_in_use() -> impl Iterator<Item = u32> {
     let overflow = OVERFLOW_USED.load(Acquire) != 0;
     (0..LANES_USED.load(Acquire))
@@ -36,7 +37,7 @@ pub(crate) fn lanes_in_use() -> impl Iterator<Item = u32> {
         .chain(overflow.then_some(LANES as u32))
 }
 
-/// How many lanes are in use of each table of lanes that was written.
+/// Returns the number of lanes in use in each table of lanes that was written.
 pub(super) fn tables_of_lanes() -> impl Iterator<Item = usize> {
     let used = LANES_USED.load(Acquire) as usize;
     let further = used.saturating_sub(LANES);
@@ -47,7 +48,7 @@ pub(super) fn tables_of_lanes() -> impl Iterator<Item = usize> {
     )
 }
 
-/// The table of fixed rows and lane records that a lane is in, and its place there.
+/// Returns the table of fixed rows and lane records that contains a lane, and its place there.
 pub(super) fn table_of(lane: u32) -> (usize, usize) {
     match (lane as usize).checked_sub(LANES + 1) {
         None => (0, lane as usize),
@@ -55,7 +56,7 @@ pub(super) fn table_of(lane: u32) -> (usize, usize) {
     }
 }
 
-/// The fixed rows of a lane: all events, "(table full)", "(unattributed)".
+/// Returns the fixed rows of a lane: all events, "(table full)", "(unattributed)".
 pub(crate) fn fixed_rows(lane: u32) -> Option<&'static [Row; 3]> {
     let (table, place) = table_of(lane);
     let rows = FIXED_ROWS.get(table)?.load(Acquire);
@@ -63,7 +64,8 @@ pub(crate) fn fixed_rows(lane: u32) -> Option<&'static [Row; 3]> {
     (!rows.is_null()).then(|| unsafe { &*rows.add(place) })
 }
 
-/// What all lanes counted: the rows "all" and "(unattributed)" of a lane together count each of its events once.
+/// Returns the sums of all lanes. The rows "all" and "(unattributed)" of a lane together count each
+/// of its events once.
 pub(crate) fn sums_of_lanes() -> Sums {
     let mut sums = Sums::default();
     for [all, _, unattributed] in lanes_in_use().filter_map(fixed_rows) {

@@ -5,8 +5,8 @@ use std::sync::atomic::Ordering::*;
 use tracking_alloc_recording::MarkValue;
 
 impl Writer {
-    /// Adds a mark, with the totals of this moment; `window` is a mark that holds the window of the peak which ends here, and
-    /// nothing else.
+    /// Adds a mark with the totals of this moment. `window` is a mark that contains only the peak
+    /// window that ends here.
     pub(crate) fn add_mark(
         &mut self,
         name: &[u8],

@@ -1,7 +1,8 @@
 //! The recording's tables: everything that is written under the write lock.
 //!
-//! A table's file holds what is written into it; the folder knows no thread, no hook and no arena's handle: numbers come
-//! in as plain parameters. Never allocates through the hooked allocator; the write lock is the last one to be taken.
+//! A table's file holds what is written into it; the folder knows no thread, no hook and no arena's
+//! handle: numbers come in as plain parameters. Never allocates through the hooked allocator; the
+//! write lock is the last one to be taken.
 
 mod arenas;
 mod failed_requests;
@@ -50,7 +51,8 @@ use tracking_alloc_recording::{
     TIMELINE_POINTS, TableRecord, VERSION, table,
 };
 
-/// Reached from the hook without a lock; lives until the process ends.
+/// The tables of one recording. The hook accesses them without a lock; they exist until the process
+/// ends.
 pub(crate) struct Session {
     tag: u32,
     header: *const Header,
@@ -65,14 +67,15 @@ pub(crate) struct Session {
 /// Tables are numbered below this.
 const TABLES: usize = table::FAILED_REQUESTS as usize + 1;
 
-/// Everything that grows, under the write lock.
+/// The growing parts, under the write lock.
 pub(crate) struct Writer {
     pub(crate) store: Store,
-    /// By number; those of lanes are the lanes' own.
+    /// The tables by number; each lane owns its own tables.
     tables: [Table; TABLES],
-    /// What leads from a key to the number or place of a record, for each table that is searched.
+    /// The map from keys to the number or place of a record, for each table that is searched.
     keys: [KeyMap; TABLES],
-    /// From the keys of strings, which lead to their numbers in `keys`, to where they lie.
+    /// The map from the keys of strings to their addresses; `keys` maps the same keys to their
+    /// numbers.
     string_places: KeyMap,
     arenas: [KnownArena; MOST_ARENAS],
     code: Code,
@@ -84,30 +87,30 @@ unsafe impl Send for Writer {}
 
 static SESSION: AtomicPtr<Session> = AtomicPtr::new(std::ptr::null_mut());
 
-/// The session, once one began; it stays after the recording is finished.
+/// Returns the session if one has begun. It stays after the recording is finished.
 #[inline]
 pub(crate) fn current() -> Option<&'static Session> {
     // SAFETY: null or a session, which is never unmapped.
     unsafe { SESSION.load(Acquire).as_ref() }
 }
 
-/// The tag of that session, 0 without one.
+/// Returns the tag of that session; 0 if there is none.
 pub(crate) fn current_tag() -> u32 {
     current().map_or(0, Session::tag)
 }
 
-/// The recording of that tag, in progress or finished, if this very process began it: what a forked child inherits is
-/// not its own.
+/// Returns the recording with that tag, in progress or finished, if this process started it. A
+/// forked child does not own an inherited recording.
 pub(crate) fn own(tag: u32) -> Option<&'static Session> {
     current().filter(|session| session.tag == tag && life::has_recording())
 }
 
-/// The header, while a recording exists.
+/// Returns the header while a recording exists.
 pub(crate) fn header() -> Option<&'static Header> {
     current().map(Session::header)
 }
 
-/// The next record of a lane's table, taking the write lock only for a new segment.
+/// Returns the next record of a lane's table. Takes the write lock only for a new segment.
 pub(crate) fn push<T>(table: &mut Table) -> Option<(u64, NonNull<T>)> {
     let pushed = table.push_within();
     if pushed.is_some() {
@@ -117,7 +120,7 @@ pub(crate) fn push<T>(table: &mut Table) -> Option<(u64, NonNull<T>)> {
     table.push(&mut writer.store)
 }
 
-/// Tries a refused growth again when it is time: growth goes on even if nobody asks for room any more.
+/// Tries a failed growth again if it is time, so that growth resumes even if no room is needed now.
 pub(crate) fn retry_growth() {
     if is_retry_due()
         && let Some(mut writer) = current().and_then(|session| session.write.try_lock(1))
@@ -127,19 +130,21 @@ pub(crate) fn retry_growth() {
     }
 }
 
-/// Lays out the tables of a session. Without [`publish`] it does not become the present one. `reserve`: bytes to reserve
-/// at once, 0 = as needed; `mode`: a value of [`recording::mode`]. `Err`: a value of [`recording::growth`].
+/// Creates the tables of a session, which [`publish`] makes the present one. `reserve` is the
+/// number of bytes to reserve at once, 0 = as needed; `mode` is a value of [`recording::mode`]. The
+/// error is a value of [`recording::growth`].
 pub(crate) fn prepare(backing: Backing, reserve: u64, mode: u32) -> Result<&'static Session, u32> {
     use recording::growth::NO_MEMORY;
-    /// A forked child that records again counts on.
+    /// A forked child that records again continues the count.
     static GENERATION: AtomicU32 = AtomicU32::new(1);
     let mut bump = Bump::new();
     // Most of its lists stay as they are: only what every recording writes is counted.
     let place = bump.take_sparse::<Session>(1).ok_or(NO_MEMORY)?;
     sys::count_own(2 * sys::PAGE);
     let session = place.as_ptr();
-    // SAFETY: zeroed memory for a session that nobody else knows yet. Zeros are a valid free lock word, and a value of
-    // all that the writer holds but its store and its bump allocator, which are filled in first.
+    // SAFETY: zeroed memory for a session that nobody else knows yet. Zeros are a valid free lock
+    // word, and a value of all that the writer holds but its store and its bump allocator, which
+    // are filled in first.
     let session: &'static mut Session = unsafe {
         let writer = (*session).write.get_mut_unpublished();
         let store = NonNull::new_unchecked(&raw mut (*writer).store);
@@ -169,8 +174,8 @@ pub(crate) fn prepare(backing: Backing, reserve: u64, mode: u32) -> Result<&'sta
     Ok(session)
 }
 
-/// A table of the writer's own. What most programs have little of takes small segments: under a cap, what they leave
-/// unused is missing elsewhere.
+/// Creates a table of the writer. Tables that are small in most programs use small segments,
+/// because unused space counts towards the size limit.
 fn empty_table(id: u32) -> Table {
     use table::{
         ARENA_VALUES, ARENAS, FAILED_REQUESTS, FOOTPRINTS, MARKS, MODULES, SCOPES, THREADS,
@@ -189,7 +194,7 @@ pub(crate) fn publish(session: &'static Session) {
 }
 
 impl Session {
-    /// The state word in which this session's lanes record without further questions.
+    /// Returns the state word with which this session's lanes record on the fast path.
     pub(crate) fn tag(&self) -> u32 {
         self.tag
     }
@@ -199,14 +204,15 @@ impl Session {
         unsafe { &*self.header }
     }
 
-    /// A lane's half in the recording.
+    /// Returns a lane's record in the recording.
     pub(crate) fn lane_record(&self, number: u32) -> *const recording::Lane {
         let (table, place) = table_of(number);
         // SAFETY: there is a record for every lane of a table, the overflow lane's included.
         unsafe { self.lanes[table].load(Acquire).add(place) }
     }
 
-    /// Makes room for a lane's record and fixed rows. Under the peak lock; `None` when the recording cannot grow.
+    /// Makes room for a lane's record and fixed rows. Call under the peak lock. Returns `None` if
+    /// the recording cannot grow.
     pub(crate) fn prepare_lane(&self, number: u32) -> Option<()> {
         let (table, place) = table_of(number);
         if !self.lanes.get(table)?.load(Acquire).is_null() {
@@ -231,12 +237,13 @@ impl Session {
 }
 
 impl Writer {
-    /// How many records a table has.
+    /// Returns the number of records in a table.
     pub(crate) fn len(&self, table: u32) -> u64 {
         self.tables[table as usize].len()
     }
 
-    /// Adds a record to its table and publishes it: its number, and where it lies. `None` when the recording cannot grow.
+    /// Adds a record to its table and publishes it. Returns its number and place; `None` if the
+    /// recording cannot grow.
     pub(crate) fn add<R: TableRecord>(&mut self, record: R) -> Option<(u32, &'static R::Cells)> {
         let table = &mut self.tables[R::TABLE as usize];
         let added = table.add(&mut self.store, record)?;
@@ -244,12 +251,12 @@ impl Writer {
         Some(added)
     }
 
-    /// The number that a key of a table leads to.
+    /// Returns the number for a key of a table.
     fn find(&self, table: u32, key: u64) -> Option<u32> {
         Some(self.keys[table as usize].find(key)? as u32)
     }
 
-    /// Adds a record that is found by a key from now on.
+    /// Adds a record with a key by which it can be found.
     fn add_keyed<R: TableRecord>(
         &mut self,
         key: u64,
@@ -263,14 +270,15 @@ impl Writer {
         Some(added)
     }
 
-    /// The number of the record that has a key: that of this one, added, if there is none.
+    /// Returns the number of the record with a key. Adds this record if there is none.
     fn intern<R: TableRecord>(&mut self, key: u64, record: R) -> Option<u32> {
         let known = self.find(R::TABLE, key);
         known.or_else(|| self.add_keyed(key, record).map(|(number, _)| number))
     }
 
-    /// The record that was added here under a key and that `is_same` takes for this one; else this one, added, unless the
-    /// table has `most` already. The content decides: others of the same key move on to the next.
+    /// Returns the record under a key that `is_same` accepts. Otherwise adds this record, unless
+    /// the table already has `most`. The content decides: different records with the same key use
+    /// the next key.
     fn intern_placed<R: TableRecord>(
         &mut self,
         mut key: u64,
@@ -296,7 +304,7 @@ impl Writer {
         Some(added)
     }
 
-    /// Record 0 of the tables in which that means "none", and the fixed sites.
+    /// Adds record 0 to the tables in which it means "none", and the fixed sites.
     fn add_fixed_records(&mut self) -> Option<()> {
         let strings = &mut self.tables[table::STRINGS as usize];
         strings.push_bytes(&mut self.store, &[&[0; 4]])?;
@@ -308,15 +316,17 @@ impl Writer {
         (0..FIRST_SITE).try_for_each(|_| self.add(SiteValue::default()).map(drop))
     }
 
-    /// Fills in who is recorded, and how. Overwrites all of the header but `file_bytes`: before any segment is added.
+    /// Fills in the process and the mode. Overwrites the whole header except `file_bytes`, so it
+    /// must run before any segment is added.
     fn describe(header: &Header, mode: u32) {
         let described = HeaderValue {
             version: VERSION,
             header_bytes: HEADER_BYTES as u32,
             mode,
-            arch: match cfg!(target_arch = "x86_64") {
-                true => recording::arch::X86_64,
-                false => recording::arch::AARCH64,
+            arch: if cfg!(target_arch = "x86_64") {
+                recording::arch::X86_64
+            } else {
+                recording::arch::AARCH64
             },
             started_unix_ns: sys::unix_ns(),
             file_bytes: header.file_bytes.load(Relaxed),

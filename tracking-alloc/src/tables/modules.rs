@@ -5,7 +5,7 @@ use std::ffi::CStr;
 use tracking_alloc_recording::{ModuleValue, table};
 
 impl Writer {
-    /// Reads what is loaded now.
+    /// Reads the images that are loaded now.
     pub(super) fn read_modules(&mut self) {
         self.code.images.read();
         self.record_modules();

@@ -1,18 +1,20 @@
-//! Rows of counters: plain additions by their single writer, and the saved value that makes the peak exact.
+//! Rows of counters: plain additions by their single writer, and the saved values that make the
+//! peak exact.
 
 use crate::counters::{Counter, Counters, Sums};
 use std::sync::atomic::{AtomicU64, Ordering::*};
 use tracking_alloc_recording::{CLOCK_SNAPSHOT_BITS, Record, Row, RowValue};
 
-/// The clock: epoch of the last peak above the number of the last snapshot. Changed under the peak lock.
+/// The clock: the epoch of the last peak in the bits above the number of the last snapshot. Changed
+/// under the peak lock.
 pub(crate) static CLOCK: AtomicU64 = AtomicU64::new(0);
 
-/// The epoch of the last peak.
+/// Returns the epoch of the last peak.
 pub(crate) fn epoch() -> u64 {
     CLOCK.load(Relaxed) >> CLOCK_SNAPSHOT_BITS
 }
 
-/// The clock as an event finds it.
+/// Returns the clock at the start of an event.
 #[inline(always)]
 pub(crate) fn clock() -> u64 {
     CLOCK.load(Acquire)
@@ -39,7 +41,7 @@ fn word(row: &Row, counter: Counter) -> &AtomicU64 {
     }
 }
 
-/// A row in the hands of its single writer.
+/// Gives access to a row as its single writer.
 pub(crate) struct Owned<'r>(&'r Row);
 
 /// PERF: a function, so that a closure that calls it captures the row and not the variable.
@@ -55,7 +57,7 @@ impl Counters for Owned<'_> {
     }
 }
 
-/// A row that several contexts write: atomic additions.
+/// A row with several writers, which uses atomic additions.
 #[derive(Clone, Copy)]
 pub(crate) struct Shared<'r>(pub(crate) &'r Row);
 
@@ -65,7 +67,7 @@ impl Counters for Shared<'_> {
     }
 }
 
-/// Net bytes of a row; negative when other lanes allocated what this one freed.
+/// Returns the net bytes of a row; negative if this lane freed blocks of other lanes.
 #[inline(always)]
 pub(crate) fn net_bytes(row: &Row) -> i64 {
     row.total_bytes
@@ -73,7 +75,7 @@ pub(crate) fn net_bytes(row: &Row) -> i64 {
         .wrapping_sub(row.freed_bytes.load(Relaxed)) as i64
 }
 
-/// Net blocks of a row.
+/// Returns the net blocks of a row.
 #[inline(always)]
 pub(crate) fn net_blocks(row: &Row) -> i64 {
     row.total_blocks
@@ -81,10 +83,12 @@ pub(crate) fn net_blocks(row: &Row) -> i64 {
         .wrapping_sub(row.freed_blocks.load(Relaxed)) as i64
 }
 
-/// Before a row changes: if the clock went on since it last did, its net is what it was at the peak. Returns the
-/// row's old clock when a snapshot was taken since, for the caller to save that too.
+/// Saves a row's net values before it changes, if the clock has advanced since its last change:
+/// these are its values at the peak. Returns the row's old clock if a snapshot was taken since, so
+/// that the caller saves that too.
 ///
-/// `now` is the clock read once for the whole event: so all rows that it changes count it on the same side of a peak.
+/// `now` is the clock, read once for the whole event, so that all rows count the event on the same
+/// side of a peak.
 #[inline(always)]
 pub(crate) fn touch(row: &Row, now: u64) -> Option<u64> {
     let then = row.clock.load(Relaxed);
@@ -100,7 +104,7 @@ pub(crate) fn touch(row: &Row, now: u64) -> Option<u64> {
     (now as u16 != then as u16).then_some(then)
 }
 
-/// What a row held at the present epoch's peak: bytes and blocks.
+/// Returns the bytes and blocks of a row at the peak of the present epoch.
 pub(crate) fn at_peak(row: &Row, epoch: u64) -> (i64, i64) {
     if row.clock.load(Acquire) >> CLOCK_SNAPSHOT_BITS == epoch {
         (
@@ -112,12 +116,12 @@ pub(crate) fn at_peak(row: &Row, epoch: u64) -> (i64, i64) {
     }
 }
 
-/// The first nine words of a row, as thread and mark records keep them.
+/// Returns the first nine words of a row, as thread and mark records keep them.
 pub(crate) fn figures_of(row: &Row) -> Sums {
     RowValue::load(row).sums()
 }
 
-/// Net of the figures kept in a record: bytes and blocks.
+/// Returns the net bytes and blocks of the figures in a record.
 pub(crate) fn figures_net(figures: &[AtomicU64; 9]) -> (i64, i64) {
     let word = |index: usize| figures[index].load(Relaxed);
     (

@@ -1,8 +1,10 @@
-//! The table of scopes: bounded, phases found by parent and name, fields added by the tree that already found they are new.
+//! The table of scopes, which is bounded. Phases are found by parent and name; fields are added by
+//! the tree, which knows that they are new.
 //!
-//! What a scope that was refused would count, its parent counts. The program keeps scopes in guards, futures and
-//! thread-locals, where they may outlive their recording. So they carry its generation: in a forked child's own recording
-//! the scopes of its parent process are [number](scope_number) 0.
+//! Events of a scope that does not fit are counted at its parent. The program keeps scopes in
+//! guards, futures and thread-locals, where they may outlive their recording. So they contain its
+//! generation: in a forked child's own recording the scopes of its parent process are
+//! [number](scope_number) 0.
 
 use super::{Writer, current_tag};
 #[cfg(feature = "serde")]
@@ -12,27 +14,31 @@ use std::ptr::from_ref;
 use std::sync::atomic::{AtomicPtr, Ordering::*};
 use tracking_alloc_recording::{MAX_SCOPE_DEPTH, MAX_SCOPES, Scope, ScopeValue, scope_kind, table};
 
-/// Records by number, to count entries without the lock.
+/// The records by number, to count entries without the lock.
 static RECORDS: Chunked<AtomicPtr<Scope>, { MAX_SCOPES / CHUNK }> = Chunked::new();
 
-/// Bits of a scope that are its number; those above are the low bits of its recording's tag.
+/// Bits of a scope that are its number. The bits above are the low bits of its recording's tag.
 const NUMBER_BITS: u32 = MAX_SCOPES.trailing_zeros();
 
-/// The tag of the present recording, where scopes have it: it differs by the generation, of which 12 bits fit.
+/// Returns the bits of the present recording's tag at their place in a scope: 12 bits of the
+/// generation.
 fn generation_bits() -> u32 {
     current_tag() << NUMBER_BITS
 }
 
-/// The number of a scope in the present recording; 0 (the root) when it is of another.
+/// Returns the number of a scope in the present recording; 0 (the root) if it is from another
+/// recording.
 pub(crate) fn scope_number(scope: u32) -> u32 {
     const NUMBER: u32 = (1 << NUMBER_BITS) - 1;
-    match scope & !NUMBER == generation_bits() {
-        true => scope & NUMBER,
-        false => 0,
+    if scope & !NUMBER == generation_bits() {
+        scope & NUMBER
+    } else {
+        0
     }
 }
 
-/// The record of a scope other than the root. Only who is counted as inside the hook may write it.
+/// Returns the record of a scope other than the root. Only threads that count as inside the hook
+/// may write to it.
 pub(crate) fn scope_record(scope: u32) -> Option<&'static Scope> {
     Some(scope_number(scope))
         .filter(|number| *number != 0)
@@ -48,13 +54,13 @@ fn depth_under(parent: u32) -> u32 {
     numbered(parent).map_or(0, |record| record.depth.load(Relaxed)) + 1
 }
 
-/// Forgets all scopes: for a forked child that begins a recording of its own.
+/// Forgets all scopes, for a forked child that starts its own recording.
 pub(crate) fn forget_scopes() {
     RECORDS.forget();
 }
 
 impl Writer {
-    /// The phase called `name` under `parent`. `None` when there is no room.
+    /// Returns the phase `name` under `parent`; `None` if there is no room.
     pub(crate) fn phase(&mut self, parent: u32, name: &[u8]) -> Option<u32> {
         let number = self.phase_number(scope_number(parent), name)?;
         Some(number | generation_bits())
@@ -104,7 +110,7 @@ impl Writer {
         added.map_or(Added::Full, |added| Added::Scope(added | generation_bits()))
     }
 
-    /// A new scope, found by a key if it has one.
+    /// Adds a scope, which can be found by its key if it has one.
     fn add_scope(&mut self, scope: ScopeValue, key: Option<u64>) -> Option<u32> {
         let number = self.len(table::SCOPES) as u32;
         let place = RECORDS.get_or_make(number, || self.bump.take(CHUNK))?;

@@ -1,4 +1,4 @@
-//! The table of strings, each of which is kept once.
+//! The table of strings. Each string is kept once.
 
 use super::Writer;
 use crate::hash::{fnv1a, next_key};
@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering::*;
 use tracking_alloc_recording::table;
 
 impl Writer {
-    /// Keeps a string: its reference, 0 when there is no room.
+    /// Keeps a string. Returns its reference; 0 if there is no room.
     pub(crate) fn string(&mut self, text: &[u8]) -> u32 {
         let key = self.string_key(text);
         self.find(table::STRINGS, key)
@@ -14,12 +14,12 @@ impl Writer {
             .unwrap_or(0)
     }
 
-    /// The reference of a string that was kept before.
+    /// Returns the reference of a string that is already kept.
     pub(super) fn known_string(&self, text: &[u8]) -> Option<u32> {
         self.find(table::STRINGS, self.string_key(text))
     }
 
-    /// The key under which a string is found, or that of a new one.
+    /// Returns the key of a string, or the key for a new one.
     fn string_key(&self, text: &[u8]) -> u64 {
         let mut key = fnv1a(0, text.iter().copied());
         // The content decides; another string of the same hash moves on to the next key.
@@ -33,7 +33,7 @@ impl Writer {
         key
     }
 
-    /// As [`string`](Self::string); 0 for an empty text.
+    /// The same as [`string`](Self::string), but returns 0 for an empty text.
     #[cfg(any(feature = "serde", feature = "deepsize"))]
     pub(crate) fn name(&mut self, text: &[u8]) -> u32 {
         match text {
@@ -62,8 +62,8 @@ impl Writer {
     }
 }
 
-/// Whether the string that was written at a place is this one. Its length is compared first, and none is taken from the
-/// file, which others can write to.
+/// Returns `true` if the string at a place is this one. The length is compared first, and never
+/// read from the file, to which others can write.
 ///
 /// # Safety
 /// A string must lie there and stay mapped.

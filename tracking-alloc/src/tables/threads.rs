@@ -6,17 +6,18 @@ use crate::hash::fnv1a;
 use std::sync::atomic::Ordering::*;
 use tracking_alloc_recording::{CLOCK_SNAPSHOT_BITS, Row, ThreadName, ThreadNameValue};
 
-/// Different names kept apart; further threads are merged as one.
+/// Maximum number of names. Threads with further names are merged.
 const MOST_NAMES: u64 = 512;
 
-/// The name under which threads are merged when there are too many names.
+/// The name of merged threads if there are too many names.
 const OTHERS: [u64; 2] = [
     u64::from_le_bytes(*b"(other t"),
     u64::from_le_bytes(*b"hreads)\0"),
 ];
 
 impl Writer {
-    /// Adds what an ended thread did to the threads of its name. `since` is its lane's net when it came, and the clock then.
+    /// Adds the figures of an ended thread to the threads with its name. `since` is its lane's net
+    /// and the clock when it got the lane.
     pub(crate) fn thread_ended(
         &mut self,
         name: [u64; 2],
@@ -29,8 +30,8 @@ impl Writer {
             self.store.header().lost_threads.fetch_add(1, Relaxed);
             return;
         };
-        // What its threads held at the peak. Those merged before the present epoch ended before its peak: they hold
-        // what they left behind. This one holds nothing if it came after the peak.
+        // What its threads held at the peak. Those merged before the present epoch ended before its
+        // peak: they hold what they left behind. This one holds nothing if it came after the peak.
         let epoch = epoch();
         let (mut peak_bytes, mut peak_blocks) = figures_net(&record.figures);
         if record.clock.load(Relaxed) >> CLOCK_SNAPSHOT_BITS == epoch {

@@ -1,4 +1,5 @@
-//! The timeline and the snapshots: points in time, taken at checks when they are due, thinned to a fixed size.
+//! The timeline and the snapshots: points in time, taken at checks when they are due, thinned to a
+//! fixed size.
 
 use super::lanes::tables_of_lanes;
 use crate::sys;
@@ -10,10 +11,10 @@ use tracking_alloc_recording::{
 
 /// The finest step between two points, nanoseconds.
 const FINEST_NS: u64 = 10_000_000;
-/// The number of the last snapshot has 16 bits of the clock.
+/// The number of the last snapshot uses 16 bits of the clock.
 const MOST_SNAPSHOTS: u64 = 0xffff;
 
-/// What a visit of the timeline took.
+/// The result of a visit to the timeline.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Visit {
     Nothing,
@@ -24,22 +25,22 @@ pub(crate) enum Visit {
 
 /// Under the peak lock.
 pub(crate) struct Timeline {
-    /// Both halves, mapped; null before the start.
+    /// Both halves in the mapping; null before the start.
     points: *const Point,
     start_ns: u64,
     start_ticks: u64,
-    /// Nanoseconds of a tick, as 32.32 fixed point; 0 until enough time has passed to know.
+    /// Nanoseconds per tick, as 32.32 fixed point; 0 until enough time has passed to measure it.
     tick_ns: u64,
     due_ticks: u64,
     step_ns: u64,
     last_ns: u64,
-    /// The present check's moment, in ticks and in nanoseconds after the start.
+    /// The time of the present check, in ticks and in nanoseconds after the start.
     ticks: u64,
     elapsed_ns: u64,
     snapshot_step_ns: u64,
     snapshot_due_ns: u64,
     snapshots: u64,
-    /// Whether files may be read (not in a sandbox).
+    /// `true` if files may be read (not in a sandbox).
     reads_files: bool,
 }
 
@@ -76,7 +77,7 @@ impl Timeline {
         };
     }
 
-    /// Nanoseconds after the start, by the cheap counter once its rate is known.
+    /// Returns the nanoseconds after the start, from the cheap counter once its rate is known.
     pub(crate) fn elapsed_ns(&self) -> u64 {
         self.elapsed_at(sys::ticks())
     }
@@ -89,7 +90,7 @@ impl Timeline {
         ((u128::from(ticks) * u128::from(self.tick_ns)) >> 32) as u64
     }
 
-    /// A check begins: nanoseconds after the start.
+    /// Begins a check. Returns the nanoseconds after the start.
     // PERF: the counter is read once a check.
     pub(crate) fn tick(&mut self) -> u64 {
         self.ticks = sys::ticks();
@@ -97,7 +98,7 @@ impl Timeline {
         self.elapsed_ns
     }
 
-    /// The number of the last snapshot.
+    /// Returns the number of the last snapshot.
     pub(crate) fn snapshots(&self) -> u64 {
         self.snapshots
     }
@@ -143,9 +144,10 @@ impl Timeline {
     }
 
     fn point(&mut self, header: &Header, now: u64, moment: (u64, u64, u64)) {
-        let rss = match self.reads_files {
-            true => sys::resident_set(),
-            false => 0,
+        let rss = if self.reads_files {
+            sys::resident_set()
+        } else {
+            0
         };
         header.rss_bytes.store(rss, Relaxed);
         header.peak_rss_bytes.fetch_max(rss, Relaxed);
@@ -174,7 +176,8 @@ impl Timeline {
         unsafe { self.points.add(half_start(header)) }
     }
 
-    /// Copies every second point into the other half and makes that the current one: readers see one or the other.
+    /// Copies every second point into the other half and makes that the current one, so that
+    /// readers see one or the other.
     fn thin(&mut self, header: &Header) -> usize {
         let from = self.half(header);
         let other = 1 - header.timeline_half.load(Relaxed).min(1);
@@ -193,7 +196,7 @@ impl Timeline {
         TIMELINE_POINTS / 2
     }
 
-    /// Gives the next snapshot a slot, thinning the older ones when all are taken.
+    /// Gives the next snapshot a slot. Thins the older ones if all slots are taken.
     fn snapshot(&mut self, header: &Header, now: u64) -> bool {
         if self.snapshots >= MOST_SNAPSHOTS {
             return false;
@@ -232,7 +235,7 @@ impl Timeline {
     }
 }
 
-/// Where the current half of the timeline begins.
+/// Returns the start of the current half of the timeline.
 fn half_start(header: &Header) -> usize {
     match header.timeline_half.load(Relaxed) {
         0 => 0,
@@ -240,8 +243,9 @@ fn half_start(header: &Header) -> usize {
     }
 }
 
-/// Stores how many resident bytes of the process are heapglass's own: tables, shadow map and the mapped recording.
-/// Counted when pages are first written; never more than the resident set of the same moment, where that is known.
+/// Stores the resident bytes of heapglass itself: tables, shadow map and the mapped recording.
+/// Pages are counted when they are first written. The figure never exceeds the resident set of the
+/// same moment, if known.
 pub(crate) fn store_own_bytes(header: &Header) {
     let pages = |records: usize, bytes: usize| (records * bytes).next_multiple_of(sys::PAGE);
     let points = half_start(header) + header.timeline_len.load(Relaxed) as usize;

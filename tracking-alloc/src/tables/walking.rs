@@ -52,8 +52,8 @@ fn mapping_of(writer: &mut Writer, address: usize) -> Option<Stack> {
     })
 }
 
-/// Makes rules ready where frame pointers were followed up to now. `false`: they do not find what they must. Not under the
-/// write lock.
+/// Makes rules ready where frame pointers were followed up to now. `false`: they do not find what
+/// they must. Not under the write lock.
 fn are_rules_ready(session: &Session) -> bool {
     stack::IS_SUPPORTED
         && stack::prepare(&mut session.write.lock().bump)
@@ -67,9 +67,10 @@ pub(crate) static FINDERS: stack::Find = stack::Find {
     stack_before: find_stack_before,
 };
 
-/// Chooses how stacks are walked in a session that begins, and says so in its recording: frame pointers if our own
-/// functions keep them, else the rules of `.eh_frame` if a walk by them finds what it must, else nothing; nothing too where
-/// the mode counts alone. With `at_once`, files of what is loaded now are not looked into later.
+/// Chooses how stacks are walked in a session that begins, and says so in its recording: frame
+/// pointers if our own functions keep them, else the rules of `.eh_frame` if a walk by them finds
+/// what it must, else nothing; nothing too where the mode counts alone. With `at_once`, files of
+/// what is loaded now are not looked into later.
 pub(crate) fn choose_unwinder(session: &Session, at_once: bool) {
     let header = session.header();
     let counts = header.mode.load(Relaxed) == mode::COUNT;
@@ -98,8 +99,8 @@ pub(crate) fn choose_unwinder(session: &Session, at_once: bool) {
     stack::walk_with(unwinder);
 }
 
-/// From now on, walks by the rules of `.eh_frame` in a program whose frame pointers missed frames: some of its code keeps
-/// none. `false`: that cannot be. Not under the write lock.
+/// From now on, walks by the rules of `.eh_frame` in a program whose frame pointers missed frames:
+/// some of its code keeps none. `false`: that cannot be. Not under the write lock.
 pub(super) fn follow_rules(session: &Session) -> bool {
     session.write.lock().code.end_checks();
     if !are_rules_ready(session) {

@@ -1,6 +1,7 @@
 //! Where events meet the one recorder of the module.
 //!
-//! It is borrowed while it works: what it allocates itself comes back here, finds it borrowed, and is not counted.
+//! It is borrowed while it works: what it allocates itself comes back here, finds it borrowed, and
+//! is not counted.
 
 use super::pages;
 use crate::counters::Event;
@@ -34,7 +35,8 @@ pub(super) fn start(program: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// An event that succeeded. False when it is heapglass's own: then it is not recorded, nor counted by `measure`.
+/// An event that succeeded. False when it is heapglass's own: then it is not recorded, nor counted
+/// by `measure`.
 #[cold]
 #[inline(never)]
 pub(crate) fn count(event: Event) -> bool {

@@ -1,21 +1,23 @@
-//! Recording in a WebAssembly module (`wasm32` without threads): scopes and counters in memory, no stacks.
+//! Recording in a WebAssembly module (`wasm32` without threads): scopes and counters in memory, no
+//! stacks.
 //!
-//! Nothing starts by itself: there is no environment. The module starts it, and hands out the bytes of the recording,
-//! which `heapglass` opens like any other file:
+//! There is no environment, so nothing starts automatically. The module starts the recording and
+//! returns its bytes, which `heapglass` opens like any other recording:
 //!
 //! ```ignore
 //! tracking_alloc::wasm::start("my-module")?;
 //! // ... phases, Profiled<T> ...
 //! let bytes = tracking_alloc::wasm::recording()?;   // the host writes them to my-module.hg
 //! ```
-//! What is there: every event, counted in the phase or field it happened in; the exact peak; [`stats`](crate::stats)
-//! and [`measure`](crate::measure); pages of linear memory and how often it grew ([`memory`]). What is not: stacks (a
-//! scope is a site), the timeline and every other time (there is no clock), lifetimes, `Recorder` with its marks,
-//! `footprint`, and arenas in the recording (`arena::Tracked` counts in its own handle).
+//! Available are: every event, counted in its phase or field; the exact peak;
+//! [`stats`](crate::stats) and [`measure`](crate::measure); the pages and grows of linear memory
+//! ([`memory`]). Not available are: stacks (a scope is a site), the timeline and all other times
+//! (there is no clock), lifetimes, `Recorder` with its marks, `footprint`, and arenas in the
+//! recording (`arena::Tracked` counts in its own handle).
 //!
-//! The tables of live blocks lie in pages of their own, 11 to 22 bytes a block with those outgrown, so that the recorded
-//! program's heap is laid out as without them; the tables of scopes, a few hundred bytes each, lie in that heap,
-//! uncounted.
+//! The tables of live blocks lie in separate pages, so that the layout of the program's heap stays
+//! the same. They take 11 to 22 bytes per block, including tables that were outgrown. The tables of
+//! scopes, a few hundred bytes each, lie in the program's heap and are not counted.
 
 pub(crate) mod hook;
 mod pages;
@@ -27,24 +29,26 @@ use crate::{Error, probe, state};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Memory {
-    /// All of it, without what the recording took for itself: static data and stack, the heap, and what else holds pages.
+    /// All pages except those of the recording: static data, stack, heap and everything else.
     ///
-    /// The recording's own pages lie between the program's, so an allocator that wants neighbouring ones may need one
-    /// more for each piece that the recording took: 1 in 4,126 of one benchmark, 0 of 2,641 in another.
+    /// The recording's pages lie between the program's. An allocator that needs neighbouring pages
+    /// may therefore need one more for each piece that the recording took: 1 in 4,126 in one
+    /// benchmark, 0 of 2,641 in another.
     pub pages: u64,
-    /// How often it grew since the recording began, as seen at allocator calls; the recording's own grows not counted.
+    /// Number of times linear memory grew since the recording began, as seen at allocator calls,
+    /// except for the recording's own grows.
     ///
-    /// An allocator grows it at most once a call. Grows by other means count once between two calls.
+    /// An allocator grows it at most once per call. All other grows between two calls count as one.
     pub grows: u64,
-    /// What the recording took for itself since it began.
+    /// Pages that the recording has taken for itself since it began.
     pub own_pages: u64,
 }
 
-/// Begins to record; `program` is what the recording is called.
+/// Starts recording. `program` is the name of the recording.
 ///
 /// # Errors
-/// When `TrackingAlloc` is not the global allocator, when something is recorded already, or without memory for the
-/// first tables (128 KiB).
+/// If `TrackingAlloc` is not the global allocator, if the module is recording already, or if there
+/// is no memory for the first tables (128 KiB).
 pub fn start(program: &str) -> Result<(), Error> {
     probe::require()?;
     hook::start(program)?;
@@ -52,21 +56,22 @@ pub fn start(program: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// What was recorded so far, as the bytes of a finished recording. Recording goes on.
+/// Returns everything recorded up to now, as the bytes of a finished recording. Recording
+/// continues.
 ///
-/// The buffer is allocated outside the counted figures, and the pages it takes count as the recording's own. They are
-/// the program's to use once the buffer is dropped: so take a recording at the end.
+/// The buffer is not part of the counted figures, and its pages count as the recording's own. After
+/// the buffer is dropped, the program can use those pages, so take the recording at the end.
 ///
 /// # Errors
-/// When nothing is recorded: [`start`] was not called.
+/// If nothing is recorded, because [`start`] was not called.
 pub fn recording() -> Result<Vec<u8>, Error> {
     hook::recording().ok_or_else(not_started)
 }
 
-/// Linear memory so far.
+/// Returns the figures of linear memory up to now.
 ///
 /// # Errors
-/// When nothing is recorded: [`start`] was not called.
+/// If nothing is recorded, because [`start`] was not called.
 pub fn memory() -> Result<Memory, Error> {
     let linear = hook::linear().ok_or_else(not_started)?;
     Ok(Memory {

@@ -11,7 +11,8 @@ pub(super) fn now() -> u64 {
     memory_size::<0>() as u64
 }
 
-/// Zeroed words that are nobody else's, for good, and how many pages that took. `None` when there are no more.
+/// Zeroed words that are nobody else's, for good, and how many pages that took. `None` when there
+/// are no more.
 pub(super) fn take(words: usize) -> Option<(&'static mut [u64], u64)> {
     let pages = words.checked_mul(size_of::<u64>())?.div_ceil(PAGE);
     let first = memory_grow::<0>(pages);
@@ -19,8 +20,8 @@ pub(super) fn take(words: usize) -> Option<(&'static mut [u64], u64)> {
         return None;
     }
     let place = with_exposed_provenance_mut::<u64>(first.checked_mul(PAGE)?);
-    // SAFETY: these pages did not exist before, so nobody knows them; they are zeroed, aligned to 64 KiB, hold that many
-    // words, and linear memory never shrinks.
+    // SAFETY: these pages did not exist before, so nobody knows them; they are zeroed, aligned to
+    // 64 KiB, hold that many words, and linear memory never shrinks.
     Some((
         unsafe { std::slice::from_raw_parts_mut(place, words) },
         pages as u64,

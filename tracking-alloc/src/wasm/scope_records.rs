@@ -1,4 +1,5 @@
-//! What phases and `Profiled` ask of the recorder: the same questions as of the mapped recording's scopes.
+//! What phases and `Profiled` ask of the recorder: the same questions as of the mapped recording's
+//! scopes.
 
 #[cfg(feature = "serde")]
 pub(crate) use fields::*;
@@ -13,7 +14,8 @@ pub(crate) fn report(scope: u32, bytes: u64, records: u64) {
     with(|recorder| recorder.report(scope, bytes, records));
 }
 
-/// While it lives the module is in a scope; then what it allocated and did not free meanwhile was retained.
+/// While it lives the module is in a scope; then what it allocated and did not free meanwhile was
+/// retained.
 pub(crate) struct Retained {
     scope: u32,
     /// Live bytes when it was entered.

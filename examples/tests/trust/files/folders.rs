@@ -137,20 +137,24 @@ fn a_setting_that_is_not_understood_is_one_line_and_the_program_runs_on() {
         (
             "HEAPGLASS_MAX_BYTES",
             "yes",
-            "HEAPGLASS_MAX_BYTES is not a size",
+            "invalid HEAPGLASS_MAX_BYTES `yes`; use a number of bytes",
         ),
         (
             "HEAPGLASS_MAX_BYTES",
             "64 apples",
-            "HEAPGLASS_MAX_BYTES is not a size",
+            "invalid HEAPGLASS_MAX_BYTES `64 apples`; use a number of bytes",
         ),
         (
             "HEAPGLASS_PREALLOC",
             "yes",
-            "HEAPGLASS_PREALLOC is neither 0 nor 1",
+            "invalid HEAPGLASS_PREALLOC `yes`; use `0` or `1`",
         ),
-        ("HEAPGLASS_MODE", "fast", "HEAPGLASS_MODE is unknown"),
-        ("HEAPGLASS_OUT", &pattern, "a % in HEAPGLASS_OUT"),
+        (
+            "HEAPGLASS_MODE",
+            "fast",
+            "unknown HEAPGLASS_MODE `fast`; use",
+        ),
+        ("HEAPGLASS_OUT", &pattern, "unknown % in HEAPGLASS_OUT; use"),
         ("HEAPGLASS_OUT", &nameless, "HEAPGLASS_OUT names a folder"),
     ] {
         let mut target = Target::case(&["die", "exit"]);

@@ -1,9 +1,10 @@
-//! Why a recording could not be read: one line, what is wrong and what to do.
+//! The error of reading a recording: one line that says what is wrong and what to do.
 
 use std::fmt;
 use std::io;
 
-/// Why a recording could not be read. The message does not name the file: the caller knows it.
+/// The reason why a recording could not be read. The message does not name the file, because the
+/// caller knows it.
 #[derive(Debug)]
 pub struct Error(pub(super) Kind);
 
@@ -12,7 +13,7 @@ pub(super) enum Kind {
     Io(io::Error),
     Empty,
     Foreign,
-    /// A folder, or something else that is no regular file.
+    /// A folder, or something else that is not a regular file.
     NoFile {
         is_folder: bool,
     },
@@ -28,22 +29,22 @@ pub(super) enum Kind {
 }
 
 impl Error {
-    /// The file could not be read at all (missing, no permission).
+    /// Returns `true` if the file could not be read at all (missing, no permission).
     pub fn is_io(&self) -> bool {
         matches!(self.0, Kind::Io(_))
     }
 
-    /// The file is not a recording.
+    /// Returns `true` if the file is not a recording.
     pub fn is_foreign(&self) -> bool {
         matches!(self.0, Kind::Foreign | Kind::NoFile { .. } | Kind::Empty)
     }
 
-    /// The recording is of a version this reader does not know.
+    /// Returns `true` if this reader does not know the version of the recording.
     pub fn is_version(&self) -> bool {
         matches!(self.0, Kind::Version { .. })
     }
 
-    /// The recording was cut short or altered.
+    /// Returns `true` if the recording is truncated or was altered.
     pub fn is_damaged(&self) -> bool {
         matches!(self.0, Kind::Truncated { .. } | Kind::Damaged(_))
     }

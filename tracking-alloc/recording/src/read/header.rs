@@ -1,4 +1,4 @@
-//! The header and the checksum: whether a file is a recording at all, and whole.
+//! The header and the checksum, which show that a file is a complete recording.
 
 use super::error::{Error, Kind};
 use super::pieces;
@@ -8,7 +8,8 @@ use crate::layout::*;
 use crate::words::Record;
 use std::path::Path;
 
-/// Reads and checks the header; with it the length of the recording: of a finished one as its header says, else the file's.
+/// Reads and checks the header. Also returns the length of the recording: from the header if it is
+/// finished, else the length of the file.
 pub(super) fn read_header(source: &dyn ReadAt) -> Result<(HeaderValue, u64), Error> {
     if source.byte_len()? == 0 {
         return Err(Error(Kind::Empty));
@@ -60,8 +61,8 @@ pub(super) fn read_header(source: &dyn ReadAt) -> Result<(HeaderValue, u64), Err
     Ok((header, bytes))
 }
 
-/// Compares a finished recording with its checksum, which covers the bytes that its header names. Bytes behind them
-/// are no part of it: a file system that ran full may leave some.
+/// Compares a finished recording with its checksum, which covers the length in its header. Bytes
+/// after that are not part of the recording: a full file system may leave some.
 pub(super) fn verify(source: &dyn ReadAt, header: &HeaderValue) -> Result<(), Error> {
     if file_checksum(&source, header.file_bytes)? != header.checksum {
         return Err(Error::damaged("its checksum does not match its contents"));
@@ -69,10 +70,10 @@ pub(super) fn verify(source: &dyn ReadAt, header: &HeaderValue) -> Result<(), Er
     Ok(())
 }
 
-/// The checksum of a whole recording, its checksum word taken as zero.
+/// Returns the checksum of a whole recording, with its checksum word taken as zero.
 ///
 /// # Errors
-/// When the source cannot be read, or more of it is empty than any recording leaves.
+/// If the source cannot be read, or more of it is empty than in any recording.
 pub fn file_checksum<S: ReadAt + ?Sized>(source: &S, file_bytes: u64) -> Result<u64, Error> {
     let mut checksum = Checksum::default();
     let mut first = true;
@@ -90,10 +91,11 @@ pub fn file_checksum<S: ReadAt + ?Sized>(source: &S, file_bytes: u64) -> Result<
     Ok(checksum.finish())
 }
 
-/// All bytes of the recording at `path`: as many as its header names, of one that is still written all there are.
+/// Returns all bytes of the recording at `path`: the length in its header, or the whole file if the
+/// recording is still being written.
 ///
 /// # Errors
-/// When the file cannot be read, is no recording, or more of it is empty than any recording leaves.
+/// If the file cannot be read, is not a recording, or more of it is empty than in any recording.
 pub fn read_bytes(path: &Path) -> Result<Vec<u8>, Error> {
     let source = open_regular(path)?;
     let (_, bytes) = read_header(&source)?;

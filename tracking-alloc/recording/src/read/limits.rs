@@ -1,15 +1,16 @@
-//! What a table can hold at most, by the format: a recording that claims more was made up.
+//! The maximum sizes of tables in the format. A recording that claims more is forged.
 
 use super::error::Error;
 use crate::layout::*;
 
-/// Size records of one row: every size class is in one of them.
+/// Size records of one row. Each size class is in one of them.
 const SIZES_OF_A_ROW: u64 = crate::SIZE_CLASSES.div_ceil(SIZE_PAIRS) as u64;
 
 /// Bytes of packed symbols.
 const SYMBOL_BYTES: u64 = 1 << 30;
 
-/// Records (bytes, of tables of bytes) that a table, or the part of it that one lane has, can hold.
+/// Returns the maximum number of records in a table, or in one lane's part of it (bytes for tables
+/// of bytes).
 fn most_records(table: u32) -> u64 {
     let (sites, lanes) = (u64::from(MAX_SITES), MAX_LANES as u64);
     match table {
@@ -28,7 +29,7 @@ fn most_records(table: u32) -> u64 {
     }
 }
 
-/// Refuses a length that the format cannot have.
+/// Rejects a length that is impossible in the format.
 pub(super) fn check(table: u32, length: u64) -> Result<(), Error> {
     let most = most_records(table);
     if length > most {
@@ -39,7 +40,8 @@ pub(super) fn check(table: u32, length: u64) -> Result<(), Error> {
     Ok(())
 }
 
-/// Whether zeros say nothing about a table: it is reserved as a whole and filled here and there.
+/// Returns `true` if zeros are normal in a table: it is reserved as a whole and filled in arbitrary
+/// places.
 pub(super) fn is_sparse(table: u32) -> bool {
     matches!(table, table::LANES | table::FIXED_ROWS | table::TIMELINE)
 }

@@ -1,9 +1,10 @@
-//! References of a recording made safe to follow.
+//! Repair of references, so that they are safe to follow.
 
 use super::Recording;
 
 impl Recording {
-    /// Makes references safe to follow: a child's parent is smaller, every index exists. Counts what it had to change.
+    /// Makes references safe to follow: every parent is smaller than its child, and every index
+    /// exists. Counts the changes.
     pub(super) fn mend(&mut self) {
         let mut damage = 0;
         let mut bound = |index: &mut u32, limit: usize| {
@@ -72,7 +73,8 @@ impl Recording {
         self.mend_footprints();
     }
 
-    /// Rows of marks exist, and none belongs to two: else a few rows could stand for a great many.
+    /// Makes sure that the rows of marks exist and that no row belongs to two marks. Otherwise a
+    /// few rows could stand for very many.
     fn mend_marks(&mut self) {
         let rows = self.mark_rows.len() as u64;
         let mut from = 0;
@@ -91,7 +93,8 @@ impl Recording {
         }
     }
 
-    /// The same for the trees of footprints, each of which counts its nodes from its own first.
+    /// Does the same for the trees of footprints. Each tree counts its nodes from its own first
+    /// node.
     fn mend_footprints(&mut self) {
         let nodes = self.footprint_nodes.len() as u64;
         // Nodes belong to one footprint each, so all of them together have no more than there are.

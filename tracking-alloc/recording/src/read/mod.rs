@@ -1,7 +1,8 @@
-//! Reading: bytes to plain values. Treats every recording as hostile or half written.
+//! Reading: from bytes to plain values. Every recording is treated as hostile or half written.
 //!
-//! What cannot be read at all is an [`Error`]; what a killed writer may have left half done (a zero record, a
-//! reference past the end) is kept as the empty value and counted in [`Recording::damage`].
+//! An unreadable recording is an [`Error`]. Parts that a killed writer may have left unfinished (a
+//! zero record, a reference past the end) become the empty value and are counted in
+//! [`Recording::damage`].
 
 mod error;
 mod header;
@@ -20,10 +21,10 @@ use header::{read_header, verify};
 use segments::Directory;
 use std::path::Path;
 
-/// Bytes of the longest name that is kept whole: paths have no more.
+/// Maximum length of a name in bytes; longer names are truncated. No path is longer.
 const LONGEST_NAME: usize = 4096;
 
-/// A recording, parsed: plain values in the order of the file.
+/// A parsed recording: plain values in the order of the file.
 #[derive(Clone, Debug, Default)]
 pub struct Recording {
     /// The header.
@@ -54,29 +55,29 @@ pub struct Recording {
     pub footprint_nodes: Vec<FootprintNodeValue>,
     /// Arenas, by name.
     pub arenas: Vec<ArenaValue>,
-    /// What arenas allocated, by scope.
+    /// Allocations of arenas, by scope.
     pub arena_rows: Vec<ArenaRowValue>,
     /// The history of arenas, oldest first.
     pub arena_chunks: Vec<ArenaChunkValue>,
-    /// Values put into arenas whose drop never runs, and the blocks they pointed to.
+    /// Values in arenas whose drop never runs, and the blocks to which they pointed.
     pub arena_values: Vec<ArenaValuesValue>,
-    /// What sites asked for in vain.
+    /// Failed requests, by site.
     pub failed_requests: Vec<FailedRequestValue>,
     /// Symbols added by `pack`.
     pub symbols: Option<Vec<u8>>,
-    /// References that led nowhere, records that were never written: what a kill left, or worse.
+    /// Number of dangling references and unwritten records, left by a killed writer or by damage.
     pub damage: u64,
-    /// Bytes that were read as the recording: of a finished one those that its header names, else the whole file.
+    /// Length of the recording in bytes: from the header if it is finished, else the whole file.
     pub file_bytes: u64,
     strings: Vec<u8>,
 }
 
-/// One lane's columns.
+/// The counters of one lane.
 #[derive(Clone, Debug, Default)]
 pub struct LaneColumns {
-    /// Its number.
+    /// The lane's number.
     pub number: u32,
-    /// Its record.
+    /// The lane's record.
     pub lane: LaneValue,
     /// All its events.
     pub all: RowValue,
@@ -84,13 +85,13 @@ pub struct LaneColumns {
     pub table_full: RowValue,
     /// Its events at "(unattributed)".
     pub unattributed: RowValue,
-    /// Its rows, one a site.
+    /// Its rows, one per site.
     pub rows: Vec<RowValue>,
     /// Size records, referring to rows.
     pub sizes: Vec<SizesValue>,
     /// Snapshot records, referring to rows.
     pub snaps: Vec<SnapsValue>,
-    /// How often its threads entered fields.
+    /// The number of times its threads entered fields.
     pub visits: Vec<VisitsValue>,
 }
 
@@ -98,7 +99,8 @@ impl Recording {
     /// Reads the recording at `path`, finished or not.
     ///
     /// # Errors
-    /// When the file cannot be read, is not a recording, or is truncated, altered or of another version.
+    /// If the file cannot be read, is not a recording, or is truncated, altered or of another
+    /// version.
     pub fn open(path: &Path) -> Result<Recording, Error> {
         Recording::read(&source::open_regular(path)?)
     }
@@ -106,15 +108,15 @@ impl Recording {
     /// Reads a recording from any bytes.
     ///
     /// # Errors
-    /// As [`open`](Recording::open).
+    /// The same as for [`open`](Recording::open).
     pub fn read<S: ReadAt + ?Sized>(source: &S) -> Result<Recording, Error> {
         let source: &dyn ReadAt = &source;
         let (first, file_bytes) = read_header(source)?;
         if first.checksum != 0 {
             verify(source, &first)?;
         }
-        // NOTE: a live writer goes on meanwhile. The clock is read first, then rows, then the tables that rows refer
-        // to: those only ever grow, and were published before the rows.
+        // NOTE: a live writer goes on meanwhile. The clock is read first, then rows, then the
+        // tables that rows refer to: those only ever grow, and were published before the rows.
         let lanes = read_lanes(&Directory::read(source, file_bytes, &first)?)?;
         let (header, now_bytes) = read_header(source)?;
         let directory = Directory::read(source, now_bytes, &header)?;
@@ -146,15 +148,16 @@ impl Recording {
         Ok(recording)
     }
 
-    /// The string at a reference; `None` when there is none (0, or it points nowhere). Invalid UTF-8 is replaced, and
-    /// what is longer than any name is cut: one long string may be named by every record of a small file.
+    /// Returns the string at a reference; `None` if there is none (0, or a dangling reference).
+    /// Invalid UTF-8 is replaced, and text longer than any name is truncated, because every record
+    /// of a small file may refer to the same long string.
     pub fn string(&self, reference: u32) -> Option<String> {
         let bytes = self.string_bytes(reference)?;
         let kept = bytes.get(..LONGEST_NAME).unwrap_or(bytes);
         Some(String::from_utf8_lossy(kept).into_owned())
     }
 
-    /// The bytes of the string at a reference.
+    /// Returns the bytes of the string at a reference.
     pub fn string_bytes(&self, reference: u32) -> Option<&[u8]> {
         let start = (reference != 0).then_some(reference as usize)?;
         let (length, rest) = self.strings.get(start..)?.split_first_chunk()?;
@@ -162,7 +165,7 @@ impl Recording {
     }
 }
 
-/// The current half of the timeline, up to its published length.
+/// Returns the current half of the timeline, up to its published length.
 fn read_timeline(
     directory: &Directory<'_>,
     header: &HeaderValue,
@@ -174,7 +177,8 @@ fn read_timeline(
     };
     let length = (header.timeline_len as usize).min(TIMELINE_POINTS);
     let mut points: Vec<PointValue> = both.into_iter().skip(start).take(length).collect();
-    // NOTE: a half that is being rewritten shows points out of order for a moment; keep those that go forward.
+    // NOTE: a half that is being rewritten shows points out of order for a moment; keep those that
+    // go forward.
     let mut last = 0;
     points.retain(|point| {
         let is_forward = point.time_ns >= last;
@@ -184,7 +188,7 @@ fn read_timeline(
     Ok(points)
 }
 
-/// Every lane that was used, with its rows up to their published length.
+/// Returns every lane that was used, with its rows up to their published length.
 fn read_lanes(directory: &Directory<'_>) -> Result<Vec<LaneColumns>, Error> {
     let all = MAX_LANES as u64;
     let lanes: Vec<LaneValue> = directory.records((table::LANES, 0), all)?;

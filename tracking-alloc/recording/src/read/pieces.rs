@@ -1,8 +1,9 @@
 //! Bytes that a recording claims to have, read in bounded pieces.
 //!
-//! A file may claim terabytes and have none of them on disk: what was never written reads as zeros. So nothing is
-//! reserved for a claim, memory grows as bytes arrive, and what holds more zeros than a writer leaves is refused. The
-//! contents decide, not the blocks on disk: file systems that compress have fewer, a sparse copy has holes where zeros were.
+//! A file may claim terabytes without having them on disk: unwritten parts read as zeros. So
+//! nothing is reserved for a claim, memory grows as bytes arrive, and a file with more zeros than a
+//! writer leaves is rejected. The contents decide, not the blocks on disk: compressing file systems
+//! have fewer blocks, and a sparse copy has holes in place of zeros.
 
 use super::error::{Error, Kind};
 use super::source::ReadAt;
@@ -10,17 +11,19 @@ use super::source::ReadAt;
 /// Bytes read at once.
 const PIECE_BYTES: usize = 1 << 20;
 
-/// What zeros are looked for in.
+/// The unit in which zeros are looked for.
 const PAGE_BYTES: usize = 4096;
 const ZEROS: [u8; PAGE_BYTES] = [0; PAGE_BYTES];
 
-/// Zeros in a row that a table of records may have: no record that was published is all zero, but the first of some.
+/// Consecutive zeros allowed in a table of records. No published record is all zero, except the
+/// first in some tables.
 const MOST_ZEROS_OF_RECORDS: usize = 64 << 10;
 
-/// The same of a table of bytes: what is left of a segment is skipped when the next string is longer.
+/// Consecutive zeros allowed in a table of bytes. The rest of a segment is skipped if the next
+/// string is longer.
 const MOST_ZEROS_OF_BYTES: usize = 256 << 10;
 
-/// Pieces of nothing that a whole recording may have: `HEAPGLASS_PREALLOC=1` reserves 64.
+/// Empty pieces allowed in a whole recording: `HEAPGLASS_PREALLOC=1` reserves 64.
 const MOST_EMPTY_PIECES: usize = 80;
 
 fn is_zero(bytes: &[u8]) -> bool {
@@ -30,7 +33,7 @@ fn is_zero(bytes: &[u8]) -> bool {
         .all(|page| ZEROS.get(..page.len()) == Some(page))
 }
 
-/// Zeros at the end of what was read of a table so far.
+/// Zeros at the end of the part of a table that was read up to now.
 #[derive(Default)]
 pub(super) struct Zeros {
     run: usize,
@@ -38,7 +41,7 @@ pub(super) struct Zeros {
 }
 
 impl Zeros {
-    /// Of records of `size` bytes. `sparse` = zeros are as good as anything.
+    /// Creates the counter for records of `size` bytes. With `sparse`, zeros are normal.
     pub(super) fn of_records(size: usize, sparse: bool) -> Zeros {
         let most = match size {
             1 => MOST_ZEROS_OF_BYTES,
@@ -95,13 +98,13 @@ pub(super) fn read(
     Ok(())
 }
 
-/// Makes room for `more` elements; too little memory is an error value.
+/// Makes room for `more` elements. Returns an error if there is not enough memory.
 pub(super) fn reserve<T>(to: &mut Vec<T>, more: usize) -> Result<(), Error> {
     to.try_reserve(more).map_err(|_| Error(Kind::NoMemory))
 }
 
-/// Calls `each` with the first `bytes` bytes of a source, a piece at a time. A file that is mostly nothing is refused
-/// after so many empty pieces.
+/// Calls `each` with the first `bytes` bytes of a source, a piece at a time. A mostly empty file is
+/// rejected after the maximum number of empty pieces.
 pub(super) fn read_all(
     source: &dyn ReadAt,
     bytes: u64,

@@ -1,4 +1,5 @@
-//! The directory: which pieces of the file belong to which table. Everything else follows it, nothing else knows offsets.
+//! The directory: the table of each piece of the file. Everything else follows the directory, and
+//! nothing else knows offsets.
 
 use super::error::Error;
 use super::limits;
@@ -15,12 +16,12 @@ pub(super) struct Directory<'s> {
     segments: BTreeMap<(u32, u32), Vec<SegmentValue>>,
 }
 
-/// Where the directory begins: right behind the header.
+/// Start of the directory, directly after the header.
 const DIRECTORY_OFFSET: u64 = HEADER_BYTES;
 
 impl<'s> Directory<'s> {
-    /// Reads the entries that a header says there are. The directory names its own continuation: an entry of table
-    /// `DIRECTORY`, read in turn.
+    /// Reads the number of entries that the header states. The directory contains its own
+    /// continuation: an entry of the table `DIRECTORY`, which is read in turn.
     pub(super) fn read(
         source: &'s dyn ReadAt,
         file_bytes: u64,
@@ -78,7 +79,7 @@ impl<'s> Directory<'s> {
         Ok(Directory { source, segments })
     }
 
-    /// The first `length` bytes of a table. Fewer, when its segments hold fewer.
+    /// Returns the first `length` bytes of a table, or fewer if its segments hold fewer.
     pub(super) fn bytes(&self, table: u32, length: u64) -> Result<Vec<u8>, Error> {
         let mut out = Vec::new();
         self.gather((table, 0), 1, length, |piece| {
@@ -89,12 +90,13 @@ impl<'s> Directory<'s> {
         Ok(out)
     }
 
-    /// The records of a table that are published.
+    /// Returns the published records of a table.
     pub(super) fn table<R: TableRecord>(&self, header: &HeaderValue) -> Result<Vec<R>, Error> {
         self.records((R::TABLE, 0), R::published(header))
     }
 
-    /// The first `length` records of a table, or of the part of it that a lane has. Fewer, when its segments hold fewer.
+    /// Returns the first `length` records of a table, or of one lane's part of it; fewer if its
+    /// segments hold fewer.
     pub(super) fn records<R: Record>(
         &self,
         (table, lane): (u32, u32),
@@ -109,7 +111,7 @@ impl<'s> Directory<'s> {
         Ok(out)
     }
 
-    /// A table as long as its segments are, or `None` without any.
+    /// Returns a table with the length of its segments, or `None` if it has none.
     pub(super) fn whole(&self, table: u32) -> Result<Option<Vec<u8>>, Error> {
         let Some(pieces) = self.segments.get(&(table, 0)) else {
             return Ok(None);
@@ -149,7 +151,7 @@ impl<'s> Directory<'s> {
     }
 }
 
-/// Refuses an entry that lies outside the file.
+/// Rejects an entry that lies outside the file.
 fn check(entry: &SegmentValue, file_bytes: u64) -> Result<(), Error> {
     let end = entry.offset.checked_add(entry.bytes);
     if entry.offset < HEADER_BYTES || end.is_none_or(|end| end > file_bytes) {
@@ -161,7 +163,7 @@ fn check(entry: &SegmentValue, file_bytes: u64) -> Result<(), Error> {
     Ok(())
 }
 
-/// Refuses segments that share bytes: else a small file could claim to be a large one.
+/// Rejects segments that overlap. Otherwise a small file could pass for a large one.
 fn refuse_overlaps(entries: &[SegmentValue]) -> Result<(), Error> {
     let mut places: Vec<(u64, u64)> = entries
         .iter()

@@ -1,5 +1,5 @@
-//! Where recordings are read from: a file, or bytes in memory. Never a mapping: a file that shrinks while it is
-//! read is an error value, not a signal.
+//! Sources of recordings: a file, or bytes in memory. Files are never mapped, so that a file that
+//! shrinks while it is read is an error and not a signal.
 
 use super::error::{Error, Kind};
 use std::fs::File;
@@ -8,22 +8,23 @@ use std::path::Path;
 
 /// Random access to the bytes of a recording.
 pub trait ReadAt {
-    /// Length in bytes.
+    /// Returns the length in bytes.
     ///
     /// # Errors
-    /// Whatever the operating system answers.
+    /// The errors of the operating system.
     fn byte_len(&self) -> io::Result<u64>;
 
-    /// Reads into `buffer` from `offset`; returns how many bytes there were.
+    /// Reads into `buffer` from `offset`; returns the number of bytes read.
     ///
     /// # Errors
-    /// Whatever the operating system answers.
+    /// The errors of the operating system.
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize>;
 
-    /// Fills `buffer` from `offset` as far as there are bytes; the rest stays as it was. Returns how many were read.
+    /// Fills `buffer` from `offset` with the available bytes; the rest stays unchanged. Returns the
+    /// number of bytes read.
     ///
     /// # Errors
-    /// Whatever the operating system answers, but interrupted reads, which are tried again.
+    /// The errors of the operating system, except interrupted reads, which are tried again.
     fn fill_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
         let mut done = 0;
         while done < buffer.len() {
@@ -38,7 +39,7 @@ pub trait ReadAt {
     }
 }
 
-/// Opens a regular file for reading; never waits for a pipe and never wakes a device.
+/// Opens a regular file for reading. Never waits for a pipe and never activates a device.
 pub(super) fn open_regular(path: &Path) -> Result<File, Error> {
     let mut options = File::options();
     options.read(true);

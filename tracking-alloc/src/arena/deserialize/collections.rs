@@ -1,5 +1,6 @@
-//! The arenas' own collections. Their memory is taken through the handle, so a tracked arena counts it as allocated;
-//! the collection is then given the arena behind the handle, and what it grows later bypasses it.
+//! The arenas' own collections. Their memory is taken through the handle, so a tracked arena counts
+//! it as allocated; the collection is then given the arena behind the handle, and what it grows
+//! later bypasses it.
 
 /// Lists that are read as a sequence and take it over.
 macro_rules! read_as_sequence {
@@ -35,8 +36,8 @@ mod bumpalo {
         fn from_growing(values: Growing<'a, T, A>) -> Result<Self, &'static str> {
             let bump = values.arena().bumpalo().ok_or(NEEDED)?;
             let (start, len, room) = values.into_parts();
-            // SAFETY: `start` is a piece of that very arena with room for `room` values, of which `len` are there, or
-            // a dangling one without room; nobody else knows it.
+            // SAFETY: `start` is a piece of that very arena with room for `room` values, of which
+            // `len` are there, or a dangling one without room; nobody else knows it.
             Ok(unsafe { Vec::from_raw_parts_in(start.as_ptr(), len, room, bump) })
         }
     }
@@ -53,7 +54,8 @@ mod bumpalo {
         ) -> Result<Self, D::Error> {
             let bump = arena.bumpalo().ok_or_else(|| D::Error::custom(NEEDED))?;
             let text = <&'a mut str>::deserialize_in(deserializer, arena)?;
-            // SAFETY: a string of that very arena, just made: nobody else knows it, and it has room for its bytes.
+            // SAFETY: a string of that very arena, just made: nobody else knows it, and it has room
+            // for its bytes.
             Ok(unsafe {
                 String::from_raw_parts_in(text.as_mut_ptr(), text.len(), text.len(), bump)
             })
@@ -146,8 +148,8 @@ mod allocator_api {
                 fn from_growing(values: Growing<'a, T, Tracked<A>>) -> Result<Self, &'static str> {
                     let arena = values.arena();
                     let (start, len, room) = values.into_parts();
-                    // SAFETY: a piece of that very allocator with room for `room` values, of which `len` are there, or
-                    // a dangling one without room; nobody else knows it.
+                    // SAFETY: a piece of that very allocator with room for `room` values, of which
+                    // `len` are there, or a dangling one without room; nobody else knows it.
                     Ok(unsafe { Self::from_raw_parts_in(start.as_ptr(), len, room, arena) })
                 }
             }

@@ -1,5 +1,5 @@
-//! What `#[derive(ArenaDeserialize)]` and the implementations here are made of: seeds that enter a place in the data,
-//! and identifiers of fields and variants. Not for use by hand.
+//! What `#[derive(ArenaDeserialize)]` and the implementations here are made of: seeds that enter a
+//! place in the data, and identifiers of fields and variants. Not for use by hand.
 
 use super::{Arena, ArenaDeserialize};
 pub use crate::profiled::arena_path::PathStep;
@@ -35,7 +35,8 @@ where
 
     #[inline]
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<T, D::Error> {
-        // PERF: numbers take nothing from the arena; entering a place for each would double the time of many of them.
+        // PERF: numbers take nothing from the arena; entering a place for each would double the
+        // time of many of them.
         let below = self.below.filter(|_| !T::SCALAR);
         let _entered = below.map(|below| arena_path::enter(Type::of::<T>, below));
         let value = T::deserialize_in(deserializer, self.arena);
@@ -63,7 +64,8 @@ impl<'de, S: DeserializeSeed<'de>, A: Arena> DeserializeSeed<'de> for CustomSeed
 
     #[inline]
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<S::Value, D::Error> {
-        // What code of other people took without the handle before this belongs to the place around it.
+        // What code of other people took without the handle before this belongs to the place around
+        // it.
         self.arena.detect_bypass();
         let _entered = arena_path::enter(Type::of::<S::Value>, self.below);
         let value = self.seed.deserialize(deserializer);
@@ -72,7 +74,8 @@ impl<'de, S: DeserializeSeed<'de>, A: Arena> DeserializeSeed<'de> for CustomSeed
     }
 }
 
-/// Reads a variant with several fields, whose places are below the variant's, which has no type of its own.
+/// Reads a variant with several fields, whose places are below the variant's, which has no type of
+/// its own.
 pub fn in_variant<R>(name: &'static str, number: usize, read: impl FnOnce() -> R) -> R {
     let _entered = arena_path::enter(Type::default, PathStep::Variant(name, number));
     read()
@@ -83,7 +86,8 @@ pub fn by_serde<'de, T: Deserialize<'de>>() -> PhantomData<T> {
     PhantomData
 }
 
-/// What stands for a field that the input does not have and serde's `Deserialize` would read, in serde's own way.
+/// What stands for a field that the input does not have and serde's `Deserialize` would read, in
+/// serde's own way.
 ///
 /// # Errors
 /// "missing field", except for `Option`.
@@ -120,7 +124,8 @@ pub struct Identifier<F> {
     pub find: F,
     /// How many there are.
     pub count: usize,
-    /// Names of variants: an unknown one is then an error. `None` = fields: an unknown one is [`UNKNOWN`].
+    /// Names of variants: an unknown one is then an error. `None` = fields: an unknown one is
+    /// [`UNKNOWN`].
     pub variants: Option<&'static [&'static str]>,
 }
 

@@ -1,9 +1,10 @@
-//! Deserializing into an arena: the trait, the seed that weaves the arena through each level, and its implementations.
+//! Deserializing into an arena: the trait, the seed that passes the arena to each level, and the
+//! implementations.
 //!
-//! Knows no format: everything goes through serde's own traits. Types that own global memory have no implementation:
-//! an arena never drops what lies in it.
+//! Nothing here depends on a format: everything goes through serde's own traits. Types that own
+//! global memory have no implementation, because an arena never drops its values.
 
-/// Types that are read as a `$source`, which `$convert` then turns into them.
+/// Implements the trait for types that are read as a `$source` and converted with `$convert`.
 macro_rules! read_as {
     ($($(#[$doc:meta])* <$($T:ident)?> $target:ty = $source:ty, $convert:expr;)*) => {$(
         $(#[$doc])*
@@ -57,7 +58,7 @@ use std::marker::PhantomData;
 /// # }
 /// ```
 ///
-/// A type that owns global memory has no implementation, by whatever name it goes:
+/// A type that owns global memory has no implementation, also if it is named by an alias:
 ///
 /// ```compile_fail,E0277
 /// use tracking_alloc::arena::ArenaDeserialize;
@@ -75,16 +76,16 @@ use std::marker::PhantomData;
     note = "a field that must own global memory can say so: `#[arena(global)]`"
 )]
 pub trait ArenaDeserialize<'de, 'a, A: Arena>: Sized {
-    /// Reads a value; what it needs beyond its own size is taken from `arena`.
+    /// Reads a value, and takes the memory beyond its own size from `arena`.
     ///
     /// # Errors
-    /// Those of the format, and "the arena has no room".
+    /// The errors of the format, and "the arena has no room".
     fn deserialize_in<D: Deserializer<'de>>(
         deserializer: D,
         arena: &'a A,
     ) -> Result<Self, D::Error>;
 
-    /// What stands for a field that the input does not have.
+    /// Returns the value of a field that is missing in the input.
     ///
     /// # Errors
     /// "missing field", except for `Option`.
@@ -92,17 +93,17 @@ pub trait ArenaDeserialize<'de, 'a, A: Arena>: Sized {
         Err(E::missing_field(field))
     }
 
-    /// Values that take nothing from the arena have no place in the data of their own.
+    /// Values that take nothing from the arena get no scope of their own.
     const SCALAR: bool = false;
 
-    /// Whether reading a value may allocate in the arena without a [`Tracked`](super::Tracked) handle: `false` only where
-    /// it is known not to.
+    /// `true` if reading a value may allocate in the arena without a [`Tracked`](super::Tracked)
+    /// handle; `false` only if it is certain not to.
     const MAY_BYPASS: bool = true;
 
-    /// Reads a slice of such values. Bytes are read as bytes.
+    /// Reads a slice of values of this type. Bytes are read as bytes.
     ///
     /// # Errors
-    /// As [`deserialize_in`](ArenaDeserialize::deserialize_in).
+    /// The same as for [`deserialize_in`](ArenaDeserialize::deserialize_in).
     fn slice_in<D: Deserializer<'de>>(
         deserializer: D,
         arena: &'a A,
@@ -114,7 +115,7 @@ pub trait ArenaDeserialize<'de, 'a, A: Arena>: Sized {
     }
 }
 
-/// Reads a `T` into an arena by what the format visits.
+/// Reads a `T` into an arena from what the format visits.
 struct ArenaVisitor<'a, T, A> {
     arena: &'a A,
     value: PhantomData<fn() -> T>,
@@ -148,7 +149,7 @@ pub struct ArenaSeed<'a, T, A = ()> {
 }
 
 impl<T> ArenaSeed<'_, T> {
-    /// A seed for `arena`: a bare one or a [`Tracked`](super::Tracked) one.
+    /// Creates a seed for `arena`, which may be a bare or a [`Tracked`](super::Tracked) arena.
     // NOTE: on `ArenaSeed<T, ()>`, so that `ArenaSeed::<T>::new(&arena)` needs no second type.
     pub fn new<A: Arena>(arena: &A) -> ArenaSeed<'_, T, A> {
         ArenaSeed {
@@ -173,7 +174,8 @@ where
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<T, D::Error> {
         let _rooted = arena_path::root::<T>();
-        // What bypassed a tracked arena's handle is counted where it did: checked where code of other people ends.
+        // What bypassed a tracked arena's handle is counted where it did: checked where code of
+        // other people ends.
         self.arena.detect_bypass();
         let value = T::deserialize_in(deserializer, self.arena);
         self.arena.detect_bypass();

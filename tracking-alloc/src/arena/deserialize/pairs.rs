@@ -7,7 +7,8 @@ use derived::PathStep;
 use serde::de::{Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use std::fmt;
 
-/// Reads a map (or a sequence of pairs) as a collection of pairs, in the input's order; duplicate keys are kept.
+/// Reads a map (or a sequence of pairs) as a collection of pairs, in the input's order; duplicate
+/// keys are kept.
 ///
 /// For `#[arena(deserialize_with = "map_as_pairs")]` on a field such as `&'a [(u16, &'a str)]` or
 /// `bumpalo::collections::Vec<'a, (u16, &'a str)>`.

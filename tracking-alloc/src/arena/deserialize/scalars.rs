@@ -1,4 +1,5 @@
-//! Values that lie wholly where they are: they take nothing from the arena, and serde reads them as ever.
+//! Values that lie wholly where they are: they take nothing from the arena, and serde reads them as
+//! ever.
 
 use super::{ArenaDeserialize, ArenaVisitor};
 use crate::arena::Arena;

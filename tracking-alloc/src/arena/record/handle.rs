@@ -1,4 +1,5 @@
-//! The handle's side: counts in the slot's memory, and says when the recording must be brought up to date.
+//! The handle's side: counts in the slot's memory, and says when the recording must be brought up
+//! to date.
 
 use super::super::counters::ArenaCounters;
 use super::scope_counters::ScopeCounter;
@@ -26,7 +27,7 @@ pub(in super::super) struct Recorded {
 }
 
 impl Recorded {
-    /// Whether the counters lie where the recording can reach them.
+    /// Returns `true` if the counters lie where the recording can reach them.
     #[inline(always)]
     pub(in super::super) fn is_recorded(&self) -> bool {
         self.slot.get().is_some()
@@ -37,7 +38,8 @@ impl Recorded {
         self.slot.get().map_or(&self.inline, |slot| &slot.counters)
     }
 
-    /// Moves the counters to where the recording can reach them, when something records and they are not there yet.
+    /// Moves the counters to where the recording can reach them, when something records and they
+    /// are not there yet.
     pub(in super::super) fn begin(&self, name: &str, krate: &'static str) {
         if state::get() & state::RECORD == 0 {
             return;

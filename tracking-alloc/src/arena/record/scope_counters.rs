@@ -1,6 +1,7 @@
 //! What one instance allocated, by scope: counters in private memory, found by the scope's number.
 //!
-//! One writer, the thread that has the handle; read by whoever ends the recording. Never gives memory back.
+//! One writer, the thread that has the handle; read by whoever ends the recording. Never gives
+//! memory back.
 
 use super::super::counters::Counter;
 use crate::leaked::Link;
@@ -48,10 +49,12 @@ impl ScopeCounters {
             return None;
         }
         let mask = self.mask.get() as usize;
-        // PERF: scopes of one decode are numbered one after another, so they are their own best hash.
+        // PERF: scopes of one decode are numbered one after another, so they are their own best
+        // hash.
         let mut index = scope as usize & mask;
         loop {
-            // SAFETY: there are `mask + 1` places, and the index is masked; half of them are empty, so the walk ends.
+            // SAFETY: there are `mask + 1` places, and the index is masked; half of them are empty,
+            // so the walk ends.
             let counter = unsafe { &*places.add(index) }.get()?;
             if counter.scope.get() == u64::from(scope) {
                 return Some(counter);
@@ -80,9 +83,10 @@ impl ScopeCounters {
     }
 
     fn make_room(&self, bump: &mut Bump) -> Option<()> {
-        let len = match self.places.load(Relaxed).is_null() {
-            true => 0,
-            false => self.mask.get() as usize + 1,
+        let len = if self.places.load(Relaxed).is_null() {
+            0
+        } else {
+            self.mask.get() as usize + 1
         };
         if (self.used.get() as usize + 1) * 2 <= len {
             return Some(());

@@ -1,4 +1,5 @@
-//! Where the recording can reach the counters of an instance: private memory, used again by the next instance of the name.
+//! Where the recording can reach the counters of an instance: private memory, used again by the
+//! next instance of the name.
 
 use super::super::counters::{ArenaCounters, Counter};
 use super::scope_counters::{ScopeCounter, ScopeCounters};
@@ -37,7 +38,8 @@ impl Slot {
         scopes.fold(0, |sum, counter| sum.wrapping_add(of(counter).get()))
     }
 
-    /// Brings the counters up to date with those of scopes: sums over all instances that had the slot, less those before.
+    /// Brings the counters up to date with those of scopes: sums over all instances that had the
+    /// slot, less those before.
     pub(super) fn sum_up(&self) {
         let counters = &self.counters;
         let gone = self.sum(|of| &of.gone_bytes);
@@ -55,8 +57,8 @@ impl Slot {
             .set(gone_blocks.wrapping_sub(self.gone_blocks_before.get()));
     }
 
-    /// Takes what the counters say was allocated so far into a counter: they began before the recording, or go on in
-    /// another. Until then the scopes are those of instances that are gone.
+    /// Takes what the counters say was allocated so far into a counter: they began before the
+    /// recording, or go on in another. Until then the scopes are those of instances that are gone.
     pub(super) fn adopt(&self, counter: &ScopeCounter) {
         let counters = &self.counters;
         self.gone_before.set(self.sum(|of| &of.gone_bytes));

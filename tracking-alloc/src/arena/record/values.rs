@@ -1,7 +1,7 @@
 //! Values whose drop an arena never runs: by type and scope, and the blocks they point to by site.
 //!
-//! Which of those blocks a value owns cannot be known here: what is recorded is that they began where a word of the value
-//! pointed. Never reads beyond the value, never remembers addresses.
+//! Which of those blocks a value owns cannot be known here: what is recorded is that they began
+//! where a word of the value pointed. Never reads beyond the value, never remembers addresses.
 
 use super::slot::Slot;
 use super::writing::in_recording;

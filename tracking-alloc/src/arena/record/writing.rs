@@ -22,7 +22,8 @@ pub(crate) fn forget() {
     }
 }
 
-/// The figures of an arena that follow its counters: where the recording has each, and what it is now.
+/// The figures of an arena that follow its counters: where the recording has each, and what it is
+/// now.
 fn figures<'r>(record: &'r Arena, counters: &ArenaCounters) -> [(&'r AtomicU64, u64); FIGURES] {
     let stats = counters.stats(None);
     [
@@ -76,7 +77,8 @@ pub(super) fn publish(slot: &'static Slot, event: Event) {
     });
 }
 
-/// Brings the recording up to date with an instance that is gone: what it held is not held any more, and its slot is free.
+/// Brings the recording up to date with an instance that is gone: what it held is not held any
+/// more, and its slot is free.
 pub(super) fn end(slot: &'static Slot, used: u64) {
     in_recording(slot, |session| {
         let dropped = ArenaChunkValue {
@@ -254,7 +256,8 @@ fn publish_counter(writer: &mut Writer, arena: u32, counter: &'static ScopeCount
         .fetch_add(advance(live_blocks, now) as i64, Relaxed);
 }
 
-/// The present moment of an arena's history. To be asked before the write lock is taken: it takes the peak lock.
+/// The present moment of an arena's history. To be asked before the write lock is taken: it takes
+/// the peak lock.
 fn moment(slot: &Slot) -> ArenaChunkValue {
     ArenaChunkValue {
         arena: slot.arena.load(Relaxed),

@@ -27,8 +27,8 @@ pub(in super::super) fn rows_of(lane: u32) -> impl Iterator<Item = &'static Row>
     })
 }
 
-/// Waits until no owner is inside the hook, as far as that can be known. False when one stayed: it was killed there, or
-/// it is this very thread, in a signal handler.
+/// Waits until no owner is inside the hook, as far as that can be known. False when one stayed: it
+/// was killed there, or it is this very thread, in a signal handler.
 pub(crate) fn wait_until_idle() -> bool {
     // Some seconds.
     const SLEEPS: u32 = 30_000;
@@ -41,7 +41,8 @@ pub(crate) fn wait_until_idle() -> bool {
         && lanes().all(|lane| patience.wait_until(|| !lane.busy.load(Acquire)))
 }
 
-/// Forgets all lanes: for a forked child that begins a recording of its own. Their memory is left to the process.
+/// Forgets all lanes: for a forked child that begins a recording of its own. Their memory is left
+/// to the process.
 pub(crate) fn release_all() {
     TABLE
         .iter()

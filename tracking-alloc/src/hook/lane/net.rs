@@ -22,7 +22,8 @@ impl Net {
     }
 }
 
-/// Net bytes of the calling thread. `None` when nothing records, or its lane is shared with other threads.
+/// Net bytes of the calling thread. `None` when nothing records, or its lane is shared with other
+/// threads.
 pub(crate) fn net_here() -> Option<Net> {
     let lane = own_or_new()?;
     Some(Net {
@@ -49,7 +50,8 @@ fn move_in() -> Option<&'static Lane> {
     of_thread(&inside, tables::current()?).filter(|lane| !lane.is_shared())
 }
 
-/// The calling thread begins to measure itself, or has ended: only its own events ask further questions meanwhile.
+/// The calling thread begins to measure itself, or has ended: only its own events ask further
+/// questions meanwhile.
 pub(crate) fn measuring(begins: bool) {
     match own() {
         Some(lane) if begins => lane.tag.fetch_or(MEASURED, Relaxed),
@@ -58,7 +60,8 @@ pub(crate) fn measuring(begins: bool) {
     };
 }
 
-/// While it lives, nothing is recorded of what the calling thread allocates: heapglass itself needs it.
+/// While it lives, nothing is recorded of what the calling thread allocates: heapglass itself needs
+/// it.
 #[cfg(captures)]
 pub(crate) struct PassedOver;
 

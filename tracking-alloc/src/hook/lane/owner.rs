@@ -27,7 +27,8 @@ pub(in super::super) fn own() -> Option<&'static Lane> {
     unsafe { lane.cast::<Lane>().as_ref() }
 }
 
-/// The lane of the calling thread in the present recording, its own or the shared one, making it one when it has none.
+/// The lane of the calling thread in the present recording, its own or the shared one, making it
+/// one when it has none.
 pub(in super::super) fn of_thread(_: &Inside, session: &Session) -> Option<&'static Lane> {
     let (own, shared) = thread::with(|thread| (thread.lane.get(), thread.shared.get()))?;
     // SAFETY: null or lanes, which are never unmapped.
@@ -71,8 +72,9 @@ fn take_over(session: &Session, stack: Stack) -> Option<&'static Lane> {
         let Some(lane) = lane_at(lane_number(made)) else {
             continue;
         };
-        // SAFETY: the mutex was initialised and locked before the lane was published, and nobody unlocks it. A dead owner
-        // leaves it inconsistent: its counters are whole words written by one thread, so nothing needs repair.
+        // SAFETY: the mutex was initialised and locked before the lane was published, and nobody
+        // unlocks it. A dead owner leaves it inconsistent: its counters are whole words written by
+        // one thread, so nothing needs repair.
         let taken = unsafe {
             libc::pthread_mutex_trylock(lane.mutex.get()) == libc::EOWNERDEAD
                 && libc::pthread_mutex_consistent(lane.mutex.get()) == 0
@@ -99,7 +101,8 @@ fn add(session: &Session, stack: Stack) -> Option<&'static Lane> {
     }
     let number = lane_number(made);
     let lane = make(session, number)?;
-    // SAFETY: a zeroed mutex is initialised here once, before the lane is published; attributes are initialised first.
+    // SAFETY: a zeroed mutex is initialised here once, before the lane is published; attributes are
+    // initialised first.
     unsafe {
         let mut attributes: libc::pthread_mutexattr_t = std::mem::zeroed();
         libc::pthread_mutexattr_init(&mut attributes);
@@ -154,7 +157,8 @@ fn make(session: &Session, number: u32) -> Option<&'static Lane> {
     }
     full.site.store(SITE_TABLE_FULL, Relaxed);
     unattributed.site.store(SITE_UNATTRIBUTED, Relaxed);
-    // SAFETY: zeroed memory for a lane that nobody else knows; zeros are valid for every field not written here.
+    // SAFETY: zeroed memory for a lane that nobody else knows; zeros are valid for every field not
+    // written here.
     let lane = unsafe {
         let lane = place.as_ptr();
         (*lane).number = number;

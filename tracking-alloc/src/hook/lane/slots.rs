@@ -1,4 +1,5 @@
-//! What a lane knows of each site: its row, how often each size class was allocated, and its snapshots.
+//! What a lane knows of each site: its row, how often each size class was allocated, and its
+//! snapshots.
 
 use super::{CACHE, Lane};
 use crate::hook::sizes::{self, Class, Spread};
@@ -23,7 +24,8 @@ pub(in crate::hook) struct Slot {
     row_index: Cell<u32>,
     /// The only size class so far, or one of the three values below.
     class: Cell<u32>,
-    /// What counts them: one record while the class is [`MIXED`], all of them while it is [`SPREAD`].
+    /// What counts them: one record while the class is [`MIXED`], all of them while it is
+    /// [`SPREAD`].
     sizes: Cell<*const ()>,
     snaps: Cell<*const Snaps>,
 }
@@ -40,8 +42,8 @@ const SPREAD: u32 = u32::MAX - 2;
 pub(in crate::hook) enum SizeCount {
     /// The row: the site has one size class.
     Row,
-    /// A class met before at a site of several. Its count is the lower part of a word, which does not reach the upper one
-    /// in 2^48 blocks.
+    /// A class met before at a site of several. Its count is the lower part of a word, which does
+    /// not reach the upper one in 2^48 blocks.
     Pair(&'static AtomicU64),
     /// Nothing yet.
     New(Class),
@@ -149,8 +151,8 @@ impl Lane {
         tables::intern(&self.limits, start, scratch, key, scope)
     }
 
-    /// Whether a site found by its key is taken for what it is: not the first time, and not always, since another stack
-    /// may have the same key.
+    /// Returns `true` if a site found by its key is taken for what it is: not the first time, and
+    /// not always, since another stack may have the same key.
     fn trusts(&'static self, site: u32) -> bool {
         const DOUBTED: u32 = 256;
         let times = self.trusted.get().wrapping_add(1);
@@ -202,13 +204,13 @@ impl Lane {
         row
     }
 
-    /// Whether a row is the lane's "(table full)".
+    /// Returns `true` if a row is the lane's "(table full)".
     pub(in crate::hook) fn is_full(&self, row: &Row) -> bool {
         std::ptr::eq(row, self.full())
     }
 
-    /// When the recording grows again after a refusal: forgets which sites had no row, so that they get one with
-    /// their next event. Called by the owner where it is on a slow path anyway.
+    /// When the recording grows again after a refusal: forgets which sites had no row, so that they
+    /// get one with their next event. Called by the owner where it is on a slow path anyway.
     #[inline]
     pub(in crate::hook) fn ask_again(&self) {
         let resumed = growths_resumed();

@@ -1,6 +1,7 @@
 //! How often a thread entered the scope of a field.
 //!
-//! Counting a visit is on the path of every value that is deserialized: no lock, no atomic addition.
+//! Counting a visit is on the path of every value that is deserialized: no lock, no atomic
+//! addition.
 
 use super::net::own_or_new;
 use super::{Lane, own};
@@ -24,7 +25,8 @@ pub(crate) fn visit(scope: u32) {
     }
 }
 
-/// The same for a scope that its lane has counted before; false, and not counted, when that takes the slow path.
+/// The same for a scope that its lane has counted before; false, and not counted, when that takes
+/// the slow path.
 #[inline(always)]
 pub(crate) fn visit_again(scope: u32) -> bool {
     let Some(lane) = own() else {
@@ -34,7 +36,8 @@ pub(crate) fn visit_again(scope: u32) -> bool {
         return false;
     }
     lane.busy.store(true, Relaxed);
-    // NOTE: as in an event: busy before the state is read, so that nobody writes into a finished recording.
+    // NOTE: as in an event: busy before the state is read, so that nobody writes into a finished
+    // recording.
     compiler_fence(SeqCst);
     let counted = lane.is_of(state::get()) && lane.count_visit(scope);
     compiler_fence(SeqCst);

@@ -1,10 +1,13 @@
-//! What checks know of each lane: sums, how far lanes can have been from them, and which of them stand still.
+//! What checks know of each lane: sums, how far lanes can have been from them, and which of them
+//! stand still.
 //!
-//! A lane that did not move for many checks is *parked*: its tag says so, so that its owner's next event first asks for
-//! the peak lock, and its sums are kept in one aggregate. Checks read only the other lanes: idle threads cost nothing.
+//! A lane that did not move for many checks is *parked*: its tag says so, so that its owner's next
+//! event first asks for the peak lock, and its sums are kept in one aggregate. Checks read only the
+//! other lanes: idle threads cost nothing.
 //!
-//! Parking needs no store by the owner. The one who parks marks the tag, then runs a memory barrier on every thread
-//! (membarrier): an owner either was seen busy, or reads the mark when it next enters the hook.
+//! Parking needs no store by the owner. The one who parks marks the tag, then runs a memory barrier
+//! on every thread (membarrier): an owner either was seen busy, or reads the mark when it next
+//! enters the hook.
 
 use crate::hook::lane::Lane;
 use crate::sys::{self, Bump, WrittenPages};
@@ -91,7 +94,8 @@ fn settled(row: &Row) -> (u64, i64) {
         }
         total = again;
     }
-    // The owner does not stand still: less than the net there was, by what was freed between the two.
+    // The owner does not stand still: less than the net there was, by what was freed between the
+    // two.
     (
         total,
         total.wrapping_sub(row.freed_bytes.load(Acquire)) as i64,
@@ -189,7 +193,8 @@ impl Lanes {
             ..self.parked
         };
         let (mut bound, mut behind) = (sums.bytes, 0);
-        // What the bound is if the one lane that moved did not rise above what it was at the two checks.
+        // What the bound is if the one lane that moved did not rise above what it was at the two
+        // checks.
         let mut bound_alone = sums.bytes;
         let (mut moved, mut mover) = (0u32, None);
         let (active, last_looker) = (self.active as usize, self.checker);
@@ -218,7 +223,8 @@ impl Lanes {
         if let (1, Some((lane, net))) = (moved, mover) {
             let turning = &lane.turning;
             if !turning.passed.load(Relaxed) && !self.others_moved(lane, turning.moves.get()) {
-                // It moved alone: with the others as they are live bytes did not exceed the maximum.
+                // It moved alone: with the others as they are live bytes did not exceed the
+                // maximum.
                 let most = peak.saturating_sub(sums.bytes - net).max(net);
                 (bound, behind) = (bound_alone, 0);
                 if let Some(watched) = self.all().get_mut(turning.place.get() as usize) {
@@ -236,7 +242,7 @@ impl Lanes {
         self.movers.moves
     }
 
-    /// Whether another lane than this one moved since so many checks had seen a move.
+    /// Returns `true` if another lane than this one moved since so many checks had seen a move.
     pub(super) fn others_moved(&self, lane: &Lane, since: u64) -> bool {
         let movers = &self.movers;
         let others = if std::ptr::eq(movers.last, lane) {
@@ -272,7 +278,8 @@ impl Lanes {
         lane.unpark();
     }
 
-    /// From time to time, parks the lanes that did not move since the last time. `checker` is not one of them.
+    /// From time to time, parks the lanes that did not move since the last time. `checker` is not
+    /// one of them.
     pub(super) fn sweep(&mut self, checker: &Lane) {
         if self.active < 2 || !self.parks {
             return;

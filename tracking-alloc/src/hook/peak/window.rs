@@ -6,8 +6,9 @@ use crate::tables::{self, at_peak, epoch, fixed_rows, lanes_in_use};
 use std::sync::atomic::Ordering::*;
 use tracking_alloc_recording::{MarkRowValue, MarkValue, table};
 
-/// Ends the present window of the peak: writes down every row as it was at the window's peak, and begins the next.
-/// When the rows find no room the window goes on, and `None` comes back; else what a mark keeps of it.
+/// Ends the present window of the peak: writes down every row as it was at the window's peak, and
+/// begins the next. When the rows find no room the window goes on, and `None` comes back; else what
+/// a mark keeps of it.
 pub(crate) fn mark_window(checks: &mut PeakChecks) -> Option<MarkValue> {
     check_peak_now(checks, true);
     let epoch = epoch();
@@ -47,7 +48,8 @@ pub(crate) fn mark_window(checks: &mut PeakChecks) -> Option<MarkValue> {
     };
     checks.begin_window();
     check_peak_now(checks, false);
-    // What moved while the window ended counts for it as well; the next check tells the bound of the new one.
+    // What moved while the window ended counts for it as well; the next check tells the bound of
+    // the new one.
     window.peak_bound_bytes = window.peak_bound_bytes.max(checks.bound);
     checks.bound = 0;
     if let Some(header) = tables::header() {

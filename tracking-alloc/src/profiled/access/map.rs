@@ -1,5 +1,5 @@
-//! Entries: fields by the name the data gives, other maps by `{key}` and `{value}`, and what a flattened struct keeps
-//! in a buffer.
+//! Entries: fields by the name the data gives, other maps by `{key}` and `{value}`, and what a
+//! flattened struct keeps in a buffer.
 
 use super::{Buffer, Seed};
 use crate::current_scope::{self, ScopeGuard};
@@ -22,7 +22,7 @@ pub(in super::super) struct Map<A, const KIND: Kind> {
     next: usize,
     /// The scope between entries.
     rest: u32,
-    /// Whether something was buffered here.
+    /// `true` if something was buffered here.
     buffered: bool,
 }
 
@@ -41,8 +41,8 @@ impl<A, const KIND: Kind> Map<A, KIND> {
     }
 }
 
-/// Enters the place of the name kept aside. PERF: never inlined: the copy of the name must not lie in the stack frame of
-/// every value that is deserialized.
+/// Enters the place of the name kept aside. PERF: never inlined: the copy of the name must not lie
+/// in the stack frame of every value that is deserialized.
 #[inline(never)]
 fn enter_kept(node: &'static Node, ty: TypeOf) -> &'static Node {
     let kept = kept_name();
@@ -133,8 +133,8 @@ impl<'de, A: MapAccess<'de>, const KIND: Kind> MapAccess<'de> for Map<A, KIND> {
         if known::is_buffer::<S::Value>() && !at.is_buffering() {
             let value = self.access.next_value_seed(Buffer { seed, at });
             self.buffered = true;
-            // A flattened struct goes on buffering, and its list of entries grows between them; an adjacently tagged
-            // enum only wants its tag.
+            // A flattened struct goes on buffering, and its list of entries grows between them; an
+            // adjacently tagged enum only wants its tag.
             self.rest = if KIND == STRUCT {
                 at.node().rebuilt().scope
             } else {
@@ -154,9 +154,10 @@ impl<'de, A: MapAccess<'de>, const KIND: Kind> MapAccess<'de> for Map<A, KIND> {
                 Named::Name(index) => {
                     // A captured index is one of the list.
                     let name = names.get(index).copied().unwrap_or("");
-                    match fold {
-                        true => node.enter_field::<true>(index, name, ty),
-                        false => node.enter(Step::Field(name, index), ty, false),
+                    if fold {
+                        node.enter_field::<true>(index, name, ty)
+                    } else {
+                        node.enter(Step::Field(name, index), ty, false)
                     }
                 }
                 Named::Index(index) => node.enter(Step::Index(index, None), ty, true),

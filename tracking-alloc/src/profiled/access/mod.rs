@@ -1,4 +1,5 @@
-//! The wrapping accesses: each element, key, value and variant is a boundary where a place is entered and left.
+//! The wrapping accesses: each element, key, value and variant is a boundary where a place is
+//! entered and left.
 
 mod enums;
 mod map;
@@ -14,7 +15,8 @@ use super::tree::Node;
 use crate::current_scope::ScopeGuard;
 use serde::de::{DeserializeSeed, Deserializer};
 
-/// A seed whose value has a place: entered only when there is a value, so that the end of a sequence is none.
+/// A seed whose value has a place: entered only when there is a value, so that the end of a
+/// sequence is none.
 struct Seed<S, F> {
     seed: S,
     at: At,
@@ -44,7 +46,8 @@ impl<'de, S: DeserializeSeed<'de>, F: FnOnce() -> &'static Node> DeserializeSeed
 {
     type Value = S::Value;
 
-    /// PERF: all about budgets is elsewhere, so that this is small enough to be inlined into the format's code.
+    /// PERF: all about budgets is elsewhere, so that this is small enough to be inlined into the
+    /// format's code.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn deserialize<D: Deserializer<'de>>(self, d: D) -> Result<S::Value, D::Error> {
         if self.at.is_budgeted() {

@@ -1,4 +1,5 @@
-//! Elements: of a sequence all one place, of a tuple one each, of a struct in a format without names its fields.
+//! Elements: of a sequence all one place, of a tuple one each, of a struct in a format without
+//! names its fields.
 
 use super::{Buffer, Seed};
 use crate::profiled::enter::At;
@@ -17,10 +18,11 @@ pub(in super::super) struct Seq<'a, A, const KIND: Kind> {
     pub(in super::super) progress: &'a Progress,
 }
 
-/// How far a sequence was read that may be the fields of a struct, and what is known of their names: they may be more
-/// than fields (aliases).
+/// How far a sequence was read that may be the fields of a struct, and what is known of their
+/// names: they may be more than fields (aliases).
 ///
-/// PERF: not in the sequence itself, so that the address of that is never taken and it stays in registers.
+/// PERF: not in the sequence itself, so that the address of that is never taken and it stays in
+/// registers.
 pub(in super::super) struct Progress {
     node: &'static Node,
     names: &'static [&'static str],
@@ -53,8 +55,8 @@ impl Progress {
         }
     }
 
-    /// The same where the names may not be in the order of elements: the guess is proved as soon as the visitor asks for
-    /// as many elements as there are names.
+    /// The same where the names may not be in the order of elements: the guess is proved as soon as
+    /// the visitor asks for as many elements as there are names.
     #[inline(never)]
     fn enter_unordered<const FOLD: bool>(&self, index: usize, ty: TypeOf) -> &'static Node {
         self.prove(index);
@@ -77,8 +79,8 @@ impl Progress {
         }
     }
 
-    /// A visitor of a struct asks once for each of its fields: if it was content with fewer than there are names, some
-    /// fields have several, and names are not in the order of elements.
+    /// A visitor of a struct asks once for each of its fields: if it was content with fewer than
+    /// there are names, some fields have several, and names are not in the order of elements.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(in super::super) fn disprove(&self) {
         if self.asked.get() < self.names.len() {
@@ -99,8 +101,8 @@ impl<'de, A: SeqAccess<'de>, const KIND: Kind> SeqAccess<'de> for Seq<'_, A, KIN
 
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn next_element<T: Deserialize<'de>>(&mut self) -> Result<Option<T>, A::Error> {
-        // PERF: serde's own is not inlined always; then each value is moved once more, while parts of it are just
-        // being written, which costs more than all the rest here.
+        // PERF: serde's own is not inlined always; then each value is moved once more, while parts
+        // of it are just being written, which costs more than all the rest here.
         self.next_element_seed(PhantomData)
     }
 

@@ -1,4 +1,5 @@
-//! Budgets in force in a thread: a list on its stack, compared with what the thread has allocated since.
+//! Budgets in force in a thread: a list on its stack, compared with what the thread has allocated
+//! since.
 
 use super::Limits;
 use super::path::{Path, is_at};
@@ -51,7 +52,7 @@ pub(super) fn in_force<R>(
     work()
 }
 
-/// Whether any budget is in force in this thread.
+/// Returns `true` if any budget is in force in this thread.
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(in super::super) fn is_running() -> bool {
     !innermost().is_null()
@@ -109,7 +110,8 @@ pub(in super::super) fn in_field<R, E: Error>(
     within(innermost(), node, work)
 }
 
-/// Puts the budgets for this place into force, of each budget from `next` outwards, then runs `work`.
+/// Puts the budgets for this place into force, of each budget from `next` outwards, then runs
+/// `work`.
 fn within<R, E: Error>(
     mut next: *const Active,
     node: &'static Node,

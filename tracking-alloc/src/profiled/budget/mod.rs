@@ -1,7 +1,9 @@
-//! Memory budgets: a decode that would take more than it may fails with an ordinary error of its format.
+//! Memory budgets: deserializing fails with an ordinary error of the format if it takes too much
+//! memory.
 //!
-//! Figures are those of [`measure`](crate::measure()): this thread's, exact, also when nothing records. They are
-//! compared at each boundary of the data, so a single allocation may overshoot before it is seen.
+//! The figures are those of [`measure`](crate::measure()): exact, for this thread, with or without
+//! a recording. They are compared at each boundary of the data, so a single allocation may exceed
+//! the budget before it is noticed.
 
 mod active;
 mod path;
@@ -14,9 +16,9 @@ use active::in_force;
 use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error};
 use std::marker::PhantomData;
 
-/// How much memory deserializing may take: in total, and within single fields.
+/// A memory limit for deserializing, in total and for single fields.
 ///
-/// Applies to every [`Profiled`] that is deserialized in [`run`](Budget::run), whatever the format:
+/// It applies to every [`Profiled`] that is deserialized in [`run`](Budget::run), in any format:
 ///
 /// ```
 /// # #[global_allocator] static ALLOC: tracking_alloc::TrackingAlloc = tracking_alloc::TrackingAlloc::system();
@@ -33,11 +35,12 @@ use std::marker::PhantomData;
 /// assert!(error.to_string().starts_with("memory budget exceeded at Fleet.vessels: "));
 /// ```
 ///
-/// The error is the format's own, with what it keeps of other people's words: serde_json, rmp-serde and most others all of
-/// them, postcard none ("Serde Deserialization Error").
+/// The error is one of the format. serde_json, rmp-serde and most other formats keep the whole
+/// message; postcard keeps none of it ("Serde Deserialization Error").
 ///
-/// A field is named by its path as reports spell it. Where a format tells no names (postcard, bincode), a struct's fields
-/// are taken to be in the order of the names its type gives, which `alias` may disturb: see the table of `Profiled`.
+/// A field is named by its path, as in reports. In a format without names (postcard, bincode), the
+/// fields of a struct are assumed to be in the order of the names that its type gives. An `alias`
+/// may break that order; see the table of `Profiled`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[must_use = "a budget does nothing until `run` or `seed`"]
 pub struct Budget {
@@ -45,7 +48,7 @@ pub struct Budget {
     fields: Vec<(String, Limits)>,
 }
 
-/// Bytes allowed.
+/// Allowed bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Limits {
     live: Option<u64>,
@@ -53,26 +56,27 @@ struct Limits {
 }
 
 impl Budget {
-    /// No limit yet.
+    /// Creates a budget without limits.
     pub fn new() -> Budget {
         Budget::default()
     }
 
-    /// Bytes that may be live at once: allocated since the budget began (for a field: since that value began), less
-    /// those freed.
+    /// Limits the bytes live at once: those allocated since the budget began (for a field: since
+    /// that value began), minus those freed.
     pub fn live_bytes(mut self, bytes: u64) -> Budget {
         self.limits.live = Some(bytes);
         self
     }
 
-    /// Bytes that may be allocated altogether, reallocs counted with their new size.
+    /// Limits the total bytes allocated; a realloc counts its full new size.
     pub fn total_bytes(mut self, bytes: u64) -> Budget {
         self.limits.total = Some(bytes);
         self
     }
 
-    /// A budget for each value at a path, such as `Fleet.vessels[].crew`. Fields of `budget` itself go on from that
-    /// path: `.first` is then `Fleet.vessels[].crew.first`. A path given twice has its last budget.
+    /// Limits each value at a path, such as `Fleet.vessels[].crew`. Fields of `budget` itself
+    /// continue that path: `.first` is then `Fleet.vessels[].crew.first`. If a path is given twice,
+    /// the last budget applies.
     pub fn field(mut self, path: &str, budget: Budget) -> Budget {
         let inner = budget
             .fields
@@ -85,16 +89,18 @@ impl Budget {
         self
     }
 
-    /// Runs `work`: what it deserializes as [`Profiled`] in this thread shares the budget. Budgets nest; all apply.
+    /// Runs `work` within this budget. All values that it deserializes as [`Profiled`] in this
+    /// thread share the budget. Budgets nest, and all of them apply.
     ///
     /// # Panics
-    /// When `TrackingAlloc` is not the global allocator, with the two lines to add: never a limit that holds nothing.
+    /// If `TrackingAlloc` is not the global allocator, with the two lines to add, because the limit
+    /// would have no effect.
     pub fn run<R>(&self, work: impl FnOnce() -> R) -> R {
         probe::assert_installed("Budget");
         self.run_counted(work)
     }
 
-    /// A seed that deserializes a `T` within this budget, for a format's own deserializer:
+    /// Returns a seed that deserializes a `T` within this budget, for a format's own deserializer:
     /// `budget.seed::<T>().deserialize(&mut deserializer)?`.
     pub fn seed<T>(self) -> ProfiledSeed<T> {
         ProfiledSeed {
@@ -108,7 +114,7 @@ impl Budget {
     }
 }
 
-/// A seed that deserializes a `T` within a [`Budget`]: of [`Budget::seed`].
+/// A seed that deserializes a `T` within a [`Budget`]. Made by [`Budget::seed`].
 #[derive(Clone, Debug)]
 pub struct ProfiledSeed<T> {
     budget: Budget,
@@ -119,7 +125,8 @@ impl<'de, T: Deserialize<'de>> DeserializeSeed<'de> for ProfiledSeed<T> {
     type Value = T;
 
     /// # Errors
-    /// The format's own, and when the budget is exceeded or `TrackingAlloc` is not the global allocator.
+    /// The errors of the format. Also if the budget is exceeded, or if `TrackingAlloc` is not the
+    /// global allocator.
     fn deserialize<D: Deserializer<'de>>(self, d: D) -> Result<T, D::Error> {
         if !probe::is_installed() {
             return Err(D::Error::custom(crate::error::NOT_INSTALLED));

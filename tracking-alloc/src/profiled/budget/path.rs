@@ -44,7 +44,7 @@ fn mark(kind: u32) -> &'static str {
     }
 }
 
-/// Whether a place has this path; a name that is only guessed is taken for it.
+/// Returns `true` if a place has this path; a name that is only guessed is taken for it.
 pub(super) fn is_at(node: &'static Node, path: &str) -> bool {
     let (mut node, mut rest) = (node, path);
     loop {

@@ -1,8 +1,8 @@
 //! How a known place is found again: a small table in each node, read without a lock.
 //!
-//! An entry is compared by the addresses of the step's name and of the function that says the type. Addresses are hints:
-//! the same name or function may have several (one for each codegen unit), each gets an entry; the content decided when
-//! the entry was made.
+//! An entry is compared by the addresses of the step's name and of the function that says the type.
+//! Addresses are hints: the same name or function may have several (one for each codegen unit),
+//! each gets an entry; the content decided when the entry was made.
 
 use super::{Node, Step, TypeOf};
 use crate::leaked::{self, Link};
@@ -59,7 +59,8 @@ impl Edge {
         node
     }
 
-    /// PERF: whatever it needs is in the edge, so that it is called last and nothing must be kept for it.
+    /// PERF: whatever it needs is in the edge, so that it is called last and nothing must be kept
+    /// for it.
     #[cold]
     #[inline(never)]
     fn enter_slowly(&'static self) -> &'static Node {
@@ -150,11 +151,13 @@ impl Node {
         }
         let size = match old {
             None => 4,
-            // NOTE: crowded about one hint only, or as large as a table gets: this one is looked for the slow way.
+            // NOTE: crowded about one hint only, or as large as a table gets: this one is looked
+            // for the slow way.
             Some(old) if !old.is_half_full() || old.mask >= MOST - 1 => return,
             Some(old) => 2 * (old.mask + 1),
         };
-        // NOTE: hints are not kept, so a larger table is filled by its users again, one edge at a time.
+        // NOTE: hints are not kept, so a larger table is filled by its users again, one edge at a
+        // time.
         let Some(edges) = Edges::new(size.max((hint.min(64) + 1).next_power_of_two())) else {
             return;
         };

@@ -1,5 +1,6 @@
-//! Making a place that was not known yet: cold. Recursion folds on the nearest place of the same type, names beyond
-//! the bound are one place, what finds no room in the recording is counted at its parent.
+//! Making a place that was not known yet: cold. Recursion folds on the nearest place of the same
+//! type, names beyond the bound are one place, what finds no room in the recording is counted at
+//! its parent.
 
 use super::edges::Found;
 use super::label::{Label, Step};
@@ -16,7 +17,8 @@ use tracking_alloc_recording::{scope_flags, scope_kind};
 const MOST_CHILDREN: u32 = 4096;
 
 impl Node {
-    /// The child for a step, wherever it must be counted. `fold`: a type inside itself is counted at its outermost place.
+    /// The child for a step, wherever it must be counted. `fold`: a type inside itself is counted
+    /// at its outermost place.
     #[cold]
     #[inline(never)]
     pub(super) fn new_child(&'static self, step: Step<'_>, of: TypeOf, fold: bool) -> Found {
@@ -128,7 +130,8 @@ impl Node {
             shown.name = known::WITH;
             node.flags_set.store(AWAITS_TYPE, Relaxed);
         }
-        // Below a folded place nothing has a scope of its own, and without a recording nothing at all.
+        // Below a folded place nothing has a scope of its own, and without a recording nothing at
+        // all.
         if self.visit != 0 {
             match node.add_scope(shown) {
                 Added::Scope(_) => {}
@@ -141,7 +144,8 @@ impl Node {
         leaked::leak(node)
     }
 
-    /// Whether the order of `names` is known to be the order of elements (`Some(true)`), or not to be.
+    /// Returns `true` if the order of `names` is known to be the order of elements (`Some(true)`),
+    /// or not to be.
     #[inline]
     pub(in super::super) fn is_order(&self, names: &'static [&'static str]) -> Option<bool> {
         let list = names.as_ptr().cast_mut();
@@ -154,8 +158,8 @@ impl Node {
         }
     }
 
-    /// The names are (or are not) in the order of elements: places that had only an index get their name (or lose
-    /// their guess).
+    /// The names are (or are not) in the order of elements: places that had only an index get their
+    /// name (or lose their guess).
     #[cold]
     #[inline(never)]
     pub(in super::super) fn settle_order(

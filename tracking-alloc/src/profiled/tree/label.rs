@@ -77,7 +77,7 @@ impl Label {
         leaked::leak(label)
     }
 
-    /// Whether it is the label of a step.
+    /// Returns `true` if it is the label of a step.
     pub(super) fn is(&self, step: &Step<'_>) -> bool {
         if self.kind != step.kind() {
             return false;
@@ -104,7 +104,8 @@ impl<'a> Step<'a> {
         Step::BufferedField(name, hash >> 2 | 1 << (usize::BITS - 2))
     }
 
-    /// For comparing: the address of a name, a small number for the others, above kinds where it has an index.
+    /// For comparing: the address of a name, a small number for the others, above kinds where it
+    /// has an index.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn key(&self) -> usize {
         match *self {

@@ -1,5 +1,5 @@
-//! The tree of places in the data: one for all threads, kept beside the recording so that a known place is found
-//! without a lock, by comparing addresses.
+//! The tree of places in the data: one for all threads, kept beside the recording so that a known
+//! place is found without a lock, by comparing addresses.
 //!
 //! Its memory is [leaked](crate::leaked). Never panics.
 
@@ -66,7 +66,8 @@ pub(super) struct Node {
     from_buffer: Link<Node>,
     /// Flags of the scope that are set already; [`AWAITS_TYPE`].
     flags_set: AtomicU32,
-    /// The last list of names whose order was proved to be the order of elements, and the last one disproved.
+    /// The last list of names whose order was proved to be the order of elements, and the last one
+    /// disproved.
     proved: AtomicPtr<&'static str>,
     disproved: AtomicPtr<&'static str>,
 }
@@ -75,8 +76,8 @@ pub(super) struct Node {
 const AWAITS_TYPE: u32 = 1 << 31;
 
 impl Node {
-    /// Enters the child of a step with values of `ty`, made when there is none. `fold`: a type inside itself is counted
-    /// at its outermost place.
+    /// Enters the child of a step with values of `ty`, made when there is none. `fold`: a type
+    /// inside itself is counted at its outermost place.
     #[inline]
     pub(super) fn enter(&'static self, step: Step<'_>, ty: TypeOf, fold: bool) -> &'static Node {
         let found = self.child(step, ty, fold);
@@ -86,9 +87,9 @@ impl Node {
 
     /// The same for a field.
     ///
-    /// PERF: this and the next are never inlined: leaves without a frame of their own, once for all types, so that what
-    /// calls them stays small enough to be inlined. Generic, so that they are compiled with the program, which knows
-    /// better where its thread-locals are.
+    /// PERF: this and the next are never inlined: leaves without a frame of their own, once for all
+    /// types, so that what calls them stays small enough to be inlined. Generic, so that they are
+    /// compiled with the program, which knows better where its thread-locals are.
     #[inline(never)]
     pub(super) fn enter_field<const HERE: bool>(
         &'static self,
@@ -187,13 +188,14 @@ impl Node {
         }
     }
 
-    /// Whether it is the place of a `deserialize_with` whose type is not known yet.
+    /// Returns `true` if it is the place of a `deserialize_with` whose type is not known yet.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn awaits_type(&self) -> bool {
         self.flags_set.load(Relaxed) & AWAITS_TYPE != 0
     }
 
-    /// What that function really deserializes: the first time it is seen, it becomes the type of the scope.
+    /// What that function really deserializes: the first time it is seen, it becomes the type of
+    /// the scope.
     #[cold]
     #[inline(never)]
     pub(super) fn retype(&self, ty: Type) {
@@ -213,7 +215,8 @@ impl Node {
         node
     }
 
-    /// Gives it a scope of its own below the one it is counted at so far, with values of `shown`, or says why it has none.
+    /// Gives it a scope of its own below the one it is counted at so far, with values of `shown`,
+    /// or says why it has none.
     fn add_scope(&mut self, shown: Type) -> Added {
         let label = self.label();
         let added = scope_records::add(&NewScope {

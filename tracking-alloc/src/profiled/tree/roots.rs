@@ -30,8 +30,8 @@ struct Root {
     next: Option<&'static Root>,
 }
 
-/// The root for values of `ty` deserialized while the thread is in `outer`; those built in an arena have one of their
-/// own. `None` when it cannot be made now.
+/// The root for values of `ty` deserialized while the thread is in `outer`; those built in an arena
+/// have one of their own. `None` when it cannot be made now.
 pub(in super::super) fn root(
     ty: Type,
     outer: u32,

@@ -1,15 +1,17 @@
-//! The write lock of the tree: one thread at a time adds to it. Nobody waits for ever: a place that cannot be made in a
-//! second is counted at its parent, as a loss.
+//! The write lock of the tree: one thread at a time adds to it. Nobody waits for ever: a place that
+//! cannot be made in a second is counted at its parent, as a loss.
 //!
-//! The word is the process that holds it, so that a forked child takes it from a thread that does not exist there.
-//! Additions are published by one store each, at the end: an abandoned one was never seen.
+//! The word is the process that holds it, so that a forked child takes it from a thread that does
+//! not exist there. Additions are published by one store each, at the end: an abandoned one was
+//! never seen.
 
 use std::sync::atomic::{AtomicU32, Ordering::*};
 
 static HOLDER: AtomicU32 = AtomicU32::new(0);
 
 const YIELDS: u32 = 200;
-/// In total a second: far more than a holder can need, and an end when it is this very thread, in a signal handler.
+/// In total a second: far more than a holder can need, and an end when it is this very thread, in a
+/// signal handler.
 const SLEEPS: u32 = 10_000;
 const SLEEP_NS: u32 = 100_000;
 
@@ -28,7 +30,8 @@ impl WriteLock {
             if attempt < YIELDS {
                 std::thread::yield_now();
             } else {
-                // The holder may have been taken off its core on a busy machine: yielding gets nobody anywhere then.
+                // The holder may have been taken off its core on a busy machine: yielding gets
+                // nobody anywhere then.
                 sleep();
             }
         }
@@ -52,8 +55,9 @@ fn sleep() {
 
 /// 1 where there are no processes.
 fn process() -> u32 {
-    match cfg!(any(unix, windows)) {
-        true => std::process::id().max(1),
-        false => 1,
+    if cfg!(any(unix, windows)) {
+        std::process::id().max(1)
+    } else {
+        1
     }
 }

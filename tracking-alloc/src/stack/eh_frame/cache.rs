@@ -1,7 +1,7 @@
 //! The cache of rules by address: read without a lock by every walk, written under the write lock.
 //!
-//! An entry is one word, so it is never seen half written: 34 bits that, with its place, spell the whole address, and
-//! the rule's 30.
+//! An entry is one word, so it is never seen half written: 34 bits that, with its place, spell the
+//! whole address, and the rule's 30.
 
 use super::rule::Rule;
 use crate::sys::{Bump, PAGE, count_own};
@@ -15,7 +15,8 @@ const PLACES: usize = 1 << PLACE_BITS;
 /// Addresses of user space have no more bits; others are not cached.
 const ADDRESS_BITS: u32 = 48;
 const TAG_BITS: u32 = ADDRESS_BITS - BUCKET_BITS;
-/// Odd, so that multiplying is a bijection of addresses; shifted, so that the product has nothing above an address's bits.
+/// Odd, so that multiplying is a bijection of addresses; shifted, so that the product has nothing
+/// above an address's bits.
 const SPREAD: u64 = 0x9E37_79B9_7F4B << (u64::BITS - ADDRESS_BITS);
 
 const _: () = assert!(TAG_BITS + Rule::BITS == 64);
@@ -24,7 +25,7 @@ const _: () = assert!(TAG_BITS + Rule::BITS == 64);
 #[repr(C, align(64))]
 pub(super) struct Cache {
     places: [AtomicU64; PLACES],
-    /// Whether each page of them was written.
+    /// `true` if each page of them was written.
     written: [AtomicBool; (PLACES * size_of::<AtomicU64>()).div_ceil(PAGE)],
 }
 
@@ -105,7 +106,8 @@ impl Cache {
         first.store(tag | u64::from(rule.0), Relaxed);
     }
 
-    /// Forgets everything: code was loaded, perhaps where other code had been. Under the write lock.
+    /// Forgets everything: code was loaded, perhaps where other code had been. Under the write
+    /// lock.
     pub(super) fn clear(&self) {
         self.places.iter().for_each(|place| {
             // Untouched pages stay untouched.

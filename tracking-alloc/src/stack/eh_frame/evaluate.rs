@@ -16,8 +16,9 @@ type Bytes = EndianSlice<'static, LittleEndian>;
 /// Room for one evaluation.
 pub(super) type Context = UnwindContext<usize, Storage>;
 
-/// Fixed room: functions save six registers and the return address. A signal frame restores all: it does not fit, and
-/// the walk is cut there. No larger, since gimli moves rows over the target's stack.
+/// Fixed room: functions save six registers and the return address. A signal frame restores all: it
+/// does not fit, and the walk is cut there. No larger, since gimli moves rows over the target's
+/// stack.
 pub(super) struct Storage;
 
 impl UnwindContextStorage<usize> for Storage {
@@ -77,7 +78,8 @@ fn find(sections: &Sections, address: u64) -> Option<usize> {
 #[inline(never)]
 fn encode(frames: &EhFrame<Bytes>, row: &UnwindTableRow<usize, Storage>) -> Option<Rule> {
     match row.register(X86_64::RA) {
-        // Not mentioned means that its place was not described at all; "undefined" that there is no caller.
+        // Not mentioned means that its place was not described at all; "undefined" that there is no
+        // caller.
         Some(RegisterRule::Undefined) => return Some(Rule::OUTERMOST),
         Some(RegisterRule::Offset(-8)) => {}
         _ => return None,
@@ -92,7 +94,8 @@ fn encode(frames: &EhFrame<Bytes>, row: &UnwindTableRow<usize, Storage>) -> Opti
             (base, u64::try_from(*offset).ok()?)
         }
         CfaRule::Expression(expression) => {
-            // The one expression compilers write into functions that call: the frame's end was kept below rbp.
+            // The one expression compilers write into functions that call: the frame's end was kept
+            // below rbp.
             let (X86_64::RBP, offset, true) = base_register(frames, expression)? else {
                 return None;
             };
@@ -117,7 +120,8 @@ fn encode(frames: &EhFrame<Bytes>, row: &UnwindTableRow<usize, Storage>) -> Opti
     Rule::new(base, offset, saved_bp)
 }
 
-/// Reads an expression "register plus offset", and whether it is followed by a load; `None` for any other.
+/// Reads an expression "register plus offset", and whether it is followed by a load; `None` for any
+/// other.
 fn base_register(
     frames: &EhFrame<Bytes>,
     expression: &UnwindExpression<usize>,

@@ -10,7 +10,8 @@ use crate::stack::{End, Limits, Start};
 use crate::sys::{Bump, Stack};
 use std::ptr::NonNull;
 
-/// What is known of the process's code, and what rules are found in. All-zero bytes are "nothing yet". Under the write lock.
+/// What is known of the process's code, and what rules are found in. All-zero bytes are "nothing
+/// yet". Under the write lock.
 pub(crate) struct Code {
     pub(crate) images: Modules,
     context: Option<NonNull<Context>>,
@@ -63,7 +64,8 @@ impl Code {
                 self.rule_of_main(frame, bounds).unwrap_or(Rule::UNKNOWN),
                 true,
             ),
-            // In no known code. Unless the mappings were looked at just now, it may be code loaded since.
+            // In no known code. Unless the mappings were looked at just now, it may be code loaded
+            // since.
             None => (Rule::UNKNOWN, read || self.images.is_closed()),
         }
     }
@@ -79,8 +81,8 @@ impl Code {
     // NOTE: never inlined, like `place`: an event has little stack, and gimli needs most of it.
     #[inline(never)]
     fn entry(&mut self, pc: u64) -> Option<Entry> {
-        // A return address lies behind its call: the byte before it is the code. The hook's own address lies behind an
-        // instruction that moves no register, so it is treated the same.
+        // A return address lies behind its call: the byte before it is the code. The hook's own
+        // address lies behind an instruction that moves no register, so it is treated the same.
         let code = pc.wrapping_sub(1);
         let image = self.images.image_at(code)?;
         let context = self.context()?;
@@ -88,7 +90,8 @@ impl Code {
         let keep = (self.checks == 0).then_some(&mut self.bump);
         let tables = self.tables.get_mut(image)?;
         let sections = tables.sections(|| self.images.open(image), keep)?;
-        // SAFETY: memory for one context, filled in when it was taken, reached under the write lock only.
+        // SAFETY: memory for one context, filled in when it was taken, reached under the write lock
+        // only.
         let context = unsafe { &mut *context.as_ptr() };
         let entry = evaluate::entry(&sections, context, code.wrapping_sub(bias))?;
         Some(Entry {
@@ -124,11 +127,12 @@ impl Code {
         start_up::place(pc, function, |address| self.images.image_at(address))
     }
 
-    /// Returns `true` for a frame of the C library that called `main` or a thread's function: a walk by frame pointers
-    /// ends there, since the C library keeps none; so must this one, for both to give the same stacks.
+    /// Returns `true` for a frame of the C library that called `main` or a thread's function: a
+    /// walk by frame pointers ends there, since the C library keeps none; so must this one, for
+    /// both to give the same stacks.
     ///
-    /// The answer is kept by address, so the address decides: it lies where such functions are. Which of the functions
-    /// there it is, the end of the stack tells.
+    /// The answer is kept by address, so the address decides: it lies where such functions are.
+    /// Which of the functions there it is, the end of the stack tells.
     #[inline(always)]
     fn is_start_up(&mut self, frame: Frame, bounds: Stack) -> bool {
         match self.place(frame.pc) {
@@ -139,8 +143,9 @@ impl Code {
         }
     }
 
-    /// Returns `true` for a frame one step (`start_thread`) or two steps in the same image (`__libc_start_call_main`) from
-    /// the outermost of all. With `or_bare`, a caller without any rule is that too: musl's `clone` has none.
+    /// Returns `true` for a frame one step (`start_thread`) or two steps in the same image
+    /// (`__libc_start_call_main`) from the outermost of all. With `or_bare`, a caller without any
+    /// rule is that too: musl's `clone` has none.
     fn is_near_end(&mut self, frame: Frame, bounds: Stack, or_bare: bool) -> bool {
         let image = self.images.image_at(frame.pc.wrapping_sub(1));
         let mut caller = frame;
@@ -161,9 +166,11 @@ impl Code {
         false
     }
 
-    /// The rule of a function without one that the C run-time called: rustc's `main` has none where panics abort.
+    /// The rule of a function without one that the C run-time called: rustc's `main` has none where
+    /// panics abort.
     ///
-    /// Its return address is the word near the stack pointer from which the rules of the run-time lead to the very end.
+    /// Its return address is the word near the stack pointer from which the rules of the run-time
+    /// lead to the very end.
     fn rule_of_main(&mut self, frame: Frame, bounds: Stack) -> Option<Rule> {
         const MOST_WORDS: u64 = 8;
         (1..=MOST_WORDS).find_map(|words| {
@@ -173,8 +180,8 @@ impl Code {
         })
     }
 
-    /// Whether a stack walked by frame pointers, innermost first, differs from `.eh_frame`'s account; asked as long as
-    /// stacks are early.
+    /// Returns `true` if a stack walked by frame pointers, innermost first, differs from
+    /// `.eh_frame`'s account; asked as long as stacks are early.
     pub(crate) fn differs(&mut self, start: Start, limits: &Limits, addresses: &[u64]) -> bool {
         if self.checks == 0 {
             return false;

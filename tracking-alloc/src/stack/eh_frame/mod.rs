@@ -1,5 +1,6 @@
-//! Walking by the rules of `.eh_frame`, for programs built without frame pointers: one cache look-up and two or three
-//! loads a frame, of which mostly only the last remain: what earlier walks met is compared (see `near` and `last_walk`).
+//! Walking by the rules of `.eh_frame`, for programs built without frame pointers: one cache
+//! look-up and two or three loads a frame, of which mostly only the last remain: what earlier walks
+//! met is compared (see `near` and `last_walk`).
 //!
 //! ```text
 //! walk ──▶ cache: return address → rule ──▶ step: caller's registers ──▶ visit
@@ -7,11 +8,12 @@
 //!              ▼ write lock
 //!          fill: module ─▶ tables (copied from its file) ─▶ gimli ─▶ rule
 //! ```
-//! Rules come from gimli, not from framehop: framehop keeps modules and rules in collections that allocate, and here
-//! that would be through the very allocator being hooked.
+//! Rules come from gimli, not from framehop: framehop keeps modules and rules in collections that
+//! allocate, and here that would be through the very allocator being hooked.
 //!
-//! Never reads outside the thread's own stack between the hook's frame and the stack's top, whatever the rules say;
-//! never allocates, never asks the dynamic linker, never reads the target's own `.eh_frame` (it may be unloaded).
+//! Never reads outside the thread's own stack between the hook's frame and the stack's top,
+//! whatever the rules say; never allocates, never asks the dynamic linker, never reads the target's
+//! own `.eh_frame` (it may be unloaded).
 
 mod cache;
 mod evaluate;
@@ -36,7 +38,8 @@ use std::cell::Cell;
 use std::sync::atomic::Ordering::*;
 use tracking_alloc_recording::MAX_FRAMES;
 
-/// Whether the rules of this machine are known: elsewhere, a program without frame pointers has no stacks.
+/// `true` if the rules of this machine are known: elsewhere, a program without frame pointers has
+/// no stacks.
 pub(crate) const IS_SUPPORTED: bool = cfg!(target_arch = "x86_64");
 
 /// What the walks of one thread met last. All-zero bytes are nothing.
@@ -46,8 +49,8 @@ pub(super) struct Unwound {
     walk: LastWalk<UnwoundFrame>,
 }
 
-/// Visits return addresses from the innermost outward: those of [`super::frame_pointers::walk`] in a program that
-/// keeps frame pointers everywhere.
+/// Visits return addresses from the innermost outward: those of [`super::frame_pointers::walk`] in
+/// a program that keeps frame pointers everywhere.
 #[inline(always)]
 pub(super) fn walk(start: Start, limits: &Limits, finders: Finders, visit: impl FnMut(u64)) -> End {
     let Some(cache) = cache::current() else {
@@ -218,10 +221,11 @@ struct Rules {
 }
 
 impl Rules {
-    /// Walks the innermost frames: the frame that comes next, and their sum. An error is the sum of a walk that ends
-    /// before, or `None` if it must be made in full.
+    /// Walks the innermost frames: the frame that comes next, and their sum. An error is the sum of
+    /// a walk that ends before, or `None` if it must be made in full.
     ///
-    /// NOTE: never inlined, so that its memory is not in use while the walk goes on: an event has little stack.
+    /// NOTE: never inlined, so that its memory is not in use while the walk goes on: an event has
+    /// little stack.
     #[inline(never)]
     fn walk_near(
         &self,
@@ -234,7 +238,8 @@ impl Rules {
         let mut needs_bp = [false; NEAR];
         // PERF: a product that no other one waits for.
         for index in 0..NEAR {
-            // One that is not in the cache is looked up by a walk in full, which takes less of the stack.
+            // One that is not in the cache is looked up by a walk in full, which takes less of the
+            // stack.
             let rule = self.cache.find(frame.pc).ok_or(None)?;
             if rule.is_special() {
                 return Err((!rule.is_realigned()).then_some(sum));

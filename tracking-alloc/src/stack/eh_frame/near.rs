@@ -1,11 +1,12 @@
-//! The innermost frames of walks, kept: what lies where an earlier walk met return addresses is compared with those, all at
-//! once, while a walk by rules finds each frame through the one before.
+//! The innermost frames of walks, kept: what lies where an earlier walk met return addresses is
+//! compared with those, all at once, while a walk by rules finds each frame through the one before.
 //!
-//! Nothing is taken for granted that is not compared. By a return address alone the rule is known, and by the rule where
-//! the next one is; some rules need rbp, whose value is compared, too. So the same words in the same places are those
-//! that a walk by rules finds. Other code changes the seed.
+//! Nothing is taken for granted that is not compared. By a return address alone the rule is known,
+//! and by the rule where the next one is; some rules need rbp, whose value is compared, too. So the
+//! same words in the same places are those that a walk by rules finds. Other code changes the seed.
 //!
-//! All places are counted from the stack pointer, so that a function's walks are the same wherever it is called.
+//! All places are counted from the stack pointer, so that a function's walks are the same wherever
+//! it is called.
 
 use super::rule::Frame;
 use crate::hash::GOLDEN;
@@ -25,7 +26,7 @@ const WORD: usize = size_of::<u64>();
 #[repr(C, align(4096))]
 pub(super) struct NearWalks {
     kept: UnsafeCell<Kept>,
-    /// Whether any was kept.
+    /// `true` if any was kept.
     written: Cell<bool>,
 }
 
@@ -76,10 +77,12 @@ impl BpPlace {
     }
 }
 
-/// Frames that need rbp, for which a walk is kept: where the standard library grows a vector there are two.
+/// Frames that need rbp, for which a walk is kept: where the standard library grows a vector there
+/// are two.
 const MOST_NEEDS: usize = 2;
 
-/// Where rbp is in frames that need it, and what it was, from the stack pointer of the walk's beginning.
+/// Where rbp is in frames that need it, and what it was, from the stack pointer of the walk's
+/// beginning.
 #[derive(Clone, Copy)]
 struct Needs {
     len: usize,
@@ -104,10 +107,11 @@ impl NearWalks {
         (sum.wrapping_mul(GOLDEN) >> (u64::BITS - WALKS_BITS)) as usize
     }
 
-    /// The frame outside of the innermost ones of a walk that begins at `start`, and their sum, if an earlier walk met the
-    /// same. `high` is where the stack ends, in which `start` lies.
+    /// The frame outside of the innermost ones of a walk that begins at `start`, and their sum, if
+    /// an earlier walk met the same. `high` is where the stack ends, in which `start` lies.
     ///
-    /// Only while the hook is at work in the thread whose lane this is, so that no signal handler gets between.
+    /// Only while the hook is at work in the thread whose lane this is, so that no signal handler
+    /// gets between.
     #[inline(always)]
     pub(super) fn find(&self, start: Frame, high: usize, powers: &Powers) -> Option<(Frame, u64)> {
         // SAFETY: reached by the lane's owner alone, who is at work in the hook once.
@@ -117,7 +121,8 @@ impl NearWalks {
         if end > high {
             return None;
         }
-        // SAFETY: inside the calling thread's own stack, between the frame where the walk begins and `high`.
+        // SAFETY: inside the calling thread's own stack, between the frame where the walk begins
+        // and `high`.
         let word = |place: u32| unsafe { word_at(start.sp + place as usize) } as u64;
         let addresses = places.0.map(word);
         let sum = addresses
@@ -136,7 +141,8 @@ impl NearWalks {
         }
         for (bp, value) in &near.needs.frames[..near.needs.len.min(MOST_NEEDS)] {
             let bp_at = bp.in_walk_from(start);
-            // SAFETY: as above, for a place that the same frames led to; or the word that stands for the register.
+            // SAFETY: as above, for a place that the same frames led to; or the word that stands
+            // for the register.
             if unsafe { word_at(bp_at) } != start.sp + *value as usize {
                 return None;
             }
@@ -149,8 +155,8 @@ impl NearWalks {
         Some((frame, sum))
     }
 
-    /// Keeps the innermost frames of a walk, and what rbp was in those that needed it. `frames` begins with the first
-    /// caller's.
+    /// Keeps the innermost frames of a walk, and what rbp was in those that needed it. `frames`
+    /// begins with the first caller's.
     #[inline(never)]
     pub(super) fn keep(
         &self,

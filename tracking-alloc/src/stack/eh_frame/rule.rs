@@ -1,4 +1,5 @@
-//! A rule: how the registers of a caller follow from those of its callee, in 30 bits; and the step it describes.
+//! A rule: how the registers of a caller follow from those of its callee, in 30 bits; and the step
+//! it describes.
 //!
 //! A step never reads outside the bounds it is given, whatever the rule.
 
@@ -62,13 +63,13 @@ impl Rule {
         .filter(|rule| rule.0 != 0)
     }
 
-    /// Whether more than a register decides the frame's end, or there is none.
+    /// Returns `true` if more than a register decides the frame's end, or there is none.
     #[inline(always)]
     pub(super) fn is_special(self) -> bool {
         self.0 & SPECIAL != 0
     }
 
-    /// Whether a word of the stack tells where the frame ends.
+    /// Returns `true` if a word of the stack tells where the frame ends.
     pub(super) fn is_realigned(self) -> bool {
         self.0 & BASE_STOP == BASE_LOADED
     }
@@ -78,7 +79,7 @@ impl Rule {
         ((self.0 & OFFSET_MASK) as usize) << 1
     }
 
-    /// Whether the frame's end is counted from rbp.
+    /// Returns `true` if the frame's end is counted from rbp.
     #[inline(always)]
     pub(super) fn is_based(self) -> bool {
         self.0 & BASE_BP != 0
@@ -90,14 +91,15 @@ impl Rule {
     }
 }
 
-/// Whether a word lies in a part of a stack.
+/// Returns `true` if a word lies in a part of a stack.
 #[inline(always)]
 fn is_word_of(bounds: Stack, address: usize) -> bool {
     address >= bounds.low && address <= bounds.high - WORD && address.is_multiple_of(WORD)
 }
 
-/// The registers of a function in progress, as far as unwinding needs them: `sp` at or above the lower bound of the walk.
-/// Of rbp it is the place and not the value: few steps need it, and what nobody needs is not compared.
+/// The registers of a function in progress, as far as unwinding needs them: `sp` at or above the
+/// lower bound of the walk. Of rbp it is the place and not the value: few steps need it, and what
+/// nobody needs is not compared.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Frame {
     /// A return address, or an address in the innermost function.
@@ -122,8 +124,10 @@ impl Frame {
 
     #[inline(always)]
     pub(super) fn bp(self) -> usize {
-        // PERF: by the machine, so that a choice between this and sp is a branch: few frames have to wait for it.
-        // SAFETY: it is inside the part of the stack that the walk may read, or the word that stands for the register.
+        // PERF: by the machine, so that a choice between this and sp is a branch: few frames have
+        // to wait for it.
+        // SAFETY: it is inside the part of the stack that the walk may read, or the word that
+        // stands for the register.
         unsafe { word_at(self.bp_at) }
     }
 
@@ -143,11 +147,13 @@ impl Frame {
         is_plain.then(|| self.bp().wrapping_add(rule.offset()).wrapping_sub(WORD))
     }
 
-    /// The frame beyond `end`, whose caller's rbp is so many bytes below it, a whole number of words, unless 0.
+    /// The frame beyond `end`, whose caller's rbp is so many bytes below it, a whole number of
+    /// words, unless 0.
     #[inline(always)]
     fn step_to(self, end: usize, saved_bp: usize, bounds: Stack) -> Result<Frame, End> {
         let address_at = end.wrapping_sub(WORD);
-        // Strictly outward: a walk always ends. So the end is none that wrapped, and above the lower bound.
+        // Strictly outward: a walk always ends. So the end is none that wrapped, and above the
+        // lower bound.
         let is_frame =
             address_at >= self.sp && is_word_of(bounds, address_at) && saved_bp <= end - bounds.low;
         if !is_frame {
@@ -209,8 +215,8 @@ pub(crate) struct UnwoundFrame {
 static NOTHING: usize = 0;
 
 impl UnwoundFrame {
-    /// A step, and the caller's frame unless the walk ends. `None` where other words than these two decide it, or where
-    /// what is not known today may be known tomorrow.
+    /// A step, and the caller's frame unless the walk ends. `None` where other words than these two
+    /// decide it, or where what is not known today may be known tomorrow.
     #[inline(always)]
     pub(super) fn step(frame: Frame, rule: Rule, bounds: Stack) -> Option<Stepped<UnwoundFrame>> {
         if rule.is_special() {
@@ -279,7 +285,8 @@ impl last_walk::Frame for UnwoundFrame {
         // SAFETY: words of the stack (caller), or a static.
         let address = unsafe { word_at(self.address_at) } as u64 ^ self.address;
         let bp = match self.plain {
-            // Where rbp is was found by this walk, too: it is that of the present frame, or kept by one outside of it.
+            // Where rbp is was found by this walk, too: it is that of the present frame, or kept by
+            // one outside of it.
             0 => self.frame.bp() ^ self.bp,
             _ => 0,
         };

@@ -5,9 +5,9 @@
 //! _start ─▶ _start_c ─▶ __libc_start_main (and its second stage) ─▶ main  musl
 //! clone ─▶ start_thread, start ─▶ a thread's function
 //! ```
-//! Nobody exports the functions in the middle. Each is in one object file with a function that is exported, and no
-//! linker takes object files apart: so each lies near that function. What lies there, or anywhere in a C library of its
-//! own, is one of them if the stack ends next to it.
+//! Nobody exports the functions in the middle. Each is in one object file with a function that is
+//! exported, and no linker takes object files apart: so each lies near that function. What lies
+//! there, or anywhere in a C library of its own, is one of them if the stack ends next to it.
 
 use crate::sys;
 
@@ -23,11 +23,12 @@ pub(super) enum Place {
     Elsewhere,
 }
 
-/// From the beginning of a start function to that of the exported one: 3,800 and 1,200 bytes in glibc, where it comes
-/// first; 1,400 in musl, where it may come second.
+/// From the beginning of a start function to that of the exported one: 3,800 and 1,200 bytes in
+/// glibc, where it comes first; 1,400 in musl, where it may come second.
 const MOST_BETWEEN: u64 = 8 << 10;
-/// From a return address to the exported function where no tables say where functions begin: musl is mostly built
-/// without them. That of `start` is up to 1,520 bytes further than `pthread_create`.
+/// From a return address to the exported function where no tables say where functions begin: musl
+/// is mostly built without them. That of `start` is up to 1,520 bytes further than
+/// `pthread_create`.
 const MOST_TO_RETURN: u64 = 1600;
 /// The code that the kernel jumps to is no longer.
 const ENTRY_BYTES: u64 = 64;
@@ -51,7 +52,8 @@ pub(super) fn place(
     })
 }
 
-/// The same with the exported functions, and with the number of an address's image unless it is the executable's.
+/// The same with the exported functions, and with the number of an address's image unless it is the
+/// executable's.
 fn place_by(
     pc: u64,
     function: Option<u64>,

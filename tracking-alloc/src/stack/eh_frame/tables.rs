@@ -1,7 +1,7 @@
 //! Copies of modules' `.eh_frame_hdr` and `.eh_frame`, read from their files.
 //!
-//! Copies, because the target's own mapping goes away with `dlclose`; from the file, because only raw reads may be made
-//! here. Nothing read is believed: what does not parse is no rule.
+//! Copies, because the target's own mapping goes away with `dlclose`; from the file, because only
+//! raw reads may be made here. Nothing read is believed: what does not parse is no rule.
 
 use crate::module::elf::Source;
 use crate::sys::{Bump, map_private};
@@ -21,7 +21,8 @@ pub(super) struct Tables {
 /// Both sections, one behind the other in memory of their own, and their ELF virtual addresses.
 #[derive(Clone, Copy)]
 pub(super) struct Sections {
-    // NOTE: mapped for ever, or until `forget`, which nobody calls while sections are in use: both are under the write lock.
+    // NOTE: mapped for ever, or until `forget`, which nobody calls while sections are in use: both
+    // are under the write lock.
     pub(super) header: &'static [u8],
     pub(super) frames: &'static [u8],
     pub(super) header_address: u64,
@@ -29,8 +30,8 @@ pub(super) struct Sections {
 }
 
 impl Tables {
-    /// The sections, read at the first call from where the module can be read. With `keep` their copy stays as long as the
-    /// process runs, else until [`forget`](Self::forget).
+    /// The sections, read at the first call from where the module can be read. With `keep` their
+    /// copy stays as long as the process runs, else until [`forget`](Self::forget).
     pub(super) fn sections(
         &mut self,
         open: impl FnOnce() -> Option<Source>,
@@ -80,7 +81,8 @@ impl Sections {
         let Pointer::Direct(frames_address) = parsed.eh_frame_ptr() else {
             return None;
         };
-        // The header says where .eh_frame begins, not where it ends: at the latest with the segment it is loaded by.
+        // The header says where .eh_frame begins, not where it ends: at the latest with the segment
+        // it is loaded by.
         let (loaded, inside) = source.segments(|segment| {
             let inside = frames_address
                 .checked_sub(segment.p_vaddr)
@@ -105,7 +107,8 @@ impl Sections {
         let memory: &'static mut [u8] =
             unsafe { std::slice::from_raw_parts_mut(bytes.as_ptr(), len) };
         let (header_memory, frames_memory) = memory.split_at_mut(header_len);
-        // A file that shrank meanwhile leaves zeros, which are the end of a list of rules: nothing false.
+        // A file that shrank meanwhile leaves zeros, which are the end of a list of rules: nothing
+        // false.
         let _ = source.read(&header, 0, header_memory);
         let _ = source.read(&loaded, inside, frames_memory);
         Some(Sections {

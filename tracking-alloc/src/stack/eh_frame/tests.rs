@@ -3,7 +3,8 @@ use super::*;
 use crate::stack::Find;
 use crate::stack::last_walk::tests::Random;
 
-/// Rules of three functions: one that has its caller's rbp at hand, one whose frame ends by rbp, the outermost.
+/// Rules of three functions: one that has its caller's rbp at hand, one whose frame ends by rbp,
+/// the outermost.
 struct Rules(Stack);
 
 impl Step for Rules {
@@ -174,7 +175,7 @@ impl Model {
         hash
     }
 
-    /// Whether the innermost frames are those of an earlier walk.
+    /// Returns `true` if the innermost frames are those of an earlier walk.
     fn is_near_known(&self, powers: &Powers) -> bool {
         let Registers { pc, sp, bp } = *self.frames.last().expect("the outermost");
         let start = Start::from_registers((bp, sp, pc));
@@ -186,7 +187,8 @@ impl Model {
 
 #[test]
 fn whatever_was_walked_before_the_sum_is_that_of_a_walk_in_full() {
-    // Kinds of functions from the first on, depth, of 100 walks those before which words are overwritten.
+    // Kinds of functions from the first on, depth, of 100 walks those before which words are
+    // overwritten.
     let usual = [PLAIN, SMALL, SAVES_BP, SAVES_BP, BY_BP, BY_BP];
     let special = [PLAIN, SAVES_BP, SAVES_BP, BY_BP, BY_BP, REALIGNED, UNKNOWN];
     let cases: [(&[u64], usize, usize); 10] = [
@@ -255,7 +257,8 @@ fn a_change_of_any_word_that_decides_a_step_is_seen() {
             continue;
         }
         let bp = std::mem::replace(&mut model.words[(end - 16 - low) / 8], 8);
-        // What functions by rbp save is data of their callers; what those save, a function by rbp needs.
+        // What functions by rbp save is data of their callers; what those save, a function by rbp
+        // needs.
         assert_eq!(
             model.hash(&powers) != before,
             frame.pc % 8 == SAVES_BP && index > 1,

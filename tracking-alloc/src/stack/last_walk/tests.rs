@@ -194,7 +194,8 @@ fn of_a_stack_that_is_too_deep_the_innermost_frames_count_and_no_others() {
         model.words[place] = address;
         assert_eq!(walked(&model, 1_999), before, "as before");
     }
-    // Outward through all of what was kept and beyond it, and inward again through more than there is room for.
+    // Outward through all of what was kept and beyond it, and inward again through more than there
+    // is room for.
     let (outward, inward) = ((100..2_000).rev(), 100..2_000);
     for index in outward.clone().chain(inward.clone()).chain(outward) {
         walked(&model, index);

@@ -1,10 +1,12 @@
 //! Sites: from the key of a stack and scope to a number, and the frames behind it to the recording.
 //!
-//! Finding a known site takes no lock. A new one is interned under the write lock: its return addresses are checked
-//! against known code, repeated cycles are folded, and what had to be cut is counted.
+//! Finding a known site takes no lock. A new one is interned under the write lock: its return
+//! addresses are checked against known code, repeated cycles are folded, and what had to be cut is
+//! counted.
 //!
-//! A site is a stack's frames and a scope; a key is only a hash of them. Interning compares the frames: if another stack
-//! has the key, all keys are changed. A known key is checked the first time a lane meets its site, and now and then.
+//! A site is a stack's frames and a scope; a key is only a hash of them. Interning compares the
+//! frames: if another stack has the key, all keys are changed. A known key is checked the first
+//! time a lane meets its site, and now and then.
 
 mod tidy;
 
@@ -54,7 +56,8 @@ impl KnownSite {
     }
 }
 
-/// The site of a key. Without a lock: a site just being added may not be found, and is then looked for under the lock.
+/// The site of a key. Without a lock: a site just being added may not be found, and is then looked
+/// for under the lock.
 pub(crate) fn find_site(key: u64) -> Option<KnownSite> {
     SITES.find(key).map(KnownSite::from_word)
 }
@@ -64,8 +67,8 @@ pub(crate) fn forget_sites() {
     SITES.forget();
 }
 
-/// The site of the calling stack in a scope, interned when it is new. The stack is walked into `scratch`; `key` is what
-/// it had at the first walk.
+/// The site of the calling stack in a scope, interned when it is new. The stack is walked into
+/// `scratch`; `key` is what it had at the first walk.
 pub(crate) fn intern(
     limits: &Limits,
     start: Start,
@@ -130,7 +133,8 @@ pub(crate) fn intern(
     KnownSite { site, can_go }
 }
 
-/// Now and then: looks at code that can be unloaded. `true`: it changed, and so did all keys. Not under the write lock.
+/// Now and then: looks at code that can be unloaded. `true`: it changed, and so did all keys. Not
+/// under the write lock.
 #[inline]
 pub(crate) fn check_modules() -> bool {
     module::is_check_due() && check()
@@ -166,7 +170,8 @@ impl Writer {
         change_keys();
     }
 
-    /// The site of a stack in a scope, or "(table full)". Its frames decide; under `key` it is found next time.
+    /// The site of a stack in a scope, or "(table full)". Its frames decide; under `key` it is
+    /// found next time.
     fn site_of(
         &mut self,
         key: Option<u64>,
@@ -187,7 +192,8 @@ impl Writer {
             (Some(key), None) if SITES.reserve(&mut self.bump) => {
                 SITES.add(key, KnownSite { site, can_go }.word());
             }
-            // Two stacks of one key. With other keys they are told apart; what was counted up to now stays.
+            // Two stacks of one key. With other keys they are told apart; what was counted up to
+            // now stays.
             (Some(_), Some(known)) if known != site => change_keys(),
             _ => {}
         }

@@ -1,4 +1,5 @@
-//! Tidying a stack before it is kept: cutting it where it leaves known code, folding repeated cycles.
+//! Tidying a stack before it is kept: cutting it where it leaves known code, folding repeated
+//! cycles.
 
 use crate::module::Modules;
 use tracking_alloc_recording::site_flags::{CUT, FOLDED};
@@ -10,7 +11,8 @@ const MOST_REPEATS: usize = 8;
 /// How many repeats a folded cycle keeps.
 const KEPT_REPEATS: usize = 2;
 
-/// Tidies a stack, innermost first, in place: how many frames are kept, from the innermost, and the flags of what was done.
+/// Tidies a stack, innermost first, in place: how many frames are kept, from the innermost, and the
+/// flags of what was done.
 pub(super) fn tidy(modules: &mut Modules, addresses: &mut [u64]) -> (usize, u32) {
     let mut is_code = |address: &u64| {
         // A return address lies behind its call: the byte before it is the code.
