@@ -128,7 +128,7 @@ impl<'a> Page<'a> {
         let mut lead = first.to_owned();
         let mut line = String::new();
         for word in text.split(' ') {
-            let word = clip(word, room);
+            let word = clip_word(word, room);
             if !line.is_empty() && line.width() + 1 + word.width() > room {
                 self.line(style, &format!("{lead}{}", line.trim_end()));
                 lead = " ".repeat(start.width());
@@ -161,6 +161,21 @@ pub(crate) fn capital(word: &str) -> String {
         .collect()
 }
 
+/// A word in at most `columns` columns. A path loses its first folders: the file and its line say
+/// most.
+fn clip_word(word: &str, columns: usize) -> String {
+    let is_path = word.contains('/') && !word.contains("://");
+    if word.width() <= columns || !is_path {
+        return clip(word, columns);
+    }
+    let ends = word.match_indices('/').map(|(at, _)| &word[at..]);
+    let mut fitting = ends.filter(|end| end.width() + 2 <= columns);
+    match fitting.next() {
+        Some(end) => format!("..{end}"),
+        None => clip(word, columns),
+    }
+}
+
 /// At most `columns` columns, the end replaced by dots.
 fn clip(text: &str, columns: usize) -> String {
     if text.width() <= columns {
@@ -178,4 +193,22 @@ fn first_that_fit(chars: impl Iterator<Item = char>, room: usize) -> String {
         used <= room
     };
     chars.take_while(fits).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_that_is_too_long_keeps_its_file_and_line() {
+        let path = "mdbook-0.4.52/src/renderer/html_handlebars/search.rs:267";
+        assert_eq!(clip_word(path, 60), path);
+        assert_eq!(
+            clip_word(path, 44),
+            "../renderer/html_handlebars/search.rs:267"
+        );
+        assert_eq!(clip_word(path, 20), "../search.rs:267");
+        assert_eq!(clip_word(path, 10), "mdbook-0..");
+        assert_eq!(clip_word("a_long_word", 6), "a_lo..");
+    }
 }
