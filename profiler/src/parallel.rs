@@ -12,7 +12,7 @@ const LEAST: usize = 4096;
 /// No more threads than this: memory is the limit.
 const MOST_THREADS: usize = 8;
 
-/// In how many parts work on so many elements is done, and how many elements each has.
+/// Returns the number of parts for work on a number of elements, and the elements of each part.
 fn parts(length: usize) -> (usize, usize) {
     let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
     let threads = cores.clamp(1, MOST_THREADS).min(length / LEAST + 1);
@@ -40,7 +40,7 @@ pub(crate) fn in_parts<T: Send>(length: usize, work: impl Fn(Range<usize>) -> T 
     })
 }
 
-/// Does so many parts of some work, each on a thread.
+/// Does a number of parts of some work, each on a thread.
 fn on_threads<T: Send>(threads: usize, part: impl Fn(usize) -> T + Sync) -> Vec<T> {
     let work = &part;
     if threads == 0 {

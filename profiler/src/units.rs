@@ -123,8 +123,8 @@ pub fn counted(count: u64, one: &str) -> String {
 /// case does not matter, `B` is optional.
 ///
 /// # Errors
-/// A sentence that names the text and the accepted spellings, when it is no size or does not fit
-/// into 64 bits.
+/// Returns a sentence that names the text and the accepted spellings, if the text is not a size or
+/// does not fit into 64 bits.
 pub fn parse_bytes(text: &str) -> Result<u64, String> {
     tracking_alloc_recording::parse_size(text).ok_or_else(|| {
         format!(

@@ -5,7 +5,8 @@ use super::{Most, Outcome, Status};
 use crate::diff::{Change, Options, Per, Recording, Verdict, compare, knows, totals, warnings};
 use crate::profile::Measure;
 
-/// Growth up to this size is always allowed: allocators, paths and environment variables cause it.
+/// Growth up to this size is always allowed unless the tolerance is 0: allocators, paths and
+/// environment variables cause it.
 const SLACK_BYTES: u64 = 4 << 10;
 /// The same limit for blocks and grows.
 const SLACK_COUNT: u64 = 16;

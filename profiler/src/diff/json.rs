@@ -30,7 +30,7 @@ pub fn write_json(diff: &Diff<'_>, top: Option<usize>, out: impl Write) -> io::R
 
 struct DiffJson<'a> {
     diff: &'a Diff<'a>,
-    /// At most so many rows.
+    /// Maximum number of rows.
     top: Option<usize>,
 }
 

@@ -70,8 +70,8 @@ impl Options {
 /// `progress` is called on this thread while symbols are read.
 ///
 /// # Errors
-/// When the file is missing, empty, foreign, truncated, altered or of another version; when
-/// [`symbols::Options::binary`] is not the binary that ran.
+/// Returns an error if the file is missing, empty, foreign, truncated, altered or of another
+/// version, or if [`symbols::Options::binary`] is not the binary that ran.
 pub fn open(
     path: &Path,
     options: &Options,
@@ -123,7 +123,7 @@ impl Session {
     /// them, on another thread. All figures of that profile are those of the profile with names.
     ///
     /// # Errors
-    /// As [`open`].
+    /// Returns the errors of [`open`].
     pub fn load(
         &mut self,
         path: &Path,

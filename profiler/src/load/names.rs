@@ -59,7 +59,7 @@ impl Names {
     /// Looks all up.
     ///
     /// # Errors
-    /// When the recording carries what cannot be read; when
+    /// Returns an error if the recording carries symbols that cannot be read, or if
     /// [`binary`](crate::symbols::Options::binary) is not the binary that ran.
     pub(super) fn find(
         of: &Addresses,

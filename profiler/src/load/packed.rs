@@ -34,10 +34,10 @@ pub(super) struct Packed {
 }
 
 impl Packed {
-    /// The symbols that a recording carries, where no binary is named in their place.
+    /// Returns the symbols that a recording carries, unless a binary is named in their place.
     ///
     /// # Errors
-    /// When they cannot be read.
+    /// Returns an error if they cannot be read.
     pub(super) fn carried(
         bytes: Option<&[u8]>,
         path: &Path,
@@ -133,7 +133,7 @@ impl Packed {
 /// A recording still being written is packed as it is now.
 ///
 /// # Errors
-/// As [`open`](super::open).
+/// Returns the errors of [`open`](super::open).
 pub fn pack(
     path: &Path,
     options: &Options,

@@ -119,7 +119,7 @@ impl StackCache {
         }
     }
 
-    /// The folded stacks of a profile, of which those of sites known before are not folded again.
+    /// Folds the stacks of a profile. Stacks of sites known before are not folded again.
     fn fold(&mut self, profile: &Profile, sites: &[u32]) {
         let scopes = profile.scopes.iter();
         let scopes: Vec<ScopeType> = scopes.map(|scope| (scope.kind, scope.value_type)).collect();

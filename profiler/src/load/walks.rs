@@ -11,9 +11,9 @@ use tracking_alloc_recording::{
 /// Return addresses of one stack: the recorder keeps no more.
 const MOST_FRAMES: usize = 256;
 
-/// Source frames of one stack, and of all sites together: so many of each, and so many in any
-/// recording. Real stacks have 50 or 100; a small file could say that each address was inlined five
-/// hundred deep.
+/// Limits on the source frames of one stack and of all sites together: for each site, and for any
+/// recording. Real stacks have 50 or 100 frames; a small file could claim that each address was
+/// inlined five hundred deep.
 const MOST_SOURCE_FRAMES: usize = 1024;
 const FRAMES_OF_A_SITE: usize = 256;
 const FEW_FRAMES: usize = 64 << 10;

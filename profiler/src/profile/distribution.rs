@@ -67,23 +67,24 @@ impl Distribution {
         blocks.fold(0, u64::saturating_add)
     }
 
-    /// Freed blocks of which it is known which thread had allocated them.
+    /// Returns the number of freed blocks whose allocating thread is known.
     pub fn known_blocks(&self) -> u64 {
         self.lifetime_blocks.saturating_add(self.freed_elsewhere)
     }
 
-    /// The mean lifetime in allocations of the thread; `None` where it is known of no block.
+    /// Returns the mean lifetime in allocations of the thread; `None` if it is known for no block.
     pub fn mean_lifetime(&self) -> Option<f64> {
         (self.lifetime_blocks > 0).then(|| self.lifetime as f64 / self.lifetime_blocks as f64)
     }
 
-    /// The part of the freed blocks of which that is known; reallocated ones count as freed, too.
-    /// `figures` are those of the same blocks.
+    /// Returns the share of the freed blocks whose allocating thread is known. Reallocated blocks
+    /// count as freed. `figures` are the figures of the same blocks.
     pub fn known_share(&self, figures: &Figures) -> Share {
         Share::of(self.known_blocks(), figures.freed_blocks)
     }
 
-    /// Blocks freed by another thread, of those of which that is known.
+    /// Returns the share of blocks that another thread freed, among those whose allocating thread
+    /// is known.
     pub fn freed_elsewhere_share(&self) -> Share {
         Share::of(self.freed_elsewhere, self.known_blocks())
     }

@@ -20,7 +20,7 @@ pub struct Footprint {
     /// The value and what is inside it; the first is the value itself, parents come before
     /// children.
     pub nodes: Vec<FootprintNode>,
-    /// Places that found no room of their own and were counted at their parent.
+    /// Number of places that did not fit and were counted at their parent.
     pub folded: u64,
     /// Values that could not be looked into; above 0, the figures are a lower bound.
     pub hidden_values: u64,

@@ -58,7 +58,7 @@ pub enum ScopeKind {
     Buffered,
     /// `(from buffer)`: what is built from the buffer, failed variants included.
     FromBuffer,
-    /// `(other)`: names that found no room of their own.
+    /// `(other)`: names without a place of their own, because they did not fit.
     Other,
 }
 

@@ -64,7 +64,7 @@ impl Files {
 /// Finds the module that `--binary` stands for: the one whose identity it has, else the first.
 ///
 /// # Errors
-/// When the file cannot be read, or the first module is known to be of another build.
+/// Returns an error if the file cannot be read, or if the first module is of another build.
 pub(super) fn module_of_binary(
     path: &Path,
     modules: &[ModuleRef<'_>],
@@ -99,7 +99,7 @@ pub(super) fn module_of_binary(
 /// Finds the files of a module; `binary` is where the user says it is.
 ///
 /// # Errors
-/// A sentence for people: why there are no symbols, and what to do.
+/// Returns a sentence for people: why there are no symbols, and what to do.
 pub(super) fn locate(
     module: &ModuleRef<'_>,
     binary: Option<&Path>,

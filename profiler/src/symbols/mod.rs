@@ -157,8 +157,8 @@ pub fn default_cache_dir() -> Option<PathBuf> {
 /// whose module does not exist stay unresolved. `progress` is called on this thread.
 ///
 /// # Errors
-/// Only about [`Options::binary`]: it cannot be read, or it is of another build than the one
-/// recorded. Anything else that is missing is said in [`Symbols::modules`] and [`Symbols::notes`].
+/// Returns an error only if [`Options::binary`] cannot be read, or is of another build than the
+/// recorded one. [`Symbols::modules`] and [`Symbols::notes`] say what else is missing.
 pub fn resolve(
     modules: &[ModuleRef<'_>],
     frames: &[(u32, u64)],

@@ -58,7 +58,7 @@ pub(super) fn is_call(name: &str) -> bool {
     matches!(called, "call_once" | "call_mut" | "call") || name.contains("FnOnce::call_once")
 }
 
-/// At most so many bytes of the beginning of a text, whole characters.
+/// Returns the beginning of a text in whole characters, at most `most_bytes` bytes.
 pub(super) fn beginning(text: &str, most_bytes: usize) -> &str {
     let mut end = text.len().min(most_bytes);
     while !text.is_char_boundary(end) {
@@ -111,8 +111,8 @@ pub(crate) fn self_type(segment: &str) -> Option<(&str, Option<&str>)> {
     })
 }
 
-/// Several names of which one is right and nothing tells which: `one of make, build`; each once,
-/// and the first few where there are many.
+/// Joins several names if one of them is right but unknown: `one of make, build`. Each name appears
+/// once; of many names, only the first few do.
 pub(crate) fn one_of(all: impl IntoIterator<Item = String>) -> String {
     let mut names: Vec<String> = Vec::new();
     for name in all {

@@ -171,7 +171,7 @@ fn phase(row: &Row) -> Option<&PhaseDetail> {
     }
 }
 
-/// A type of which values were seen.
+/// Returns the details of a type whose values were seen.
 fn seen(row: &Row) -> Option<&TypeDetail> {
     match &row.detail {
         Detail::Type(detail) if detail.values > 0 => Some(detail),
