@@ -92,7 +92,7 @@ pub(super) fn buffer<V: ?Sized>(value: &V) -> Option<(usize, usize)> {
         .or_else(|| first_of_numbers!(of(value)))
 }
 
-/// Returns `true` if a `Cow` of text or bytes is borrowed; `None` for all other types.
+/// Returns `Some(true)` if a `Cow` of text or bytes is borrowed; `None` for all other types.
 pub(super) fn is_borrowed_cow<V: ?Sized>(value: &V) -> Option<bool> {
     known::<V, Cow<'static, str>>(value)
         .map(|cow| matches!(cow, Cow::Borrowed(_)))

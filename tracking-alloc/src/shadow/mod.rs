@@ -120,7 +120,7 @@ fn entry(address: usize) -> Option<*const AtomicU32> {
     leaf_of(address).map(|leaf| unsafe { leaf.add(index_of(address)) })
 }
 
-/// Returns `true` if the page of an entry was written before.
+/// Returns the flag that is set once the page of an entry was written.
 #[inline(always)]
 fn written(leaf: *const AtomicU32, index: usize) -> &'static AtomicU8 {
     // SAFETY: behind its entries a leaf has a byte for each page of them.
