@@ -61,7 +61,7 @@ counters! {
     /// same chunk.
     base_used,
     base_cursor,
-    /// Where it stands; kept up to date where the recording can reach it.
+    /// The arena's position, kept up to date while the recording can read it.
     cursor,
     /// Bytes allocated since the last reset, a growth counted as its difference. Where something
     /// records these two and the two of what was returned are sums over counters, when somebody
@@ -104,7 +104,7 @@ impl ArenaCounters {
         self.used_at(self.cursor.get() as usize)
     }
 
-    /// So many bytes are used where the arena stands.
+    /// Sets the bytes used at the arena's position.
     pub(super) fn anchor(&self, used: u64, cursor: usize) {
         self.base_used.set(used);
         self.base_cursor.set(cursor as u64);
@@ -128,7 +128,7 @@ impl ArenaCounters {
         self.blocks.get().wrapping_add(self.returned_blocks.get())
     }
 
-    /// What the arena holds where it stands.
+    /// Sets the chunks that the arena holds at its position.
     pub(super) fn set_chunks(&self, chunks: Chunks, cursor: usize) {
         let more = |now: u64, known: &Counter| now.saturating_sub(known.get());
         self.total_chunks.add(more(chunks.count, &self.chunks));

@@ -1,4 +1,4 @@
-//! Which functions allocated most: what a broken limit says with the feature `assert-sites`.
+//! The functions that allocated most, which a failing limit names with the feature `assert-sites`.
 
 use crate::count::{PROCESS, Stack, Stacks};
 use crate::figures::Stats;
@@ -19,7 +19,7 @@ const CALLERS: usize = 3;
 pub(super) struct Capture(Option<Stacks>);
 
 impl Capture {
-    /// Of the threads that entered a handle, or of all.
+    /// Captures the stacks of the threads that entered a handle, or of all threads.
     pub(super) fn begin(threads: Option<&Threads>) -> Self {
         let counters = threads.map_or(&PROCESS, |threads| &threads.group.counters);
         Capture(counters.sites.begin())

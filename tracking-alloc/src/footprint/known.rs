@@ -111,7 +111,7 @@ pub(super) struct Numbers {
     pub(super) type_name: &'static str,
 }
 
-/// What is left of an iterator over a slice of numbers.
+/// Returns the rest of an iterator over a slice of numbers.
 pub(super) fn numbers<I>(items: &I) -> Option<Numbers> {
     fn of<I, T: 'static>(items: &I) -> Option<Numbers> {
         let rest = known::<I, std::slice::Iter<'static, T>>(items)?.as_slice();

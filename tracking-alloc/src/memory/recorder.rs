@@ -23,9 +23,9 @@ pub(crate) struct Linear {
     pub(crate) first: u64,
     /// Now, all of it.
     pub(crate) pages: u64,
-    /// Of those, taken by heapglass since.
+    /// Pages that heapglass has taken since.
     pub(crate) own: u64,
-    /// How often it grew since, heapglass's grows not counted.
+    /// Number of grows since, except heapglass's own.
     pub(crate) grows: u64,
 }
 

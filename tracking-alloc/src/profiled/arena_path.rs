@@ -1,4 +1,4 @@
-//! Where in the data an arena's pieces belong: entered around each field, element, key and value
+//! The place in the data of an arena's pieces, entered around each field, element, key and value
 //! that the derive for arenas reads.
 //!
 //! The place is kept in a word of the thread, because seeds and visitors of other people lie
@@ -28,7 +28,7 @@ pub enum PathStep {
     Key,
     /// All values of a map.
     Value,
-    /// What a variant holds, by its name and number.
+    /// The content of a variant, by its name and number.
     Variant(&'static str, usize),
     /// An element of a tuple.
     Index(usize),

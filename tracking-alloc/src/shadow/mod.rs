@@ -106,7 +106,7 @@ fn leaf_of(address: usize) -> Option<*const AtomicU32> {
     (!leaf.is_null()).then_some(leaf.cast_const())
 }
 
-/// Where in its leaf the entry of an address is.
+/// Returns the index of an address's entry in its leaf.
 #[inline(always)]
 fn index_of(address: usize) -> usize {
     address >> 4 & (LEAF_ENTRIES - 1)
@@ -243,7 +243,7 @@ fn is_used(leaf: *const AtomicU32, index: usize) -> bool {
     }
 }
 
-/// Where the words of a block are.
+/// The place of the words of a block.
 #[derive(Clone, Copy)]
 pub(crate) struct Place(*const AtomicU32);
 

@@ -151,7 +151,7 @@ pub(super) fn hash_in_full(frame: usize, limits: &Limits, seed: u64, scope: u32)
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub(crate) struct Linked {
-    /// What was read there: the caller's frame pointer and the return address.
+    /// The words read there: the caller's frame pointer and the return address.
     link: [u64; 2],
     at: usize,
 }
@@ -235,7 +235,7 @@ pub(super) struct Links {
 }
 
 impl Links {
-    /// Those inside a stack.
+    /// Returns the links inside a stack.
     #[inline(always)]
     pub(super) fn of(stack: Stack) -> Links {
         Links {

@@ -1,4 +1,4 @@
-//! What `/proc/self/smaps` says of a mapping.
+//! The information on a mapping in `/proc/self/smaps`.
 
 use super::File;
 use std::ffi::CStr;

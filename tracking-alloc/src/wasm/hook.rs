@@ -1,4 +1,4 @@
-//! Where events meet the one recorder of the module.
+//! The connection of events with the module's only recorder.
 //!
 //! It is borrowed while it works: what it allocates itself comes back here, finds it borrowed, and
 //! is not counted.

@@ -17,7 +17,7 @@ const FIRST_UPDATE_BYTES: u64 = 1 << 10;
 /// The counters of a handle: in its own memory, and in a slot once something records.
 #[derive(Default)]
 pub(in super::super) struct Recorded {
-    /// Those in the handle.
+    /// The counters in the handle.
     pub(in super::super) inline: ArenaCounters,
     slot: Cell<Option<&'static Slot>>,
     /// The counter of the scope the thread was in at the last call.

@@ -1,4 +1,4 @@
-//! How a known place is found again: a small table in each node, read without a lock.
+//! The look-up of known places: a small table in each node, read without a lock.
 //!
 //! An entry is compared by the addresses of the step's name and of the function that says the type.
 //! Addresses are hints: the same name or function may have several (one for each codegen unit),
