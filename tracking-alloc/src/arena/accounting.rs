@@ -1,5 +1,5 @@
-//! When a tracked arena's counters are brought up to date: around each call of the handle, and
-//! where somebody asks.
+//! Updates of a tracked arena's counters: around each call of the handle, and when its figures are
+//! read.
 //!
 //! While something records the counters lie where the recording can reach them, else in the handle.
 //! PERF: then a piece allocated costs a compare before (nothing bypassed the handle), one after
@@ -26,7 +26,7 @@ impl<A: Arena> Tracked<A> {
         self.choose_path();
     }
 
-    /// Decides which way pieces are counted.
+    /// Chooses the way in which pieces are counted.
     fn choose_path(&self) {
         self.fast.set(if self.recorded.is_recorded() {
             NOWHERE
@@ -130,7 +130,7 @@ impl<A: Arena> Tracked<A> {
         self.counters().base_used.get() as i64 - used as i64
     }
 
-    /// Reads what the arena holds. False when it does not say.
+    /// Reads what the arena holds. Returns `false` if it does not say.
     pub(super) fn refresh(&self) -> bool {
         let chunks = self.arena.chunks();
         let counters = self.counters();
@@ -150,7 +150,7 @@ impl<A: Arena> Tracked<A> {
         self.choose_path();
     }
 
-    /// A piece was allocated.
+    /// Counts an allocated piece.
     #[inline(always)]
     pub(super) fn count_piece(
         &self,
@@ -167,7 +167,7 @@ impl<A: Arena> Tracked<A> {
         }
     }
 
-    /// The same while something records, or from another chunk.
+    /// Does the same while something records, or from another chunk.
     #[inline(never)]
     fn count_piece_slowly(&self, before: usize, after: usize, piece: NonNull<u8>, bytes: usize) {
         self.stand_at(after);
@@ -243,7 +243,7 @@ impl<A: Arena> Tracked<A> {
         self.settle(old, (old - new) as i64, -used);
     }
 
-    /// A piece was given back, or given up.
+    /// Counts a piece that was released or abandoned.
     #[inline]
     pub(super) fn released(&self, bytes: usize, used: i64) {
         if used >= 0 {
@@ -253,7 +253,7 @@ impl<A: Arena> Tracked<A> {
         self.settle(bytes, bytes as i64, -used);
     }
 
-    /// A request was refused.
+    /// Counts a request that was refused.
     #[cold]
     #[inline(never)]
     pub(super) fn refused(&self, refused: AllocError) -> AllocError {
@@ -264,7 +264,7 @@ impl<A: Arena> Tracked<A> {
         refused
     }
 
-    /// Before a reset, or the end: how many bytes were in use.
+    /// Returns the bytes in use, before a reset or the end.
     pub(super) fn emptying(&self) -> u64 {
         self.checked_cursor();
         let used = self.counters().used_at(self.cursor.get());
@@ -272,7 +272,8 @@ impl<A: Arena> Tracked<A> {
         used
     }
 
-    /// After a reset. What the arena still uses then bypassed the handle.
+    /// Updates the counters after a reset. Bytes that the arena still uses then bypassed the
+    /// handle.
     pub(super) fn emptied(&self, used: u64) {
         self.recorded.emptied();
         self.set_chunks(self.arena.chunks());

@@ -99,7 +99,7 @@ impl ArenaCounters {
         self.base_used.get() + self.base_cursor.get().abs_diff(cursor as u64)
     }
 
-    /// Bytes used now.
+    /// Returns the bytes used now.
     pub(super) fn used(&self) -> u64 {
         self.used_at(self.cursor.get() as usize)
     }
@@ -111,19 +111,19 @@ impl ArenaCounters {
         self.cursor.set(cursor as u64);
     }
 
-    /// Bytes allocated, abandoned, and used without the handle.
+    /// Returns the bytes allocated, abandoned, and used without the handle.
     fn parts(&self) -> (u64, u64, u64) {
         let (allocated, abandoned) = (self.allocated.get(), self.abandoned.get());
         (allocated, abandoned, self.bypassed.get())
     }
 
-    /// Bytes ever allocated.
+    /// Returns the bytes ever allocated.
     #[inline(always)]
     pub(super) fn total_allocated(&self) -> u64 {
         self.allocated.get().wrapping_add(self.returned.get())
     }
 
-    /// Pieces ever allocated.
+    /// Returns the number of pieces ever allocated.
     pub(super) fn total_blocks(&self) -> u64 {
         self.blocks.get().wrapping_add(self.returned_blocks.get())
     }
@@ -147,19 +147,19 @@ impl ArenaCounters {
         );
     }
 
-    /// A piece was allocated.
+    /// Counts an allocated piece.
     #[inline(always)]
     pub(super) fn count_allocated(&self, bytes: u64) {
         self.allocated.add(bytes);
         self.blocks.add(1);
     }
 
-    /// Nothing is allocated any more.
+    /// Notes that nothing is allocated any more.
     pub(super) fn empty(&self) {
         self.count_released(self.allocated.get(), self.blocks.get());
     }
 
-    /// So much is no longer allocated.
+    /// Subtracts bytes and pieces that are no longer allocated.
     pub(super) fn count_released(&self, bytes: u64, blocks: u64) {
         self.allocated.sub(bytes);
         self.blocks.sub(blocks);
@@ -201,7 +201,7 @@ impl ArenaCounters {
         from_bypassed
     }
 
-    /// The figures that the program gets. Exact when the counters were just updated.
+    /// Returns the figures for the program. They are exact if the counters were just updated.
     pub(super) fn stats(&self, limit: Option<u64>) -> ArenaStats {
         let used = self.used();
         let (allocated, abandoned, bypassed) = self.parts();

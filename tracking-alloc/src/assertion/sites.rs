@@ -14,7 +14,7 @@ const LISTED: usize = 5;
 /// Callers that are listed of a place.
 const CALLERS: usize = 3;
 
-/// The stacks of a block's allocations; `None` when another assertion captures what is counted
+/// The stacks of a block's allocations; `None` if another assertion captures what is counted
 /// here, or without memory.
 pub(super) struct Capture(Option<Stacks>);
 

@@ -255,7 +255,7 @@ impl PendingValue {
         self.first.is_some() || self.pointee.is_some() || begin < end
     }
 
-    /// The value has so many bytes.
+    /// Sets the size of the value.
     pub(super) fn finish(&self, walk: &mut Walk, bytes: usize) {
         if bytes > WORD
             && let Some(block) = self.first

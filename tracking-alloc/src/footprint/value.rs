@@ -81,7 +81,7 @@ impl Walk {
         self.failed |= self.leads.push(Lead { block, least_bytes }).is_none();
     }
 
-    /// Finishes a value of so many bytes.
+    /// Finishes a value of known size.
     fn finish_sized(&mut self, shown: &Value<'_>, bytes: usize) {
         let kept = self.leads.len();
         shown.gather(self, bytes, true).finish(self, bytes);

@@ -26,7 +26,7 @@ const TICKS_BETWEEN_READS: u64 = 100_000_000;
 /// About 1 to 20 ms, as above.
 const TICKS_BETWEEN_CHECKS: u64 = 2_000_000;
 
-/// A look-up of a mapping is followed by so many times its duration without one.
+/// The wait after a look-up of a mapping, as a multiple of its duration.
 const LOOKUP_PAUSE: u64 = 16;
 
 /// `true` if code is in use that can be unloaded.
@@ -267,7 +267,7 @@ impl Modules {
     }
 
     /// Reads the list of mappings again for an address in no known code, unless that was done a
-    /// moment ago for many such addresses already. True when it was read.
+    /// moment ago for many such addresses already. Returns `true` if it was read.
     pub(crate) fn read_again(&mut self) -> bool {
         let now = sys::ticks();
         self.reads += 1;

@@ -62,9 +62,9 @@ impl Drop for Entered {
     }
 }
 
-/// Begins a path of values of `T` built in an arena. `None` when nothing records, and where the
-/// thread is inside of one already: a seed that somebody uses inside of another decode is at the
-/// place it is used.
+/// Begins a path of values of `T` built in an arena. Returns `None` if nothing records, and where
+/// the thread is inside of one already: a seed that somebody uses inside of another decode is at
+/// the place it is used.
 #[inline]
 pub(crate) fn root<T>() -> Option<Rooted> {
     let generation = scope_records::generation();

@@ -55,7 +55,7 @@ const LEAF_BYTES: usize = WRITTEN_OFFSET + LEAF_PAGES;
 /// Stands for a page that was made resident before anything was written to it.
 const AHEAD: u8 = 2;
 
-/// Makes the map ready. False when the system refuses the memory.
+/// Makes the map ready. Returns `false` if the system refuses the memory.
 pub(crate) fn prepare() -> bool {
     for root in &ROOTS {
         if root.load(Acquire).is_null() {
@@ -286,7 +286,7 @@ impl Place {
     }
 }
 
-/// Enters a block. False when there is no memory to remember it in.
+/// Enters a block. Returns `false` if there is no memory to remember it in.
 pub(crate) fn put(address: usize, bytes: usize, owner: Owner) -> bool {
     if let Some(place) = place(address) {
         place.put(bytes, owner);

@@ -1,4 +1,4 @@
-//! The words of the shadow map, each of which says what it is: where a block begins, whose it is,
+//! The words of the shadow map. Each word tells its own meaning: where a block begins, whose it is,
 //! how long it is.
 //!
 //! | granule | bit 0 | the rest |
@@ -168,7 +168,7 @@ pub(crate) struct Birth {
     pub(crate) lane: u32,
     /// The number modulo 2^`bits`.
     pub(crate) number: u32,
-    /// The mask of its known bits.
+    /// The number of its known bits.
     pub(crate) bits: u32,
 }
 

@@ -229,7 +229,7 @@ impl Frame for Linked {
     }
 }
 
-/// Links of which none beyond `last` are followed.
+/// Links that are not followed beyond `last`.
 pub(super) struct Links {
     last: usize,
 }

@@ -75,7 +75,8 @@ pub(super) trait Step {
 
     /// Returns the address of a frame in this state.
     fn place(state: <Self::Frame as Frame>::State) -> usize;
-    /// Returns the step from a frame in this state; `None` if words outside of the stack decide it too.
+    /// Returns the step from a frame in this state; `None` if words outside of the stack decide it
+    /// too.
     fn step(&self, state: <Self::Frame as Frame>::State) -> Option<Stepped<Self::Frame>>;
 }
 

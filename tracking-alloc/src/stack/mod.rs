@@ -73,7 +73,7 @@ impl Powers {
         self.0[1].load(Relaxed)
     }
 
-    /// A sum that has come to `value` with so many frames, the innermost ones.
+    /// Returns the sum `value` of the given number of innermost frames.
     #[inline(always)]
     fn sum<const FRAMES: usize>(&self, value: u64) -> Sum {
         Sum {

@@ -236,7 +236,8 @@ pub(crate) fn register_fence() {
     FENCE.store(answer == 0, Ordering::Relaxed);
 }
 
-/// A memory barrier on every running thread of this process. False when the kernel has none.
+/// A memory barrier on every running thread of this process. Returns `false` if the kernel has
+/// none.
 pub(crate) fn fence_all_threads() -> bool {
     // SAFETY: as above.
     FENCE.load(Ordering::Relaxed)

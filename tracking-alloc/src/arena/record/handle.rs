@@ -22,7 +22,7 @@ pub(in super::super) struct Recorded {
     slot: Cell<Option<&'static Slot>>,
     /// The counter of the scope the thread was in at the last call.
     counter: Cell<Option<&'static ScopeCounter>>,
-    /// When so many more bytes were allocated the recording is brought up to date.
+    /// Number of bytes still to be allocated before the recording is updated.
     left: Cell<u64>,
 }
 

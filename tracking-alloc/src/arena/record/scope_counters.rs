@@ -64,7 +64,7 @@ impl ScopeCounters {
         }
     }
 
-    /// Makes the counter of a scope that has none. `None` when there is no memory.
+    /// Makes the counter of a scope that has none. Returns `None` if there is no memory.
     #[cold]
     pub(super) fn add(&self, scope: u32, bump: &mut Bump) -> Option<&'static ScopeCounter> {
         self.make_room(bump)?;

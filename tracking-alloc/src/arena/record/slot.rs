@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
 /// Number of figures of an arena in the recording.
 pub(super) const FIGURES: usize = 17;
 
-/// An instance's place; zeros are one that nobody uses.
+/// The place of an instance. All-zero bytes are an unused place.
 pub(super) struct Slot {
     pub(super) counters: ArenaCounters,
     pub(super) scopes: ScopeCounters,

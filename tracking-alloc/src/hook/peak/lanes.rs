@@ -337,7 +337,7 @@ impl Lanes {
 }
 
 impl Movers {
-    /// A check saw so many lanes move; which one, if it was one.
+    /// Notes the number of lanes that a check saw change, and the lane if it was only one.
     fn note(&mut self, moved: u32, mover: Option<&'static Lane>) {
         let Some(mover) = mover else {
             return;

@@ -104,7 +104,8 @@ impl Edges {
         2 * self.used.load(Relaxed) > self.mask
     }
 
-    /// Puts an edge in the first free slot from `hint`. False when none of those looked at is free.
+    /// Puts an edge in the first free slot from `hint`. Returns `false` if none of those looked at
+    /// is free.
     fn put(&self, hint: usize, edge: &'static Edge) -> bool {
         for probe in 0..PROBES.min(self.mask + 1) {
             let slot = self.slot(hint.wrapping_add(probe));

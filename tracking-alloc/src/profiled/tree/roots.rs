@@ -31,7 +31,7 @@ struct Root {
 }
 
 /// The root for values of `ty` deserialized while the thread is in `outer`; those built in an arena
-/// have one of their own. `None` when it cannot be made now.
+/// have one of their own. Returns `None` if it cannot be made now.
 pub(in super::super) fn root(
     ty: Type,
     outer: u32,

@@ -30,7 +30,7 @@ impl UnwindContextStorage<usize> for Storage {
 pub(super) struct Entry {
     /// Start of its function, an ELF virtual address.
     pub(super) function: u64,
-    /// `None` when there is none that fits [`Rule`].
+    /// `None` if there is none that fits [`Rule`].
     pub(super) rule: Option<Rule>,
 }
 
