@@ -25,7 +25,7 @@ use crate::thread;
 #[cfg(captures)]
 pub(crate) use sites::{Stack, Stacks};
 
-/// An event for whoever counts.
+/// Adds an event to everything that counts.
 #[cfg(not(recording))]
 #[cold]
 #[inline(never)]
@@ -34,8 +34,8 @@ pub(crate) fn event(event: Event) {
     unrecorded(event);
 }
 
-/// An event for the innermost `measure()` of this thread. True when its last call turns out to have
-/// ended.
+/// Adds an event to the innermost `measure()` of this thread. Returns `true` if its last call turns
+/// out to have ended.
 pub(crate) fn measure(event: Event) -> bool {
     thread::with(|thread| !thread.measure.get().is_null()) == Some(true) && frame::count(event)
 }

@@ -1,17 +1,17 @@
-//! When a tracked arena's counters are brought up to date: around each call of the handle, and
-//! where somebody asks.
+//! Updates of a tracked arena's counters: around each call of the handle, and when its figures are
+//! read.
 //!
-//! While something records the counters lie where the recording can reach them, else in the handle.
-//! PERF: then a piece allocated costs a compare before (nothing bypassed the handle), one after
-//! (the chunk is the same), and two additions; all else is out of line, so that what is inlined
-//! into other people's code stays small.
+//! While something records, the counters are where the recorder can read them, else in the handle.
+//! PERF: in the handle, allocating a piece costs one compare before (nothing bypassed the handle),
+//! one after (the chunk is the same), and two additions. Everything else is out of line, to keep
+//! the inlined code small.
 
 use super::counters::ArenaCounters;
 use super::record::Event;
 use super::{AllocError, Arena, Chunks, Tracked};
 use std::ptr::NonNull;
 
-/// No cursor lies there.
+/// A value that no cursor has.
 const NOWHERE: (usize, usize) = (usize::MAX, 0);
 
 #[inline(always)]
@@ -20,13 +20,13 @@ fn is_within(cursor: usize, (start, span): (usize, usize)) -> bool {
 }
 
 impl<A: Arena> Tracked<A> {
-    /// Moves the counters to where the recording can reach them, when something records.
+    /// Moves the counters to where the recorder can read them, if something records.
     pub(super) fn begin(&self) {
         self.recorded.begin(&self.name, self.arena.crate_name());
         self.choose_path();
     }
 
-    /// Decides which way pieces are counted.
+    /// Chooses the way in which pieces are counted.
     fn choose_path(&self) {
         self.fast.set(if self.recorded.is_recorded() {
             NOWHERE
@@ -40,7 +40,8 @@ impl<A: Arena> Tracked<A> {
         self.recorded.counters()
     }
 
-    /// Counts what bypassed the handle since its last call. Returns where the arena stands now.
+    /// Counts the bytes that bypassed the handle since its last call. Returns the arena's present
+    /// position.
     #[inline(always)]
     pub(super) fn checked_cursor(&self) -> usize {
         let now = self.arena.cursor();
@@ -82,8 +83,8 @@ impl<A: Arena> Tracked<A> {
         }
     }
 
-    /// After a call of the handle itself that returned `piece`: bytes used more than `before`
-    /// (negative: fewer).
+    /// Returns the bytes used since `before` by a call of the handle that returned `piece`
+    /// (negative: fewer are used).
     #[inline]
     pub(super) fn moved(&self, before: usize, piece: Option<NonNull<u8>>) -> i64 {
         let now = self.arena.cursor();
@@ -110,7 +111,7 @@ impl<A: Arena> Tracked<A> {
         self.counters().cursor.set(cursor as u64);
     }
 
-    /// A chunk was taken: bytes used more than at `before`.
+    /// Handles a new chunk. Returns the bytes used since `before`.
     #[cold]
     #[inline(never)]
     fn new_chunk(&self, before: usize, piece: Option<NonNull<u8>>) -> i64 {
@@ -124,13 +125,14 @@ impl<A: Arena> Tracked<A> {
                     piece: piece.map_or(0, |piece| piece.addr().get()),
                 }
             } else {
-                // A piece of no bytes from an arena without chunks, or a chunk it had before.
+                // An empty piece from an arena without chunks, or a chunk that the arena already
+                // had.
                 Event::Update
             });
         self.counters().base_used.get() as i64 - used as i64
     }
 
-    /// Reads what the arena holds. False when it does not say.
+    /// Reads the chunks that the arena holds. Returns `false` if the arena does not tell.
     pub(super) fn refresh(&self) -> bool {
         let chunks = self.arena.chunks();
         let counters = self.counters();
@@ -150,7 +152,7 @@ impl<A: Arena> Tracked<A> {
         self.choose_path();
     }
 
-    /// A piece was allocated.
+    /// Counts an allocated piece.
     #[inline(always)]
     pub(super) fn count_piece(
         &self,
@@ -167,7 +169,7 @@ impl<A: Arena> Tracked<A> {
         }
     }
 
-    /// The same while something records, or from another chunk.
+    /// Does the same while something records, or from another chunk.
     #[inline(never)]
     fn count_piece_slowly(&self, before: usize, after: usize, piece: NonNull<u8>, bytes: usize) {
         self.stand_at(after);
@@ -177,16 +179,16 @@ impl<A: Arena> Tracked<A> {
         self.recorded.count_allocated(bytes as u64);
     }
 
-    /// Bytes that a piece of `bytes` takes for the arena's least alignment: padding that comes and
-    /// goes with it.
+    /// Returns the bytes that a piece of `bytes` takes for the arena's minimum alignment. This
+    /// padding is released together with the piece.
     #[inline(always)]
     fn taken(&self, bytes: usize) -> usize {
         bytes.next_multiple_of(self.arena.min_align().max(1))
     }
 
-    /// A piece of `old` bytes changed: `less` bytes fewer are allocated, `back` fewer are used
-    /// (negative: more). Where more came back than the piece took, what lay given up beside it came
-    /// back too.
+    /// Counts a change of a piece of `old` bytes: `less` bytes fewer are allocated, `back` fewer
+    /// are used (negative: more). If the arena took back more than the piece used, it also took
+    /// back abandoned bytes next to it.
     #[inline]
     fn settle(&self, old: usize, less: i64, back: i64) {
         if back - less > (self.taken(old) - old) as i64 {
@@ -204,8 +206,8 @@ impl<A: Arena> Tracked<A> {
         self.recorded.count_bypassed(-(bypassed as i64));
     }
 
-    /// A piece grew, and `used` bytes more are used. Where those are as many as the new size, the
-    /// old place is abandoned.
+    /// Counts a growth of a piece by which `used` bytes more are used. If that is the whole new
+    /// size, the old place is abandoned.
     #[inline]
     pub(super) fn grown(&self, old: usize, new: usize, used: i64) {
         let counters = self.counters();
@@ -224,14 +226,14 @@ impl<A: Arena> Tracked<A> {
         self.settle(old, old as i64 - new as i64, -used);
     }
 
-    /// A piece shrank, and `used` bytes more are used (negative: fewer). What the arena did not
-    /// take back is abandoned, but for what the smaller piece takes for the least alignment: that
-    /// is padding, and comes back with it.
+    /// Counts a shrink of a piece by which `used` bytes more are used (negative: fewer). Bytes that
+    /// the arena did not take back are abandoned, except those that the smaller piece takes for the
+    /// minimum alignment: these are padding, and are released together with it.
     #[inline]
     pub(super) fn shrunk(&self, old: usize, new: usize, used: i64) {
         let counters = self.counters();
         if used >= new as i64 {
-            // It had to move: its old place is abandoned.
+            // The piece had to move, so its old place is abandoned.
             counters.abandoned.add(old as u64);
             counters.copied.add(new as u64);
         } else if used == 0 {
@@ -243,7 +245,7 @@ impl<A: Arena> Tracked<A> {
         self.settle(old, (old - new) as i64, -used);
     }
 
-    /// A piece was given back, or given up.
+    /// Counts a piece that was released or abandoned.
     #[inline]
     pub(super) fn released(&self, bytes: usize, used: i64) {
         if used >= 0 {
@@ -253,7 +255,7 @@ impl<A: Arena> Tracked<A> {
         self.settle(bytes, bytes as i64, -used);
     }
 
-    /// A request was refused.
+    /// Counts a request that was refused.
     #[cold]
     #[inline(never)]
     pub(super) fn refused(&self, refused: AllocError) -> AllocError {
@@ -264,7 +266,7 @@ impl<A: Arena> Tracked<A> {
         refused
     }
 
-    /// Before a reset, or the end: how many bytes were in use.
+    /// Returns the bytes in use, before a reset or the end.
     pub(super) fn emptying(&self) -> u64 {
         self.checked_cursor();
         let used = self.counters().used_at(self.cursor.get());
@@ -272,7 +274,8 @@ impl<A: Arena> Tracked<A> {
         used
     }
 
-    /// After a reset. What the arena still uses then bypassed the handle.
+    /// Updates the counters after a reset. Bytes that the arena still uses then bypassed the
+    /// handle.
     pub(super) fn emptied(&self, used: u64) {
         self.recorded.emptied();
         self.set_chunks(self.arena.chunks());

@@ -1,14 +1,14 @@
-//! The counters of one tracked arena: where every byte of its chunks is.
+//! The counters of one tracked arena, which account for every byte of its chunks.
 //!
-//! `used = allocated + padding + abandoned + bypassed` holds because padding is not counted but is
-//! what remains; so all that must be right is what the arena says it used, read before and after
-//! each call. Never allocates, never panics.
+//! `used = allocated + padding + abandoned + bypassed` always holds, because padding is not counted
+//! but computed as the remainder. So only the used bytes reported by the arena must be right; they
+//! are read before and after each call. Never allocates, never panics.
 
 use super::{ArenaStats, Chunks};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// A figure with one writer, the thread that has the handle; others may read it. PERF: plain loads
-/// and stores.
+/// A figure with one writer, the thread with the handle. Other threads may read it. PERF: plain
+/// loads and stores.
 #[derive(Debug, Default)]
 pub(super) struct Counter(AtomicU64);
 
@@ -47,7 +47,7 @@ macro_rules! counters {
         }
 
         impl ArenaCounters {
-            /// Takes over from other counters.
+            /// Copies other counters.
             #[cfg_attr(not(recording), expect(dead_code, reason = "only whole platforms record"))]
             pub(super) fn take_over(&self, from: &ArenaCounters) {
                 $(self.$figure.set(from.$figure.get());)*
@@ -57,21 +57,21 @@ macro_rules! counters {
 }
 
 counters! {
-    /// Bytes used in all chunks when the arena stood at `base_cursor`; more are used since, in the
-    /// same chunk.
+    /// Bytes used in all chunks at the position `base_cursor`. Bytes used since are in the same
+    /// chunk.
     base_used,
     base_cursor,
-    /// Where it stands; kept up to date where the recording can reach it.
+    /// The arena's position, kept up to date while the recording can read it.
     cursor,
-    /// Bytes allocated since the last reset, a growth counted as its difference. Where something
-    /// records these two and the two of what was returned are sums over counters, when somebody
-    /// asks.
+    /// Bytes allocated since the last reset; a growth counts its difference. While something
+    /// records, these two and the two figures of returned bytes and pieces are sums over counters,
+    /// computed when they are read.
     allocated,
     blocks,
     abandoned,
     bypassed,
-    /// Bytes and pieces that were allocated and are not any more: totals are these and what is
-    /// allocated now.
+    /// Bytes and pieces that are no longer allocated. Totals are the sum of these and the present
+    /// ones.
     returned,
     returned_blocks,
     grows,
@@ -80,7 +80,7 @@ counters! {
     refusals,
     resets,
     chunks,
-    /// Not used in the present chunk, at the last refresh.
+    /// Unused bytes in the present chunk, at the last refresh.
     free,
     allocated_bytes,
     allocated_bytes_including_metadata,
@@ -88,47 +88,47 @@ counters! {
     total_allocated_bytes,
     most_chunks,
     most_allocated_bytes,
-    /// Brought up to date before each fall: a maximum is a moment before a fall.
+    /// Updated before each fall, because a maximum is always directly before a fall.
     most_used,
 }
 
 impl ArenaCounters {
-    /// Bytes used when the arena stood at `cursor`, in the present chunk of the last refresh.
+    /// Returns the bytes used at the position `cursor`, in the present chunk of the last refresh.
     #[inline(always)]
     pub(super) fn used_at(&self, cursor: usize) -> u64 {
         self.base_used.get() + self.base_cursor.get().abs_diff(cursor as u64)
     }
 
-    /// Bytes used now.
+    /// Returns the bytes used now.
     pub(super) fn used(&self) -> u64 {
         self.used_at(self.cursor.get() as usize)
     }
 
-    /// So many bytes are used where the arena stands.
+    /// Sets the bytes used at the arena's position.
     pub(super) fn anchor(&self, used: u64, cursor: usize) {
         self.base_used.set(used);
         self.base_cursor.set(cursor as u64);
         self.cursor.set(cursor as u64);
     }
 
-    /// Bytes allocated, abandoned, and used without the handle.
+    /// Returns the bytes allocated, abandoned, and used without the handle.
     fn parts(&self) -> (u64, u64, u64) {
         let (allocated, abandoned) = (self.allocated.get(), self.abandoned.get());
         (allocated, abandoned, self.bypassed.get())
     }
 
-    /// Bytes ever allocated.
+    /// Returns the bytes ever allocated.
     #[inline(always)]
     pub(super) fn total_allocated(&self) -> u64 {
         self.allocated.get().wrapping_add(self.returned.get())
     }
 
-    /// Pieces ever allocated.
+    /// Returns the number of pieces ever allocated.
     pub(super) fn total_blocks(&self) -> u64 {
         self.blocks.get().wrapping_add(self.returned_blocks.get())
     }
 
-    /// What the arena holds where it stands.
+    /// Sets the chunks that the arena holds at its position.
     pub(super) fn set_chunks(&self, chunks: Chunks, cursor: usize) {
         let more = |now: u64, known: &Counter| now.saturating_sub(known.get());
         self.total_chunks.add(more(chunks.count, &self.chunks));
@@ -147,19 +147,19 @@ impl ArenaCounters {
         );
     }
 
-    /// A piece was allocated.
+    /// Counts an allocated piece.
     #[inline(always)]
     pub(super) fn count_allocated(&self, bytes: u64) {
         self.allocated.add(bytes);
         self.blocks.add(1);
     }
 
-    /// Nothing is allocated any more.
+    /// Notes that nothing is allocated any more.
     pub(super) fn empty(&self) {
         self.count_released(self.allocated.get(), self.blocks.get());
     }
 
-    /// So much is no longer allocated.
+    /// Subtracts bytes and pieces that are no longer allocated.
     pub(super) fn count_released(&self, bytes: u64, blocks: u64) {
         self.allocated.sub(bytes);
         self.blocks.sub(blocks);
@@ -167,10 +167,10 @@ impl ArenaCounters {
         self.returned_blocks.add(blocks);
     }
 
-    /// Of `before` bytes used, `fewer` are not any more: what bypassed the handle was given back
-    /// there too. If that was not as much, the arena was rewound below the handle's own pieces, and
-    /// what cannot be there any more must be taken off: bytes that bypassed the handle, and
-    /// allocated (by the caller).
+    /// Handles that `fewer` of `before` used bytes are no longer used: bytes that bypassed the
+    /// handle were released too. If there were not as many, the arena was rewound below the
+    /// handle's own pieces, and bytes that cannot exist any more must be subtracted: bypassed ones
+    /// here, and allocated ones by the caller.
     pub(super) fn rewound(&self, before: u64, fewer: u64) -> (u64, u64) {
         self.most_used.raise(before);
         let (allocated, abandoned, bypassed) = self.parts();
@@ -189,8 +189,9 @@ impl ArenaCounters {
         (from_bypassed, take(allocated))
     }
 
-    /// More was given back than pieces had: what cannot be there any more of `used` bytes was given
-    /// up, or had bypassed the handle. How much of the latter.
+    /// Handles that more bytes were released than pieces had: of `used` bytes, those that cannot
+    /// exist any more were abandoned or had bypassed the handle. Returns the number of bypassed
+    /// ones.
     pub(super) fn settle(&self, used: u64) -> u64 {
         let (allocated, abandoned, bypassed) = self.parts();
         let counted = allocated.saturating_add(abandoned);
@@ -201,7 +202,7 @@ impl ArenaCounters {
         from_bypassed
     }
 
-    /// The figures that the program gets. Exact when the counters were just updated.
+    /// Returns the figures for the program. They are exact if the counters were just updated.
     pub(super) fn stats(&self, limit: Option<u64>) -> ArenaStats {
         let used = self.used();
         let (allocated, abandoned, bypassed) = self.parts();

@@ -1,4 +1,4 @@
-//! Which functions allocated most: what a broken limit says with the feature `assert-sites`.
+//! The functions that allocated most, which a failing limit names with the feature `assert-sites`.
 
 use crate::count::{PROCESS, Stack, Stacks};
 use crate::figures::Stats;
@@ -14,12 +14,12 @@ const LISTED: usize = 5;
 /// Callers that are listed of a place.
 const CALLERS: usize = 3;
 
-/// The stacks of a block's allocations; `None` when another assertion captures what is counted
+/// The stacks of a block's allocations; `None` if another assertion captures what is counted
 /// here, or without memory.
 pub(super) struct Capture(Option<Stacks>);
 
 impl Capture {
-    /// Of the threads that entered a handle, or of all.
+    /// Captures the stacks of the threads that entered a handle, or of all threads.
     pub(super) fn begin(threads: Option<&Threads>) -> Self {
         let counters = threads.map_or(&PROCESS, |threads| &threads.group.counters);
         Capture(counters.sites.begin())

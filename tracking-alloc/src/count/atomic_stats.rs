@@ -1,4 +1,4 @@
-//! Figures that change in place, one word after the other.
+//! Figures that are updated in place, one word after the other.
 
 use crate::counters::SUMS;
 use crate::figures::Stats;
@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::*};
 
 pub(super) struct AtomicStats {
     pub(super) sums: [AtomicU64; SUMS],
-    /// The most live bytes, and the blocks at about that moment.
+    /// The largest live bytes, and the live blocks at about that moment.
     pub(super) peak: [AtomicI64; 2],
 }
 

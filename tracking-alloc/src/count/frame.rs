@@ -1,16 +1,16 @@
-//! `measure()`: what one thread does while a function runs.
+//! `measure()`: counts the events of one thread while a function runs.
 //!
-//! A call's figures are kept in a frame. Frames lie in memory that is never given back, and a
-//! thread's frames are a chain of its own that no other thread changes. So nothing dangles when a
-//! coroutine with a stack of its own is suspended inside `measure()`: a call may return on another
-//! thread, after a call further out, or never.
+//! A frame holds the figures of a call. Frames are never freed, and the frames of a thread form a
+//! chain that no other thread changes. So nothing dangles if a coroutine with its own stack is
+//! suspended inside `measure()`: its call may return on another thread, after an outer call, or
+//! never.
 //!
-//! - A frame counts what its thread does from the call until the call returns, wherever it returns.
-//! - A call that returns only marks its frame as ended. The thread that began it takes ended frames
-//!   out of its chain when they are innermost; only then is a frame used again.
-//! - A call that never returns (its coroutine was dropped) keeps its frame and goes on counting for
-//!   nobody.
-//! - A frame may count for a [`Group`] of threads too, until its call returns.
+//! - A frame counts the events of its thread until the call returns, on whatever thread.
+//! - A returning call only marks its frame as ended. The thread that began it removes ended frames
+//!   from its chain when they are innermost, and only then is a frame used again.
+//! - If a call never returns (its coroutine was dropped), its frame stays and continues to count
+//!   without effect.
+//! - A frame may also count for a [`Group`] of threads until its call returns.
 
 use super::atomic_stats::AtomicStats;
 use super::group::Group;
@@ -22,21 +22,21 @@ use crate::{state, thread};
 use std::ptr::null;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::*};
 
-/// What one `measure()` counts. Inner ones are added to the outer when they end.
+/// The figures of one `measure()`. Inner figures are added to the outer ones when they end.
 pub(crate) struct Frame {
     used: AtomicBool,
     ended: AtomicBool,
     /// Written by the thread that began the call.
     figures: AtomicStats,
-    /// The block allocated last in it, if it was not freed or reallocated since.
+    /// The block allocated last in it, unless that was freed or reallocated since.
     last_block: AtomicUsize,
-    /// The one further out.
+    /// The next outer frame.
     outer: Link<Frame>,
-    /// What it counts for beside itself.
+    /// The group for which it also counts.
     group: Link<Group>,
     /// The innermost frame with a group, from this one outward.
     ///
-    /// PERF: so that an event inside many calls looks at those alone.
+    /// PERF: an event inside many calls visits only frames with a group.
     with_group: Link<Frame>,
 }
 
@@ -58,8 +58,8 @@ fn frames() -> impl Iterator<Item = &'static Frame> {
     std::iter::successors(head(), |frame| frame.outer.get())
 }
 
-/// A call begins, which counts for `group` too: its frame, and whether it is the outermost of its
-/// thread.
+/// Begins a call that also counts for `group`. Returns its frame, and `true` if it is the outermost
+/// of its thread.
 pub(crate) fn enter(group: Option<&'static Group>) -> (&'static Frame, bool) {
     let frame = FRAMES.take();
     frame.figures.set(&Stats::default());
@@ -82,7 +82,7 @@ pub(crate) fn enter(group: Option<&'static Group>) -> (&'static Frame, bool) {
     (frame, outer.is_none())
 }
 
-/// The figures of a call in progress, with those of calls inside it that have not ended.
+/// Returns the figures of a call in progress, including those of inner calls that have not ended.
 #[inline(never)]
 pub(crate) fn figures_of(frame: &'static Frame) -> Stats {
     let mut inside: Option<Stats> = None;
@@ -98,15 +98,15 @@ pub(crate) fn figures_of(frame: &'static Frame) -> Stats {
     frame.figures.get()
 }
 
-/// A call ends. True when this thread is in none now.
+/// Ends a call. Returns `true` if this thread is not in any call now.
 pub(crate) fn leave(frame: &'static Frame) -> bool {
     state::end_measuring();
     frame.ended.store(true, Release);
     take_out_ended()
 }
 
-/// Takes this thread's innermost frames out of its chain as long as their calls have ended. True
-/// when the last one went.
+/// Removes this thread's innermost frames whose calls have ended from its chain. Returns `true` if
+/// the chain is empty now.
 fn take_out_ended() -> bool {
     let mut went = false;
     while let Some(frame) = head().filter(|frame| frame.ended.load(Acquire)) {
@@ -127,7 +127,8 @@ fn take_out_ended() -> bool {
     went
 }
 
-/// Counts an event of a thread that measures. True when it turns out that it does so no more.
+/// Counts an event of a thread that measures. Returns `true` if the thread turns out not to measure
+/// any more.
 #[cold]
 #[inline(never)]
 pub(super) fn count(event: Event) -> bool {
@@ -139,7 +140,7 @@ pub(super) fn count(event: Event) -> bool {
     frame.last_block.store(last, Relaxed);
     counters::count(frame, event, is_temporary);
     if !matches!(event, Event::Free(..)) {
-        // Of equal maxima the latest.
+        // Of equal maxima, the latest counts.
         let now = frame.figures.get();
         if now.live_bytes >= now.peak().0 {
             frame.figures.set_peak((now.live_bytes, now.live_blocks));
@@ -161,7 +162,7 @@ fn count_for_groups(innermost: &'static Frame, event: Event, is_temporary: bool)
     }
 }
 
-/// The groups of calls in progress, from a frame outward.
+/// Returns the groups of calls in progress, from a frame outward.
 fn groups(frame: &'static Frame) -> impl Iterator<Item = &'static Group> {
     let outward = |frame: &&'static Frame| frame.outer.get()?.with_group.get();
     std::iter::successors(frame.with_group.get(), outward)
@@ -169,8 +170,9 @@ fn groups(frame: &'static Frame) -> impl Iterator<Item = &'static Group> {
         .filter_map(|frame| frame.group.get())
 }
 
-/// Net and total bytes of all calls of `measured` this thread is in. Differences count whatever
-/// happened between two moments within one and the same call, calls inside it included.
+/// Returns the net and total bytes of all calls of `measured` in which this thread is. The
+/// difference between two moments within the same call counts all events in between, including
+/// those of inner calls.
 #[cfg(feature = "serde")]
 pub(crate) fn measured_so_far() -> (i64, u64) {
     frames().fold((0, 0), |(live, total), frame| {
@@ -197,7 +199,7 @@ impl Reusable for Frame {
     }
 }
 
-/// By the thread that began the call alone.
+/// Only by the thread that began the call.
 impl Counters for &Frame {
     fn add(&mut self, counter: Counter, more: u64) {
         if let Some(sum) = self.figures.sums.get(counter as usize) {

@@ -1,7 +1,6 @@
-//! Groups of threads that are counted together: what is behind a `Threads` handle.
+//! Groups of threads that are counted together, as used by a `Threads` handle.
 //!
-//! A group is counted by the frames that threads enter it with, and lies in memory that is never
-//! given back, as frames do.
+//! The frames with which threads enter a group count for it. Groups are never freed, like frames.
 
 use super::pool::{Pool, Reusable};
 use super::shared::Shared;
@@ -20,7 +19,7 @@ static GROUPS: Pool<Group> = Pool::new();
 /// A measurement in progress, which ends when it is dropped.
 pub(crate) struct Measurement {
     group: &'static Group,
-    /// What the group had counted when it began.
+    /// The group's counts at the start of the measurement.
     live_bytes: i64,
     figures: Stats,
 }
@@ -38,17 +37,17 @@ impl Reusable for Group {
 }
 
 impl Group {
-    /// A group with one user.
+    /// Takes a group with one user.
     pub(crate) fn take() -> &'static Group {
         GROUPS.take()
     }
 
-    /// One more user.
+    /// Adds a user.
     pub(crate) fn retain(&self) {
         self.users.fetch_add(1, Relaxed);
     }
 
-    /// One user less.
+    /// Removes a user.
     pub(crate) fn release(&'static self) {
         if self.users.fetch_sub(1, AcqRel) == 1 {
             GROUPS.note_free(self);
@@ -60,7 +59,7 @@ impl Group {
         self.users.load(Acquire)
     }
 
-    /// Begins a measurement. `None` when one is in progress.
+    /// Begins a measurement. Returns `None` if one is in progress.
     pub(crate) fn measure(&'static self) -> Option<Measurement> {
         (!self.is_measured.swap(true, AcqRel)).then(|| Measurement {
             group: self,
@@ -71,8 +70,8 @@ impl Group {
 }
 
 impl Measurement {
-    /// What was counted since it began. The blocks at the peak are not known: several threads move
-    /// them.
+    /// Returns the counts since the start. The blocks at the peak are unknown, because several
+    /// threads change them.
     pub(crate) fn figures(&self) -> Stats {
         let counters = &self.group.counters;
         let peak = counters.peak_bytes() - self.live_bytes;

@@ -2,18 +2,18 @@
 
 use crate::leaked::{self, Link};
 
-/// What a pool holds. All-zero bytes must be a value that nobody uses.
+/// A value in a pool. All-zero bytes must be an unused value.
 pub(super) trait Reusable: Sized + Sync + 'static {
-    /// A value that nobody uses.
+    /// An unused value.
     const UNUSED: Self;
 
-    /// Takes the value. False when somebody uses it.
+    /// Takes the value. Returns `false` if it is in use.
     fn claim(&self) -> bool;
 }
 
 pub(super) const CHUNK: usize = 64;
 
-/// Values, and where there are more.
+/// Values, and a link to more.
 struct Chunk<T: 'static> {
     values: [T; CHUNK],
     next: Link<Chunk<T>>,
@@ -21,7 +21,7 @@ struct Chunk<T: 'static> {
 
 pub(super) struct Pool<T: 'static> {
     first: Chunk<T>,
-    /// One given back lately.
+    /// A value that was returned recently.
     free: Link<T>,
 }
 
@@ -36,7 +36,8 @@ impl<T: Reusable> Pool<T> {
         }
     }
 
-    /// A value that nobody used, which is the caller's until it says that it is unused again.
+    /// Returns an unused value, which belongs to the caller until it marks the value as unused
+    /// again.
     pub(super) fn take(&'static self) -> &'static T {
         if let Some(value) = self.free.get().filter(|value| value.claim()) {
             return value;
@@ -50,14 +51,14 @@ impl<T: Reusable> Pool<T> {
         }
     }
 
-    /// Says which value was given back.
+    /// Notes that a value was returned.
     pub(super) fn note_free(&self, value: &'static T) {
         self.free.set(value);
     }
 }
 
 impl<T: Sync> Chunk<T> {
-    /// The next one, made if there is none.
+    /// Returns the next block of values. Creates it if there is none.
     #[cold]
     fn next(&self) -> &'static Chunk<T> {
         if let Some(next) = self.next.get() {

@@ -1,17 +1,18 @@
 //! `stats()`: the whole process.
 //!
-//! Counting begins with the first call. While a recording is written its rows count, and what they
-//! do not (blocks the recording does not know, a pause) is counted here; the figures are the sum of
-//! both. When the recording is finished its sums are added here, and counting goes on.
+//! Counting begins with the first call. While a recording is written, its rows count, and other
+//! events (of blocks that the recording does not know, or during a pause) are counted here; the
+//! figures are the sum of both. When the recording is finished, its sums are added here, and
+//! counting continues.
 
 use super::shared::Shared;
 use crate::counters::Event;
 use crate::{state, thread};
 
-/// What no row of a recording counts, since counting began.
+/// The events that no row of a recording has counted since counting began.
 pub(crate) static PROCESS: Shared = Shared::new();
 
-/// An event that no row counts, also when there is a recording.
+/// Adds an event that no row counts, even if there is a recording.
 #[cold]
 #[inline(never)]
 pub(crate) fn unrecorded(event: Event) {
@@ -20,7 +21,7 @@ pub(crate) fn unrecorded(event: Event) {
     }
 }
 
-/// Begins counting, if nobody did. In a forked child counting begins anew.
+/// Begins counting, unless it has begun. A forked child begins from zero.
 pub(crate) fn begin() {
     state::begin_counting(|| PROCESS.reset());
 }

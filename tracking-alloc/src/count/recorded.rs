@@ -1,12 +1,11 @@
-//! `stats()` while a recording is written: what rows count, with what is counted beside them.
+//! `stats()` while a recording is written: the counts of rows, plus the events counted separately.
 
 use super::process::PROCESS;
 use crate::counters::{self, Event};
 use crate::figures::Stats;
 use crate::state;
 
-/// A recorded thread reallocates a block that the recording does not know: its new half is counted
-/// by a row.
+/// Adds the realloc of a block that the recording does not know. A row counts its new size.
 #[cold]
 #[inline(never)]
 pub(crate) fn unknown_reallocated(old: u64, new: u64, moved: bool) {
@@ -16,7 +15,7 @@ pub(crate) fn unknown_reallocated(old: u64, new: u64, moved: bool) {
     }
 }
 
-/// What rows hold live at a peak check, for the largest sum there was.
+/// Notes the live bytes and blocks of all rows at a peak check, for the largest sum.
 pub(crate) fn note_rows(bytes: i64, blocks: i64) {
     if state::is_counting() {
         let (live, live_blocks) = PROCESS.live();
@@ -24,11 +23,11 @@ pub(crate) fn note_rows(bytes: i64, blocks: i64) {
     }
 }
 
-/// The figures of rows, with what was counted beside them.
+/// Returns the figures of rows, plus the events counted separately.
 pub(crate) fn join(rows: &Stats) -> Stats {
     note_rows(rows.live_bytes, rows.live_blocks);
     let own = PROCESS.figures();
-    // Where nothing was counted beside, the rows know their own maximum.
+    // If nothing was counted separately, the rows' own maximum is exact.
     let peak = if state::is_counting() {
         own.peak()
     } else {

@@ -36,7 +36,7 @@ impl Shared {
         }
     }
 
-    /// An event. `is_temporary`: it frees the block that its thread allocated last.
+    /// Adds an event. With `is_temporary`, it frees the block that its thread allocated last.
     pub(super) fn count(&self, event: Event, is_temporary: bool) {
         #[cfg(captures)]
         if let Event::Alloc(_, bytes) | Event::Realloc(Realloc { bytes, .. }) = event {
@@ -65,13 +65,13 @@ impl Shared {
         }
     }
 
-    /// Live bytes and blocks.
+    /// Returns the live bytes and blocks.
     #[cfg(recording)]
     pub(super) fn live(&self) -> (i64, i64) {
         (self.live[0].load(Relaxed), self.live[1].load(Relaxed))
     }
 
-    /// Adds what others counted: the rows of a recording that is finished, while counting goes on.
+    /// Adds the sums of a finished recording while counting continues.
     #[cfg(recording)]
     pub(crate) fn add_figures(&self, more: &Stats) {
         for (sum, more) in self.figures.sums.iter().zip(more.sums()) {
@@ -85,22 +85,21 @@ impl Shared {
         self.figures.get()
     }
 
-    /// The most live bytes.
+    /// Returns the largest live bytes.
     pub(super) fn peak_bytes(&self) -> i64 {
         self.figures.peak[0].load(Relaxed)
     }
 
-    /// Forgets the peak there was: the present live bytes, which are the answer, are the most from
-    /// now on.
+    /// Resets the peak to the present live bytes, and returns them.
     pub(super) fn restart_peak(&self) -> i64 {
-        // In this order: a rise at the same time is in the live bytes, or noted later.
+        // In this order, a concurrent rise is either in the live bytes or noted later.
         self.figures.peak[0].store(i64::MIN, Relaxed);
         let live = self.live[0].load(Relaxed);
         self.figures.peak[0].fetch_max(live, Relaxed);
         live
     }
 
-    /// Forgets what was counted.
+    /// Resets all counts.
     pub(super) fn reset(&self) {
         self.figures.set(&Stats::default());
         self.live.iter().for_each(|word| word.store(0, Relaxed));

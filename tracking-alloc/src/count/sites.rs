@@ -1,8 +1,8 @@
-//! Where blocks are allocated while a limit is asserted: stacks of return addresses, with what was
-//! allocated there.
+//! The sites of allocations while a limit is asserted: stacks of return addresses, with the bytes
+//! and blocks allocated there.
 //!
-//! Called in the hook: never allocates, waits for nobody, and keeps what fits. The tables lie in
-//! memory that is never given back, as a thread may still count when the block has ended.
+//! Called in the hook: never allocates, never waits, and keeps as many stacks as fit. The tables
+//! are never freed, because a thread may still count after the block has ended.
 
 use crate::hash::{GOLDEN, mix};
 use crate::leaked::{self, Link};
@@ -14,10 +14,10 @@ const SITES: usize = 2048;
 /// Return addresses of a stack, innermost first, ours among them. Stacks that differ further out
 /// are one.
 const FRAMES: usize = 64;
-/// Places that are looked at for one stack.
+/// Number of places to search for one stack.
 const PROBES: usize = 64;
 
-/// What is allocated with one stack.
+/// The allocations of one stack.
 struct Site {
     blocks: AtomicU64,
     bytes: AtomicU64,
@@ -33,7 +33,7 @@ pub(crate) struct Sites {
     sites: [Site; SITES],
 }
 
-/// A stack, with what was allocated there.
+/// A stack, with the bytes and blocks allocated there.
 #[derive(Debug)]
 pub(crate) struct Stack {
     pub(crate) blocks: u64,
@@ -42,14 +42,14 @@ pub(crate) struct Stack {
     pub(crate) addresses: Vec<usize>,
 }
 
-/// A table, and whether stacks are captured into it.
+/// A table and its state.
 pub(crate) struct Slot {
     state: AtomicU32,
-    /// Null until it is needed.
+    /// The table; null until it is needed.
     sites: Link<Sites>,
 }
 
-/// A table belongs to nobody, to a block in progress, or to one that has ended and reads it.
+/// The state of a table: unused, used by a block in progress, or read by a block that has ended.
 const FREE: u32 = 0;
 const CAPTURING: u32 = 1;
 const READ: u32 = 2;
@@ -67,7 +67,7 @@ impl Slot {
         }
     }
 
-    /// Begins to capture. `None` when somebody does already, or without memory.
+    /// Begins to capture. Returns `None` if stacks are captured already, or if memory ran out.
     pub(crate) fn begin(&'static self) -> Option<Stacks> {
         let taken = self.state.compare_exchange(FREE, READ, Acquire, Relaxed);
         taken.ok()?;
@@ -82,7 +82,7 @@ impl Slot {
         Some(stacks)
     }
 
-    /// Counts a block of the calling stack, if somebody wants to know.
+    /// Counts a block of the calling stack while stacks are captured.
     #[inline(always)]
     pub(super) fn count(&self, bytes: u64) {
         if self.state.load(Acquire) == CAPTURING
@@ -94,12 +94,12 @@ impl Slot {
 }
 
 impl Stacks {
-    /// The block has ended.
+    /// Ends the capture when the block has ended.
     pub(crate) fn end(&self) {
         self.slot.state.store(READ, Release);
     }
 
-    /// The stacks, in no order. Allocates.
+    /// Returns the stacks in no particular order. Allocates.
     pub(crate) fn read(&self) -> Vec<Stack> {
         self.slot.sites.get().map(Sites::read).unwrap_or_default()
     }
@@ -127,7 +127,7 @@ impl Sites {
     #[cold]
     #[inline(never)]
     fn count(&self, bytes: u64) {
-        // A signal handler that allocates meanwhile is not captured.
+        // Allocations of a signal handler in the meantime are not captured.
         if thread::with(|thread| thread.captures.replace(true)) != Some(false) {
             return;
         }
@@ -147,7 +147,7 @@ impl Sites {
         thread::with(|thread| thread.captures.set(false));
     }
 
-    /// The site of a stack; `None` when it does not fit.
+    /// Returns the site of a stack; `None` if it does not fit.
     fn site(&self, addresses: &[usize]) -> Option<&Site> {
         let hash = addresses
             .iter()

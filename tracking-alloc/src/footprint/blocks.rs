@@ -1,4 +1,5 @@
-//! The blocks that a value owns, each once, and those that it met and that belong to somebody else.
+//! The blocks that a value owns, each once, and the blocks that it reaches but that belong to
+//! another owner.
 
 use super::mapped::{Index, MappedVec};
 use super::nodes::Nodes;
@@ -61,7 +62,7 @@ impl Blocks {
         Some((found, self.owned[found as usize].value))
     }
 
-    /// Gives a block that nobody owns to a value: its number. `None` when there is no memory.
+    /// Gives a block that nobody owns to a value: its number. Returns `None` if there is no memory.
     pub(super) fn own(
         &mut self,
         block: Block,
@@ -89,7 +90,7 @@ impl Blocks {
         }
     }
 
-    /// Counts a block that belongs to somebody else, once for each value that meets it.
+    /// Counts a block that belongs to another owner, once for each value that reaches it.
     pub(super) fn share(&mut self, block: Block, node: u32, value: u64) -> Option<()> {
         let known = self.find(block);
         if let Some(owned) = known.and_then(|(number, _)| self.owned.get_mut(number as usize))

@@ -92,7 +92,7 @@ pub(super) fn buffer<V: ?Sized>(value: &V) -> Option<(usize, usize)> {
         .or_else(|| first_of_numbers!(of(value)))
 }
 
-/// Returns `true` if a `Cow` of text or bytes is borrowed; `None` for all other types.
+/// Returns `Some(true)` if a `Cow` of text or bytes is borrowed; `None` for all other types.
 pub(super) fn is_borrowed_cow<V: ?Sized>(value: &V) -> Option<bool> {
     known::<V, Cow<'static, str>>(value)
         .map(|cow| matches!(cow, Cow::Borrowed(_)))
@@ -111,7 +111,7 @@ pub(super) struct Numbers {
     pub(super) type_name: &'static str,
 }
 
-/// What is left of an iterator over a slice of numbers.
+/// Returns the rest of an iterator over a slice of numbers.
 pub(super) fn numbers<I>(items: &I) -> Option<Numbers> {
     fn of<I, T: 'static>(items: &I) -> Option<Numbers> {
         let rest = known::<I, std::slice::Iter<'static, T>>(items)?.as_slice();

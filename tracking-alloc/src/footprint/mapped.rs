@@ -27,7 +27,7 @@ impl<T: Copy> Default for MappedVec<T> {
 }
 
 impl<T: Copy> MappedVec<T> {
-    /// Adds a value: its index. `None` when the system refuses the memory.
+    /// Adds a value: its index. Returns `None` if the system refuses the memory.
     pub(super) fn push(&mut self, value: T) -> Option<usize> {
         if self.len == self.capacity {
             self.grow((self.capacity * 2).max(FIRST / size_of::<T>()))?;
@@ -114,7 +114,7 @@ impl Index {
         }
     }
 
-    /// Adds an index under a hash. `None` when the system refuses the memory.
+    /// Adds an index under a hash. Returns `None` if the system refuses the memory.
     pub(super) fn add(&mut self, hash: u64, index: u32) -> Option<()> {
         if (self.used + 1) * 4 > self.slots.len() * 3 {
             self.grow()?;

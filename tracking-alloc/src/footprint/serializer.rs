@@ -83,7 +83,7 @@ impl<'a> At<'a> {
         }
     }
 
-    /// What is in an `Option` or a newtype, at the value's own place.
+    /// Visits the content of an `Option` or a newtype, at the value's own place.
     fn same_place<V: ?Sized + Serialize>(self, value: &V) -> Result<(), Stop> {
         let item = self.item(value);
         self.value.learn(&mut self.walk.borrow_mut(), item);
@@ -123,12 +123,12 @@ impl<'a> At<'a> {
     }
 }
 
-/// How the places inside a value are called.
+/// The names of the places inside a value.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Names {
     /// By what they are: elements, keys and values, or fields with their names.
     Plain,
-    /// Those of a tuple, by their number: the next one.
+    /// The places of a tuple, by number; contains the next number.
     Numbered(u32),
     /// Keys and values that are perhaps the fields of a struct with something flattened into it.
     PerhapsFields,

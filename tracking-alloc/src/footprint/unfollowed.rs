@@ -1,4 +1,4 @@
-//! What a value did not show of itself: the blocks that its own words lead to.
+//! The hidden parts of a value: blocks to which its own words lead, but that it did not show.
 //!
 //! A block is taken only where it is proved: the value is nothing but its address, and what the
 //! value showed lies in it or behind it. Other blocks that a word leads to make the figures a lower
@@ -24,7 +24,7 @@ const MOST_WORDS: usize = 128;
 /// the system at once (glibc from 128 KiB).
 const MOST_READ: usize = 64 << 10;
 
-/// Which words of a place were shown: of its first 128.
+/// The shown words among the first 128 of a place.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Coverage {
     pub(super) start: usize,
@@ -56,9 +56,9 @@ impl Coverage {
 #[derive(Clone, Copy)]
 struct Pointee {
     block: Block,
-    /// What the value showed lies behind it.
+    /// `true` if the addresses that the value showed lie behind it.
     is_behind: bool,
-    /// What the inner allocator can give for it, where it is behind; 0 = it does not tell.
+    /// Its usable bytes, as reported by the inner allocator, if it is behind; 0 = not reported.
     usable_bytes: usize,
     /// Too large to be read, and not shown whole.
     is_unread: bool,
@@ -129,7 +129,7 @@ impl Value<'_> {
         first.next()
     }
 
-    /// What the value leads to if it has one word.
+    /// Returns the block to which the value leads if it has one word.
     fn pointee(&self, walk: &mut Walk) -> Option<Pointee> {
         let word = self.first_word()?;
         if self
@@ -158,7 +158,7 @@ impl Value<'_> {
         })
     }
 
-    /// Which words of a block were shown, if it is the one that the value met last.
+    /// Returns the shown words of a block, if it is the last block that the value led to.
     pub(super) fn coverage_of(&self, block: Block) -> Coverage {
         match self.recent.get().coverage {
             coverage if coverage.start == block.start => coverage,
@@ -255,7 +255,7 @@ impl PendingValue {
         self.first.is_some() || self.pointee.is_some() || begin < end
     }
 
-    /// The value has so many bytes.
+    /// Sets the size of the value.
     pub(super) fn finish(&self, walk: &mut Walk, bytes: usize) {
         if bytes > WORD
             && let Some(block) = self.first

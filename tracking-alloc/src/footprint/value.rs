@@ -18,7 +18,7 @@ pub(super) struct Walk {
     values: u64,
     /// Values whose size was not known when they were shown whole.
     unfinished: MappedVec<PendingValue>,
-    /// What their words lead to.
+    /// The blocks to which their words lead.
     pub(super) leads: MappedVec<Lead>,
     /// Addresses below this are on the stack of the measuring, as far as they are above its present
     /// end.
@@ -71,7 +71,7 @@ impl Walk {
         self.finder.block_at(address)
     }
 
-    /// What the inner allocator can give for a block; 0 = it does not tell.
+    /// Returns the usable bytes of a block, as reported by the inner allocator; 0 = not reported.
     pub(super) fn usable_bytes(&self, block: Block) -> usize {
         self.usable.map_or(0, |usable| usable(block.start))
     }
@@ -81,7 +81,7 @@ impl Walk {
         self.failed |= self.leads.push(Lead { block, least_bytes }).is_none();
     }
 
-    /// Finishes a value of so many bytes.
+    /// Finishes a value of known size.
     fn finish_sized(&mut self, shown: &Value<'_>, bytes: usize) {
         let kept = self.leads.len();
         shown.gather(self, bytes, true).finish(self, bytes);
@@ -124,14 +124,14 @@ impl Walk {
 /// The block that a value met last.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Recent {
-    /// Where it begins, and which of its words the value showed.
+    /// Its start, and the words of it that the value showed.
     pub(super) coverage: Coverage,
     end: usize,
     /// Its number, when the value owns it.
     owned: Option<u32>,
 }
 
-/// Where something shown lies.
+/// The location of a shown address.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Location {
     /// In the value's own memory, or before it in the same block: in an arena.
@@ -147,7 +147,7 @@ pub(super) enum Location {
 pub(super) struct Neighbours {
     /// Address of the one before at the same place; 0 = there is none.
     pub(super) before: usize,
-    /// Of a map's value: the address and the node of its key.
+    /// For a value in a map: the address and the node of its key.
     pub(super) key: Option<(usize, u32)>,
 }
 
@@ -175,7 +175,7 @@ pub(super) struct Value<'a> {
     pub(super) is_unclear: Cell<bool>,
     pub(super) recent: Cell<Recent>,
     pub(super) extent: Cell<usize>,
-    /// Which of its words were shown.
+    /// The words of it that were shown.
     pub(super) coverage: Cell<Coverage>,
     /// The number that it showed, and how many bytes that has.
     pub(super) number: Cell<Option<(u64, usize)>>,
@@ -398,7 +398,7 @@ fn is_wrapper(name: &str) -> bool {
         || name.contains("::__AdjacentlyTagged")
 }
 
-/// What serializers hand on.
+/// The state that serializers pass on.
 #[derive(Clone, Copy)]
 pub(super) struct At<'a> {
     pub(super) walk: &'a RefCell<Walk>,

@@ -9,7 +9,7 @@ use std::any::type_name;
 pub(super) enum Ownership {
     /// The value.
     Owned,
-    /// Somebody else: the value is a reference or a borrowed `Cow`.
+    /// Another owner: the value is a reference or a borrowed `Cow`.
     Borrowed,
     /// Unknown: the value is a `Cow` of a type that is not known.
     Unclear,

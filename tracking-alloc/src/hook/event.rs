@@ -15,12 +15,12 @@ use std::num::NonZeroU64;
 use std::sync::atomic::{Ordering::*, compiler_fence};
 use tracking_alloc_recording::{LANES, Row, SITE_TABLE_FULL, SITE_UNATTRIBUTED, lane_kind};
 
-/// What is called instead of recording an allocation while the environment may be yet to be
-/// examined.
+/// The function called instead of recording an allocation while the environment may not have been
+/// examined yet.
 type First = fn(*mut u8, usize);
 
-/// After a successful allocation.
-// PERF: whatever is rare is a call at the end, so that the common way keeps nothing across calls.
+/// Records a successful allocation.
+// PERF: rare cases are calls at the end, so that the common path keeps nothing across calls.
 #[inline(never)]
 pub(crate) fn allocated(block: *mut u8, bytes: usize, first: First) {
     let block = block as usize;
@@ -33,18 +33,18 @@ pub(crate) fn allocated(block: *mut u8, bytes: usize, first: First) {
     }
 }
 
-/// After the allocator returned null.
+/// Records that the allocator returned null.
 #[cold]
 #[inline(never)]
 pub(crate) fn request_failed(bytes: usize) {
     request_failed_at(Start::here(), bytes);
 }
 
-/// Counts a refused request at the site of a stack, which needs no row: nothing was allocated.
+/// Counts a failed request at the site of a stack. It needs no row, because nothing was allocated.
 #[cold]
 #[inline(never)]
 fn request_failed_at(start: Start, bytes: usize) {
-    // The allocator's caller may ask why it was refused.
+    // The caller of the allocator may read errno.
     let _errno = Errno::keep();
     let is_paused = state::get() & state::PAUSED != 0;
     let Some(session) = tables::current().filter(|_| !is_paused) else {
@@ -71,7 +71,7 @@ fn request_failed_at(start: Start, bytes: usize) {
     }
 }
 
-/// The site of a stack, whether or not the lane has met it.
+/// Returns the site of a stack, known to the lane or not.
 fn site_in_full(lane: &'static Lane, start: Start) -> u32 {
     let (frame_pointer, stack_pointer, pc) = start.registers();
     let key = key_in_full(lane, start);
@@ -80,7 +80,7 @@ fn site_in_full(lane: &'static Lane, start: Start) -> u32 {
         .site
 }
 
-/// Before a block is given back.
+/// Records a free, before it is forwarded.
 #[inline(never)]
 pub(crate) fn freed(block: *mut u8, bytes: usize) {
     let block = block as usize;
@@ -91,8 +91,8 @@ pub(crate) fn freed(block: *mut u8, bytes: usize) {
     }
 }
 
-/// Before a realloc is forwarded: takes the block out of the shadow map, so that another thread may
-/// be given its address.
+/// Takes the block out of the shadow map before a realloc is forwarded, because another thread may
+/// get its address.
 #[inline(always)]
 pub(crate) fn reallocating(block: *mut u8) -> Option<Owner> {
     if !state::is_recording() {
@@ -101,7 +101,8 @@ pub(crate) fn reallocating(block: *mut u8) -> Option<Owner> {
     shadow::take(block as usize)
 }
 
-/// After a realloc: one event. A failed one puts the block back and counts as a refused request.
+/// Records a realloc as one event, after it was forwarded. If it failed, puts the block back and
+/// counts a failed request.
 #[inline(never)]
 pub(crate) fn reallocated(
     owner: Option<Owner>,
@@ -136,19 +137,20 @@ pub(crate) fn reallocated(
     }
 }
 
-/// Enters the fast path, if nothing speaks against it: recording, not paused, a lane of this
-/// generation and of this thread alone, whose owner does not measure itself and was not idle for
-/// long, and the hook not at work in it. Until [`leave`], events of signal handlers in this thread
-/// see the lane busy.
+/// Enters the fast path if all of these hold: something records and is not paused; the thread has
+/// its own lane of this generation; it does not measure and was not idle for long; and the hook is
+/// not running in the lane. Until [`leave`], events of signal handlers in this thread see the lane
+/// as busy.
 ///
-/// PERF: one compare of the state word with the lane's tag answers all those questions.
+/// PERF: one compare of the state word with the lane's tag checks all of them.
 #[inline(always)]
 fn enter() -> Option<&'static Lane> {
     let lane = lane::own().filter(|lane| !lane.busy.load(Relaxed))?;
     lane.busy.store(true, Relaxed);
-    // NOTE: busy before state and tag are read. The one who finishes clears the state, the one who
-    // parks a lane marks its tag; both fence every thread, then look at the flag: so nobody writes
-    // into a finished recording, or into the row of a lane whose sum is taken as known.
+    // NOTE: the busy flag is set before state and tag are read. A thread that finishes the
+    // recording clears the state; a thread that parks a lane marks its tag. Both then fence every
+    // thread and read the flag. So nobody writes into a finished recording, or into the row of a
+    // lane whose sum is taken as known.
     compiler_fence(SeqCst);
     if state::get() == lane.tag.load(Relaxed) {
         return Some(lane);
@@ -163,9 +165,9 @@ fn leave(lane: &Lane) {
     lane.busy.store(false, Release);
 }
 
-/// An allocation for which everything is in place, as for most: a site and size class met before,
-/// no check of the peak, a page of the shadow map that was written. An error is what was found up
-/// to what is missing: the key of the stack; nothing was counted.
+/// Records the common case of an allocation: a known site and size class, no check of the peak, and
+/// a written page of the shadow map. In other cases counts nothing and returns the key of the
+/// stack, if found, as the error.
 #[inline(always)]
 fn alloc_known(
     lane: &'static Lane,
@@ -194,13 +196,13 @@ fn alloc_known(
     Ok(())
 }
 
-/// A free of the same kind. False, and nothing is done, when anything is missing.
+/// Records the common case of a free. Returns `false` and does nothing in other cases.
 #[inline(always)]
 fn free_known(lane: &'static Lane, block: usize, bytes: usize) -> bool {
     let Some(known) = shadow::known(block) else {
         return false;
     };
-    // Events without a stack are of no row that the lane looks up.
+    // The lane looks up no row for events without a stack.
     let Some(row) = lane.known_row(known.site()) else {
         return false;
     };
@@ -214,7 +216,7 @@ fn free_known(lane: &'static Lane, block: usize, bytes: usize) -> bool {
     true
 }
 
-/// The rest of an allocation in a lane that was entered.
+/// Does the rest of an allocation in a lane that was entered.
 #[cold]
 #[inline(never)]
 fn alloc_entered(
@@ -228,7 +230,7 @@ fn alloc_entered(
     leave(lane);
 }
 
-/// The rest of a free in a lane that was entered.
+/// Does the rest of a free in a lane that was entered.
 #[cold]
 #[inline(never)]
 fn free_entered(lane: &'static Lane, block: usize, bytes: usize) {
@@ -262,8 +264,8 @@ fn free_slowly(block: usize, bytes: usize) {
     );
 }
 
-/// The slow path: the same with every question asked.
-// NOTE: inlined, as an event has little stack.
+/// The slow path, with every check.
+// NOTE: inlined, because an event has little stack.
 #[inline(always)]
 fn slow_path(event: Event, owner: Option<Owner>, start: Start) {
     if count::measure(event) && !thread::passes_over() {
@@ -274,8 +276,8 @@ fn slow_path(event: Event, owner: Option<Owner>, start: Start) {
     }
 }
 
-/// Records an event; `owner` is that of a block to be reallocated. False when nothing records, or
-/// nothing is to be recorded of it.
+/// Records an event; `owner` is the owner of a block to be reallocated. Returns `false` if nothing
+/// records, or if this event is not recorded.
 #[inline(never)]
 fn record(event: Event, owner: Option<Owner>, start: Start) -> bool {
     let word = state::get();
@@ -292,27 +294,27 @@ fn record(event: Event, owner: Option<Owner>, start: Start) -> bool {
         return false;
     };
     if lane.is_shared() {
-        // NOTE: asked before the lock is taken: libc may take locks of its own to answer.
+        // NOTE: read before the lock is taken, because libc may take its own locks.
         let stack = lane::stack_of_thread();
         let _alone = lane.shared.lock();
-        // The shared lane walks whichever thread's stack is calling.
+        // The shared lane walks the stack of the calling thread, which changes.
         lane.limits.set_stack(stack);
         return state::is_recording() && run(event, owner, lane, start, word);
     }
-    // It may be the thread's own only since a moment.
+    // The thread may have just got this lane.
     lane.busy.store(true, Relaxed);
     compiler_fence(SeqCst);
     lane.wake();
     state::is_recording() && run(event, owner, lane, start, word)
 }
 
-/// An event in a lane, perhaps paused, or of a thread that works for heapglass itself: then new
-/// blocks are passed over (false) and known ones followed.
+/// Records an event in a lane. While recording is paused, or the thread works for heapglass itself,
+/// new blocks are skipped (returns `false`) and known blocks are followed.
 fn run(event: Event, owner: Option<Owner>, lane: &'static Lane, start: Start, word: u32) -> bool {
     let passes_over = thread::passes_over();
     let paused = word & state::PAUSED != 0 || passes_over;
     match (event, owner) {
-        // It was passed over, too.
+        // The block was skipped, too.
         (Event::Free(block, _), _) if passes_over && shadow::known(block).is_none() => {
             return false;
         }
@@ -325,7 +327,8 @@ fn run(event: Event, owner: Option<Owner>, lane: &'static Lane, start: Start, wo
     true
 }
 
-/// The key of the calling stack in the calling thread's scope, unless it takes a walk in full.
+/// Returns the key of the calling stack in the calling thread's scope, unless that needs a full
+/// walk.
 #[inline(always)]
 fn known_key(lane: &'static Lane, start: Start) -> Option<NonZeroU64> {
     let (limits, last) = (&lane.limits, &lane.last_walks);
@@ -353,7 +356,7 @@ fn key_in_full(lane: &Lane, start: Start) -> u64 {
     )
 }
 
-/// In debug builds: the same stack walked in full must have the same key.
+/// Checks in debug builds that a full walk of the same stack has the same key.
 #[cold]
 #[inline(never)]
 fn compare(lane: &Lane, start: Start, key: u64) {
@@ -364,8 +367,8 @@ fn compare(lane: &Lane, start: Start, key: u64) {
     }
 }
 
-/// The site of the calling stack and scope, with its slot and row in the lane. `key`: of that
-/// stack, if it is known.
+/// Returns the site of the calling stack and scope, with its slot and row in the lane. `key` is the
+/// key of that stack, if known.
 #[inline(always)]
 fn site_here(
     lane: &'static Lane,
@@ -381,7 +384,7 @@ fn site_here(
         if !lane.is_spare(cached.slot) {
             return (cached.site, slot, row);
         }
-        // The stack leads through code that can go.
+        // The stack leads through code that can be unloaded.
         if !tables::check_modules() {
             return (cached.site, lane.slot(cached.site).unwrap_or(slot), row);
         }
@@ -395,7 +398,7 @@ fn site_here(
     new_here(lane, start, key)
 }
 
-/// The same for a key that is not in the lane's cache.
+/// Does the same for a key that is not in the lane's cache.
 #[inline(always)]
 fn new_here(lane: &'static Lane, start: Start, key: u64) -> (u32, &'static Slot, &'static Row) {
     lane.ask_again();
@@ -410,7 +413,7 @@ fn new_here(lane: &'static Lane, start: Start, key: u64) -> (u32, &'static Slot,
     let row = lane.row_of(site);
     if lane.is_full(row) {
         // NOTE: the block then belongs to "(table full)" wherever it is freed, also after the site
-        // got a row.
+        // gets a row.
         site = SITE_TABLE_FULL;
         lane.row_of(site);
     }
@@ -431,7 +434,7 @@ fn new_here(lane: &'static Lane, start: Start, key: u64) -> (u32, &'static Slot,
     (site, slot.unwrap_or(kept), row)
 }
 
-/// Counts an allocation in rows that have been touched: its owner.
+/// Counts an allocation in rows whose values were saved. Returns the block's owner.
 #[inline(always)]
 fn count_alloc(lane: &'static Lane, row: &Row, site: u32, size: u64) -> Owner {
     let all = lane.all();
@@ -441,14 +444,14 @@ fn count_alloc(lane: &'static Lane, row: &Row, site: u32, size: u64) -> Owner {
     Owner::new(site, lane.bits, birth as u32)
 }
 
-/// Counts a free in rows that have been touched.
+/// Counts a free in rows whose values were saved.
 #[inline(always)]
 fn count_free(lane: &'static Lane, row: &Row, size: u64) {
     counters::freed(owned(row), size);
     counters::freed(owned(lane.all()), size);
 }
 
-/// Counts how long a freed block lived.
+/// Counts the lifetime of a freed block.
 #[inline(always)]
 fn count_end(lane: &'static Lane, row: &Row, owner: Owner, block: usize, size: u64) {
     if thread::take_last_block(block) {
@@ -502,7 +505,7 @@ fn free_in(lane: &'static Lane, block: usize, bytes: usize) {
     count_end(lane, row, owner, block, size);
 }
 
-/// A realloc of a block that the recording does not know: recorded as a new one.
+/// Records a realloc of an unknown block as a new block.
 #[cold]
 #[inline(never)]
 fn unknown_realloc_in(lane: &'static Lane, start: Start, moved: Realloc) {
@@ -515,8 +518,9 @@ fn unknown_realloc_in(lane: &'static Lane, start: Start, moved: Realloc) {
     );
 }
 
-/// The block leaves its old site and counts, with its new size, at the site that reallocated. Both
-/// rows are saved for the peak before either changes, and the net moves once, by the difference.
+/// Records a realloc of a known block: the block moves from its old site to the site of the
+/// realloc, with its new size. Both rows are saved for the peak before either changes, and the net
+/// value changes once, by the difference.
 #[inline(always)]
 fn realloc_in(lane: &'static Lane, start: Start, owner: Owner, realloc: Realloc) {
     let Realloc {
@@ -585,8 +589,8 @@ fn unattributed_alloc(row: &Row, lane: u32, block: usize, bytes: usize) {
     }
 }
 
-/// The hook is busy in this thread: counted as its lane's, or as the overflow lane's when it has
-/// none yet. False when the recording was finished meanwhile.
+/// Counts an event while the hook is busy in this thread, in its lane, or in the overflow lane if
+/// it has none yet. Returns `false` if the recording was finished in the meantime.
 #[cold]
 #[inline(never)]
 fn miss(session: &Session, event: Event, owner: Option<Owner>) -> bool {
@@ -606,8 +610,8 @@ fn miss(session: &Session, event: Event, owner: Option<Owner>) -> bool {
     fixed_rows(LANE).is_some_and(|[.., row]| miss_in(row, LANE, event, owner))
 }
 
-/// The hook is busy in this thread: a signal handler allocates or frees in the middle of an event.
-/// Totals are kept, without a stack.
+/// Counts an event of a signal handler that interrupted another event in this thread. Only totals
+/// are kept, without a stack.
 #[cold]
 fn miss_in(row: &Row, lane: u32, event: Event, owner: Option<Owner>) -> bool {
     match event {

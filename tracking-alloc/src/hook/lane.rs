@@ -1,8 +1,8 @@
-//! Lanes: one thread's column of counters, handed on when the thread ends.
+//! Lanes: the counters of one thread, which another thread takes over when the thread ends.
 //!
-//! Owning a lane is holding its robust mutex, which the owner never unlocks: the kernel says when
-//! the thread ended, after the last thread-local destructor, so there is no destructor of ours and
-//! late frees still land here.
+//! A thread owns a lane by holding its robust mutex, which it never unlocks. The kernel reports
+//! when the thread has ended, after the last thread-local destructor. So we need no destructor, and
+//! late frees are still counted here.
 
 mod all;
 mod net;
@@ -35,56 +35,58 @@ use std::sync::atomic::{AtomicBool, AtomicI64, AtomicPtr, AtomicU32, Ordering::*
 use tracking_alloc_recording::MAX_SCOPES;
 use tracking_alloc_recording::{self as recording, LANES, MAX_FRAMES, MAX_LANES, MAX_SITES, Row};
 
-/// In a lane's tag: its owner measures itself. No state of a recording has this bit.
+/// Bit of a lane's tag: its owner measures. No state of a recording has this bit.
 const MEASURED: u32 = 8;
-/// In a lane's tag: it did not move for long, and its sums are taken as known. Likewise.
+/// Bit of a lane's tag: the lane was idle for long, and its sums are taken as known. No state of a
+/// recording has this bit.
 const PARKED: u32 = 4;
 const _: () = assert!(PARKED == crate::state::COUNT && MEASURED < crate::state::GENERATION);
 
-/// Pairs of entries of the cache from stack to row: a key may be in either one of its pair.
+/// Number of pairs of entries in the cache from stack to row. A key may be in either entry of its
+/// pair.
 const CACHE: usize = 1024;
 /// A product's upper bits are the pair's number.
 const CACHE_SHIFT: u32 = u64::BITS - CACHE.ilog2();
 
 const _: () = assert!(CACHE * size_of::<[Cached; 2]>() <= 32 * PAGE);
 
-/// One entry of the cache: the key of stack and scope, and where it led.
+/// One entry of the cache: the key of stack and scope, and its slot and row.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub(super) struct Cached {
     pub(super) key: u64,
-    /// PERF: beside the slot that knows it too, so that it is there one load earlier.
+    /// PERF: a copy of the value in the slot, which saves one load.
     pub(super) row: *const Row,
     pub(super) slot: *const Slot,
     pub(super) site: u32,
 }
 
-/// How long a block lived, as far as can be told.
+/// The lifetime of a block, as far as known.
 pub(super) enum Lifetime {
-    /// In allocations of the thread that made and freed it.
+    /// In allocations of the thread that allocated and freed it.
     Here(u64),
-    /// Another thread, or an earlier owner of the lane, made it.
+    /// Another thread, or an earlier owner of the lane, allocated it.
     Elsewhere,
-    /// It was too small to keep its birth number, or that may have wrapped.
+    /// Unknown: the block was too small to keep its birth number, or the number may have wrapped.
     Unknown,
 }
 
-/// A lane's private half; its counters are in the recording. All-zero bytes are a lane nobody owned
-/// yet.
+/// The private part of a lane; its counters are in the recording. All-zero bytes are a lane that
+/// never had an owner.
 #[repr(C, align(128))]
 pub(crate) struct Lane {
-    /// The state in which the owner may record without further questions. With [`MEASURED`] or
-    /// [`PARKED`] it is none.
+    /// The state word with which the owner may record on the fast path. With [`MEASURED`] or
+    /// [`PARKED`] it matches no state.
     pub(super) tag: AtomicU32,
     pub(crate) number: u32,
-    /// What its blocks in the shadow map have of that.
+    /// The part of the tag that its blocks keep in the shadow map.
     pub(super) bits: LaneBits,
-    /// The hook is at work in the owner.
+    /// `true` while the hook runs in the owner.
     pub(super) busy: AtomicBool,
     /// Its rows of all events, of "(table full)" and of "(unattributed)".
     fixed: *const [Row; 3],
     pub(super) cache: *mut [Cached; 2],
-    /// Pages of the cache that were written, a bit for each.
+    /// The pages of the cache that were written, one bit each.
     cache_pages: Cell<u32>,
     /// Net bytes at the last check.
     pub(super) checked: Cell<i64>,
@@ -93,31 +95,31 @@ pub(crate) struct Lane {
     /// A fall from this net or above may be the fall from a new peak.
     pub(super) limit: AtomicI64,
     pub(super) turning: Turning,
-    /// Births up to the beginning of this tenancy.
+    /// Birth number at the time the present owner took the lane.
     pub(super) since_births: Cell<u64>,
-    /// Peak checks at which the thread's name is still asked for.
+    /// Number of peak checks that will still read the thread's name.
     names_to_read: Cell<u32>,
-    /// How often growth had gone on when the lane last asked for what it had been refused.
+    /// The number of resumed growths when the lane last retried after a failure.
     resumed: Cell<u32>,
-    /// Where walks of the owner's stack end.
+    /// The end of walks on the owner's stack.
     pub(super) limits: Limits,
     pub(super) record: *const recording::Lane,
     mutex: UnsafeCell<libc::pthread_mutex_t>,
     /// For the overflow lane: one event at a time.
     pub(super) shared: Lock<()>,
     tables: UnsafeCell<LaneTables>,
-    /// How often a site was found by its key alone.
+    /// Number of times a site was found by its key alone.
     trusted: Cell<u32>,
     /// Return addresses of the walk on a cold path, innermost first.
     scratch: UnsafeCell<[u64; MAX_FRAMES]>,
-    /// For sites the lane has no memory to remember.
+    /// The slot for sites for which the lane has no memory.
     spare: Slot,
     /// By site.
     slots: Chunked<Slot, { MAX_SITES as usize / CHUNK }>,
     /// By scope.
     #[cfg(feature = "serde")]
     visits: Chunked<visits::Visited, { MAX_SCOPES / CHUNK }>,
-    /// What walks of the owner's stack met last. Its pages are written only where stacks are deep.
+    /// The last walk of the owner's stack. Its pages are written only if stacks are deep.
     pub(super) last_walks: LastWalks,
 }
 
@@ -138,12 +140,12 @@ impl Lane {
         unsafe { &*self.fixed }
     }
 
-    /// The row of all events.
+    /// Returns the row of all events.
     pub(super) fn all(&self) -> &'static Row {
         &self.fixed()[0]
     }
 
-    /// The row of events at sites without one.
+    /// Returns the row of events at sites without one.
     fn full(&self) -> &'static Row {
         &self.fixed()[1]
     }
@@ -153,34 +155,35 @@ impl Lane {
         unsafe { &*self.record }
     }
 
-    /// The row of events that came while the hook was busy; several contexts write it, atomically.
+    /// Returns the row of events that occurred while the hook was busy. Several contexts write it,
+    /// atomically.
     pub(super) fn unattributed(&self) -> &'static Row {
         &self.fixed()[2]
     }
 
-    /// Returns `true` if the lane is of the recording with that tag.
+    /// Returns `true` if the lane belongs to the recording with this tag.
     #[inline(always)]
     pub(super) fn is_of(&self, tag: u32) -> bool {
         self.tag.load(Relaxed) & !(MEASURED | PARKED) == tag
     }
 
-    /// Marks that the lane did not move for long. Under the peak lock, which must see that nobody
-    /// is at work in it.
+    /// Marks the lane as idle. Call under the peak lock, after which the caller must check that the
+    /// hook is not running in it.
     pub(super) fn park(&self) {
         self.tag.fetch_or(PARKED, SeqCst);
     }
 
-    /// Returns `true` if the lane has that mark.
+    /// Returns `true` if the lane is marked as idle.
     pub(super) fn is_parked(&self) -> bool {
         self.tag.load(SeqCst) & PARKED != 0
     }
 
-    /// Takes the mark back. Under the peak lock.
+    /// Removes the mark. Call under the peak lock.
     pub(super) fn unpark(&self) {
         self.tag.fetch_and(!PARKED, SeqCst);
     }
 
-    /// Before the owner's first event after the lane was parked.
+    /// Runs before the owner's first event after the lane was parked.
     pub(super) fn wake(&'static self) {
         if self.is_parked() {
             super::peak::wake(self);
@@ -191,15 +194,16 @@ impl Lane {
         self.number as usize == LANES
     }
 
-    /// Private memory of the lane's own for one `T`, for whom all-zero bytes must be a value.
+    /// Returns private memory of the lane for one `T`, for which all-zero bytes must be a valid
+    /// value.
     pub(super) fn take<T>(&self) -> Option<NonNull<T>> {
         let _errno = Errno::keep();
         // SAFETY: the tables belong to the lane's owner, who is calling.
         unsafe { (*self.tables.get()).bump.take::<T>(1) }
     }
 
-    /// Adds a record to one of the lane's tables, filled before its length is published: its
-    /// number, and where it lies.
+    /// Adds a record to one of the lane's tables, and fills it before the length is published.
+    /// Returns its number and place.
     fn add_record<T>(
         &self,
         table: fn(&mut LaneTables) -> &mut Table,
@@ -216,8 +220,8 @@ impl Lane {
         Some((index as u32, record))
     }
 
-    /// Before a row changes: saves its value at the peak, and at snapshots taken since. `now`: the
-    /// clock, read once for an event.
+    /// Saves a row's values at the peak and at snapshots taken since, before the row changes. `now`
+    /// is the clock, read once for an event.
     #[inline(always)]
     pub(super) fn touch(&'static self, site: u32, row: &Row, now: u64) {
         if let Some(then) = touch(row, now) {
@@ -225,19 +229,20 @@ impl Lane {
         }
     }
 
-    /// The same for the row of a site and that of all events, whose snapshots are in the header.
+    /// Does the same for the row of a site and the row of all events, whose snapshots are in the
+    /// header.
     pub(super) fn touch_both(&'static self, site: u32, row: &Row, now: u64) {
         self.touch(site, row, now);
         let _ = touch(self.all(), now);
     }
 
-    /// Returns `true` if both have been touched since the clock went on.
+    /// Returns `true` if both rows were saved since the clock advanced.
     #[inline(always)]
     pub(super) fn are_touched(&self, row: &Row, now: u64) -> bool {
         row.clock.load(Relaxed) == now && self.all().clock.load(Relaxed) == now
     }
 
-    /// The entries in which a key may be.
+    /// Returns the entries in which a key may be.
     #[inline(always)]
     fn cache_pair(&self, key: u64) -> *mut [Cached; 2] {
         // SAFETY: the cache has CACHE pairs, and the shift leaves no more bits than number them.
@@ -247,7 +252,7 @@ impl Lane {
         }
     }
 
-    /// Where a key led before, if that is still in the cache.
+    /// Returns the slot and row of a key, if they are still in the cache.
     #[inline(always)]
     pub(super) fn cached(&self, key: u64) -> Option<Cached> {
         // SAFETY: the cache is reached by the lane's owner alone, who is calling.
@@ -255,7 +260,7 @@ impl Lane {
         pair.iter().find(|cached| cached.key == key).copied()
     }
 
-    /// Keeps where a key led.
+    /// Keeps the slot and row of a key.
     pub(super) fn keep(&self, cached: Cached) {
         let pair = self.cache_pair(cached.key);
         let page = 1 << ((pair.addr() - self.cache.addr()) / PAGE);
@@ -267,7 +272,7 @@ impl Lane {
         unsafe { *pair = [cached, (*pair)[0]] }
     }
 
-    /// How long a block lived that this thread now frees.
+    /// Returns the lifetime of a block that this thread now frees.
     #[inline(always)]
     pub(super) fn lifetime(&self, owner: Owner) -> Lifetime {
         if !owner.has_birth() {
@@ -280,7 +285,7 @@ impl Lane {
         if births >> KNOWN_BITS != 0 || !Owner::tells_lane(self.number) {
             return self.long_lifetime(owner, births);
         }
-        // PERF: numbers are known as a whole: so it is mostly.
+        // PERF: the common case: the whole number is known.
         let number = u64::from(owner.birth_number());
         if number > self.since_births.get() {
             Lifetime::Here(births - number)
@@ -289,7 +294,7 @@ impl Lane {
         }
     }
 
-    /// The same for numbers of which not all bits are known.
+    /// Does the same for numbers without all their bits.
     #[inline(never)]
     fn long_lifetime(&self, owner: Owner, births: u64) -> Lifetime {
         let Some(birth) = owner.birth() else {
@@ -302,14 +307,14 @@ impl Lane {
         } else if births <= known && birth.lane == self.number {
             Lifetime::Here(lifetime)
         } else {
-            // It may be older by a whole turn of the number, or another of the lanes that blocks do
-            // not tell apart.
+            // The number may have wrapped, or the block may be from another lane with the same
+            // bits.
             Lifetime::Unknown
         }
     }
 
-    /// Allocations so far of the lane that made a block; more than any number of them when that
-    /// cannot be told.
+    /// Returns the number of allocations up to now in the lane that allocated a block; larger than
+    /// any such number if unknown.
     #[inline(always)]
     pub(super) fn births_for(&self, owner: Owner) -> u64 {
         match owner.birth() {

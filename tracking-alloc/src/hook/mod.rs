@@ -1,4 +1,4 @@
-//! The hook: what happens at each allocator call while something records.
+//! The hook: the code that runs at each allocator call while something records.
 //!
 //! Never allocates through the hooked allocator, never panics, takes no lock on its hot path, keeps
 //! `errno`. Order: alloc = forward, then record; free = record, then forward; realloc is one event.
@@ -24,6 +24,6 @@ pub(crate) use stats::{part, recorded_stats};
 
 use crate::sys::Lock;
 
-/// The peak lock: the peak, the timeline, snapshots, marks. Held before the write lock, never after
-/// it.
+/// The peak lock, for the peak, the timeline, snapshots and marks. It is taken before the write
+/// lock, never after it.
 pub(crate) static PEAK_CHECKS: Lock<PeakChecks> = Lock::new(PeakChecks::new());

@@ -1,9 +1,8 @@
-//! Who may still write into the recording: counted, so that it is not sealed under somebody's
-//! hands.
+//! The count of threads that may still write into the recording, so that it is not sealed while
+//! they write.
 //!
-//! Events on the hot path say so by their lane's busy flag. Everything else that writes (a thread
-//! getting its lane, phases, marks) is counted here, and looks at the state only after it was
-//! counted.
+//! Events on the hot path set their lane's busy flag instead. All other writers (a thread that gets
+//! its lane, phases, marks) are counted here, and read the state only after they were counted.
 
 use super::lane;
 use crate::{state, thread};
@@ -11,24 +10,24 @@ use std::sync::atomic::{AtomicU32, Ordering::*};
 
 static WRITERS: AtomicU32 = AtomicU32::new(0);
 
-/// Returns `true` if anybody counted is still writing.
+/// Returns `true` if a counted writer is still writing.
 pub(super) fn is_open() -> bool {
     WRITERS.load(SeqCst) != 0
 }
 
-/// Returns `true` if the calling thread itself is inside the hook: it was interrupted there by a
-/// signal.
+/// Returns `true` if the calling thread itself is inside the hook, because a signal interrupted it
+/// there.
 pub(super) fn is_here() -> bool {
     let in_event = lane::own().is_some_and(|lane| lane.busy.load(Relaxed));
     in_event || thread::with(|thread| thread.busy.get()) == Some(true)
 }
 
-/// Forgets the parent's writers: for a forked child that begins a recording of its own.
+/// Forgets the parent's writers, for a forked child that starts its own recording.
 pub(super) fn forget() {
     WRITERS.store(0, SeqCst);
 }
 
-/// Counted while it lives.
+/// A guard that counts as one writer.
 pub(super) struct Open;
 
 impl Open {
@@ -44,14 +43,15 @@ impl Drop for Open {
     }
 }
 
-/// A thread at work on the recording outside the fast path of an event: events of its signal
-/// handlers are counted without a stack, so that they never wait for a lock this thread holds.
+/// A guard for a thread that works on the recording outside of an event's fast path. Events of its
+/// signal handlers are counted without a stack, so that they never wait for a lock that this thread
+/// holds.
 pub(crate) struct Inside {
     _open: Open,
 }
 
 impl Inside {
-    /// `None` when nothing records, or when a signal handler asks in the middle of an event.
+    /// Returns `None` if nothing records, or if a signal handler calls this during an event.
     pub(crate) fn enter() -> Option<Inside> {
         state::notice_fork();
         if !state::is_recording() || is_here() {
@@ -71,7 +71,7 @@ impl Drop for Inside {
     }
 }
 
-/// Marks this thread, and its own lane if it has one by now.
+/// Marks this thread, and its own lane if it has one.
 fn set_busy(busy: bool) {
     if let Some(lane) = lane::own() {
         lane.busy.store(busy, Release);

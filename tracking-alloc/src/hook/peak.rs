@@ -1,19 +1,20 @@
-//! The peak: exact in O(1) an event, and how far from it the reported one can be.
+//! The peak, exact in O(1) per event, and the error bound of the reported peak.
 //!
-//! A maximum of live bytes is a moment just before a fall. So nothing is compared while bytes rise;
-//! the event that would fall from a new maximum *checks* first. A check sums the nets of all lanes
-//! under one lock and, if they reach the maximum (equal maxima: the latest, as dhat-rs), stores it
-//! and moves the clock on; rows then save their net before they next change.
+//! A maximum of live bytes is always directly before a fall. So nothing is compared while bytes
+//! rise, and an event that would fall from a new maximum first makes a *check*. A check sums the
+//! net bytes of all lanes under one lock. If they reach the maximum (of equal maxima the latest
+//! counts, as in dhat-rs), it stores the sum and advances the clock. Rows then save their net
+//! values before their next change.
 //!
-//! A lane also checks before its net leaves `checked - step .. checked + step`, where `checked` is
-//! its net at its own last check: the event that would leave is applied under the lock. So whoever
-//! holds the lock knows each lane's net to within its step, however large events are. The step is
-//! 32 KiB, and smaller where several lanes move close to the maximum, as far as checks stay rare
-//! (see [`PeakChecks::step`]).
+//! A lane also makes a check before its net leaves `checked - step .. checked + step`, where
+//! `checked` is its net at its own last check. The event that would leave that range is applied
+//! under the lock. So the holder of the lock knows each lane's net to within its step, however
+//! large events are. The step is 32 KiB. It is smaller if several lanes change close to the
+//! maximum, as long as checks stay rare (see [`PeakChecks::step`]).
 //!
-//! While only one lane moves, every turning point is seen: the peak is exact to the byte. When
-//! several move, turning points are passed over, up to 63 in a row, and what lies between checks is
-//! bounded.
+//! While only one lane changes, every turning point is checked, and the peak is exact to the byte.
+//! While several lanes change, up to 63 turning points in a row are skipped, and the live bytes
+//! between checks are bounded.
 //!
 //! # The bound
 //!
@@ -53,57 +54,57 @@ use tracking_alloc_recording::{CLOCK_SNAPSHOT_BITS, Point, Row};
 
 pub(crate) use window::mark_window;
 
-/// A lane checks before its net has moved this far, bytes.
+/// The largest step, bytes: a lane makes a check before its net has changed by this much.
 pub(super) const STEP: i64 = 32 << 10;
 /// The smallest step, bytes.
 const LEAST_STEP: i64 = 1 << 10;
-/// Turning points passed over in a row, at most.
+/// Maximum number of turning points skipped in a row.
 const MOST_SKIPS: u32 = 63;
 
-/// What checks share.
+/// The state shared by checks.
 pub(crate) struct PeakChecks {
     /// The maximum of live bytes in the present window.
     peak: i64,
     peak_blocks: i64,
     peak_ns: u64,
     bound: i64,
-    /// The last check set the maximum.
+    /// `true` if the last check set the maximum.
     is_fresh: bool,
-    /// The largest of earlier windows, bytes and blocks.
+    /// The largest maximum of earlier windows, bytes and blocks.
     before: (i64, i64),
     lanes: lanes::Lanes,
     pub(crate) timeline: Timeline,
 }
 
-/// What a lane remembers of its checks.
+/// The state of a lane's checks.
 pub(super) struct Turning {
-    /// Falls from above the limit still to be passed over without a check, while other lanes move
-    /// too.
+    /// Number of falls from above the limit that are still skipped without a check, while other
+    /// lanes change too.
     skip: Cell<u32>,
     backoff: Cell<u32>,
-    /// A turning point was passed over since the last check.
+    /// `true` if a turning point was skipped since the last check.
     passed: AtomicBool,
-    /// How often lanes had been seen to move at the last check.
+    /// Number of checks that had seen a lane change, at the last check.
     moves: Cell<u64>,
     /// Events of the lane at the last check.
     events: Cell<u64>,
-    /// The last fall from the limit: whose row, at how many events of the lane.
+    /// The last fall from the limit: its row, and the number of events in the lane at that time.
     row: Cell<*const Row>,
     row_events: Cell<u64>,
-    /// Equal maxima passed over since the last check.
+    /// Equal maxima skipped since the last check.
     equal: Cell<u32>,
-    /// Where the lane is among those watched.
+    /// Index of the lane among the watched lanes.
     place: Cell<u32>,
 }
 
-/// Returns `true` if an event by which the lane's net rises needs a check.
+/// Returns `true` if an event that increases the lane's net needs a check.
 #[inline(always)]
 pub(super) fn checks_rise(lane: &'static Lane, bytes: i64) -> bool {
     net_bytes(lane.all()) + bytes - lane.checked.get() >= lane.step.get()
 }
 
-/// Returns `true` if an event by which it falls needs one, `row` being the only one that changes:
-/// it goes far, or from a new maximum.
+/// Returns `true` if an event that decreases the lane's net needs a check: the change is large, or
+/// falls from a new maximum. `row` is the only row that changes.
 #[inline(always)]
 pub(super) fn checks_fall(lane: &'static Lane, row: &'static Row, bytes: i64) -> bool {
     let net = net_bytes(lane.all());
@@ -111,13 +112,13 @@ pub(super) fn checks_fall(lane: &'static Lane, row: &'static Row, bytes: i64) ->
         || net >= lane.limit.load(Relaxed) && !turns_again(lane, Some(row), net)
 }
 
-/// Returns `true` if a fall to that net leaves the lane's step.
+/// Returns `true` if a fall to this net leaves the lane's step.
 #[inline(always)]
 fn goes_far(lane: &'static Lane, net: i64) -> bool {
     lane.checked.get() - net >= lane.step.get()
 }
 
-/// Applies an event by which the lane's net rises, with the check it needs.
+/// Applies an event that increases the lane's net, with the check that it needs.
 fn around_rise<R>(lane: &'static Lane, bytes: i64, apply: impl FnOnce() -> R) -> R {
     let checks = checks_rise(lane, bytes).then(|| PEAK_CHECKS.lock());
     let applied = apply();
@@ -129,7 +130,8 @@ fn around_rise<R>(lane: &'static Lane, bytes: i64, apply: impl FnOnce() -> R) ->
     applied
 }
 
-/// Applies an event by which it falls; `row` is the only one that changes, if that is so.
+/// Applies an event that decreases the lane's net. `row` is the row that changes, if there is only
+/// one.
 fn around_fall<R>(
     lane: &'static Lane,
     row: Option<&'static Row>,
@@ -140,7 +142,7 @@ fn around_fall<R>(
     if !goes_far(lane, net - bytes) && net >= lane.limit.load(Relaxed) {
         turn(lane, row, net);
     }
-    // The check of a turn may have made the step smaller.
+    // The check of a turning point may have reduced the step.
     let checks = goes_far(lane, net - bytes).then(|| {
         let mut checks = PEAK_CHECKS.lock();
         checks.check(lane);
@@ -155,8 +157,8 @@ fn around_fall<R>(
     applied
 }
 
-/// Applies an event that moves the lane's net by a difference, with the check it needs; `row` is
-/// the only one that changes, if that is so.
+/// Applies an event that changes the lane's net by a difference, with the check that it needs.
+/// `row` is the row that changes, if there is only one.
 #[inline(always)]
 pub(super) fn around<R>(
     lane: &'static Lane,
@@ -171,7 +173,7 @@ pub(super) fn around<R>(
     }
 }
 
-/// A fall from what may be a new maximum.
+/// Handles a fall from a possible new maximum.
 fn turn(lane: &'static Lane, row: Option<&'static Row>, net: i64) {
     let turning = &lane.turning;
     if turns_again(lane, row, net) {
@@ -189,7 +191,8 @@ fn turn(lane: &'static Lane, row: Option<&'static Row>, net: i64) {
     }
 }
 
-/// A fall from the very maximum that the last one came from: then there is nothing to check.
+/// Returns `true` if a fall comes from the same maximum as the last one, so that no check is
+/// needed.
 #[inline(always)]
 fn turns_again(lane: &'static Lane, row: Option<&'static Row>, net: i64) -> bool {
     let (turning, events) = (&lane.turning, events_of(lane.all()));
@@ -209,7 +212,7 @@ fn events_of(row: &Row) -> u64 {
 }
 
 impl Turning {
-    /// A fall from the limit: whose row it changes, at how many events of the lane.
+    /// Notes a fall from the limit: the row that it changes, and the number of events in the lane.
     #[inline(always)]
     fn fell(&self, row: Option<&'static Row>, events: u64) {
         self.row
@@ -217,9 +220,9 @@ impl Turning {
         self.row_events.set(events);
     }
 
-    /// Returns `true` if every row of the lane is as the present maximum has it: since that was
-    /// seen, one block was freed from a row and one event came, after which that row is as it was.
-    /// Then an equal maximum needs no new clock.
+    /// Returns `true` if every row of the lane is as it was at the present maximum: since then one
+    /// block was freed from a row, and one event restored that row. An equal maximum then needs no
+    /// new clock.
     #[inline(always)]
     fn is_same_maximum(&self, events: u64) -> bool {
         // SAFETY: null or a row, which stays mapped.
@@ -233,7 +236,7 @@ impl Turning {
     }
 }
 
-/// The owner of a parked lane is back: before its event.
+/// Unparks a lane before the next event of its owner.
 #[cold]
 #[inline(never)]
 pub(super) fn wake(lane: &'static Lane) {
@@ -254,30 +257,30 @@ impl PeakChecks {
         }
     }
 
-    /// Begins with the mapped halves of the timeline. False when there is no memory.
+    /// Begins with the mapped halves of the timeline. Returns `false` if memory ran out.
     pub(crate) fn begin(&mut self, points: *const Point, reads_files: bool) -> bool {
         *self = PeakChecks::new();
         self.timeline.start(points, reads_files);
         self.lanes.begin(reads_files)
     }
 
-    /// A lane takes part from now on.
+    /// Adds a lane to the watched lanes.
     pub(super) fn watch(&mut self, lane: &'static Lane) {
         self.lanes.watch(lane);
     }
 
-    /// The maximum so far, bytes and blocks.
+    /// Returns the maximum up to now, bytes and blocks.
     pub(super) fn highest(&self) -> (i64, i64) {
         self.before.max((self.peak, self.peak_blocks))
     }
 
-    /// The present window of the peak has ended.
+    /// Ends the present window of the peak.
     fn begin_window(&mut self) {
         self.before = self.highest();
         (self.peak, self.bound, self.is_fresh) = (i64::MIN, 0, false);
     }
 
-    /// A check of a lane's owner.
+    /// Makes the check of a lane's owner.
     fn check(&mut self, lane: &'static Lane) {
         let sums = self.sum(Some(lane));
         let (all, turning) = (lane.all(), &lane.turning);
@@ -320,9 +323,9 @@ impl PeakChecks {
             .store(all.total_bytes.load(Relaxed), Relaxed);
     }
 
-    /// How far a lane may move before its next check. As long as each of n lanes stays within a
-    /// (2n)th of what is missing to the maximum, there is no new one; but checks that follow each
-    /// other quickly are made rarer.
+    /// Returns the change in a lane's net that is allowed before its next check. As long as each of
+    /// n lanes stays within a (2n)th of the distance to the maximum, there is no new maximum. If
+    /// checks follow each other quickly, the step is increased to make them rarer.
     fn step(&self, lane: &Lane, sums: &Sums, events: u64) -> i64 {
         if lane.turning.backoff.get() == 0 {
             return STEP;
@@ -357,7 +360,8 @@ impl PeakChecks {
         sums
     }
 
-    /// Lets readers of the recording see what this check found, and takes the points that are due.
+    /// Publishes the results of this check to readers of the recording, and takes the points that
+    /// are due.
     fn publish(&mut self, sums: &Sums) {
         let Some(header) = tables::header() else {
             return;
@@ -385,7 +389,7 @@ impl PeakChecks {
     }
 }
 
-/// A check without a lane: at the start, at marks and at the end.
+/// Makes a check without a lane, at the start, at marks and at the end.
 pub(crate) fn check_peak_now(checks: &mut PeakChecks, force_point: bool) {
     let sums = checks.sum(None);
     if force_point {

@@ -1,32 +1,33 @@
-//! What the resident set is made of: now and then, /proc/self/smaps is asked which part of it lies
-//! in mappings that hold blocks. What these hold beyond live bytes, the allocator keeps.
+//! The breakdown of the resident set. Now and then, /proc/self/smaps is read to find the part in
+//! mappings that hold blocks. The part of it beyond live bytes is kept by the allocator.
 //!
-//! The kernel walks page tables to answer. So readings are so rare that they take at most a 128th
-//! of the time, none takes much longer than [`LONGEST_NS`], and none happens under a lock of ours
-//! that anybody waits for.
+//! The kernel walks page tables for each reading. So readings take at most a 128th of the time,
+//! none takes much longer than [`LONGEST_NS`], and none happens under a lock for which another
+//! thread waits.
 
 use crate::sys::{self, File, Lock};
 use crate::{shadow, tables};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
 use tracking_alloc_recording::Header;
 
-/// After a reading, this many times as long as it took passes before the next one.
+/// The wait after a reading, as a multiple of its duration.
 const RARENESS: u64 = 128;
-/// At least this long.
+/// The minimum wait.
 const LEAST_WAIT_NS: u64 = 50_000_000;
-/// A reading is given up after this long.
+/// The maximum duration of a reading, after which it is given up.
 const LONGEST_NS: u64 = 20_000_000;
-/// With more than this resident, a single mapping may take longer than that: nothing is read.
+/// The largest resident set that is read. Beyond it, a single mapping may take longer than the
+/// maximum duration.
 const MOST_RESIDENT_BYTES: u64 = 16 << 30;
 
-/// A point of the timeline was taken, and the last reading is long enough ago.
+/// A point of the timeline was taken, and the wait after the last reading is over.
 static IS_DUE: AtomicBool = AtomicBool::new(false);
-/// When the next reading may happen, nanoseconds of the monotonic clock.
+/// Earliest time of the next reading, nanoseconds of the monotonic clock.
 static NEXT_NS: AtomicU64 = AtomicU64::new(0);
-/// One reading at a time. The buffer is not on the stack: an event has little of it.
+/// One reading at a time. The buffer is not on the stack, because events have little stack.
 static BUFFER: Lock<[u8; 4096]> = Lock::new([0; 4096]);
 
-/// Forgets the parent's readings: for a forked child that begins a recording of its own.
+/// Forgets the parent's readings, for a forked child that starts its own recording.
 ///
 /// # Safety
 /// Nobody else may reach the lock.
@@ -37,14 +38,14 @@ pub(crate) unsafe fn forget() {
     IS_DUE.store(false, Relaxed);
 }
 
-/// After a point of the timeline was taken. May be called under any lock.
+/// Notes that a point of the timeline was taken. May be called under any lock.
 pub(super) fn point_taken() {
     if sys::now_ns() >= NEXT_NS.load(Relaxed) {
         IS_DUE.store(true, Relaxed);
     }
 }
 
-/// Reads if a point was taken since the last time. Under no lock but that of a lane.
+/// Reads if a point was taken since the last time. Call without any lock other than a lane's.
 #[inline]
 pub(super) fn read_if_due() {
     if IS_DUE.load(Relaxed) {
@@ -52,7 +53,7 @@ pub(super) fn read_if_due() {
     }
 }
 
-/// Reads now, unless somebody else does.
+/// Reads now, unless another thread is reading.
 #[cold]
 #[inline(never)]
 pub(crate) fn read() {
@@ -84,7 +85,7 @@ pub(crate) fn read() {
 #[derive(Default)]
 struct Sizes {
     resident: u64,
-    /// Of these, in mappings that hold or held blocks.
+    /// The resident bytes in mappings that hold or held blocks.
     heap: u64,
 }
 
@@ -98,7 +99,7 @@ fn store(header: &Header, time_ns: u64, live_bytes: u64, sizes: &Sizes) {
     ];
     for record in records.into_iter().flatten() {
         let [time, rest @ ..] = record;
-        // A reader passes over a moment without a time.
+        // Readers skip a moment without a time.
         time.store(0, Release);
         for (word, value) in rest.iter().zip(words) {
             word.store(value, Relaxed);
@@ -107,7 +108,7 @@ fn store(header: &Header, time_ns: u64, live_bytes: u64, sizes: &Sizes) {
     }
 }
 
-/// Adds up /proc/self/smaps; `None` where it cannot be read, or takes too long.
+/// Adds up /proc/self/smaps. Returns `None` if it cannot be read by `deadline_ns` of the monotonic clock.
 fn read_mappings(buffer: &mut [u8; 4096], deadline_ns: u64) -> Option<Sizes> {
     let file = File::open(c"/proc/self/smaps", libc::O_RDONLY, 0).ok()?;
     let (mut sizes, mut holds_blocks) = (Sizes::default(), false);
@@ -130,7 +131,7 @@ fn read_mappings(buffer: &mut [u8; 4096], deadline_ns: u64) -> Option<Sizes> {
                 sizes.heap += if holds_blocks { bytes } else { 0 };
             }
         }
-        // The beginning of a line goes on in the next piece.
+        // A line may continue in the next piece.
         let (total, left) = (text.len(), rest.len());
         if left == buffer.len() {
             // A path as long as a path can be.
@@ -144,7 +145,7 @@ fn read_mappings(buffer: &mut [u8; 4096], deadline_ns: u64) -> Option<Sizes> {
     }
 }
 
-/// The addresses at the beginning of a mapping's first line: `7f00-7f10 rw-p ..`.
+/// Parses the addresses at the start of a mapping's first line: `7f00-7f10 rw-p ..`.
 fn range(line: &[u8]) -> Option<(usize, usize)> {
     let blank = line.iter().position(|byte| *byte == b' ')?;
     let dash = line[..blank].iter().position(|byte| *byte == b'-')?;
@@ -156,7 +157,7 @@ fn hex(digits: &[u8]) -> Option<usize> {
     usize::from_str_radix(digits, 16).ok()
 }
 
-/// The bytes of `   12 kB`.
+/// Parses ` 12 kB` into bytes.
 fn kilobytes(text: &[u8]) -> Option<u64> {
     let text = str::from_utf8(text).ok()?;
     let number: u64 = text.split_whitespace().next()?.parse().ok()?;

@@ -1,4 +1,4 @@
-//! How often blocks of each size class were allocated at a site of a lane.
+//! The number of blocks in each size class at a site of a lane.
 //!
 //! Most sites have a few classes and one record, searched from the class's own place. A site with
 //! more gets a private table that leads from a class to its pair: each class has one pair in one
@@ -28,7 +28,7 @@ impl Class {
         classes
     };
 
-    /// The places in a record where the pair of each class is looked for first.
+    /// The first place in a record to search for the pair of each class.
     const PLACES: [[u8; 2]; SIZE_CLASSES] = {
         let mut places = [[0; 2]; SIZE_CLASSES];
         let mut class = 0;
@@ -40,7 +40,8 @@ impl Class {
         places
     };
 
-    /// The class of a block. PERF: most are a look into a table instead of a dozen instructions.
+    /// Returns the class of a block. PERF: a table look-up instead of a dozen instructions for most
+    /// blocks.
     #[inline(always)]
     pub(super) fn of(bytes: u64) -> Class {
         static SMALL: [Class; 1025] = Class::SMALL;
@@ -54,7 +55,7 @@ impl Class {
         PLACES.get(usize::from(self.0)).copied().unwrap_or_default()
     }
 
-    /// The pair of a record that has this class, if it is in one of its places.
+    /// Returns the pair of a record that has this class, if it is in one of its places.
     #[inline(always)]
     pub(super) fn known_pair(self, sizes: &'static Sizes) -> Option<&'static AtomicU64> {
         let mut pairs = self
@@ -68,18 +69,18 @@ impl Class {
     }
 }
 
-/// Where the pairs of a site are. All-zero bytes are "nowhere yet".
+/// The place of a site's pairs. All-zero bytes mean that there are none yet.
 #[repr(C)]
 pub(super) struct Spread {
-    /// The last record, and how many of its pairs are in use.
+    /// The last record, and the number of its pairs in use.
     last: Cell<*const Sizes>,
     used: Cell<usize>,
     /// The pair of each class, null before its first block.
     pairs: [Cell<*const AtomicU64>; SIZE_CLASSES],
 }
 
-/// Adds to the count of a class. What finds no room is left out: the histogram then tells less than
-/// the row.
+/// Adds to the count of a class. If there is no room, the count is dropped, and the histogram
+/// contains less than the row.
 pub(super) fn add(lane: &Lane, slot: &Slot, class: Class, more: u64) {
     if let Some(pair) = pair_of(lane, slot, class) {
         let count = pair.load(Relaxed) & ((1 << SIZE_COUNT_BITS) - 1);
@@ -88,7 +89,7 @@ pub(super) fn add(lane: &Lane, slot: &Slot, class: Class, more: u64) {
     }
 }
 
-/// The pair that counts a class, or that will; `None` without room for one.
+/// Returns the pair that counts a class, added if there is none; `None` if there is no room.
 fn pair_of(lane: &Lane, slot: &Slot, class: Class) -> Option<&'static AtomicU64> {
     if let Some(spread) = slot.spread() {
         return spread.pair_of(lane, slot, class);
@@ -113,7 +114,7 @@ fn pair_of(lane: &Lane, slot: &Slot, class: Class) -> Option<&'static AtomicU64>
 }
 
 impl Spread {
-    /// A table that knows the pairs of a full record.
+    /// Creates a table with the pairs of a full record.
     #[cold]
     fn begin(lane: &Lane, full: &'static Sizes) -> Option<&'static Spread> {
         // SAFETY: zeroed memory that is never given back, reached by the lane's owner alone.
@@ -127,7 +128,7 @@ impl Spread {
         Some(spread)
     }
 
-    /// The pair of a class that was met before.
+    /// Returns the pair of a class that already has one.
     #[inline(always)]
     pub(super) fn known_pair(&self, class: Class) -> Option<&'static AtomicU64> {
         let pair = self
@@ -138,7 +139,7 @@ impl Spread {
         unsafe { pair.as_ref() }
     }
 
-    /// The same, or one of the last record or of a new one.
+    /// Returns the pair of a class, taken from the last record or a new one if the class has none.
     fn pair_of(&self, lane: &Lane, slot: &Slot, class: Class) -> Option<&'static AtomicU64> {
         if let Some(pair) = self.known_pair(class) {
             return Some(pair);

@@ -3,7 +3,7 @@
 //!
 //! Must never take memory from the allocator it watches: that would move what is measured.
 
-/// Gives zeroed words for good, and says how many pages that took. `None` when there are no more.
+/// Gives zeroed words for good, and says how many pages that took. `None` if there are no more.
 pub(crate) type TakeWords = fn(words: usize) -> Option<(&'static mut [u64], u64)>;
 
 /// Slots of the first table: two pages.
@@ -30,7 +30,8 @@ impl Blocks {
         })
     }
 
-    /// Enters a block; one that was known at that address is replaced. False when there is no room.
+    /// Enters a block; one that was known at that address is replaced. Returns `false` if there is
+    /// no room.
     pub(super) fn put(&mut self, address: u32, row: u32) -> bool {
         // A quarter stays free, so that looking for what is not there ends soon.
         if (self.used + 1) * 4 > self.slots.len() * 3 {

@@ -16,7 +16,7 @@ use tracking_alloc_recording::{
 const MAIN: [u64; 2] = [u64::from_le_bytes(*b"main\0\0\0\0"), 0];
 
 impl Recorder {
-    /// What was recorded so far, as a finished recording.
+    /// Returns everything recorded up to now, as a finished recording.
     pub(crate) fn encode(&self) -> Vec<u8> {
         let mut file = File {
             bytes: vec![0; (HEADER_BYTES + DIRECTORY_BYTES) as usize],

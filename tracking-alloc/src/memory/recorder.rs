@@ -23,9 +23,9 @@ pub(crate) struct Linear {
     pub(crate) first: u64,
     /// Now, all of it.
     pub(crate) pages: u64,
-    /// Of those, taken by heapglass since.
+    /// Pages that heapglass has taken since.
     pub(crate) own: u64,
-    /// How often it grew since, heapglass's grows not counted.
+    /// Number of grows since, except heapglass's own.
     pub(crate) grows: u64,
 }
 
@@ -43,8 +43,8 @@ pub(crate) struct Recorder {
 }
 
 impl Recorder {
-    /// Begins when linear memory has `pages` pages. `None` when there is no memory for the first
-    /// tables.
+    /// Begins when linear memory has `pages` pages. Returns `None` if there is no memory for the
+    /// first tables.
     pub(crate) fn new(program: &str, take: TakeWords, pages: u64) -> Option<Recorder> {
         let blocks = Blocks::new(take)?;
         let own = blocks.pages;
@@ -144,7 +144,7 @@ impl Recorder {
         kept
     }
 
-    /// Enters the phase called `name`. `None` when it finds no room.
+    /// Enters the phase called `name`. Returns `None` if it finds no room.
     pub(crate) fn phase(&mut self, parent: u32, name: &str) -> Option<u32> {
         let Added::Scope(number) = self.scopes.phase(parent, name) else {
             self.lose_scope();
@@ -174,7 +174,7 @@ impl Recorder {
             .change(number, |scope| scope.value.retained_bytes += retained);
     }
 
-    /// A scope found no room.
+    /// Counts a scope that did not fit.
     pub(crate) fn lose_scope(&mut self) {
         self.scopes.lost += 1;
     }

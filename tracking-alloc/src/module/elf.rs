@@ -61,7 +61,7 @@ pub(super) fn fingerprint(head: &[u8]) -> Option<u64> {
     Some(hash | 1)
 }
 
-/// Where an image is read from.
+/// The source of an image.
 pub(crate) enum Source {
     File(File),
     /// From this process's memory, in which its first byte and its virtual address 0 lie at these
@@ -187,7 +187,7 @@ impl Source {
     }
 }
 
-/// Where the program headers are.
+/// Returns the offsets of the program headers.
 fn segment_offsets(header: &Elf64_Ehdr) -> impl Iterator<Item = u64> + use<> {
     let count = if header.e_ident.starts_with(MAGIC) {
         header.e_phnum.min(MOST_HEADERS)

@@ -41,7 +41,7 @@ impl Line {
         self.inode != 0 || self.path.starts_with(b"[vdso]\0")
     }
 
-    /// Of the path: names and inodes together tell images apart.
+    /// Hash of the path: names and inodes together distinguish images.
     pub(super) fn path_hash(&self) -> u64 {
         fnv1a(0, self.path.iter().copied().take_while(|byte| *byte != 0))
     }
@@ -51,7 +51,7 @@ impl Line {
 pub(super) struct List {
     file: File,
     offset: u64,
-    /// What of the buffer is not parsed yet.
+    /// The part of the buffer that is not parsed yet.
     start: usize,
     end: usize,
 }

@@ -19,14 +19,14 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
 
 pub(crate) const MOST_MODULES: usize = 1024;
 const MOST_RANGES: usize = 4096;
-/// So many reads for unknown addresses are done at once; further ones only now and then.
+/// Number of reads for unknown addresses without a wait; further reads happen only now and then.
 const UNHINDERED_READS: u64 = 32;
 /// About 10 to 100 ms, depending on the machine's counter.
 const TICKS_BETWEEN_READS: u64 = 100_000_000;
 /// About 1 to 20 ms, as above.
 const TICKS_BETWEEN_CHECKS: u64 = 2_000_000;
 
-/// A look-up of a mapping is followed by so many times its duration without one.
+/// The wait after a look-up of a mapping, as a multiple of its duration.
 const LOOKUP_PAUSE: u64 = 16;
 
 /// `true` if code is in use that can be unloaded.
@@ -62,11 +62,11 @@ pub(crate) struct Image {
     used: bool,
 }
 
-/// What is known of the process's code. All-zero bytes are "nothing yet".
+/// The known code of the process. All-zero bytes mean that none is known yet.
 pub(crate) struct Modules {
     ranges: [CodeRange; MOST_RANGES],
     ranges_len: usize,
-    /// Where the last address was found: the next one mostly lies there too.
+    /// The image of the last address, which usually contains the next one too.
     last_range: Cell<usize>,
     images: [Image; MOST_MODULES],
     images_len: usize,
@@ -163,7 +163,7 @@ impl Modules {
         Some(self.known(number)?.bias)
     }
 
-    /// How many images were ever seen: a change means that code was loaded.
+    /// Returns the number of images ever seen. A change means that code was loaded.
     pub(crate) fn images_seen(&self) -> usize {
         self.images_len
     }
@@ -267,7 +267,7 @@ impl Modules {
     }
 
     /// Reads the list of mappings again for an address in no known code, unless that was done a
-    /// moment ago for many such addresses already. True when it was read.
+    /// moment ago for many such addresses already. Returns `true` if it was read.
     pub(crate) fn read_again(&mut self) -> bool {
         let now = sys::ticks();
         self.reads += 1;

@@ -1,4 +1,4 @@
-//! Where in the data an arena's pieces belong: entered around each field, element, key and value
+//! The place in the data of an arena's pieces, entered around each field, element, key and value
 //! that the derive for arenas reads.
 //!
 //! The place is kept in a word of the thread, because seeds and visitors of other people lie
@@ -28,7 +28,7 @@ pub enum PathStep {
     Key,
     /// All values of a map.
     Value,
-    /// What a variant holds, by its name and number.
+    /// The content of a variant, by its name and number.
     Variant(&'static str, usize),
     /// An element of a tuple.
     Index(usize),
@@ -62,9 +62,9 @@ impl Drop for Entered {
     }
 }
 
-/// Begins a path of values of `T` built in an arena. `None` when nothing records, and where the
-/// thread is inside of one already: a seed that somebody uses inside of another decode is at the
-/// place it is used.
+/// Begins a path of values of `T` built in an arena. Returns `None` if nothing records, and where
+/// the thread is inside of one already: a seed that somebody uses inside of another decode is at
+/// the place it is used.
 #[inline]
 pub(crate) fn root<T>() -> Option<Rooted> {
     let generation = scope_records::generation();

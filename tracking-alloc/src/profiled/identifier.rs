@@ -1,5 +1,5 @@
-//! Names of fields and variants, noted on their way from the format to the type: nothing else about
-//! them changes.
+//! Notes names of fields and variants as they pass from the format to the type, without changing
+//! them.
 
 use super::forward::{deserialize, visit, visit_access};
 use super::tree::Text;
@@ -7,7 +7,7 @@ use serde::de::{DeserializeSeed, Deserializer, EnumAccess, Error, MapAccess, Seq
 use std::cell::{Cell, RefCell};
 use std::fmt;
 
-/// What an identifier turned out to be.
+/// The result of reading an identifier.
 #[derive(Clone, Copy)]
 pub(super) enum Named {
     /// One of the names the type gave.
@@ -19,9 +19,9 @@ pub(super) enum Named {
     Unknown,
 }
 
-/// Where it is noted.
+/// The place to note the result.
 pub(super) struct Capture {
-    /// Those the type gives; `None`: it gives none, and names are kept aside.
+    /// The names that the type gives; `None` if it gives none, and names are kept for later.
     names: Option<&'static [&'static str]>,
     /// The name expected.
     next: usize,

@@ -89,7 +89,7 @@ pub(super) fn is_content_seed<S>() -> bool {
         && (name.ends_with("::__Seed") || name.contains("::__Seed<"))
 }
 
-/// The type of what a seed deserializes; `None` when it cannot allocate.
+/// The type of what a seed deserializes; `None` if it cannot allocate.
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn seeded<'de, S: DeserializeSeed<'de>>() -> Option<TypeOf> {
     if is_plain::<S::Value>() {

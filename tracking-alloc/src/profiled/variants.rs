@@ -31,7 +31,7 @@ fn ask<'de, S: DeserializeSeed<'de>>(node: &'static Node, names: &'static [&'sta
     ordered
 }
 
-/// How many variants the identifier knows.
+/// Returns the number of variants that the identifier knows.
 fn count<'de, S: DeserializeSeed<'de>>() -> Option<usize> {
     let no_such_variant = U64Deserializer::new(u64::MAX);
     match another::<S>()?.deserialize(no_such_variant) {

@@ -7,8 +7,8 @@ use super::forward::{visit, visit_access};
 use serde::de::{Deserializer, EnumAccess, Error, MapAccess, SeqAccess, Visitor};
 use std::fmt;
 
-/// What is being visited, unless serde buffers. PERF: part of the types, so that nobody asks at run
-/// time.
+/// The kind of data being visited, unless serde buffers. PERF: a const parameter, so that there is
+/// no check at run time.
 pub(super) type Kind = u8;
 /// Whatever the data is: sequences are `[]`, maps `{key}` and `{value}`.
 pub(super) const ANY: Kind = 0;

@@ -24,7 +24,7 @@ pub(crate) fn own_header(state: u32) -> HeaderValue {
     }
 }
 
-/// The bytes of a header.
+/// Returns the bytes of a header.
 pub(super) fn header_bytes(header: &HeaderValue) -> [u8; HeaderValue::SIZE] {
     let mut bytes = [0; HeaderValue::SIZE];
     header.write(&mut bytes);

@@ -67,7 +67,7 @@ fn change(scope: u32, change: impl FnOnce(&Scope, &mut Writer)) {
     });
 }
 
-/// A scope found no room; counted each time one was asked for.
+/// Counts a request for a scope that did not fit.
 pub(crate) fn lost() {
     if let Some(inside) = Inside::enter() {
         count_lost(&inside);

@@ -55,7 +55,7 @@ const LEAF_BYTES: usize = WRITTEN_OFFSET + LEAF_PAGES;
 /// Stands for a page that was made resident before anything was written to it.
 const AHEAD: u8 = 2;
 
-/// Makes the map ready. False when the system refuses the memory.
+/// Makes the map ready. Returns `false` if the system refuses the memory.
 pub(crate) fn prepare() -> bool {
     for root in &ROOTS {
         if root.load(Acquire).is_null() {
@@ -106,7 +106,7 @@ fn leaf_of(address: usize) -> Option<*const AtomicU32> {
     (!leaf.is_null()).then_some(leaf.cast_const())
 }
 
-/// Where in its leaf the entry of an address is.
+/// Returns the index of an address's entry in its leaf.
 #[inline(always)]
 fn index_of(address: usize) -> usize {
     address >> 4 & (LEAF_ENTRIES - 1)
@@ -120,7 +120,7 @@ fn entry(address: usize) -> Option<*const AtomicU32> {
     leaf_of(address).map(|leaf| unsafe { leaf.add(index_of(address)) })
 }
 
-/// Returns `true` if the page of an entry was written before.
+/// Returns the flag that is set once the page of an entry was written.
 #[inline(always)]
 fn written(leaf: *const AtomicU32, index: usize) -> &'static AtomicU8 {
     // SAFETY: behind its entries a leaf has a byte for each page of them.
@@ -243,7 +243,7 @@ fn is_used(leaf: *const AtomicU32, index: usize) -> bool {
     }
 }
 
-/// Where the words of a block are.
+/// The place of the words of a block.
 #[derive(Clone, Copy)]
 pub(crate) struct Place(*const AtomicU32);
 
@@ -286,7 +286,7 @@ impl Place {
     }
 }
 
-/// Enters a block. False when there is no memory to remember it in.
+/// Enters a block. Returns `false` if there is no memory to remember it in.
 pub(crate) fn put(address: usize, bytes: usize, owner: Owner) -> bool {
     if let Some(place) = place(address) {
         place.put(bytes, owner);

@@ -29,7 +29,7 @@ impl Block {
     }
 }
 
-/// What is known of the addresses from `low` to before `high`.
+/// The known state of the addresses from `low` to before `high`.
 #[derive(Clone, Copy, Default)]
 struct Known {
     low: usize,
@@ -141,7 +141,7 @@ pub(crate) fn block_from(address: usize) -> Option<Block> {
     word::begins(first).then(|| unsafe { read(place, start, first) })
 }
 
-/// What the words at `place` tell of the block that begins at `start`.
+/// Decodes the words at `place` for the block that begins at `start`.
 ///
 /// # Safety
 /// `place` must be an entry of a leaf, not a spare one.

@@ -38,7 +38,7 @@ pub(super) struct SideTable([Lock<Shard>; SHARDS]);
 /// interrupted: it would never come free.
 const TRIES: u32 = 10_000;
 
-/// Memory that a table of so many slots takes, in whole pages.
+/// Returns the memory of a table with this many slots, in whole pages.
 fn own_bytes(slots: usize) -> usize {
     slots * size_of::<Slot>() / sys::PAGE * sys::PAGE
 }
@@ -52,8 +52,8 @@ impl SideTable {
         &self.0[spread(address as u64) % SHARDS]
     }
 
-    /// Enters a block. False when there is no memory, or in a signal handler that interrupted the
-    /// same part of the table.
+    /// Enters a block. Returns `false` if there is no memory, or in a signal handler that
+    /// interrupted the same part of the table.
     #[cold]
     pub(super) fn put(&self, address: usize, bytes: usize, owner: Owner) -> bool {
         let slot = Slot {
@@ -65,7 +65,7 @@ impl SideTable {
         shard.is_some_and(|mut shard| shard.put(slot))
     }
 
-    /// Takes a block out. `None` when it is not known, or in such a signal handler.
+    /// Takes a block out. Returns `None` if it is not known, or in such a signal handler.
     #[cold]
     pub(super) fn take(&self, address: usize) -> Option<Owner> {
         self.shard(address).try_lock(TRIES)?.take(address)

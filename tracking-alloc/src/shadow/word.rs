@@ -1,4 +1,4 @@
-//! The words of the shadow map, each of which says what it is: where a block begins, whose it is,
+//! The words of the shadow map. Each word tells its own meaning: where a block begins, whose it is,
 //! how long it is.
 //!
 //! | granule | bit 0 | the rest |
@@ -40,7 +40,7 @@ pub(super) const MIDDLE: usize = 32;
 /// Blocks from this many bytes on need a fourth word for their size.
 const HUGE: usize = 1 << SIZE_BITS;
 
-/// How many words a block has, as its first word says; the fourth is announced by the third.
+/// Returns the number of words of a block, from its first word. The third word announces a fourth.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Small = 0,
@@ -56,7 +56,7 @@ const MIDDLE_MASK: u32 = ((1 << MIDDLE_BITS) - 1) << 1;
 /// Lanes from this number on are not told apart.
 const LAST_LANE: u32 = (1 << (32 - LANE_SHIFT)) - 2;
 
-/// What the second word of a lane's blocks has of the lane.
+/// The bits of the lane in the second word of its blocks.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LaneBits(u32);
 
@@ -66,7 +66,7 @@ impl LaneBits {
     }
 }
 
-/// Who allocated a block, and when.
+/// The lane that allocated a block, and its birth number.
 // PERF: its first two words as the map has them, so that they go through the hook in one register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
@@ -168,7 +168,7 @@ pub(crate) struct Birth {
     pub(crate) lane: u32,
     /// The number modulo 2^`bits`.
     pub(crate) number: u32,
-    /// How much of it is known.
+    /// The number of its known bits.
     pub(crate) bits: u32,
 }
 

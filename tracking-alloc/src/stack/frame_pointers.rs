@@ -151,7 +151,7 @@ pub(super) fn hash_in_full(frame: usize, limits: &Limits, seed: u64, scope: u32)
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub(crate) struct Linked {
-    /// What was read there: the caller's frame pointer and the return address.
+    /// The words read there: the caller's frame pointer and the return address.
     link: [u64; 2],
     at: usize,
 }
@@ -229,13 +229,13 @@ impl Frame for Linked {
     }
 }
 
-/// Links of which none beyond `last` are followed.
+/// Links that are not followed beyond `last`.
 pub(super) struct Links {
     last: usize,
 }
 
 impl Links {
-    /// Those inside a stack.
+    /// Returns the links inside a stack.
     #[inline(always)]
     pub(super) fn of(stack: Stack) -> Links {
         Links {

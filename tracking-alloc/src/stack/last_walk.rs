@@ -33,7 +33,7 @@ pub(super) trait Frame: Copy {
     /// All that decides the step beside those words.
     type State: Copy;
 
-    /// Where the frame is: strictly rising outward.
+    /// The address of the frame, strictly rising outward.
     fn place(&self) -> usize;
     fn state(&self) -> Self::State;
     fn is_in(&self, state: Self::State) -> bool;
@@ -69,20 +69,21 @@ pub(super) trait Frame: Copy {
 /// A frame, and its caller's state unless the walk ends.
 pub(super) type Stepped<F> = (F, Option<<F as Frame>::State>);
 
-/// How the step from a frame to its caller is taken.
+/// The way to step from a frame to its caller.
 pub(super) trait Step {
     type Frame: Frame;
 
-    /// Where a frame in this state would be.
+    /// Returns the address of a frame in this state.
     fn place(state: <Self::Frame as Frame>::State) -> usize;
-    /// The step from a frame in this state. `None`: it is not words of the stack alone that decide.
+    /// Returns the step from a frame in this state; `None` if words outside of the stack decide it
+    /// too.
     fn step(&self, state: <Self::Frame as Frame>::State) -> Option<Stepped<Self::Frame>>;
 }
 
 /// All-zero bytes are no walk.
 #[repr(C, align(4096))]
 pub(crate) struct LastWalk<F> {
-    /// What it belongs to: the stack and the keys.
+    /// The stack and the keys to which it belongs.
     stack: Cell<Stack>,
     seed: Cell<u64>,
     /// The seed to the power of [`MAX_FRAMES`].
@@ -382,7 +383,7 @@ impl<F: Frame> LastWalk<F> {
     }
 }
 
-/// How many of the kept frames lie at or outside of a place.
+/// Returns the number of kept frames at or outside of a place.
 #[inline(always)]
 fn outside<F: Frame>(kept: &[Kept<F>], place: usize) -> usize {
     let innermost = kept.iter().rposition(|known| known.frame.place() >= place);

@@ -22,7 +22,7 @@ use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::*};
 use tracking_alloc_recording::{MAX_FRAMES, site_flags, unwinder};
 
-/// What walks ask for that the stack does not say.
+/// The data that walks need in addition to the stack.
 pub(crate) struct Find {
     /// Finds the rule of a frame that the cache has none for, in the part of the stack that may be
     /// read.
@@ -73,7 +73,7 @@ impl Powers {
         self.0[1].load(Relaxed)
     }
 
-    /// A sum that has come to `value` with so many frames, the innermost ones.
+    /// Returns the sum `value` of the given number of innermost frames.
     #[inline(always)]
     fn sum<const FRAMES: usize>(&self, value: u64) -> Sum {
         Sum {
@@ -192,7 +192,7 @@ pub(crate) fn may_follow_rules() {
     MAY_FOLLOW_RULES.store(true, Relaxed);
 }
 
-/// How a stack is walked in full.
+/// The method for a full walk of a stack.
 fn unwinder_of(limits: &Limits, start: Start) -> u32 {
     let unwinder = UNWINDER.load(Relaxed);
     let is_foreign = || !limits.stack().contains(start.registers().1);
@@ -349,7 +349,7 @@ pub(crate) fn walk_in_full(limits: &Limits, start: Start, scope: u32, finders: F
     })
 }
 
-/// What a walk into memory found.
+/// The result of a walk into memory.
 pub(crate) struct WalkResult {
     /// Addresses written, innermost first.
     pub(crate) len: usize,
@@ -385,7 +385,7 @@ pub(crate) fn walk_into(
     WalkResult { len, flags }
 }
 
-/// Why a walk ended.
+/// The reason why a walk ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End {
     /// No further frame.
@@ -398,10 +398,10 @@ enum End {
     Stopped,
 }
 
-/// Where the walks of one thread end. All-zero bytes are a thread whose stack is not known.
+/// The end of the walks of one thread. All-zero bytes are a thread whose stack is unknown.
 #[derive(Default)]
 pub(crate) struct Limits {
-    /// Where its stack lies.
+    /// The address range of its stack.
     stack: Cell<Stack>,
     /// From here on, and so many bytes further, a frame's link may lie that is followed without
     /// further questions.
@@ -493,7 +493,7 @@ struct Foreign {
     /// The one that walks began on last.
     last: Cell<usize>,
     next: Cell<usize>,
-    /// So many stacks that others lead to may still be looked for.
+    /// Number of further stacks that may still be looked for.
     questions: Cell<u32>,
 }
 

@@ -1,4 +1,4 @@
-//! Whether code built with this program's flags keeps frame pointers.
+//! Tests if code built with this program's flags keeps frame pointers.
 //!
 //! A walk that merely succeeds proves nothing: std keeps them when the program's own crates do not.
 //! These functions are built with the same flags as the program's crates, so what holds for them

@@ -1,4 +1,4 @@
-//! A table by number in two levels, of which only what is used takes memory.
+//! A table by number in two levels. Only used parts take memory.
 
 use std::ptr::{NonNull, null_mut};
 use std::sync::atomic::{AtomicPtr, Ordering::*};

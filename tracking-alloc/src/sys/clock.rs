@@ -47,12 +47,12 @@ impl Patience {
     const YIELDS: u32 = 1_000;
     const SLEEP_NS: u32 = 100_000;
 
-    /// That ends after so many sleeps.
+    /// Creates a wait that ends after this many sleeps.
     pub(crate) fn new(sleeps: u32) -> Patience {
         Patience { tries: 0, sleeps }
     }
 
-    /// Waits until something is so. False when it was not at the end.
+    /// Waits until a condition holds. Returns `false` if it does not hold at the end.
     pub(crate) fn wait_until(&mut self, is_so: impl Fn() -> bool) -> bool {
         while !is_so() {
             self.tries += 1;

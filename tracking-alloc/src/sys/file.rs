@@ -7,7 +7,7 @@ use std::ffi::CStr;
 /// descriptors would otherwise hand our number to a file of its own.
 pub(crate) struct File(libc::c_int);
 
-/// What a system call returned, or the errno.
+/// The result of a system call, or its errno.
 pub(crate) fn answer(value: libc::c_long) -> Result<libc::c_long, i32> {
     if value < 0 {
         Err(super::Errno::current())

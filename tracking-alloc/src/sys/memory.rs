@@ -3,8 +3,8 @@
 use std::ptr::{NonNull, null_mut};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// Maps `bytes` of zeroed private memory that costs nothing until touched. `None` when the system
-/// refuses.
+/// Maps `bytes` of zeroed private memory that costs nothing until touched. Returns `None` if the
+/// system refuses.
 pub(crate) fn map_private(bytes: usize) -> Option<NonNull<u8>> {
     // SAFETY: an anonymous mapping at an address of the kernel's choice touches no existing memory.
     unsafe {
@@ -30,8 +30,8 @@ pub(crate) fn map_private(bytes: usize) -> Option<NonNull<u8>> {
 /// Pages are not populated: the system refused it once.
 static REFUSES_TO_POPULATE: AtomicBool = AtomicBool::new(false);
 
-/// Makes whole pages of our own memory resident, as writing to each would. False when the system
-/// does not, or cannot (Linux before 5.14).
+/// Makes whole pages of our own memory resident, as writing to each would. Returns `false` if the
+/// system does not, or cannot (Linux before 5.14).
 pub(crate) fn populate(start: usize, bytes: usize) -> bool {
     if REFUSES_TO_POPULATE.load(Ordering::Relaxed) || super::is_quiet() {
         return false;

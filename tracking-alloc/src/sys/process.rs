@@ -1,4 +1,4 @@
-//! What the hook asks about its process and threads.
+//! Queries about the process and its threads.
 
 use super::file::read_whole;
 use std::ffi::{CStr, c_char};
@@ -75,7 +75,7 @@ pub(crate) fn thread_name() -> [u8; 16] {
     name
 }
 
-/// Where a thread's stack lies, or the part of one that may be read.
+/// The address range of a thread's stack, or its readable part.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Stack {
     pub(crate) low: usize,
@@ -236,7 +236,8 @@ pub(crate) fn register_fence() {
     FENCE.store(answer == 0, Ordering::Relaxed);
 }
 
-/// A memory barrier on every running thread of this process. False when the kernel has none.
+/// A memory barrier on every running thread of this process. Returns `false` if the kernel has
+/// none.
 pub(crate) fn fence_all_threads() -> bool {
     // SAFETY: as above.
     FENCE.load(Ordering::Relaxed)
@@ -259,7 +260,7 @@ pub(crate) fn wait_for_stores() -> bool {
     true
 }
 
-/// Where this process runs, as far as it can be read.
+/// Returns the boot and PID namespace of this process, as far as known.
 pub(crate) fn host() -> Host {
     let (mut boot_id, mut pid_namespace) = ([0u8; 64], [0u8; 64]);
     let boot_id = read_whole(c"/proc/sys/kernel/random/boot_id", &mut boot_id);
@@ -270,7 +271,7 @@ pub(crate) fn host() -> Host {
     )
 }
 
-/// Where a symbolic link points.
+/// Returns the target of a symbolic link.
 pub(crate) fn read_link<'a>(path: &CStr, buffer: &'a mut [u8]) -> Option<&'a [u8]> {
     // SAFETY: the path is NUL-terminated and the buffer valid for its length.
     let length = unsafe {

@@ -1,4 +1,4 @@
-//! What `/proc/self/smaps` says of a mapping.
+//! The information on a mapping in `/proc/self/smaps`.
 
 use super::File;
 use std::ffi::CStr;
@@ -19,8 +19,8 @@ pub(crate) fn is_wiped_on_fork(address: usize) -> bool {
     has_flag(address as u64, b"wf", read) == Some(true)
 }
 
-/// Returns `true` if the mapping of an address has a flag. `None`: there is no such mapping, or
-/// nothing is said of its flags.
+/// Returns `Some(true)` if the mapping of an address has a flag; `None` if there is no such
+/// mapping, or its flags are not listed.
 fn has_flag(address: u64, flag: &[u8], mut read: impl FnMut(&mut [u8]) -> usize) -> Option<bool> {
     let mut buffer = [0u8; 1024];
     let (mut filled, mut is_here) = (0, false);

@@ -22,7 +22,7 @@ extern "C" fn run<F: FnOnce() -> R, R>(work: *mut Work<F, R>) {
     work.result = work.work.take().map(|work| work());
 }
 
-/// Runs `work` on a stack of its own. `None` when there is no memory for one.
+/// Runs `work` on a stack of its own. Returns `None` if there is no memory for one.
 ///
 /// `work` must not unwind: it would end the process.
 #[inline(never)]

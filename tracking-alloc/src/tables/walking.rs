@@ -1,4 +1,4 @@
-//! What walking stacks takes from the tables: known code, and the rules of `.eh_frame` found in it.
+//! The data for stack walks: known code, and its `.eh_frame` rules.
 
 use super::{Session, Writer, current};
 use crate::stack::{self, Frame, Rule};
@@ -60,7 +60,7 @@ fn are_rules_ready(session: &Session) -> bool {
         && on_own_stack(|| stack::finds_callers(&FINDERS)) == Some(true)
 }
 
-/// What walks ask for.
+/// The data that walks use.
 pub(crate) static FINDERS: stack::Find = stack::Find {
     rule: find_rule,
     stack: find_stack,

@@ -1,4 +1,4 @@
-//! Where events meet the one recorder of the module.
+//! The connection of events with the module's only recorder.
 //!
 //! It is borrowed while it works: what it allocates itself comes back here, finds it borrowed, and
 //! is not counted.
@@ -16,7 +16,7 @@ thread_local! {
     static RECORDER: RefCell<Option<ManuallyDrop<Recorder>>> = const { RefCell::new(None) };
 }
 
-/// Calls `f` with the recorder. `None` when there is none, or it is at work.
+/// Calls `f` with the recorder. Returns `None` if there is none, or it is at work.
 pub(super) fn with<R>(f: impl FnOnce(&mut Recorder) -> R) -> Option<R> {
     let find = |cell: &RefCell<Option<ManuallyDrop<Recorder>>>| {
         let mut recorder = cell.try_borrow_mut().ok()?;
@@ -35,8 +35,8 @@ pub(super) fn start(program: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// An event that succeeded. False when it is heapglass's own: then it is not recorded, nor counted
-/// by `measure`.
+/// An event that succeeded. Returns `false` if it is heapglass's own: then it is not recorded, nor
+/// counted by `measure`.
 #[cold]
 #[inline(never)]
 pub(crate) fn count(event: Event) -> bool {

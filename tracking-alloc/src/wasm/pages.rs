@@ -11,8 +11,8 @@ pub(super) fn now() -> u64 {
     memory_size::<0>() as u64
 }
 
-/// Zeroed words that are nobody else's, for good, and how many pages that took. `None` when there
-/// are no more.
+/// Zeroed words that are nobody else's, for good, and how many pages that took. Returns `None` if
+/// there are no more.
 pub(super) fn take(words: usize) -> Option<(&'static mut [u64], u64)> {
     let pages = words.checked_mul(size_of::<u64>())?.div_ceil(PAGE);
     let first = memory_grow::<0>(pages);

@@ -23,7 +23,7 @@ pub(crate) struct Retained {
 }
 
 impl Retained {
-    /// Of scope 0 nothing is counted. `None` when nothing records.
+    /// For scope 0 nothing is counted. Returns `None` if nothing records.
     pub(crate) fn enter(scope: u32) -> Option<Retained> {
         if scope == 0 {
             return None;
@@ -39,7 +39,7 @@ impl Drop for Retained {
     }
 }
 
-/// What the tree of `Profiled` asks.
+/// The functions that the tree of `Profiled` uses.
 #[cfg(feature = "serde")]
 mod fields {
     use super::with;

@@ -1,5 +1,5 @@
-//! What `#[derive(ArenaDeserialize)]` and the implementations here are made of: seeds that enter a
-//! place in the data, and identifiers of fields and variants. Not for use by hand.
+//! The building blocks of `#[derive(ArenaDeserialize)]` and of the implementations here: seeds that
+//! enter a place in the data, and identifiers of fields and variants. Do not use them directly.
 
 use super::{Arena, ArenaDeserialize};
 pub use crate::profiled::arena_path::PathStep;
@@ -86,8 +86,8 @@ pub fn by_serde<'de, T: Deserialize<'de>>() -> PhantomData<T> {
     PhantomData
 }
 
-/// What stands for a field that the input does not have and serde's `Deserialize` would read, in
-/// serde's own way.
+/// Returns the value of a missing field that serde's `Deserialize` would read, by serde's own
+/// rules.
 ///
 /// # Errors
 /// "missing field", except for `Option`.

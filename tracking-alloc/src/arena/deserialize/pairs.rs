@@ -14,7 +14,7 @@ use std::fmt;
 /// `bumpalo::collections::Vec<'a, (u16, &'a str)>`.
 ///
 /// # Errors
-/// Those of the format, and "the arena has no room".
+/// The errors of the format, and "the arena has no room".
 pub fn map_as_pairs<'de, 'a, A, D, C, K, V>(deserializer: D, arena: &'a A) -> Result<C, D::Error>
 where
     A: Arena,

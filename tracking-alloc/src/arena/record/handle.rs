@@ -17,12 +17,12 @@ const FIRST_UPDATE_BYTES: u64 = 1 << 10;
 /// The counters of a handle: in its own memory, and in a slot once something records.
 #[derive(Default)]
 pub(in super::super) struct Recorded {
-    /// Those in the handle.
+    /// The counters in the handle.
     pub(in super::super) inline: ArenaCounters,
     slot: Cell<Option<&'static Slot>>,
     /// The counter of the scope the thread was in at the last call.
     counter: Cell<Option<&'static ScopeCounter>>,
-    /// When so many more bytes were allocated the recording is brought up to date.
+    /// Number of bytes still to be allocated before the recording is updated.
     left: Cell<u64>,
 }
 

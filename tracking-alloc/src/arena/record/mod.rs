@@ -30,7 +30,7 @@ pub(super) use unrecorded::Recorded;
 #[cfg(recording)]
 pub(crate) use writing::{forget, settle};
 
-/// Why the recording is brought up to date.
+/// The reason for an update of the recording.
 #[derive(Clone, Copy, Debug)]
 #[cfg_attr(
     not(recording),

@@ -1,4 +1,5 @@
-//! What one instance allocated, by scope: counters in private memory, found by the scope's number.
+//! The allocations of one arena instance by scope: counters in private memory, found by the scope's
+//! number.
 //!
 //! One writer, the thread that has the handle; read by whoever ends the recording. Never gives
 //! memory back.
@@ -21,9 +22,9 @@ pub(super) struct ScopeCounter {
     /// Signed.
     pub(super) bypassed_bytes: Counter,
     pub(super) grows: Counter,
-    /// What the recording has of these seven.
+    /// The published values of these seven counters.
     pub(super) published: [AtomicU64; 7],
-    /// Where it has it, once it does.
+    /// The row in the recording, once there is one.
     pub(super) row: AtomicPtr<ArenaRow>,
     /// The next one of the same instance.
     pub(super) next: Link<ScopeCounter>,
@@ -63,7 +64,7 @@ impl ScopeCounters {
         }
     }
 
-    /// Makes the counter of a scope that has none. `None` when there is no memory.
+    /// Makes the counter of a scope that has none. Returns `None` if there is no memory.
     #[cold]
     pub(super) fn add(&self, scope: u32, bump: &mut Bump) -> Option<&'static ScopeCounter> {
         self.make_room(bump)?;

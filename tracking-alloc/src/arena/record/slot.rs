@@ -6,14 +6,14 @@ use super::scope_counters::{ScopeCounter, ScopeCounters};
 use crate::leaked::Link;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
 
-/// How many figures of an arena the recording has.
+/// Number of figures of an arena in the recording.
 pub(super) const FIGURES: usize = 17;
 
-/// An instance's place; zeros are one that nobody uses.
+/// The place of an instance. All-zero bytes are an unused place.
 pub(super) struct Slot {
     pub(super) counters: ArenaCounters,
     pub(super) scopes: ScopeCounters,
-    /// What the scopes say is gone of instances before this one.
+    /// The scopes' freed figures of instances before this one.
     pub(super) gone_before: Counter,
     pub(super) gone_blocks_before: Counter,
     /// The recording it belongs to.
@@ -21,9 +21,9 @@ pub(super) struct Slot {
     /// The arena's number in it.
     pub(super) arena: AtomicU32,
     pub(super) in_use: AtomicBool,
-    /// Which instance of the arena, from 1.
+    /// Number of the arena's instance, from 1.
     pub(super) instance: AtomicU64,
-    /// What the recording has of the counters.
+    /// The published values of the counters.
     pub(super) published: [AtomicU64; FIGURES],
     /// Every slot, used or not.
     pub(super) next: Link<Slot>,

@@ -50,7 +50,8 @@ fn figures<'r>(record: &'r Arena, counters: &ArenaCounters) -> [(&'r AtomicU64, 
     ]
 }
 
-/// How much `now` is more than what is published, which it then is. Wraps where it is less.
+/// Returns the difference from the published value to `now`, and publishes `now`. Wraps if `now` is
+/// smaller.
 fn advance(published: &AtomicU64, now: u64) -> u64 {
     now.wrapping_sub(published.swap(now, Relaxed))
 }

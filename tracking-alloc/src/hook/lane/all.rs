@@ -1,4 +1,4 @@
-//! All lanes together: for checks, marks, and the one who finishes.
+//! All lanes together, for checks, marks and finishing.
 
 use super::{Lane, Slot, TABLE};
 use crate::hook::open;
@@ -7,7 +7,7 @@ use std::ptr::null_mut;
 use std::sync::atomic::Ordering::*;
 use tracking_alloc_recording::{MAX_LANES, Row};
 
-/// The lane of a number, once it was made.
+/// Returns the lane with a number, if it exists.
 pub(super) fn lane_at(number: u32) -> Option<&'static Lane> {
     // SAFETY: null or a lane, which is never unmapped.
     unsafe { TABLE.get(number as usize)?.load(Acquire).as_ref() }
@@ -17,7 +17,7 @@ fn lanes() -> impl Iterator<Item = &'static Lane> {
     (0..MAX_LANES as u32).filter_map(lane_at)
 }
 
-/// The rows of a lane's sites.
+/// Returns the rows of a lane's sites.
 pub(in super::super) fn rows_of(lane: u32) -> impl Iterator<Item = &'static Row> {
     lane_at(lane).into_iter().flat_map(|lane| {
         // SAFETY: null or a row, which stays mapped.
@@ -27,10 +27,10 @@ pub(in super::super) fn rows_of(lane: u32) -> impl Iterator<Item = &'static Row>
     })
 }
 
-/// Waits until no owner is inside the hook, as far as that can be known. False when one stayed: it
-/// was killed there, or it is this very thread, in a signal handler.
+/// Waits until no owner is known to be inside the hook. Returns `false` if one stays inside: it was
+/// killed there, or it is this thread itself, in a signal handler.
 pub(crate) fn wait_until_idle() -> bool {
-    // Some seconds.
+    // A few seconds.
     const SLEEPS: u32 = 30_000;
     if open::is_here() || !sys::fence_all_threads() && !sys::wait_for_stores() {
         return false;
@@ -41,8 +41,7 @@ pub(crate) fn wait_until_idle() -> bool {
         && lanes().all(|lane| patience.wait_until(|| !lane.busy.load(Acquire)))
 }
 
-/// Forgets all lanes: for a forked child that begins a recording of its own. Their memory is left
-/// to the process.
+/// Forgets all lanes, for a forked child that starts its own recording. Their memory is not freed.
 pub(crate) fn release_all() {
     TABLE
         .iter()
@@ -50,7 +49,8 @@ pub(crate) fn release_all() {
     open::forget();
 }
 
-/// Makes the next fall of every lane check: the maximum was reset. Under the peak lock.
+/// Makes the next fall of every lane check, because the maximum was reset. Call under the peak
+/// lock.
 pub(in super::super) fn reset_limits() {
     lanes().for_each(|lane| lane.limit.store(i64::MIN, Relaxed));
 }

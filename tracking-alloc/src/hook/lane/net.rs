@@ -1,4 +1,4 @@
-//! What a thread asks of its own lane outside events: its net, and that it measures itself.
+//! A thread's use of its own lane outside of events: its net bytes, and marking that it measures.
 
 use super::{Lane, MEASURED, of_thread, own};
 use crate::hook::Inside;
@@ -8,7 +8,7 @@ use crate::tables::{self, net_bytes};
 use crate::thread;
 use std::sync::atomic::Ordering::*;
 
-/// Net bytes of a thread at some moment.
+/// The net bytes of a thread at one moment.
 #[derive(Clone, Copy)]
 pub(crate) struct Net {
     lane: *const Lane,
@@ -16,14 +16,14 @@ pub(crate) struct Net {
 }
 
 impl Net {
-    /// The difference from an earlier moment; `None` when the lane has changed.
+    /// Returns the difference from an earlier moment; `None` if the thread changed its lane.
     pub(crate) fn since(self, before: Net) -> Option<i64> {
         (self.lane == before.lane).then(|| self.bytes.wrapping_sub(before.bytes))
     }
 }
 
-/// Net bytes of the calling thread. `None` when nothing records, or its lane is shared with other
-/// threads.
+/// Returns the net bytes of the calling thread; `None` if nothing records, or if it shares its lane
+/// with other threads.
 pub(crate) fn net_here() -> Option<Net> {
     let lane = own_or_new()?;
     Some(Net {
@@ -32,7 +32,7 @@ pub(crate) fn net_here() -> Option<Net> {
     })
 }
 
-/// The calling thread's own lane in the present recording, made if it has none.
+/// Returns the calling thread's own lane in the present recording. Creates it if there is none.
 pub(super) fn own_or_new() -> Option<&'static Lane> {
     let word = state::get();
     if word & state::RECORD == 0 {
@@ -50,8 +50,8 @@ fn move_in() -> Option<&'static Lane> {
     of_thread(&inside, tables::current()?).filter(|lane| !lane.is_shared())
 }
 
-/// The calling thread begins to measure itself, or has ended: only its own events ask further
-/// questions meanwhile.
+/// Notes that the calling thread begins or ends measuring. Only its own events take the slower path
+/// in the meantime.
 pub(crate) fn measuring(begins: bool) {
     match own() {
         Some(lane) if begins => lane.tag.fetch_or(MEASURED, Relaxed),
@@ -60,8 +60,8 @@ pub(crate) fn measuring(begins: bool) {
     };
 }
 
-/// While it lives, nothing is recorded of what the calling thread allocates: heapglass itself needs
-/// it.
+/// A guard during which allocations of the calling thread are not recorded, because they belong to
+/// heapglass.
 #[cfg(captures)]
 pub(crate) struct PassedOver;
 

@@ -1,4 +1,5 @@
-//! Who owns a lane: taking one over from a thread that ended, making a new one, sharing the last.
+//! Ownership of lanes: taking over the lane of a thread that ended, creating a lane, sharing the
+//! last one.
 
 use super::all::lane_at;
 use super::{CACHE, Cached, Lane, LaneTables, MEASURED, TABLE};
@@ -19,7 +20,7 @@ use tracking_alloc_recording::{
     LANES, MAX_LANES, SITE_TABLE_FULL, SITE_UNATTRIBUTED, lane_kind, table,
 };
 
-/// The lane that is the calling thread's own, perhaps of an earlier generation.
+/// Returns the calling thread's own lane, which may be from an earlier generation.
 #[inline(always)]
 pub(in super::super) fn own() -> Option<&'static Lane> {
     let lane = thread::with(|thread| thread.lane.get()).unwrap_or(null());
@@ -27,8 +28,8 @@ pub(in super::super) fn own() -> Option<&'static Lane> {
     unsafe { lane.cast::<Lane>().as_ref() }
 }
 
-/// The lane of the calling thread in the present recording, its own or the shared one, making it
-/// one when it has none.
+/// Returns the calling thread's lane in the present recording, its own or the shared one. Creates
+/// one if it has none.
 pub(in super::super) fn of_thread(_: &Inside, session: &Session) -> Option<&'static Lane> {
     let (own, shared) = thread::with(|thread| (thread.lane.get(), thread.shared.get()))?;
     // SAFETY: null or lanes, which are never unmapped.
@@ -38,7 +39,7 @@ pub(in super::super) fn of_thread(_: &Inside, session: &Session) -> Option<&'sta
         .or_else(|| acquire(session))
 }
 
-/// Where the calling thread's stack lies; libc is asked once a thread.
+/// Returns the address range of the calling thread's stack. Calls libc once per thread.
 pub(in super::super) fn stack_of_thread() -> Stack {
     if let Some(Some(known)) = thread::with(|thread| thread.stack.get()) {
         return known;
@@ -66,7 +67,7 @@ fn acquire(session: &Session) -> Option<&'static Lane> {
     lane
 }
 
-/// The first lane whose owner ended.
+/// Returns the first lane whose owner has ended.
 fn take_over(session: &Session, stack: Stack) -> Option<&'static Lane> {
     for made in 0..LANES_USED.load(Acquire) {
         let Some(lane) = lane_at(lane_number(made)) else {
@@ -91,7 +92,7 @@ fn take_over(session: &Session, stack: Stack) -> Option<&'static Lane> {
     None
 }
 
-/// A new lane for the calling thread.
+/// Creates a lane for the calling thread.
 fn add(session: &Session, stack: Stack) -> Option<&'static Lane> {
     // NOTE: the peak lock, so that a check sees either no lane or a whole one.
     let mut checks = PEAK_CHECKS.lock();
@@ -126,7 +127,7 @@ fn add(session: &Session, stack: Stack) -> Option<&'static Lane> {
     Some(lane)
 }
 
-/// The lane of all threads that found none.
+/// Returns the lane of all threads without one of their own.
 fn overflow(session: &Session) -> Option<&'static Lane> {
     let mut checks = PEAK_CHECKS.lock();
     if let Some(lane) = lane_at(LANES as u32) {
@@ -141,7 +142,7 @@ fn overflow(session: &Session) -> Option<&'static Lane> {
     Some(lane)
 }
 
-/// Memory for a lane, wired to its half in the recording.
+/// Allocates memory for a lane and connects it with its record in the recording.
 fn make(session: &Session, number: u32) -> Option<&'static Lane> {
     session.prepare_lane(number)?;
     let mut bump = Bump::new();
@@ -183,7 +184,7 @@ fn make(session: &Session, number: u32) -> Option<&'static Lane> {
 }
 
 impl Lane {
-    /// The calling thread becomes the owner.
+    /// Makes the calling thread the owner.
     fn move_in(&self, stack: Stack) {
         let (record, all) = (self.record(), self.all());
         self.limits.set_stack(stack);
@@ -200,7 +201,7 @@ impl Lane {
         self.read_name();
     }
 
-    /// Asks for the thread's name: a thread names itself a little after it began.
+    /// Reads the thread's name. A thread gets its name shortly after its start.
     pub(in super::super) fn read_name(&self) {
         let left = self.names_to_read.get();
         if left == 0 || self.is_shared() {
@@ -217,7 +218,7 @@ impl Lane {
         }
     }
 
-    /// Adds what the last owner did to the threads of its name.
+    /// Adds the last owner's figures to the threads with its name.
     fn hand_over(&self, session: &Session) {
         let record = self.record();
         let mut figures = figures_of(self.all());

@@ -1,5 +1,4 @@
-//! What a lane knows of each site: its row, how often each size class was allocated, and its
-//! snapshots.
+//! The data of a lane on each site: its row, the counts of its size classes, and its snapshots.
 
 use super::{CACHE, Lane};
 use crate::hook::sizes::{self, Class, Spread};
@@ -16,16 +15,15 @@ const _: () = assert!(
     PAGE.is_multiple_of(size_of::<Slot>()) && (CHUNK * size_of::<Slot>()).is_multiple_of(PAGE)
 );
 
-/// What a lane knows of a site: where its row is, and its further records.
+/// The data of a lane on one site: its row and its further records.
 #[repr(C)]
 pub(in crate::hook) struct Slot {
-    /// Marks of other threads ask for it, too.
+    /// The row. Marks of other threads read it too.
     pub(super) row: AtomicPtr<Row>,
     row_index: Cell<u32>,
     /// The only size class so far, or one of the three values below.
     class: Cell<u32>,
-    /// What counts them: one record while the class is [`MIXED`], all of them while it is
-    /// [`SPREAD`].
+    /// The size records: one while the class is [`MIXED`], all while it is [`SPREAD`].
     sizes: Cell<*const ()>,
     snaps: Cell<*const Snaps>,
 }
@@ -37,20 +35,20 @@ const MIXED: u32 = u32::MAX - 1;
 /// More classes than one size record holds.
 const SPREAD: u32 = u32::MAX - 2;
 
-/// What counts blocks of a size at a site.
+/// The counter for blocks of one size at a site.
 #[derive(Clone, Copy)]
 pub(in crate::hook) enum SizeCount {
     /// The row: the site has one size class.
     Row,
-    /// A class met before at a site of several. Its count is the lower part of a word, which does
-    /// not reach the upper one in 2^48 blocks.
+    /// A known class at a site with several. Its count is the lower part of a word, and does not
+    /// overflow into the upper part within 2^48 blocks.
     Pair(&'static AtomicU64),
     /// Nothing yet.
     New(Class),
 }
 
 impl Slot {
-    /// What counts blocks of that size.
+    /// Returns the counter for blocks of this size.
     #[inline(always)]
     pub(in crate::hook) fn size_count(&self, bytes: u64) -> SizeCount {
         let class = Class::of(bytes);
@@ -65,7 +63,7 @@ impl Slot {
         pair.map_or(SizeCount::New(class), SizeCount::Pair)
     }
 
-    /// The one size record, or null.
+    /// Returns the only size record, or null.
     #[inline(always)]
     pub(in crate::hook) fn one_record(&self) -> Option<&'static Sizes> {
         if self.class.get() != MIXED {
@@ -75,7 +73,7 @@ impl Slot {
         unsafe { self.sizes.get().cast::<Sizes>().as_ref() }
     }
 
-    /// All size records, when one has not been enough.
+    /// Returns all size records, if one was not enough.
     #[inline(always)]
     pub(in crate::hook) fn spread(&self) -> Option<&'static Spread> {
         if self.class.get() != SPREAD {
@@ -105,7 +103,7 @@ impl Slot {
         }
     }
 
-    /// Its row, "(table full)" when it found no room for one.
+    /// Returns its row; "(table full)" if there was no room for one.
     #[inline(always)]
     pub(super) fn row(&self) -> Option<&'static Row> {
         // SAFETY: null or a row, which stays mapped.
@@ -114,7 +112,7 @@ impl Slot {
 }
 
 impl Lane {
-    /// The slot of a site, if the lane has memory for it.
+    /// Returns the slot of a site, if the lane has memory for it.
     #[inline(always)]
     pub(in crate::hook) fn slot(&'static self, site: u32) -> Option<&'static Slot> {
         self.slots.get(site).or_else(|| self.add_slots(site))
@@ -129,7 +127,7 @@ impl Lane {
         self.slots.get_or_make(site, || bump.take_sparse(CHUNK))
     }
 
-    /// The site of a key, interning the calling stack when it is new.
+    /// Returns the site of a key. Interns the calling stack if the key is new.
     #[cold]
     #[inline(never)]
     pub(in crate::hook) fn find_site(
@@ -151,8 +149,8 @@ impl Lane {
         tables::intern(&self.limits, start, scratch, key, scope)
     }
 
-    /// Returns `true` if a site found by its key is taken for what it is: not the first time, and
-    /// not always, since another stack may have the same key.
+    /// Returns `true` if a site found by its key is used without a comparison. It is compared the
+    /// first time and now and then, because another stack may have the same key.
     fn trusts(&'static self, site: u32) -> bool {
         const DOUBTED: u32 = 256;
         let times = self.trusted.get().wrapping_add(1);
@@ -160,7 +158,7 @@ impl Lane {
         self.known_row(site).is_some() && !times.is_multiple_of(DOUBTED)
     }
 
-    /// The row of a site; "(table full)" when there is no room for one.
+    /// Returns the row of a site; "(table full)" if there is no room for one.
     #[inline(always)]
     pub(in crate::hook) fn row_of(&'static self, site: u32) -> &'static Row {
         match self.known_row(site) {
@@ -169,13 +167,13 @@ impl Lane {
         }
     }
 
-    /// The row of a site, if the lane has one. "(unattributed)" has none here.
+    /// Returns the row of a site, if the lane has one. "(unattributed)" has none here.
     #[inline(always)]
     pub(in crate::hook) fn known_row(&'static self, site: u32) -> Option<&'static Row> {
         self.slots.get(site)?.row()
     }
 
-    /// A slot that remembers nothing, not even a size: events at it take the slower path.
+    /// Returns a slot that remembers nothing, not even a size. Its events take the slower path.
     pub(in crate::hook) fn spare_slot(&'static self) -> &'static Slot {
         self.spare.row_index.set(u32::MAX);
         self.spare.class.set(NO_CLASS);
@@ -209,8 +207,8 @@ impl Lane {
         std::ptr::eq(row, self.full())
     }
 
-    /// When the recording grows again after a refusal: forgets which sites had no row, so that they
-    /// get one with their next event. Called by the owner where it is on a slow path anyway.
+    /// Forgets which sites had no row when the recording grows again after a failure, so that they
+    /// get one with their next event. The owner calls this on a slow path.
     #[inline]
     pub(in crate::hook) fn ask_again(&self) {
         let resumed = growths_resumed();
@@ -276,7 +274,7 @@ impl Lane {
         sizes::add(self, slot, class, 1);
     }
 
-    /// A new size record for a slot's row.
+    /// Adds a size record for a slot's row.
     pub(in crate::hook) fn new_sizes(&self, slot: &Slot) -> Option<&'static Sizes> {
         let _errno = Errno::keep();
         let added = self.add_record(

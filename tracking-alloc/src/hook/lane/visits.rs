@@ -1,7 +1,6 @@
-//! How often a thread entered the scope of a field.
+//! The number of times a thread entered the scope of a field.
 //!
-//! Counting a visit is on the path of every value that is deserialized: no lock, no atomic
-//! addition.
+//! Every deserialized value counts a visit, so counting uses no lock and no atomic addition.
 
 use super::net::own_or_new;
 use super::{Lane, own};
@@ -13,11 +12,11 @@ use std::cell::Cell;
 use std::sync::atomic::{Ordering::*, compiler_fence};
 use tracking_alloc_recording::Visits;
 
-/// Where a lane counts a scope.
+/// The counter of a lane for a scope.
 #[repr(transparent)]
 pub(super) struct Visited(Cell<*const Visits>);
 
-/// The calling thread enters the scope of a field.
+/// Counts that the calling thread enters the scope of a field.
 #[inline(always)]
 pub(crate) fn visit(scope: u32) {
     if !visit_again(scope) {
@@ -25,8 +24,8 @@ pub(crate) fn visit(scope: u32) {
     }
 }
 
-/// The same for a scope that its lane has counted before; false, and not counted, when that takes
-/// the slow path.
+/// Does the same for a scope that its lane has counted before. Returns `false` without counting if
+/// the slow path is needed.
 #[inline(always)]
 pub(crate) fn visit_again(scope: u32) -> bool {
     let Some(lane) = own() else {
@@ -45,12 +44,12 @@ pub(crate) fn visit_again(scope: u32) -> bool {
     counted
 }
 
-/// The first visit of a scope in a lane, or a shared lane.
+/// Counts the first visit of a scope in a lane, or a visit in a shared lane.
 #[cold]
 #[inline(never)]
 fn visit_slowly(scope: u32) {
     let word = state::get();
-    // What is not counted as allocated is not counted as a value either.
+    // If allocations are not counted, values are not counted either.
     if word & state::RECORD == 0 || word & state::PAUSED != 0 {
         return;
     }
@@ -58,7 +57,7 @@ fn visit_slowly(scope: u32) {
     let Some(_inside) = Inside::enter() else {
         return;
     };
-    // A scope of another recording is none of this one's.
+    // A scope of another recording does not exist in this one.
     let Some(record) = scope_record(scope) else {
         return;
     };
@@ -81,7 +80,7 @@ impl Lane {
         visits.is_some()
     }
 
-    /// Makes the record. `None` when there is no room for it.
+    /// Creates the record. Returns `None` if there is no room.
     fn count_first_visit(&self, scope: u32) -> Option<()> {
         let _errno = Errno::keep();
         let scope = scope_number(scope);

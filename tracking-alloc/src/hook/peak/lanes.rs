@@ -1,13 +1,12 @@
-//! What checks know of each lane: sums, how far lanes can have been from them, and which of them
-//! stand still.
+//! The state of each lane in checks: its sums, the bound on their error, and if it is idle.
 //!
-//! A lane that did not move for many checks is *parked*: its tag says so, so that its owner's next
-//! event first asks for the peak lock, and its sums are kept in one aggregate. Checks read only the
-//! other lanes: idle threads cost nothing.
+//! A lane that did not change for many checks is *parked*: its tag is marked, so that its owner's
+//! next event first takes the peak lock, and its sums are kept in one aggregate. Checks read only
+//! the other lanes, so idle threads cost nothing.
 //!
-//! Parking needs no store by the owner. The one who parks marks the tag, then runs a memory barrier
-//! on every thread (membarrier): an owner either was seen busy, or reads the mark when it next
-//! enters the hook.
+//! Parking needs no store by the owner. The parking thread marks the tag, then runs a memory
+//! barrier on every thread (membarrier). After that the owner either was seen busy, or reads the
+//! mark when it next enters the hook.
 
 use crate::hook::lane::Lane;
 use crate::sys::{self, Bump, WrittenPages};
@@ -16,7 +15,7 @@ use std::ptr::null_mut;
 use std::sync::atomic::Ordering::*;
 use tracking_alloc_recording::{MAX_LANES, Row};
 
-/// Checks between two sweeps for lanes that stand still.
+/// Number of checks between two searches for idle lanes.
 const SWEEP_EVERY: u32 = 512;
 
 /// Sums over all lanes.
@@ -28,15 +27,15 @@ pub(super) struct Sums {
     pub(super) lanes: u32,
 }
 
-/// How far lanes can have moved around a check.
+/// The bounds of changes in lanes around a check.
 pub(super) struct Movement {
-    /// `V` of the check before.
+    /// `V` of the previous check.
     pub(super) bound: i64,
-    /// `E` of the check before.
+    /// `E` of the previous check.
     pub(super) behind: i64,
 }
 
-/// What the last check found in a lane.
+/// The results of the last check in a lane.
 #[derive(Clone, Copy)]
 #[repr(C)]
 struct Watched {
@@ -47,32 +46,32 @@ struct Watched {
     total: u64,
     /// `u` of the interval before the last check.
     upper: i64,
-    /// What its net stays below until its own next check.
+    /// The upper limit of its net until its own next check.
     ceiling: i64,
     /// Bytes allocated so far, and net bytes, at the last sweep.
     swept: (u64, i64),
 }
 
-/// Which lane moved when, counted in checks that saw any move.
+/// The last changes of lanes, in numbers of checks that saw any change.
 #[derive(Clone, Copy)]
 struct Movers {
     moves: u64,
-    /// The lane that moved last, if it was a single one.
+    /// The lane that changed last, if it was only one.
     last: *const Lane,
     last_at: u64,
-    /// When another one last moved.
+    /// The time of the last change in another lane.
     other_at: u64,
 }
 
 /// Under the peak lock.
 pub(super) struct Lanes {
-    /// Those that are read by each check, then those that are parked.
+    /// The lanes that each check reads, followed by the parked lanes.
     watched: *mut Watched,
     active: u32,
     len: u32,
     parked: Sums,
     movers: Movers,
-    /// Whose check the last one was.
+    /// The lane that made the last check.
     checker: *const Lane,
     sweep_in: u32,
     parks: bool,
@@ -82,7 +81,8 @@ pub(super) struct Lanes {
 // SAFETY: what is pointed to is never unmapped and reached under the peak lock.
 unsafe impl Send for Lanes {}
 
-/// Bytes a row's lane has allocated so far, and its net, as they were at one and the same moment.
+/// Returns the bytes that a row's lane has allocated up to now, and its net, both at the same
+/// moment.
 #[inline]
 fn settled(row: &Row) -> (u64, i64) {
     let mut total = row.total_bytes.load(Acquire);
@@ -94,8 +94,8 @@ fn settled(row: &Row) -> (u64, i64) {
         }
         total = again;
     }
-    // The owner does not stand still: less than the net there was, by what was freed between the
-    // two.
+    // The owner is changing the values: the result is too small by the bytes freed between the two
+    // reads.
     (
         total,
         total.wrapping_sub(row.freed_bytes.load(Acquire)) as i64,
@@ -127,7 +127,7 @@ impl Lanes {
         }
     }
 
-    /// Makes room for every lane. False when there is no memory.
+    /// Makes room for every lane. Returns `false` if memory ran out.
     pub(super) fn begin(&mut self, parks: bool) -> bool {
         self.parks = parks;
         let place = Bump::new().take_sparse::<Watched>(MAX_LANES);
@@ -136,7 +136,7 @@ impl Lanes {
         !self.watched.is_null()
     }
 
-    /// Lanes that each check reads.
+    /// Returns the lanes that each check reads.
     pub(super) fn active(&self) -> u32 {
         self.active.max(1)
     }
@@ -186,7 +186,8 @@ impl Lanes {
         self.swap(self.active - 1, self.len - 1);
     }
 
-    /// Reads all lanes. `peak` is the maximum so far, `checker` the lane whose owner is looking.
+    /// Reads all lanes. `peak` is the maximum up to now, `checker` the lane whose owner makes the
+    /// check.
     pub(super) fn read(&mut self, peak: i64, checker: Option<&'static Lane>) -> (Sums, Movement) {
         let mut sums = Sums {
             lanes: self.len,
@@ -237,12 +238,13 @@ impl Lanes {
         (sums, Movement { bound, behind })
     }
 
-    /// How many checks saw any lane move.
+    /// Returns the number of checks that saw any lane change.
     pub(super) fn moves(&self) -> u64 {
         self.movers.moves
     }
 
-    /// Returns `true` if another lane than this one moved since so many checks had seen a move.
+    /// Returns `true` if a lane other than this one has changed since the given number of checks
+    /// had seen a change.
     pub(super) fn others_moved(&self, lane: &Lane, since: u64) -> bool {
         let movers = &self.movers;
         let others = if std::ptr::eq(movers.last, lane) {
@@ -253,7 +255,7 @@ impl Lanes {
         others > since
     }
 
-    /// After a lane's own check.
+    /// Updates a lane after its own check.
     pub(super) fn checked(&mut self, lane: &Lane, net: i64) {
         let place = lane.turning.place.get();
         if let Some(watched) = self.all().get_mut(place as usize) {
@@ -335,7 +337,7 @@ impl Lanes {
 }
 
 impl Movers {
-    /// A check saw so many lanes move; which one, if it was one.
+    /// Notes the number of lanes that a check saw change, and the lane if it was only one.
     fn note(&mut self, moved: u32, mover: Option<&'static Lane>) {
         let Some(mover) = mover else {
             return;

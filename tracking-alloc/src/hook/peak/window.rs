@@ -6,9 +6,9 @@ use crate::tables::{self, at_peak, epoch, fixed_rows, lanes_in_use};
 use std::sync::atomic::Ordering::*;
 use tracking_alloc_recording::{MarkRowValue, MarkValue, table};
 
-/// Ends the present window of the peak: writes down every row as it was at the window's peak, and
-/// begins the next. When the rows find no room the window goes on, and `None` comes back; else what
-/// a mark keeps of it.
+/// Ends the present window of the peak: writes every row as it was at the window's peak, and begins
+/// the next window. Returns the figures that a mark keeps of the window. If the rows do not fit,
+/// the window continues, and `None` is returned.
 pub(crate) fn mark_window(checks: &mut PeakChecks) -> Option<MarkValue> {
     check_peak_now(checks, true);
     let epoch = epoch();

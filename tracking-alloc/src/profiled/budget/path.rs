@@ -29,7 +29,7 @@ impl Display for Path {
     }
 }
 
-/// What stands before the name of a step, or for a step without one.
+/// Returns the text before the name of a step, or for a step without a name.
 fn mark(kind: u32) -> &'static str {
     match kind {
         scope_kind::FIELD => ".",
@@ -98,14 +98,14 @@ fn up_to(text: &str, is_end: impl Fn(char) -> bool) -> &str {
     text.split_once(&is_end).map_or(text, |(before, _)| before)
 }
 
-/// What follows a lifetime, `'a, ` or `'_ `, at the start of a text.
+/// Returns the text after a lifetime, `'a, ` or `'_ `, at its start.
 fn lifetime(text: &str) -> Option<&str> {
     let name = text.strip_prefix('\'')?;
     let len = up_to(name, |c| !(c.is_alphanumeric() || c == '_')).len();
     Some(name[len..].trim_start_matches([',', ' ']))
 }
 
-/// What follows a list of nothing but lifetimes, `<'_>`, at the start of a text.
+/// Returns the text after a list of only lifetimes, `<'_>`, at its start.
 fn only_lifetimes(text: &str) -> Option<&str> {
     let mut rest = lifetime(text.strip_prefix('<')?)?;
     while let Some(after) = lifetime(rest) {

@@ -1,4 +1,4 @@
-//! How a known place is found again: a small table in each node, read without a lock.
+//! The look-up of known places: a small table in each node, read without a lock.
 //!
 //! An entry is compared by the addresses of the step's name and of the function that says the type.
 //! Addresses are hints: the same name or function may have several (one for each codegen unit),
@@ -104,7 +104,8 @@ impl Edges {
         2 * self.used.load(Relaxed) > self.mask
     }
 
-    /// Puts an edge in the first free slot from `hint`. False when none of those looked at is free.
+    /// Puts an edge in the first free slot from `hint`. Returns `false` if none of those looked at
+    /// is free.
     fn put(&self, hint: usize, edge: &'static Edge) -> bool {
         for probe in 0..PROBES.min(self.mask + 1) {
             let slot = self.slot(hint.wrapping_add(probe));

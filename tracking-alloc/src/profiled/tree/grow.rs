@@ -144,8 +144,8 @@ impl Node {
         leaked::leak(node)
     }
 
-    /// Returns `true` if the order of `names` is known to be the order of elements (`Some(true)`),
-    /// or not to be.
+    /// Returns `Some(true)` if `names` are known to be in the order of elements, `Some(false)` if
+    /// they are known not to be, and `None` if that is unknown.
     #[inline]
     pub(in super::super) fn is_order(&self, names: &'static [&'static str]) -> Option<bool> {
         let list = names.as_ptr().cast_mut();

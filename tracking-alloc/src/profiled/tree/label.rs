@@ -1,4 +1,4 @@
-//! What a place is called under its parent, and the keys by which it is looked for.
+//! The label of a place under its parent, and the keys for its look-up.
 
 use crate::leaked;
 use std::fmt::{self, Display, Write};
@@ -24,7 +24,7 @@ pub(in super::super) enum Step<'a> {
     VariantIndex(usize),
 }
 
-/// What a place is called: kept for good, replaced as a whole.
+/// The label of a place. It is never freed, and replaced as a whole.
 pub(in super::super) struct Label {
     /// A value of [`scope_kind`].
     pub(in super::super) kind: u32,

@@ -47,7 +47,7 @@ pub(crate) type TypeOf = fn() -> Type;
 /// A place in the data: all values at one path under one phase.
 #[derive(Default)]
 pub(super) struct Node {
-    /// Where the recording counts it: its own scope, or its parent's when it is folded.
+    /// The scope in the recording: its own, or its parent's if it is folded.
     pub(super) scope: u32,
     /// The scope whose visits are counted; 0 = none.
     visit: u32,
@@ -159,12 +159,12 @@ impl Node {
         }
     }
 
-    /// Where serde's buffering below it is counted.
+    /// Returns the place for serde's buffers below it.
     pub(super) fn buffered(&'static self) -> Found {
         self.single(&self.buffered, scope_kind::BUFFERED)
     }
 
-    /// Where what is built from that buffer is counted.
+    /// Returns the place for values built from that buffer.
     pub(super) fn rebuilt(&'static self) -> Found {
         self.single(&self.from_buffer, scope_kind::FROM_BUFFER)
     }
@@ -176,7 +176,7 @@ impl Node {
         }
     }
 
-    /// What it is called.
+    /// Returns its label.
     pub(super) fn label(&self) -> &'static Label {
         self.label.get().unwrap_or(&Label::NONE)
     }

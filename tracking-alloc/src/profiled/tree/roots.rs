@@ -1,4 +1,4 @@
-//! Where trees begin: one root for each type, scope around it and recording.
+//! The roots of trees: one for each type, enclosing scope and recording.
 
 use super::label::Label;
 use super::write_lock::WriteLock;
@@ -13,7 +13,7 @@ const BUCKETS: usize = 1024;
 
 static ROOTS: [Link<Root>; BUCKETS] = [const { Link::new() }; BUCKETS];
 
-/// What roots of one type differ by.
+/// The key that distinguishes roots of one type.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Key {
     /// The scope around it.
@@ -31,7 +31,7 @@ struct Root {
 }
 
 /// The root for values of `ty` deserialized while the thread is in `outer`; those built in an arena
-/// have one of their own. `None` when it cannot be made now.
+/// have one of their own. Returns `None` if it cannot be made now.
 pub(in super::super) fn root(
     ty: Type,
     outer: u32,

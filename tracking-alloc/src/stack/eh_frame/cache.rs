@@ -39,7 +39,7 @@ pub(super) fn current() -> Option<&'static Cache> {
     unsafe { CACHE.load(Acquire).as_ref() }
 }
 
-/// Makes the cache. False when there is no memory.
+/// Makes the cache. Returns `false` if there is no memory.
 pub(crate) fn prepare(bump: &mut Bump) -> bool {
     if current().is_some() {
         return true;

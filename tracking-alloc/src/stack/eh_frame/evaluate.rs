@@ -26,15 +26,15 @@ impl UnwindContextStorage<usize> for Storage {
     type Stack = [UnwindTableRow<usize, Self>; 4];
 }
 
-/// What the tables say of an address.
+/// The information in the tables for an address.
 pub(super) struct Entry {
-    /// Where its function begins, an ELF virtual address.
+    /// Start of its function, an ELF virtual address.
     pub(super) function: u64,
-    /// `None` when there is none that fits [`Rule`].
+    /// `None` if there is none that fits [`Rule`].
     pub(super) rule: Option<Rule>,
 }
 
-/// What the tables say of an ELF virtual address; `None` when nothing.
+/// Returns the information in the tables for an ELF virtual address; `None` if there is none.
 #[inline(never)]
 pub(super) fn entry(sections: &Sections, context: &mut Context, address: u64) -> Option<Entry> {
     let offset = find(sections, address)?;
@@ -63,7 +63,7 @@ fn bases(sections: &Sections) -> BaseAddresses {
         .set_eh_frame(sections.frames_address)
 }
 
-/// Where the entry of an address is, if there is one.
+/// Returns the place of the entry for an address, if there is one.
 // NOTE: never inlined, like the next: what they need of the stack is not in use while gimli works.
 #[inline(never)]
 fn find(sections: &Sections, address: u64) -> Option<usize> {

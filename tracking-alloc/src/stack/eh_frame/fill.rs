@@ -15,7 +15,7 @@ use std::ptr::NonNull;
 pub(crate) struct Code {
     pub(crate) images: Modules,
     context: Option<NonNull<Context>>,
-    /// How many images had been seen when the cache was last known to be right.
+    /// Number of images seen when the cache was last known to be valid.
     images_seen: usize,
     /// Further stacks to be compared with the frame pointers' account.
     checks: u32,
@@ -23,7 +23,7 @@ pub(crate) struct Code {
     bump: Bump,
 }
 
-/// So many of the first stacks are compared.
+/// Number of first stacks to compare.
 const CHECKS: u32 = 32;
 
 impl Code {

@@ -42,7 +42,7 @@ use tracking_alloc_recording::MAX_FRAMES;
 /// no stacks.
 pub(crate) const IS_SUPPORTED: bool = cfg!(target_arch = "x86_64");
 
-/// What the walks of one thread met last. All-zero bytes are nothing.
+/// The last walk of one thread. All-zero bytes mean none.
 #[repr(C)]
 pub(super) struct Unwound {
     near: NearWalks,
@@ -213,7 +213,7 @@ pub(super) fn hash_in_full(start: Start, limits: &Limits, finders: Finders, mut 
     sum.value
 }
 
-/// What steps by rules need.
+/// The data that steps by rules need.
 struct Rules {
     cache: &'static Cache,
     finders: Finders,

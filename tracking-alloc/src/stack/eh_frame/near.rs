@@ -31,13 +31,13 @@ pub(super) struct NearWalks {
 }
 
 struct Kept {
-    /// Where the last walk from a stack pointer, or from another one, met return addresses.
+    /// The places of return addresses in the last walk, from this stack pointer or another one.
     places: [Places; 1 << PLACES_BITS],
     /// Walks by the sum of their return addresses.
     walks: [Near; 1 << WALKS_BITS],
 }
 
-/// Where return addresses are: rising.
+/// The places of return addresses, rising.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Places([u32; NEAR]);
 
@@ -46,15 +46,15 @@ struct Places([u32; NEAR]);
 struct Near {
     places: Places,
     addresses: [u64; NEAR],
-    /// Where the walk began, and what its sum was made with.
+    /// The start of the walk, and the seed of its sum.
     pc: u64,
     seed: u64,
-    /// Where rbp is in the frame that comes next.
+    /// The place of rbp in the next frame.
     bp: BpPlace,
     needs: Needs,
 }
 
-/// Where a frame's rbp is: in a word of the stack, or in the register of the walk's beginning.
+/// The place of a frame's rbp: a word of the stack, or the register at the start of the walk.
 #[derive(Clone, Copy)]
 struct BpPlace(u32);
 

@@ -29,7 +29,7 @@ const OFFSET_MASK: u32 = ((1 << OFFSET_BITS) - 1) << OFFSET_SHIFT;
 const BP_SHIFT: u32 = OFFSET_SHIFT + OFFSET_BITS;
 const WORD: usize = size_of::<usize>();
 
-/// What a frame's end is counted from.
+/// The base from which a frame's end is computed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Base {
     Sp = 0,
@@ -110,7 +110,7 @@ pub(crate) struct Frame {
 }
 
 impl Frame {
-    /// Where a walk begins; `bp` is to hold the register as long as it goes on.
+    /// Returns the start of a walk; `bp` must hold the register during the walk.
     #[inline(always)]
     pub(super) fn first(start: Start, bp: &Cell<usize>) -> Frame {
         let (frame_pointer, sp, pc) = start.registers();
@@ -141,7 +141,7 @@ impl Frame {
         self.step_to(base.wrapping_add(rule.offset()), rule.saved_bp(), bounds)
     }
 
-    /// Where the return address is, if that is counted from rbp and not from sp.
+    /// Returns the place of the return address, if it is computed from rbp and not from sp.
     pub(super) fn return_address_by_bp(self, rule: Rule) -> Option<usize> {
         let is_plain = rule.is_based() && !rule.is_special();
         is_plain.then(|| self.bp().wrapping_add(rule.offset()).wrapping_sub(WORD))
@@ -202,16 +202,16 @@ impl Frame {
 #[repr(C)]
 pub(crate) struct UnwoundFrame {
     pub(super) frame: Frame,
-    /// Where the return address is, and what it was.
+    /// The place of the return address, and its value.
     address_at: usize,
     address: u64,
-    /// What rbp was, if the frame's end is counted from it.
+    /// The value of rbp, if the frame's end is computed from it.
     bp: usize,
-    /// So many frames, from this one outward, do not need rbp.
+    /// Number of frames, from this one outward, that do not need rbp.
     plain: usize,
 }
 
-/// What the outermost frame reads, whose rule alone ends the walk.
+/// The words read by the outermost frame, whose rule alone ends the walk.
 static NOTHING: usize = 0;
 
 impl UnwoundFrame {

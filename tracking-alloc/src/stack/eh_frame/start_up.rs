@@ -1,4 +1,4 @@
-//! Which code of the C library calls `main` and the functions of threads.
+//! The code of the C library that calls `main` and the functions of threads.
 //!
 //! ```text
 //! _start ─▶ __libc_start_main ─▶ __libc_start_call_main ─▶ main          glibc
@@ -11,7 +11,7 @@
 
 use crate::sys;
 
-/// What an address is for the end of a stack.
+/// The role of an address at the end of a stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
     /// In a start function of the C library.
@@ -38,7 +38,8 @@ pub(super) fn is_entry(pc: u64) -> bool {
     pc.wrapping_sub(sys::entry()).wrapping_sub(1) < ENTRY_BYTES
 }
 
-/// What a return address is. Its function begins at `function`, unless no tables say where.
+/// Returns the role of a return address. Its function begins at `function`, if tables tell the
+/// start.
 pub(super) fn place(
     pc: u64,
     function: Option<u64>,

@@ -8,7 +8,7 @@ use tracking_alloc_recording::site_flags::{CUT, FOLDED};
 const LONGEST_CYCLE: usize = 4;
 /// A cycle repeated more often than this is folded.
 const MOST_REPEATS: usize = 8;
-/// How many repeats a folded cycle keeps.
+/// Number of repeats that a folded cycle keeps.
 const KEPT_REPEATS: usize = 2;
 
 /// Tidies a stack, innermost first, in place: how many frames are kept, from the innermost, and the
@@ -46,7 +46,7 @@ fn fold(addresses: &mut [u64]) -> usize {
     write
 }
 
-/// How often the first `period` addresses follow each other.
+/// Returns the number of times the first `period` addresses repeat in a row.
 fn repeats(addresses: &[u64], period: usize) -> usize {
     if addresses.len() < period {
         return 0;
