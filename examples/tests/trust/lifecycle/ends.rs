@@ -80,7 +80,7 @@ fn a_recording_in_a_file_refuses_its_bytes_and_goes_on() {
         target.command.arg(&path).env_remove("HEAPGLASS_OUT");
         let printed = target.succeed();
         let (error, figures) = printed.split_once('\n').expect("two lines");
-        for word in ["out.hg", "finish()", "goes on"] {
+        for word in ["out.hg", "finish()", "Recording continues"] {
             assert!(error.contains(word), "{word}: {error}");
         }
         assert_work_is_as_printed(&sealed(&path), figures);
