@@ -5,7 +5,7 @@
 //! none takes much longer than [`LONGEST_NS`], and none happens under a lock for which another
 //! thread waits.
 
-use crate::sys::{self, File, Lock};
+use crate::sys::{self, File, Lines, Lock, Next, mapping_range};
 use crate::{shadow, tables};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
 use tracking_alloc_recording::Header;
@@ -111,50 +111,27 @@ fn store(header: &Header, time_ns: u64, live_bytes: u64, sizes: &Sizes) {
 /// Adds up /proc/self/smaps. Returns `None` if it cannot be read by `deadline_ns` of the monotonic clock.
 fn read_mappings(buffer: &mut [u8; 4096], deadline_ns: u64) -> Option<Sizes> {
     let file = File::open(c"/proc/self/smaps", libc::O_RDONLY, 0).ok()?;
-    let (mut sizes, mut holds_blocks) = (Sizes::default(), false);
-    let (mut offset, mut kept) = (0, 0);
+    let read = |piece: &mut [u8], offset| file.read_at(piece, offset);
+    let (mut lines, mut sizes) = (Lines::default(), Sizes::default());
+    let mut holds_blocks = false;
     loop {
-        let read = file.read_at(buffer.get_mut(kept..)?, offset).ok()?;
-        if read == 0 {
-            return (sizes.resident > 0).then_some(sizes);
-        }
-        offset += read as u64;
-        let text = buffer.get(..kept + read)?;
-        let mut rest = text;
-        while let Some(end) = rest.iter().position(|byte| *byte == b'\n') {
-            let (line, after) = rest.split_at(end);
-            rest = after.get(1..).unwrap_or_default();
-            if let Some((start, end)) = range(line) {
-                holds_blocks = shadow::holds_blocks(start, end);
-            } else if let Some(bytes) = line.strip_prefix(b"Rss:").and_then(kilobytes) {
-                sizes.resident += bytes;
-                sizes.heap += if holds_blocks { bytes } else { 0 };
-            }
-        }
-        // A line may continue in the next piece.
-        let (total, left) = (text.len(), rest.len());
-        if left == buffer.len() {
+        let line = match lines.next(buffer, read) {
+            Next::Line(line) => line,
+            Next::End => return (sizes.resident > 0).then_some(sizes),
             // A path as long as a path can be.
-            return None;
-        }
-        buffer.copy_within(total - left.., 0);
-        kept = left;
-        if sys::now_ns() > deadline_ns {
-            return None;
+            Next::TooLong | Next::Failed => return None,
+        };
+        if let Some((start, end)) = mapping_range(line) {
+            // The clock is asked once for each mapping.
+            if sys::now_ns() > deadline_ns {
+                return None;
+            }
+            holds_blocks = shadow::holds_blocks(start as usize, end as usize);
+        } else if let Some(bytes) = line.strip_prefix(b"Rss:").and_then(kilobytes) {
+            sizes.resident += bytes;
+            sizes.heap += if holds_blocks { bytes } else { 0 };
         }
     }
-}
-
-/// Parses the addresses at the start of a mapping's first line: `7f00-7f10 rw-p ..`.
-fn range(line: &[u8]) -> Option<(usize, usize)> {
-    let blank = line.iter().position(|byte| *byte == b' ')?;
-    let dash = line[..blank].iter().position(|byte| *byte == b'-')?;
-    Some((hex(&line[..dash])?, hex(&line[dash + 1..blank])?))
-}
-
-fn hex(digits: &[u8]) -> Option<usize> {
-    let digits = str::from_utf8(digits).ok()?;
-    usize::from_str_radix(digits, 16).ok()
 }
 
 /// Parses ` 12 kB` into bytes.
@@ -171,9 +148,12 @@ mod tests {
     #[test]
     fn lines_of_smaps_are_told_apart() {
         let first = b"55e0a0b00000-55e0a0b21000 rw-p 00000000 00:00 0    [heap]";
-        assert_eq!(range(first), Some((0x55e0_a0b0_0000, 0x55e0_a0b2_1000)));
-        assert_eq!(range(b"Rss:                 132 kB"), None);
-        assert_eq!(range(b"VmFlags: rd wr mr mw me ac"), None);
+        assert_eq!(
+            mapping_range(first),
+            Some((0x55e0_a0b0_0000, 0x55e0_a0b2_1000))
+        );
+        assert_eq!(mapping_range(b"Rss:                 132 kB"), None);
+        assert_eq!(mapping_range(b"VmFlags: rd wr mr mw me ac"), None);
         assert_eq!(kilobytes(b"                 132 kB"), Some(132 << 10));
         assert_eq!(kilobytes(b" x"), None);
     }

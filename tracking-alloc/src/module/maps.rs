@@ -1,7 +1,7 @@
 //! Lines of `/proc/self/maps`.
 
 use crate::hash::fnv1a;
-use crate::sys::File;
+use crate::sys::{File, Lines, Next, mapping_range, number};
 
 /// A line.
 pub(super) struct Line {
@@ -19,9 +19,7 @@ impl Line {
     /// Becomes the line that `text` says, if it is one.
     pub(super) fn read(&mut self, text: &[u8]) -> Option<()> {
         let mut fields = text.splitn(6, |byte| *byte == b' ');
-        let mut addresses = fields.next()?.split(|byte| *byte == b'-');
-        self.start = number(addresses.next()?, 16)?;
-        self.end = number(addresses.next()?, 16)?;
+        (self.start, self.end) = mapping_range(fields.next()?)?;
         let allowed = fields.next()?;
         self.writable = allowed.starts_with(b"rw");
         self.executable = allowed.get(2) == Some(&b'x');
@@ -50,10 +48,7 @@ impl Line {
 /// The list, line by line.
 pub(super) struct List {
     file: File,
-    offset: u64,
-    /// The part of the buffer that is not parsed yet.
-    start: usize,
-    end: usize,
+    lines: Lines,
 }
 
 impl List {
@@ -61,37 +56,21 @@ impl List {
         let file = File::open(c"/proc/self/maps", libc::O_RDONLY, 0).ok()?;
         Some(List {
             file,
-            offset: 0,
-            start: 0,
-            end: 0,
+            lines: Lines::default(),
         })
     }
 
     /// Reads the next line. `false`: there is none, or none that fits the buffer. All calls get the
     /// same buffer.
     pub(super) fn next(&mut self, buffer: &mut [u8], line: &mut Line) -> bool {
+        let read = |piece: &mut [u8], offset| self.file.read_at(piece, offset);
         loop {
-            let rest = buffer.get(self.start..self.end).unwrap_or_default();
-            if let Some(length) = rest.iter().position(|byte| *byte == b'\n') {
-                self.start += length + 1;
-                if line.read(&rest[..length]).is_some() {
-                    return true;
-                }
-                continue;
-            }
-            buffer.copy_within(self.start..self.end, 0);
-            (self.start, self.end) = (0, self.end - self.start);
-            match self.file.read_at(&mut buffer[self.end..], self.offset) {
-                Ok(read) if read > 0 => {
-                    self.end += read;
-                    self.offset += read as u64;
-                }
-                _ => return false,
+            let Next::Line(text) = self.lines.next(buffer, read) else {
+                return false;
+            };
+            if line.read(text).is_some() {
+                return true;
             }
         }
     }
-}
-
-fn number(digits: &[u8], radix: u32) -> Option<u64> {
-    u64::from_str_radix(std::str::from_utf8(digits).ok()?, radix).ok()
 }

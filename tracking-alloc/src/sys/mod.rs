@@ -7,6 +7,7 @@
 mod chunked;
 mod clock;
 mod file;
+mod lines;
 mod load;
 mod lock;
 mod memory;
@@ -19,6 +20,7 @@ pub(crate) use chunked::{CHUNK, Chunked};
 pub(crate) use clock::sleep;
 pub(crate) use clock::{Patience, now_ns, ticks, unix_ns, yield_now};
 pub(crate) use file::{File, FileId, answer, file_id, read_whole};
+pub(crate) use lines::{Lines, Next, mapping_range, number};
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 pub(crate) use load::pair_at;
 pub(crate) use load::word_at;

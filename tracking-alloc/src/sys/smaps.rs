@@ -1,6 +1,6 @@
 //! The information on a mapping in `/proc/self/smaps`.
 
-use super::File;
+use super::{File, Lines, Next, mapping_range};
 use std::ffi::CStr;
 
 /// Returns `true` if the kernel wipes the page of an address in a forked child. qemu-user takes
@@ -10,59 +10,34 @@ pub(crate) fn is_wiped_on_fork(address: usize) -> bool {
     let Ok(file) = File::open(PATH, libc::O_RDONLY, 0) else {
         return false;
     };
-    let mut offset = 0;
-    let read = |buffer: &mut [u8]| {
-        let read = file.read_at(buffer, offset).unwrap_or(0);
-        offset += read as u64;
-        read
-    };
+    let read = |buffer: &mut [u8], offset| file.read_at(buffer, offset);
     has_flag(address as u64, b"wf", read) == Some(true)
 }
 
 /// Returns `Some(true)` if the mapping of an address has a flag; `None` if there is no such
 /// mapping, or its flags are not listed.
-fn has_flag(address: u64, flag: &[u8], mut read: impl FnMut(&mut [u8]) -> usize) -> Option<bool> {
+fn has_flag(
+    address: u64,
+    flag: &[u8],
+    mut read: impl FnMut(&mut [u8], u64) -> Result<usize, i32>,
+) -> Option<bool> {
     let mut buffer = [0u8; 1024];
-    let (mut filled, mut is_here) = (0, false);
+    let (mut lines, mut is_here) = (Lines::default(), false);
     loop {
-        let read = read(&mut buffer[filled..]);
-        filled += read;
-        let mut start = 0;
-        while let Some(length) = buffer[start..filled].iter().position(|byte| *byte == b'\n') {
-            let line = &buffer[start..start + length];
-            start += length + 1;
-            if let Some(flags) = line.strip_prefix(b"VmFlags:") {
-                if is_here {
-                    return Some(flags.split(|byte| *byte == b' ').any(|word| word == flag));
-                }
-            } else if let Some((low, high)) = range(line) {
-                is_here = low <= address && address < high;
+        let line = match lines.next(&mut buffer, &mut read) {
+            Next::Line(line) => line,
+            // The path in it is too long: what is left of it is no line that counts.
+            Next::TooLong => continue,
+            Next::End | Next::Failed => return None,
+        };
+        if let Some(flags) = line.strip_prefix(b"VmFlags:") {
+            if is_here {
+                return Some(flags.split(|byte| *byte == b' ').any(|word| word == flag));
             }
-        }
-        if start == 0 && filled == buffer.len() {
-            // The path in a line is too long for the room: what is left of it is no line that
-            // counts.
-            start = filled;
-        }
-        buffer.copy_within(start..filled, 0);
-        filled -= start;
-        if read == 0 {
-            return None;
+        } else if let Some((low, high)) = mapping_range(line) {
+            is_here = low <= address && address < high;
         }
     }
-}
-
-/// The addresses that a line begins with, if it is the first of a mapping.
-fn range(line: &[u8]) -> Option<(u64, u64)> {
-    let mut addresses = line
-        .split(|byte| *byte == b' ')
-        .next()?
-        .split(|byte| *byte == b'-');
-    let mut next = || {
-        let digits = std::str::from_utf8(addresses.next()?).ok()?;
-        u64::from_str_radix(digits, 16).ok()
-    };
-    Some((next()?, next()?))
 }
 
 #[cfg(test)]
@@ -80,11 +55,11 @@ VmFlags: rd wr mr mw me ac
 
     fn flag(text: &str, address: u64, at_once: usize) -> Option<bool> {
         let mut rest = text.as_bytes();
-        has_flag(address, b"wf", |buffer| {
+        has_flag(address, b"wf", |buffer, _| {
             let length = rest.len().min(at_once).min(buffer.len());
             buffer[..length].copy_from_slice(&rest[..length]);
             rest = &rest[length..];
-            length
+            Ok(length)
         })
     }
 
