@@ -1,9 +1,11 @@
-//! Forbids itself every call that opens, maps or changes a file, and others that few programs make, then goes on allocating in all the ways there are
-//! (`tests/built/sandbox.rs`).
+//! Forbids itself every call that opens, maps or changes a file, and others that few programs make,
+//! then goes on allocating in all the ways there are (`tests/built/sandbox.rs`).
 
 #[cfg(target_arch = "x86_64")]
 mod in_no_file;
+mod seccomp;
 
+use seccomp::{answer, equal, load, step};
 use std::hint::black_box;
 
 #[global_allocator]
@@ -106,17 +108,6 @@ fn forbid_files() {
         libc::SYS_membarrier,
         libc::SYS_prctl,
     ];
-    let step = |code: u32, jump_true: u8, jump_false: u8, k: u32| libc::sock_filter {
-        code: code as u16,
-        jt: jump_true,
-        jf: jump_false,
-        k,
-    };
-    let load = |offset: u32| step(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0, offset);
-    let answer = |k: u32| step(libc::BPF_RET | libc::BPF_K, 0, 0, k);
-    let equal =
-        |k: u32, yes: u8, no: u8| step(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, yes, no, k);
-    // seccomp_data: number at 0, arguments of 8 bytes each from 16.
     let mut program = vec![load(0)];
     for number in FORBIDDEN {
         program.push(equal(number as u32, 0, 1));
@@ -133,18 +124,5 @@ fn forbid_files() {
     ));
     program.push(answer(libc::SECCOMP_RET_KILL_PROCESS));
     program.push(answer(libc::SECCOMP_RET_ALLOW));
-    let filter = libc::sock_fprog {
-        len: program.len() as u16,
-        filter: program.as_mut_ptr(),
-    };
-    // SAFETY: the program is valid while the call lasts; the kernel copies it.
-    unsafe {
-        assert_eq!(libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
-        let set = libc::prctl(
-            libc::PR_SET_SECCOMP,
-            libc::SECCOMP_MODE_FILTER,
-            &raw const filter,
-        );
-        assert_eq!(set, 0, "{}", std::io::Error::last_os_error());
-    }
+    seccomp::install(&mut program);
 }

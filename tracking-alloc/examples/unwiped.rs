@@ -1,6 +1,9 @@
 //! Forks where the kernel takes the advice to wipe pages in children and ignores it, as qemu-user does
 //! (`tests/built/sandbox.rs`).
 
+mod seccomp;
+
+use seccomp::{answer, equal, load};
 use std::hint::black_box;
 
 #[global_allocator]
@@ -44,37 +47,12 @@ fn allocate(blocks: u64) {
 
 /// From here on, `madvise(MADV_WIPEONFORK)` does nothing and answers 0.
 fn ignore_wiping() {
-    let step = |code: u32, jump_true: u8, jump_false: u8, k: u32| libc::sock_filter {
-        code: code as u16,
-        jt: jump_true,
-        jf: jump_false,
-        k,
-    };
-    let load = |offset: u32| step(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0, offset);
-    let unless_equal =
-        |k: u32, skip: u8| step(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, 0, skip, k);
-    let answer = |k: u32| step(libc::BPF_RET | libc::BPF_K, 0, 0, k);
-    // seccomp_data: number at 0, arguments of 8 bytes each from 16.
-    let mut program = [
+    seccomp::install(&mut [
         load(0),
-        unless_equal(libc::SYS_madvise as u32, 3),
+        equal(libc::SYS_madvise as u32, 0, 3),
         load(16 + 2 * 8),
-        unless_equal(libc::MADV_WIPEONFORK as u32, 1),
+        equal(libc::MADV_WIPEONFORK as u32, 0, 1),
         answer(libc::SECCOMP_RET_ERRNO),
         answer(libc::SECCOMP_RET_ALLOW),
-    ];
-    let filter = libc::sock_fprog {
-        len: program.len() as u16,
-        filter: program.as_mut_ptr(),
-    };
-    // SAFETY: the program is valid while the call lasts; the kernel copies it.
-    unsafe {
-        assert_eq!(libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
-        let set = libc::prctl(
-            libc::PR_SET_SECCOMP,
-            libc::SECCOMP_MODE_FILTER,
-            &raw const filter,
-        );
-        assert_eq!(set, 0, "{}", std::io::Error::last_os_error());
-    }
+    ]);
 }
