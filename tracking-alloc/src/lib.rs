@@ -95,86 +95,39 @@
 struct Readme;
 
 mod alloc;
-pub mod arena;
 mod assertion;
-mod count;
-mod counters;
-mod current_scope;
-mod error;
-mod events;
-mod figures;
-mod guards;
-#[cfg(any(recording, captures, feature = "serde"))]
-mod hash;
-mod leaked;
-mod measure;
 mod phase;
-mod probe;
-#[cfg(feature = "serde")]
-mod profiled;
-mod state;
-mod thread;
-mod threads;
-
-#[cfg(all(recording, any(feature = "serde", feature = "deepsize")))]
-mod footprint;
-#[cfg(recording)]
-mod hook;
-#[cfg(recording)]
-mod life;
-#[cfg(any(in_memory, test))]
-mod memory;
-#[cfg(recording)]
-mod module;
-#[cfg(recording)]
-mod record;
 #[cfg(recording)]
 mod recorder;
-#[cfg(recording)]
-mod scope_records;
-#[cfg(recording)]
-mod shadow;
-#[cfg(recording)]
-mod stack;
-#[cfg(recording)]
-mod start;
-#[cfg(recording)]
-mod sys;
-#[cfg(recording)]
-mod tables;
-#[cfg(in_memory)]
-pub mod wasm;
-
-#[cfg(not(any(recording, in_memory)))]
-#[path = "scope_records/unrecorded.rs"]
-mod scope_records;
+mod threads;
 
 pub use alloc::TrackingAlloc;
-#[cfg(feature = "derive")]
-pub use arena::{ArenaDeserialize, ArenaSeed};
-pub use error::Error;
-pub use figures::{Delta, Stats};
-#[cfg(all(recording, any(feature = "serde", feature = "deepsize")))]
-pub use footprint::Footprint;
-#[cfg(all(recording, feature = "serde"))]
-pub use footprint::footprint;
-#[cfg(all(recording, feature = "deepsize"))]
-pub use footprint::footprint_estimate;
+pub use heapglass_recorder::{Delta, Error, Stats};
 pub use phase::{Phase, PhaseFuture, phase, phase_async};
-#[cfg(feature = "serde")]
-pub use profiled::{Budget, Profiled, ProfiledSeed};
 #[cfg(recording)]
 pub use recorder::{Recorder, mark};
 pub use threads::Threads;
+pub use tracking_alloc_arena as arena;
+#[cfg(feature = "derive")]
+pub use tracking_alloc_arena::{ArenaDeserialize, ArenaSeed};
+#[cfg(all(recording, any(feature = "serde", feature = "deepsize")))]
+pub use tracking_alloc_serde::Footprint;
+#[cfg(all(recording, feature = "serde"))]
+pub use tracking_alloc_serde::footprint;
+#[cfg(all(recording, feature = "deepsize"))]
+pub use tracking_alloc_serde::footprint_estimate;
+#[cfg(feature = "serde")]
+pub use tracking_alloc_serde::{Budget, Profiled, ProfiledSeed};
+
 #[cfg(in_memory)]
-use wasm::scope_records;
+pub mod wasm;
 
 /// The items that `assert_allocs!` expands to, and the dependency line that `heapglass` prints. Do
 /// not use them directly: they change without notice.
 #[doc(hidden)]
 pub mod __private {
     pub use crate::assertion::{Counted, Measured, assert_limits, measure};
-    pub use crate::error::DEPENDENCY;
+    pub use heapglass_recorder::DEPENDENCY;
 }
 
 /// Runs `f` and counts the allocations and frees of this thread in it. The figures are exact, with
@@ -186,8 +139,8 @@ pub mod __private {
 /// When `TrackingAlloc` is not the global allocator, with the two lines to add: never a silent
 /// zero.
 pub fn measure<R>(f: impl FnOnce() -> R) -> (R, Delta) {
-    probe::assert_installed("measure");
-    measure::measured(f)
+    heapglass_recorder::assert_observing("measure");
+    heapglass_recorder::measured(f)
 }
 
 /// Returns the figures of the process since the first call of this function or since the current
@@ -201,15 +154,6 @@ pub fn measure<R>(f: impl FnOnce() -> R) -> (R, Delta) {
 /// When `TrackingAlloc` is not the global allocator, with the two lines to add: never a silent
 /// zero.
 pub fn stats() -> Stats {
-    probe::assert_installed("stats");
-    #[cfg(in_memory)]
-    if let Some(stats) = wasm::hook::recorded_stats() {
-        return stats;
-    }
-    count::begin();
-    #[cfg(recording)]
-    if let Some(stats) = hook::recorded_stats() {
-        return stats;
-    }
-    count::PROCESS.figures()
+    heapglass_recorder::assert_observing("stats");
+    heapglass_recorder::stats()
 }

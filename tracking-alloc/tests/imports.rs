@@ -10,12 +10,15 @@ use syn::visit::{self, Visit};
 
 /// Each crate by the folder of its `lib.rs`, with the modules whose children are checked beside the top-level modules.
 const CRATES: &[(&str, Folders)] = &[
-    (
-        "tracking-alloc/src",
-        Folders::AllBut(&["footprint", "hook", "profiled"]),
-    ),
+    ("tracking-alloc/src", Folders::All),
+    ("tracking-alloc/arena/src", Folders::All),
     ("tracking-alloc/derive/src", Folders::All),
+    ("tracking-alloc/recorder/src", Folders::AllBut(&["hook"])),
     ("tracking-alloc/recording/src", Folders::All),
+    (
+        "tracking-alloc/serde/src",
+        Folders::AllBut(&["footprint", "profiled"]),
+    ),
     ("profiler/src", Folders::Only(&[])),
     ("tui/src", Folders::All),
 ];

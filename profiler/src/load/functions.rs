@@ -135,7 +135,7 @@ mod tests {
         );
         assert_eq!(
             does(
-                "serde_json::de::from_str<tracking_alloc::profiled::Profiled<shop::Catalog>>",
+                "serde_json::de::from_str<tracking_alloc_serde::profiled::Profiled<shop::Catalog>>",
                 "serde_json",
                 "de::from_str"
             ),

@@ -507,7 +507,13 @@ impl Capture {
 }
 
 /// Crates of heapglass that are linked into the program.
-pub(crate) const OWN_CRATES: [&str; 2] = ["tracking_alloc", "tracking_alloc_recording"];
+pub(crate) const OWN_CRATES: [&str; 5] = [
+    "tracking_alloc",
+    "heapglass_recorder",
+    "tracking_alloc_arena",
+    "tracking_alloc_recording",
+    "tracking_alloc_serde",
+];
 
 impl Function {
     /// Returns `true` if it is heapglass's own, wherever it was built.

@@ -208,13 +208,21 @@ impl Classifier {
     }
 }
 
-/// `.../tracking-alloc/src/..` of a checkout, `.../tracking-alloc-0.1.0/src/..` of a registry.
+/// Returns `true` for `.../tracking-alloc/src/..` and `.../tracking-alloc/recorder/src/..` of a
+/// checkout, and `.../tracking-alloc-0.1.0/src/..` of a registry.
 fn is_own_file(file: &str) -> bool {
+    const FOLDERS: [&str; 4] = ["arena", "recorder", "recording", "serde"];
     let folders: Vec<&str> = file.split('/').collect();
-    folders.windows(2).any(|pair| {
-        pair[1] == "src"
-            && OWN_CRATES.contains(&without_version(pair[0]).replace('-', "_").as_str())
-    }) || file.contains("/tracking-alloc/recording/src/")
+    let is_own =
+        |folder: &str| OWN_CRATES.contains(&without_version(folder).replace('-', "_").as_str());
+    folders.iter().enumerate().any(|(index, folder)| {
+        *folder == "src"
+            && match folders[..index] {
+                [.., "tracking-alloc", part] if FOLDERS.contains(&part) => true,
+                [.., folder] => is_own(folder),
+                [] => false,
+            }
+    })
 }
 
 /// A frame that nothing names: `libc.so.6+0x29d90`.

@@ -71,7 +71,7 @@ const CALLED_BACK: [&str; 8] = [
     "serde::de::DeserializeSeed",
     "serde::de::Visitor",
     "core::clone::Clone",
-    "tracking_alloc::arena::ArenaDeserialize",
+    "tracking_alloc_arena::deserialize::ArenaDeserialize",
 ];
 
 /// Paths of what in the standard library only calls on.

@@ -16,8 +16,11 @@ const MACHINERY: &[&str] = &[
     "hashbrown::raw::",
     "std::alloc::",
     "std::sys::alloc::",
+    "heapglass_recorder::",
     "tracking_alloc::",
+    "tracking_alloc_arena::",
     "tracking_alloc_recording::",
+    "tracking_alloc_serde::",
     "__rustc::",
 ];
 

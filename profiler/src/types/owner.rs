@@ -15,7 +15,7 @@ pub(super) fn owner(functions: impl Iterator<Item = Rc<Facts>>) -> Option<String
     let found = found(functions)?;
     let of = unwrapped(&found);
     // `Profiled` is only read through.
-    (is_own(of) && of != "tracking_alloc::profiled::Profiled").then(|| of.to_owned())
+    (is_own(of) && of != "tracking_alloc_serde::profiled::Profiled").then(|| of.to_owned())
 }
 
 fn found(functions: impl Iterator<Item = Rc<Facts>>) -> Option<String> {

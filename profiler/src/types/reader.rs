@@ -134,7 +134,9 @@ pub(crate) fn read_by(name: &str) -> Option<String> {
 /// The value inside our own wrapper.
 pub(super) fn unwrapped(of: &str) -> &str {
     match path_and_arguments(of) {
-        ("tracking_alloc::profiled::Profiled", arguments) if !arguments.is_empty() => arguments[0],
+        ("tracking_alloc_serde::profiled::Profiled", arguments) if !arguments.is_empty() => {
+            arguments[0]
+        }
         _ => of,
     }
 }

@@ -86,7 +86,8 @@ fn own_function<'a>(profile: &'a Profile, site: &Site) -> Option<(FunctionId, &'
 /// Between the code that asks for a block and the allocator.
 fn is_machinery(function: &Function) -> bool {
     let name = function.name.trim_start_matches('<');
-    matches!(function.krate.as_str(), "tracking_alloc" | "core")
+    function.is_own()
+        || function.krate == "core"
         || name.starts_with("alloc::alloc::")
         || name.starts_with("__rust")
         || (in_arena_crate(function) && name.contains("alloc::Global"))

@@ -350,6 +350,14 @@ fn heapglasss_own_code_is_known_by_its_file_where_the_name_begins_with_a_codegen
             true,
         ),
         (
+            "/home/me/heapglass/tracking-alloc/recorder/src/hook/event.rs",
+            true,
+        ),
+        (
+            "/home/me/.cargo/registry/src/index/heapglass-recorder-0.1.0/src/hook/event.rs",
+            true,
+        ),
+        (
             "/home/me/.cargo/registry/src/index/tracking-alloc-0.1.0/src/events.rs",
             true,
         ),
@@ -443,10 +451,10 @@ fn the_source_file_says_whose_code_it_is() {
     );
     // Our own crates are never the user's, wherever they are built.
     is(
-        "tracking_alloc::hook::alloc",
-        "/home/u/heapglass/tracking-alloc/src/hook.rs",
+        "heapglass_recorder::hook::alloc",
+        "/home/u/heapglass/tracking-alloc/recorder/src/hook.rs",
         Origin::Dependency,
-        "tracking_alloc",
+        "heapglass_recorder",
     );
 }
 

@@ -1,0 +1,21 @@
+//! The chunks of an arena, as the arena reports them.
+
+/// The chunks that an arena holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Chunks {
+    /// Number of chunks.
+    pub count: u64,
+    /// Usable bytes of all chunks.
+    pub bytes: u64,
+    /// The same, including the arena's own headers: the bytes requested from its allocator.
+    pub bytes_with_metadata: u64,
+    /// Unused bytes in all chunks, also before and after the present one.
+    pub unused_tail_bytes: u64,
+    /// Unused bytes in the present chunk.
+    pub free_bytes: u64,
+    /// The lowest cursor in the present chunk; the highest lies
+    /// [`present_bytes`](Chunks::present_bytes) above it.
+    pub present_start: usize,
+    /// Usable bytes of the present chunk.
+    pub present_bytes: usize,
+}

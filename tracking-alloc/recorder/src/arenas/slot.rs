@@ -1,0 +1,80 @@
+//! Where the recording can reach the counters of an instance: private memory, used again by the
+//! next instance of the name.
+
+use super::counters::{ArenaCounters, Counter};
+use super::scope_counters::{ScopeCounter, ScopeCounters};
+use crate::leaked::Link;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
+
+/// Number of figures of an arena in the recording.
+pub(super) const FIGURES: usize = 17;
+
+/// The place of an instance. All-zero bytes are an unused place.
+pub(super) struct Slot {
+    pub(super) counters: ArenaCounters,
+    pub(super) scopes: ScopeCounters,
+    /// The scopes' freed figures of instances before this one.
+    pub(super) gone_before: Counter,
+    pub(super) gone_blocks_before: Counter,
+    /// The recording it belongs to.
+    pub(super) tag: AtomicU32,
+    /// The arena's number in it.
+    pub(super) arena: AtomicU32,
+    pub(super) in_use: AtomicBool,
+    /// Number of the arena's instance, from 1.
+    pub(super) instance: AtomicU64,
+    /// The published values of the counters.
+    pub(super) published: [AtomicU64; FIGURES],
+    /// Every slot, used or not.
+    pub(super) next: Link<Slot>,
+    /// Free slots of the same arena.
+    pub(super) next_free: Link<Slot>,
+}
+
+impl Slot {
+    /// A figure of all scopes.
+    fn sum(&self, of: fn(&ScopeCounter) -> &Counter) -> u64 {
+        let scopes = self.scopes.all();
+        scopes.fold(0, |sum, counter| sum.wrapping_add(of(counter).get()))
+    }
+
+    /// Brings the counters up to date with those of scopes: sums over all instances that had the
+    /// slot, less those before.
+    pub(super) fn sum_up(&self) {
+        let counters = &self.counters;
+        let gone = self.sum(|of| &of.gone_bytes);
+        let gone_blocks = self.sum(|of| &of.gone_blocks);
+        let blocks = self.sum(|of| &of.total_blocks);
+        counters
+            .allocated
+            .set(self.sum(|of| &of.total_bytes).wrapping_sub(gone));
+        counters.blocks.set(blocks.wrapping_sub(gone_blocks));
+        counters
+            .returned
+            .set(gone.wrapping_sub(self.gone_before.get()));
+        counters
+            .returned_blocks
+            .set(gone_blocks.wrapping_sub(self.gone_blocks_before.get()));
+    }
+
+    /// Takes what the counters say was allocated so far into a counter: they began before the
+    /// recording, or go on in another. Until then the scopes are those of instances that are gone.
+    pub(super) fn adopt(&self, counter: &ScopeCounter) {
+        let counters = &self.counters;
+        self.gone_before.set(self.sum(|of| &of.gone_bytes));
+        self.gone_blocks_before.set(self.sum(|of| &of.gone_blocks));
+        counter.total_bytes.add(counters.total_allocated());
+        counter.total_blocks.add(counters.total_blocks());
+        counter.gone_bytes.add(counters.returned.get());
+        counter.gone_blocks.add(counters.returned_blocks.get());
+        counter.bypassed_bytes.add(counters.bypassed.get());
+    }
+
+    /// Nothing is allocated any more.
+    pub(super) fn empty(&self) {
+        for counter in self.scopes.all() {
+            counter.gone_bytes.set(counter.total_bytes.get());
+            counter.gone_blocks.set(counter.total_blocks.get());
+        }
+    }
+}

@@ -1,0 +1,28 @@
+//! The hook: the code that runs at each allocator call while something records.
+//!
+//! Never allocates through the hooked allocator, never panics, takes no lock on its hot path, keeps
+//! `errno`. Order: alloc = forward, then record; free = record, then forward; realloc is one event.
+
+mod event;
+mod lane;
+mod peak;
+mod resident;
+mod sizes;
+mod stats;
+mod writers;
+
+pub(crate) use event::{allocated, freed, reallocated, reallocating, request_failed};
+#[cfg(captures)]
+pub use lane::PassedOver;
+pub(crate) use lane::{Net, measuring, net_here, release_all, wait_until_idle};
+pub(crate) use lane::{visit, visit_again};
+pub(crate) use peak::{PeakChecks, check_peak_now, mark_window};
+pub(crate) use resident::{forget as forget_resident, read as read_resident};
+pub(crate) use stats::{part, recorded_stats};
+pub(crate) use writers::Inside;
+
+use crate::sys::Lock;
+
+/// The peak lock, for the peak, the timeline, snapshots and marks. It is taken before the write
+/// lock, never after it.
+pub(crate) static PEAK_CHECKS: Lock<PeakChecks> = Lock::new(PeakChecks::new());

@@ -1,0 +1,136 @@
+//! Budgets in force in a thread: a list on its stack, compared with what the thread has allocated
+//! since.
+
+use super::Limits;
+use super::path::{Path, is_at};
+use crate::profiled::tree::Node;
+use heapglass_recorder::counting;
+use serde::de::Error;
+use std::cell::Cell;
+use std::fmt::Display;
+use std::ptr::null;
+
+thread_local! {
+    /// The innermost budget in force. It has no destructor, so it exists until the thread's end.
+    static INNERMOST: Cell<*const Active> = const { Cell::new(null()) };
+}
+
+/// A budget in force, on the stack of whoever set it.
+struct Active {
+    limits: Limits,
+    /// The field it is for; `None` = everything.
+    path: Option<*const str>,
+    fields: *const [(String, Limits)],
+    /// Net and total bytes when it began.
+    live: i64,
+    total: u64,
+    /// The one further out.
+    outer: *const Active,
+}
+
+/// Takes a budget out of force when it is dropped, also when something panics.
+struct Running<'a>(&'a Active);
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        INNERMOST.set(self.0.outer);
+    }
+}
+
+/// Runs `work` with a budget in force: of a field, or of everything, with what it says of fields.
+pub(super) fn in_force<R>(
+    limits: Limits,
+    path: Option<&str>,
+    fields: &[(String, Limits)],
+    work: impl FnOnce() -> R,
+) -> R {
+    let (live, total) = counting::measured_so_far();
+    let active = Active {
+        limits,
+        path: path.map(std::ptr::from_ref),
+        fields,
+        live,
+        total,
+        outer: innermost(),
+    };
+    INNERMOST.set(&active);
+    let _running = Running(&active);
+    work()
+}
+
+/// Returns `true` if any budget is in force in this thread.
+#[cfg_attr(not(debug_assertions), inline(always))]
+pub(in super::super) fn is_running() -> bool {
+    !innermost().is_null()
+}
+
+#[cfg_attr(not(debug_assertions), inline(always))]
+fn innermost() -> *const Active {
+    INNERMOST.get()
+}
+
+/// Compares what the thread has allocated with every budget in force.
+///
+/// # Errors
+/// When one is exceeded, with the path and the figure.
+#[inline(never)]
+pub(in super::super) fn check<E: Error>(node: &'static Node) -> Result<(), E> {
+    let (live_now, total_now) = counting::measured_so_far();
+    let mut next = innermost();
+    // SAFETY: whoever put a budget into the list takes it out before its stack frame ends.
+    while let Some(active) = unsafe { next.as_ref() } {
+        next = active.outer;
+        let live = u64::try_from(live_now.wrapping_sub(active.live)).unwrap_or(0);
+        let total = total_now.wrapping_sub(active.total);
+        for (bytes, what, limit) in [
+            (live, "live", active.limits.live),
+            (total, "allocated", active.limits.total),
+        ] {
+            if let Some(allowed) = limit
+                && bytes > allowed
+            {
+                // SAFETY: the path of a budget in force.
+                let path = active.path.map(|path| unsafe { &*path });
+                let place: &dyn Display = match &path {
+                    Some(path) => path,
+                    None => &Path(node),
+                };
+                return Err(E::custom(format_args!(
+                    "memory budget exceeded at {place}: {bytes} bytes {what}, {allowed} allowed"
+                )));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Runs `work` at a place, within the budgets that are for it, and compares before and after.
+#[inline(never)]
+pub(in super::super) fn in_field<R, E: Error>(
+    node: &'static Node,
+    work: impl FnOnce() -> Result<R, E>,
+) -> Result<R, E> {
+    check(node)?;
+    within(innermost(), node, work)
+}
+
+/// Puts the budgets for this place into force, of each budget from `next` outwards, then runs
+/// `work`.
+fn within<R, E: Error>(
+    mut next: *const Active,
+    node: &'static Node,
+    work: impl FnOnce() -> Result<R, E>,
+) -> Result<R, E> {
+    // SAFETY: as in `check`: all of them stay in force while this runs.
+    while let Some(active) = unsafe { next.as_ref() } {
+        next = active.outer;
+        // SAFETY: the fields of a budget outlive its being in force.
+        let fields = unsafe { &*active.fields };
+        if let Some((path, limits)) = fields.iter().find(|(path, _)| is_at(node, path)) {
+            return in_force(*limits, Some(path), &[], || within(next, node, work));
+        }
+    }
+    let value = work()?;
+    check(node)?;
+    Ok(value)
+}
