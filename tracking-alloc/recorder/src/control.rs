@@ -12,9 +12,8 @@ use std::sync::atomic::Ordering::*;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Options<'a> {
-    /// A new file at this path. An old recording there is replaced if its process has ended. If
-    /// that process may still be running or is this process, the old recording stays and the new
-    /// path gets a suffix (`NAME-PID.hg`); [`Recording::path`] returns the actual path.
+    /// A new file at this path. If something is at that path, it stays, and the new path gets a
+    /// suffix (`NAME-PID.hg`); [`Recording::path`] returns the actual path.
     File(&'a Path),
     /// Memory; [`Recording::finish_to_bytes`] returns the recording.
     Memory,
