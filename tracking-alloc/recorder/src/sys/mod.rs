@@ -14,6 +14,7 @@ mod memory;
 mod process;
 mod smaps;
 mod stack;
+mod thread_stack;
 
 pub(crate) use chunked::{CHUNK, Chunked};
 pub use clock::sleep;
@@ -30,13 +31,13 @@ pub(crate) use memory::{
     Bump, PAGE, WrittenPages, count_own, own_bytes, populate, read_own_memory, uncount_own,
 };
 pub(crate) use process::{
-    Stack, entry, environment, fence_all_threads, go_quiet, host, is_main_thread, is_quiet,
-    lasting_code, limit, memory_left, process_id, read_link, register_fence, resident_set,
-    start_functions, start_ticks, thread_id, thread_name, thread_stack, wait_for_stores,
-    write_stderr,
+    entry, environment, fence_all_threads, go_quiet, host, is_main_thread, is_quiet, lasting_code,
+    limit, memory_left, process_id, read_link, register_fence, resident_set, start_functions,
+    start_ticks, thread_id, thread_name, wait_for_stores, write_stderr,
 };
 pub(crate) use smaps::is_wiped_on_fork;
 pub(crate) use stack::on_own_stack;
+pub(crate) use thread_stack::{Stack, thread_stack};
 
 /// Bytes of a page of this system.
 pub(crate) fn page_bytes() -> usize {

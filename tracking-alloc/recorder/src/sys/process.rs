@@ -75,59 +75,6 @@ pub(crate) fn thread_name() -> [u8; 16] {
     name
 }
 
-/// The address range of a thread's stack, or its readable part.
-#[derive(Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Stack {
-    pub(crate) low: usize,
-    pub(crate) high: usize,
-}
-
-impl Stack {
-    pub(crate) fn contains(self, address: usize) -> bool {
-        self.low <= address && address < self.high
-    }
-}
-
-/// Below the top of the stack that a program begins on, the kernel keeps this much free of other
-/// mappings, or as much as the stack's limit was then.
-const GAP: usize = 128 << 20;
-
-/// The calling thread's stack; zero when it cannot be known, and then nothing is walked.
-///
-/// The one that the program began on is known from the auxiliary vector: glibc's answer would read
-/// /proc and take locks. The thread must be on it, not only be the process's first: that of a child
-/// forked by another thread is on the stack of that one.
-pub(crate) fn thread_stack() -> Stack {
-    let local = 0u8;
-    let here = std::hint::black_box(&raw const local) as usize;
-    // The path the kernel was asked to execute lies at the very top of the first thread's stack.
-    // SAFETY: only reads the auxiliary vector.
-    let high = unsafe { libc::getauxval(libc::AT_EXECFN) } as usize;
-    if is_main_thread() && (high.saturating_sub(GAP)..high).contains(&here) {
-        let room = limit(libc::RLIMIT_STACK).map_or(8 * GAP, |limit| limit as usize);
-        let low = high.saturating_sub(room.max(GAP));
-        return Stack { low, high };
-    }
-    // SAFETY: the attributes are initialised by pthread_getattr_np before they are used, and
-    // destroyed once.
-    unsafe {
-        let mut attributes: libc::pthread_attr_t = std::mem::zeroed();
-        if libc::pthread_getattr_np(libc::pthread_self(), &mut attributes) != 0 {
-            return Stack::default();
-        }
-        let (mut low, mut bytes) = (std::ptr::null_mut(), 0);
-        let known = libc::pthread_attr_getstack(&attributes, &mut low, &mut bytes) == 0;
-        libc::pthread_attr_destroy(&mut attributes);
-        if !known {
-            return Stack::default();
-        }
-        Stack {
-            low: low as usize,
-            high: low as usize + bytes,
-        }
-    }
-}
-
 /// The kind of a limit's number: glibc has a type of its own for it.
 #[cfg(target_env = "gnu")]
 type Resource = libc::__rlimit_resource_t;
