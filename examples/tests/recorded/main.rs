@@ -6,6 +6,7 @@ mod common;
 
 mod agree;
 mod awkward;
+mod c;
 mod fields;
 mod footprints;
 mod hostile;

@@ -129,6 +129,7 @@ impl Recording {
 /// moment and ends a window of the peak, so that reports can tell apart what happened before and
 /// after it. The peak of the next window starts with the bytes that are live now.
 pub fn mark(name: &str) {
+    start::examine();
     let Some(_inside) = hook::Inside::enter() else {
         return;
     };

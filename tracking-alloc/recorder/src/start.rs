@@ -65,6 +65,14 @@ pub(crate) fn at_first_allocation(block: *mut u8, bytes: usize, is_system: bool)
     }
 }
 
+/// Examines the environment before the first allocation, if nobody has.
+#[inline]
+pub(crate) fn examine() {
+    if state::is_unexamined() {
+        at_first_allocation(std::ptr::null_mut(), 0, false);
+    }
+}
+
 /// Starts a recording in the file that the pattern stands for.
 fn to_pattern(pattern: &[u8]) -> Result<(), Refused> {
     let mut buffer = [0u8; 4096];

@@ -5,13 +5,14 @@
 //! after a recording is finished, nor in a forked child.
 
 use crate::hook::{self, Inside};
-use crate::{session, sys};
+use crate::{session, start, sys};
 use std::sync::atomic::Ordering::*;
 use tracking_alloc_recording::{Scope, scope_flags};
 
 /// Enters the scope `name` under `parent`. Returns `None` if the table is full or nothing records;
 /// the thread then stays in `parent`.
 pub(crate) fn enter(parent: u32, name: &str) -> Option<u32> {
+    start::examine();
     let inside = Inside::enter()?;
     let session = session::current()?;
     let _errno = sys::Errno::keep();
