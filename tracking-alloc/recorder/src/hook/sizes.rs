@@ -1,8 +1,8 @@
 //! The number of blocks in each size class at a site of a lane.
 //!
-//! Most sites have a few classes and one record, searched from the class's own place. A site with
-//! more gets a private table that leads from a class to its pair: each class has one pair in one
-//! record, so the records of a site are bounded by the number of classes, whatever happens.
+//! Most sites have few classes and one record, searched from the class's own place. A site with
+//! more classes gets a private table that leads from a class to its pair. Each class has only one
+//! pair, in one record, so the number of classes bounds the records of a site.
 
 use super::lane::{Lane, Slot};
 use std::cell::Cell;
@@ -40,8 +40,9 @@ impl Class {
         places
     };
 
-    /// Returns the class of a block. PERF: a table look-up instead of a dozen instructions for most
-    /// blocks.
+    /// Returns the class of a block.
+    ///
+    /// PERF: for most blocks, a table look-up replaces a dozen instructions.
     #[inline(always)]
     pub(super) fn of(bytes: u64) -> Class {
         static SMALL: [Class; 1025] = Class::SMALL;
@@ -80,7 +81,7 @@ pub(super) struct Spread {
 }
 
 /// Adds to the count of a class. If there is no room, the count is dropped, and the histogram
-/// contains less than the row.
+/// contains fewer blocks than the row.
 pub(super) fn add(lane: &Lane, slot: &Slot, class: Class, more: u64) {
     if let Some(pair) = pair_of(lane, slot, class) {
         let count = pair.load(Relaxed) & ((1 << SIZE_COUNT_BITS) - 1);
@@ -89,7 +90,8 @@ pub(super) fn add(lane: &Lane, slot: &Slot, class: Class, more: u64) {
     }
 }
 
-/// Returns the pair that counts a class, added if there is none; `None` if there is no room.
+/// Returns the pair that counts a class, adding it if necessary. Returns `None` if there is no
+/// room.
 fn pair_of(lane: &Lane, slot: &Slot, class: Class) -> Option<&'static AtomicU64> {
     if let Some(spread) = slot.spread() {
         return spread.pair_of(lane, slot, class);
@@ -117,7 +119,7 @@ impl Spread {
     /// Creates a table with the pairs of a full record.
     #[cold]
     fn begin(lane: &Lane, full: &'static Sizes) -> Option<&'static Spread> {
-        // SAFETY: zeroed memory that is never given back, reached by the lane's owner alone.
+        // SAFETY: zeroed memory that is never freed. Only the lane's owner reaches it.
         let spread: &'static Spread = unsafe { lane.take::<Spread>()?.as_ref() };
         spread.last.set(full);
         for pair in &full.pairs {
@@ -135,7 +137,7 @@ impl Spread {
             .pairs
             .get(usize::from(class.0))
             .map_or(null(), Cell::get);
-        // SAFETY: null or a word of a record of the lane's own, which stays mapped.
+        // SAFETY: null or a word of one of the lane's own records, which stay mapped.
         unsafe { pair.as_ref() }
     }
 
@@ -148,7 +150,7 @@ impl Spread {
             self.last.set(lane.new_sizes(slot)?);
             self.used.set(0);
         }
-        // SAFETY: null or a record of the lane's own, which stays mapped.
+        // SAFETY: null or one of the lane's own records, which stay mapped.
         let pair = unsafe { self.last.get().as_ref() }?
             .pairs
             .get(self.used.get())?;

@@ -27,16 +27,16 @@ pub(in super::super) fn rows_of(lane: u32) -> impl Iterator<Item = &'static Row>
     })
 }
 
-/// Waits until no owner is known to be inside the hook. Returns `false` if one stays inside: it was
-/// killed there, or it is this thread itself, in a signal handler.
+/// Waits until no owner is inside the hook. Returns `false` if one stays inside: it was killed
+/// there, or it is this thread itself, in a signal handler.
 pub(crate) fn wait_until_idle() -> bool {
-    // A few seconds.
+    // About three seconds.
     const SLEEPS: u32 = 30_000;
     if writers::is_here() || !sys::fence_all_threads() && !sys::wait_for_stores() {
         return false;
     }
     let mut patience = sys::Patience::new(SLEEPS);
-    // The shared lane is never busy: threads on it were counted as open.
+    // The shared lane is never busy. Threads that use it are counted as open writers.
     patience.wait_until(|| !writers::is_open())
         && lanes().all(|lane| patience.wait_until(|| !lane.busy.load(Acquire)))
 }

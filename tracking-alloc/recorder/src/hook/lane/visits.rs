@@ -24,7 +24,7 @@ pub(crate) fn visit(scope: u32) {
     }
 }
 
-/// Does the same for a scope that its lane has counted before. Returns `false` without counting if
+/// Counts a visit of a scope that the lane has counted before. Returns `false` without counting if
 /// the slow path is needed.
 #[inline(always)]
 pub(crate) fn visit_again(scope: u32) -> bool {
@@ -35,8 +35,8 @@ pub(crate) fn visit_again(scope: u32) -> bool {
         return false;
     }
     lane.busy.store(true, Relaxed);
-    // NOTE: as in an event: busy before the state is read, so that nobody writes into a finished
-    // recording.
+    // NOTE: as in an event, the busy flag is set before the state is read, so that nobody writes
+    // into a finished recording.
     compiler_fence(SeqCst);
     let counted = lane.is_of(state::get()) && lane.count_visit(scope);
     compiler_fence(SeqCst);
@@ -70,9 +70,9 @@ fn visit_slowly(scope: u32) {
 impl Lane {
     #[inline(always)]
     fn count_visit(&self, scope: u32) -> bool {
-        // SAFETY: reached by the lane's owner alone; null or a record, which stays mapped.
+        // SAFETY: only the lane's owner reaches this. It is null or a record, which stays mapped.
         let known = |visited: &Visited| unsafe { visited.0.get().as_ref() };
-        // The generation above the number falls away.
+        // The table ignores the generation in the upper bits of the number.
         let visits = self.visits.get(scope).and_then(known);
         if let Some(visits) = visits {
             add(&visits.count, 1);
@@ -84,7 +84,7 @@ impl Lane {
     fn count_first_visit(&self, scope: u32) -> Option<()> {
         let _errno = Errno::keep();
         let scope = scope_number(scope);
-        // SAFETY: the tables belong to the lane's owner, who is calling.
+        // SAFETY: the tables belong to the lane's owner, who is the caller.
         let bump = unsafe { &mut (*self.tables.get()).bump };
         let visited = self.visits.get_or_make(scope, || bump.take(CHUNK))?;
         let fill = |visits: &Visits| {
