@@ -194,11 +194,12 @@ impl Lane {
     /// value.
     pub(super) fn take<T>(&self) -> Option<NonNull<T>> {
         let _errno = Errno::keep();
-        // SAFETY: the tables belong to the lane's owner, who is calling.
+        // SAFETY: the tables belong to the lane's owner, who is the caller.
         unsafe { (*self.tables.get()).bump.take::<T>(1) }
     }
 
-    /// SAFETY: the tables belong to the lane's owner, who is the caller.
+    /// Adds a record to one of the lane's tables, and fills it before the length is published.
+    /// Returns its number and place.
     fn add_record<T>(
         &self,
         table: fn(&mut LaneTables) -> &mut Table,
