@@ -44,6 +44,9 @@ pub fn recording() -> Result<Vec<u8>, Error> {
 }
 
 /// Returns the figures of linear memory so far.
+///
+/// # Errors
+/// If nothing is recorded, because [`start`] was not called.
 pub fn memory() -> Result<Memory, Error> {
     let linear = hook::linear().ok_or_else(not_started)?;
     Ok(Memory {

@@ -1,4 +1,12 @@
 //! The state of each lane in checks: its sums, the bound on their error, and whether it is idle.
+//!
+//! A lane that did not change for many checks is *parked*: its tag is marked, so that its owner's
+//! next event first takes the peak lock, and its sums are kept in one aggregate. Checks read only
+//! the other lanes, so idle threads cost nothing.
+//!
+//! Parking needs no store by the owner. The parking thread marks the tag, then runs a memory
+//! barrier on every thread (membarrier). After that, either the owner was seen busy, or it reads
+//! the mark when it next enters the hook.
 
 use crate::hook::lane::Lane;
 use crate::session::net_blocks;
