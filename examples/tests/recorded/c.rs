@@ -1,4 +1,5 @@
-//! A program in C drives the recorder through its interface, and is reported like any other.
+//! A program in C drives the recorder through its interface. Reports on it are like those on any
+//! other program.
 
 use crate::common::{Target, assert_consistent};
 use heapglass_examples::recorded;
