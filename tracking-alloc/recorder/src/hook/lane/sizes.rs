@@ -4,84 +4,57 @@
 //! more gets a private table that leads from a class to its pair: each class has one pair in one
 //! record, so the records of a site are bounded by the number of classes, whatever happens.
 
-use super::lane::{Lane, Slot};
-use std::cell::Cell;
-use std::ptr::null;
+use super::Lane;
+use super::size_class::{Class, Spread};
+use super::slots::{MIXED, NO_CLASS, SPREAD, SizeCount, Slot};
+use crate::session::add;
+use crate::sys::Errno;
 use std::sync::atomic::{AtomicU64, Ordering::*};
-use tracking_alloc_recording::{SIZE_CLASSES, SIZE_COUNT_BITS, SIZE_PAIRS, Sizes, size_class};
+use tracking_alloc_recording::{SIZE_COUNT_BITS, SIZE_PAIRS, Sizes};
 
-/// A size class.
-#[derive(Clone, Copy)]
-pub(super) struct Class(pub(super) u8);
-
-const _: () = assert!(SIZE_CLASSES <= 1 << u8::BITS);
-
-impl Class {
-    /// Classes of blocks up to 1 KiB.
-    const SMALL: [Class; 1025] = {
-        let mut classes = [Class(0); 1025];
-        let mut bytes = 0;
-        while bytes < classes.len() {
-            classes[bytes] = Class(size_class(bytes as u64) as u8);
-            bytes += 1;
+impl Lane {
+    /// Counts a block's size, before the block itself is counted.
+    #[inline(always)]
+    pub(in crate::hook) fn count_size(&self, slot: &Slot, bytes: u64) {
+        match slot.size_count(bytes) {
+            SizeCount::Row => {}
+            SizeCount::Pair(pair) => add(pair, 1),
+            SizeCount::New(class) => self.count_new_size(slot, class),
         }
-        classes
-    };
+    }
 
-    /// The first place in a record to search for the pair of each class.
-    const PLACES: [[u8; 2]; SIZE_CLASSES] = {
-        let mut places = [[0; 2]; SIZE_CLASSES];
-        let mut class = 0;
-        while class < SIZE_CLASSES {
-            let first = class % SIZE_PAIRS;
-            places[class] = [first as u8, ((first + 1) % SIZE_PAIRS) as u8];
-            class += 1;
+    #[inline(never)]
+    fn count_new_size(&self, slot: &Slot, class: Class) {
+        if slot.row_index.get() == u32::MAX {
+            return;
         }
-        places
-    };
-
-    /// Returns the class of a block. PERF: a table look-up instead of a dozen instructions for most
-    /// blocks.
-    #[inline(always)]
-    pub(super) fn of(bytes: u64) -> Class {
-        static SMALL: [Class; 1025] = Class::SMALL;
-        let small = SMALL.get(bytes as usize).copied();
-        small.unwrap_or_else(|| Class(size_class(bytes) as u8))
+        match slot.class.get() {
+            NO_CLASS => return slot.class.set(class.0.into()),
+            MIXED | SPREAD => {}
+            first => {
+                slot.class.set(MIXED);
+                let counted = slot.row().map_or(0, |row| row.total_blocks.load(Relaxed));
+                add_blocks(self, slot, Class(first as u8), counted);
+            }
+        }
+        add_blocks(self, slot, class, 1);
     }
 
-    #[inline(always)]
-    fn places(self) -> [u8; 2] {
-        static PLACES: [[u8; 2]; SIZE_CLASSES] = Class::PLACES;
-        PLACES.get(usize::from(self.0)).copied().unwrap_or_default()
+    /// Adds a size record for a slot's row.
+    fn new_sizes(&self, slot: &Slot) -> Option<&'static Sizes> {
+        let _errno = Errno::keep();
+        let added = self.add_record(
+            |tables| &mut tables.sizes,
+            |lane| &lane.sizes_len,
+            |sizes: &Sizes| sizes.row.store(slot.row_index.get(), Relaxed),
+        );
+        added.map(|(_, sizes)| sizes)
     }
-
-    /// Returns the pair of a record that has this class, if it is in one of its places.
-    #[inline(always)]
-    pub(super) fn known_pair(self, sizes: &'static Sizes) -> Option<&'static AtomicU64> {
-        let mut pairs = self
-            .places()
-            .into_iter()
-            .filter_map(|place| sizes.pairs.get(usize::from(place)));
-        pairs.find(|pair| {
-            let word = pair.load(Relaxed);
-            word >> SIZE_COUNT_BITS == u64::from(self.0) && word != 0
-        })
-    }
-}
-
-/// The place of a site's pairs. All-zero bytes mean that there are none yet.
-#[repr(C)]
-pub(super) struct Spread {
-    /// The last record, and the number of its pairs in use.
-    last: Cell<*const Sizes>,
-    used: Cell<usize>,
-    /// The pair of each class, null before its first block.
-    pairs: [Cell<*const AtomicU64>; SIZE_CLASSES],
 }
 
 /// Adds to the count of a class. If there is no room, the count is dropped, and the histogram
 /// contains less than the row.
-pub(super) fn add(lane: &Lane, slot: &Slot, class: Class, more: u64) {
+fn add_blocks(lane: &Lane, slot: &Slot, class: Class, more: u64) {
     if let Some(pair) = pair_of(lane, slot, class) {
         let count = pair.load(Relaxed) & ((1 << SIZE_COUNT_BITS) - 1);
         let pair_now = u64::from(class.0) << SIZE_COUNT_BITS | (count + more);
@@ -126,17 +99,6 @@ impl Spread {
         }
         spread.used.set(SIZE_PAIRS);
         Some(spread)
-    }
-
-    /// Returns the pair of a class that already has one.
-    #[inline(always)]
-    pub(super) fn known_pair(&self, class: Class) -> Option<&'static AtomicU64> {
-        let pair = self
-            .pairs
-            .get(usize::from(class.0))
-            .map_or(null(), Cell::get);
-        // SAFETY: null or a word of a record of the lane's own, which stays mapped.
-        unsafe { pair.as_ref() }
     }
 
     /// Returns the pair of a class, taken from the last record or a new one if the class has none.

@@ -1,7 +1,8 @@
 //! A thread's use of its own lane outside of events: its net bytes, and marking that it measures.
 
-use super::{Lane, MEASURED, of_thread, own};
-use crate::hook::Inside;
+use super::lane::{Lane, MEASURED, own};
+use super::owner::of_thread;
+use super::writers::Inside;
 use crate::session::{self, net_bytes};
 use crate::state;
 #[cfg(captures)]

@@ -1,11 +1,10 @@
 //! Ownership of lanes: taking over the lane of a thread that ended, creating a lane, sharing the
 //! last one.
 
-use super::all::lane_at;
-use super::{CACHE, Cached, Lane, LaneTables, MEASURED, TABLE};
+use super::PEAK_CHECKS;
+use super::lane::{CACHE, Cached, Lane, LaneTables, MEASURED, STEP, lane_at, publish};
+use super::writers::Inside;
 use crate::file::Table;
-use crate::hook::peak::STEP;
-use crate::hook::{Inside, PEAK_CHECKS};
 use crate::session::{
     CLOCK, LANES_USED, OVERFLOW_USED, Session, figures_net, figures_of, fixed_rows, header,
     lane_number,
@@ -20,17 +19,9 @@ use tracking_alloc_recording::{
     LANES, MAX_LANES, SITE_TABLE_FULL, SITE_UNATTRIBUTED, lane_kind, table,
 };
 
-/// Returns the calling thread's own lane, which may be from an earlier generation.
-#[inline(always)]
-pub(in super::super) fn own() -> Option<&'static Lane> {
-    let lane = thread::with(|thread| thread.lane.get()).unwrap_or(null());
-    // SAFETY: null or a lane, which is never unmapped.
-    unsafe { lane.cast::<Lane>().as_ref() }
-}
-
 /// Returns the calling thread's lane in the present recording, its own or the shared one. Creates
 /// one if it has none.
-pub(in super::super) fn of_thread(_: &Inside, session: &Session) -> Option<&'static Lane> {
+pub(super) fn of_thread(_: &Inside, session: &Session) -> Option<&'static Lane> {
     let (own, shared) = thread::with(|thread| (thread.lane.get(), thread.shared.get()))?;
     // SAFETY: null or lanes, which are never unmapped.
     let (own, shared) = unsafe { (own.cast::<Lane>().as_ref(), shared.cast::<Lane>().as_ref()) };
@@ -40,7 +31,7 @@ pub(in super::super) fn of_thread(_: &Inside, session: &Session) -> Option<&'sta
 }
 
 /// Returns the address range of the calling thread's stack. Calls libc once per thread.
-pub(in super::super) fn stack_of_thread() -> Stack {
+pub(super) fn stack_of_thread() -> Stack {
     if let Some(Some(known)) = thread::with(|thread| thread.stack.get()) {
         return known;
     }
@@ -118,7 +109,7 @@ fn add(session: &Session, stack: Stack) -> Option<&'static Lane> {
     lane.tag.store(session.tag(), Relaxed);
     lane.move_in(stack);
     lane.record().kind.store(lane_kind::OWNED, Release);
-    TABLE[number as usize].store(from_ref(lane).cast_mut(), Release);
+    publish(lane);
     checks.watch(lane);
     LANES_USED.store(made + 1, Release);
     if let Some(header) = header() {
@@ -137,7 +128,7 @@ fn overflow(session: &Session) -> Option<&'static Lane> {
     lane.tag.store(session.tag(), Relaxed);
     lane.record().kind.store(lane_kind::SHARED, Release);
     checks.watch(lane);
-    TABLE[LANES].store(from_ref(lane).cast_mut(), Release);
+    publish(lane);
     OVERFLOW_USED.store(1, Release);
     Some(lane)
 }
@@ -198,23 +189,6 @@ impl Lane {
             .store(record.tenancies.load(Relaxed) + 1, Relaxed);
         self.names_to_read.set(4);
         self.read_name();
-    }
-
-    /// Reads the thread's name. A thread gets its name shortly after its start.
-    pub(in super::super) fn read_name(&self) {
-        let left = self.names_to_read.get();
-        if left == 0 || self.is_shared() {
-            return;
-        }
-        self.names_to_read.set(left - 1);
-        let name = if sys::is_main_thread() {
-            *b"main\0\0\0\0\0\0\0\0\0\0\0\0"
-        } else {
-            sys::thread_name()
-        };
-        for (word, bytes) in self.record().name.iter().zip(name.chunks_exact(8)) {
-            word.store(bytes.try_into().map_or(0, u64::from_le_bytes), Relaxed);
-        }
     }
 
     /// Adds the last owner's figures to the threads with its name.
