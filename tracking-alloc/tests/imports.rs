@@ -73,6 +73,48 @@ fn no_two_modules_import_each_other() {
     assert!(cycles.is_empty(), "import cycles:\n{}", cycles.join("\n"));
 }
 
+/// The import graph, kept next to this test: the modules of each crate, each below those that it
+/// imports. `HEAPGLASS_BLESS=1` writes it anew.
+#[test]
+fn the_graph_is_the_one_that_is_shown() {
+    let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
+    let mut text = String::from("The modules of each crate, each below those that it imports.\n");
+    for (folder, _) in CRATES {
+        let parsed = Crate::read(&tests.join("../..").join(folder));
+        text.push_str(&format!("\n{folder}\n"));
+        let edges = parsed.edges().remove(&Names::new()).unwrap_or_default();
+        let mut imports: BTreeMap<&String, BTreeSet<&String>> = BTreeMap::new();
+        for name in &parsed.modules[&Names::new()].children {
+            imports.entry(name).or_default();
+        }
+        for (from, to) in edges.keys() {
+            imports.entry(from).or_default().insert(to);
+        }
+        let mut shown: BTreeSet<&String> = BTreeSet::new();
+        while shown.len() < imports.len() {
+            let is_next =
+                |name: &&String| !shown.contains(name) && imports[*name].is_subset(&shown);
+            let next: Vec<&String> = imports.keys().copied().filter(is_next).collect();
+            assert!(!next.is_empty(), "{folder} has a cycle");
+            for name in &next {
+                let below: Vec<&str> = imports[*name].iter().map(|name| name.as_str()).collect();
+                if below.is_empty() {
+                    text.push_str(&format!("    {name}\n"));
+                } else {
+                    text.push_str(&format!("    {name}: {}\n", below.join(", ")));
+                }
+            }
+            shown.extend(next);
+        }
+    }
+    let golden = tests.join("imports.txt");
+    if std::env::var_os("HEAPGLASS_BLESS").is_some() {
+        std::fs::write(&golden, &text).expect("written");
+    }
+    let kept = std::fs::read_to_string(&golden).expect("the graph");
+    assert_eq!(text, kept, "the imports changed; bless tests/imports.txt");
+}
+
 /// Edges between children of one module, each with where it comes from.
 type Edges = BTreeMap<(String, String), Vec<String>>;
 

@@ -38,7 +38,7 @@
 //!
 #![cfg_attr(
     recording,
-    doc = "[`start`] begins one ([`Options`]: to a file, or in memory), and [`Recording`] marks, pauses,\n"
+    doc = "[`start()`] begins one ([`Options`]: to a file, or in memory), and [`Recording`] marks, pauses,\n"
 )]
 #![cfg_attr(
     recording,
@@ -53,7 +53,7 @@
 //! not hold (sampling, for example) must change the code that relies on it:
 //!
 //! - **Every event is reported**, so the rows of a recording add up to the figures of the process.
-//!   [`stats`] returns the sum of the rows and of the events that no row counts, and says that it
+//!   [`stats()`] returns the sum of the rows and of the events that no row counts, and says that it
 //!   is exact.
 //! - **A free without a known block** is one of a block from before the recording, from a pause, or
 //!   from another allocator. The recorder counts it as an unknown free and changes no row.
