@@ -1,6 +1,6 @@
-//! Names what this platform can do: `cfg(recording)` where a recording is a mapped file,
-//! `cfg(in_memory)` where it lies in a WebAssembly module's memory, `cfg(captures)` where the
-//! stacks of counted events can be captured. Tells the crates that depend on this one directly, as
+//! Defines the capabilities of this platform: `cfg(recording)` if a recording is a mapped file,
+//! `cfg(in_memory)` if it lies in the memory of a WebAssembly module, and `cfg(captures)` if the
+//! stacks of counted events can be captured. Crates that depend directly on this one get them as
 //! metadata.
 
 fn main() {
@@ -9,12 +9,12 @@ fn main() {
     let records = target("OS") == "linux"
         && ["gnu", "musl"].contains(&target("ENV").as_str())
         && ["x86_64", "aarch64"].contains(&target("ARCH").as_str());
-    // The recorder in memory is for one thread. With atomics there may be more.
+    // The recorder in memory supports only one thread. With atomics there may be more.
     let has_threads = target("FEATURE")
         .split(',')
         .any(|feature| feature == "atomics");
     let records_in_memory = target("ARCH") == "wasm32" && !has_threads;
-    // Wherever C's unwinder can be called without a lock.
+    // Stacks can be captured if C's unwinder can be called without a lock.
     let is_unix = std::env::var_os("CARGO_CFG_UNIX").is_some();
     let captures = is_unix && std::env::var_os("CARGO_FEATURE_CAPTURE_STACKS").is_some();
     for (name, holds) in [

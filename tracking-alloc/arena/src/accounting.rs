@@ -1,10 +1,12 @@
-//! Updates of a tracked arena's counters: around each call of the handle, and when its figures are
+//! Updates of a tracked arena's counters, around each call of the handle and when its figures are
 //! read.
 //!
-//! While something records, the counters are where the recorder can read them, else in the handle.
-//! PERF: in the handle, allocating a piece costs one compare before (nothing bypassed the handle),
-//! one after (the chunk is the same), and two additions. Everything else is out of line, to keep
-//! the inlined code small.
+//! While something records, the counters lie where the recorder can read them, otherwise in the
+//! handle.
+//!
+//! PERF: in the handle, allocating a piece costs one comparison before it (nothing bypassed the
+//! handle), one after it (the chunk is the same), and two additions. Everything else is out of
+//! line, to keep the inlined code small.
 
 use super::{AllocError, Arena, Chunks, Tracked};
 use heapglass_recorder::arenas::{ArenaCounters, ArenaEvent};
@@ -25,7 +27,7 @@ impl<A: Arena> Tracked<A> {
         self.choose_path();
     }
 
-    /// Chooses the way in which pieces are counted.
+    /// Chooses how pieces are counted.
     fn choose_path(&self) {
         self.fast.set(if self.recorded.is_recorded() {
             NOWHERE
@@ -39,7 +41,7 @@ impl<A: Arena> Tracked<A> {
         self.recorded.counters()
     }
 
-    /// Counts the bytes that bypassed the handle since its last call. Returns the arena's present
+    /// Counts the bytes that bypassed the handle since its last call. Returns the arena's current
     /// position.
     #[inline(always)]
     pub(super) fn checked_cursor(&self) -> usize {
@@ -82,8 +84,8 @@ impl<A: Arena> Tracked<A> {
         }
     }
 
-    /// Returns the bytes used since `before` by a call of the handle that returned `piece`
-    /// (negative: fewer are used).
+    /// Returns the bytes used since `before` by a call of the handle that returned `piece`. The
+    /// result is negative if fewer bytes are used.
     #[inline]
     pub(super) fn moved(&self, before: usize, piece: Option<NonNull<u8>>) -> i64 {
         let now = self.arena.cursor();
@@ -131,12 +133,12 @@ impl<A: Arena> Tracked<A> {
         self.counters().base_used.get() as i64 - used as i64
     }
 
-    /// Reads the chunks that the arena holds. Returns `false` if the arena does not tell.
+    /// Reads the chunks that the arena holds. Returns `false` if the arena cannot report them.
     pub(super) fn refresh(&self) -> bool {
         let chunks = self.arena.chunks();
         let counters = self.counters();
         if chunks.count == 0 && counters.chunks.get() > 0 {
-            // NOTE: a bump-scope arena that is claimed looks empty until the claim ends. It is not.
+            // NOTE: a claimed bump-scope arena looks empty until the claim ends, but it is not.
             return false;
         }
         self.set_chunks(chunks);
@@ -168,7 +170,7 @@ impl<A: Arena> Tracked<A> {
         }
     }
 
-    /// Does the same while something records, or from another chunk.
+    /// Counts a piece while something records, or if it comes from another chunk.
     #[inline(never)]
     fn count_piece_slowly(&self, before: usize, after: usize, piece: NonNull<u8>, bytes: usize) {
         self.stand_at(after);
@@ -185,9 +187,9 @@ impl<A: Arena> Tracked<A> {
         bytes.next_multiple_of(self.arena.min_align().max(1))
     }
 
-    /// Counts a change of a piece of `old` bytes: `less` bytes fewer are allocated, `back` fewer
-    /// are used (negative: more). If the arena took back more than the piece used, it also took
-    /// back abandoned bytes next to it.
+    /// Counts a change of a piece of `old` bytes. `less` bytes fewer are allocated, and `back`
+    /// bytes fewer are used (negative: more). If the arena took back more than the piece used, it
+    /// also took back abandoned bytes next to the piece.
     #[inline]
     fn settle(&self, old: usize, less: i64, back: i64) {
         if back - less > (self.taken(old) - old) as i64 {
@@ -205,7 +207,7 @@ impl<A: Arena> Tracked<A> {
         self.recorded.count_bypassed(-(bypassed as i64));
     }
 
-    /// Counts a growth of a piece by which `used` bytes more are used. If that is the whole new
+    /// Counts a growth of a piece, by which `used` more bytes are used. If that is the whole new
     /// size, the old place is abandoned.
     #[inline]
     pub(super) fn grown(&self, old: usize, new: usize, used: i64) {
@@ -225,9 +227,9 @@ impl<A: Arena> Tracked<A> {
         self.settle(old, old as i64 - new as i64, -used);
     }
 
-    /// Counts a shrink of a piece by which `used` bytes more are used (negative: fewer). Bytes that
-    /// the arena did not take back are abandoned, except those that the smaller piece takes for the
-    /// minimum alignment: these are padding, and are released together with it.
+    /// Counts a shrink of a piece, by which `used` more bytes are used (negative: fewer). Bytes
+    /// that the arena did not take back are abandoned, except those that the smaller piece takes
+    /// for the minimum alignment. These are padding, and are released together with the piece.
     #[inline]
     pub(super) fn shrunk(&self, old: usize, new: usize, used: i64) {
         let counters = self.counters();
@@ -259,13 +261,13 @@ impl<A: Arena> Tracked<A> {
     #[inline(never)]
     pub(super) fn refused(&self, refused: AllocError) -> AllocError {
         self.counters().refusals.add(1);
-        // An arena may have tried its further chunks.
+        // The arena may have tried further chunks.
         self.refresh();
         self.recorded.publish(ArenaEvent::Update);
         refused
     }
 
-    /// Returns the bytes in use, before a reset or the end.
+    /// Returns the bytes in use before a reset or the end.
     pub(super) fn emptying(&self) -> u64 {
         self.checked_cursor();
         let used = self.counters().used_at(self.cursor.get());
@@ -273,7 +275,7 @@ impl<A: Arena> Tracked<A> {
         used
     }
 
-    /// Updates the counters after a reset. Bytes that the arena still uses then bypassed the
+    /// Updates the counters after a reset. Bytes that the arena still uses have bypassed the
     /// handle.
     pub(super) fn emptied(&self, used: u64) {
         self.recorded.emptied();

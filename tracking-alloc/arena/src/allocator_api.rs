@@ -5,7 +5,7 @@ use super::{Arena, PieceResult, Tracked};
 use std::alloc::Layout;
 use std::ptr::NonNull;
 
-/// A piece in the form that allocators return.
+/// Returns a piece in the form that allocators return.
 #[inline(always)]
 fn whole<E>(piece: PieceResult, layout: Layout, refused: E) -> Result<NonNull<[u8]>, E> {
     match piece {
@@ -20,9 +20,9 @@ macro_rules! allocator {
             use $version::alloc::{AllocError, Allocator};
             type Whole = Result<NonNull<[u8]>, AllocError>;
 
-            // SAFETY: `Arena` promises what `Allocator` asks: pieces stay valid and where they are
-            // while the arena lives and is not reset (which needs it mutably), whether or not the
-            // handle moves. Handles cannot be cloned.
+            // SAFETY: `Arena` guarantees what `Allocator` requires: pieces stay valid and in place
+            // while the arena lives and is not reset (a reset needs a mutable borrow), whether or
+            // not the handle moves. Handles cannot be cloned.
             unsafe impl<A: Arena> Allocator for Tracked<A> {
                 #[inline]
                 fn allocate(&self, layout: Layout) -> Whole {
@@ -31,13 +31,13 @@ macro_rules! allocator {
 
                 #[inline]
                 unsafe fn deallocate(&self, place: NonNull<u8>, layout: Layout) {
-                    // SAFETY: the caller's promises are the same.
+                    // SAFETY: the caller gives the same guarantees.
                     unsafe { self.release(place, layout) }
                 }
 
                 #[inline]
                 unsafe fn grow(&self, place: NonNull<u8>, old: Layout, new: Layout) -> Whole {
-                    // SAFETY: the caller's promises are the same.
+                    // SAFETY: the caller gives the same guarantees.
                     whole(unsafe { self.try_grow(place, old, new) }, new, AllocError)
                 }
 
@@ -48,7 +48,7 @@ macro_rules! allocator {
                     old: Layout,
                     new: Layout,
                 ) -> Whole {
-                    // SAFETY: the caller's promises are the same; the new bytes lie behind the old
+                    // SAFETY: the caller gives the same guarantees. The new bytes lie after the old
                     // ones.
                     unsafe {
                         let grown = Allocator::grow(self, place, old, new)?;
@@ -60,7 +60,7 @@ macro_rules! allocator {
 
                 #[inline]
                 unsafe fn shrink(&self, place: NonNull<u8>, old: Layout, new: Layout) -> Whole {
-                    // SAFETY: the caller's promises are the same.
+                    // SAFETY: the caller gives the same guarantees.
                     whole(unsafe { self.try_shrink(place, old, new) }, new, AllocError)
                 }
             }

@@ -1,4 +1,4 @@
-//! bump-scope's arenas. Their figures are read from bump-scope, never guessed.
+//! bump-scope's arenas. Their figures are read from bump-scope.
 
 use super::traits::pieces_by_allocator;
 use super::{AllocError, Arena, Chunks, PieceResult, Reset};
@@ -14,7 +14,7 @@ macro_rules! arena {
     () => {
         pieces_by_allocator!();
 
-        /// Returns the address of the present chunk's bump position.
+        /// Returns the address of the current chunk's bump position.
         #[inline(always)]
         fn cursor(&self) -> usize {
             let position = self.stats().bump_position();
@@ -38,7 +38,7 @@ macro_rules! arena {
                 }
                 since += chunk.allocated();
             }
-            // Before the first chunk.
+            // The position is before the first chunk.
             (cursor == 0).then_some(since as u64)
         }
 
@@ -47,9 +47,9 @@ macro_rules! arena {
             let Some(present) = stats.current_chunk() else {
                 return Chunks::default();
             };
-            // NOTE: `stats.allocated()` counts chunks before the present one as used to the last
-            // byte. What was really used in one of them is where its position stopped; chunks after
-            // the present one hold nothing, whatever they say.
+            // NOTE: `stats.allocated()` counts chunks before the current one as fully used. The
+            // bytes really used in such a chunk end at its position. Chunks after the current one
+            // hold nothing, whatever they report.
             let before = present.iter_prev().map(|chunk| chunk.allocated());
             let used = present.allocated() + before.sum::<usize>();
             Chunks {
@@ -74,8 +74,8 @@ macro_rules! arena {
     };
 }
 
-// SAFETY: pieces come from bump-scope's own methods, which keep these promises: chunks never move;
-// grow and shrink keep the bytes, and leave the piece alone when they fail.
+// SAFETY: pieces come from bump-scope's own methods, which give these guarantees: chunks never
+// move, and grow and shrink keep the bytes and leave the piece unchanged if they fail.
 unsafe impl<A, S> Arena for Bump<A, S>
 where
     A: BaseAllocator<S::GuaranteedAllocated> + 'static,
@@ -90,7 +90,7 @@ where
     }
 }
 
-// SAFETY: as above; a scope's pieces live as long as it is borrowed.
+// SAFETY: as above. A scope's pieces live as long as the scope is borrowed.
 unsafe impl<A, S> Arena for BumpScope<'_, A, S>
 where
     A: BaseAllocator<S::GuaranteedAllocated>,

@@ -1,4 +1,4 @@
-//! bumpalo's arena. Its figures are read from bumpalo, never guessed.
+//! bumpalo's arena. Its figures are read from bumpalo.
 
 use super::traits::pieces_by_allocator;
 use super::{AllocError, Arena, Chunks, PieceResult, Reset};
@@ -7,16 +7,17 @@ use std::alloc::Layout;
 use std::any::Any;
 use std::ptr::NonNull;
 
-// NOTE: allocator-api2's trait is how bumpalo lets others grow, shrink and release in place.
+// NOTE: bumpalo offers growing, shrinking and releasing in place only through allocator-api2's
+// trait.
 use allocator_api2_02::alloc::Allocator;
 
-// SAFETY: pieces come from bumpalo's own methods, which keep these promises: chunks never move and
-// are given back by `reset(&mut self)` and drop only; grow and shrink keep the bytes, and leave the
-// piece alone when they fail.
+// SAFETY: pieces come from bumpalo's own methods, which give these guarantees: chunks never move
+// and are freed only by `reset(&mut self)` and drop, and grow and shrink keep the bytes and leave
+// the piece unchanged if they fail.
 unsafe impl<const MIN_ALIGN: usize> Arena for Bump<MIN_ALIGN> {
     pieces_by_allocator!();
 
-    /// Returns the address down to which the present chunk is used.
+    /// Returns the address down to which the current chunk is used.
     #[inline(always)]
     fn cursor(&self) -> usize {
         // SAFETY: nothing is allocated while the iterator lives, and no chunk's contents are read.
@@ -25,7 +26,8 @@ unsafe impl<const MIN_ALIGN: usize> Arena for Bump<MIN_ALIGN> {
             .map_or(0, |(used, _)| used.addr())
     }
 
-    /// bumpalo bumps downwards: the last piece begins where the chunk's used part does.
+    /// Returns the address of the piece. bumpalo bumps downwards, so the used part of the chunk
+    /// begins with the last piece.
     #[inline(always)]
     fn cursor_after(&self, place: NonNull<u8>, _: Layout) -> usize {
         place.addr().get()
@@ -41,7 +43,7 @@ unsafe impl<const MIN_ALIGN: usize> Arena for Bump<MIN_ALIGN> {
             }
             since += bytes;
         }
-        // Before the first chunk.
+        // The position is before the first chunk.
         (cursor == 0).then_some(since as u64)
     }
 

@@ -1,5 +1,4 @@
-//! A sequence under construction in an arena, from which slices and the vectors of each crate are
-//! made.
+//! A sequence under construction in an arena. It becomes a slice or a vector of an arena crate.
 
 use super::{AllocError, Arena};
 use std::alloc::Layout;
@@ -149,7 +148,7 @@ impl<'a, T, A: Arena> Growing<'a, T, A> {
 
     #[cold]
     fn grow(&mut self) -> Result<(), AllocError> {
-        // As std's Vec: at least doubled, and not in steps of one small value.
+        // As in std's Vec: at least doubled, and not in steps of one small value.
         let least = match size_of::<T>() {
             1 => 8,
             2..=1024 => 4,

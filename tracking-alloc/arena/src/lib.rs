@@ -35,7 +35,8 @@
 //!
 //! # Cost
 //!
-//! While nothing records, allocating a piece costs two compares and two additions in plain cells.
+//! While nothing records, allocating a piece costs two comparisons and two additions in plain
+//! cells.
 //!
 //! Nothing here allocates through the global allocator, except for the arena's own chunks.
 

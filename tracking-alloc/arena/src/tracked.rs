@@ -42,9 +42,10 @@ pub struct Tracked<A: Arena> {
     pub(super) arena: A,
     /// The arena's position after the last call.
     pub(super) cursor: Cell<usize>,
-    /// Cursors of the present chunk: the lowest, and the distance from it to the highest.
+    /// Cursors of the current chunk: the lowest, and the distance from it to the highest.
     pub(super) chunk: Cell<(usize, usize)>,
-    /// The same while the counters are in the handle, else cursors that do not exist.
+    /// The same as `chunk` while the counters are in the handle, otherwise cursors that do not
+    /// exist.
     pub(super) fast: Cell<(usize, usize)>,
     pub(super) recorded: RecordedArena,
 }
@@ -93,12 +94,12 @@ impl<A: Arena> Tracked<A> {
         Ok(place)
     }
 
-    /// Returns the figures up to now.
+    /// Returns the figures so far.
     pub fn stats(&self) -> ArenaStats {
         self.checked_cursor();
         self.refresh();
         self.counters().cursor.set(self.cursor.get() as u64);
-        // It is recorded from now on, when something records by now.
+        // If recording has begun in the meantime, record the arena from now on.
         self.begin();
         self.recorded.publish(ArenaEvent::Update);
         self.recorded.sum_up();
@@ -124,9 +125,9 @@ impl<A: Arena> Drop for Tracked<A> {
     }
 }
 
-// SAFETY: every piece comes from the arena inside, whose promises pass through.
+// SAFETY: every piece comes from the inner arena, which gives the same guarantees.
 unsafe impl<A: Arena> Arena for Tracked<A> {
-    // PERF: inlined, so that what is known of the layout where it is called is known here.
+    // PERF: inlined, so that the caller's knowledge of the layout is available here.
     #[inline(always)]
     fn try_alloc_layout(&self, layout: Layout) -> PieceResult {
         let before = self.checked_cursor();
@@ -143,7 +144,7 @@ unsafe impl<A: Arena> Arena for Tracked<A> {
     #[inline]
     unsafe fn try_grow(&self, place: NonNull<u8>, old: Layout, new: Layout) -> PieceResult {
         self.resized(old, new, Self::grown, || {
-            // SAFETY: the caller's promises are the same.
+            // SAFETY: the caller gives the same guarantees.
             unsafe { self.arena.try_grow(place, old, new) }
         })
     }
@@ -151,7 +152,7 @@ unsafe impl<A: Arena> Arena for Tracked<A> {
     #[inline]
     unsafe fn try_shrink(&self, place: NonNull<u8>, old: Layout, new: Layout) -> PieceResult {
         self.resized(old, new, Self::shrunk, || {
-            // SAFETY: the caller's promises are the same.
+            // SAFETY: the caller gives the same guarantees.
             unsafe { self.arena.try_shrink(place, old, new) }
         })
     }
@@ -159,7 +160,7 @@ unsafe impl<A: Arena> Arena for Tracked<A> {
     #[inline]
     unsafe fn release(&self, place: NonNull<u8>, layout: Layout) {
         let before = self.checked_cursor();
-        // SAFETY: the caller's promises are the same.
+        // SAFETY: the caller gives the same guarantees.
         unsafe { self.arena.release(place, layout) };
         let used = self.moved(before, None);
         self.released(layout.size(), used);

@@ -1,13 +1,13 @@
 //! The traits of arenas, on which handles, collections and the derive are built.
 //!
-//! Nothing here depends on a platform, a recording or an arena crate, and nothing here counts.
+//! They do not depend on a platform, a recording or an arena crate, and they count nothing.
 
 use heapglass_recorder::arenas::Chunks;
 use std::alloc::Layout;
 use std::fmt;
 use std::ptr::NonNull;
 
-/// A piece of an arena's memory, or the refusal.
+/// A piece of an arena's memory, or the error if there is no room.
 pub type PieceResult = Result<NonNull<u8>, AllocError>;
 
 /// Memory that is allocated piece by piece and released all at once.
@@ -17,16 +17,16 @@ pub type PieceResult = Result<NonNull<u8>, AllocError>;
 /// use it with everything in this module. Also implement [`Reset`] if the arena can be emptied.
 ///
 /// # Safety
-/// 1. A piece that [`try_alloc_layout`](Arena::try_alloc_layout), [`try_grow`](Arena::try_grow) or
-///    [`try_shrink`](Arena::try_shrink) returned is aligned and sized as its layout asks, overlaps
-///    no other piece in use, and stays valid until it is grown, shrunk or released, or until the
-///    arena is reset or dropped; moving the arena does not move it.
+/// 1. A piece returned by [`try_alloc_layout`](Arena::try_alloc_layout),
+///    [`try_grow`](Arena::try_grow) or [`try_shrink`](Arena::try_shrink) has the alignment and size
+///    of its layout, and overlaps no other piece in use. It stays valid until it is grown, shrunk
+///    or released, or until the arena is reset or dropped. Moving the arena does not move it.
 /// 2. `try_grow` and `try_shrink` keep the bytes up to the smaller of both sizes. If they fail, the
 ///    old piece stays unchanged.
 /// 3. Every thread that may use the arena may use its pieces.
 /// 4. Pieces come from the arena that `bumpalo` or `bump_scope` returns.
 pub unsafe trait Arena {
-    /// Allocates a piece of memory, not initialised.
+    /// Allocates an uninitialized piece of memory.
     ///
     /// # Errors
     /// If the arena has reached its limit, or its allocator is out of memory.
@@ -78,9 +78,11 @@ pub unsafe trait Arena {
     }
 
     /// Returns the arena's position: a number that changes whenever something is allocated or taken
-    /// back. Two positions in the same chunk differ by the bytes used in between; positions in
-    /// different chunks are never equal. Usually it is the address up to which the present chunk is
-    /// used. PERF: read before each piece.
+    /// back. Two positions in the same chunk differ by the bytes used in between. Positions in
+    /// different chunks are never equal. Usually the position is the address up to which the
+    /// current chunk is used.
+    ///
+    /// PERF: it is read before each piece.
     fn cursor(&self) -> usize;
 
     /// Returns the [`cursor`](Arena::cursor) directly after `place` was allocated.
@@ -90,14 +92,14 @@ pub unsafe trait Arena {
         self.cursor()
     }
 
-    /// Returns the bytes used since the position `cursor`, over all chunks taken since; `None` if
-    /// the arena was reset or rewound to before that position.
+    /// Returns the bytes used since the position `cursor`, over all chunks taken since. Returns
+    /// `None` if the arena was reset or rewound to before that position.
     fn used_since(&self, cursor: usize) -> Option<u64>;
 
-    /// Returns what the arena holds. May walk its chunks.
+    /// Returns the chunks that the arena holds. It may walk them.
     fn chunks(&self) -> Chunks;
 
-    /// Returns the minimum alignment: every piece takes a multiple of this many bytes, whatever its
+    /// Returns the minimum alignment. Every piece takes a multiple of this many bytes, whatever its
     /// layout.
     fn min_align(&self) -> usize {
         1
@@ -125,13 +127,13 @@ pub unsafe trait Arena {
         None
     }
 
-    /// Called when the program's place in the data changes. A [`Tracked`](super::Tracked) arena
-    /// then counts what was allocated without its handle; other arenas do nothing.
+    /// Runs when the program's place in the data changes. A [`Tracked`](super::Tracked) arena then
+    /// counts allocations made without its handle. Other arenas do nothing.
     #[inline(always)]
     fn detect_bypass(&self) {}
 
-    /// Called after a value was put at `place` that the arena never drops. A
-    /// [`Tracked`](super::Tracked) arena records it; other arenas do nothing.
+    /// Runs after a value that the arena never drops was put at `place`. A
+    /// [`Tracked`](super::Tracked) arena records it. Other arenas do nothing.
     #[inline(always)]
     fn note_undropped<T>(&self, place: NonNull<T>)
     where
@@ -142,7 +144,7 @@ pub unsafe trait Arena {
 
     /// Puts a value into the arena, which never drops it. While something records, a
     /// [`Tracked`](super::Tracked) arena records values that need a drop: their type, and the sites
-    /// of the blocks that they point to.
+    /// of the blocks to which they point.
     ///
     /// # Errors
     /// The same as for [`try_alloc_layout`](Arena::try_alloc_layout). The value is then dropped.
@@ -158,8 +160,8 @@ pub unsafe trait Arena {
         Ok(place)
     }
 
-    /// The same as [`try_alloc`](Arena::try_alloc), but does not record that the value is never
-    /// dropped. For types that own nothing outside of the arena.
+    /// Puts a value into the arena like [`try_alloc`](Arena::try_alloc), but does not record that
+    /// the value is never dropped. Use it for types that own nothing outside of the arena.
     ///
     /// # Errors
     /// The same as for [`try_alloc_layout`](Arena::try_alloc_layout). The value is then dropped.
@@ -170,7 +172,7 @@ pub unsafe trait Arena {
         Self: Sized,
     {
         let mut place = self.try_alloc_layout(Layout::new::<T>())?.cast::<T>();
-        // SAFETY: the piece has T's layout and is ours alone for as long as the arena is borrowed.
+        // SAFETY: the piece has T's layout, and nobody else uses it while the arena is borrowed.
         unsafe {
             place.write(value);
             Ok(place.as_mut())
@@ -190,8 +192,8 @@ pub unsafe trait Arena {
         let place = self
             .try_alloc_layout(Layout::for_value(values))?
             .cast::<T>();
-        // SAFETY: the piece has the slice's layout, is new, and ours alone for as long as the arena
-        // is borrowed.
+        // SAFETY: the piece is new and has the slice's layout, and nobody else uses it while the
+        // arena is borrowed.
         unsafe {
             place.copy_from_nonoverlapping(NonNull::from(values).cast(), values.len());
             Ok(NonNull::slice_from_raw_parts(place, values.len()).as_mut())
@@ -213,8 +215,8 @@ pub unsafe trait Arena {
         Ok(unsafe { std::str::from_utf8_unchecked_mut(bytes) })
     }
 
-    /// Puts a value into the arena as [`try_alloc`](Arena::try_alloc) does, but panics if the arena
-    /// is full.
+    /// Puts a value into the arena like [`try_alloc`](Arena::try_alloc), but panics if the arena is
+    /// full.
     ///
     /// # Panics
     /// If the arena has no room.
@@ -227,8 +229,8 @@ pub unsafe trait Arena {
             .unwrap_or_else(|refused| panic!("{refused}"))
     }
 
-    /// Copies a slice as [`try_alloc_slice_copy`](Arena::try_alloc_slice_copy) does, but panics if
-    /// the arena is full.
+    /// Copies a slice like [`try_alloc_slice_copy`](Arena::try_alloc_slice_copy), but panics if the
+    /// arena is full.
     ///
     /// # Panics
     /// If the arena has no room.
@@ -241,7 +243,7 @@ pub unsafe trait Arena {
             .unwrap_or_else(|refused| panic!("{refused}"))
     }
 
-    /// Copies a string as [`try_alloc_str`](Arena::try_alloc_str) does, but panics if the arena is
+    /// Copies a string like [`try_alloc_str`](Arena::try_alloc_str), but panics if the arena is
     /// full.
     ///
     /// # Panics
@@ -258,7 +260,7 @@ pub unsafe trait Arena {
 
 /// An arena that can be emptied and used again. It is owned or mutably borrowed.
 pub trait Reset: Arena {
-    /// Takes back everything allocated, without dropping values.
+    /// Takes back all pieces without dropping values.
     fn reset(&mut self);
 }
 
@@ -272,7 +274,7 @@ pub struct AllocError {
 }
 
 impl AllocError {
-    /// Makes the error of `arena` that has no room for `layout`.
+    /// Creates the error of an `arena` that has no room for `layout`.
     #[cold]
     #[inline(never)]
     pub fn by(arena: &(impl Arena + ?Sized), layout: Layout) -> Self {
@@ -347,8 +349,8 @@ macro_rules! forward_questions {
 }
 pub(super) use forward_questions;
 
-/// Implements allocating, resizing and releasing pieces with an allocator's own methods, which make
-/// the same promises.
+/// Implements allocating, resizing and releasing pieces by an allocator's own methods, which give
+/// the same guarantees.
 #[cfg(any(feature = "bumpalo", feature = "bump-scope"))]
 macro_rules! pieces_by_allocator {
     () => {
@@ -361,7 +363,7 @@ macro_rules! pieces_by_allocator {
 
         #[inline]
         unsafe fn try_grow(&self, place: NonNull<u8>, old: Layout, new: Layout) -> PieceResult {
-            // SAFETY: the caller's promises are those of `Allocator::grow`.
+            // SAFETY: the caller gives the guarantees of `Allocator::grow`.
             unsafe { self.grow(place, old, new) }
                 .map(NonNull::cast)
                 .map_err(|_| AllocError::by(self, new))
@@ -369,7 +371,7 @@ macro_rules! pieces_by_allocator {
 
         #[inline]
         unsafe fn try_shrink(&self, place: NonNull<u8>, old: Layout, new: Layout) -> PieceResult {
-            // SAFETY: the caller's promises are those of `Allocator::shrink`.
+            // SAFETY: the caller gives the guarantees of `Allocator::shrink`.
             unsafe { self.shrink(place, old, new) }
                 .map(NonNull::cast)
                 .map_err(|_| AllocError::by(self, new))
@@ -377,7 +379,7 @@ macro_rules! pieces_by_allocator {
 
         #[inline]
         unsafe fn release(&self, place: NonNull<u8>, layout: Layout) {
-            // SAFETY: the caller's promises are those of `Allocator::deallocate`.
+            // SAFETY: the caller gives the guarantees of `Allocator::deallocate`.
             unsafe { self.deallocate(place, layout) }
         }
     };
@@ -397,19 +399,19 @@ macro_rules! forward_all {
 
         #[inline(always)]
         unsafe fn try_grow(&self, place: NonNull<u8>, old: Layout, new: Layout) -> PieceResult {
-            // SAFETY: the caller's promises are the same.
+            // SAFETY: the caller gives the same guarantees.
             unsafe { A::try_grow(self, place, old, new) }
         }
 
         #[inline(always)]
         unsafe fn try_shrink(&self, place: NonNull<u8>, old: Layout, new: Layout) -> PieceResult {
-            // SAFETY: the caller's promises are the same.
+            // SAFETY: the caller gives the same guarantees.
             unsafe { A::try_shrink(self, place, old, new) }
         }
 
         #[inline(always)]
         unsafe fn release(&self, place: NonNull<u8>, layout: Layout) {
-            // SAFETY: the caller's promises are the same.
+            // SAFETY: the caller gives the same guarantees.
             unsafe { A::release(self, place, layout) }
         }
 

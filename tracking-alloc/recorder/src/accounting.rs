@@ -48,8 +48,8 @@ pub(crate) trait Counters {
     fn add(&mut self, counter: Counter, more: u64);
 }
 
-/// Adds an event to counters that count it as a whole. With `is_temporary`, it frees the block that
-/// its thread allocated last.
+/// Adds an event to counters that count whole events. With `is_temporary`, the event frees the
+/// block that its thread allocated last.
 #[inline(always)]
 pub(crate) fn count(to: impl Counters + Copy, event: Event, is_temporary: bool) {
     match event {
@@ -69,8 +69,8 @@ pub(crate) fn count(to: impl Counters + Copy, event: Event, is_temporary: bool) 
     }
 }
 
-/// Returns the block allocated last after an event, unless it was freed or reallocated since, and
-/// whether the event freed it.
+/// Returns the block allocated last after an event, or 0 if it was freed or reallocated since. The
+/// second value is `true` if the event freed it.
 #[inline(always)]
 pub(crate) fn last_block(last: usize, event: Event) -> (usize, bool) {
     match event {

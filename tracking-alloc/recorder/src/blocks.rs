@@ -3,8 +3,8 @@
 pub use crate::shadow::{Block, Finder, block_from};
 pub use crate::sys::{word_at, words};
 
-/// Returns the live block that `address` lies in, at its start or behind it. Returns `None` if
-/// nothing records or no known block is there.
+/// Returns the live block that contains `address`. Returns `None` if nothing records, or if no
+/// known block is there.
 ///
 /// Other threads may free the block at any moment. To look up many addresses, use a [`Finder`].
 pub fn block_of(address: usize) -> Option<Block> {

@@ -59,13 +59,13 @@ impl Recording {
         }
     }
 
-    /// The recording, in progress or finished; `None` in a forked child.
+    /// Returns the recording, in progress or finished. Returns `None` in a forked child.
     fn session(self) -> Option<&'static Session> {
         session::own(self.tag)
     }
 
-    /// Returns the path of the recording, also after it was finished; `None` for a recording in
-    /// memory, and in a forked child.
+    /// Returns the path of the recording, also after it was finished. Returns `None` for a
+    /// recording in memory, and in a forked child.
     pub fn path(self) -> Option<PathBuf> {
         let path = self.session().and_then(|_| recording_path())?;
         Some(PathBuf::from(std::ffi::OsStr::from_bytes(path.as_bytes())))
@@ -95,9 +95,9 @@ impl Recording {
     /// Stops recording and finishes the file.
     ///
     /// # Errors
-    /// If the recording was finished before. If several threads finish it at once, one succeeds;
-    /// the others get the error when it is done. In a forked child, because the recording belongs
-    /// to the parent.
+    /// If the recording was finished before, or in a forked child, because the recording belongs to
+    /// the parent. If several threads finish it at once, one succeeds; the others get the error
+    /// when it is done.
     pub fn finish(self) -> Result<(), Error> {
         start::finish(self.tag).map_err(Error::new)
     }
@@ -125,9 +125,9 @@ impl Recording {
     }
 }
 
-/// Sets a named mark in the recording in progress, if there is one. It records the totals at this
-/// moment and ends a window of the peak, so that reports can tell apart what happened before and
-/// after it. The peak of the next window starts with the bytes that are live now.
+/// Sets a named mark in the recording in progress, if there is one. The mark records the totals at
+/// this moment and ends a window of the peak, so that reports can separate the time before it from
+/// the time after it. The peak of the next window starts with the bytes that are live now.
 pub fn mark(name: &str) {
     start::examine();
     let Some(_inside) = hook::Inside::enter() else {
@@ -147,7 +147,7 @@ pub fn mark(name: &str) {
     }
 }
 
-/// Describes why a recording could not be started at `place`.
+/// Creates the error for a recording that could not be started at `place`.
 fn refused_start(place: &str, refused: Refused) -> Error {
     let errno = match refused.errno {
         0 => String::new(),

@@ -1,21 +1,22 @@
-//! The current scope of a thread, a number in a thread-local word; and requests for new scopes.
+//! The current scope of a thread, which is a number in a thread-local word, and requests for new
+//! scopes.
 
 use crate::thread;
 
 /// A request to add the scope of a field.
 #[derive(Clone, Copy, Debug)]
 pub struct NewScope<'a> {
-    /// Number of the scope around it.
+    /// The number of the enclosing scope.
     pub parent: u32,
-    /// See `scope_kind` in the layout of a recording.
+    /// A value of `scope_kind` in the layout of a recording.
     pub kind: u32,
-    /// See `scope_flags` in the layout of a recording.
+    /// Values of `scope_flags` in the layout of a recording.
     pub flags: u32,
-    /// The name; empty for kinds without one.
+    /// The name. It is empty for kinds without one.
     pub name: &'a str,
-    /// The type name; empty if unknown.
+    /// The type name. It is empty if it is not known.
     pub type_name: &'static str,
-    /// Size of a value, bytes; 0 if unknown.
+    /// The size of a value in bytes, or 0 if it is not known.
     pub value_bytes: u64,
 }
 

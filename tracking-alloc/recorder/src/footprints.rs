@@ -1,4 +1,4 @@
-//! What a measured value retains: the form in which a source hands it to the recording.
+//! What a measured value retains, in the form in which a source passes it to the recording.
 
 pub use crate::session::{Measured, Part, Type};
 pub use crate::start::usable_bytes;
@@ -6,7 +6,7 @@ pub use crate::start::usable_bytes;
 use crate::{hook, session, sys};
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Returns the live bytes of the recording in progress; `None` if nothing records.
+/// Returns the live bytes of the recording in progress, or `None` if nothing records.
 pub fn live_bytes() -> Option<u64> {
     Some(hook::recorded_stats()?.live_bytes.max(0) as u64)
 }

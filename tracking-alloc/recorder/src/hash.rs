@@ -10,7 +10,7 @@ pub fn fnv1a(seed: u64, bytes: impl IntoIterator<Item = u8>) -> u64 {
         })
 }
 
-/// One step of the hash of a stack: a bijection of the hash for each word.
+/// Adds a word to the hash of a stack. For each word, this is a bijection of the hash.
 #[cfg(any(recording, captures))]
 #[inline(always)]
 pub fn mix(hash: u64, word: u64) -> u64 {
@@ -27,7 +27,7 @@ pub fn next_key(key: u64) -> u64 {
     key.wrapping_mul(GOLDEN).wrapping_add(1)
 }
 
-/// Spreads a key over a table of at most 2^44 places; the caller masks the result. For keys that
+/// Spreads a key over a table of at most 2^44 places. The caller masks the result. The keys must
 /// differ in their lower half.
 #[cfg(recording)]
 #[inline]
@@ -35,8 +35,9 @@ pub fn spread(key: u64) -> usize {
     (key.wrapping_mul(GOLDEN) >> 20) as usize
 }
 
-/// The same for keys that may differ in their upper half alone, such as two numbers side by side:
-/// every bit of the key changes half of the result's. The finalizer of MurmurHash3 (Appleby).
+/// Spreads keys that may differ only in their upper half, such as two numbers side by side: every
+/// bit of the key changes half of the bits of the result. This is the finalizer of MurmurHash3
+/// (Appleby).
 #[cfg(recording)]
 #[inline]
 pub fn spread_all(key: u64) -> usize {
@@ -50,7 +51,8 @@ mod tests {
     use super::*;
     use std::collections::BTreeSet;
 
-    /// Places of 4,096 keys in a table of 8,192: at random they are 3,224 on average.
+    /// Returns the number of distinct places of 4,096 keys in a table of 8,192. For random keys,
+    /// the average is 3,224.
     fn places(key: impl Fn(u64) -> u64) -> usize {
         let places: BTreeSet<usize> = (0..4096).map(|n| spread_all(key(n)) & 8191).collect();
         places.len()
@@ -58,8 +60,8 @@ mod tests {
 
     #[test]
     fn keys_are_spread_by_all_of_their_bits() {
-        // The frames of one parent, and the parents of one frame: a node of a stack is found by
-        // both.
+        // A node of a stack is found by parent and frame: keys with equal parents, then keys with
+        // equal frames.
         assert!(places(|n| (7 << 32) | n) > 2_800);
         assert!(places(|n| (n << 32) | 7) > 2_800);
         assert!(places(|n| n << 40) > 2_800);

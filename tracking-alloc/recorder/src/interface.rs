@@ -1,21 +1,21 @@
-//! The events that sources report, and their way to nothing, a counter, or the recording.
+//! The events that sources report. Each is ignored, counted or recorded.
 
 #[cfg(not(recording))]
 use crate::accounting::{Event, Realloc};
 use crate::state;
 
-/// The allocator that made a block, as far as the recorder uses it.
+/// The allocator that made a block, as far as the recorder needs to know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InnerAllocator {
-    /// The `malloc` of libc: it can be asked for the usable size of a block.
+    /// The `malloc` of libc, which can tell the usable size of a block.
     System,
-    /// Another one.
+    /// Another allocator.
     Other,
 }
 
 /// A kind of source of events.
 pub trait Source {
-    /// Says which allocator makes the blocks of this source. Called at the first event of a process.
+    /// Returns the allocator of this source's blocks. It is called at the first event of a process.
     fn inner() -> InnerAllocator;
 }
 
@@ -27,7 +27,7 @@ impl Source for UnknownSource {
     }
 }
 
-/// Handles the first event of a process: the environment may ask for a recording.
+/// Handles the first event of a process, at which the environment may request a recording.
 #[cfg(recording)]
 #[cold]
 #[inline(never)]
@@ -46,8 +46,8 @@ pub struct Reallocating {
     bytes: usize,
 }
 
-/// Reports that a block of `bytes` was allocated, or that a request for `bytes` failed if `block`
-/// is null. Call it after the allocator returned, and before anybody else knows the block.
+/// Reports that a block of `bytes` was allocated, or, if `block` is null, that a request for
+/// `bytes` failed. Call it after the allocator returned, and before any other code knows the block.
 #[inline(always)]
 pub fn allocated(block: *mut u8, bytes: usize) {
     allocated_by::<UnknownSource>(block, bytes);
@@ -74,9 +74,9 @@ pub fn allocated_by<S: Source>(block: *mut u8, bytes: usize) {
 /// Reports that a block is about to be freed. Call it before the allocator is called, because
 /// another thread may get the address directly afterwards.
 ///
-/// `bytes` is the size that was requested. A source that does not know it passes `None`: the
-/// recording knows the size of its blocks. A block that it does not know is then freed with 0 bytes
-/// in the figures of [`counting`](crate::counting).
+/// `bytes` is the requested size. A source that does not know it passes `None`, and the recorder
+/// takes the size from the recording. If the recording does not know the block either, the block
+/// counts as 0 bytes in the figures of [`counting`](crate::counting).
 #[inline(always)]
 pub fn freed(block: *mut u8, bytes: Option<usize>) {
     if state::is_off() {
@@ -89,8 +89,8 @@ pub fn freed(block: *mut u8, bytes: Option<usize>) {
     unrecorded(Event::Free(block as usize, bytes));
 }
 
-/// Reports that a block is about to be reallocated. `bytes` is the size that was requested, `None`
-/// if the source does not know it; see [`freed`].
+/// Reports that a block is about to be reallocated. `bytes` is the requested size, or `None` if the
+/// source does not know it; see [`freed`].
 #[inline(always)]
 pub fn reallocating(block: *mut u8, bytes: Option<usize>) -> Reallocating {
     Reallocating {
@@ -101,8 +101,8 @@ pub fn reallocating(block: *mut u8, bytes: Option<usize>) -> Reallocating {
     }
 }
 
-/// Reports the result of a reallocation to `bytes`: the new address of the block, which may be the
-/// old one, or null if the request failed and the block stays as it was.
+/// Reports the result of a reallocation to `bytes`. `block` is the new address of the block, which
+/// may be the old one, or null if the request failed and the block stays as it was.
 #[inline(always)]
 pub fn reallocated(old: Reallocating, block: *mut u8, bytes: usize) {
     #[cfg(recording)]
@@ -120,7 +120,7 @@ pub fn reallocated(old: Reallocating, block: *mut u8, bytes: usize) {
     }
 }
 
-/// Returns the requested size of a block that the recording knows; 0 for other blocks.
+/// Returns the requested size of a block that the recording knows, or 0 for other blocks.
 #[cold]
 #[inline(never)]
 fn recorded_bytes(_block: *mut u8) -> usize {
@@ -131,8 +131,8 @@ fn recorded_bytes(_block: *mut u8) -> usize {
     0
 }
 
-/// Counts an event on platforms without recordings in files: for `measured()`, `stats()`, and a
-/// module's own recorder.
+/// Counts an event on platforms without recordings in files: for `measured()`, for `stats()`, and
+/// for the recorder of a WebAssembly module.
 #[cfg(not(recording))]
 fn unrecorded(event: Event) {
     #[cfg(in_memory)]

@@ -1,7 +1,8 @@
 //! Memory that is never freed, so that references to it stay valid for the rest of the process.
 //!
-//! It never comes from the observed allocator. Where recordings are files it comes from the kernel,
-//! because the observed allocator may be libc's; elsewhere from the system's allocator.
+//! It never comes from the observed allocator. On platforms that record to files it comes from the
+//! kernel, because the observed allocator may be libc's. On other platforms it comes from the
+//! system's allocator.
 
 #[cfg(recording)]
 pub use crate::sys::map_private as map;
@@ -29,7 +30,7 @@ impl<T: Sync> Link<T> {
     /// Returns the value, if there is one.
     #[inline(always)]
     pub fn get(&self) -> Option<&'static T> {
-        // SAFETY: null or a value that is never given back.
+        // SAFETY: null or a value that is never freed.
         unsafe { self.0.load(Acquire).as_ref() }
     }
 
@@ -39,7 +40,7 @@ impl<T: Sync> Link<T> {
         self.0.store(pointer(value.into()), Release);
     }
 
-    /// Sets the value if there is none; else returns the present value.
+    /// Sets the value if there is none. Otherwise returns the existing value.
     pub fn set_first(&self, value: &'static T) -> Option<&'static T> {
         match self
             .0
@@ -61,7 +62,7 @@ fn pointer<T>(value: Option<&'static T>) -> *mut T {
     value.map_or(null_mut(), |value| std::ptr::from_ref(value).cast_mut())
 }
 
-/// Returns zeroed memory for `count` values; `None` if memory ran out.
+/// Returns zeroed memory for `count` values, or `None` if memory ran out.
 pub fn zeroed<T>(count: usize) -> Option<NonNull<T>> {
     let layout = Layout::array::<T>(count).ok()?;
     if layout.size() == 0 {
@@ -70,16 +71,16 @@ pub fn zeroed<T>(count: usize) -> Option<NonNull<T>> {
     memory(layout).map(NonNull::cast)
 }
 
-/// Takes zeroed memory from pages of our own: the allocator that is observed may be libc's.
+/// Takes zeroed memory from pages of our own, because the observed allocator may be libc's.
 ///
-/// Lock-free, so it works in signal handlers and in forked children.
+/// It takes no lock, so it works in signal handlers and in forked children.
 #[cfg(recording)]
 fn memory(layout: Layout) -> Option<NonNull<u8>> {
     const CHUNK_BYTES: usize = 64 << 10;
 
     /// The start of a chunk.
     struct Chunk {
-        /// Bytes given out, this header included. May exceed the chunk.
+        /// Bytes given out, including this header. It may exceed the size of the chunk.
         used: AtomicUsize,
     }
 
@@ -91,13 +92,13 @@ fn memory(layout: Layout) -> Option<NonNull<u8>> {
     }
     loop {
         let chunk = CHUNK.load(Acquire);
-        // SAFETY: null or a chunk, which is never unmapped once it is here.
+        // SAFETY: null or a published chunk, which is never unmapped.
         if let Some(header) = unsafe { chunk.as_ref() } {
             let start = header.used.fetch_add(room, Relaxed);
             let end = start.saturating_add(room);
             if end <= CHUNK_BYTES {
                 count_own(end / PAGE * PAGE - start / PAGE * PAGE);
-                // SAFETY: inside the chunk.
+                // SAFETY: the place lies inside the chunk.
                 let place = unsafe { NonNull::new_unchecked(chunk.cast::<u8>().add(start)) };
                 return Some(aligned(place, layout.align()));
             }
@@ -112,7 +113,7 @@ fn memory(layout: Layout) -> Option<NonNull<u8>> {
             .compare_exchange(chunk, new.as_ptr(), AcqRel, Relaxed)
             .is_err()
         {
-            // SAFETY: mapped above with this size, and nobody knows it.
+            // SAFETY: mapped above with this size, and no other thread knows it.
             unsafe { libc::munmap(new.as_ptr().cast(), CHUNK_BYTES) };
             uncount_own(PAGE);
         }
@@ -122,7 +123,7 @@ fn memory(layout: Layout) -> Option<NonNull<u8>> {
 /// Returns the first aligned address at or after `place`, which has room for the difference.
 #[cfg(recording)]
 fn aligned(place: NonNull<u8>, align: usize) -> NonNull<u8> {
-    // SAFETY: the caller's; the sum is not null.
+    // SAFETY: the caller guarantees that there is room. The sum is not null.
     unsafe { place.add(place.align_offset(align)) }
 }
 
@@ -136,7 +137,8 @@ fn memory(layout: Layout) -> Option<NonNull<u8>> {
 /// Leaks a value. Returns `None` if memory ran out.
 pub fn leak<T>(value: T) -> Option<&'static T> {
     let place = zeroed::<T>(1)?;
-    // SAFETY: memory for one `T`, just taken, reached by nobody else, never given back.
+    // SAFETY: memory for one `T` that was just taken. Nobody else reaches it, and it is never
+    // freed.
     unsafe {
         place.write(value);
         Some(place.as_ref())
@@ -149,7 +151,7 @@ pub fn leak_str(text: &str) -> Option<&'static str> {
         return Some("");
     }
     let place = zeroed::<u8>(text.len())?;
-    // SAFETY: memory for that many bytes, just taken; a copy of UTF-8 is UTF-8.
+    // SAFETY: memory for that many bytes that was just taken. A copy of UTF-8 is UTF-8.
     unsafe {
         std::ptr::copy_nonoverlapping(text.as_ptr(), place.as_ptr(), text.len());
         Some(std::str::from_utf8_unchecked(std::slice::from_raw_parts(
@@ -178,7 +180,7 @@ mod tests {
                         let wide = zeroed::<Wide>(1 + round / 100).expect("memory");
                         let large = zeroed::<u64>(if round % 100 == 0 { 10_000 } else { 1 });
                         assert!(wide.is_aligned() && large.expect("memory").is_aligned());
-                        // SAFETY: memory for that many values, just taken.
+                        // SAFETY: memory for that many values that was just taken.
                         unsafe {
                             assert!(wide.read().0.iter().all(|byte| *byte == 0));
                             let slice = std::slice::from_raw_parts_mut(bytes.as_ptr(), round);

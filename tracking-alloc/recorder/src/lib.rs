@@ -1,10 +1,10 @@
 //! The recorder of heapglass: counts every allocator event by stack and scope, in a memory-mapped
 //! file that another process reads.
 //!
-//! This crate observes nothing by itself. Whoever sees allocations reports them here:
-//! [tracking-alloc](https://docs.rs/tracking-alloc) from a Rust `GlobalAlloc`, a preloaded library
-//! from `malloc` and `free`, an interpreter from its own heap. Programs add one of those; this crate
-//! is for writing a new one.
+//! This crate observes nothing by itself. A source that sees allocations reports them here:
+//! [tracking-alloc](https://docs.rs/tracking-alloc) for a Rust `GlobalAlloc`, a preloaded library
+//! for `malloc` and `free`, an interpreter for its own heap. Programs add one of those. This crate
+//! is for writing a new source.
 //!
 //! # Reporting events
 //!
@@ -30,9 +30,9 @@
 //! }
 //! ```
 //!
-//! While nothing records, each call is one load and one compare, inlined into the caller. Everything
-//! else is a call. The functions may be called at any time in any thread: before `main`, in signal
-//! handlers, while thread-local variables are destroyed, and in a forked child.
+//! While nothing records, each call is one load and one compare, inlined into the caller. The
+//! functions may be called at any time in any thread: before `main`, in signal handlers, while
+//! thread-local variables are destroyed, and in a forked child.
 //!
 //! # Controlling a recording
 //!
@@ -44,12 +44,12 @@
     recording,
     doc = "resumes and finishes it. `HEAPGLASS_OUT` in the environment starts one at the first event.\n"
 )]
-//! [`scopes`] say what the thread is doing (a phase, a field of the data that it reads): every
-//! event is counted in the scope of its thread.
+//! [`scopes`] state the current activity of a thread: a phase, or a field of the data that it
+//! reads. Every event is counted in the current scope of its thread.
 //!
 //! # What the recorder relies on
 //!
-//! These statements hold for every source of events so far. A source for which one of them does
+//! These statements hold for all existing sources of events. A source for which one of them does
 //! not hold (sampling, for example) must change the code that relies on it:
 //!
 //! - **Every event is reported**, so the rows of a recording add up to the figures of the process.
@@ -65,8 +65,8 @@
 //! # Guarantees
 //!
 //! The recorder starts no thread and keeps no descriptor open. It never allocates through the
-//! allocator that it observes, nor through libc's, and never panics in an event. Its memory comes
-//! from `mmap`. No lock is held across a call of the program's code.
+//! observed allocator, nor through libc's, and it never panics in an event. Its memory comes from
+//! `mmap`. It holds no lock while it calls code of the program.
 //!
 //! # Other parts
 //!

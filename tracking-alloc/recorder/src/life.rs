@@ -23,7 +23,7 @@ const FINISHING: u32 = 1 << 31;
 /// `true` if the tables, locks and lanes were created, by this process or its parent.
 static MADE: AtomicBool = AtomicBool::new(false);
 
-/// Limit of the wait for another thread to finish, about ten seconds.
+/// Maximum wait for another thread to finish, about ten seconds.
 const SLEEPS: u32 = 100_000;
 
 fn advance(from: u32, to: u32) -> bool {

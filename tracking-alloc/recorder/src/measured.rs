@@ -1,7 +1,7 @@
-//! Figures that a program asks for: of the process, and of its thread while a function runs.
+//! Figures on request: of the process, and of a thread while a function runs.
 //!
-//! The functions here are never inlined: the address of a thread-local must not be kept across the
-//! call of the measured function, which may return on another thread.
+//! The functions here are never inlined. Otherwise the compiler could keep the address of a
+//! thread-local across the call of the measured function, which may return on another thread.
 
 use crate::counting::{self, Frame, Group};
 use crate::stats::Stats;

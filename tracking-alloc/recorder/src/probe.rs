@@ -1,4 +1,4 @@
-//! Finds out whether somebody reports the allocations of this program, by allocating one block.
+//! Finds out if the allocations of this program are reported, by allocating one block.
 
 use crate::error::{Error, NOT_INSTALLED};
 use std::sync::atomic::{AtomicBool, Ordering::*};

@@ -20,11 +20,11 @@ use tracking_alloc_recording::{
     growth, mode, parse_size,
 };
 
-/// The environment was examined, or a thread is examining it.
+/// `true` if the environment was examined, or a thread is examining it.
 static ENVIRONMENT_READ: AtomicBool = AtomicBool::new(false);
-/// The wrapped allocator is known to be the system's.
+/// `true` if the wrapped allocator is known to be the system's.
 static INNER_IS_SYSTEM: AtomicBool = AtomicBool::new(false);
-/// Our handler is registered with `atexit`, which a forked child inherits.
+/// `true` if our handler is registered with `atexit`. A forked child inherits it.
 static AT_EXIT: AtomicBool = AtomicBool::new(false);
 
 /// Bytes that `HEAPGLASS_PREALLOC=1` reserves at once.
@@ -51,7 +51,7 @@ pub(crate) fn at_first_allocation(block: *mut u8, bytes: usize, is_system: bool)
     if was_read {
         return;
     }
-    // The first allocation of a program is one of its global allocator.
+    // The first allocation of a program comes from its global allocator.
     INNER_IS_SYSTEM.store(is_system, Relaxed);
     let Some(pattern) = sys::environment(b"HEAPGLASS_OUT").filter(|pattern| !pattern.is_empty())
     else {
@@ -65,7 +65,7 @@ pub(crate) fn at_first_allocation(block: *mut u8, bytes: usize, is_system: bool)
     }
 }
 
-/// Examines the environment before the first allocation, if nobody has.
+/// Examines the environment before the first allocation, unless that was done.
 #[inline]
 pub(crate) fn examine() {
     if state::is_unexamined() {
@@ -73,7 +73,7 @@ pub(crate) fn examine() {
     }
 }
 
-/// Starts a recording in the file that the pattern stands for.
+/// Starts a recording in the file that the pattern describes.
 fn to_pattern(pattern: &[u8]) -> Result<(), Refused> {
     let mut buffer = [0u8; 4096];
     let executable = sys::read_link(c"/proc/self/exe", &mut buffer).unwrap_or(b"program");
@@ -97,7 +97,7 @@ fn complain(pattern: &[u8], refused: Refused) {
     } = refused;
     let mut number = PathBytes::empty();
     if errno != 0 {
-        // It fits.
+        // It always fits.
         let _ = write!(number, " (errno {errno})");
     }
     sys::write_stderr(&[
@@ -115,9 +115,9 @@ fn complain(pattern: &[u8], refused: Refused) {
     ]);
 }
 
-/// Registers the handler that finishes the recording when the program exits normally, or when the
-/// library that contains this code is unloaded: `atexit` calls the library's handlers before its
-/// code goes.
+/// Registers the handler that finishes the recording. It runs when the program exits normally, or
+/// when the library that contains this code is unloaded. `atexit` calls the library's handlers
+/// before its code is unmapped.
 fn finish_at_exit() {
     extern "C" fn at_exit() {
         if let Some(session) = session::current() {
@@ -125,7 +125,7 @@ fn finish_at_exit() {
         }
     }
     if !AT_EXIT.swap(true, AcqRel) {
-        // SAFETY: a plain function; a full table is only a recording that stays unfinished.
+        // SAFETY: a plain function. If the table is full, the recording only stays unfinished.
         unsafe { libc::atexit(at_exit) };
     }
 }
@@ -158,10 +158,10 @@ fn is_preallocated() -> Result<bool, Refused> {
     }
 }
 
-/// Returns a function for the usable bytes of a live block; `None` if the program's allocator does
-/// not tell.
+/// Returns a function for the usable bytes of a live block, or `None` if the program's allocator
+/// cannot be asked.
 pub fn usable_bytes() -> Option<fn(usize) -> usize> {
-    // SAFETY: asked about blocks of the system's allocator that are live.
+    // SAFETY: it is called only for live blocks of the system's allocator.
     let ask = |block: usize| unsafe { libc::malloc_usable_size(block as *mut libc::c_void) };
     INNER_IS_SYSTEM
         .load(Relaxed)
@@ -195,10 +195,11 @@ pub(crate) fn to_memory() -> Result<(), Refused> {
 
 /// Starts a recording in the file at `path`, or in memory.
 fn begin(path: Option<&[u8]>) -> Result<(), Refused> {
-    // Whoever begins has had its say about the environment.
+    // An explicit start replaces the one from the environment.
     ENVIRONMENT_READ.store(true, Release);
     state::examined();
-    // NOTE: before anything is begun, so that no child inherits half a start.
+    // NOTE: this runs before anything is started, so that no child inherits a half-started
+    // recording.
     if !state::wipe_on_fork() {
         return Err(
             refused("the kernel cannot wipe pages on fork (MADV_WIPEONFORK)")
@@ -215,7 +216,8 @@ fn begin(path: Option<&[u8]>) -> Result<(), Refused> {
     if let Ok(session) = begun {
         sys::register_fence();
         finish_at_exit();
-        // NOTE: before the start has ended: whoever may finish it finds it recording.
+        // NOTE: this runs before the start has ended, so that a thread that may finish the
+        // recording finds it in progress.
         state::begin_recording(session.tag());
     }
     life::started(begun.is_ok());
@@ -248,7 +250,7 @@ fn begin_alone(path: Option<&[u8]>) -> Result<&'static Session, Refused> {
     begun.inspect_err(|_| file.discard())
 }
 
-/// Starts in a new file, which gets its final path once it is a valid recording.
+/// Starts a recording in a new file. The file gets its final path once it is a valid recording.
 fn begin_in(file: &mut NewFile, mode: u32) -> Result<&'static Session, Refused> {
     let mut max_bytes = max_bytes_from_environment()?.max(FIRST_SEGMENT_BYTES);
     let mut reserve = 0;
@@ -268,7 +270,7 @@ fn begin_in(file: &mut NewFile, mode: u32) -> Result<&'static Session, Refused> 
     is_named.then_some(session).ok_or(NO_MEMORY)
 }
 
-/// Creates the tables and makes them the present recording. On failure nothing has changed.
+/// Creates the tables and makes them the current recording. If this fails, nothing has changed.
 fn begin_session(backing: Backing, reserve: u64, mode: u32) -> Result<&'static Session, Refused> {
     let session = session::prepare(backing, reserve, mode).map_err(|reason| match reason {
         growth::DISK_FULL => Refused::new("the disk is full", libc::ENOSPC)
@@ -283,7 +285,7 @@ fn begin_session(backing: Backing, reserve: u64, mode: u32) -> Result<&'static S
         return Err(NO_MEMORY);
     }
     session::publish(session);
-    // NOTE: only now: it writes into the header of the present session.
+    // NOTE: only now, because the check writes into the header of the current session.
     hook::check_peak_now(&mut checks, true);
     session.header().magic.store(MAGIC, Release);
     drop(checks);
@@ -294,8 +296,8 @@ fn begin_session(backing: Backing, reserve: u64, mode: u32) -> Result<&'static S
 /// Resets inherited state in a forked child: locks may be held by threads that do not exist here,
 /// and all tables are the parent's.
 fn forget_parent() {
-    // SAFETY: a forked child begins with one thread, and none of its threads takes a lock of ours
-    // before it records.
+    // SAFETY: a forked child begins with one thread, and no thread of the child takes one of our
+    // locks before it records.
     unsafe {
         hook::PEAK_CHECKS.reset(hook::PeakChecks::new());
         hook::forget_resident();
@@ -313,7 +315,8 @@ pub(crate) const INHERITED: &str =
     "this recording belongs to the parent process; finish it there, not in a forked child";
 
 /// Stops a recording and finishes the file: a last check, the state, the checksum. Returns the
-/// reason if it cannot; if another thread has finished it, it is finished now.
+/// reason if this is not possible. If another thread was finishing the recording, it is finished on
+/// return.
 pub(crate) fn finish(tag: u32) -> Result<(), &'static str> {
     let session = session::own(tag).ok_or(INHERITED)?;
     let header = session.header();

@@ -64,7 +64,7 @@ static PAGE: Page = Page {
     _rest: [0; REST],
 };
 
-/// Returns the present state, without the calls of `measure()`.
+/// Returns the current state, without the calls of `measure()`.
 #[cfg(any(recording, in_memory))]
 #[inline(always)]
 pub(crate) fn get() -> u32 {
@@ -201,8 +201,8 @@ pub(crate) fn life() -> &'static AtomicU32 {
     &PAGE.life
 }
 
-/// The process that owns these words, if the kernel does not wipe them in forked children although
-/// it accepted the request; else 0.
+/// The process that owns these words, if the kernel accepted the request to wipe them in forked
+/// children but does not wipe them. Otherwise 0.
 #[cfg(recording)]
 static UNWIPED_IN: AtomicU32 = AtomicU32::new(0);
 
@@ -210,8 +210,8 @@ static UNWIPED_IN: AtomicU32 = AtomicU32::new(0);
 /// nothing may be recorded.
 #[cfg(recording)]
 pub(crate) fn wipe_on_fork() -> bool {
-    // SAFETY: the page is a whole, aligned static of anonymous memory (zero-initialised, so in
-    // .bss); advice changes no contents.
+    // SAFETY: the page is a whole, aligned static of anonymous memory (zero-initialized, so in
+    // .bss). The advice changes no contents.
     let is_taken = unsafe {
         libc::madvise(
             (&raw const PAGE).cast_mut().cast(),
@@ -223,8 +223,8 @@ pub(crate) fn wipe_on_fork() -> bool {
     if !is_taken || is_wiped() {
         return is_taken;
     }
-    // SAFETY: a plain function, for whoever forks by libc; other children notice on their first
-    // slow path.
+    // SAFETY: a plain function. It covers children forked through libc. All others notice the fork
+    // on their first slow path.
     if UNWIPED_IN.load(Relaxed) == 0 && unsafe { libc::pthread_atfork(None, None, Some(wipe)) } != 0
     {
         return false;
@@ -259,8 +259,9 @@ mod tests {
 
     #[test]
     fn off_is_one_number_once_the_environment_was_examined() {
-        // In a child, in which nothing was examined yet, the words are its own.
-        // SAFETY: the child looks at its words and ends.
+        // The test runs in a child, in which nothing was examined yet and the words belong to the
+        // child alone.
+        // SAFETY: the child only looks at its words and ends.
         let child = unsafe { libc::fork() };
         if child == 0 {
             wipe();
@@ -274,11 +275,11 @@ mod tests {
                 && after == (true, false)
                 && recording == (false, true)
                 && is_off();
-            // SAFETY: nothing of the parent's is run.
+            // SAFETY: this runs no code of the parent.
             unsafe { libc::_exit(i32::from(!is_right)) };
         }
         let mut status = 0;
-        // SAFETY: a child of ours.
+        // SAFETY: a child of this process.
         assert_eq!(unsafe { libc::waitpid(child, &mut status, 0) }, child);
         assert_eq!(status, 0);
     }

@@ -1,4 +1,5 @@
-//! The figures that `measure()` and `stats()` return. Their names are the keys of `heapglass report --json`.
+//! The figures that `measure()` and `stats()` return. `heapglass report --json` uses the same
+//! names.
 
 use crate::accounting::Sums;
 
@@ -44,7 +45,7 @@ pub struct Stats {
 pub type Delta = Stats;
 
 impl Stats {
-    /// Makes figures from these counters, the largest live bytes and the blocks at that moment.
+    /// Creates figures from counters, the largest live bytes, and the blocks at that moment.
     pub(crate) fn new(sums: Sums, (peak_bytes, peak_blocks): (i64, i64)) -> Stats {
         let [
             total_bytes,
@@ -74,7 +75,7 @@ impl Stats {
         }
     }
 
-    /// The counters.
+    /// Returns the counters.
     pub(crate) fn sums(&self) -> Sums {
         [
             self.total_bytes,

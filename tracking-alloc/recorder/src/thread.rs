@@ -15,20 +15,20 @@ pub(crate) struct Thread {
     /// The lane that it shares with other threads if it has none of its own.
     #[cfg(recording)]
     pub(crate) shared: Cell<*const ()>,
-    /// The address range of its stack, once known.
+    /// The address range of the thread's stack, once known.
     #[cfg(recording)]
     pub(crate) stack: Cell<Option<Stack>>,
     /// `true` while the hook runs in this thread without a lane of its own.
     #[cfg(recording)]
     pub(crate) busy: Cell<bool>,
-    /// The block that it allocated last, unless that was freed or reallocated since.
+    /// The block that the thread allocated last, unless it was freed or reallocated since.
     last_block: Cell<usize>,
-    /// Its current scope.
+    /// The thread's current scope.
     pub(crate) scope: Cell<u32>,
     /// `true` while a stack is captured for `assert_allocs!`.
     #[cfg(captures)]
     pub(crate) captures: Cell<bool>,
-    /// `true` while its allocations belong to heapglass and are not recorded.
+    /// `true` while the thread's allocations belong to heapglass and are not recorded.
     #[cfg(all(recording, captures))]
     passes_over: Cell<bool>,
     /// The innermost `measure()`.
@@ -69,15 +69,15 @@ pub(crate) fn is_temporary(event: Event) -> bool {
     with(note) == Some(true)
 }
 
-/// Remembers the block that the calling thread allocated last; 0 = none.
+/// Remembers the block that the calling thread allocated last, or 0 for none.
 #[cfg(recording)]
 #[inline(always)]
 pub(crate) fn set_last_block(block: usize) {
     with(|thread| thread.last_block.set(block));
 }
 
-/// Forgets the last allocated block if it is the one being freed. Returns `true` then: the block
-/// was temporary.
+/// Forgets the last allocated block if it is the one being freed. In that case the block was
+/// temporary, and the result is `true`.
 #[cfg(recording)]
 #[inline(always)]
 pub(crate) fn take_last_block(block: usize) -> bool {

@@ -1,5 +1,5 @@
 //! Drives the recorder through its interface without any allocator: the blocks are numbers. A
-//! `malloc` that counts shows that the recorder itself asks libc for nothing.
+//! counting `malloc` shows that the recorder itself does not call libc's allocator.
 
 #![cfg(recording)]
 
@@ -18,7 +18,7 @@ thread_local! {
     static CALLS: Cell<usize> = const { Cell::new(0) };
 }
 
-/// Replaces the allocator of libc, in the whole test.
+/// Replaces libc's allocator in the whole test.
 #[cfg(target_env = "gnu")]
 mod libc_allocator {
     use super::{CALLS, IN_RECORDER};
@@ -40,28 +40,28 @@ mod libc_allocator {
     #[unsafe(no_mangle)]
     extern "C" fn malloc(bytes: usize) -> *mut c_void {
         note();
-        // SAFETY: forwarded.
+        // SAFETY: the call is forwarded.
         unsafe { __libc_malloc(bytes) }
     }
 
     #[unsafe(no_mangle)]
     extern "C" fn calloc(count: usize, bytes: usize) -> *mut c_void {
         note();
-        // SAFETY: forwarded.
+        // SAFETY: the call is forwarded.
         unsafe { __libc_calloc(count, bytes) }
     }
 
     #[unsafe(no_mangle)]
     unsafe extern "C" fn realloc(block: *mut c_void, bytes: usize) -> *mut c_void {
         note();
-        // SAFETY: forwarded, with the caller's promise.
+        // SAFETY: the call is forwarded, and the caller keeps its requirements.
         unsafe { __libc_realloc(block, bytes) }
     }
 
     #[unsafe(no_mangle)]
     unsafe extern "C" fn free(block: *mut c_void) {
         note();
-        // SAFETY: forwarded, with the caller's promise.
+        // SAFETY: the call is forwarded, and the caller keeps its requirements.
         unsafe { __libc_free(block) }
     }
 }
@@ -75,7 +75,7 @@ fn observed<R>(f: impl FnOnce() -> R) -> R {
     result
 }
 
-/// A block that exists nowhere.
+/// Returns the address of a block that does not exist.
 fn block(number: usize) -> *mut u8 {
     std::ptr::without_provenance_mut(0x10_0000_0000 + 4096 * number)
 }
@@ -99,20 +99,20 @@ fn a_source_of_events_needs_no_allocator() {
     assert_eq!(Recording::current(), Some(recording));
 
     observed(|| {
-        // A block of a known size, one that is freed without its size, and one that stays.
+        // A block of a known size, a block that is freed without its size, and a block that stays.
         allocated(block(1), 100);
         allocated(block(2), 20);
         allocated(block(3), 3);
         freed(block(1), Some(100));
         freed(block(2), None);
-        // One that the recording does not know.
+        // A block that the recording does not know.
         freed(block(9), None);
-        // A reallocation that moves the block, and one that fails.
+        // A reallocation that moves the block, and a reallocation that fails.
         let old = reallocating(block(3), None);
         reallocated(old, block(4), 40);
         let old = reallocating(block(4), Some(40));
         reallocated(old, std::ptr::null_mut(), 4000);
-        // A request that failed.
+        // A failed request.
         allocated(std::ptr::null_mut(), 5000);
         assert_eq!(
             blocks::block_of(block(4).addr() + 39).map(|found| found.bytes),
@@ -134,7 +134,7 @@ fn a_source_of_events_needs_no_allocator() {
             }
             drop(retained);
             scopes::set(0);
-            // The account of an arena, and memory for a source.
+            // Counters of an arena, and memory for a source.
             let arena = RecordedArena::default();
             arena.begin("numbers", "test");
             assert!(arena.is_recorded());

@@ -1,8 +1,8 @@
-//! The arenas' own collections. Their memory is taken through the handle, so a tracked arena counts
-//! it as allocated; the collection is then given the arena behind the handle, and what it grows
-//! later bypasses it.
+//! The arenas' own collections. Their memory is allocated through the handle, so a tracked arena
+//! counts it as allocated. The collection then holds the arena behind the handle, so its later
+//! growth bypasses the handle.
 
-/// Lists that are read as a sequence and take it over.
+/// Implements the trait for lists that are read as a sequence and take over its piece.
 macro_rules! read_as_sequence {
     ($($list:ty, in $arena:ty;)*) => {$(
         impl<'de, 'a, A, T> ArenaDeserialize<'de, 'a, $arena> for $list
@@ -36,8 +36,8 @@ mod bumpalo {
         fn from_growing(values: Growing<'a, T, A>) -> Result<Self, &'static str> {
             let bump = values.arena().bumpalo().ok_or(NEEDED)?;
             let (start, len, room) = values.into_parts();
-            // SAFETY: `start` is a piece of that very arena with room for `room` values, of which
-            // `len` are there, or a dangling one without room; nobody else knows it.
+            // SAFETY: `start` is a piece of this same arena with room for `room` values, `len` of
+            // which are there, or dangling without room. Nobody else knows it.
             Ok(unsafe { Vec::from_raw_parts_in(start.as_ptr(), len, room, bump) })
         }
     }
@@ -54,8 +54,8 @@ mod bumpalo {
         ) -> Result<Self, D::Error> {
             let bump = arena.bumpalo().ok_or_else(|| D::Error::custom(NEEDED))?;
             let text = <&'a mut str>::deserialize_in(deserializer, arena)?;
-            // SAFETY: a string of that very arena, just made: nobody else knows it, and it has room
-            // for its bytes.
+            // SAFETY: a string that was just created in this same arena. Nobody else knows it, and
+            // it has room for its bytes.
             Ok(unsafe {
                 String::from_raw_parts_in(text.as_mut_ptr(), text.len(), text.len(), bump)
             })
@@ -64,7 +64,7 @@ mod bumpalo {
 
     read_as! {
         <T> Box<'a, T> = &'a mut T, |value| {
-            // SAFETY: a value in the arena that nobody else knows: the box may drop it.
+            // SAFETY: a value in the arena that nobody else knows, so the box may drop it.
             unsafe { Box::from_raw(value) }
         };
     }
@@ -87,7 +87,7 @@ mod bump_scope {
         fn from_growing(mut values: Growing<'a, T, A>) -> Result<Self, &'static str> {
             values.fit();
             let (start, len, _) = values.into_parts();
-            // SAFETY: `len` values lie there, and nobody else knows them: the box may drop them.
+            // SAFETY: `len` values lie there, and nobody else knows them, so the box may drop them.
             Ok(unsafe { BumpBox::from_raw(NonNull::slice_from_raw_parts(start, len)) })
         }
     }
@@ -107,9 +107,9 @@ mod bump_scope {
         BumpVec<T, &'a Bump>, in A;
     }
 
-    /// A value in the arena that nobody else knows: the box may drop it.
+    /// Boxes a value in the arena that nobody else knows, so the box may drop it.
     fn boxed<T: ?Sized>(value: &mut T) -> BumpBox<'_, T> {
-        // SAFETY: the reference is the only one, for as long as the arena is borrowed.
+        // SAFETY: the reference is the only one for as long as the arena is borrowed.
         unsafe { BumpBox::from_raw(NonNull::from(value)) }
     }
 
@@ -132,7 +132,7 @@ mod bump_scope {
     }
 }
 
-/// allocator-api2's vector in a handle: all it ever takes goes through it.
+/// allocator-api2's vector in a handle. All its allocations go through the handle.
 mod allocator_api {
     use super::super::{ArenaDeserialize, sequences};
     use crate::{Arena, FromGrowing, Growing, Tracked};
@@ -148,8 +148,9 @@ mod allocator_api {
                 fn from_growing(values: Growing<'a, T, Tracked<A>>) -> Result<Self, &'static str> {
                     let arena = values.arena();
                     let (start, len, room) = values.into_parts();
-                    // SAFETY: a piece of that very allocator with room for `room` values, of which
-                    // `len` are there, or a dangling one without room; nobody else knows it.
+                    // SAFETY: `start` is a piece of this same allocator with room for `room`
+                    // values, `len` of which are there, or dangling without room. Nobody else knows
+                    // it.
                     Ok(unsafe { Self::from_raw_parts_in(start.as_ptr(), len, room, arena) })
                 }
             }

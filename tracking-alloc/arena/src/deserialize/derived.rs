@@ -9,14 +9,15 @@ use std::marker::PhantomData;
 pub use tracking_alloc_serde::arena_path::PathStep;
 use tracking_alloc_serde::arena_path::{self, Type};
 
-/// Reads a `T` at a place below the present one, or at the present one.
+/// A seed that reads a `T` one step below the current place, or at the current place.
 pub struct PlaceSeed<'a, T, A> {
     arena: &'a A,
     below: Option<PathStep>,
     value: PhantomData<fn() -> T>,
 }
 
-/// Reads a `T` a step below the present place, or at it: what a newtype holds.
+/// Creates a seed that reads a `T` one step below the current place, or at the current place, as
+/// for the content of a newtype.
 #[inline(always)]
 pub fn at<T, A: Arena>(arena: &A, below: impl Into<Option<PathStep>>) -> PlaceSeed<'_, T, A> {
     PlaceSeed {
@@ -35,8 +36,8 @@ where
 
     #[inline]
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<T, D::Error> {
-        // PERF: numbers take nothing from the arena; entering a place for each would double the
-        // time of many of them.
+        // PERF: numbers take nothing from the arena. Entering a place for each would double the
+        // time to read many of them.
         let below = self.below.filter(|_| !T::SCALAR);
         let _entered = below.map(|below| arena_path::enter(Type::of::<T>, below));
         let value = T::deserialize_in(deserializer, self.arena);
@@ -47,14 +48,15 @@ where
     }
 }
 
-/// Reads a field or what a variant holds in a way of the user's own (`deserialize_with`, `global`).
+/// A seed that reads a field, or the content of a variant, in a custom way (`deserialize_with`,
+/// `global`).
 pub struct CustomSeed<'a, S, A> {
     arena: &'a A,
     below: PathStep,
     seed: S,
 }
 
-/// Reads a value by `seed`, a step below the present place.
+/// Creates a seed that reads a value by `seed`, one step below the current place.
 pub fn by<S, A: Arena>(arena: &A, below: PathStep, seed: S) -> CustomSeed<'_, S, A> {
     CustomSeed { arena, below, seed }
 }
@@ -64,8 +66,7 @@ impl<'de, S: DeserializeSeed<'de>, A: Arena> DeserializeSeed<'de> for CustomSeed
 
     #[inline]
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<S::Value, D::Error> {
-        // What code of other people took without the handle before this belongs to the place around
-        // it.
+        // Bytes that foreign code took earlier without the handle belong to the enclosing place.
         self.arena.detect_bypass();
         let _entered = arena_path::enter(Type::of::<S::Value>, self.below);
         let value = self.seed.deserialize(deserializer);
@@ -74,14 +75,15 @@ impl<'de, S: DeserializeSeed<'de>, A: Arena> DeserializeSeed<'de> for CustomSeed
     }
 }
 
-/// Reads a variant with several fields, whose places are below the variant's, which has no type of
-/// its own.
+/// Reads a variant with several fields. Their places are below that of the variant, which has no
+/// type of its own.
 pub fn in_variant<R>(name: &'static str, number: usize, read: impl FnOnce() -> R) -> R {
     let _entered = arena_path::enter(Type::default, PathStep::Variant(name, number));
     read()
 }
 
-/// Reads a value by serde's `Deserialize`: it may own global memory, or borrow from the input.
+/// Creates a seed that reads a value by serde's `Deserialize`. The value may own global memory, or
+/// borrow from the input.
 pub fn by_serde<'de, T: Deserialize<'de>>() -> PhantomData<T> {
     PhantomData
 }
@@ -95,7 +97,7 @@ pub fn absent_by_serde<'de, T: Deserialize<'de>, E: Error>(name: &'static str) -
     T::deserialize(MissingField(name, PhantomData))
 }
 
-/// A field that is not there: `None` for an option, an error for all else.
+/// A missing field: `None` for an option, an error for all other types.
 struct MissingField<E>(&'static str, PhantomData<E>);
 
 impl<'de, E: Error> Deserializer<'de> for MissingField<E> {
@@ -115,21 +117,21 @@ impl<'de, E: Error> Deserializer<'de> for MissingField<E> {
     }
 }
 
-/// Number of a field or variant that is not known.
+/// The number of an unknown field or variant.
 pub const UNKNOWN: usize = usize::MAX;
 
-/// Identifies a type's field or variant, by name or number.
+/// A seed that identifies a type's field or variant, by name or number.
 pub struct Identifier<F> {
-    /// Number by name; [`UNKNOWN`].
+    /// Returns the number of a name, or [`UNKNOWN`].
     pub find: F,
-    /// How many there are.
+    /// The number of fields or variants.
     pub count: usize,
-    /// Names of variants: an unknown one is then an error. `None` = fields: an unknown one is
-    /// [`UNKNOWN`].
+    /// The names of variants, for which an unknown name is an error. `None` for fields, for which
+    /// an unknown name gives [`UNKNOWN`].
     pub variants: Option<&'static [&'static str]>,
 }
 
-/// A number of a variant.
+/// The number of variants, for an error message.
 struct VariantNumber(usize);
 
 impl Expected for VariantNumber {

@@ -58,7 +58,7 @@ use tracking_alloc_serde::arena_path;
 /// # }
 /// ```
 ///
-/// A type that owns global memory has no implementation, also if it is named by an alias:
+/// A type that owns global memory has no implementation, even if an alias hides its name:
 ///
 /// ```compile_fail,E0277
 /// use tracking_alloc::arena::ArenaDeserialize;
@@ -93,7 +93,7 @@ pub trait ArenaDeserialize<'de, 'a, A: Arena>: Sized {
         Err(E::missing_field(field))
     }
 
-    /// Values that take nothing from the arena get no scope of their own.
+    /// `true` if values take nothing from the arena. Such values get no scope of their own.
     const SCALAR: bool = false;
 
     /// `true` if reading a value may allocate in the arena without a [`Tracked`](super::Tracked)
@@ -115,7 +115,7 @@ pub trait ArenaDeserialize<'de, 'a, A: Arena>: Sized {
     }
 }
 
-/// Reads a `T` into an arena from what the format visits.
+/// A visitor that reads a `T` into an arena.
 struct ArenaVisitor<'a, T, A> {
     arena: &'a A,
     value: PhantomData<fn() -> T>,
@@ -174,8 +174,8 @@ where
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<T, D::Error> {
         let _rooted = arena_path::root::<T>();
-        // What bypassed a tracked arena's handle is counted where it did: checked where code of
-        // other people ends.
+        // Bytes that bypassed a tracked arena's handle are counted at the place where they did. So
+        // they are counted whenever foreign code ends.
         self.arena.detect_bypass();
         let value = T::deserialize_in(deserializer, self.arena);
         self.arena.detect_bypass();

@@ -1,4 +1,4 @@
-//! Maps read as pairs: an arena's maps would need hashing, which most readers do not.
+//! Maps read as pairs. The maps of an arena would need hashing, and most readers do not need maps.
 
 use super::sequences::fill;
 use super::{ArenaDeserialize, ArenaVisitor, derived};
@@ -7,11 +7,11 @@ use derived::PathStep;
 use serde::de::{Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use std::fmt;
 
-/// Reads a map (or a sequence of pairs) as a collection of pairs, in the input's order; duplicate
-/// keys are kept.
+/// Reads a map (or a sequence of pairs) as a collection of pairs, in the order of the input.
+/// Duplicate keys are kept.
 ///
-/// For `#[arena(deserialize_with = "map_as_pairs")]` on a field such as `&'a [(u16, &'a str)]` or
-/// `bumpalo::collections::Vec<'a, (u16, &'a str)>`.
+/// Use it as `#[arena(deserialize_with = "map_as_pairs")]` on a field such as `&'a [(u16, &'a
+/// str)]` or `bumpalo::collections::Vec<'a, (u16, &'a str)>`.
 ///
 /// # Errors
 /// The errors of the format, and "the arena has no room".
@@ -27,7 +27,7 @@ where
     C::from_growing(pairs).map_err(D::Error::custom)
 }
 
-/// A map's entries.
+/// The entries of a map.
 struct Pairs<K, V>(K, V);
 
 impl<'de, 'a, K, V, A> Visitor<'de> for ArenaVisitor<'a, Pairs<K, V>, A>

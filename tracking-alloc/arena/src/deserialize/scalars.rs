@@ -1,5 +1,4 @@
-//! Values that lie wholly where they are: they take nothing from the arena, and serde reads them as
-//! ever.
+//! Values that take nothing from the arena. They are read by serde's own `Deserialize`.
 
 use super::{ArenaDeserialize, ArenaVisitor};
 use crate::Arena;
@@ -7,7 +6,7 @@ use serde::de::{Deserialize, Deserializer, Error, Visitor};
 use std::fmt;
 use std::marker::PhantomData;
 
-/// Delegates to serde.
+/// Implements the trait by serde's `Deserialize`.
 macro_rules! scalars {
     ($($scalar:ty),* $(,)?) => {$(
         impl<'de, 'a, A: Arena> ArenaDeserialize<'de, 'a, A> for $scalar {
@@ -60,7 +59,7 @@ where
         deserializer.deserialize_option(ArenaVisitor::<Self, A>::new(arena))
     }
 
-    /// As in serde: a field that is not there is `None`.
+    /// Returns `None`, as serde does for a missing field.
     fn absent<E: Error>(_: &'static str) -> Result<Self, E> {
         Ok(None)
     }

@@ -22,7 +22,7 @@ where
     }
 }
 
-/// A value of its own piece of the arena: what makes recursive types possible.
+/// A value in a piece of its own, which makes recursive types possible.
 impl<'de, 'a, A, T> ArenaDeserialize<'de, 'a, A> for &'a mut T
 where
     A: Arena,
@@ -45,7 +45,7 @@ read_as! {
     <T> &'a T = &'a mut T, |value| &*value;
 }
 
-/// Reads a sequence into one piece of the arena, for a list that takes it over.
+/// Reads a sequence into one piece of the arena, which becomes a list.
 pub(super) fn sequence<'de, 'a, C, A, D>(deserializer: D, arena: &'a A) -> Result<C, D::Error>
 where
     A: Arena,

@@ -49,7 +49,7 @@ impl<'de, 'a, A: Arena> ArenaDeserialize<'de, 'a, A> for u8 {
         Deserialize::deserialize(deserializer)
     }
 
-    /// As serde reads `&[u8]`: as bytes; formats without those give a string or a sequence.
+    /// Reads bytes, as serde does for `&[u8]`. Formats without bytes give a string or a sequence.
     #[inline]
     fn slice_in<D: Deserializer<'de>>(
         deserializer: D,

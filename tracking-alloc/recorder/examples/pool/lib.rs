@@ -13,7 +13,7 @@ extern "C" fn heap_freed(block: *mut u8) {
     freed(block, None);
 }
 
-/// Enters a phase, and returns the scope to go back to.
+/// Enters a phase. Returns the scope to return to.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn heap_enter(name: *const c_char) -> u32 {
     let before = scopes::current();

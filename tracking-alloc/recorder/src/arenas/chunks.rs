@@ -9,13 +9,13 @@ pub struct Chunks {
     pub bytes: u64,
     /// The same, including the arena's own headers: the bytes requested from its allocator.
     pub bytes_with_metadata: u64,
-    /// Unused bytes in all chunks, also before and after the present one.
+    /// Unused bytes in all chunks, including those before and after the current one.
     pub unused_tail_bytes: u64,
-    /// Unused bytes in the present chunk.
+    /// Unused bytes in the current chunk.
     pub free_bytes: u64,
-    /// The lowest cursor in the present chunk; the highest lies
+    /// The lowest cursor in the current chunk. The highest lies
     /// [`present_bytes`](Chunks::present_bytes) above it.
     pub present_start: usize,
-    /// Usable bytes of the present chunk.
+    /// Usable bytes of the current chunk.
     pub present_bytes: usize,
 }

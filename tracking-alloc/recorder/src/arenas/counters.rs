@@ -7,8 +7,9 @@
 use super::{ArenaStats, Chunks};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// A figure with one writer, the thread with the handle. Other threads may read it. PERF: plain
-/// loads and stores.
+/// A figure with one writer, the thread with the handle. Other threads may read it.
+///
+/// PERF: it uses plain loads and stores.
 #[derive(Debug, Default)]
 pub struct Counter(AtomicU64);
 
@@ -25,13 +26,13 @@ impl Counter {
         self.0.store(to, Relaxed);
     }
 
-    /// Adds to the figure; wraps.
+    /// Adds to the figure, wrapping on overflow.
     #[inline(always)]
     pub fn add(&self, more: u64) {
         self.set(self.get().wrapping_add(more));
     }
 
-    /// Subtracts from the figure; wraps.
+    /// Subtracts from the figure, wrapping on overflow.
     #[inline(always)]
     pub fn sub(&self, fewer: u64) {
         self.set(self.get().wrapping_sub(fewer));
@@ -67,11 +68,11 @@ counters! {
     base_used,
     /// The position at which `base_used` was taken.
     base_cursor,
-    /// The arena's position, kept up to date while the recording can read it.
+    /// The arena's position, updated continuously while the recording can read it.
     cursor,
     /// Bytes allocated since the last reset; a growth counts its difference. While something
-    /// records, these two and the two figures of returned bytes and pieces are sums over counters,
-    /// computed when they are read.
+    /// records, this figure, `blocks` and the two figures of returned bytes and pieces are sums
+    /// over counters, computed when they are read.
     allocated,
     /// Number of pieces allocated since the last reset.
     blocks,
@@ -79,8 +80,7 @@ counters! {
     abandoned,
     /// Bytes used without the handle.
     bypassed,
-    /// Bytes and pieces that are no longer allocated. Totals are the sum of these and the present
-    /// ones.
+    /// Bytes that are no longer allocated. The total is the sum of these and the current ones.
     returned,
     /// Number of pieces that are no longer allocated.
     returned_blocks,
@@ -96,7 +96,7 @@ counters! {
     resets,
     /// Number of chunks that the arena holds.
     chunks,
-    /// Unused bytes in the present chunk, at the last refresh.
+    /// Unused bytes in the current chunk, at the last refresh.
     free,
     /// Usable bytes of the chunks.
     allocated_bytes,
@@ -110,18 +110,19 @@ counters! {
     most_chunks,
     /// Largest `allocated_bytes`.
     most_allocated_bytes,
-    /// Most bytes used at once. Updated before each fall, because a maximum is always directly before a fall.
+    /// The most bytes used at once. It is updated before each fall, because a maximum is always
+    /// directly before a fall.
     most_used,
 }
 
 impl ArenaCounters {
-    /// Returns the bytes used at the position `cursor`, in the present chunk of the last refresh.
+    /// Returns the bytes used at the position `cursor`, in the current chunk of the last refresh.
     #[inline(always)]
     pub fn used_at(&self, cursor: usize) -> u64 {
         self.base_used.get() + self.base_cursor.get().abs_diff(cursor as u64)
     }
 
-    /// Returns the bytes used now.
+    /// Returns the bytes currently used.
     pub fn used(&self) -> u64 {
         self.used_at(self.cursor.get() as usize)
     }
@@ -189,10 +190,11 @@ impl ArenaCounters {
         self.returned_blocks.add(blocks);
     }
 
-    /// Handles that `fewer` of `before` used bytes are no longer used: bytes that bypassed the
-    /// handle were released too. If there were not as many, the arena was rewound below the
-    /// handle's own pieces, and bytes that cannot exist any more must be subtracted: bypassed ones
-    /// here, and allocated ones by the caller.
+    /// Handles a rewind: `fewer` of `before` used bytes are no longer used, because bytes that
+    /// bypassed the handle were released too. If there were not enough of those, the arena was
+    /// rewound below the handle's own pieces. Then bytes that cannot exist any more must be
+    /// subtracted: bypassed ones here, allocated ones by the caller. Returns the bypassed and the
+    /// allocated bytes that are gone.
     pub fn rewound(&self, before: u64, fewer: u64) -> (u64, u64) {
         self.most_used.raise(before);
         let (allocated, abandoned, bypassed) = self.parts();
@@ -211,9 +213,9 @@ impl ArenaCounters {
         (from_bypassed, take(allocated))
     }
 
-    /// Handles that more bytes were released than pieces had: of `used` bytes, those that cannot
-    /// exist any more were abandoned or had bypassed the handle. Returns the number of bypassed
-    /// ones.
+    /// Handles that more bytes were released than the pieces had. Only `used` bytes are left, so
+    /// some of the abandoned or bypassed bytes cannot exist any more. Returns the number of those
+    /// bypassed bytes.
     pub fn settle(&self, used: u64) -> u64 {
         let (allocated, abandoned, bypassed) = self.parts();
         let counted = allocated.saturating_add(abandoned);

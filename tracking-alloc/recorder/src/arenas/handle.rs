@@ -1,5 +1,5 @@
-//! The handle's side: counts in the slot's memory, and says when the recording must be brought up
-//! to date.
+//! The counters of a handle. The handle counts in the memory of a slot, and decides when the
+//! recording must be updated.
 
 use super::counters::ArenaCounters;
 use super::scope_counters::ScopeCounter;
@@ -9,9 +9,9 @@ use crate::{current_scope, hook, session, state, sys};
 use std::cell::Cell;
 use std::sync::atomic::Ordering::*;
 
-/// Most bytes allocated between two updates.
+/// Maximum number of bytes allocated between two updates.
 const UPDATE_BYTES: u64 = 64 << 10;
-/// Fewest.
+/// Minimum number of bytes allocated between two updates.
 const FIRST_UPDATE_BYTES: u64 = 1 << 10;
 
 /// The counters of a handle: in its own memory, and in a slot once something records.
@@ -20,7 +20,7 @@ pub struct RecordedArena {
     /// The counters in the handle.
     pub inline: ArenaCounters,
     slot: Cell<Option<&'static Slot>>,
-    /// The counter of the scope the thread was in at the last call.
+    /// The counter of the scope that the thread was in at the last call.
     counter: Cell<Option<&'static ScopeCounter>>,
     /// Number of bytes still to be allocated before the recording is updated.
     left: Cell<u64>,
@@ -33,14 +33,14 @@ impl RecordedArena {
         self.slot.get().is_some()
     }
 
-    /// Returns the counters, wherever they lie now.
+    /// Returns the counters, wherever they currently lie.
     #[inline(always)]
     pub fn counters(&self) -> &ArenaCounters {
         self.slot.get().map_or(&self.inline, |slot| &slot.counters)
     }
 
-    /// Moves the counters to where the recording can reach them, when something records and they
-    /// are not there yet.
+    /// Moves the counters to where the recording can reach them, if something records and they are
+    /// not there yet.
     pub fn begin(&self, name: &str, krate: &'static str) {
         if state::get() & state::RECORD == 0 {
             return;
@@ -53,7 +53,7 @@ impl RecordedArena {
             return;
         }
         let errno = sys::Errno::keep();
-        // After a fork the old slot is the parent's: the counters go on in a new one.
+        // After a fork, the old slot belongs to the parent. The counters continue in a new one.
         let counters = known.map_or(&self.inline, |slot| {
             slot.sum_up();
             &slot.counters
@@ -70,7 +70,7 @@ impl RecordedArena {
         let Some(slot) = slot else { return };
         self.slot.set(Some(slot));
         self.counter.set(None);
-        // What was allocated before belongs to the place where its recording begins.
+        // Earlier allocations belong to the scope in which the arena's recording begins.
         if let Some(counter) = self.counter(slot) {
             slot.adopt(counter);
         }
@@ -80,7 +80,7 @@ impl RecordedArena {
         });
     }
 
-    /// The counter of the scope the thread is in, if it has one yet.
+    /// Returns the counter of the thread's current scope, if it exists.
     #[inline(always)]
     fn known_counter(&self, slot: &'static Slot) -> Option<&'static ScopeCounter> {
         let scope = current_scope::current();
@@ -101,13 +101,13 @@ impl RecordedArena {
         })
     }
 
-    /// A piece was allocated.
+    /// Counts an allocated piece.
     #[inline(always)]
     pub fn count_allocated(&self, bytes: u64) {
         let Some(slot) = self.slot.get() else {
             return self.inline.count_allocated(bytes);
         };
-        // PERF: what is rare is one call at the end, which needs no registers kept.
+        // PERF: rare cases are one tail call, which needs no registers to be kept.
         let left = self.left.get().wrapping_sub(bytes);
         match self.known_counter(slot) {
             Some(counter) if left as i64 >= 0 => {
@@ -119,7 +119,7 @@ impl RecordedArena {
         }
     }
 
-    /// The same when the scope is new to the arena, or it is time for an update.
+    /// Counts an allocated piece if the scope is new to the arena, or an update is due.
     #[cold]
     #[inline(never)]
     fn allocated_and_update(&self, slot: &'static Slot, bytes: u64) {
@@ -133,7 +133,7 @@ impl RecordedArena {
         }
     }
 
-    /// A piece grew.
+    /// Counts the growth of a piece.
     pub fn count_grown(&self, copied: u64) {
         let Some(slot) = self.slot.get() else { return };
         if let Some(counter) = self.counter(slot) {
@@ -142,7 +142,7 @@ impl RecordedArena {
         }
     }
 
-    /// Something is no longer allocated.
+    /// Subtracts bytes and pieces that are no longer allocated.
     pub fn count_released(&self, bytes: u64, blocks: u64) {
         let Some(slot) = self.slot.get() else {
             return self.inline.count_released(bytes, blocks);
@@ -153,7 +153,7 @@ impl RecordedArena {
         }
     }
 
-    /// Bytes bypassed the handle, or came back there.
+    /// Counts bytes that bypassed the handle. The number is negative if such bytes were released.
     pub fn count_bypassed(&self, bytes: i64) {
         let Some(slot) = self.slot.get().filter(|_| bytes != 0) else {
             return;
@@ -163,7 +163,7 @@ impl RecordedArena {
         }
     }
 
-    /// A value of `bytes` bytes lies at `place` whose drop never runs.
+    /// Records a value of `bytes` bytes at `place` whose drop never runs.
     #[inline(always)]
     pub fn note_undropped(&self, type_name: &'static str, place: usize, bytes: usize) {
         if let Some(slot) = self.slot.get() {
@@ -171,7 +171,7 @@ impl RecordedArena {
         }
     }
 
-    /// Everything was taken back.
+    /// Notes that nothing is allocated any more.
     pub fn emptied(&self) {
         match self.slot.get() {
             Some(slot) => slot.empty(),
@@ -179,14 +179,14 @@ impl RecordedArena {
         }
     }
 
-    /// Brings the counters up to date with those of scopes.
+    /// Updates the counters from those of the scopes.
     pub fn sum_up(&self) {
         if let Some(slot) = self.slot.get() {
             slot.sum_up();
         }
     }
 
-    /// Brings the recording up to date.
+    /// Updates the recording.
     #[cold]
     #[inline(never)]
     pub fn publish(&self, event: ArenaEvent) {
@@ -198,7 +198,7 @@ impl RecordedArena {
         writing::publish(slot, event);
     }
 
-    /// The handle is gone.
+    /// Notes that the handle is gone.
     pub fn end(&self, used: u64) {
         if let Some(slot) = self.slot.take() {
             self.counter.set(None);

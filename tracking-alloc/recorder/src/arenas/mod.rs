@@ -1,17 +1,18 @@
 //! The account of arenas: what happens inside chunks that an allocator sees as single blocks.
 //!
-//! The source of these events is a handle of an arena, which counts in [`ArenaCounters`] and keeps
-//! them in a [`RecordedArena`]. The recorder knows no arena, only its counters.
+//! The events come from an arena's handle, which counts in [`ArenaCounters`] and keeps them in a
+//! [`RecordedArena`]. The recorder knows no arenas, only their counters.
 //!
 //! ```text
 //!   handle ──▶ slot (private memory: counters, also by scope)      plain stores, at each call
 //!                 └──▶ Arena, ArenaRow, ArenaChunk (the recording)  differences, under the write lock, at updates
 //! ```
 //! The recording is updated at each chunk, reset, drop, refusal and request for figures, and after
-//! every 64 KiB allocated (every doubling before that). The end of the recording updates every slot
-//! in use. So a finished recording is exact, leaked arenas included. The recording of a process that
-//! was killed misses at most 64 KiB of allocated bytes of each live arena. Instances with the same
-//! name share records: many of them take no more space in the recording than one.
+//! every 64 KiB allocated (before that, whenever the allocated bytes have doubled). When the
+//! recording ends, every slot in use is updated. So a finished recording is exact, including leaked
+//! arenas. The recording of a killed process misses at most 64 KiB of allocated bytes of each live
+//! arena. Instances with the same name share records, so many of them take no more space in the
+//! recording than one.
 
 mod chunks;
 mod counters;
@@ -44,19 +45,18 @@ pub use stats::ArenaStats;
 /// The reason for an update of the recording.
 #[derive(Clone, Copy, Debug)]
 pub enum ArenaEvent {
-    /// A chunk was taken: bytes in use before, and the address of the piece it was taken for (0 =
-    /// not known).
+    /// A chunk was taken, for the piece at this address (0 if it is not known).
     Chunk {
-        /// Bytes.
+        /// Bytes in use before.
         used: u64,
-        /// Address.
+        /// The address of the piece.
         piece: usize,
     },
-    /// A reset: bytes in use before.
+    /// A reset.
     Reset {
-        /// Bytes.
+        /// Bytes in use before.
         used: u64,
     },
-    /// None of these.
+    /// None of these events.
     Update,
 }

@@ -1,8 +1,8 @@
 //! The allocations of one arena instance by scope: counters in private memory, found by the scope's
 //! number.
 //!
-//! One writer, the thread that has the handle; read by whoever ends the recording. Never gives
-//! memory back.
+//! The thread that has the handle is the only writer. The thread that ends the recording reads
+//! them. The memory is never freed.
 
 use super::counters::Counter;
 use crate::leaked::Link;
@@ -10,39 +10,39 @@ use crate::sys::Bump;
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering::*};
 use tracking_alloc_recording::ArenaRow;
 
-/// Counters of one scope, all of them ever; zeros are a fresh one.
+/// The counters of one scope over its whole life. Zeros are a new counter.
 pub(super) struct ScopeCounter {
     pub(super) scope: Counter,
     pub(super) total_bytes: Counter,
     pub(super) total_blocks: Counter,
-    /// No longer allocated: released, shrunk, grown out of, reset.
+    /// Bytes and pieces that are no longer allocated: released, shrunk, outgrown or reset.
     pub(super) gone_bytes: Counter,
     pub(super) gone_blocks: Counter,
     pub(super) copied_bytes: Counter,
-    /// Signed.
+    /// A signed number.
     pub(super) bypassed_bytes: Counter,
     pub(super) grows: Counter,
     /// The published values of these seven counters.
     pub(super) published: [AtomicU64; 7],
-    /// The row in the recording, once there is one.
+    /// The row in the recording, once it exists.
     pub(super) row: AtomicPtr<ArenaRow>,
-    /// The next one of the same instance.
+    /// The next counter of the same instance.
     pub(super) next: Link<ScopeCounter>,
 }
 
 const FIRST_PLACES: usize = 16;
 
-/// Counters by scope: open addressing, never more than half full.
+/// The counters by scope: open addressing, at most half full.
 pub(super) struct ScopeCounters {
     places: AtomicPtr<Link<ScopeCounter>>,
     mask: Counter,
     used: Counter,
-    /// The list of all.
+    /// The list of all counters.
     first: Link<ScopeCounter>,
 }
 
 impl ScopeCounters {
-    /// The counter of a scope, if there is one.
+    /// Returns the counter of a scope, if there is one.
     #[inline(always)]
     pub(super) fn find(&self, scope: u32) -> Option<&'static ScopeCounter> {
         let places = self.places.load(Relaxed);
@@ -50,12 +50,12 @@ impl ScopeCounters {
             return None;
         }
         let mask = self.mask.get() as usize;
-        // PERF: scopes of one decode are numbered one after another, so they are their own best
+        // PERF: scopes of one decode have consecutive numbers, so the number itself is the best
         // hash.
         let mut index = scope as usize & mask;
         loop {
-            // SAFETY: there are `mask + 1` places, and the index is masked; half of them are empty,
-            // so the walk ends.
+            // SAFETY: there are `mask + 1` places, and the mask keeps the index below that. Half of
+            // the places are empty, so the walk ends.
             let counter = unsafe { &*places.add(index) }.get()?;
             if counter.scope.get() == u64::from(scope) {
                 return Some(counter);
@@ -64,12 +64,12 @@ impl ScopeCounters {
         }
     }
 
-    /// Makes the counter of a scope that has none. Returns `None` if there is no memory.
+    /// Creates the counter of a scope that has none. Returns `None` if there is no memory.
     #[cold]
     pub(super) fn add(&self, scope: u32, bump: &mut Bump) -> Option<&'static ScopeCounter> {
         self.make_room(bump)?;
         let place = bump.take::<ScopeCounter>(1)?;
-        // SAFETY: zeroed memory that lives for good, which is a fresh counter known to nobody.
+        // SAFETY: zeroed memory that is never freed. It is a new counter, which nobody else knows.
         let counter: &'static ScopeCounter = unsafe { place.as_ref() };
         counter.scope.set(scope.into());
         counter.next.set(self.first.get());
@@ -78,7 +78,7 @@ impl ScopeCounters {
         Some(counter)
     }
 
-    /// Every counter.
+    /// Returns every counter.
     pub(super) fn all(&self) -> impl Iterator<Item = &'static ScopeCounter> {
         std::iter::successors(self.first.get(), |counter| counter.next.get())
     }
@@ -105,10 +105,10 @@ impl ScopeCounters {
 
     fn insert(&self, counter: &'static ScopeCounter) {
         let (places, mask) = (self.places.load(Relaxed), self.mask.get() as usize);
-        // SAFETY: there are `mask + 1` places, and the index is masked.
+        // SAFETY: there are `mask + 1` places, and the mask keeps the index below that.
         let place = |index: usize| unsafe { &*places.add(index & mask) };
         let mut index = counter.scope.get() as usize;
-        // At most half of the places are taken: the search ends.
+        // At most half of the places are taken, so the search ends.
         while place(index).get().is_some() {
             index += 1;
         }

@@ -1,5 +1,5 @@
-//! Where the recording can reach the counters of an instance: private memory, used again by the
-//! next instance of the name.
+//! The counters of an instance, in private memory where the recording can reach them. The next
+//! instance of the same name uses the slot again.
 
 use super::counters::{ArenaCounters, Counter};
 use super::scope_counters::{ScopeCounter, ScopeCounters};
@@ -9,37 +9,37 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
 /// Number of figures of an arena in the recording.
 pub(super) const FIGURES: usize = 17;
 
-/// The place of an instance. All-zero bytes are an unused place.
+/// The slot of an instance. All-zero bytes are an unused slot.
 pub(super) struct Slot {
     pub(super) counters: ArenaCounters,
     pub(super) scopes: ScopeCounters,
-    /// The scopes' freed figures of instances before this one.
+    /// The figures of the scopes that earlier instances already freed.
     pub(super) gone_before: Counter,
     pub(super) gone_blocks_before: Counter,
-    /// The recording it belongs to.
+    /// The tag of the recording to which the slot belongs.
     pub(super) tag: AtomicU32,
-    /// The arena's number in it.
+    /// The arena's number in that recording.
     pub(super) arena: AtomicU32,
     pub(super) in_use: AtomicBool,
-    /// Number of the arena's instance, from 1.
+    /// The number of the arena's instance, counted from 1.
     pub(super) instance: AtomicU64,
     /// The published values of the counters.
     pub(super) published: [AtomicU64; FIGURES],
-    /// Every slot, used or not.
+    /// The next slot, used or not.
     pub(super) next: Link<Slot>,
-    /// Free slots of the same arena.
+    /// The next free slot of the same arena.
     pub(super) next_free: Link<Slot>,
 }
 
 impl Slot {
-    /// A figure of all scopes.
+    /// Returns a figure summed over all scopes.
     fn sum(&self, of: fn(&ScopeCounter) -> &Counter) -> u64 {
         let scopes = self.scopes.all();
         scopes.fold(0, |sum, counter| sum.wrapping_add(of(counter).get()))
     }
 
-    /// Brings the counters up to date with those of scopes: sums over all instances that had the
-    /// slot, less those before.
+    /// Updates the counters from those of the scopes: sums over all instances that had the slot,
+    /// minus the sums of earlier instances.
     pub(super) fn sum_up(&self) {
         let counters = &self.counters;
         let gone = self.sum(|of| &of.gone_bytes);
@@ -57,8 +57,9 @@ impl Slot {
             .set(gone_blocks.wrapping_sub(self.gone_blocks_before.get()));
     }
 
-    /// Takes what the counters say was allocated so far into a counter: they began before the
-    /// recording, or go on in another. Until then the scopes are those of instances that are gone.
+    /// Adds everything that the counters counted so far to `counter`, because they began before the
+    /// recording or continue from another one. Until then, the scopes contain only earlier
+    /// instances.
     pub(super) fn adopt(&self, counter: &ScopeCounter) {
         let counters = &self.counters;
         self.gone_before.set(self.sum(|of| &of.gone_bytes));
@@ -70,7 +71,7 @@ impl Slot {
         counter.bypassed_bytes.add(counters.bypassed.get());
     }
 
-    /// Nothing is allocated any more.
+    /// Notes that nothing is allocated any more.
     pub(super) fn empty(&self) {
         for counter in self.scopes.all() {
             counter.gone_bytes.set(counter.total_bytes.get());

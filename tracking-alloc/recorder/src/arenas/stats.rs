@@ -1,9 +1,9 @@
-//! The figures of a tracked arena. Their names are those in the recording and in `heapglass report --json`.
+//! The figures of a tracked arena. The recording and `heapglass report --json` use the same names.
 
 /// The contents and history of a tracked arena. All figures are exact.
 ///
-/// Always: `allocated_bytes = used_bytes + padding_bytes + abandoned_bytes + bypassed_bytes +
-/// unused_tail_bytes`.
+/// This always holds: `allocated_bytes = used_bytes + padding_bytes + abandoned_bytes +
+/// bypassed_bytes + unused_tail_bytes`.
 ///
 /// `allocated_bytes` is the number of usable bytes in the arena's chunks, as bumpalo defines it.
 /// Pieces use `used_bytes` of them.
@@ -18,7 +18,7 @@ pub struct ArenaStats {
     /// The same, including the crate's own headers: bumpalo's
     /// `allocated_bytes_including_metadata()`, bump-scope's `stats().size()`.
     pub allocated_bytes_including_metadata: u64,
-    /// Bytes not used yet in the present chunk: bumpalo's `chunk_capacity()`.
+    /// Unused bytes in the current chunk: bumpalo's `chunk_capacity()`.
     pub chunk_capacity: u64,
     /// The limit on chunk bytes, if there is one.
     pub limit: Option<u64>,

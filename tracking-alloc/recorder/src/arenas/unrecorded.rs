@@ -1,4 +1,4 @@
-//! Nothing records on this platform: arenas are counted in their handles only.
+//! Arenas on platforms without recordings. They are counted only in their handles.
 
 use super::ArenaEvent;
 use super::counters::ArenaCounters;

@@ -1,7 +1,9 @@
-//! Values whose drop an arena never runs: by type and scope, and the blocks they point to by site.
+//! Values whose drop an arena never runs, by type and scope, and the blocks to which they point, by
+//! site.
 //!
-//! Which of those blocks a value owns cannot be known here: what is recorded is that they began
-//! where a word of the value pointed. Never reads beyond the value, never remembers addresses.
+//! It is not known here which of those blocks a value owns. The recording only states that they
+//! begin at an address that a word of the value contains. This code never reads beyond the value,
+//! and never remembers addresses.
 
 use super::slot::Slot;
 use super::writing::in_recording;
@@ -9,10 +11,10 @@ use crate::session::{ArenaValue, scope_number};
 use crate::{current_scope, state};
 use std::sync::atomic::Ordering::*;
 
-/// Words of one value that are looked at.
+/// Maximum number of words of one value to check.
 const MOST_WORDS: usize = 512;
 
-/// Notes a value of `bytes` bytes at `place`.
+/// Records a value of `bytes` bytes at `place`.
 #[cold]
 #[inline(never)]
 pub(super) fn note_undropped(
@@ -21,7 +23,7 @@ pub(super) fn note_undropped(
     place: usize,
     bytes: usize,
 ) {
-    // A forked child looks nothing up: its parent's threads may hold the locks.
+    // A forked child looks up nothing, because its parent's threads may hold the locks.
     if state::get() & state::RECORD == 0 {
         return;
     }
@@ -43,11 +45,11 @@ pub(super) fn note_undropped(
     });
 }
 
-/// The blocks that begin where a word of a value points, each once.
+/// Calls `each` for every block to whose beginning a word of the value points, once per block.
 fn for_each_block(place: usize, bytes: usize, mut each: impl FnMut(crate::shadow::Block)) {
-    // An iterator points to its block twice: words that were found before are few.
+    // An iterator points to its block twice. It is enough to remember a few words.
     let (mut seen, mut next) = ([0; 8], 0);
-    // SAFETY: the value was just written and is borrowed by nobody else.
+    // SAFETY: the value was just written, and nobody else borrows it.
     let words = unsafe { crate::sys::words(place, bytes) };
     for word in words.take(MOST_WORDS) {
         if word == 0 || seen.contains(&word) {

@@ -1,4 +1,4 @@
-//! The recording's side: what slots hold is brought into the tables. Under the write lock.
+//! Writes the contents of slots into the tables of the recording, under the write lock.
 
 use super::ArenaEvent;
 use super::counters::ArenaCounters;
@@ -10,20 +10,20 @@ use crate::{hook, sys};
 use std::sync::atomic::{AtomicU64, Ordering::*};
 use tracking_alloc_recording::{Arena, ArenaChunkValue, arena_event};
 
-/// Every slot. Changed under the write lock, like those below.
+/// Every slot. Changed under the write lock, like the lists below.
 static SLOTS: Link<Slot> = Link::new();
-/// Slots of instances that ended, by their arena's number.
+/// The slots of instances that ended, by their arena's number.
 static FREE: [Link<Slot>; MOST_ARENAS] = [const { Link::new() }; MOST_ARENAS];
 
-/// Forgets all slots: for a forked child that begins a recording of its own.
+/// Forgets all slots, for a forked child that begins a recording of its own.
 pub(crate) fn forget() {
     for first in FREE.iter().chain([&SLOTS]) {
         first.set(None);
     }
 }
 
-/// The figures of an arena that follow its counters: where the recording has each, and what it is
-/// now.
+/// Returns the figures of an arena that follow its counters: the place of each in the recording,
+/// and its current value.
 fn figures<'r>(record: &'r Arena, counters: &ArenaCounters) -> [(&'r AtomicU64, u64); FIGURES] {
     let stats = counters.stats(None);
     [
@@ -56,7 +56,7 @@ fn advance(published: &AtomicU64, now: u64) -> u64 {
     now.wrapping_sub(published.swap(now, Relaxed))
 }
 
-/// Brings the recording up to date with an instance.
+/// Updates the recording for an instance.
 pub(super) fn publish(slot: &'static Slot, event: ArenaEvent) {
     in_recording(slot, |session| {
         let (what, occupied_bytes, site) = match event {
@@ -80,8 +80,8 @@ pub(super) fn publish(slot: &'static Slot, event: ArenaEvent) {
     });
 }
 
-/// Brings the recording up to date with an instance that is gone: what it held is not held any
-/// more, and its slot is free.
+/// Updates the recording for an instance that is gone. It holds nothing any more, and its slot is
+/// free.
 pub(super) fn end(slot: &'static Slot, used: u64) {
     in_recording(slot, |session| {
         let dropped = ArenaChunkValue {
@@ -115,7 +115,7 @@ pub(super) fn end(slot: &'static Slot, used: u64) {
     });
 }
 
-/// Makes the counter of a scope.
+/// Creates the counter of a scope.
 #[cold]
 #[inline(never)]
 pub(super) fn add_counter(slot: &'static Slot, scope: u32) -> Option<&'static ScopeCounter> {
@@ -124,7 +124,7 @@ pub(super) fn add_counter(slot: &'static Slot, scope: u32) -> Option<&'static Sc
     })?
 }
 
-/// Calls `f` while the recording that the slot belongs to goes on.
+/// Calls `f` if the recording to which the slot belongs is still in progress.
 pub(super) fn in_recording<R>(slot: &Slot, f: impl FnOnce(&'static Session) -> R) -> Option<R> {
     let _inside = hook::Inside::enter()?;
     let session = session::current().filter(|session| session.tag() == slot.tag.load(Relaxed))?;
@@ -132,7 +132,7 @@ pub(super) fn in_recording<R>(slot: &Slot, f: impl FnOnce(&'static Session) -> R
     Some(f(session))
 }
 
-/// The site that allocated the chunk that holds a piece.
+/// Returns the site that allocated the chunk that contains a piece.
 fn chunk_site(slot: &Slot, piece: usize) -> u32 {
     let largest = slot.counters.allocated_bytes_including_metadata.get() as usize;
     crate::shadow::Finder::new(largest)
@@ -140,7 +140,7 @@ fn chunk_site(slot: &Slot, piece: usize) -> u32 {
         .map_or(0, |block| block.site)
 }
 
-/// Brings the recording up to date with every instance in use: its last words.
+/// Updates the recording for every instance in use, when the recording ends.
 pub(crate) fn settle(writer: &mut Writer, tag: u32) {
     for slot in std::iter::successors(SLOTS.get(), |slot| slot.next.get()) {
         if slot.in_use.load(Acquire) && slot.tag.load(Relaxed) == tag {
@@ -149,7 +149,7 @@ pub(crate) fn settle(writer: &mut Writer, tag: u32) {
     }
 }
 
-/// A slot for a new instance of the arena called `name`, with its counters.
+/// Returns a slot for a new instance of the arena called `name`, with its counters.
 pub(super) fn open(
     writer: &mut Writer,
     tag: u32,
@@ -224,7 +224,7 @@ fn publish_counter(writer: &mut Writer, arena: u32, counter: &'static ScopeCount
     let mut row = counter.row.load(Relaxed).cast_const();
     if row.is_null() {
         let Some(made) = writer.arena_row(arena, counter.scope.get() as u32) else {
-            // Counted where nothing says where: the arena's figures stay whole, its rows say less.
+            // The arena's figures stay complete, but no row contains this part of them.
             writer.store.header().lost_records.fetch_add(1, Relaxed);
             return;
         };
@@ -253,8 +253,8 @@ fn publish_counter(writer: &mut Writer, arena: u32, counter: &'static ScopeCount
         .fetch_add(advance(live_blocks, now) as i64, Relaxed);
 }
 
-/// The present moment of an arena's history. To be asked before the write lock is taken: it takes
-/// the peak lock.
+/// Returns the current moment for an arena's history. It takes the peak lock, so it must be called
+/// before the write lock is taken.
 fn moment(slot: &Slot) -> ArenaChunkValue {
     ArenaChunkValue {
         arena: slot.arena.load(Relaxed),

@@ -1,8 +1,8 @@
-//! `measure()`: counts the events of one thread while a function runs.
+//! `measure()` counts the events of one thread while a function runs.
 //!
 //! A frame holds the figures of a call. Frames are never freed, and the frames of a thread form a
-//! chain that no other thread changes. So nothing dangles if a coroutine with its own stack is
-//! suspended inside `measure()`: its call may return on another thread, after an outer call, or
+//! chain that no other thread changes. So no pointer dangles if a coroutine with its own stack is
+//! suspended inside `measure()`. Its call may return on another thread, after an outer call, or
 //! never.
 //!
 //! - A frame counts the events of its thread until the call returns, on whatever thread.
@@ -53,7 +53,7 @@ fn set_head(head: Option<&'static Frame>) {
     thread::with(|thread| thread.measure.set(head.cast()));
 }
 
-/// The calls that this thread is in, from the innermost outward.
+/// Returns the calls that this thread is in, innermost first.
 fn frames() -> impl Iterator<Item = &'static Frame> {
     std::iter::successors(head(), |frame| frame.outer.get())
 }
@@ -94,7 +94,7 @@ pub(crate) fn figures_of(frame: &'static Frame) -> Stats {
         }
         inside = Some(figures);
     }
-    // It began on another thread.
+    // The call began on another thread.
     frame.figures.get()
 }
 
@@ -198,7 +198,7 @@ impl Reusable for Frame {
     }
 }
 
-/// Only by the thread that began the call.
+/// Only the thread that began the call adds to the counters.
 impl Counters for &Frame {
     fn add(&mut self, counter: Counter, more: u64) {
         if let Some(sum) = self.figures.sums.get(counter as usize) {
@@ -220,7 +220,7 @@ mod tests {
         count(Event::Free(block, bytes));
     }
 
-    /// A call of `measure()`, begun; a coroutine that is suspended in it looks like this.
+    /// Begins a call of `measure()`. A coroutine suspended in such a call looks the same.
     fn begin() -> &'static Frame {
         enter(None).0
     }
@@ -283,8 +283,8 @@ mod tests {
                 "not used again while it is in a chain"
             );
             alloc(48, 300);
-            // Another test may use it at once: what can be seen is that this thread's chain goes on
-            // without it.
+            // Another test may use the frame at once. It is only certain that this thread's chain
+            // continues without it.
             let innermost = thread::with(|thread| thread.measure.get()).expect("a thread");
             assert!(
                 std::ptr::addr_eq(innermost, std::ptr::from_ref(around)),

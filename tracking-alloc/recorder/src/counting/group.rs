@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::*};
     reason = "a handle to counters that change"
 )]
 pub struct Group {
-    /// Handles and frames that refer to it. 0 = unused.
+    /// The number of handles and frames that refer to the group. 0 means unused.
     users: AtomicU32,
     is_measured: AtomicBool,
     pub(crate) counters: Shared,
@@ -63,7 +63,7 @@ impl Group {
         }
     }
 
-    /// Returns the number of handles and frames that refer to it, for tests.
+    /// Returns the number of handles and frames that refer to the group, for tests.
     #[doc(hidden)]
     pub fn users(&self) -> u32 {
         self.users.load(Acquire)

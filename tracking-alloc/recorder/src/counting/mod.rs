@@ -39,8 +39,8 @@ pub(crate) fn measure(event: Event) -> bool {
     thread::with(|thread| !thread.measure.get().is_null()) == Some(true) && frame::count(event)
 }
 
-/// Captures the stacks of the events that count for `group`, or for the process without one.
-/// Returns `None` if stacks are being captured there already, or if memory ran out.
+/// Captures the stacks of the events that count for `group`, or for the process if it is `None`.
+/// Returns `None` if stacks are already being captured there, or if memory ran out.
 #[cfg(captures)]
 pub fn capture(group: Option<&'static Group>) -> Option<Stacks> {
     group

@@ -69,7 +69,7 @@ impl<T: Sync> Chunk<T> {
         };
         // SAFETY: zeros are a chunk of unused values.
         let made = unsafe { made.as_ref() };
-        // Behind the one that another thread made meanwhile.
+        // Append it after a chunk that another thread may have added meanwhile.
         let mut last = self;
         while let Some(next) = last.next.set_first(made) {
             last = next;

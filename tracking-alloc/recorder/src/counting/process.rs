@@ -1,9 +1,9 @@
 //! `stats()`: the whole process.
 //!
-//! Counting begins with the first call. While a recording is written, its rows count, and other
-//! events (of blocks that the recording does not know, or during a pause) are counted here; the
-//! figures are the sum of both. When the recording is finished, its sums are added here, and
-//! counting continues.
+//! Counting begins with the first call. While a recording is written, its rows count most events,
+//! and the figures are the sum of the rows and of the events counted here: those of blocks that the
+//! recording does not know, and those during a pause. When the recording is finished, its sums are
+//! added here, and counting continues.
 
 use super::shared::Shared;
 use crate::accounting::Event;

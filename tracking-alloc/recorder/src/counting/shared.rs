@@ -90,9 +90,9 @@ impl Shared {
         self.figures.peak[0].load(Relaxed)
     }
 
-    /// Resets the peak to the present live bytes, and returns them.
+    /// Resets the peak to the current live bytes, and returns them.
     pub(super) fn restart_peak(&self) -> i64 {
-        // In this order, a concurrent rise is either in the live bytes or noted later.
+        // In this order, a concurrent rise either is part of the live bytes or is noted later.
         self.figures.peak[0].store(i64::MIN, Relaxed);
         let live = self.live[0].load(Relaxed);
         self.figures.peak[0].fetch_max(live, Relaxed);

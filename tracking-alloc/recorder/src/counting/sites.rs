@@ -1,18 +1,19 @@
 //! The sites of allocations while a limit is asserted: stacks of return addresses, with the bytes
 //! and blocks allocated there.
 //!
-//! Called in the hook: never allocates, never waits, and keeps as many stacks as fit. The tables
-//! are never freed, because a thread may still count after the block has ended.
+//! It is called in the hook. So it never allocates and never waits, and it keeps only as many
+//! stacks as fit. The tables are never freed, because a thread may still count after the asserted
+//! block has ended.
 
 use crate::hash::{GOLDEN, mix};
 use crate::leaked::{self, Link};
 use crate::thread;
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering::*};
 
-/// Stacks of one assertion.
+/// Maximum number of stacks of one assertion.
 const SITES: usize = 2048;
-/// Return addresses of a stack, innermost first, ours among them. Stacks that differ further out
-/// are one.
+/// Maximum number of return addresses of a stack, innermost first, including those of this crate.
+/// Stacks that differ further out count as one.
 const FRAMES: usize = 64;
 /// Number of places to search for one stack.
 const PROBES: usize = 64;
@@ -21,14 +22,14 @@ const PROBES: usize = 64;
 struct Site {
     blocks: AtomicU64,
     bytes: AtomicU64,
-    /// 0 = being written.
+    /// The number of addresses, or 0 while the site is being written.
     len: AtomicUsize,
     addresses: [AtomicUsize; FRAMES],
 }
 
-/// All-zero bytes are an empty table.
+/// The table of an assertion. All-zero bytes are an empty table.
 pub(crate) struct Sites {
-    /// Hashes of stacks; 0 = unused.
+    /// The hashes of stacks. 0 means unused.
     hashes: [AtomicU64; SITES],
     sites: [Site; SITES],
 }
@@ -38,16 +39,16 @@ pub(crate) struct Sites {
 pub struct Stack {
     /// Number of blocks.
     pub blocks: u64,
-    /// Their bytes.
+    /// The number of bytes.
     pub bytes: u64,
-    /// Return addresses, innermost first.
+    /// The return addresses, innermost first.
     pub addresses: Vec<usize>,
 }
 
 /// A table and its state.
 pub(crate) struct Slot {
     state: AtomicU32,
-    /// The table; null until it is needed.
+    /// The table, or null until it is needed.
     sites: Link<Sites>,
 }
 
@@ -56,7 +57,7 @@ const FREE: u32 = 0;
 const CAPTURING: u32 = 1;
 const READ: u32 = 2;
 
-/// The table of an assertion; it is free again when this is dropped.
+/// The table of an assertion. Dropping this frees the table for the next assertion.
 pub struct Stacks {
     slot: &'static Slot,
 }
@@ -96,12 +97,12 @@ impl Slot {
 }
 
 impl Stacks {
-    /// Ends the capture when the block has ended.
+    /// Ends the capture after the block has ended.
     pub fn end(&self) {
         self.slot.state.store(READ, Release);
     }
 
-    /// Returns the stacks in no particular order. Allocates.
+    /// Returns the stacks in no particular order. This allocates.
     pub fn read(&self) -> Vec<Stack> {
         self.slot.sites.get().map(Sites::read).unwrap_or_default()
     }
@@ -116,7 +117,7 @@ impl Drop for Stacks {
 impl Sites {
     fn clear(&self) {
         for (hash, site) in self.hashes.iter().zip(&self.sites) {
-            // Untouched pages stay untouched.
+            // Do not touch pages that were never written.
             if hash.load(Relaxed) != 0 {
                 site.blocks.store(0, Relaxed);
                 site.bytes.store(0, Relaxed);
@@ -139,8 +140,8 @@ impl Sites {
             len += 1;
             len < FRAMES
         };
-        // SAFETY: only on Windows does this need a lock. It walks by libgcc, which allocates
-        // nothing of Rust's.
+        // SAFETY: a lock is needed only on Windows. The walk uses libgcc, which allocates nothing
+        // through Rust.
         unsafe { backtrace::trace_unsynchronized(keep) };
         if let Some(site) = self.site(&addresses[..len]) {
             site.bytes.fetch_add(bytes, Relaxed);
@@ -149,7 +150,7 @@ impl Sites {
         thread::with(|thread| thread.captures.set(false));
     }
 
-    /// Returns the site of a stack; `None` if it does not fit.
+    /// Returns the site of a stack, or `None` if it does not fit.
     fn site(&self, addresses: &[usize]) -> Option<&Site> {
         let hash = addresses
             .iter()

@@ -57,7 +57,7 @@ impl Backing {
 }
 
 fn grow_file(id: FileId, end: u64, bytes: u64) -> Result<NonNull<u8>, Refusal> {
-    // Past RLIMIT_FSIZE the kernel would answer with SIGXFSZ, which kills.
+    // Beyond RLIMIT_FSIZE the kernel would send SIGXFSZ, which kills the program.
     if sys::limit(libc::RLIMIT_FSIZE).is_some_and(|limit| end + bytes > limit) {
         return Err(Refusal::new(growth::FILE_SIZE_LIMIT, libc::EFBIG));
     }

@@ -36,7 +36,7 @@ struct Paths {
 }
 
 impl NewFile {
-    /// Returns the present path of the file.
+    /// Returns the current path of the file.
     pub(crate) fn path(&self) -> &PathBytes {
         &self.paths.hidden
     }
@@ -106,8 +106,8 @@ pub(crate) fn create_file(wanted: &[u8], reserve: u64) -> Result<NewFile, Refuse
             libc::ENOMEM,
         ));
     };
-    // SAFETY: zeroed memory for one value, nobody else's and never given back; zeros are empty
-    // paths.
+    // SAFETY: zeroed memory for one value, which nobody else has and which is never freed. Zeros
+    // are empty paths.
     let paths: &'static mut Paths = unsafe { place.as_mut() };
     absolute(wanted, &mut paths.wanted)?;
     if paths.wanted.is_no_file() {
@@ -145,10 +145,10 @@ impl Paths {
     }
 }
 
-/// Makes a path absolute. Asks the file system only for the working directory.
+/// Makes a path absolute. The only request to the file system is for the working directory.
 fn absolute(path: &[u8], whole: &mut PathBytes) -> Result<(), Refused> {
     if path.first() != Some(&b'/') {
-        // SAFETY: the buffer is valid for its length; getcwd is a plain system call.
+        // SAFETY: the buffer is valid for its length, and getcwd is a plain system call.
         let length = unsafe {
             libc::syscall(
                 libc::SYS_getcwd,
@@ -183,8 +183,8 @@ fn create(
     hidden: &mut PathBytes,
     reserve: u64,
 ) -> Result<Option<FileId>, Refused> {
-    // NOTE: made before the file, so that hardly any moment passes in which there is one without
-    // it.
+    // NOTE: made before the file, so that the file is without its signature only for a very short
+    // time.
     let signature = own_header(state::RUNNING);
     let file = create_temporary(path, hidden)?;
     let reserved = reserve_in(&file, &signature, reserve);

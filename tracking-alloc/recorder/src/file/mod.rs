@@ -1,7 +1,7 @@
-//! Writing of a recording: the file (or memory), its segments and its tables. Independent of stacks
-//! and counters.
+//! Writing of a recording: the file (or memory), its segments and its tables. This part knows no
+//! stacks and no counters.
 //!
-//! Everything here is cold and runs under the write lock; it never takes another heapglass lock.
+//! Everything here is cold and runs under the write lock. It never takes another heapglass lock.
 
 mod backing;
 mod create;
@@ -26,7 +26,7 @@ pub(crate) struct Refused {
     pub(crate) what: &'static str,
     /// The rejected value of an environment variable; empty if `what` names no variable.
     pub(crate) value: &'static [u8],
-    /// The errno of the failed call; 0 if there is none.
+    /// The errno of the failed call, or 0 if there is none.
     pub(crate) errno: i32,
     /// What the user can do about it; may be empty.
     pub(crate) advice: &'static str,
@@ -42,8 +42,8 @@ impl Refused {
         }
     }
 
-    /// An environment variable with a value that cannot be used. `what` ends with the variable's
-    /// name.
+    /// Creates the reason for an environment variable with an unusable value. `what` ends with the
+    /// variable's name.
     pub(crate) const fn setting(
         what: &'static str,
         value: &'static [u8],
@@ -55,7 +55,7 @@ impl Refused {
         }
     }
 
-    /// Adds what the user can do about it.
+    /// Adds advice for the user.
     pub(crate) const fn advise(self, advice: &'static str) -> Self {
         Refused { advice, ..self }
     }

@@ -5,19 +5,19 @@ use std::fmt;
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicPtr, Ordering::*};
 
-/// The path of this process's recording; null for a recording in memory. Valid only while this
-/// process has a session, because a forked child inherits it.
+/// The path of this process's recording, or null for a recording in memory. It is valid only while
+/// this process has a session, because a forked child inherits it.
 static RECORDING: AtomicPtr<PathBytes> = AtomicPtr::new(null_mut());
 
-/// Returns the path of the recording; `None` in memory. Takes no lock, because a forked child may
-/// call it too.
+/// Returns the path of the recording, or `None` if it is in memory. Takes no lock, because a forked
+/// child may call it too.
 pub(crate) fn recording_path() -> Option<&'static PathBytes> {
-    // SAFETY: null or a path that is never given back.
+    // SAFETY: null or a path that is never freed.
     unsafe { RECORDING.load(Acquire).as_ref() }
 }
 
-/// Sets the path of the recording; `None` = in memory. Returns `false` if there is no memory for
-/// the path.
+/// Sets the path of the recording, or `None` if it is in memory. Returns `false` if there is no
+/// memory for the path.
 pub(crate) fn set_recording_path(path: Option<&PathBytes>) -> bool {
     let kept = match path {
         None => null_mut(),
@@ -25,7 +25,7 @@ pub(crate) fn set_recording_path(path: Option<&PathBytes>) -> bool {
             let Some(kept) = Bump::new().take::<PathBytes>(1) else {
                 return false;
             };
-            // SAFETY: memory for one path, never given back.
+            // SAFETY: memory for one path, which is never freed.
             unsafe { kept.write(*path) };
             kept.as_ptr()
         }
@@ -69,13 +69,13 @@ impl PathBytes {
         true
     }
 
-    /// Makes it empty.
+    /// Clears the path.
     pub(super) fn clear(&mut self) {
         self.bytes[0] = 0;
         self.len = 0;
     }
 
-    /// Makes it a copy of `path`.
+    /// Copies another path into this one.
     pub(super) fn set(&mut self, path: &PathBytes) {
         self.clear();
         self.push(path.as_bytes());
@@ -128,7 +128,7 @@ impl PathBytes {
     }
 
     fn status(&self) -> Option<libc::stat> {
-        // SAFETY: all-zero bytes are a stat; the path is NUL-terminated.
+        // SAFETY: all-zero bytes are a valid stat, and the path is NUL-terminated.
         unsafe {
             let mut status: libc::stat = std::mem::zeroed();
             let flags = libc::AT_SYMLINK_NOFOLLOW;

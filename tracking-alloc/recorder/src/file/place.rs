@@ -1,5 +1,5 @@
 //! The place for live recordings that cannot be written to the wanted file system:
-//! `$XDG_RUNTIME_DIR/heapglass`, else `/dev/shm/heapglass-UID`. The command lists its contents.
+//! `$XDG_RUNTIME_DIR/heapglass`, or `/dev/shm/heapglass-UID`. The command lists its contents.
 
 use super::PathBytes;
 use crate::sys::{self, File};
@@ -33,7 +33,7 @@ pub(super) fn open(base: Base, path: &mut PathBytes) -> bool {
     if !is_named {
         return false;
     }
-    // SAFETY: the path is NUL-terminated. That it exists already is no failure.
+    // SAFETY: the path is NUL-terminated. The folder may exist already.
     unsafe {
         libc::syscall(
             libc::SYS_mkdirat,

@@ -1,4 +1,4 @@
-//! Gives a new recording its final path. If the path is taken, it gets a suffix; nothing is ever
+//! Gives a new recording its final path. If the path is taken, it gets a suffix. Nothing is ever
 //! replaced.
 
 use super::{PathBytes, Refused};
@@ -87,7 +87,8 @@ fn move_to(from: &PathBytes, to: &PathBytes) -> Result<(), i32> {
             Ok(())
         }
         Err(libc::EEXIST) => Err(libc::EEXIST),
-        // Neither way is known here: whoever comes between these two calls is replaced.
+        // The file system supports neither method. A file created between these two calls is
+        // replaced.
         Err(_) if to.id().is_some() => Err(libc::EEXIST),
         Err(_) => rename(from, to, 0),
     }

@@ -1,5 +1,5 @@
-//! The segments of a recording: allocates pieces of tables from reserved memory and enters them in
-//! the directory.
+//! The segments of a recording. The store allocates pieces of tables from reserved memory and
+//! enters them in the directory.
 
 use super::backing::{Backing, Refusal};
 use crate::sys;
@@ -13,14 +13,14 @@ use tracking_alloc_recording::{
 /// A recording being written.
 pub(crate) struct Store {
     backing: Backing,
-    /// Present size of the recording in bytes.
+    /// The current size of the recording in bytes.
     end: u64,
     header: *const Header,
     /// The rest of the last reserved piece.
     pool: *mut u8,
     pool_offset: u64,
     pool_bytes: u64,
-    /// The directory's present piece and the number of its entries in use.
+    /// The current piece of the directory, and the number of its entries in use.
     directory: *const Segment,
     directory_used: usize,
     /// Mappings, to read the recording back from memory (finish, in-memory recordings).
@@ -28,8 +28,8 @@ pub(crate) struct Store {
     pieces_len: usize,
 }
 
-/// Time of the next attempt after a failed growth, monotonic nanoseconds; 0 = growth has not
-/// failed, or is never tried again.
+/// The time of the next attempt after a failed growth, in monotonic nanoseconds. It is 0 if growth
+/// has not failed, or will never be tried again.
 static RETRY_NS: AtomicU64 = AtomicU64::new(0);
 /// Number of times growth resumed after a failure. Lanes that got "(table full)" then try again.
 static RESUMED: AtomicU32 = AtomicU32::new(0);
@@ -46,8 +46,8 @@ pub(crate) fn is_retry_due() -> bool {
     at != 0 && sys::now_ns() >= at
 }
 
-// SAFETY: a store is reached under the write lock only; what it points to is mapped until the
-// process ends.
+// SAFETY: a store is reached only under the write lock. Its pointers lead to memory that is mapped
+// until the process ends.
 unsafe impl Send for Store {}
 
 impl Store {
@@ -64,13 +64,14 @@ impl Store {
     /// Reserves the first segment and lays out header and directory.
     ///
     /// # Safety
-    /// `at` must be zeroed memory for a `Store` that is reached by nobody else.
+    /// `at` must be zeroed memory for a `Store` that nobody else reaches.
     pub(crate) unsafe fn create(
         at: NonNull<Store>,
         backing: Backing,
         reserve: u64,
     ) -> Result<(), Refusal> {
-        // SAFETY: `at` is ours (caller); zeros are valid for all but the backing.
+        // SAFETY: `at` is ours (guaranteed by the caller). Zeros are valid for all fields except
+        // the backing.
         let store = unsafe {
             (&raw mut (*at.as_ptr()).backing).write(backing);
             &mut *at.as_ptr()
@@ -78,7 +79,7 @@ impl Store {
         // A forked child starts from the beginning.
         RETRY_NS.store(0, Relaxed);
         store.grow(FIRST_SEGMENT_BYTES.max(reserve))?;
-        // The first segment is larger than both.
+        // The first segment is larger than header and directory together.
         store.carve(HEADER_BYTES);
         let directory = store.carve(DIRECTORY_BYTES);
         store.directory = directory.map_or(null(), |(place, _)| place.as_ptr().cast());
@@ -87,8 +88,8 @@ impl Store {
 
     /// Returns the header, which is mapped until the process ends.
     pub(crate) fn header(&self) -> &'static Header {
-        // SAFETY: set when the store was made, mapped until the process ends; all its words are
-        // atomics.
+        // SAFETY: set when the store was created and mapped until the process ends. All its words
+        // are atomics.
         unsafe { &*self.header }
     }
 
@@ -116,14 +117,14 @@ impl Store {
     }
 
     fn add_entry(&mut self, entry: SegmentValue) {
-        // SAFETY: `segment` keeps one entry free, and the directory extends in it; all words are
+        // SAFETY: `segment` keeps one entry free, in which the directory continues. All words are
         // atomics.
         entry.store(unsafe { &*self.directory.add(self.directory_used) });
         self.directory_used += 1;
         self.header().directory_len.fetch_add(1, Release);
     }
 
-    /// Enters the next piece of the directory in the last free entry of the present one.
+    /// Enters the next piece of the directory in the last free entry of the current one.
     fn extend_directory(&mut self) -> Option<()> {
         let (place, offset) = self.carve(DIRECTORY_BYTES)?;
         self.add_entry(SegmentValue {
@@ -138,7 +139,7 @@ impl Store {
     }
 
     fn carve(&mut self, bytes: u64) -> Option<(NonNull<u8>, u64)> {
-        // On separate pages, so that the written ones can be counted.
+        // Pieces begin on separate pages, so that the written ones can be counted.
         let bytes = bytes.next_multiple_of(sys::PAGE as u64);
         if bytes > self.pool_bytes {
             self.refill(bytes)?;
@@ -153,9 +154,9 @@ impl Store {
 
     /// Reserves a new piece. The rest of the old one stays unused.
     ///
-    /// A failure need not be permanent: descriptors are closed, and disk space is freed. To avoid
-    /// an attempt at every event, attempts take at most one part in [`Store::PATIENCE`] of the
-    /// time.
+    /// A failure need not be permanent: descriptors are closed, and disk space is freed. The store
+    /// tries again, but attempts take at most one part in [`Store::PATIENCE`] of the time, so that
+    /// not every event makes one.
     #[cold]
     fn refill(&mut self, bytes: u64) -> Option<()> {
         let header = self.header();
@@ -203,7 +204,7 @@ impl Store {
         }
         let place = self.backing.grow(self.end, bytes)?;
         if self.header.is_null() {
-            // The recording begins with it.
+            // The recording begins with this mapping.
             self.header = place.as_ptr().cast();
         }
         self.pieces[self.pieces_len] = (place.as_ptr() as usize, bytes);
@@ -227,8 +228,8 @@ impl Store {
         let pieces = &self.pieces[..self.pieces_len];
         pieces.iter().map(|(start, bytes)| {
             let words = *bytes as usize / size_of::<AtomicU64>();
-            // SAFETY: mappings are whole pages and stay until the process ends; others see atomics
-            // there, too.
+            // SAFETY: mappings are whole pages that stay until the process ends. All other accesses
+            // to them are atomic too.
             unsafe { std::slice::from_raw_parts(*start as *const AtomicU64, words) }
         })
     }

@@ -10,21 +10,20 @@ use tracking_alloc_recording::Record;
 pub(crate) struct Table {
     id: u32,
     lane: u32,
-    /// Size of the next segment, bytes; doubles up to `most_bytes`.
+    /// The size of the next segment in bytes. It doubles up to `most_bytes`.
     next_bytes: usize,
     most_bytes: usize,
     /// Number of records handed out.
     len: u64,
-    /// Number of records that fit up to the end of the present segment.
+    /// Number of records that fit up to the end of the current segment.
     room: u64,
     /// Address of record `len`.
     next: *mut u8,
-    /// Pages of the present segment that were written.
+    /// The pages of the current segment that were written.
     written: WrittenPages,
 }
 
-// SAFETY: a table is reached by one thread at a time: under the write lock, or by the owner of its
-// lane.
+// SAFETY: one thread at a time reaches a table, under the write lock or as the owner of its lane.
 unsafe impl Send for Table {}
 
 impl Table {
@@ -46,7 +45,7 @@ impl Table {
         self.len
     }
 
-    /// Returns the next record if the present segment has room.
+    /// Returns the next record if the current segment has room.
     #[inline]
     pub(crate) fn push_within<T>(&mut self) -> Option<(u64, NonNull<T>)> {
         if self.len >= self.room {
@@ -60,7 +59,7 @@ impl Table {
         Some((self.len - 1, record))
     }
 
-    /// Returns the index and place of the next record; `None` if the recording cannot grow.
+    /// Returns the index and place of the next record, or `None` if the recording cannot grow.
     pub(crate) fn push<T>(&mut self, store: &mut Store) -> Option<(u64, NonNull<T>)> {
         if self.len >= self.room {
             self.extend(store, size_of::<T>(), size_of::<T>())?;
@@ -68,15 +67,15 @@ impl Table {
         self.push_within()
     }
 
-    /// Adds a record. Returns its index and place; `None` if the recording cannot grow.
+    /// Adds a record. Returns its index and place, or `None` if the recording cannot grow.
     pub(crate) fn add<R: Record>(
         &mut self,
         store: &mut Store,
         record: R,
     ) -> Option<(u32, &'static R::Cells)> {
         let (index, place) = self.push::<R::Cells>(store)?;
-        // SAFETY: a zeroed record just handed out, mapped until the process ends; all its words are
-        // atomics.
+        // SAFETY: a zeroed record that was just handed out and is mapped until the process ends.
+        // All its words are atomics.
         let cells: &'static R::Cells = unsafe { place.as_ref() };
         record.store(cells);
         Some((index as u32, cells))
@@ -116,7 +115,7 @@ impl Table {
     /// Begins a new segment with room for at least `least` bytes.
     fn extend(&mut self, store: &mut Store, least: usize, record_bytes: usize) -> Option<()> {
         let bytes = self.next_bytes.max(least.next_multiple_of(4096));
-        // Only whole records: the rest at the end stays zero.
+        // Only whole records are used. The rest at the end stays zero.
         let fitting = bytes / record_bytes;
         let place = store.segment(self.id, self.lane, bytes as u64, self.len)?;
         self.next = place.as_ptr();

@@ -21,7 +21,7 @@ use tracking_alloc_recording::{LANES, Row, SITE_TABLE_FULL, SITE_UNATTRIBUTED, l
 type First = fn(*mut u8, usize);
 
 /// Records a successful allocation.
-// PERF: rare cases are calls at the end, so that the common path keeps nothing across calls.
+// PERF: rare cases are tail calls, so that the common path keeps nothing across calls.
 #[inline(never)]
 pub(crate) fn allocated(block: *mut u8, bytes: usize, first: First) {
     let block = block as usize;
@@ -138,12 +138,14 @@ pub(crate) fn reallocated(
     }
 }
 
-/// Enters the fast path if all of these hold: something records and is not paused; the thread has
-/// its own lane of this generation; it does not measure and was not idle for long; and the hook is
-/// not running in the lane. Until [`leave`], events of signal handlers in this thread see the lane
-/// as busy.
+/// Enters the fast path if all of these conditions hold:
+/// - something records and is not paused,
+/// - the thread has its own lane of this generation, does not measure and was not idle for long,
+/// - the hook is not running in the lane.
 ///
-/// PERF: one compare of the state word with the lane's tag checks all of them.
+/// Until [`leave`], events of signal handlers in this thread see the lane as busy.
+///
+/// PERF: comparing the state word with the lane's tag checks all of them but the last.
 #[inline(always)]
 fn enter() -> Option<&'static Lane> {
     let lane = lane::own().filter(|lane| !lane.busy.load(Relaxed))?;
@@ -151,7 +153,7 @@ fn enter() -> Option<&'static Lane> {
     // NOTE: the busy flag is set before state and tag are read. A thread that finishes the
     // recording clears the state; a thread that parks a lane marks its tag. Both then fence every
     // thread and read the flag. So nobody writes into a finished recording, or into the row of a
-    // lane whose sum is taken as known.
+    // lane whose sum is assumed to be known.
     compiler_fence(SeqCst);
     if state::get() == lane.tag.load(Relaxed) {
         return Some(lane);
@@ -167,8 +169,8 @@ fn leave(lane: &Lane) {
 }
 
 /// Records the common case of an allocation: a known site and size class, no check of the peak, and
-/// a written page of the shadow map. In other cases counts nothing and returns the key of the
-/// stack, if found, as the error.
+/// a written page of the shadow map. In all other cases it counts nothing and returns an error,
+/// with the key of the stack if it was found.
 #[inline(always)]
 fn alloc_known(
     lane: &'static Lane,
@@ -178,7 +180,7 @@ fn alloc_known(
 ) -> Result<(), Option<NonZeroU64>> {
     let key = known_key(lane, start).ok_or(None)?;
     let cached = lane.cached(key.get()).ok_or(Some(key))?;
-    // SAFETY: a row and a slot once cached are never unmapped.
+    // SAFETY: cached rows and slots are never unmapped.
     let (row, slot) = unsafe { (&*cached.row, &*cached.slot) };
     let size = bytes as u64;
     let size_count = slot.size_count(size);
@@ -298,7 +300,7 @@ fn record(event: Event, owner: Option<Owner>, start: Start) -> bool {
         // NOTE: read before the lock is taken, because libc may take its own locks.
         let stack = owner::stack_of_thread();
         let _alone = lane.shared.lock();
-        // The shared lane walks the stack of the calling thread, which changes.
+        // The shared lane walks the stack of the calling thread, which differs between calls.
         lane.limits.set_stack(stack);
         return state::is_recording() && run(event, owner, lane, start, word);
     }
@@ -315,7 +317,7 @@ fn run(event: Event, owner: Option<Owner>, lane: &'static Lane, start: Start, wo
     let passes_over = thread::passes_over();
     let paused = word & state::PAUSED != 0 || passes_over;
     match (event, owner) {
-        // The block was skipped, too.
+        // The block was not recorded when it was allocated either.
         (Event::Free(block, _), _) if passes_over && shadow::known(block).is_none() => {
             return false;
         }
@@ -380,7 +382,7 @@ fn site_here(
         .or_else(|| known_key(lane, start))
         .map_or_else(|| key_in_full(lane, start), NonZeroU64::get);
     if let Some(cached) = lane.cached(key) {
-        // SAFETY: a row and a slot once cached are never unmapped.
+        // SAFETY: cached rows and slots are never unmapped.
         let (slot, row) = unsafe { (&*cached.slot, &*cached.row) };
         if !lane.is_spare(cached.slot) {
             return (cached.site, slot, row);
@@ -399,7 +401,7 @@ fn site_here(
     new_here(lane, start, key)
 }
 
-/// Does the same for a key that is not in the lane's cache.
+/// Finds the site of a key that is not in the lane's cache.
 #[inline(always)]
 fn new_here(lane: &'static Lane, start: Start, key: u64) -> (u32, &'static Slot, &'static Row) {
     lane.ask_again();
@@ -413,14 +415,14 @@ fn new_here(lane: &'static Lane, start: Start, key: u64) -> (u32, &'static Slot,
     );
     let row = lane.row_of(site);
     if lane.is_full(row) {
-        // NOTE: the block then belongs to "(table full)" wherever it is freed, also after the site
-        // gets a row.
+        // NOTE: the block then belongs to "(table full)" wherever it is freed, even if the site
+        // gets a row later.
         site = SITE_TABLE_FULL;
         lane.row_of(site);
     }
     let slot = lane.slot(site);
-    // NOTE: with the spare slot all events with this key come by, and look whether the code is what
-    // it was.
+    // NOTE: with the spare slot, all events with this key take the path that checks if the code is
+    // unchanged.
     let kept = slot
         .filter(|_| !can_go)
         .unwrap_or_else(|| lane.spare_slot());

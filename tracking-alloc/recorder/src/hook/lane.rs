@@ -1,8 +1,9 @@
-//! Lanes: the counters of one thread, which another thread takes over when the thread ends.
+//! Lanes. A lane holds the counters of one thread. When the thread ends, another thread takes the
+//! lane over.
 //!
-//! A thread owns a lane by holding its robust mutex, which it never unlocks. The kernel reports
-//! when the thread has ended, after the last thread-local destructor. So we need no destructor, and
-//! late frees are still counted here.
+//! A thread owns a lane by holding the lane's robust mutex, which it never unlocks. The kernel
+//! reports when the thread has ended, after the last thread-local destructor. So no destructor of
+//! our own is needed, and late frees are still counted in the lane.
 
 mod all;
 mod size_class;
@@ -64,7 +65,7 @@ pub(super) enum Lifetime {
     Unknown,
 }
 
-/// The private part of a lane; its counters are in the recording. All-zero bytes are a lane that
+/// The private part of a lane. Its counters are in the recording. All-zero bytes are a lane that
 /// never had an owner.
 #[repr(C, align(128))]
 pub(crate) struct Lane {
@@ -72,7 +73,7 @@ pub(crate) struct Lane {
     /// [`PARKED`] it matches no state.
     pub(super) tag: AtomicU32,
     pub(crate) number: u32,
-    /// The part of the tag that its blocks keep in the shadow map.
+    /// The lane number, encoded as its blocks keep it in the shadow map.
     pub(super) bits: LaneBits,
     /// `true` while the hook runs in the owner.
     pub(super) busy: AtomicBool,
@@ -83,7 +84,7 @@ pub(crate) struct Lane {
     cache_pages: Cell<u32>,
     /// Net bytes at the last check.
     pub(super) checked: Cell<i64>,
-    /// The lane checks before its net is this far from `checked`.
+    /// The lane makes a check before its net is this far from `checked`.
     pub(super) step: Cell<i64>,
     /// A fall from this net or above may be the fall from a new peak.
     pub(super) limit: AtomicI64,
@@ -94,7 +95,7 @@ pub(crate) struct Lane {
     pub(super) names_to_read: Cell<u32>,
     /// The number of resumed growths when the lane last retried after a failure.
     resumed: Cell<u32>,
-    /// The end of walks on the owner's stack.
+    /// The limits of walks on the owner's stack.
     pub(super) limits: Limits,
     pub(super) record: *const recording::Lane,
     pub(super) mutex: UnsafeCell<libc::pthread_mutex_t>,
@@ -135,7 +136,7 @@ pub(super) fn own() -> Option<&'static Lane> {
 
 impl Lane {
     fn fixed(&self) -> &'static [Row; 3] {
-        // SAFETY: mapped until the process ends.
+        // SAFETY: the rows are mapped until the process ends.
         unsafe { &*self.fixed }
     }
 
@@ -144,13 +145,13 @@ impl Lane {
         &self.fixed()[0]
     }
 
-    /// Returns the row of events at sites without one.
+    /// Returns the row of events at sites that have no row of their own.
     fn full(&self) -> &'static Row {
         &self.fixed()[1]
     }
 
     pub(super) fn record(&self) -> &'static recording::Lane {
-        // SAFETY: mapped until the process ends.
+        // SAFETY: the record is mapped until the process ends.
         unsafe { &*self.record }
     }
 
@@ -207,7 +208,7 @@ impl Lane {
     /// value.
     pub(super) fn take<T>(&self) -> Option<NonNull<T>> {
         let _errno = Errno::keep();
-        // SAFETY: the tables belong to the lane's owner, who is calling.
+        // SAFETY: the tables belong to the lane's owner, who is the caller.
         unsafe { (*self.tables.get()).bump.take::<T>(1) }
     }
 
@@ -219,18 +220,18 @@ impl Lane {
         len: fn(&recording::Lane) -> &AtomicU32,
         fill: impl FnOnce(&T),
     ) -> Option<(u32, &'static T)> {
-        // SAFETY: the tables belong to the lane's owner, who is calling.
+        // SAFETY: the tables belong to the lane's owner, who is the caller.
         let table = table(unsafe { &mut *self.tables.get() });
         let (index, place) = push::<T>(table)?;
-        // SAFETY: a zeroed record that is the lane's own and stays mapped.
+        // SAFETY: a zeroed record that belongs to the lane and stays mapped.
         let record: &'static T = unsafe { place.as_ref() };
         fill(record);
         len(self.record()).store(index as u32 + 1, Release);
         Some((index as u32, record))
     }
 
-    /// Saves a row's values at the peak and at snapshots taken since, before the row changes. `now`
-    /// is the clock, read once for an event.
+    /// Saves a row's values for the peak and for snapshots taken since, before the row changes.
+    /// `now` is the clock, read once per event.
     #[inline(always)]
     pub(super) fn touch(&'static self, site: u32, row: &Row, now: u64) {
         if let Some(then) = touch(row, now) {
@@ -238,8 +239,8 @@ impl Lane {
         }
     }
 
-    /// Does the same for the row of a site and the row of all events, whose snapshots are in the
-    /// header.
+    /// Calls [`touch`](Self::touch) for the row of a site, and saves the row of all events, whose
+    /// snapshots are in the header.
     pub(super) fn touch_both(&'static self, site: u32, row: &Row, now: u64) {
         self.touch(site, row, now);
         let _ = touch(self.all(), now);
@@ -254,7 +255,7 @@ impl Lane {
     /// Returns the entries in which a key may be.
     #[inline(always)]
     fn cache_pair(&self, key: u64) -> *mut [Cached; 2] {
-        // SAFETY: the cache has CACHE pairs, and the shift leaves no more bits than number them.
+        // SAFETY: the cache has CACHE pairs, and after the shift the value is below CACHE.
         unsafe {
             self.cache
                 .add((key.wrapping_mul(GOLDEN) >> CACHE_SHIFT) as usize)
@@ -264,7 +265,7 @@ impl Lane {
     /// Returns the slot and row of a key, if they are still in the cache.
     #[inline(always)]
     pub(super) fn cached(&self, key: u64) -> Option<Cached> {
-        // SAFETY: the cache is reached by the lane's owner alone, who is calling.
+        // SAFETY: only the lane's owner, who is the caller, reaches the cache.
         let pair = unsafe { &*self.cache_pair(key) };
         pair.iter().find(|cached| cached.key == key).copied()
     }
@@ -277,7 +278,7 @@ impl Lane {
             self.cache_pages.set(self.cache_pages.get() | page);
             count_own(PAGE);
         }
-        // SAFETY: a pair of the cache, which is reached by the lane's owner alone.
+        // SAFETY: a pair of the cache, which only the lane's owner reaches.
         unsafe { *pair = [cached, (*pair)[0]] }
     }
 
@@ -303,7 +304,7 @@ impl Lane {
         }
     }
 
-    /// Does the same for numbers without all their bits.
+    /// Returns the lifetime if the block does not keep all bits of its birth number.
     #[inline(never)]
     fn long_lifetime(&self, owner: Owner, births: u64) -> Lifetime {
         let Some(birth) = owner.birth() else {
@@ -316,14 +317,14 @@ impl Lane {
         } else if births <= known && birth.lane == self.number {
             Lifetime::Here(lifetime)
         } else {
-            // The number may have wrapped, or the block may be from another lane with the same
+            // The number may have wrapped, or the block may come from another lane with the same
             // bits.
             Lifetime::Unknown
         }
     }
 
-    /// Returns the number of allocations up to now in the lane that allocated a block; larger than
-    /// any such number if unknown.
+    /// Returns the number of allocations so far in the lane that allocated a block. If it is
+    /// unknown, the result is larger than any such number.
     #[inline(always)]
     pub(super) fn births_for(&self, owner: Owner) -> u64 {
         match owner.birth() {

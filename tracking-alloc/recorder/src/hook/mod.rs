@@ -1,7 +1,8 @@
 //! The hook: the code that runs at each allocator call while something records.
 //!
-//! Never allocates through the hooked allocator, never panics, takes no lock on its hot path, keeps
-//! `errno`. Order: alloc = forward, then record; free = record, then forward; realloc is one event.
+//! The hook never allocates through the hooked allocator, never panics, takes no lock on its hot
+//! path, and keeps `errno`. An allocation is forwarded first and then recorded; a free is recorded
+//! first and then forwarded. A realloc is one event.
 
 mod event;
 mod lane;

@@ -1,4 +1,5 @@
-//! A thread's use of its own lane outside of events: its net bytes, and marking that it measures.
+//! Uses of a thread's own lane outside of events: its net bytes, and the mark that the thread
+//! measures.
 
 use super::lane::{Lane, MEASURED, own};
 use super::owner::of_thread;
@@ -17,14 +18,14 @@ pub(crate) struct Net {
 }
 
 impl Net {
-    /// Returns the difference from an earlier moment; `None` if the thread changed its lane.
+    /// Returns the difference from an earlier moment, or `None` if the thread changed its lane.
     pub(crate) fn since(self, before: Net) -> Option<i64> {
         (self.lane == before.lane).then(|| self.bytes.wrapping_sub(before.bytes))
     }
 }
 
-/// Returns the net bytes of the calling thread; `None` if nothing records, or if it shares its lane
-/// with other threads.
+/// Returns the net bytes of the calling thread. Returns `None` if nothing records, or if it shares
+/// its lane with other threads.
 pub(crate) fn net_here() -> Option<Net> {
     let lane = own_or_new()?;
     Some(Net {
@@ -33,7 +34,7 @@ pub(crate) fn net_here() -> Option<Net> {
     })
 }
 
-/// Returns the calling thread's own lane in the present recording. Creates it if there is none.
+/// Returns the calling thread's own lane in the current recording. Creates it if there is none.
 pub(super) fn own_or_new() -> Option<&'static Lane> {
     let word = state::get();
     if word & state::RECORD == 0 {
@@ -51,8 +52,8 @@ fn move_in() -> Option<&'static Lane> {
     of_thread(&inside, session::current()?).filter(|lane| !lane.is_shared())
 }
 
-/// Notes that the calling thread begins or ends measuring. Only its own events take the slower path
-/// in the meantime.
+/// Notes that the calling thread begins or ends measuring. Meanwhile, only its own events take the
+/// slower path.
 pub(crate) fn measuring(begins: bool) {
     match own() {
         Some(lane) if begins => lane.tag.fetch_or(MEASURED, Relaxed),
@@ -71,7 +72,8 @@ pub struct PassedOver;
 impl PassedOver {
     /// Begins to skip the allocations of the calling thread.
     pub fn begin() -> PassedOver {
-        // Without a lane, the first event would make one that asks nothing.
+        // Without a lane, the first event would create one whose tag does not lead to the slow
+        // path.
         let _lane = own_or_new();
         thread::set_passes_over(true);
         measuring(true);

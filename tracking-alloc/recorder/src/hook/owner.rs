@@ -64,15 +64,15 @@ fn take_over(session: &Session, stack: Stack) -> Option<&'static Lane> {
         let Some(lane) = lane_at(lane_number(made)) else {
             continue;
         };
-        // SAFETY: the mutex was initialised and locked before the lane was published, and nobody
-        // unlocks it. A dead owner leaves it inconsistent: its counters are whole words written by
-        // one thread, so nothing needs repair.
+        // SAFETY: the mutex was initialized and locked before the lane was published, and nobody
+        // unlocks it. An owner that ended leaves the mutex inconsistent. The counters are whole
+        // words written by one thread, so they need no repair.
         let taken = unsafe {
             libc::pthread_mutex_trylock(lane.mutex.get()) == libc::EOWNERDEAD
                 && libc::pthread_mutex_consistent(lane.mutex.get()) == 0
         };
         if taken {
-            // A thread that was cancelled in the hook left it busy.
+            // A thread that was canceled inside the hook left the lane busy.
             lane.busy.store(false, Relaxed);
             lane.tag.fetch_and(!MEASURED, Relaxed);
             lane.hand_over(session);
@@ -85,7 +85,7 @@ fn take_over(session: &Session, stack: Stack) -> Option<&'static Lane> {
 
 /// Creates a lane for the calling thread.
 fn add(session: &Session, stack: Stack) -> Option<&'static Lane> {
-    // NOTE: the peak lock, so that a check sees either no lane or a whole one.
+    // NOTE: this takes the peak lock, so that a check sees either no lane or a complete one.
     let mut checks = PEAK_CHECKS.lock();
     let made = LANES_USED.load(Acquire);
     if made as usize >= MAX_LANES - 1 {
@@ -93,8 +93,8 @@ fn add(session: &Session, stack: Stack) -> Option<&'static Lane> {
     }
     let number = lane_number(made);
     let lane = make(session, number)?;
-    // SAFETY: a zeroed mutex is initialised here once, before the lane is published; attributes are
-    // initialised first.
+    // SAFETY: the zeroed mutex is initialized here once, before the lane is published. The
+    // attributes are initialized first.
     unsafe {
         let mut attributes: libc::pthread_mutexattr_t = std::mem::zeroed();
         libc::pthread_mutexattr_init(&mut attributes);
@@ -118,7 +118,7 @@ fn add(session: &Session, stack: Stack) -> Option<&'static Lane> {
     Some(lane)
 }
 
-/// Returns the lane of all threads without one of their own.
+/// Returns the lane of all threads that have none of their own.
 fn overflow(session: &Session) -> Option<&'static Lane> {
     let mut checks = PEAK_CHECKS.lock();
     if let Some(lane) = lane_at(LANES as u32) {
@@ -138,7 +138,7 @@ fn make(session: &Session, number: u32) -> Option<&'static Lane> {
     session.prepare_lane(number)?;
     let mut bump = Bump::new();
     let place: NonNull<Lane> = bump.take_sparse(1)?;
-    // Up to its look-up from site to row, of which few pages are used.
+    // This counts the lane up to its table from site to row, of which few pages are used.
     sys::count_own(std::mem::offset_of!(Lane, slots).next_multiple_of(sys::PAGE));
     let cache: NonNull<[Cached; 2]> = bump.take_sparse(CACHE)?;
     let fixed @ [_, full, unattributed] = fixed_rows(number)?;
@@ -149,8 +149,8 @@ fn make(session: &Session, number: u32) -> Option<&'static Lane> {
     }
     full.site.store(SITE_TABLE_FULL, Relaxed);
     unattributed.site.store(SITE_UNATTRIBUTED, Relaxed);
-    // SAFETY: zeroed memory for a lane that nobody else knows; zeros are valid for every field not
-    // written here.
+    // SAFETY: zeroed memory for a lane that nobody else knows. Zeros are valid for every field that
+    // is not written here.
     let lane = unsafe {
         let lane = place.as_ptr();
         (*lane).number = number;
@@ -167,7 +167,7 @@ fn make(session: &Session, number: u32) -> Option<&'static Lane> {
         }));
         &*lane
     };
-    // The first fall checks.
+    // The first fall makes a check.
     lane.limit.store(i64::MIN, Relaxed);
     lane.step.set(STEP);
     Some(lane)

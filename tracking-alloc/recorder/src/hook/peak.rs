@@ -1,45 +1,46 @@
 //! The peak, exact in O(1) per event, and the error bound of the reported peak.
 //!
-//! A maximum of live bytes is always directly before a fall. So nothing is compared while bytes
-//! rise, and an event that would fall from a new maximum first makes a *check*. A check sums the
-//! net bytes of all lanes under one lock. If they reach the maximum (of equal maxima the latest
-//! counts, as in dhat-rs), it stores the sum and advances the clock. Rows then save their net
-//! values before their next change.
+//! Live bytes are at a maximum only directly before a fall. So nothing is compared while bytes
+//! rise. An event that would fall from a new maximum first makes a *check*. A check sums the net
+//! bytes of all lanes under one lock. If the sum reaches the maximum, the check stores it and
+//! advances the clock. Of equal maxima the latest counts, as in dhat-rs. After the clock advances,
+//! each row saves its net value before its next change.
 //!
 //! A lane also makes a check before its net leaves `checked - step .. checked + step`, where
 //! `checked` is its net at its own last check. The event that would leave that range is applied
-//! under the lock. So the holder of the lock knows each lane's net to within its step, however
-//! large events are. The step is 32 KiB. It is smaller if several lanes change close to the
+//! under the lock. So the holder of the lock knows each lane's net to within the lane's step,
+//! however large events are. The step is 32 KiB. It is smaller if several lanes change close to the
 //! maximum, as long as checks stay rare (see [`PeakChecks::step`]).
 //!
 //! While only one lane changes, every turning point is checked, and the peak is exact to the byte.
-//! While several lanes change, up to 63 turning points in a row are skipped, and the live bytes
+//! While several lanes change, up to 63 consecutive turning points are skipped, and the live bytes
 //! between checks are bounded.
 //!
 //! # The bound
 //!
-//! Let check k read lane i at a moment `t(i,k)`: its net `a(i,k)` and the bytes `T(i,k)` it has
-//! allocated so far, neither of which needs the lane's help. Between `t(i,k)` and `t(i,k+1)` the
-//! lane's net is at most
+//! Let check k read lane i at a moment `t(i,k)`. It reads the lane's net `a(i,k)` and its bytes
+//! allocated so far, `T(i,k)`, neither of which needs the lane's help. Between `t(i,k)` and
+//! `t(i,k+1)` the lane's net is at most
 //!
 //! ```text
 //! u(i,k) = max(min(a(i,k) + T(i,k+1) - T(i,k), checked + step), a(i,k+1))
 //! ```
 //!
-//! since it rises only by what it allocates, and by the paragraph above. A moment inside check k
-//! lies behind the reading of some lanes and before that of others, so live bytes between check
-//! k-1's and check k+1's readings are at most `V(k) = sum over i of max(u(i,k-1), u(i,k))`. A lane
-//! that did not move has `u = a`: it adds nothing.
+//! because it rises only by what the lane allocates, and because of the range described above. A
+//! moment during check k lies after the reading of some lanes and before that of others. Therefore,
+//! live bytes between the readings of checks k-1 and k+1 are at most `V(k) = sum over i of
+//! max(u(i,k-1), u(i,k))`. A lane that did not change has `u = a`, so it adds nothing.
 //!
-//! If one lane alone moved since its own last check, passing over nothing, its turning points were
-//! all checked with a limit that still holds: then live bytes did not exceed the maximum, and its
-//! `u` is taken no higher than that.
+//! Suppose only one lane changed since its own last check, and it skipped no turning point. Then
+//! all its turning points were checked against a limit that still holds, so live bytes did not
+//! exceed the maximum. Its `u` is limited accordingly.
 //!
-//! The reported peak is the sum of what rows saved at the clock that check k set. Each lane notices
-//! the clock between two of its events, the one in flight being counted: so the sum is at most live
-//! bytes at that moment plus one event in flight a lane, which is part of `E(k) = sum over i of
-//! u(i,k) - a(i,k)`, without the lane that checked. So `bound` is the largest `V(k)`, and `V(k) +
-//! E(k)` for the check that set the maximum; `bound - reported` bounds the error both ways.
+//! The reported peak is the sum of the values that rows saved at the clock that check k set. Each
+//! lane notices the clock between two of its events, and the event in flight is still counted. So
+//! the sum is at most the live bytes at that moment plus one event in flight per lane. These events
+//! are part of `E(k) = sum over i of u(i,k) - a(i,k)`, which leaves out the lane that checked.
+//! Therefore `bound` is the largest of all `V(k)`, and of `V(k) + E(k)` for the check that set the
+//! maximum. `bound - reported` bounds the error in both directions.
 
 mod lanes;
 mod window;
@@ -57,7 +58,7 @@ pub(crate) use window::mark_window;
 const LEAST_STEP: i64 = 1 << 10;
 /// The state shared by checks.
 pub(crate) struct PeakChecks {
-    /// The maximum of live bytes in the present window.
+    /// The maximum of live bytes in the current window.
     peak: i64,
     peak_blocks: i64,
     peak_ns: u64,
@@ -155,7 +156,7 @@ fn turn(lane: &'static Lane, row: Option<&'static Row>, net: i64) {
     if turning.skip.get() > 0 {
         turning.skip.set(turning.skip.get() - 1);
         turning.passed.store(true, Relaxed);
-        // Whoever sees the fall sees that.
+        // A reader that sees the fall also sees the flag.
         fence(Release);
     } else {
         PEAK_CHECKS.lock().check(lane);
@@ -177,7 +178,7 @@ fn turns_again(lane: &'static Lane, row: Option<&'static Row>, net: i64) -> bool
     again
 }
 
-/// Allocations and frees of a row.
+/// Returns the number of allocations and frees of a row.
 fn events_of(row: &Row) -> u64 {
     row.total_blocks
         .load(Relaxed)
@@ -222,12 +223,12 @@ impl PeakChecks {
         self.lanes.watch(lane);
     }
 
-    /// Returns the maximum up to now, bytes and blocks.
+    /// Returns the maximum up to now, in bytes and blocks.
     pub(super) fn highest(&self) -> (i64, i64) {
         self.before.max((self.peak, self.peak_blocks))
     }
 
-    /// Ends the present window of the peak.
+    /// Ends the current window of the peak.
     fn begin_window(&mut self) {
         self.before = self.highest();
         (self.peak, self.bound, self.is_fresh) = (i64::MIN, 0, false);
@@ -239,7 +240,7 @@ impl PeakChecks {
         let (all, turning) = (lane.all(), &lane.turning);
         let (net, events) = (net_bytes(all), events_of(all));
         if self.lanes.others_moved(lane, turning.moves.get()) {
-            // Perhaps between two of this lane's own events.
+            // They may have changed between two of this lane's own events.
             let backoff = turning.backoff.get();
             turning.backoff.set((backoff * 2 + 1).min(MOST_SKIPS));
         } else {
@@ -262,7 +263,8 @@ impl PeakChecks {
         self.lanes.sweep(lane);
     }
 
-    /// A lane's net after its own check, or after a fall by its step or more, under the same lock.
+    /// Updates a lane after its own check, or after a fall by its step or more, under the same
+    /// lock.
     fn checked(&mut self, lane: &'static Lane, net: i64) {
         lane.checked.set(net);
         self.lanes.checked(lane, net);
@@ -313,8 +315,8 @@ impl PeakChecks {
         sums
     }
 
-    /// Publishes the results of this check to readers of the recording, and takes the points that
-    /// are due.
+    /// Publishes the results of this check to readers of the recording, and takes the points of the
+    /// timeline that are due.
     fn publish(&mut self, sums: &Sums) {
         let Some(header) = session::header() else {
             return;

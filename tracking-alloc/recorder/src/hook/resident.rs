@@ -1,8 +1,8 @@
-//! The breakdown of the resident set. Now and then, /proc/self/smaps is read to find the part in
-//! mappings that hold blocks. The part of it beyond live bytes is kept by the allocator.
+//! The breakdown of the resident set. Now and then, /proc/self/smaps is read to find the resident
+//! bytes in mappings that hold blocks. The part beyond live bytes is kept by the allocator.
 //!
-//! The kernel walks page tables for each reading. So readings take at most a 128th of the time,
-//! none takes much longer than [`LONGEST_NS`], and none happens under a lock for which another
+//! The kernel walks page tables for each reading. So readings take at most 1/128 of the time, and
+//! none takes much longer than [`LONGEST_NS`]. No reading happens under a lock for which another
 //! thread waits.
 
 use crate::sys::{self, File, Lines, Lock, Next, mapping_range};
@@ -14,25 +14,26 @@ use tracking_alloc_recording::Header;
 const RARENESS: u64 = 128;
 /// The minimum wait.
 const LEAST_WAIT_NS: u64 = 50_000_000;
-/// The maximum duration of a reading, after which it is given up.
+/// The maximum duration of a reading. A longer one is abandoned.
 const LONGEST_NS: u64 = 20_000_000;
 /// The largest resident set that is read. Beyond it, a single mapping may take longer than the
 /// maximum duration.
 const MOST_RESIDENT_BYTES: u64 = 16 << 30;
 
-/// A point of the timeline was taken, and the wait after the last reading is over.
+/// `true` if a point of the timeline was taken and the wait after the last reading is over.
 static IS_DUE: AtomicBool = AtomicBool::new(false);
-/// Earliest time of the next reading, nanoseconds of the monotonic clock.
+/// The earliest time of the next reading, in nanoseconds of the monotonic clock.
 static NEXT_NS: AtomicU64 = AtomicU64::new(0);
-/// One reading at a time. The buffer is not on the stack, because events have little stack.
+/// The buffer, whose lock allows one reading at a time. It is not on the stack, because events have
+/// little stack.
 static BUFFER: Lock<[u8; 4096]> = Lock::new([0; 4096]);
 
 /// Forgets the parent's readings, for a forked child that starts its own recording.
 ///
 /// # Safety
-/// Nobody else may reach the lock.
+/// No other thread may reach the lock.
 pub(crate) unsafe fn forget() {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe { BUFFER.reset([0; 4096]) };
     NEXT_NS.store(0, Relaxed);
     IS_DUE.store(false, Relaxed);
@@ -66,7 +67,7 @@ pub(crate) fn read() {
     };
     let _errno = sys::Errno::keep();
     let started = sys::now_ns();
-    // A point of the timeline, which only reads files where that is allowed, has just read it.
+    // A point of the timeline, which reads files only where that is allowed, has just read it.
     let resident = header.rss_bytes.load(Relaxed);
     if resident > 0 && resident <= MOST_RESIDENT_BYTES {
         let moment = header.elapsed_ns.load(Relaxed).max(1);
@@ -81,7 +82,7 @@ pub(crate) fn read() {
     NEXT_NS.store(started + wait, Relaxed);
 }
 
-/// Sums over the mappings of the process, bytes.
+/// Sums over the mappings of the process, in bytes.
 #[derive(Default)]
 struct Sizes {
     resident: u64,
@@ -99,7 +100,7 @@ fn store(header: &Header, time_ns: u64, live_bytes: u64, sizes: &Sizes) {
     ];
     for record in records.into_iter().flatten() {
         let [time, rest @ ..] = record;
-        // Readers skip a moment without a time.
+        // Readers skip a record whose time is 0.
         time.store(0, Release);
         for (word, value) in rest.iter().zip(words) {
             word.store(value, Relaxed);
@@ -108,7 +109,8 @@ fn store(header: &Header, time_ns: u64, live_bytes: u64, sizes: &Sizes) {
     }
 }
 
-/// Adds up /proc/self/smaps. Returns `None` if it cannot be read by `deadline_ns` of the monotonic clock.
+/// Sums up /proc/self/smaps. Returns `None` if that cannot be done before `deadline_ns` of the
+/// monotonic clock.
 fn read_mappings(buffer: &mut [u8; 4096], deadline_ns: u64) -> Option<Sizes> {
     let file = File::open(c"/proc/self/smaps", libc::O_RDONLY, 0).ok()?;
     let read = |piece: &mut [u8], offset| file.read_at(piece, offset);
@@ -118,11 +120,11 @@ fn read_mappings(buffer: &mut [u8; 4096], deadline_ns: u64) -> Option<Sizes> {
         let line = match lines.next(buffer, read) {
             Next::Line(line) => line,
             Next::End => return (sizes.resident > 0).then_some(sizes),
-            // A path as long as a path can be.
+            // The line does not fit: its path has the maximum length.
             Next::TooLong | Next::Failed => return None,
         };
         if let Some((start, end)) = mapping_range(line) {
-            // The clock is asked once for each mapping.
+            // The clock is read once for each mapping.
             if sys::now_ns() > deadline_ns {
                 return None;
             }
@@ -163,7 +165,7 @@ mod tests {
         let sizes = read_mappings(&mut [0; 4096], u64::MAX).expect("smaps");
         let resident = sys::resident_set();
         let difference = sizes.resident.abs_diff(resident);
-        // Other threads of the test go on, and the kernel counts pages in batches.
+        // Other threads of the test continue, and the kernel counts pages in batches.
         assert!(difference < resident / 4, "{} {resident}", sizes.resident);
     }
 }

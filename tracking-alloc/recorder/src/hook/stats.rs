@@ -6,7 +6,7 @@ use crate::session::sums_of_lanes;
 use crate::stats::Stats;
 use crate::{counting, state};
 
-/// The sums of all lanes, and the largest sum.
+/// Returns the sums of all lanes, with the largest sum.
 fn figures_of_lanes(highest: Option<(i64, i64)>) -> Stats {
     let sums = sums_of_lanes();
     let figures = Stats::new(sums, (0, 0));
@@ -14,8 +14,8 @@ fn figures_of_lanes(highest: Option<(i64, i64)>) -> Stats {
     Stats::new(sums, highest.map_or(live, |highest| highest.max(live)))
 }
 
-/// Returns the figures of all lanes plus the events counted separately; `None` if no recording of
-/// this process counts.
+/// Returns the figures of all lanes plus the events counted separately. Returns `None` if no
+/// recording of this process counts.
 pub(crate) fn recorded_stats() -> Option<Stats> {
     if !state::rows_are_joined() {
         return None;

@@ -17,7 +17,7 @@ pub(crate) fn visit(scope: u32) {
     }
 }
 
-/// Does the same for a scope that its lane has counted before. Returns `false` without counting if
+/// Counts a visit of a scope that the lane has counted before. Returns `false` without counting if
 /// the slow path is needed.
 #[inline(always)]
 pub(crate) fn visit_again(scope: u32) -> bool {
@@ -28,8 +28,8 @@ pub(crate) fn visit_again(scope: u32) -> bool {
         return false;
     }
     lane.busy.store(true, Relaxed);
-    // NOTE: as in an event: busy before the state is read, so that nobody writes into a finished
-    // recording.
+    // NOTE: as in an event, the busy flag is set before the state is read, so that nobody writes
+    // into a finished recording.
     compiler_fence(SeqCst);
     let counted = lane.is_of(state::get()) && lane.count_visit(scope);
     compiler_fence(SeqCst);

@@ -122,7 +122,7 @@ mod tests {
         // SAFETY: all-zero bytes are a lane nobody owned yet.
         let lane = Box::new(unsafe { MaybeUninit::<Lane>::zeroed().assume_init() });
         let place: *const Lane = &raw const *lane;
-        // It is taken back below, before the lane goes.
+        // The pointer is reset below, before the lane is dropped.
         thread::with(|thread| thread.lane.set(place.cast()));
         assert!(!is_here());
         lane.busy.store(true, Relaxed);

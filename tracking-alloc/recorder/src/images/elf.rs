@@ -1,5 +1,6 @@
-//! The few words of an ELF file that place and name it, read from the file or from where it is
-//! mapped: by raw calls, so that a mapping that goes away meanwhile is an error and no fault.
+//! The few words of an ELF file that identify it and tell its addresses. They are read from the
+//! file or from its mapping. Raw system calls do this, so that a mapping that goes away meanwhile
+//! is an error and not a fault.
 
 use crate::hash::mix;
 use crate::sys::{self, File};
@@ -21,7 +22,7 @@ impl Identity {
     };
 }
 
-/// Of 64 bits, little-endian.
+/// The magic number: 64 bits, little-endian.
 const MAGIC: &[u8] = b"\x7fELF\x02\x01";
 const NT_GNU_BUILD_ID: usize = 3;
 const MOST_HEADERS: u16 = 64;
@@ -29,27 +30,28 @@ const MOST_HEADERS: u16 = 64;
 /// A header of an ELF file.
 ///
 /// # Safety
-/// It has numbers alone: any bytes are one.
+/// The type must contain only numbers, so that any bytes are a valid value.
 unsafe trait Header: Copy {}
-// SAFETY: numbers alone.
+// SAFETY: it contains only numbers.
 unsafe impl Header for Elf64_Ehdr {}
 // SAFETY: as above.
 unsafe impl Header for Elf64_Phdr {}
 // SAFETY: as above.
 unsafe impl Header for Elf64_Shdr {}
 
-/// The header at an offset.
+/// Parses the header at an offset.
 fn parse<T: Header>(bytes: &[u8], offset: u64) -> Option<T> {
     let rest = bytes.get(usize::try_from(offset).ok()?..)?;
     let header = rest.get(..size_of::<T>())?;
-    // SAFETY: any bytes are such a header, and there are as many.
+    // SAFETY: any bytes are a valid header, and the slice has enough of them.
     Some(unsafe { header.as_ptr().cast::<T>().read_unaligned() })
 }
 
-/// The beginning of an image: headers, and nearly always the build-id.
+/// The beginning of an image: its headers and nearly always its build-id.
 pub(super) type Head = [u8; 1024];
 
-/// A number for the beginning of an image, never 0: other code, other number.
+/// Returns a number that identifies the beginning of an image. It differs for other code and is
+/// never 0.
 pub(super) fn fingerprint(head: &[u8]) -> Option<u64> {
     let (words, _) = head.as_chunks::<8>();
     if !head.starts_with(MAGIC) {
@@ -61,11 +63,11 @@ pub(super) fn fingerprint(head: &[u8]) -> Option<u64> {
     Some(hash | 1)
 }
 
-/// The source of an image.
+/// The source from which an image is read.
 pub(crate) enum Source {
     File(File),
-    /// From this process's memory, in which its first byte and its virtual address 0 lie at these
-    /// addresses.
+    /// The memory of this process, with the addresses of the image's first byte and of its virtual
+    /// address 0.
     Memory {
         head: u64,
         bias: u64,
@@ -73,7 +75,7 @@ pub(crate) enum Source {
 }
 
 impl Source {
-    /// Opens a path.
+    /// Opens a file by its path.
     pub(super) fn file(path: &CStr) -> Option<Source> {
         if path.to_bytes().first() != Some(&b'/') {
             return None;
@@ -93,7 +95,7 @@ impl Source {
         }
     }
 
-    /// The same for a header, whole.
+    /// Reads a whole header.
     fn header<T: Header>(&self, offset: u64) -> Option<T> {
         let mut room = [0; 64];
         let bytes = room.get_mut(..size_of::<T>())?;
@@ -101,7 +103,7 @@ impl Source {
         parse(bytes.get(..read)?, 0)
     }
 
-    /// Reads a part of a segment, whole.
+    /// Reads the whole requested part of a segment.
     pub(crate) fn read(&self, segment: &Elf64_Phdr, inside: u64, buffer: &mut [u8]) -> Option<()> {
         match self {
             Source::File(file) => {
@@ -122,7 +124,7 @@ impl Source {
         }
     }
 
-    /// Calls `each` with every program header until it answers.
+    /// Calls `each` with every program header until it returns a value.
     pub(crate) fn segments<R>(&self, each: impl FnMut(Elf64_Phdr) -> Option<R>) -> Option<R> {
         let offsets = segment_offsets(&self.header(0)?);
         offsets
@@ -130,8 +132,8 @@ impl Source {
             .find_map(each)
     }
 
-    /// The size of the section that lies at an offset of the file, by the section headers: files
-    /// may have them, images have not.
+    /// Returns the size of the section at an offset of the file. It comes from the section headers,
+    /// which files may have but mapped images do not.
     pub(crate) fn section_bytes(&self, offset: u64) -> Option<u64> {
         const MOST_SECTIONS: u16 = 256;
         let Source::File(_) = self else {
@@ -146,7 +148,7 @@ impl Source {
         })
     }
 
-    /// The build-id. `room` is scratch.
+    /// Returns the build-id. `room` is scratch memory.
     pub(super) fn build_id(&self, room: &mut Head) -> Option<Identity> {
         self.segments(|segment| {
             if segment.p_type != PT_NOTE {
@@ -159,7 +161,7 @@ impl Source {
         })
     }
 
-    /// Size and modification time, of a file.
+    /// Returns size and modification time, for a file.
     pub(super) fn size_and_time(&self) -> Option<Identity> {
         let Source::File(file) = self else {
             return None;
@@ -178,7 +180,7 @@ impl Source {
         })
     }
 
-    /// The inode, of a file.
+    /// Returns the inode, for a file.
     pub(super) fn inode(&self) -> Option<u64> {
         match self {
             Source::File(file) => Some(file.status().ok()?.st_ino),
@@ -198,8 +200,9 @@ fn segment_offsets(header: &Elf64_Ehdr) -> impl Iterator<Item = u64> + use<> {
     (0..count).map_while(move |index| start.checked_add(u64::from(index) * bytes))
 }
 
-/// The virtual address that a page-aligned file offset is mapped at as code. Neighbouring segments
-/// may share the page in the file, not in memory: only the executable one counts.
+/// Returns the virtual address at which a page-aligned file offset is mapped as code. Neighboring
+/// segments may share the page in the file, but not in memory, so only the executable segment
+/// counts.
 fn code_address(segment: Elf64_Phdr, offset: u64) -> Option<u64> {
     let page = segment.p_offset & !0xfff;
     let end = segment.p_offset.saturating_add(segment.p_filesz);
@@ -208,8 +211,8 @@ fn code_address(segment: Elf64_Phdr, offset: u64) -> Option<u64> {
     (is_code && page <= offset && offset < end).then(|| address.wrapping_add(offset))
 }
 
-/// The virtual address of a file offset that is mapped as code, by the beginning of the image;
-/// `None` when its program headers do not lie in there.
+/// Returns the virtual address of a file offset that is mapped as code, from the beginning of the
+/// image. Returns `None` if the program headers lie outside of that.
 pub(super) fn address_of_offset(head: &[u8], offset: u64) -> Option<u64> {
     let offsets = segment_offsets(&parse(head, 0)?);
     offsets

@@ -3,7 +3,7 @@
 use crate::hash::fnv1a;
 use crate::sys::{File, Lines, Next, mapping_range, number};
 
-/// A line.
+/// A line of the list.
 pub(super) struct Line {
     pub(super) start: u64,
     pub(super) end: u64,
@@ -11,12 +11,12 @@ pub(super) struct Line {
     pub(super) writable: bool,
     pub(super) offset: u64,
     pub(super) inode: u64,
-    /// NUL-terminated; a longer path is truncated.
+    /// NUL-terminated. A longer path is truncated.
     pub(super) path: [u8; 512],
 }
 
 impl Line {
-    /// Becomes the line that `text` says, if it is one.
+    /// Parses `text` into this line. Returns `None` if it is not such a line.
     pub(super) fn read(&mut self, text: &[u8]) -> Option<()> {
         let mut fields = text.splitn(6, |byte| *byte == b' ');
         (self.start, self.end) = mapping_range(fields.next()?)?;
@@ -33,19 +33,18 @@ impl Line {
         Some(())
     }
 
-    /// Returns `true` if an image may begin in this mapping: a file's, or the one that the kernel
-    /// lends.
+    /// Returns `true` if an image may begin in this mapping: the mapping of a file, or the vDSO.
     pub(super) fn may_be_image(&self) -> bool {
         self.inode != 0 || self.path.starts_with(b"[vdso]\0")
     }
 
-    /// Hash of the path: names and inodes together distinguish images.
+    /// Returns a hash of the path. Path and inode together distinguish images.
     pub(super) fn path_hash(&self) -> u64 {
         fnv1a(0, self.path.iter().copied().take_while(|byte| *byte != 0))
     }
 }
 
-/// The list, line by line.
+/// The list of mappings, read line by line.
 pub(super) struct List {
     file: File,
     lines: Lines,
@@ -60,8 +59,8 @@ impl List {
         })
     }
 
-    /// Reads the next line. `false`: there is none, or none that fits the buffer. All calls get the
-    /// same buffer.
+    /// Reads the next line. Returns `false` if there is none, or if it does not fit the buffer. All
+    /// calls must pass the same buffer.
     pub(super) fn next(&mut self, buffer: &mut [u8], line: &mut Line) -> bool {
         let read = |piece: &mut [u8], offset| self.file.read_at(piece, offset);
         loop {

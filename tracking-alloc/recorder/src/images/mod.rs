@@ -1,11 +1,12 @@
-//! Loaded images, from `/proc/self/maps` by raw reads: never `dl_iterate_phdr`, whose lock the
-//! target may hold.
+//! The loaded images, read from `/proc/self/maps` by raw reads. `dl_iterate_phdr` is never called,
+//! because the target may hold its lock.
 //!
-//! Reached under the write lock. Modules are append-only; an image unloaded and another loaded at
-//! its addresses are two modules. Nobody tells us of either, so images that can go away are looked
-//! at again: those on a new stack when it is interned, and those in use with events whose stacks
-//! lead through such code, at most every millisecond or so. Then all keys of stacks change, so that
-//! no stack of the old code is taken for one of the new.
+//! All accesses hold the write lock. Modules are append-only. If an image is unloaded and another
+//! one is loaded at its addresses, they are two modules. The recorder is not notified of either. It
+//! therefore checks images that can be unloaded: those on a new stack when the stack is interned,
+//! and all images in use at events whose stacks lead through such code, at most about once per
+//! millisecond. After a change, all keys of stacks change, so that no stack of the old code is
+//! mistaken for one of the new code.
 
 pub(crate) mod elf;
 mod maps;
@@ -19,11 +20,11 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
 
 pub(crate) const MOST_MODULES: usize = 1024;
 const MOST_RANGES: usize = 4096;
-/// Number of reads for unknown addresses without a wait; further reads happen only now and then.
+/// Number of reads for unknown addresses without a wait. Further reads happen only now and then.
 const UNHINDERED_READS: u64 = 32;
 /// About 10 to 100 ms, depending on the machine's counter.
 const TICKS_BETWEEN_READS: u64 = 100_000_000;
-/// About 1 to 20 ms, as above.
+/// About 1 to 20 ms, depending on the machine's counter.
 const TICKS_BETWEEN_CHECKS: u64 = 2_000_000;
 
 /// The wait after a look-up of a mapping, as a multiple of its duration.
@@ -31,7 +32,7 @@ const LOOKUP_PAUSE: u64 = 16;
 
 /// `true` if code is in use that can be unloaded.
 static CAN_GO: AtomicBool = AtomicBool::new(false);
-/// When images in use are looked at again, in ticks.
+/// The time at which images in use are checked again, in ticks.
 static NEXT_CHECK: AtomicU64 = AtomicU64::new(0);
 
 /// An executable range of an image.
@@ -45,20 +46,21 @@ struct CodeRange {
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Image {
     inode: u64,
-    /// Address minus ELF virtual address.
+    /// The address minus the ELF virtual address.
     bias: u64,
-    /// Lowest executable address.
+    /// The lowest executable address.
     start: u64,
-    /// Address of its first byte, 0 = not known.
+    /// The address of the first byte, or 0 if it is not known.
     head: u64,
-    /// Of what lies there, 0 = not known.
+    /// The fingerprint of the bytes at `head`, or 0 if it is not known.
     fingerprint: u64,
     pub(crate) generation: u32,
     path_hash: u64,
     loaded: bool,
-    /// Stays as long as the process: the executable, the C library.
+    /// `true` if the image stays loaded as long as the process runs, such as the executable and the
+    /// C library.
     lasting: bool,
-    /// Stacks lead through it.
+    /// `true` if stacks lead through the image.
     used: bool,
 }
 
@@ -66,37 +68,37 @@ pub(crate) struct Image {
 pub(crate) struct Modules {
     ranges: [CodeRange; MOST_RANGES],
     ranges_len: usize,
-    /// The image of the last address, which usually contains the next one too.
+    /// The index of the range of the last address. It usually contains the next address too.
     last_range: Cell<usize>,
     images: [Image; MOST_MODULES],
     images_len: usize,
     paths: [[u8; 512]; MOST_MODULES],
-    /// Asked-for reads, done or not.
+    /// Number of requested reads, done or not.
     reads: u64,
-    /// When the last one was done, in ticks.
+    /// The time of the last read, in ticks.
     last_read: u64,
-    /// The list was read since [`take_news`](Self::take_news) was last asked.
+    /// `true` if the list was read since the last call of [`take_news`](Self::take_news).
     has_news: bool,
-    /// Stacks were cut where no known code is.
+    /// `true` if stacks were cut at addresses in no known code.
     has_cuts: bool,
-    /// Nothing is read any more (sandboxes).
+    /// `true` if nothing may be read any more (sandboxes).
     closed: bool,
-    /// Mappings asked for, when the last was looked for, and how long none is then, in ticks.
+    /// Number of look-ups of mappings, the time of the last one, and the pause after it, in ticks.
     lookups: u64,
     last_lookup: u64,
     lookup_pause: u64,
-    /// Scratch: a line of the list, the beginning of an image, the list.
+    /// Scratch memory: a line of the list, the beginning of an image, the list.
     line: Line,
     head: Head,
     buffer: [u8; 64 << 10],
 }
 
-/// The mapping that the lines behind it belong to; what it begins with is in the scratch.
+/// The mapping to which the following lines belong. Its first bytes are in the scratch memory.
 #[derive(Default)]
 struct First {
     inode: u64,
     start: u64,
-    /// 0 = not known.
+    /// 0 if it is not known.
     fingerprint: u64,
 }
 
@@ -104,8 +106,8 @@ impl First {
     fn read(line: &Line, head: &mut Head) -> First {
         let mapped = sys::read_own_memory(line.start, head);
         if !mapped {
-            // The kernel does not show us our own memory: the file has the same headers, if it is
-            // the same.
+            // The kernel does not let us read our own memory. The file has the same headers, if it
+            // is the same file.
             head.fill(0);
             let path = CStr::from_bytes_until_nul(&line.path).unwrap_or_default();
             if let Some(file) = Source::file(path)
@@ -122,11 +124,11 @@ impl First {
     }
 }
 
-/// The module of an address in no image: its offset is the address.
+/// The module of an address in no image. Its offset is the address itself.
 const NOWHERE: u32 = 0;
 
 impl Modules {
-    /// Makes zeroed memory ready: module 0 is "nowhere".
+    /// Initializes zeroed memory. Module 0 is "nowhere".
     pub(crate) fn prepare(&mut self) {
         self.images_len = 1;
     }
@@ -148,32 +150,32 @@ impl Modules {
         ranges.get(index).filter(|range| address < range.end)
     }
 
-    /// The number of the image whose code an address lies in.
+    /// Returns the number of the image whose code contains an address.
     pub(crate) fn image_at(&self, address: u64) -> Option<usize> {
         self.range_of(address).map(|range| range.module as usize)
     }
 
-    /// A known image.
+    /// Returns a known image.
     fn known(&self, number: usize) -> Option<&Image> {
         self.images.get(..self.images_len)?.get(number)
     }
 
-    /// Address minus ELF virtual address of an image.
+    /// Returns the address minus the ELF virtual address of an image.
     pub(crate) fn bias(&self, number: usize) -> Option<u64> {
         Some(self.known(number)?.bias)
     }
 
-    /// Returns the number of images ever seen. A change means that code was loaded.
+    /// Returns the number of images ever seen. If it changes, code was loaded.
     pub(crate) fn images_seen(&self) -> usize {
         self.images_len
     }
 
-    /// An image, and the path it was loaded from: NUL-terminated.
+    /// Returns an image and the path from which it was loaded, NUL-terminated.
     pub(crate) fn image(&self, number: usize) -> Option<(Image, [u8; 512])> {
         Some((*self.known(number)?, *self.paths.get(number)?))
     }
 
-    /// Reads nothing from here on.
+    /// Stops all further reads.
     pub(crate) fn close(&mut self) {
         self.closed = true;
     }
@@ -182,7 +184,7 @@ impl Modules {
         self.closed
     }
 
-    /// Module and offset of a return address.
+    /// Returns the module and offset of a return address.
     pub(crate) fn locate(&mut self, address: u64) -> (u32, u64) {
         let number = self.image_at(address.wrapping_sub(1));
         let found = number.and_then(|number| Some((number, self.images.get_mut(number)?)));
@@ -196,7 +198,7 @@ impl Modules {
         (number as u32, address.wrapping_sub(image.bias))
     }
 
-    /// Returns `true` if other code may come to lie at any of these addresses.
+    /// Returns `true` if other code may later lie at one of these addresses.
     pub(crate) fn can_go(&self, addresses: &[u64]) -> bool {
         addresses.iter().any(|address| {
             let image = self.image_at(address.wrapping_sub(1));
@@ -204,14 +206,15 @@ impl Modules {
         })
     }
 
-    /// A stack was cut where no known code is: code that is loaded there is looked for from now on.
+    /// Notes that a stack was cut at an address in no known code. From now on, the recorder looks
+    /// for code that is loaded there.
     pub(crate) fn note_cut(&mut self) {
         self.has_cuts = true;
         CAN_GO.store(true, Relaxed);
     }
 
-    /// Returns `true` if the code that these addresses lie in is what it was. Code on a stack is
-    /// there, so the answer holds.
+    /// Returns `true` if the code at these addresses is unchanged. Code on a stack cannot be
+    /// unloaded, so the answer stays valid.
     pub(crate) fn is_unchanged(&mut self, addresses: &[u64]) -> bool {
         let mut last = None;
         addresses.iter().all(|address| {
@@ -222,7 +225,7 @@ impl Modules {
         })
     }
 
-    /// Returns `true` if all code in use is what it was.
+    /// Returns `true` if all code in use is unchanged.
     pub(crate) fn is_all_unchanged(&mut self) -> bool {
         let is_same = (1..self.images_len).all(|number| {
             let in_use = |image: &Image| image.used && image.loaded;
@@ -231,8 +234,8 @@ impl Modules {
         is_same && !self.has_replaced_nameless()
     }
 
-    /// Code that no headers tell from other code (generated code, or none at all) is looked for in
-    /// the list of mappings, now and then. `true`: other code is there.
+    /// Returns `true` if other code took the place of code without headers (generated code, or none
+    /// at all). The headers cannot tell, so the list of mappings is checked now and then.
     fn has_replaced_nameless(&mut self) -> bool {
         let in_use = |image: &Image| image.used && image.loaded && !image.lasting;
         let known = self.images.get(1..self.images_len).unwrap_or_default();
@@ -266,8 +269,8 @@ impl Modules {
                 && elf::fingerprint(&self.head) == Some(image.fingerprint)
     }
 
-    /// Reads the list of mappings again for an address in no known code, unless that was done a
-    /// moment ago for many such addresses already. Returns `true` if it was read.
+    /// Reads the list of mappings again for an address in no known code, unless this was just done
+    /// for many such addresses. Returns `true` if it was read.
     pub(crate) fn read_again(&mut self) -> bool {
         let now = sys::ticks();
         self.reads += 1;
@@ -299,9 +302,8 @@ impl Modules {
         self.ranges[..self.ranges_len].sort_unstable_by_key(|range| range.start);
     }
 
-    /// Where the mapping of an address lies that can be read and written: `None` too when nothing
-    /// is to be read any more, or when many were asked for and most of the time would go into
-    /// answers.
+    /// Returns the range of the readable and writable mapping that contains an address. Returns
+    /// `None` also if nothing may be read any more, or if look-ups would take most of the time.
     pub(crate) fn mapping_of(&mut self, address: u64) -> Option<(u64, u64)> {
         let begun = sys::ticks();
         self.lookups += 1;
@@ -321,12 +323,12 @@ impl Modules {
         found
     }
 
-    /// Returns `true` if images may have been seen since this was last asked.
+    /// Returns `true` if new images may have been seen since the last call.
     pub(crate) fn take_news(&mut self) -> bool {
         std::mem::take(&mut self.has_news)
     }
 
-    /// Takes the present line into account.
+    /// Processes the current line.
     fn add(&mut self, first: &mut First) {
         let line = &self.line;
         if line.offset == 0 && line.may_be_image() {
@@ -340,8 +342,7 @@ impl Modules {
             (head, fingerprint) = (first.start, first.fingerprint);
             address = elf::address_of_offset(&self.head, line.offset);
         }
-        // Images whose headers cannot be read are laid out as in the file, if they are images at
-        // all.
+        // If the headers of an image cannot be read, its layout is assumed to be that of the file.
         let bias = line.start.wrapping_sub(address.unwrap_or(line.offset));
         let path_hash = line.path_hash();
         let same = |image: &Image| {
@@ -393,8 +394,8 @@ impl Modules {
         self.ranges_len += 1;
     }
 
-    /// Where an image can be read: its file, if that is still the one that was loaded, else its
-    /// mapping.
+    /// Returns the source of an image: its file, if it is still the one that was loaded, otherwise
+    /// its mapping.
     pub(crate) fn open(&mut self, number: usize) -> Option<Source> {
         let image = *self.known(number).filter(|_| !self.closed)?;
         self.open_file(number, &image).or(self.mapped(&image))
@@ -409,7 +410,7 @@ impl Modules {
 
     fn open_file(&mut self, number: usize, image: &Image) -> Option<Source> {
         let path = CStr::from_bytes_until_nul(self.paths.get(number)?).ok()?;
-        // An executable that was deleted while it runs is still there under the second name.
+        // An executable that was deleted while it runs can still be opened by the second path.
         [path, c"/proc/self/exe"].into_iter().find_map(|path| {
             let source = Source::file(path)?;
             let same = if image.fingerprint == 0 {
@@ -423,12 +424,12 @@ impl Modules {
         })
     }
 
-    /// The build-id, or size and modification time.
+    /// Returns the build-id, or size and modification time.
     pub(crate) fn identity(&mut self, number: usize) -> Identity {
         let Some(&image) = self.known(number) else {
             return Identity::NONE;
         };
-        // What is mapped is what runs, whatever became of the file.
+        // The mapping is the code that runs, even if the file has changed.
         if let Some(mapped) = self.mapped(&image)
             && let Some(identity) = mapped.build_id(&mut self.head)
         {
@@ -443,13 +444,13 @@ impl Modules {
     }
 }
 
-/// Returns `true` if code is in use that can be unloaded, and was not looked at for a while.
+/// Returns `true` if code is in use that can be unloaded, and it was not checked for a while.
 #[inline]
 pub(crate) fn is_check_due() -> bool {
     CAN_GO.load(Relaxed) && sys::ticks() >= NEXT_CHECK.load(Relaxed)
 }
 
-/// Code in use is looked at now.
+/// Notes that code in use was checked just now.
 pub(crate) fn checked() {
     NEXT_CHECK.store(sys::ticks().wrapping_add(TICKS_BETWEEN_CHECKS), Relaxed);
 }

@@ -8,8 +8,8 @@ use crate::{state, sys};
 use std::sync::atomic::Ordering::*;
 use tracking_alloc_recording::Scope;
 
-/// The present recording, by a number that a forked child's own recording does not share; 0 =
-/// nothing records.
+/// Returns a number that identifies the current recording. A forked child's own recording has
+/// another number. Returns 0 if nothing records.
 #[inline]
 pub(crate) fn generation() -> u32 {
     if state::is_recording() {
@@ -35,7 +35,7 @@ pub(crate) fn flag(scope: u32, flags: u32) {
     });
 }
 
-/// Gives a scope another kind and name: what it is was proved after it was entered.
+/// Gives a scope another kind and name, which became known after it was entered.
 pub(crate) fn rename(scope: u32, kind: u32, name: &str) {
     change(scope, |record, writer| {
         let reference = writer.string(name.as_bytes());
@@ -46,7 +46,7 @@ pub(crate) fn rename(scope: u32, kind: u32, name: &str) {
     });
 }
 
-/// Gives a scope the type of its values: it was found out after it was entered.
+/// Gives a scope the type of its values, which became known after it was entered.
 pub(crate) fn retype(scope: u32, type_name: &'static str, value_bytes: u64) {
     change(scope, |record, writer| {
         record

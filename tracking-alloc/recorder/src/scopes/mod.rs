@@ -1,4 +1,4 @@
-//! What a thread is doing: its current scope, and the scopes of the recording.
+//! The current scope of a thread, and the scopes of the recording.
 //!
 //! A scope is a phase, or a field of the data that the thread reads. Scopes form a tree; scope 0 is
 //! its root. Each event counts in the current scope of its thread, which is a number in a
@@ -15,7 +15,7 @@
 //! }
 //! ```
 //!
-//! While nothing records there are no scopes, and these functions do nothing. None of them
+//! While nothing records, there are no scopes, and these functions do nothing. None of them
 //! allocates through the observed allocator. A scope that does not fit is counted at its parent,
 //! and the recording says so.
 
@@ -39,9 +39,9 @@ use crate::wasm::scopes as platform;
 #[cfg(not(any(recording, in_memory)))]
 use unrecorded as platform;
 
-/// Makes the phase `name` in the scope `parent`, or finds the one that exists, and counts that it
-/// was entered. Returns its number; `None` if the table of scopes is full or nothing records. The
-/// current scope stays: see [`set`].
+/// Enters the phase `name` in the scope `parent`: creates it if it does not exist, and counts an
+/// entry. Returns its number, or `None` if the table of scopes is full or nothing records. This
+/// does not change the current scope; see [`set`].
 pub fn enter(parent: u32, name: &str) -> Option<u32> {
     platform::enter(parent, name)
 }
@@ -51,14 +51,14 @@ pub fn report(scope: u32, bytes: u64, records: u64) {
     platform::report(scope, bytes, records);
 }
 
-/// Returns a number of the present recording that a forked child's own recording does not share; 0
-/// if nothing records.
+/// Returns a number that identifies the current recording. A forked child's own recording has
+/// another number. Returns 0 if nothing records.
 #[inline]
 pub fn generation() -> u32 {
     platform::generation()
 }
 
-/// Makes the scope of a field.
+/// Adds the scope of a field.
 pub fn add(new: &NewScope<'_>) -> Added {
     platform::add(new)
 }
@@ -68,12 +68,12 @@ pub fn flag(scope: u32, flags: u32) {
     platform::flag(scope, flags);
 }
 
-/// Gives a scope another kind and name, for a source that found out later what the scope is.
+/// Gives a scope another kind and name, for a source that learns later what the scope is.
 pub fn rename(scope: u32, kind: u32, name: &str) {
     platform::rename(scope, kind, name);
 }
 
-/// Gives a scope the type of its values, for a source that found out later.
+/// Gives a scope the type of its values, for a source that learns it later.
 pub fn retype(scope: u32, type_name: &'static str, value_bytes: u64) {
     platform::retype(scope, type_name, value_bytes);
 }
@@ -84,7 +84,7 @@ pub fn visit(scope: u32) {
     platform::visit(scope);
 }
 
-/// Does the same for a scope that the thread has counted before. Returns `false` without counting
+/// Counts a visit of a scope that the thread has counted before. Returns `false` without counting
 /// if [`visit`] is needed.
 #[inline(always)]
 pub fn visit_again(scope: u32) -> bool {
@@ -104,8 +104,8 @@ pub struct Retained {
 
 impl Retained {
     /// Begins to count for a scope. Returns `None` for scope 0, if nothing records, or if the
-    /// thread has no lane of its own; in the last case the scope says that its retained bytes are
-    /// unknown.
+    /// thread has no lane of its own. In the last case, the scope states that its retained bytes
+    /// are unknown.
     pub fn enter(scope: u32) -> Option<Retained> {
         platform::Retained::enter(scope).map(|platform| Retained {
             _platform: platform,

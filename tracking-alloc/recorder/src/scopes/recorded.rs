@@ -58,8 +58,9 @@ pub(crate) struct Retained {
 }
 
 impl Retained {
-    /// Enters a scope; for scope 0 nothing is counted. Returns `None` if nothing records, or if the
-    /// thread has no lane of its own; the scope then says that its retained bytes are unknown.
+    /// Enters a scope. Nothing is counted for scope 0. Returns `None` if nothing records, or if the
+    /// thread has no lane of its own. In the latter case, the scope states that its retained bytes
+    /// are unknown.
     pub(crate) fn enter(scope: u32) -> Option<Retained> {
         if scope == 0 {
             return None;
@@ -78,8 +79,8 @@ impl Retained {
 
 impl Drop for Retained {
     fn drop(&mut self) {
-        // Of another lane when the process was forked meanwhile: then there is no difference to be
-        // told.
+        // If the process was forked meanwhile, the thread has another lane, and the difference is
+        // unknown.
         if let Some(retained) = hook::net_here().and_then(|now| now.since(self.since)) {
             with_record(self.scope, |record| {
                 record.retained_bytes.fetch_add(retained, Relaxed);

@@ -16,15 +16,15 @@ const OTHER: &[u8] = b"(other)";
 const MOST_ROWS: u64 = 1 << 20;
 /// Maximum number of value rows. Values that do not fit are counted as lost.
 const MOST_VALUES: u64 = 4096;
-/// Events in one arena's history. After that only new maxima are kept, so that its size stays
-/// bounded.
+/// Maximum number of events in one arena's history. After that, only new maxima are kept, so that
+/// the history stays bounded.
 const MOST_HISTORY: u64 = 4096;
 
 /// An arena by name. All-zero bytes mean none.
 pub(super) struct KnownArena {
     record: *const Arena,
     history: u64,
-    /// Most chunk bytes in it.
+    /// The maximum of chunk bytes in the history.
     most_allocated_bytes: u64,
 }
 
@@ -34,7 +34,7 @@ pub(crate) struct ArenaValue {
     pub(crate) arena: u32,
     pub(crate) scope: u32,
     pub(crate) type_name: &'static str,
-    /// 0 = values, else blocks of that site.
+    /// 0 for values, otherwise the site of the blocks.
     pub(crate) site: u32,
     pub(crate) bytes: u64,
 }
@@ -48,7 +48,7 @@ impl Writer {
 
     /// Returns the record of an arena.
     pub(crate) fn arena_record(&mut self, arena: u32) -> Option<&'static Arena> {
-        // SAFETY: null or a record that is mapped until the process ends.
+        // SAFETY: null or a record, which is mapped until the process ends.
         unsafe { self.arenas.get(arena as usize)?.record.as_ref() }
     }
 
@@ -68,14 +68,14 @@ impl Writer {
             krate,
             ..recording::ArenaValue::default()
         };
-        // Without their names arenas cannot be told apart.
+        // Arenas without names cannot be distinguished.
         let key = (name != 0 && krate != 0).then(|| key(name, krate))?;
         let (number, record) = self.add_keyed(key, arena)?;
         self.arenas.get_mut(number as usize)?.record = record;
         Some(number)
     }
 
-    /// Returns the row of an arena in a scope; `None` if there is no room.
+    /// Returns the row of an arena in a scope, or `None` if there is no room.
     pub(crate) fn arena_row(&mut self, arena: u32, scope: u32) -> Option<&'static ArenaRow> {
         let scope = scope_number(scope);
         let key = u64::from(arena) << 32 | u64::from(scope);

@@ -8,24 +8,25 @@ use tracking_alloc_recording::{FootprintNodeValue, FootprintValue};
 pub struct Measured<'m> {
     /// The label that the program gave it.
     pub label: &'m str,
-    /// Full name of its type.
+    /// The full name of the value's type.
     pub type_name: &'static str,
     /// See [`tracking_alloc_recording::footprint_kind`].
     pub kind: u32,
-    /// Live bytes of the recording at that moment.
+    /// The live bytes of the recording at that moment.
     pub live_bytes: u64,
     /// Number of places that did not fit and are counted at the enclosing place.
     pub folded: u64,
-    /// Above 0, the figures are a lower bound.
+    /// Number of values that could not be followed. If it is above 0, the figures are a lower
+    /// bound.
     pub hidden_values: u64,
 }
 
 /// A type in the value.
 #[derive(Clone, Copy, Debug)]
 pub struct Type {
-    /// Full name.
+    /// The full name.
     pub name: &'static str,
-    /// Size of a value, bytes; 0 = not known.
+    /// The size of a value in bytes, or 0 if it is not known.
     pub bytes: usize,
     /// The reference of its name in the recording, once written.
     pub string: u32,
@@ -34,9 +35,9 @@ pub struct Type {
 /// One place in the value.
 #[derive(Clone, Copy, Debug)]
 pub struct Part<'m> {
-    /// Name of its step; empty for steps without one.
+    /// The name of its step. It is empty for steps without a name.
     pub name: &'m [u8],
-    /// Index of its type.
+    /// The index of its type.
     pub type_index: Option<u32>,
     /// The record without its strings.
     pub node: FootprintNodeValue,

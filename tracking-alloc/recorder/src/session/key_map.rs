@@ -9,8 +9,8 @@ const FIRST_SLOTS: usize = 1024;
 
 /// Open addressing from exact 64-bit keys to numbers. All-zero bytes are an empty map.
 pub(super) struct KeyMap {
-    /// The present slots. Larger ones replace them when the map grows; the old ones stay mapped for
-    /// readers.
+    /// The current slots. When the map grows, larger ones replace them. The old slots stay mapped
+    /// for readers.
     slots: AtomicPtr<Slots>,
     used: AtomicUsize,
 }
@@ -25,18 +25,18 @@ struct Slots {
 #[repr(C)]
 struct Slot {
     key: AtomicU64,
-    /// The number plus one; 0 = free.
+    /// The number plus one, or 0 if the slot is free.
     number: AtomicU64,
 }
 
 impl Slots {
     fn at(&self, index: usize) -> &Slot {
-        // SAFETY: the index is masked below the number of slots.
+        // SAFETY: the mask keeps the index below the number of slots.
         unsafe { &*self.first.add(index & self.mask) }
     }
 
     fn all(&self) -> &[Slot] {
-        // SAFETY: there are so many slots, and all their words are atomics.
+        // SAFETY: `first` points to that many slots, and all their words are atomics.
         unsafe { std::slice::from_raw_parts(self.first, self.mask + 1) }
     }
 
@@ -50,7 +50,7 @@ impl Slots {
     fn add(&self, key: u64, number: u64) {
         let mut slots = self.of(key);
         if let Some(slot) = slots.find(|slot| slot.number.load(Relaxed) == 0) {
-            // Whoever sees the key sees that the slot was empty before.
+            // A reader that sees the new key also sees that the slot was empty before.
             slot.key.store(key, Release);
             slot.number.store(number + 1, Release);
         }
@@ -78,8 +78,8 @@ impl KeyMap {
                 return None;
             }
             if slot.key.load(Acquire) == key {
-                // The slot may have been emptied and filled in between: then the key is not that of
-                // the number.
+                // The slot may have been emptied and refilled in between. Then key and number do
+                // not belong together.
                 let is_same = slot.number.load(Relaxed) == number;
                 return is_same.then_some(number - 1);
             }
@@ -108,7 +108,7 @@ impl KeyMap {
                 new.add(slot.key.load(Relaxed), number);
             }
         }
-        // SAFETY: memory for one value, seen by nobody else.
+        // SAFETY: memory for one value, which nobody else has seen.
         unsafe { place.write(new) };
         self.slots.store(place.as_ptr(), Release);
         true

@@ -7,8 +7,8 @@ use std::ptr::null_mut;
 use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering::*};
 use tracking_alloc_recording::{FURTHER_LANES, LANE_TABLES, LANES, Row};
 
-/// Three fixed rows for each lane: all events, "(table full)", "(unattributed)". The first table,
-/// and the further ones.
+/// Three fixed rows for each lane: all events, "(table full)", "(unattributed)". This is the first
+/// table, followed by the further ones.
 pub(super) static FIXED_ROWS: [AtomicPtr<[Row; 3]>; LANE_TABLES] =
     [const { AtomicPtr::new(null_mut()) }; LANE_TABLES];
 /// Number of lanes that ever had an owner, without the overflow lane.
@@ -60,7 +60,8 @@ pub(super) fn table_of(lane: u32) -> (usize, usize) {
 pub(crate) fn fixed_rows(lane: u32) -> Option<&'static [Row; 3]> {
     let (table, place) = table_of(lane);
     let rows = FIXED_ROWS.get(table)?.load(Acquire);
-    // SAFETY: there are three rows for every lane of the table, mapped until the process ends.
+    // SAFETY: there are three rows for every lane of the table. They are mapped until the process
+    // ends.
     (!rows.is_null()).then(|| unsafe { &*rows.add(place) })
 }
 

@@ -70,14 +70,14 @@ pub(crate) struct Session {
     pub(crate) points: *const Point,
     /// Records of lanes: the first table, and the further ones.
     lanes: [AtomicPtr<recording::Lane>; LANE_TABLES],
-    /// The write lock. May be taken while the peak lock is held, never in reverse.
+    /// The write lock. It may be taken while the peak lock is held, never the other way round.
     pub(crate) write: Lock<Writer>,
 }
 
-/// Tables are numbered below this.
+/// An exclusive upper bound for table numbers.
 const TABLES: usize = table::FAILED_REQUESTS as usize + 1;
 
-/// The growing parts, under the write lock.
+/// The growing parts of a recording, under the write lock.
 pub(crate) struct Writer {
     pub(crate) store: Store,
     /// The tables by number; each lane owns its own tables.
@@ -92,7 +92,7 @@ pub(crate) struct Writer {
     pub(crate) bump: Bump,
 }
 
-// SAFETY: everything inside is mapped until the process ends and reached under the write lock.
+// SAFETY: everything inside is mapped until the process ends and is reached under the write lock.
 unsafe impl Send for Writer {}
 
 static SESSION: AtomicPtr<Session> = AtomicPtr::new(std::ptr::null_mut());
@@ -104,7 +104,7 @@ pub(crate) fn current() -> Option<&'static Session> {
     unsafe { SESSION.load(Acquire).as_ref() }
 }
 
-/// Returns the tag of that session; 0 if there is none.
+/// Returns the tag of the current session, or 0 if there is none.
 pub(crate) fn current_tag() -> u32 {
     current().map_or(0, Session::tag)
 }
@@ -140,21 +140,22 @@ pub(crate) fn retry_growth() {
     }
 }
 
-/// Creates the tables of a session, which [`publish`] makes the present one. `reserve` is the
-/// number of bytes to reserve at once, 0 = as needed; `mode` is a value of [`recording::mode`]. The
-/// error is a value of [`recording::growth`].
+/// Creates the tables of a session, which [`publish`] makes current. `reserve` is the number of
+/// bytes to reserve at once, or 0 to reserve as needed. `mode` is a value of [`recording::mode`].
+/// The error is a value of [`recording::growth`].
 pub(crate) fn prepare(backing: Backing, reserve: u64, mode: u32) -> Result<&'static Session, u32> {
     use recording::growth::NO_MEMORY;
     /// A forked child that records again continues the count.
     static GENERATION: AtomicU32 = AtomicU32::new(1);
     let mut bump = Bump::new();
-    // Most of its lists stay as they are: only what every recording writes is counted.
+    // Most lists inside a session stay untouched, so only the pages that every recording writes are
+    // counted.
     let place = bump.take_sparse::<Session>(1).ok_or(NO_MEMORY)?;
     sys::count_own(2 * sys::PAGE);
     let session = place.as_ptr();
-    // SAFETY: zeroed memory for a session that nobody else knows yet. Zeros are a valid free lock
-    // word, and a value of all that the writer holds but its store and its bump allocator, which
-    // are filled in first.
+    // SAFETY: zeroed memory for a session that nobody else knows yet. Zeros are a valid free lock,
+    // and a valid value of every field of the writer except its store and its bump allocator. These
+    // two are initialized first.
     let session: &'static mut Session = unsafe {
         let writer = (*session).write.get_mut_unpublished();
         let store = NonNull::new_unchecked(&raw mut (*writer).store);
@@ -210,14 +211,14 @@ impl Session {
     }
 
     pub(crate) fn header(&self) -> &'static Header {
-        // SAFETY: the mapped header, which stays mapped until the process ends.
+        // SAFETY: the header stays mapped until the process ends.
         unsafe { &*self.header }
     }
 
     /// Returns a lane's record in the recording.
     pub(crate) fn lane_record(&self, number: u32) -> *const recording::Lane {
         let (table, place) = table_of(number);
-        // SAFETY: there is a record for every lane of a table, the overflow lane's included.
+        // SAFETY: each table has a record for every one of its lanes, including the overflow lane.
         unsafe { self.lanes[table].load(Acquire).add(place) }
     }
 
@@ -235,7 +236,7 @@ impl Session {
             let bytes = (count * bytes) as u64;
             writer.store.segment(id, 0, bytes, first)
         };
-        // They may be there already, from when there was no room for the other table.
+        // The rows may exist already, if there was no room for the lane records earlier.
         if FIXED_ROWS[table].load(Acquire).is_null() {
             let rows = add(table::FIXED_ROWS, size_of::<[Row; 3]>(), 3 * first)?;
             FIXED_ROWS[table].store(rows.as_ptr().cast(), Release);
@@ -252,7 +253,7 @@ impl Writer {
         self.tables[table as usize].len()
     }
 
-    /// Adds a record to its table and publishes it. Returns its number and place; `None` if the
+    /// Adds a record to its table and publishes it. Returns its number and place, or `None` if the
     /// recording cannot grow.
     pub(crate) fn add<R: TableRecord>(&mut self, record: R) -> Option<(u32, &'static R::Cells)> {
         let table = &mut self.tables[R::TABLE as usize];
@@ -298,7 +299,7 @@ impl Writer {
     ) -> Option<&'static R::Cells> {
         let table = R::TABLE as usize;
         while let Some(place) = self.keys[table].find(key) {
-            // SAFETY: a record that was added below, which is mapped until the process ends.
+            // SAFETY: a record that was added below. It is mapped until the process ends.
             let known: &R::Cells = unsafe { &*with_exposed_provenance(place as usize) };
             if is_same(known) {
                 return Some(known);

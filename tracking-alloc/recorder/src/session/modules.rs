@@ -5,13 +5,13 @@ use std::ffi::CStr;
 use tracking_alloc_recording::{ModuleValue, table};
 
 impl Writer {
-    /// Reads the images that are loaded now.
+    /// Reads the currently loaded images.
     pub(super) fn read_modules(&mut self) {
         self.code.images.read();
         self.record_modules();
     }
 
-    /// Adds images seen since the last time to the recording.
+    /// Adds the images seen since the last call to the recording.
     pub(super) fn record_modules(&mut self) {
         if !self.code.images.take_news() {
             return;

@@ -1,12 +1,12 @@
-//! Rows of counters: plain additions by their single writer, and the saved values that make the
+//! Rows of counters, with plain additions by their single writer, and saved values that make the
 //! peak exact.
 
 use crate::accounting::{Counter, Counters, Sums};
 use std::sync::atomic::{AtomicU64, Ordering::*};
 use tracking_alloc_recording::{CLOCK_SNAPSHOT_BITS, Record, Row, RowValue};
 
-/// The clock: the epoch of the last peak in the bits above the number of the last snapshot. Changed
-/// under the peak lock.
+/// The clock. The upper bits are the epoch of the last peak, the lower bits the number of the last
+/// snapshot. It changes under the peak lock.
 pub(crate) static CLOCK: AtomicU64 = AtomicU64::new(0);
 
 /// Returns the epoch of the last peak.
@@ -20,7 +20,7 @@ pub(crate) fn clock() -> u64 {
     CLOCK.load(Acquire)
 }
 
-/// Single-writer addition: no locked instruction.
+/// Adds to a counter that has a single writer, without a locked instruction.
 #[inline(always)]
 pub(crate) fn add(counter: &AtomicU64, more: u64) {
     counter.store(counter.load(Relaxed).wrapping_add(more), Relaxed);
@@ -67,7 +67,7 @@ impl Counters for Shared<'_> {
     }
 }
 
-/// Returns the net bytes of a row; negative if this lane freed blocks of other lanes.
+/// Returns the net bytes of a row. They are negative if this lane freed blocks of other lanes.
 #[inline(always)]
 pub(crate) fn net_bytes(row: &Row) -> i64 {
     row.total_bytes
@@ -83,9 +83,9 @@ pub(crate) fn net_blocks(row: &Row) -> i64 {
         .wrapping_sub(row.freed_blocks.load(Relaxed)) as i64
 }
 
-/// Saves a row's net values before it changes, if the clock has advanced since its last change:
-/// these are its values at the peak. Returns the row's old clock if a snapshot was taken since, so
-/// that the caller saves that too.
+/// Saves a row's net values before it changes, if the clock has advanced since its last change.
+/// They are the row's values at the peak. Returns the row's old clock if a snapshot was taken
+/// since, so that the caller saves that too.
 ///
 /// `now` is the clock, read once for the whole event, so that all rows count the event on the same
 /// side of a peak.
@@ -99,12 +99,12 @@ pub(crate) fn touch(row: &Row, now: u64) -> Option<u64> {
         row.saved_bytes.store(net_bytes(row), Relaxed);
         row.saved_blocks.store(net_blocks(row), Relaxed);
     }
-    // The saved value before the clock that vouches for it.
+    // Store the saved values before the clock that makes them valid.
     row.clock.store(now, Release);
     (now as u16 != then as u16).then_some(then)
 }
 
-/// Returns the bytes and blocks of a row at the peak of the present epoch.
+/// Returns the bytes and blocks of a row at the peak of the current epoch.
 pub(crate) fn at_peak(row: &Row, epoch: u64) -> (i64, i64) {
     if row.clock.load(Acquire) >> CLOCK_SNAPSHOT_BITS == epoch {
         (

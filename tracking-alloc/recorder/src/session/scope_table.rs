@@ -2,9 +2,9 @@
 //! the tree, which knows that they are new.
 //!
 //! Events of a scope that does not fit are counted at its parent. The program keeps scopes in
-//! guards, futures and thread-locals, where they may outlive their recording. So they contain its
-//! generation: in a forked child's own recording the scopes of its parent process are
-//! [number](scope_number) 0.
+//! guards, futures and thread-locals, where they may outlive their recording. Scopes therefore
+//! contain the generation of their recording. If a forked child has a recording of its own, the
+//! scopes of its parent process have the [number](scope_number) 0 there.
 
 use super::{Writer, current_tag};
 use crate::current_scope::{Added, NewScope};
@@ -16,17 +16,18 @@ use tracking_alloc_recording::{MAX_SCOPE_DEPTH, MAX_SCOPES, Scope, ScopeValue, s
 /// The records by number, to count entries without the lock.
 static RECORDS: Chunked<AtomicPtr<Scope>, { MAX_SCOPES / CHUNK }> = Chunked::new();
 
-/// Bits of a scope that are its number. The bits above are the low bits of its recording's tag.
+/// Number of bits of a scope that are its number. The bits above are the low bits of its
+/// recording's tag.
 const NUMBER_BITS: u32 = MAX_SCOPES.trailing_zeros();
 
-/// Returns the bits of the present recording's tag at their place in a scope: 12 bits of the
-/// generation.
+/// Returns the bits of the current recording's tag, shifted to their place in a scope: 12 bits of
+/// the generation.
 fn generation_bits() -> u32 {
     current_tag() << NUMBER_BITS
 }
 
-/// Returns the number of a scope in the present recording; 0 (the root) if it is from another
-/// recording.
+/// Returns the number of a scope in the current recording, or 0 (the root) if the scope is from
+/// another recording.
 pub(crate) fn scope_number(scope: u32) -> u32 {
     const NUMBER: u32 = (1 << NUMBER_BITS) - 1;
     if scope & !NUMBER == generation_bits() {
@@ -45,7 +46,7 @@ pub(crate) fn scope_record(scope: u32) -> Option<&'static Scope> {
 }
 
 fn numbered(number: u32) -> Option<&'static Scope> {
-    // SAFETY: null or a record mapped until the process ends.
+    // SAFETY: null or a record, which is mapped until the process ends.
     unsafe { RECORDS.get(number)?.load(Acquire).as_ref() }
 }
 
@@ -59,7 +60,7 @@ pub(crate) fn forget_scopes() {
 }
 
 impl Writer {
-    /// Returns the phase `name` under `parent`; `None` if there is no room.
+    /// Returns the phase `name` under `parent`, or `None` if there is no room.
     pub(crate) fn phase(&mut self, parent: u32, name: &[u8]) -> Option<u32> {
         let number = self.phase_number(scope_number(parent), name)?;
         Some(number | generation_bits())
@@ -75,7 +76,7 @@ impl Writer {
         if depth_under(parent) > MAX_SCOPE_DEPTH || self.len(table::SCOPES) >= MAX_SCOPES as u64 {
             return None;
         }
-        // Without their names phases cannot be told apart.
+        // Phases without names cannot be distinguished.
         let name = Some(self.string(name)).filter(|name| *name != 0)?;
         let phase = ScopeValue {
             parent,

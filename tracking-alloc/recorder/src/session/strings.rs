@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering::*;
 use tracking_alloc_recording::table;
 
 impl Writer {
-    /// Keeps a string. Returns its reference; 0 if there is no room.
+    /// Keeps a string. Returns its reference, or 0 if there is no room.
     pub(crate) fn string(&mut self, text: &[u8]) -> u32 {
         let key = self.string_key(text);
         self.find(table::STRINGS, key)
@@ -22,9 +22,10 @@ impl Writer {
     /// Returns the key of a string, or the key for a new one.
     fn string_key(&self, text: &[u8]) -> u64 {
         let mut key = fnv1a(0, text.iter().copied());
-        // The content decides; another string of the same hash moves on to the next key.
+        // Strings are compared by content. If another string has the same hash, the next key is
+        // tried.
         while let Some(place) = self.string_places.find(key) {
-            // SAFETY: where a string was written, which stays mapped.
+            // SAFETY: a string was written there and stays mapped.
             if unsafe { is_at(place, text) } {
                 break;
             }
@@ -33,7 +34,7 @@ impl Writer {
         key
     }
 
-    /// The same as [`string`](Self::string), but returns 0 for an empty text.
+    /// Keeps a string like [`string`](Self::string), but returns 0 for an empty text.
     pub(crate) fn name(&mut self, text: &[u8]) -> u32 {
         match text {
             b"" => 0,
@@ -61,14 +62,14 @@ impl Writer {
     }
 }
 
-/// Returns `true` if the string at a place is this one. The length is compared first, and never
-/// read from the file, to which others can write.
+/// Returns `true` if the string at a place equals `text`. The length is compared first. It is never
+/// trusted, because others can write to the file.
 ///
 /// # Safety
 /// A string must lie there and stay mapped.
 unsafe fn is_at(place: u64, text: &[u8]) -> bool {
     let place: *const u8 = std::ptr::with_exposed_provenance(place as usize);
-    // SAFETY: the caller's promise; bytes are read only where as many lie.
+    // SAFETY: guaranteed by the caller. Bytes are read only if that many lie there.
     unsafe {
         place.cast::<[u8; 4]>().read() == (text.len() as u32).to_le_bytes()
             && std::slice::from_raw_parts(place.add(4), text.len()) == text

@@ -16,8 +16,8 @@ const OTHERS: [u64; 2] = [
 ];
 
 impl Writer {
-    /// Adds the figures of an ended thread to the threads with its name. `since` is its lane's net
-    /// and the clock when it got the lane.
+    /// Adds the figures of an ended thread to those of threads with its name. `since` contains the
+    /// net of its lane, and the clock, at the time when it got the lane.
     pub(crate) fn thread_ended(
         &mut self,
         name: [u64; 2],
@@ -30,8 +30,9 @@ impl Writer {
             self.store.header().lost_threads.fetch_add(1, Relaxed);
             return;
         };
-        // What its threads held at the peak. Those merged before the present epoch ended before its
-        // peak: they hold what they left behind. This one holds nothing if it came after the peak.
+        // Compute the bytes and blocks held at the peak. Threads merged before the current epoch
+        // ended before its peak, so they hold what they left behind. This thread holds nothing if
+        // it came after the peak.
         let epoch = epoch();
         let (mut peak_bytes, mut peak_blocks) = figures_net(&record.figures);
         if record.clock.load(Relaxed) >> CLOCK_SNAPSHOT_BITS == epoch {

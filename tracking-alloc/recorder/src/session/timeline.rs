@@ -1,5 +1,5 @@
-//! The timeline and the snapshots: points in time, taken at checks when they are due, thinned to a
-//! fixed size.
+//! The timeline and the snapshots: points in time, taken at checks when they are due, and thinned
+//! out to a fixed size.
 
 use super::lanes::tables_of_lanes;
 use crate::sys;
@@ -9,9 +9,9 @@ use tracking_alloc_recording::{
     Header, Lane, Point, PointValue, Record, Row, SNAPSHOT_SLOTS, Segment, TIMELINE_POINTS,
 };
 
-/// The finest step between two points, nanoseconds.
+/// The smallest step between two points, in nanoseconds.
 const FINEST_NS: u64 = 10_000_000;
-/// The number of the last snapshot uses 16 bits of the clock.
+/// The maximum number of snapshots: the number of the last one uses 16 bits of the clock.
 const MOST_SNAPSHOTS: u64 = 0xffff;
 
 /// The result of a visit to the timeline.
@@ -23,9 +23,9 @@ pub(crate) enum Visit {
     Snapshot,
 }
 
-/// Under the peak lock.
+/// The state of the timeline, accessed under the peak lock.
 pub(crate) struct Timeline {
-    /// Both halves in the mapping; null before the start.
+    /// Both halves in the mapping, or null before the start.
     points: *const Point,
     start_ns: u64,
     start_ticks: u64,
@@ -34,7 +34,7 @@ pub(crate) struct Timeline {
     due_ticks: u64,
     step_ns: u64,
     last_ns: u64,
-    /// The time of the present check, in ticks and in nanoseconds after the start.
+    /// The time of the current check, in ticks and in nanoseconds after the start.
     ticks: u64,
     elapsed_ns: u64,
     snapshot_step_ns: u64,
@@ -44,7 +44,7 @@ pub(crate) struct Timeline {
     reads_files: bool,
 }
 
-// SAFETY: `points` is mapped until the process ends and reached under the peak lock.
+// SAFETY: `points` is mapped until the process ends and is reached under the peak lock.
 unsafe impl Send for Timeline {}
 
 impl Timeline {
@@ -91,7 +91,7 @@ impl Timeline {
     }
 
     /// Begins a check. Returns the nanoseconds after the start.
-    // PERF: the counter is read once a check.
+    // PERF: the counter is read once per check.
     pub(crate) fn tick(&mut self) -> u64 {
         self.ticks = sys::ticks();
         self.elapsed_ns = self.elapsed_at(self.ticks);
@@ -138,7 +138,7 @@ impl Timeline {
     }
 
     fn schedule(&mut self, ticks: u64, wait_ns: u64) {
-        // Before the rate is known every check asks the clock: for the first 10 ms.
+        // Before the rate is known, which takes 10 ms, every check reads the clock.
         let wait = (u128::from(wait_ns) << 32).checked_div(self.tick_ns.into());
         self.due_ticks = ticks.saturating_add(wait.unwrap_or(0) as u64);
     }
@@ -156,7 +156,7 @@ impl Timeline {
         if length >= TIMELINE_POINTS {
             length = self.thin(header);
         }
-        // SAFETY: two halves of TIMELINE_POINTS points are mapped; `length` is below that.
+        // SAFETY: two halves of TIMELINE_POINTS points are mapped, and `length` is below that.
         let place = unsafe { &*self.half(header).add(length) };
         let (live_bytes, live_blocks, total_bytes) = moment;
         let point = PointValue {
@@ -176,8 +176,8 @@ impl Timeline {
         unsafe { self.points.add(half_start(header)) }
     }
 
-    /// Copies every second point into the other half and makes that the current one, so that
-    /// readers see one or the other.
+    /// Copies every second point into the other half and makes that the current one. Readers see
+    /// one half or the other.
     fn thin(&mut self, header: &Header) -> usize {
         let from = self.half(header);
         let other = 1 - header.timeline_half.load(Relaxed).min(1);
@@ -216,7 +216,7 @@ impl Timeline {
         true
     }
 
-    /// Drops every second snapshot by age and doubles the step; returns a free slot.
+    /// Drops every second snapshot by age and doubles the step. Returns a free slot.
     fn thin_snapshots(&mut self, header: &Header) -> usize {
         let mut by_age: [(u64, usize); SNAPSHOT_SLOTS] = [(0, 0); SNAPSHOT_SLOTS];
         for (slot, (entry, sequence)) in by_age.iter_mut().zip(&header.snapshot_seq).enumerate() {
@@ -245,7 +245,7 @@ fn half_start(header: &Header) -> usize {
 
 /// Stores the resident bytes of heapglass itself: tables, shadow map and the mapped recording.
 /// Pages are counted when they are first written. The figure never exceeds the resident set of the
-/// same moment, if known.
+/// same moment, if that is known.
 pub(crate) fn store_own_bytes(header: &Header) {
     let pages = |records: usize, bytes: usize| (records * bytes).next_multiple_of(sys::PAGE);
     let points = half_start(header) + header.timeline_len.load(Relaxed) as usize;

@@ -6,7 +6,7 @@ use crate::sys::{Errno, Stack, on_own_stack, read_own_memory};
 use std::sync::atomic::{AtomicBool, Ordering::*};
 use tracking_alloc_recording::{mode, unwinder};
 
-/// The rule of a frame that the cache has none for.
+/// Finds the rule of a frame that is not in the cache.
 fn find_rule(frame: Frame, bounds: Stack) -> Rule {
     let Some(session) = current() else {
         return Rule::UNKNOWN;
@@ -18,9 +18,9 @@ fn find_rule(frame: Frame, bounds: Stack) -> Rule {
     rule
 }
 
-/// The stack around an address, for one that is not the thread's own: the mapping that it lies in.
+/// Finds a stack that is not the thread's own: the mapping that contains an address.
 fn find_stack(address: usize) -> Option<Stack> {
-    /// Rules were looked into for stacks like this.
+    /// `true` if rules were tried for such stacks.
     static ASKED: AtomicBool = AtomicBool::new(false);
     let _errno = Errno::keep();
     let session = current()?;
@@ -31,7 +31,7 @@ fn find_stack(address: usize) -> Option<Stack> {
     Some(stack)
 }
 
-/// The stack around the place of a return address.
+/// Finds the stack that contains the place of a return address.
 fn find_stack_before(place: usize) -> Option<Stack> {
     let _errno = Errno::keep();
     let mut address = [0; 8];
@@ -52,8 +52,8 @@ fn mapping_of(writer: &mut Writer, address: usize) -> Option<Stack> {
     })
 }
 
-/// Makes rules ready where frame pointers were followed up to now. `false`: they do not find what
-/// they must. Not under the write lock.
+/// Prepares rules in a program whose stacks are walked by frame pointers. Returns `false` if the
+/// rules fail their self-test. The caller must not hold the write lock.
 fn are_rules_ready(session: &Session) -> bool {
     stack::IS_SUPPORTED
         && stack::prepare(&mut session.write.lock().bump)
@@ -67,10 +67,10 @@ pub(crate) static FINDERS: stack::Find = stack::Find {
     stack_before: find_stack_before,
 };
 
-/// Chooses how stacks are walked in a session that begins, and says so in its recording: frame
-/// pointers if our own functions keep them, else the rules of `.eh_frame` if a walk by them finds
-/// what it must, else nothing; nothing too where the mode counts alone. With `at_once`, files of
-/// what is loaded now are not looked into later.
+/// Chooses how stacks are walked in a new session, and notes the method in its recording. It is
+/// frame pointers if our own functions keep them. Otherwise it is the rules of `.eh_frame`, if they
+/// pass their self-test. Otherwise, and in the mode that only counts, stacks are not walked. With
+/// `at_once`, the files of loaded images are read now and never later.
 pub(crate) fn choose_unwinder(session: &Session, at_once: bool) {
     let header = session.header();
     let counts = header.mode.load(Relaxed) == mode::COUNT;
@@ -99,8 +99,9 @@ pub(crate) fn choose_unwinder(session: &Session, at_once: bool) {
     stack::walk_with(unwinder);
 }
 
-/// From now on, walks by the rules of `.eh_frame` in a program whose frame pointers missed frames:
-/// some of its code keeps none. `false`: that cannot be. Not under the write lock.
+/// Switches to the rules of `.eh_frame`, in a program in which walks by frame pointers missed
+/// frames because some code keeps none. Returns `false` if that is not possible. The caller must
+/// not hold the write lock.
 pub(super) fn follow_rules(session: &Session) -> bool {
     session.write.lock().code.end_checks();
     if !are_rules_ready(session) {

@@ -1,13 +1,14 @@
-//! The shadow map: from a block's address to who allocated it, in two loads, without a lock or a
-//! hash table.
+//! The shadow map: finds the owner of a block by its address, with two loads and without a lock or
+//! a hash table.
 //!
-//! One `u32` for each 16-byte granule of the heap's span; a block's first granules hold its site,
-//! its size, and for those above 16 bytes the lane and birth number (see [`word`]). Allocators that
-//! put two blocks of up to 8 bytes into one granule (mimalloc, jemalloc) use the odd map for
-//! addresses with bit 3 set; addresses that are no multiple of 8 go to the side table.
+//! The map has one `u32` for each 16-byte granule of the heap's address range. The first granules
+//! of a block hold its site and its size, and for blocks above 16 bytes also its lane and birth
+//! number (see [`word`]). Some allocators put two blocks of up to 8 bytes into one granule
+//! (mimalloc, jemalloc), so addresses with bit 3 set use a second map, the odd one. Addresses that
+//! are not a multiple of 8 go to the side table.
 //!
-//! Every word is an atomic accessed relaxed: the target's own synchronisation orders the accesses
-//! to one block. Looking up never maps memory.
+//! All accesses to the words are relaxed atomics: the target's own synchronization orders the
+//! accesses to one block. A look-up never maps memory.
 
 mod search;
 mod side;
@@ -22,39 +23,39 @@ use side::SideTable;
 use std::sync::atomic::{AtomicPtr, AtomicU8, AtomicU32, Ordering::*};
 use word::Kind;
 
-/// A leaf covers this many bytes of heap.
+/// The number of address bits that a leaf covers.
 const LEAF_SPAN_BITS: u32 = 25;
 const LEAF_ENTRIES: usize = 1 << (LEAF_SPAN_BITS - 4);
-/// Address bits covered: user space of x86-64 (47) and of aarch64 (48).
+/// The number of address bits covered: user space of x86-64 (47) and of aarch64 (48).
 const ADDRESS_BITS: u32 = if cfg!(target_arch = "aarch64") {
     48
 } else {
     47
 };
 const ROOT_ENTRIES: usize = 1 << (ADDRESS_BITS - LEAF_SPAN_BITS);
-/// The top byte is a tag on some machines (TBI, MTE, LAM): blocks are known without it.
+/// Some machines use the top byte as a tag (TBI, MTE, LAM). The map ignores it.
 const ADDRESS_MASK: usize = (1 << 56) - 1;
 
-/// Entries of a leaf beyond its span: the further words of a block that begins in the last granule.
+/// Entries of a leaf beyond its span, for the further words of a block in the last granule.
 const SPARE_ENTRIES: usize = 3;
 
 type Leaf = AtomicPtr<AtomicU32>;
 
-/// The even map and the odd one.
+/// The roots of the even map and the odd map.
 static ROOTS: [AtomicPtr<Leaf>; 2] = [const { AtomicPtr::new(std::ptr::null_mut()) }; 2];
 static SIDE: SideTable = SideTable::new();
 
-/// Entries of a page, and a byte for each page of a leaf, behind its entries: whether the page was
+/// A leaf's entries are followed by one byte for each page of entries, which tells if the page was
 /// written.
 const PAGE_ENTRIES: usize = sys::PAGE / size_of::<AtomicU32>();
 const LEAF_PAGES: usize = LEAF_ENTRIES / PAGE_ENTRIES;
 const WRITTEN_OFFSET: usize = (LEAF_ENTRIES + SPARE_ENTRIES) * size_of::<AtomicU32>();
 const LEAF_BYTES: usize = WRITTEN_OFFSET + LEAF_PAGES;
 
-/// Stands for a page that was made resident before anything was written to it.
+/// The byte of a page that was made resident before anything was written to it.
 const AHEAD: u8 = 2;
 
-/// Makes the map ready. Returns `false` if the system refuses the memory.
+/// Prepares the map. Returns `false` if the system refuses the memory.
 pub(crate) fn prepare() -> bool {
     for root in &ROOTS {
         if root.load(Acquire).is_null() {
@@ -67,33 +68,33 @@ pub(crate) fn prepare() -> bool {
     true
 }
 
-/// Forgets every block: for a forked child that begins a recording of its own.
+/// Forgets every block, for a forked child that begins a recording of its own.
 ///
 /// # Safety
-/// As for [`SideTable::reset`].
+/// The requirements of [`SideTable::reset`] hold.
 pub(crate) unsafe fn forget_all() {
-    // The old roots stay mapped: another thread may still be reading them.
+    // The old roots stay mapped, because another thread may still read them.
     for root in &ROOTS {
         root.store(std::ptr::null_mut(), Release);
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe { SIDE.reset() };
 }
 
-/// The root of the map that has an address.
+/// Returns the root of the map that contains an address.
 #[inline(always)]
 fn root_of(address: usize) -> &'static AtomicPtr<Leaf> {
     &ROOTS[address >> 3 & 1]
 }
 
-/// Returns `true` if an address lies in one of the maps as it is: no tag above it, and a multiple
-/// of 8.
+/// Returns `true` if one of the maps covers an address as it is: it has no tag and is a multiple of
+/// 8.
 #[inline(always)]
 fn in_map(address: usize) -> bool {
     address & !((1 << ADDRESS_BITS) - 8) == 0
 }
 
-/// The leaf of an address that lies in the map, if it exists.
+/// Returns the leaf of an address covered by the map, if the leaf exists.
 #[inline(always)]
 fn leaf_of(address: usize) -> Option<*const AtomicU32> {
     let root = root_of(address).load(Relaxed);
@@ -111,18 +112,18 @@ fn index_of(address: usize) -> usize {
     address >> 4 & (LEAF_ENTRIES - 1)
 }
 
-/// The entry of an address that lies in the map, if its leaf exists.
+/// Returns the entry of an address covered by the map, if its leaf exists.
 #[inline(always)]
 fn entry(address: usize) -> Option<*const AtomicU32> {
-    // SAFETY: a leaf has LEAF_ENTRIES entries and the spare ones, and the index is masked below
-    // that.
+    // SAFETY: a leaf has LEAF_ENTRIES entries and the spare ones, and the mask keeps the index
+    // below LEAF_ENTRIES.
     leaf_of(address).map(|leaf| unsafe { leaf.add(index_of(address)) })
 }
 
 /// Returns the flag that is set once the page of an entry was written.
 #[inline(always)]
 fn written(leaf: *const AtomicU32, index: usize) -> &'static AtomicU8 {
-    // SAFETY: behind its entries a leaf has a byte for each page of them.
+    // SAFETY: a leaf's entries are followed by one byte for each page of entries.
     unsafe {
         &*leaf
             .cast::<AtomicU8>()
@@ -130,13 +131,14 @@ fn written(leaf: *const AtomicU32, index: usize) -> &'static AtomicU8 {
     }
 }
 
-/// Counts a page of a leaf that is written for the first time.
+/// Counts a page of a leaf when it is first written.
 #[cold]
 #[inline(never)]
 fn count_page(leaf: *const AtomicU32, index: usize) {
     let bytes = sys::page_bytes();
     let entries = bytes / size_of::<AtomicU32>();
-    // NOTE: a page of this system may be several of ours: then its first byte speaks for it.
+    // NOTE: a page of this system may span several of ours. Then the byte of the first of them
+    // counts.
     let page = index / entries;
     if written(leaf, page * entries).swap(1, Relaxed) == 0 {
         sys::count_own(bytes);
@@ -145,11 +147,11 @@ fn count_page(leaf: *const AtomicU32, index: usize) {
     written(leaf, index).store(1, Relaxed);
 }
 
-/// Bytes that are made resident at once, at most.
+/// Maximum number of bytes made resident at once.
 const MOST_POPULATED: usize = 128 << 10;
 
-/// Where a heap grows upward page by page, makes the pages behind this one resident in one call:
-/// half as many as were written in a row before it.
+/// If a heap grows upward page by page, makes the next pages resident in one call: half as many as
+/// were written in a row before this one.
 ///
 /// PERF: a page fault takes as long as hundreds of events.
 fn populate_behind(leaf: *const AtomicU32, page: usize, bytes: usize) {
@@ -190,10 +192,11 @@ fn map_leaf(address: usize) -> Option<*const AtomicU32> {
         .compare_exchange(std::ptr::null_mut(), place.as_ptr().cast(), AcqRel, Acquire)
         .is_err()
     {
-        // SAFETY: this mapping was just made here and nobody has seen it.
+        // SAFETY: this function made the mapping, and no other thread has seen it.
         unsafe { libc::munmap(place.as_ptr().cast(), LEAF_BYTES) };
     } else {
-        // The page of its last bytes, which say what was written; and that of the root.
+        // Count the leaf's last page, which holds the written flags, and the root's page if it is
+        // new.
         let elements = sys::page_bytes() / size_of::<Leaf>();
         let first = (address >> LEAF_SPAN_BITS) / elements * elements;
         // SAFETY: a root is a whole number of pages.
@@ -205,7 +208,7 @@ fn map_leaf(address: usize) -> Option<*const AtomicU32> {
     leaf_of(address)
 }
 
-/// Returns `true` if a range of addresses holds blocks, or ever held some.
+/// Returns `true` if a range of addresses contains blocks or ever contained one.
 pub(crate) fn holds_blocks(start: usize, end: usize) -> bool {
     let page_span = PAGE_ENTRIES << 4;
     let end = end.min(1 << ADDRESS_BITS);
@@ -213,7 +216,7 @@ pub(crate) fn holds_blocks(start: usize, end: usize) -> bool {
     while at < end {
         let leaves = [at, at | 8].map(leaf_of);
         if leaves == [None, None] {
-            // Nothing of this leaf's span was ever entered.
+            // No block was ever entered in this leaf's span.
             at = (at | ((1 << LEAF_SPAN_BITS) - 1)) + 1;
             continue;
         }
@@ -227,13 +230,13 @@ pub(crate) fn holds_blocks(start: usize, end: usize) -> bool {
 }
 
 /// Returns `true` if a block was ever entered in the page of an entry. A page that was made
-/// resident ahead counts if it has a block now.
+/// resident ahead counts only if it contains a block now.
 fn is_used(leaf: *const AtomicU32, index: usize) -> bool {
     match written(leaf, index).load(Relaxed) {
         0 => false,
         AHEAD => {
             let entries = index..index + PAGE_ENTRIES;
-            // SAFETY: as in `entry`: a page of entries that lies in the leaf.
+            // SAFETY: as in `entry`: the page of entries lies in the leaf.
             entries
                 .into_iter()
                 .any(|index| unsafe { (*leaf.add(index)).load(Relaxed) } != 0)
@@ -242,12 +245,12 @@ fn is_used(leaf: *const AtomicU32, index: usize) -> bool {
     }
 }
 
-/// The place of the words of a block.
+/// The place of a block's words.
 #[derive(Clone, Copy)]
 pub(crate) struct Place(*const AtomicU32);
 
-/// The place of a block that is about to be entered, if nothing needs to be prepared for it:
-/// mostly.
+/// Returns the place for a block that is about to be entered, if nothing must be prepared first.
+/// This is the common case.
 #[inline(always)]
 pub(crate) fn place(address: usize) -> Option<Place> {
     if !in_map(address) {
@@ -259,14 +262,13 @@ pub(crate) fn place(address: usize) -> Option<Place> {
 }
 
 impl Place {
-    /// Enters a block there.
+    /// Enters a block at this place.
     #[inline(always)]
     pub(crate) fn put(self, bytes: usize, owner: Owner) {
         let Place(first) = self;
-        // SAFETY: `first` lies in a leaf; so do the entries behind it, thanks to the spare ones.
+        // SAFETY: `first` lies in a leaf. The entries after it also do, thanks to the spare ones.
         unsafe {
-            // PERF: one chain of questions about the size, in which the words of each kind are a
-            // few shifts.
+            // PERF: one chain of branches on the size. In each branch, the words are a few shifts.
             if bytes > word::MIDDLE {
                 let (third, fourth) = word::third(bytes);
                 (*first).store(word::first_of_larger(Kind::Long, owner), Relaxed);
@@ -285,7 +287,7 @@ impl Place {
     }
 }
 
-/// Enters a block. Returns `false` if there is no memory to remember it in.
+/// Enters a block. Returns `false` if there is no memory for it.
 pub(crate) fn put(address: usize, bytes: usize, owner: Owner) -> bool {
     if let Some(place) = place(address) {
         place.put(bytes, owner);
@@ -307,14 +309,14 @@ pub(crate) fn put(address: usize, bytes: usize, owner: Owner) -> bool {
     true
 }
 
-/// A block that the map has.
+/// A block found in the map.
 #[derive(Clone, Copy)]
 pub(crate) struct Known {
     place: Place,
     first: u32,
 }
 
-/// The block that begins at an address, if the map has it.
+/// Returns the block that begins at an address, if it is in the map.
 #[inline(always)]
 pub(crate) fn known(address: usize) -> Option<Known> {
     if !in_map(address) {
@@ -328,13 +330,14 @@ pub(crate) fn known(address: usize) -> Option<Known> {
 }
 
 impl Known {
-    /// The site that allocated it.
+    /// Returns the site that allocated the block.
     #[inline(always)]
     pub(crate) fn site(self) -> u32 {
         word::site(self.first)
     }
 
-    /// Takes it out: exactly the words it was entered with, whatever size its owner claims now.
+    /// Removes the block. Clears exactly the words that were entered, whatever size its owner
+    /// claims now.
     #[inline(always)]
     pub(crate) fn take(self) -> Option<Owner> {
         let Known {
@@ -363,7 +366,7 @@ impl Known {
     }
 }
 
-/// Takes a block out, if it is known.
+/// Removes a block, if it is known.
 #[inline(always)]
 pub(crate) fn take(address: usize) -> Option<Owner> {
     if !in_map(address) {
@@ -372,7 +375,7 @@ pub(crate) fn take(address: usize) -> Option<Owner> {
     known(address)?.take()
 }
 
-/// The same for an address with a tag, or one that the side table has.
+/// Removes a block whose address has a tag or is in the side table.
 #[cold]
 #[inline(never)]
 fn take_elsewhere(address: usize) -> Option<Owner> {

@@ -1,8 +1,8 @@
-//! From any address to the live block it lies in, by searching the map backwards for the nearest
+//! Finds the live block that contains any given address. Searches the map backwards for the nearest
 //! block that begins there.
 //!
-//! For the one who measures a value, never for the hook. Other threads go on allocating and freeing
-//! meanwhile: a block that is being freed is found or not, and never more than that is said of it.
+//! This is for code that measures a value, never for the hook. Other threads may allocate and free
+//! meanwhile, so a block that is being freed may or may not be found.
 
 use super::{ADDRESS_BITS, ADDRESS_MASK, LEAF_ENTRIES, LEAF_SPAN_BITS, Leaf, ROOTS, SIDE};
 use super::{entry, in_map, word};
@@ -11,11 +11,11 @@ use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering::*};
 /// A live block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Block {
-    /// Its address, without a tag in the top byte.
+    /// The address, without a tag in the top byte.
     pub start: usize,
-    /// Its requested size.
+    /// The requested size.
     pub bytes: usize,
-    /// The site that allocated it.
+    /// The site that allocated the block.
     pub site: u32,
 }
 
@@ -29,30 +29,30 @@ impl Block {
     }
 }
 
-/// The known state of the addresses from `low` to before `high`.
+/// What is known about the addresses from `low` up to, but not including, `high`.
 #[derive(Clone, Copy, Default)]
 struct Known {
     low: usize,
     high: usize,
-    /// The block they are in; `None` = no block.
+    /// The block that contains these addresses, or `None` if there is none.
     block: Option<Block>,
 }
 
-/// Searches that took longer than this many bytes of heap are remembered.
+/// Searches over more bytes of heap than this are remembered.
 const LONG_SEARCH: usize = 1 << 10;
 const REMEMBERED: usize = 32;
 
-/// Finds blocks, and remembers what took long to find, for a while in which the blocks asked for do
-/// not change.
+/// Finds blocks and remembers the results of long searches. Use it only for a time in which the
+/// requested blocks do not change.
 pub struct Finder {
-    /// No block is larger.
+    /// The maximum size of a block.
     reach: usize,
     side: bool,
     known: [Known; REMEMBERED],
 }
 
 impl Finder {
-    /// `largest` bounds the size of any live block, bytes.
+    /// Creates a finder. `largest` is an upper bound of the size of any live block, in bytes.
     pub fn new(largest: usize) -> Self {
         Finder {
             reach: largest,
@@ -61,7 +61,7 @@ impl Finder {
         }
     }
 
-    /// The block that `address` lies in.
+    /// Returns the block that contains `address`.
     pub fn block_at(&mut self, address: usize) -> Option<Block> {
         let address = address & ADDRESS_MASK;
         let found = self
@@ -71,11 +71,11 @@ impl Finder {
         if let Some(index) = found {
             let block = self.known[index].block;
             if block.is_none_or(|block| block_from(block.start) == Some(block)) {
-                // What is asked for again moves to the front.
+                // Entries that are used again move to the front.
                 self.known.swap(index, index / 2);
                 return block;
             }
-            // It was freed since.
+            // The block was freed since.
             self.known[index] = Known::default();
         }
         if address >> ADDRESS_BITS == 0
@@ -87,7 +87,8 @@ impl Finder {
     }
 
     fn search(&mut self, address: usize) -> Option<Block> {
-        // Nothing begins between the end of what is known and there, so the search may stop at it.
+        // No block begins between the end of a known range and this address, so the search may stop
+        // there.
         let mut floor = address.saturating_sub(self.reach);
         for known in &self.known {
             if known.high <= address {
@@ -104,7 +105,7 @@ impl Finder {
                 }
                 return Some(block);
             }
-            // Blocks do not overlap: none that begins before this one reaches beyond it.
+            // Blocks do not overlap, so no block that begins before this one reaches beyond it.
             floor = floor.max(block.end().min(address));
         }
         if address - floor > LONG_SEARCH && !self.side {
@@ -128,16 +129,16 @@ impl Finder {
     }
 }
 
-/// The block that begins at `address`.
+/// Returns the block that begins at `address`.
 pub fn block_from(address: usize) -> Option<Block> {
     let start = address & ADDRESS_MASK;
     if !in_map(start) {
         return SIDE.containing(start).filter(|block| block.start == start);
     }
     let place = entry(start)?;
-    // SAFETY: `entry` leads into a leaf.
+    // SAFETY: `entry` returns an entry inside a leaf.
     let first = unsafe { (*place).load(Relaxed) };
-    // SAFETY: as above; a leaf has spare entries behind its last.
+    // SAFETY: as above. A leaf has spare entries after its last one.
     word::begins(first).then(|| unsafe { read(place, start, first) })
 }
 
@@ -157,7 +158,7 @@ pub(crate) fn bytes_of(address: usize) -> Option<usize> {
 /// `place` must be an entry of a leaf, not a spare one.
 unsafe fn read(place: *const AtomicU32, start: usize, first: u32) -> Block {
     let bytes = word::bytes(first, |index| {
-        // SAFETY: at most three entries behind one that is not spare (caller).
+        // SAFETY: at most three entries after one that is not spare (guaranteed by the caller).
         unsafe { (*place.add(index)).load(Relaxed) }
     });
     Block {
@@ -167,7 +168,7 @@ unsafe fn read(place: *const AtomicU32, start: usize, first: u32) -> Block {
     }
 }
 
-/// The last block of a map that begins at or below `address` and not below `floor`.
+/// Returns the last block of a map that begins at or below `address` and not below `floor`.
 fn nearest(root: &AtomicPtr<Leaf>, offset: usize, address: usize, floor: usize) -> Option<Block> {
     const LEAF_BITS: u32 = LEAF_SPAN_BITS - 4;
     let root = root.load(Acquire);
@@ -183,7 +184,7 @@ fn nearest(root: &AtomicPtr<Leaf>, offset: usize, address: usize, floor: usize) 
         let leaf = unsafe { (*root.add(number)).load(Acquire) };
         if !leaf.is_null() {
             for index in (lowest..=granule).rev() {
-                // SAFETY: masked below LEAF_ENTRIES.
+                // SAFETY: the mask keeps the index below LEAF_ENTRIES.
                 let place = unsafe { leaf.add(index & (LEAF_ENTRIES - 1)) };
                 // SAFETY: as above.
                 let first = unsafe { (*place).load(Relaxed) };
@@ -264,9 +265,10 @@ mod tests {
         }
     }
 
-    /// Places no allocator uses, so that tests have a heap of their own.
+    /// Reserves addresses that no allocator uses, so that tests have a heap of their own.
     fn heap_of_its_own(bytes: usize) -> usize {
-        // SAFETY: an anonymous mapping touches no existing memory; nothing is ever stored in it.
+        // SAFETY: an anonymous mapping touches no existing memory, and nothing is ever stored in
+        // it.
         let place = unsafe {
             libc::mmap(
                 std::ptr::null_mut(),
@@ -289,8 +291,8 @@ mod tests {
         (state.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 24) as usize
     }
 
-    /// Against a plain map of live blocks, at steps of `step` bytes between blocks (16: glibc; 8:
-    /// two in a granule).
+    /// Compares the map with a plain map of live blocks. Blocks are `step` bytes apart (16: glibc;
+    /// 8: two blocks in a granule).
     fn agrees_with_a_plain_map(step: usize, seed: u64) {
         assert!(prepare());
         const SPAN: usize = 3 << 25;
@@ -301,7 +303,7 @@ mod tests {
             (address - start < *bytes).then_some((*start, *bytes))
         };
         for round in 0..30_000 {
-            // Half of the blocks around the border of two leaves.
+            // Half of the blocks lie around the border of two leaves.
             let place = if round % 2 == 0 {
                 heap + random(seed) % (SPAN - (1 << 16))
             } else {
@@ -386,7 +388,7 @@ mod tests {
             assert_eq!(take(heap).map(|owner| owner.site()), Some(8));
             assert_eq!(found(heap + 40), None);
         }
-        // Nothing is left where the words were.
+        // No word is left where the words of the blocks were.
         assert!(put(heap + 48, 5, owner(8)));
         assert_eq!(found(heap + 50).map(|block| block.bytes), Some(5));
         assert!(take(heap + 48).is_some());
@@ -398,13 +400,13 @@ mod tests {
         let heap = heap_of_its_own(GIB);
         assert!(put(heap, GIB, owner(8)));
         let mut finder = Finder::new(GIB);
-        // Without remembering this would read up to 256 MiB of the map each time.
+        // Without memory of earlier searches, each search would read up to 256 MiB of the map.
         for index in 0..10_000 {
             let block = finder.block_at(heap + GIB - 1 - index * 4096);
             assert_eq!(block.map(|block| block.start), Some(heap));
         }
         assert!(take(heap).is_some());
-        // But not once it is freed, nor what it was when another one is there.
+        // A freed block is not found, nor an old one when another block lies there.
         assert_eq!(finder.block_at(heap + 4096), None);
         assert!(put(heap, GIB / 2, owner(8)));
         let mut finder = Finder::new(GIB);

@@ -1,7 +1,8 @@
-//! Blocks the map has no place for: addresses that are no multiple of 8, or outside the covered
-//! range.
+//! Blocks for which the map has no place: addresses that are not a multiple of 8, or lie outside of
+//! the covered range.
 //!
-//! Sharded open addressing in mapped memory. Rare, so a lock a shard is cheap enough.
+//! The table uses sharded open addressing in mapped memory. Such blocks are rare, so one lock per
+//! shard is cheap enough.
 
 use super::Block;
 use super::Owner;
@@ -14,7 +15,7 @@ const FIRST_SLOTS: usize = 256;
 #[derive(Clone, Copy)]
 #[repr(C)]
 struct Slot {
-    /// 0 = free.
+    /// 0 if the slot is free.
     address: usize,
     bytes: usize,
     owner: Owner,
@@ -27,17 +28,17 @@ struct Shard {
     used: usize,
 }
 
-// SAFETY: `slots` is memory of the shard alone, reached under its lock.
+// SAFETY: `slots` is memory that only the shard uses, under its lock.
 unsafe impl Send for Shard {}
 
 pub(super) struct SideTable([Lock<Shard>; SHARDS]);
 
-/// How often a lock is tried that somebody holds, some milliseconds in all. Others hold it for
-/// less; but the holder may be this thread, in the middle of an event that a signal handler
-/// interrupted: it would never come free.
+/// Number of attempts to take a lock, a few milliseconds in total. Other threads hold it for less
+/// time. But the holder may be this thread, if a signal handler interrupted its event. Then the
+/// lock would never become free.
 const TRIES: u32 = 10_000;
 
-/// Returns the memory of a table with this many slots, in whole pages.
+/// Returns the size of a table with this many slots, in whole pages.
 fn own_bytes(slots: usize) -> usize {
     slots * size_of::<Slot>() / sys::PAGE * sys::PAGE
 }
@@ -52,7 +53,7 @@ impl SideTable {
     }
 
     /// Enters a block. Returns `false` if there is no memory, or in a signal handler that
-    /// interrupted the same part of the table.
+    /// interrupted an operation on the same shard.
     #[cold]
     pub(super) fn put(&self, address: usize, bytes: usize, owner: Owner) -> bool {
         let slot = Slot {
@@ -64,8 +65,8 @@ impl SideTable {
         shard.is_some_and(|mut shard| shard.put(slot))
     }
 
-    /// Returns the size of the block that begins at `address`. Returns `None` if it is not known, or
-    /// in such a signal handler.
+    /// Returns the size of the block that begins at `address`. Returns `None` if the block is not
+    /// known, or in a signal handler as in [`put`](Self::put).
     #[cold]
     pub(super) fn bytes_of(&self, address: usize) -> Option<usize> {
         let shard = self.shard(address).try_lock(TRIES)?;
@@ -77,13 +78,14 @@ impl SideTable {
         (slot.address == address).then_some(slot.bytes)
     }
 
-    /// Takes a block out. Returns `None` if it is not known, or in such a signal handler.
+    /// Removes a block. Returns `None` if the block is not known, or in a signal handler as in
+    /// [`put`](Self::put).
     #[cold]
     pub(super) fn take(&self, address: usize) -> Option<Owner> {
         self.shard(address).try_lock(TRIES)?.take(address)
     }
 
-    /// The block that `address` lies in. Looks at every slot.
+    /// Returns the block that contains `address`. Checks every slot.
     pub(super) fn containing(&self, address: usize) -> Option<Block> {
         self.0.iter().find_map(|shard| {
             let shard = shard.lock();
@@ -100,18 +102,18 @@ impl SideTable {
         })
     }
 
-    /// Forgets all blocks, whoever holds the locks; the memory is left to the process.
+    /// Forgets all blocks, regardless of the locks. The memory is not freed.
     ///
     /// # Safety
-    /// No thread may hold or wait for a lock: a forked child, before it records.
+    /// No thread may hold a lock or wait for one. A forked child may call this before it records.
     pub(super) unsafe fn reset(&self) {
         for shard in &self.0 {
-            // SAFETY: the caller's promise.
+            // SAFETY: guaranteed by the caller.
             unsafe { shard.reset(Shard::EMPTY) };
         }
     }
 
-    /// Returns `true` if it ever held a block.
+    /// Returns `true` if the table ever contained a block.
     pub(super) fn is_in_use(&self) -> bool {
         self.0.iter().any(|shard| shard.lock().len > 0)
     }
@@ -128,11 +130,11 @@ impl Shard {
         (spread(address as u64) / SHARDS) & (self.len - 1)
     }
 
-    /// The slot of `address`, or the free one where it would go.
+    /// Returns the slot of `address`, or the free slot where it would be entered.
     fn find(&self, address: usize) -> usize {
         let mut index = self.home(address);
         loop {
-            // SAFETY: the index is masked below `len`; the table is never full.
+            // SAFETY: the mask keeps the index below `len`. The table is never full.
             let found = unsafe { (*self.slots.add(index)).address };
             if found == address || found == 0 {
                 return index;
@@ -158,14 +160,14 @@ impl Shard {
             return None;
         }
         let mut hole = self.find(address);
-        // SAFETY: indices are masked below `len` throughout.
+        // SAFETY: all indices are masked to lie below `len`.
         unsafe {
             let taken = *self.slots.add(hole);
             if taken.address == 0 {
                 return None;
             }
             self.used -= 1;
-            // Close the gap: pull back every follower that may stand in the hole.
+            // Close the gap: move every following slot that may lie in the hole into it.
             let mut index = hole;
             loop {
                 index = (index + 1) & (self.len - 1);
@@ -198,7 +200,7 @@ impl Shard {
             used: self.used,
         };
         let old = std::mem::replace(self, new);
-        // SAFETY: the old table has `old.len` slots and is ours alone; the new one is larger.
+        // SAFETY: the old table has `old.len` slots and no other user. The new one is larger.
         unsafe {
             for index in 0..old.len {
                 let slot = *old.slots.add(index);
@@ -239,7 +241,7 @@ mod tests {
             random ^= random << 13;
             random ^= random >> 7;
             random ^= random << 17;
-            // Few enough addresses that many are taken and entered again.
+            // There are few enough addresses that many are removed and entered again.
             let address = 1 + 16 * (random >> 20) as usize % (16 * 60_000);
             let expected = blocks.remove(&address);
             let taken = table.take(address).map(|owner| owner.site());
@@ -255,7 +257,7 @@ mod tests {
             }
         }
         assert!(table.is_in_use());
-        // It looks at every slot.
+        // `containing` checks every slot.
         for (address, number) in blocks.iter().step_by(900) {
             let found = table.containing(address + 9);
             let found = found.map(|block| (block.start, block.bytes, block.site));
@@ -273,7 +275,7 @@ mod tests {
             assert_eq!(table.take(address).map(|owner| owner.site()), Some(number));
         }
         assert!(table.0.iter().all(|shard| shard.lock().used == 0));
-        // SAFETY: one thread.
+        // SAFETY: there is only one thread.
         unsafe { table.reset() };
         assert!(!table.is_in_use());
     }
@@ -282,7 +284,7 @@ mod tests {
     fn who_interrupted_the_holder_of_a_lock_gives_up() {
         let table = SideTable::new();
         assert!(table.put(7, 10, owner(3)));
-        // As a signal handler finds it in the middle of an event of its own thread.
+        // This is what a signal handler finds if it interrupts an event of its own thread.
         let held = table.shard(7).lock();
         assert!(!table.put(7, 10, owner(4)));
         assert!(table.take(7).is_none());

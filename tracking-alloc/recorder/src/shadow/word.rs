@@ -1,5 +1,5 @@
-//! The words of the shadow map. Each word tells its own meaning: where a block begins, whose it is,
-//! how long it is.
+//! The words of the shadow map. The words describe themselves: where a block begins, its owner, and
+//! its size.
 //!
 //! | granule | bit 0 | the rest |
 //! |---|---|---|
@@ -14,33 +14,33 @@
 //! | middle, 17 to 32 bytes | low bits of the birth number | size - 17 (4 bits), 18 bits of the birth number |
 //! | long | low bits of the birth number | 22 bits of the birth number |
 //!
-//! A block of more than 16, 32, 48 bytes owns as many granules in its map: no other block of the
-//! map begins there.
+//! A block of more than 16, 32 or 48 bytes covers two, three or four granules of its map, so no
+//! other block of the map begins there.
 
 use std::num::NonZeroU32;
 
-/// Bits of the birth number kept in the first word.
+/// Number of bits of the birth number kept in the first word.
 const LOW_BITS: u32 = 9;
-/// Bits of it kept in the second word of a middle block.
+/// Number of its bits kept in the second word of a middle block.
 const MIDDLE_BITS: u32 = 18;
-/// Bits of it that every block above 16 bytes keeps.
+/// Number of its bits kept by every block above 16 bytes.
 pub(crate) const KNOWN_BITS: u32 = LOW_BITS + MIDDLE_BITS;
-/// Bits of it kept in the second word of a long block.
+/// Number of its bits kept in the second word of a long block.
 const LONG_BITS: u32 = 22;
 const LANE_SHIFT: u32 = 23;
 const SITE_SHIFT: u32 = 12;
-/// Bits of the size kept in the third word.
+/// Number of bits of the size kept in the third word.
 const SIZE_BITS: u32 = 30;
 const GOES_ON: u32 = 2;
 
-/// Blocks up to this many bytes have one granule.
+/// Maximum size of a block with one granule.
 pub(super) const SMALL: usize = 16;
-/// Blocks up to this many have two.
+/// Maximum size of a block with two granules.
 pub(super) const MIDDLE: usize = 32;
-/// Blocks from this many bytes on need a fourth word for their size.
+/// Minimum size of a block that needs a fourth word for its size.
 const HUGE: usize = 1 << SIZE_BITS;
 
-/// Returns the number of words of a block, from its first word. The third word announces a fourth.
+/// The kind of a block, which tells its number of words. The third word tells if there is a fourth.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Small = 0,
@@ -53,10 +53,10 @@ const LOW_MASK: u32 = ((1 << LOW_BITS) - 1) << 3;
 const LANE_MASK: u32 = u32::MAX << LANE_SHIFT;
 const MIDDLE_MASK: u32 = ((1 << MIDDLE_BITS) - 1) << 1;
 
-/// Lanes from this number on are not told apart.
+/// Lanes from this number on share one number in the map.
 const LAST_LANE: u32 = (1 << (32 - LANE_SHIFT)) - 2;
 
-/// The bits of the lane in the second word of its blocks.
+/// The lane, encoded as in the second word of its blocks.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LaneBits(u32);
 
@@ -67,7 +67,8 @@ impl LaneBits {
 }
 
 /// The lane that allocated a block, and its birth number.
-// PERF: its first two words as the map has them, so that they go through the hook in one register.
+// PERF: stored as the first two words in the map, so that they pass through the hook in one
+// register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub(crate) struct Owner {
@@ -77,20 +78,19 @@ pub(crate) struct Owner {
 }
 
 impl Owner {
-    /// The number by which a block knows its lane: its own, or for the last ones that of the first
-    /// of them.
+    /// Returns the lane number that blocks keep. The last lanes share one number.
     #[inline(always)]
     pub(crate) fn lane_kept(lane: u32) -> u32 {
         lane.min(LAST_LANE)
     }
 
-    /// Returns `true` if blocks tell a lane from all others.
+    /// Returns `true` if blocks distinguish this lane from all others.
     #[inline(always)]
     pub(crate) fn tells_lane(lane: u32) -> bool {
         Owner::lane_kept(lane) == lane
     }
 
-    /// The owner of a block that is being allocated. `site` must be below 2^20.
+    /// Creates the owner of a new block. `site` must be below 2^20.
     #[inline(always)]
     pub(crate) fn new(site: u32, lane: LaneBits, birth: u32) -> Self {
         let low = birth << 3 & LOW_MASK;
@@ -101,39 +101,41 @@ impl Owner {
         }
     }
 
-    /// The site that allocated it.
+    /// Returns the site that allocated the block.
     #[inline(always)]
     pub(crate) fn site(self) -> u32 {
         site(self.first.get())
     }
 
-    /// Returns `true` if the block keeps these bits of a lane.
+    /// Returns `true` if the block keeps this lane.
     #[inline(always)]
     pub(crate) fn is_of(self, lane: LaneBits) -> bool {
         self.second & LANE_MASK == lane.0
     }
 
-    /// Returns `true` if the block keeps its lane and birth number: those of up to 16 bytes do not.
+    /// Returns `true` if the block keeps its lane and birth number. Blocks of up to 16 bytes do
+    /// not.
     #[inline(always)]
     pub(crate) fn has_birth(self) -> bool {
         self.second & LANE_MASK != 0
     }
 
-    /// The birth number of a block that has one, modulo 2^[`KNOWN_BITS`], which every such block
-    /// keeps.
+    /// Returns the birth number modulo 2^[`KNOWN_BITS`]. Every block that has a birth number keeps
+    /// that many bits.
     #[inline(always)]
     pub(crate) fn birth_number(self) -> u32 {
         self.birth_bits(MIDDLE_BITS)
     }
 
-    /// The birth number with so many bits of the second word.
+    /// Returns the birth number with the given number of bits from the second word.
     #[inline(always)]
     fn birth_bits(self, high_bits: u32) -> u32 {
         let high = self.second >> 1 & ((1 << high_bits) - 1);
         high << LOW_BITS | (self.first.get() & LOW_MASK) >> 3
     }
 
-    /// The lane and what is known of the birth number, for blocks that had room to keep them.
+    /// Returns the lane and the known part of the birth number, for blocks large enough to keep
+    /// them.
     #[inline(always)]
     pub(crate) fn birth(self) -> Option<Birth> {
         let lane = (self.second >> LANE_SHIFT).checked_sub(1)?;
@@ -149,8 +151,8 @@ impl Owner {
         })
     }
 
-    /// The same block at another site: birth and lane are kept, when `births`, its lane's
-    /// allocations so far, tell that the birth number is known as a whole.
+    /// Returns the owner of the same block at another site. Lane and birth number are kept only if
+    /// the whole birth number is known. `births` is the number of the lane's allocations so far.
     #[inline(always)]
     pub(crate) fn moved_to(self, site: u32, births: u64) -> Self {
         let Some(birth) = self.birth().filter(|birth| births >> birth.bits == 0) else {
@@ -161,10 +163,10 @@ impl Owner {
     }
 }
 
-/// A birth number as far as it is known.
+/// The known part of a birth number.
 #[derive(Clone, Copy)]
 pub(crate) struct Birth {
-    /// The lane whose allocations it counts.
+    /// The lane that the number belongs to.
     pub(crate) lane: u32,
     /// The number modulo 2^`bits`.
     pub(crate) number: u32,
@@ -172,34 +174,34 @@ pub(crate) struct Birth {
     pub(crate) bits: u32,
 }
 
-/// The first word of a block up to 16 bytes.
+/// Returns the first word of a block of up to 16 bytes.
 #[inline(always)]
 pub(super) fn first_of_small(bytes: usize, owner: Owner) -> u32 {
-    // NOTE: nobody may ask for 0 bytes; one who does counts as 1 here.
+    // NOTE: a size of 0 is not allowed. If it occurs, it counts as 1.
     let size = bytes.saturating_sub(1) as u32;
     owner.site() << SITE_SHIFT | size << 3 | 1
 }
 
-/// The first word of a larger one.
+/// Returns the first word of a larger block.
 #[inline(always)]
 pub(super) fn first_of_larger(kind: Kind, owner: Owner) -> u32 {
     owner.first.get() & !KIND_MASK | (kind as u32) << 1
 }
 
-/// The second word of a block of 17 to 32 bytes.
+/// Returns the second word of a block of 17 to 32 bytes.
 #[inline(always)]
 pub(super) fn second_of_middle(bytes: usize, owner: Owner) -> u32 {
     let size = (bytes - SMALL - 1) as u32;
     owner.second & (LANE_MASK | MIDDLE_MASK) | size << (1 + MIDDLE_BITS)
 }
 
-/// The second word of a longer one.
+/// Returns the second word of a block above 32 bytes.
 #[inline(always)]
 pub(super) fn second_of_long(owner: Owner) -> u32 {
     owner.second
 }
 
-/// The third word of a block above 32 bytes, and the fourth if it needs one.
+/// Returns the third word of a block above 32 bytes, and the fourth if it needs one.
 #[inline(always)]
 pub(super) fn third(bytes: usize) -> (u32, Option<u32>) {
     let word = ((bytes & (HUGE - 1)) as u32) << 2;
@@ -216,7 +218,7 @@ pub(super) fn begins(word: u32) -> bool {
     word & 1 != 0
 }
 
-/// The kind of block a first word begins.
+/// Returns the kind of the block that begins with a first word.
 #[inline(always)]
 pub(super) fn kind(first: u32) -> Kind {
     match first >> 1 & 3 {
@@ -226,28 +228,29 @@ pub(super) fn kind(first: u32) -> Kind {
     }
 }
 
-/// Returns `true` if a third word says that there is a fourth.
+/// Returns `true` if a third word announces a fourth.
 #[inline(always)]
 pub(super) fn goes_on(third: u32) -> bool {
     third & GOES_ON != 0
 }
 
-/// The owner that a block's first and second words tell; the second of a small one is 0. `None` =
-/// no block begins there.
+/// Returns the owner that the first two words of a block contain. The second word of a small block
+/// is
+/// 0. Returns `None` if no block begins there.
 #[inline(always)]
 pub(super) fn owner(first: u32, second: u32) -> Option<Owner> {
     let first = NonZeroU32::new(first).filter(|first| begins(first.get()))?;
     Some(Owner { first, second })
 }
 
-/// The site that a first word tells.
+/// Returns the site in a first word.
 #[inline(always)]
 pub(super) fn site(first: u32) -> u32 {
     first >> SITE_SHIFT
 }
 
-/// The size that a block's words tell; `words` gives the one at a distance from the first. 0 = torn
-/// by a racing free.
+/// Returns the size in a block's words. `words` returns the word at an index. The result is 0 if a
+/// concurrent free tore the words.
 pub(super) fn bytes(first: u32, words: impl Fn(usize) -> u32) -> usize {
     match kind(first) {
         Kind::Small => (first >> 3 & 15) as usize + 1,

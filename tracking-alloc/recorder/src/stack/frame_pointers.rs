@@ -1,4 +1,4 @@
-//! Walking by frame pointers: two loads a frame.
+//! Walks by frame pointers: two loads per frame.
 
 use super::last_walk::{Frame, LastWalk, Step, Stepped};
 use super::{End, Limits, Powers, Stack, Sum};
@@ -6,7 +6,8 @@ use crate::sys;
 use std::sync::atomic::Ordering::*;
 use tracking_alloc_recording::MAX_FRAMES;
 
-/// Return addresses may carry a signature above the address bits (pointer authentication).
+/// Removes the signature that return addresses may carry above the address bits (pointer
+/// authentication).
 #[inline(always)]
 fn strip(address: u64) -> u64 {
     if cfg!(target_arch = "aarch64") {
@@ -16,31 +17,32 @@ fn strip(address: u64) -> u64 {
     }
 }
 
-/// Bytes of what a frame pointer points at: the caller's frame pointer and the return address.
+/// The size of a link, to which a frame pointer points: the caller's frame pointer and the return
+/// address.
 pub(super) const LINK: usize = 2 * size_of::<u64>();
 
-/// Both words. A frame pointer that is data may be unaligned.
+/// Reads both words of a link. A frame pointer that is really data may be unaligned.
 ///
 /// # Safety
-/// They must be readable.
+/// Both words must be readable.
 #[inline(always)]
 unsafe fn link(frame: usize) -> [u64; 2] {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     [frame, frame + 8].map(|at| unsafe { sys::word_at(at) } as u64)
 }
 
-/// Visits return addresses from the innermost outward.
+/// Visits return addresses, innermost first.
 ///
-/// `frame` must be the frame pointer of a function in progress that keeps one. Everything read lies
-/// between it and the top of the stack it is on, which is mapped: frames are followed strictly
-/// upward and never past the top.
+/// `frame` must be the frame pointer of a function in progress that keeps one. All reads lie
+/// between it and the top of its stack, which is mapped. Frames are followed strictly upward and
+/// never beyond the top.
 #[inline(always)]
 pub(super) fn walk(mut frame: usize, limits: &Limits, mut visit: impl FnMut(u64)) -> End {
     let stop = limits.cut_after.in_use();
     let Some(stack) = limits.stack_of(frame) else {
         if limits.stack().high != 0 && frame & 7 == 0 && frame != 0 {
-            // SAFETY: the function whose frame this is keeps a frame pointer (self-test), so its
-            // own link is there.
+            // SAFETY: the self-test showed that the function that owns this frame keeps a frame
+            // pointer, so its own link exists.
             visit(strip(unsafe { sys::word_at(frame + 8) } as u64));
         }
         return End::Foreign;
@@ -58,7 +60,7 @@ pub(super) fn walk(mut frame: usize, limits: &Limits, mut visit: impl FnMut(u64)
         }
         visit(address);
         if next <= frame || next > last {
-            // What lies before a stack that is not the thread's own may be another one.
+            // A stack that is not the thread's own may have been entered from another stack.
             let is_end = next == 0 || stack == limits.stack();
             return if is_end { End::Outermost } else { End::Foreign };
         }
@@ -70,12 +72,12 @@ pub(super) fn walk(mut frame: usize, limits: &Limits, mut visit: impl FnMut(u64)
     End::TooDeep
 }
 
-/// Frames that are walked without asking what the last walk met: the innermost ones differ from one
-/// event to the next, and a shallow stack is walked faster than looked up.
+/// Number of frames walked before the last walk is consulted. The innermost frames change between
+/// events, and walking a shallow stack is faster than looking it up.
 pub(super) const NEAR: usize = 6;
 
-/// The sum of the return addresses that [`walk`] visits. `None`: the walk must be made [in
-/// full](hash_in_full).
+/// Returns the sum of the return addresses that [`walk`] visits. Returns `None` if a [full
+/// walk](hash_in_full) is needed.
 #[inline(always)]
 pub(super) fn hash(
     frame: usize,
@@ -91,10 +93,10 @@ pub(super) fn hash(
     let last = low + span;
     let mut value = powers.begin(scope).value;
     let mut state = frame;
-    // PERF: each question a branch of its own, unlike in `Links::step`; and a product that no other
-    // one waits for.
+    // PERF: each check is a branch of its own, unlike in `Links::step`, and no product waits for
+    // another one.
     for power in &powers.0[..NEAR] {
-        // SAFETY: between the first frame and the top of the thread's stack, as in `walk`.
+        // SAFETY: it lies between the first frame and the top of the thread's stack, as in `walk`.
         let [next, address] = unsafe { link(state) };
         let (next, address) = (next as usize, strip(address));
         if address == 0 {
@@ -109,7 +111,7 @@ pub(super) fn hash(
     far(limits, last_walk, state, powers, value)
 }
 
-/// The rest of a walk.
+/// Walks the frames beyond the innermost ones.
 #[inline(never)]
 fn far(
     limits: &Limits,
@@ -119,7 +121,7 @@ fn far(
     near: u64,
 ) -> Option<u64> {
     let hash = last_walk.unchanged(limits.stack(), state, state, powers.sum::<NEAR>(near));
-    // PERF: a call at the end, so that the common way needs no frame.
+    // PERF: this is a tail call, so the common path needs no stack frame.
     match hash {
         Some(hash) => Some(hash),
         None => far_anew(limits, last_walk, state, powers, near),
@@ -139,7 +141,7 @@ fn far_anew(
     last_walk.go_on_anew(&Links::of(stack), stack, state, powers.sum::<NEAR>(near))
 }
 
-/// The sum of a walk in full, whatever the last walk met.
+/// Returns the sum of a full walk, which does not use the last walk.
 #[inline(never)]
 pub(super) fn hash_in_full(frame: usize, limits: &Limits, seed: u64, scope: u32) -> u64 {
     let mut sum = Sum::new(seed, scope);
@@ -151,7 +153,7 @@ pub(super) fn hash_in_full(frame: usize, limits: &Limits, seed: u64, scope: u32)
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub(crate) struct Linked {
-    /// The words read there: the caller's frame pointer and the return address.
+    /// The two words of the link: the caller's frame pointer and the return address.
     link: [u64; 2],
     at: usize,
 }
@@ -181,12 +183,13 @@ impl Frame for Linked {
 
     #[inline(always)]
     unsafe fn changes(&self) -> [u64; 2] {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         let [next, address] = unsafe { link(self.at) };
         [next ^ self.link[0], address ^ self.link[1]]
     }
 
-    /// PERF: both words of a frame at once, and no branch for each, nor for each few.
+    /// PERF: compares both words of a frame at once, without a branch for each frame or group of
+    /// frames.
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     #[inline(always)]
     unsafe fn have_changed(frames: &[super::last_walk::Kept<Self>]) -> bool {
@@ -194,7 +197,7 @@ impl Frame for Linked {
             _mm_cmpeq_epi8, _mm_loadu_si128, _mm_movemask_epi8, _mm_or_si128, _mm_setzero_si128,
             _mm_xor_si128,
         };
-        // SAFETY: every x86-64 has SSE2; the links are readable (caller).
+        // SAFETY: every x86-64 has SSE2. The caller guarantees that the links are readable.
         unsafe {
             let change = |known: &super::last_walk::Kept<Self>| {
                 let now = sys::pair_at(known.frame.at);
@@ -210,8 +213,8 @@ impl Frame for Linked {
             };
             let mut changes = _mm_setzero_si128();
             match frames.last_chunk::<4>() {
-                // PERF: the innermost four, then all by four from the outermost on: some are
-                // compared twice.
+                // PERF: the innermost four first, then all frames in groups of four from the
+                // outermost on. Some frames are compared twice.
                 Some(innermost) => {
                     changes = of_four(innermost);
                     for four in frames.as_chunks::<4>().0 {
@@ -229,7 +232,7 @@ impl Frame for Linked {
     }
 }
 
-/// Links that are not followed beyond `last`.
+/// A step by links, which does not go beyond `last`.
 pub(super) struct Links {
     last: usize,
 }
@@ -254,7 +257,7 @@ impl Step for Links {
 
     #[inline(always)]
     fn step(&self, at: usize) -> Option<Stepped<Linked>> {
-        // SAFETY: between the first frame and the top of the thread's stack, as in `walk`.
+        // SAFETY: it lies between the first frame and the top of the thread's stack, as in `walk`.
         let link = unsafe { link(at) };
         let (linked, next) = (Linked { link, at }, link[0] as usize);
         let goes_on = linked.address() != 0 && next > at && next <= self.last;

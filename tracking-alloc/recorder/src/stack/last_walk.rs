@@ -1,23 +1,22 @@
-//! The last walk of a thread, kept: what of it is still on the stack need not be walked again, only
-//! compared.
+//! The last walk of a thread, kept so that unchanged frames are compared instead of walked again.
 //!
-//! A walk waits for each frame to learn where the next one is. Here it goes outward only to the
-//! first frame that the last walk met in the same state. From there on the places of all frames are
-//! known, so the words that decided each step are compared by loads that do not wait for each
-//! other. If all are as they were, a walk in full would take the same steps, and the sum of the
-//! outer frames is known. If one differs, the walk goes on at that frame.
+//! A walk waits for each frame, because the frame tells where the next one is. Here, a walk goes
+//! outward only to the first frame that the last walk met in the same state. The places of all
+//! outer frames are then known. The words that decided each step are compared by loads that do not
+//! wait for each other. If no word changed, a full walk would take the same steps, so the sum of
+//! the outer frames is known. If a word changed, the walk continues at that frame.
 //!
-//! Nothing is taken for granted that is not compared:
-//! - Words are read only at or outside of the present frame, and inside the stack for which they
-//!   were kept; or they are part of its state (where its rbp is), so that this walk found them,
-//!   too.
-//! - The frame where a walk ended is kept and compared as all others are.
-//! - Of a stack deeper than [`MAX_FRAMES`] only the innermost so many count, for a walk in full
-//!   too. The sum of the others is subtracted again, so that nothing needs to be known of them but
-//!   that.
-//! - A stack that does not fit, or a step that other things decide than words of the stack, is
-//!   walked in full.
-//! - Another stack, other keys or other code (which changes the keys) empty what is kept.
+//! Nothing is assumed that is not compared:
+//! - Words are read only at or outside of the present frame, and only inside the stack for which
+//!   they were kept. The one exception is the place of rbp: it is part of the frame's state, so the
+//!   present walk found it too.
+//! - The frame at which a walk ended is kept and compared like all others.
+//! - In a stack deeper than [`MAX_FRAMES`], only the innermost [`MAX_FRAMES`] frames count, as in a
+//!   full walk. The sum of the outer frames is subtracted, so only that sum must be known.
+//! - A stack is walked in full if it does not fit, or if something outside of the stack decides a
+//!   step.
+//! - If the stack, the keys or the code change (a change of code changes the keys), the kept frames
+//!   are discarded.
 
 #[cfg(test)]
 pub(super) mod tests;
@@ -30,35 +29,35 @@ use tracking_alloc_recording::MAX_FRAMES;
 
 /// A frame, with the words that decided the step to its caller.
 pub(super) trait Frame: Copy {
-    /// All that decides the step beside those words.
+    /// Everything else that decides the step.
     type State: Copy;
 
-    /// The address of the frame, strictly rising outward.
+    /// Returns the address of the frame. Addresses strictly rise outward.
     fn place(&self) -> usize;
     fn state(&self) -> Self::State;
     fn is_in(&self, state: Self::State) -> bool;
-    /// The return address that the step found; 0 where the walk ended without one.
+    /// Returns the return address that the step found, or 0 if the walk ended without one.
     fn address(&self) -> u64;
-    /// Notes what a comparison may ask of the frame and those kept outside of it, of which `outer`
-    /// is its caller's.
+    /// Prepares the frame for comparisons together with the frames kept outside of it. `outer` is
+    /// its caller's frame.
     #[inline(always)]
     fn keep_within(&mut self, _outer: Option<&Self>) {}
-    /// 0 for each of two words that is as it was.
+    /// Compares two words. Each result is 0 if its word is unchanged.
     ///
     /// # Safety
-    /// They must be readable: the frame's place lies in the present stack, at or outside of a frame
-    /// in progress.
+    /// The words must be readable: the frame's place lies in the present stack, at or outside of a
+    /// frame in progress.
     unsafe fn changes(&self) -> [u64; 2];
 
-    /// Returns `true` if any of the words of any of these frames changed.
+    /// Returns `true` if any word of these frames changed.
     ///
     /// # Safety
-    /// As [`changes`](Self::changes), for each.
+    /// The requirements of [`changes`](Self::changes) hold for each frame.
     #[inline(always)]
     unsafe fn have_changed(frames: &[Kept<Self>]) -> bool {
         let mut changes = 0;
         for known in frames {
-            // SAFETY: the caller's promise.
+            // SAFETY: guaranteed by the caller.
             let [one, other] = unsafe { known.frame.changes() };
             changes |= one | other;
         }
@@ -66,7 +65,7 @@ pub(super) trait Frame: Copy {
     }
 }
 
-/// A frame, and its caller's state unless the walk ends.
+/// A frame and its caller's state, or `None` if the walk ends.
 pub(super) type Stepped<F> = (F, Option<<F as Frame>::State>);
 
 /// The way to step from a frame to its caller.
@@ -75,12 +74,12 @@ pub(super) trait Step {
 
     /// Returns the address of a frame in this state.
     fn place(state: <Self::Frame as Frame>::State) -> usize;
-    /// Returns the step from a frame in this state; `None` if words outside of the stack decide it
-    /// too.
+    /// Returns the step from a frame in this state. Returns `None` if words outside of the stack
+    /// also decide it.
     fn step(&self, state: <Self::Frame as Frame>::State) -> Option<Stepped<Self::Frame>>;
 }
 
-/// All-zero bytes are no walk.
+/// The last walk. All-zero bytes mean no walk.
 #[repr(C, align(4096))]
 pub(crate) struct LastWalk<F> {
     /// The stack and the keys to which it belongs.
@@ -90,20 +89,21 @@ pub(crate) struct LastWalk<F> {
     beyond: Cell<u64>,
     /// Frames kept, outermost first.
     len: Cell<usize>,
-    /// The same if the outermost of them is where a walk ends, and the next walk need not be made
-    /// in full; else 0.
+    /// Equal to `len` if the outermost frame is where a walk ends and the next walk need not be a
+    /// full one. Otherwise 0.
     complete: Cell<usize>,
-    /// The outermost of them is where a walk ends; else the stack goes on outside of it.
+    /// `true` if the outermost frame is where a walk ends. Otherwise the stack continues outside of
+    /// it.
     ends: Cell<bool>,
-    /// Walks that will be made in full, since the last could not be kept.
+    /// Number of upcoming walks that will be full ones, because the last walk could not be kept.
     skips: Cell<u32>,
-    /// Pages of this that were written, a bit for each.
+    /// Pages of this struct that were written, one bit for each.
     pages: Cell<u32>,
-    /// A word for a register that walks begin with, so that it can be compared as those of the
-    /// stack are. It lies on the first page, which is to be counted (`count_pages(0, 1)`) before
-    /// this is written.
+    /// Holds the register with which a walk begins, so that it can be compared like a word of the
+    /// stack. It lies on the first page, which must be counted (`count_pages(0, 1)`) before this is
+    /// written.
     pub(super) register: Cell<usize>,
-    /// The room behind those kept serves for frames that a walk finds anew.
+    /// The kept frames, followed by room for new frames that a walk finds.
     frames: UnsafeCell<[Kept<F>; ROOM]>,
 }
 
@@ -111,37 +111,37 @@ pub(crate) struct LastWalk<F> {
 #[repr(C, align(32))]
 pub(super) struct Kept<F> {
     pub(super) frame: F,
-    /// The sum of this frame and all that were kept outside of it.
+    /// The sum of this frame and all frames kept outside of it.
     hash: u64,
 }
 
-/// Frames that can be kept.
+/// The number of frames that can be kept.
 const ROOM: usize = 4 * MAX_FRAMES;
-/// So many frames are walked outside of those that count, so that the next walks find them when the
-/// stack gets shallower.
+/// The number of frames walked beyond those that count. If the stack gets shallower, the next walks
+/// find them.
 const SPARE: usize = MAX_FRAMES;
 
-// Memory for a lane begins on a page.
+// Memory for a lane begins on a page boundary.
 const _: () = assert!(PAGE == align_of::<LastWalk<()>>());
 
-/// Frames whose words are compared before any of them is looked at.
+/// Number of frames whose words are compared before the result is checked.
 const CHUNK: usize = 8;
-/// Frames further inside than the present one are kept for the next walk, if no more than this were
-/// passed over.
+/// If a walk skips at most this many kept frames, they stay for the next walk, even though they lie
+/// further inside than the present frame.
 const MOST_PASSED: usize = 16;
-/// After so many changes in one stack no further frame is looked for among those kept.
+/// After this many changes in one stack, a walk stops looking for kept frames.
 const MOST_CHANGES: u32 = 3;
-/// After a walk that could not be kept, so many do not try.
+/// If a walk cannot be kept, this many following walks do not try.
 const SKIPS: u32 = 255;
 
 impl<F: Frame> LastWalk<F> {
     #[cfg(test)]
     pub(super) fn none() -> Box<Self> {
-        // SAFETY: all-zero bytes are no walk.
+        // SAFETY: all-zero bytes are a valid `LastWalk` without a walk.
         unsafe { Box::new_zeroed().assume_init() }
     }
 
-    /// Goes on with a walk of `stack` that has come to `state`, by both of the ways below.
+    /// Continues a walk of `stack` from `state`, by both of the methods below.
     #[cfg(test)]
     pub(super) fn go_on<S: Step<Frame = F>>(
         &self,
@@ -156,11 +156,11 @@ impl<F: Frame> LastWalk<F> {
         self.go_on_anew(way, stack, state, sum)
     }
 
-    /// The sum of a walk of `stack` that has come to `state`, when the present frame is one of
-    /// those kept and nothing outside of it changed: so it is mostly.
+    /// Returns the sum of a walk of `stack` that has come to `state`. This is the common case: the
+    /// present frame is kept, and nothing outside of it changed.
     ///
-    /// Only while the hook is at work in the thread whose lane this is, so that no signal handler
-    /// gets between.
+    /// Call this only while the thread that owns the lane runs inside the hook, so that no signal
+    /// handler interferes.
     #[inline(always)]
     pub(super) fn unchanged(
         &self,
@@ -172,19 +172,21 @@ impl<F: Frame> LastWalk<F> {
         if self.seed.get() != sum.seed || self.stack.get() != stack {
             return None;
         }
-        // SAFETY: reached by the lane's owner alone, who is at work in the hook once.
+        // SAFETY: only the lane's owner reaches this, and the hook does not run twice in one
+        // thread.
         let kept = unsafe { &*self.frames.get() }.get(..self.complete.get())?;
         let outer = &kept[..outside(kept, place)];
         let known = outer.last().filter(|known| known.frame.is_in(state))?;
         let counts = kept.len() - outer.len() <= MOST_PASSED
             && sum.frames + outer.len() <= MAX_FRAMES
-            // SAFETY: the present frame is the innermost of these, all others lie outside of it, in
-            // the stack for which they were kept.
+            // SAFETY: the present frame is the innermost of these frames. All others lie outside of
+            // it, in the stack for which they were kept.
             && !unsafe { F::have_changed(outer) };
         counts.then(|| sum.with_outer(known.hash))
     }
 
-    /// The same in all other cases. `None`: it must be made in full.
+    /// Handles all cases that [`unchanged`](Self::unchanged) does not. Returns `None` if a full
+    /// walk is needed.
     #[inline(never)]
     pub(super) fn go_on_anew<S: Step<Frame = F>>(
         &self,
@@ -199,7 +201,7 @@ impl<F: Frame> LastWalk<F> {
         hash
     }
 
-    /// Follows the stack as far as it changed.
+    /// Walks the part of the stack that changed.
     #[inline(always)]
     fn follow_on<S: Step<Frame = F>>(
         &self,
@@ -216,19 +218,20 @@ impl<F: Frame> LastWalk<F> {
         if self.seed.get() != sum.seed || self.stack.get() != stack {
             self.begin(stack, sum.seed);
         }
-        // SAFETY: reached by the lane's owner alone, who is at work in the hook once.
+        // SAFETY: only the lane's owner reaches this, and the hook does not run twice in one
+        // thread.
         let frames = unsafe { &mut *self.frames.get() };
         let kept = self.len.get().min(ROOM);
         let wanted = MAX_FRAMES.saturating_sub(sum.frames);
         let len = outside(&frames[..kept], S::place(state));
         let first = len.saturating_sub(wanted);
-        // As in `unchanged`, of stacks that go on outside of what is kept, or after many frames
-        // were left.
+        // The same check as in `unchanged`, for stacks that continue outside of the kept frames, or
+        // if many kept frames were skipped.
         if let Some(known) = frames[..len].last()
             && known.frame.is_in(state)
             && (first > 0 || self.ends.get())
-            // SAFETY: the present frame is the innermost of these, all others lie outside of it, in
-            // the stack for which they were kept.
+            // SAFETY: the present frame is the innermost of these frames. All others lie outside of
+            // it, in the stack for which they were kept.
             && !unsafe { F::have_changed(&frames[first..len]) }
         {
             if kept - len > MOST_PASSED {
@@ -244,7 +247,7 @@ impl<F: Frame> LastWalk<F> {
         Some(self.finished(&frames[..len], sum))
     }
 
-    /// A sum with the frames outside of those it has, as far as they count.
+    /// Adds the outer frames to a sum, without those beyond [`MAX_FRAMES`].
     #[inline(always)]
     fn finished(&self, outer: &[Kept<F>], sum: Sum) -> u64 {
         let hash = |kept: Option<&Kept<F>>| kept.map_or(0, |known| known.hash);
@@ -266,7 +269,7 @@ impl<F: Frame> LastWalk<F> {
         self.count_pages(0, 1);
     }
 
-    /// Counts the pages with these bytes, those that were not written before.
+    /// Counts the pages that contain these bytes, unless they were counted before.
     #[inline(always)]
     pub(super) fn count_pages(&self, from: usize, to: usize) {
         let written = (2u32 << ((to - 1) / PAGE)) - (1 << (from / PAGE));
@@ -283,8 +286,8 @@ impl<F: Frame> LastWalk<F> {
         count_own(new.count_ones() as usize * PAGE);
     }
 
-    /// Walks outward to the first frame from which on those that count are as they were kept,
-    /// `wanted` of them at most, and keeps those it met; says how many are kept then.
+    /// Walks outward to the first frame from which all frames that count are unchanged, at most
+    /// `wanted` frames, and keeps the new frames. Returns the number of frames then kept.
     #[inline(always)]
     fn follow<S: Step<Frame = F>>(
         &self,
@@ -294,7 +297,8 @@ impl<F: Frame> LastWalk<F> {
         mut len: usize,
         wanted: usize,
     ) -> Option<usize> {
-        // Kept frames are those below `len`, new ones those from `fresh` on, both outermost first.
+        // Kept frames lie below `len`, new ones from `fresh` on. Both are sorted from the outside
+        // in.
         let mut fresh = ROOM;
         let mut ends = self.ends.get();
         let mut changes = 0;
@@ -308,26 +312,28 @@ impl<F: Frame> LastWalk<F> {
                 // SAFETY: as in `follow_on`.
                 match unsafe { innermost_change(&outer[first..]) } {
                     None if first > 0 || ends => break,
-                    // The stack goes on outside of what is kept, and more of it counts.
+                    // The stack continues outside of the kept frames, and more of it counts.
                     None => len = 0,
-                    // What is inside of the change stays as it is; the changed frame is walked
-                    // anew.
+                    // Frames inside of the change are still valid. The changed frame is walked
+                    // again.
                     Some(changed) => {
                         let changed = first + changed;
                         let same = len - (changed + 1);
                         state = outer[changed].frame.state();
-                        // What was met never overlaps what is kept.
+                        // The frames just met never overlap the kept frames.
                         let room = fresh - same;
                         frames.copy_within(changed + 1..len, room);
                         changes += 1;
-                        // Another stack altogether: it is walked faster than compared.
+                        // After so many changes it is a different stack. Walking it is faster than
+                        // comparing it.
                         len = if changes < MOST_CHANGES { changed } else { 0 };
                         fresh = room;
                     }
                 }
             }
             if fresh == len {
-                // The innermost half is more than can count, or there is no room for what does.
+                // The innermost half holds more frames than can count, or there is no room for
+                // those that do.
                 let half = len / 2;
                 frames.copy_within(len - half..len, 0);
                 (len, ends) = (half, false);
@@ -342,7 +348,7 @@ impl<F: Frame> LastWalk<F> {
                 if met < wanted {
                     return None;
                 }
-                // The stack goes on, but what was met is all that counts.
+                // The stack continues, but only the frames already met count.
                 (len, ends) = (0, false);
                 break;
             };
@@ -361,7 +367,7 @@ impl<F: Frame> LastWalk<F> {
         Some(self.len.get())
     }
 
-    /// Keeps the new frames, which begin at `fresh`, behind the first `len`.
+    /// Moves the new frames, which begin at `fresh`, behind the first `len` frames.
     #[inline(always)]
     fn keep(&self, frames: &mut [Kept<F>; ROOM], len: usize, fresh: usize) {
         let mut outer = frames[..len].last().map_or(0, |known| known.hash);
@@ -390,33 +396,33 @@ fn outside<F: Frame>(kept: &[Kept<F>], place: usize) -> usize {
     innermost.map_or(0, |index| index + 1)
 }
 
-/// Which of the kept frames, the innermost of those whose words changed.
+/// Returns the index of the innermost kept frame whose words changed.
 ///
 /// # Safety
-/// As [`Frame::changes`], for each.
+/// The requirements of [`Frame::changes`] hold for each frame.
 #[inline(always)]
 unsafe fn innermost_change<F: Frame>(kept: &[Kept<F>]) -> Option<usize> {
     let (outermost, chunks) = kept.as_rchunks::<CHUNK>();
     for (index, chunk) in chunks.iter().enumerate().rev() {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         if unsafe { F::have_changed(chunk) } {
             let end = outermost.len() + (index + 1) * CHUNK;
-            // SAFETY: likewise.
+            // SAFETY: as above.
             return unsafe { last_change(&kept[..end]) };
         }
     }
-    // SAFETY: likewise.
+    // SAFETY: as above.
     unsafe { F::have_changed(outermost).then(|| last_change(outermost)) }.flatten()
 }
 
-/// The last frame whose words changed.
+/// Returns the index of the last frame whose words changed.
 ///
 /// # Safety
-/// As [`Frame::changes`], for each.
+/// The requirements of [`Frame::changes`] hold for each frame.
 #[cold]
 #[inline(never)]
 unsafe fn last_change<F: Frame>(kept: &[Kept<F>]) -> Option<usize> {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     kept.iter()
         .rposition(|known| unsafe { known.frame.changes() } != [0; 2])
 }

@@ -1,10 +1,12 @@
-//! Stacks: walking them cheaply enough for every allocation.
+//! Stack walks that are cheap enough to run at every allocation.
 //!
-//! Knows no lane and no recording: who walks says where the stack ends and how rules are found.
+//! This module does not know lanes or recordings. The caller provides the bounds of the stack and
+//! the functions that find unwind rules.
 //!
-//! A walk stays inside the thread's own stack, goes strictly outward, and is one sum over return
-//! addresses. What the thread's last walk met and is still there is not walked again (see
-//! `last_walk`). A stack whose sum is new is walked once more, in full and into scratch memory.
+//! A walk stays inside the thread's own stack and only moves outward. It computes one sum over the
+//! return addresses. Frames that the thread's last walk also met are not walked again if they are
+//! unchanged (see `last_walk`). If the sum of a stack is new, the stack is walked once more, in
+//! full and into scratch memory.
 
 mod eh_frame;
 mod frame_pointers;
@@ -22,30 +24,32 @@ use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::*};
 use tracking_alloc_recording::{MAX_FRAMES, site_flags, unwinder};
 
-/// The data that walks need in addition to the stack.
+/// The functions that a walk uses to find rules and stacks.
 pub(crate) struct Find {
-    /// Finds the rule of a frame that the cache has none for, in the part of the stack that may be
-    /// read.
+    /// Finds the rule of a frame that is not in the cache. It reads only the given part of the
+    /// stack.
     pub(crate) rule: fn(Frame, Stack) -> Rule,
-    /// Finds the stack that an address lies in, for one that is not the thread's own. Where rules
-    /// are not in use yet, it makes them ready ([`may_follow_rules`]) if it can.
+    /// Finds the stack that contains an address outside the thread's own stack. If rules are not in
+    /// use yet, it prepares them ([`may_follow_rules`]) if it can.
     pub(crate) stack: fn(usize) -> Option<Stack>,
-    /// The same for the place of a return address on a stack that a thread switched from.
+    /// Finds the stack that contains a return address after the thread switched away from that
+    /// stack.
     pub(crate) stack_before: fn(usize) -> Option<Stack>,
 }
 
 pub(crate) type Finders = &'static Find;
 
-/// What sums are made with. They change when code was replaced, or when two stacks turned out to
-/// have one key: then every stack gets another key, and no stack is taken for the one it was
-/// mistaken for.
+/// The powers used to compute sums. They change when code was replaced, or when two stacks turned
+/// out to have the same key. Then every stack gets a new key, so that no stack is mistaken for
+/// another one again.
 static POWERS: Powers = Powers::of(fit_seed(GOLDEN));
 
-/// The powers of a seed from 0 on, for the innermost frames. A walk that meets some of one seed and
-/// some of the next has the key of no stack: then its frames decide, as for a new one.
+/// The powers of a seed, starting at power 0, for the innermost frames. A walk that runs while the
+/// seed changes may use both seeds. Its sum is then the key of no known stack, so its frames are
+/// compared, as for a new stack.
 struct Powers([AtomicU64; MOST_NEAR + 1]);
 
-/// Frames that are walked without asking what the last walk met, by either way.
+/// The number of frames that either method walks before it consults the last walk.
 const MOST_NEAR: usize = NEAR;
 const _: () = assert!(NEAR == eh_frame::NEAR, "or one stack has two keys");
 
@@ -84,26 +88,27 @@ impl Powers {
         }
     }
 
-    /// The sum of no frames in a scope.
+    /// Returns the sum of no frames in a scope.
     #[inline(always)]
     fn begin(&self, scope: u32) -> Sum {
         Sum::new(self.seed(), scope)
     }
 }
 
-/// A number like this as a seed: 5 modulo 8, for which powers less than 2^16 apart differ by less
-/// than 2^18 times an odd number, so that two frames that change places always change the sum.
+/// Turns a number into a usable seed, which is 5 modulo 8. Two powers of such a seed less than 2^16
+/// apart differ by an odd number times a power of two below 2^18. Therefore, swapping two frames
+/// always changes the sum.
 const fn fit_seed(number: u64) -> u64 {
     number & !7 | 5
 }
 
-/// The hash of a stack in a scope: seed and scope, and a word for each frame times the seed to the
-/// power of its distance from the innermost frame, modulo 2^64. So the sum of the outer frames is
-/// that of any stack that has them.
+/// The hash of a stack in a scope. It adds seed, scope, and one word for each frame, multiplied by
+/// the seed to the power of the frame's distance from the innermost frame, modulo 2^64. The
+/// contribution of the outer frames is therefore the same for all stacks that share them.
 ///
-/// The word is the return address in the innermost frames, else [`spread`]. As they are, addresses
-/// that differ in few high bits alone can be arranged, by a pattern of 32 frames, so that no seed
-/// tells two stacks apart; six frames are too few for that.
+/// For the innermost frames the word is the return address, for all others it is [`spread`] of it.
+/// Plain addresses that differ in only a few high bits can form a pattern of 32 frames for which no
+/// seed tells two stacks apart. Six frames are too few for such a pattern.
 #[derive(Clone, Copy)]
 struct Sum {
     seed: u64,
@@ -113,7 +118,7 @@ struct Sum {
 }
 
 impl Sum {
-    /// That of no frames.
+    /// Returns the sum of no frames.
     #[inline(always)]
     fn new(seed: u64, scope: u32) -> Sum {
         Sum {
@@ -124,7 +129,7 @@ impl Sum {
         }
     }
 
-    /// Adds the next frame outward; no frame has the address 0.
+    /// Adds the next frame outward. No frame has the address 0.
     #[inline(always)]
     fn add(&mut self, address: u64) {
         if self.frames < MOST_NEAR {
@@ -134,7 +139,7 @@ impl Sum {
         }
     }
 
-    /// The same for a frame that is none of the innermost ones.
+    /// Adds a frame that is not one of the innermost ones.
     #[inline(always)]
     fn add_far(&mut self, address: u64) {
         self.add_word(spread(address));
@@ -147,21 +152,21 @@ impl Sum {
         self.frames += 1;
     }
 
-    /// With all outer frames at once.
+    /// Returns the sum together with all outer frames.
     #[inline(always)]
     fn with_outer(self, outer: u64) -> u64 {
         self.value.wrapping_add(self.power.wrapping_mul(outer))
     }
 
-    /// What a frame, none of the innermost ones, and the sum of its outer ones are together, for
-    /// [`with_outer`](Self::with_outer).
+    /// Combines a frame, which is not one of the innermost ones, with the sum of its outer frames.
+    /// The result is an argument for [`with_outer`](Self::with_outer).
     #[inline(always)]
     fn outward(address: u64, outer: u64, seed: u64) -> u64 {
         spread(address).wrapping_add(seed.wrapping_mul(outer))
     }
 }
 
-/// A word for an address: one for each, and any bit of the address changes low bits of it.
+/// Maps an address to a unique word. Every bit of the address affects the word's low bits.
 #[inline(always)]
 const fn spread(address: u64) -> u64 {
     address.wrapping_mul(GOLDEN).rotate_left(32)
@@ -171,28 +176,29 @@ const fn spread(address: u64) -> u64 {
 /// MurmurHash3's finalizer).
 const SCOPE: u64 = 0xff51_afd7_ed55_8ccd;
 
-/// Gives every stack another key. Under the write lock.
+/// Gives every stack a new key. The caller holds the write lock.
 pub(crate) fn change_seed() {
     POWERS.set(fit_seed(mix(POWERS.seed(), GOLDEN)));
 }
 
-/// How stacks are walked: a value of [`unwinder`].
+/// The method used to walk stacks: a value of [`unwinder`].
 static UNWINDER: AtomicU32 = AtomicU32::new(unwinder::NONE);
 
-/// Chooses how stacks are walked: a value of [`unwinder`].
+/// Sets the method used to walk stacks: a value of [`unwinder`].
 pub(crate) fn walk_with(unwinder: u32) {
     UNWINDER.store(unwinder, Relaxed);
 }
 
-/// Stacks that are not a thread's own may be walked by rules even where others are walked by frame
-/// pointers: what is in the register when a stack begins is anybody's.
+/// `true` if rules may be used for stacks that are not a thread's own, even where frame pointers
+/// are used for all others. When such a stack begins, the frame pointer register may hold any
+/// value.
 static MAY_FOLLOW_RULES: AtomicBool = AtomicBool::new(false);
 
 pub(crate) fn may_follow_rules() {
     MAY_FOLLOW_RULES.store(true, Relaxed);
 }
 
-/// The method for a full walk of a stack.
+/// Returns the method for a full walk of a stack.
 fn unwinder_of(limits: &Limits, start: Start) -> u32 {
     let unwinder = UNWINDER.load(Relaxed);
     let is_foreign = || !limits.stack().contains(start.registers().1);
@@ -203,30 +209,30 @@ fn unwinder_of(limits: &Limits, start: Start) -> u32 {
     }
 }
 
-/// How stacks are walked: a value of [`unwinder`].
+/// Returns the method used to walk stacks: a value of [`unwinder`].
 pub(crate) fn walked_with() -> u32 {
     UNWINDER.load(Relaxed)
 }
 
-/// The registers a walk begins with, taken in the outermost function of the hook.
+/// The registers with which a walk begins, read in the outermost function of the hook.
 #[derive(Clone, Copy)]
 pub(crate) struct Start {
     frame_pointer: usize,
     stack_pointer: usize,
-    /// An address in the function, behind the instruction that read it.
+    /// An address in the function, just after the instruction that read it.
     pc: u64,
 }
 
 impl Start {
-    /// The calling function's own frame.
+    /// Reads the registers of the calling function's own frame.
     #[inline(always)]
     pub(crate) fn here() -> Self {
         let (frame_pointer, stack_pointer, pc): (usize, usize, u64);
-        // NOTE: the clobber of a callee-saved register is what makes the compiler build the frame
-        // first; without it the prologue may be moved behind these instructions, which would then
-        // read the caller's frame pointer.
+        // NOTE: clobbering a callee-saved register forces the compiler to build the frame first.
+        // Without the clobber, the compiler may move the prologue after these instructions, and
+        // they would read the caller's frame pointer.
         #[cfg(target_arch = "x86_64")]
-        // SAFETY: copies registers.
+        // SAFETY: the instructions only copy registers.
         unsafe {
             std::arch::asm!(
                 "mov {}, rbp", "mov {}, rsp", "lea {}, [rip]",
@@ -235,7 +241,7 @@ impl Start {
             );
         }
         #[cfg(target_arch = "aarch64")]
-        // SAFETY: copies registers.
+        // SAFETY: the instructions only copy registers.
         unsafe {
             std::arch::asm!(
                 "mov {}, x29", "mov {}, sp", "adr {}, .",
@@ -250,10 +256,10 @@ impl Start {
         }
     }
 
-    /// The registers one by one.
+    /// Returns the registers one by one.
     ///
-    /// PERF: cold functions take them so. As a struct of three words they would be passed in
-    /// memory, and the hot path would wait for its own stores (16 % of a small event).
+    /// PERF: cold functions take the registers in this form. A struct of three words would be
+    /// passed in memory, and the hot path would wait for its own stores (16 % of a small event).
     #[inline(always)]
     pub(crate) fn registers(self) -> (usize, usize, u64) {
         (self.frame_pointer, self.stack_pointer, self.pc)
@@ -268,17 +274,18 @@ impl Start {
     }
 }
 
-/// The key of a stack, innermost address first, in a scope. Never 0.
+/// Returns the key of a stack in a scope. The addresses begin with the innermost one. The key is
+/// never 0.
 ///
-/// Two sites of 10^6 share a key with a probability of about 3e-8; such a pair is counted as one
-/// until that is noticed (see `tables/sites`).
+/// Among 10^6 sites, two share a key with a probability of about 3e-8. Such a pair is counted as
+/// one site until it is noticed (see `session/sites`).
 pub(crate) fn key(addresses: &[u64], scope: u32) -> u64 {
     let mut sum = POWERS.begin(scope);
     addresses.iter().for_each(|address| sum.add(*address));
     key_of(sum.value)
 }
 
-/// What the walks of one thread met last, by either way. All-zero bytes are nothing.
+/// The frames that the last walks of one thread met, for each method. All-zero bytes mean no walk.
 pub(crate) struct LastWalks {
     linked: LastWalk<Linked>,
     unwound: eh_frame::Unwound,
@@ -289,8 +296,8 @@ fn key_of(sum: u64) -> u64 {
     sum | 1
 }
 
-/// The key of the calling stack in a scope: that of [`key`]. `None`: it takes a [walk in
-/// full](walk_in_full).
+/// Returns the key of the calling stack in a scope, equal to that of [`key`]. Returns `None` if a
+/// [full walk](walk_in_full) is needed.
 #[inline(always)]
 pub(crate) fn walk(
     limits: &Limits,
@@ -320,7 +327,8 @@ pub(crate) fn walk(
     Some(key_of(sum))
 }
 
-/// The same where frame pointers are not kept: apart, so that it costs nothing where they are.
+/// The part of [`walk`] that follows rules. It is a separate function so that programs with frame
+/// pointers do not pay for it.
 #[inline(never)]
 fn by_rules(
     limits: &Limits,
@@ -335,7 +343,8 @@ fn by_rules(
     eh_frame::hash(start, limits, &last.unwound, finders, &POWERS, scope)
 }
 
-/// The same, whatever the last walk met: what [`walk`] must agree with.
+/// Returns the key of the calling stack without using the last walk. [`walk`] must return the same
+/// key.
 #[inline(never)]
 pub(crate) fn walk_in_full(limits: &Limits, start: Start, scope: u32, finders: Finders) -> u64 {
     let none = POWERS.begin(scope);
@@ -357,7 +366,7 @@ pub(crate) struct WalkResult {
     pub(crate) flags: u32,
 }
 
-/// The addresses of the calling stack: those that [`walk`] hashed.
+/// Writes the addresses of the calling stack: those that [`walk`] hashes.
 pub(crate) fn walk_into(
     limits: &Limits,
     start: Start,
@@ -388,27 +397,27 @@ pub(crate) fn walk_into(
 /// The reason why a walk ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End {
-    /// No further frame.
+    /// There is no further frame.
     Outermost,
-    /// [`MAX_FRAMES`] frames.
+    /// The walk visited [`MAX_FRAMES`] frames.
     TooDeep,
-    /// The stack is not the thread's own, and not all of it was found.
+    /// The walk reached a stack that is not the thread's own, and not all of that stack was found.
     Foreign,
-    /// A frame after which walks are known to go astray, or whose caller cannot be found.
+    /// The frame's caller cannot be found, or walks are known to go astray after this frame.
     Stopped,
 }
 
-/// The end of the walks of one thread. All-zero bytes are a thread whose stack is unknown.
+/// The limits of one thread's walks. All-zero bytes mean that the thread's stack is unknown.
 #[derive(Default)]
 pub(crate) struct Limits {
-    /// The address range of its stack.
+    /// The address range of the thread's stack.
     stack: Cell<Stack>,
-    /// From here on, and so many bytes further, a frame's link may lie that is followed without
-    /// further questions.
+    /// A frame's link is followed without further checks if it lies at most `span` bytes above this
+    /// address.
     low: Cell<usize>,
     span: Cell<usize>,
     cut_after: CutAfter,
-    /// Stacks that are not its own, on which it was met.
+    /// Other stacks on which the thread was seen.
     foreign: Foreign,
 }
 
@@ -432,7 +441,7 @@ impl Limits {
         self.span.set(span.unwrap_or(0));
     }
 
-    /// Looks for the stack that a walk begins on, if it is not the thread's own.
+    /// Looks for the stack on which a walk begins, if it is not the thread's own.
     fn learn(&self, start: Start, finders: Finders) {
         let stack_pointer = start.registers().1;
         if !self.stack().contains(stack_pointer) && self.stack().high != 0 {
@@ -440,8 +449,8 @@ impl Limits {
         }
     }
 
-    /// The stack that an address lies in, if that is known: the thread's own, or another one that
-    /// it was met on.
+    /// Returns the stack that contains an address, if it is known. It is the thread's own stack, or
+    /// another one on which the thread was seen.
     fn stack_of(&self, address: usize) -> Option<Stack> {
         let own = self.stack();
         if own.contains(address) {
@@ -450,9 +459,9 @@ impl Limits {
         self.foreign.find(address).filter(|_| own.high != 0)
     }
 
-    /// The stack that a walk goes on in when it leaves `stack` for a return address elsewhere: a
-    /// stack that the thread switched to leads back to the one before. Without `finders` only if
-    /// that is known.
+    /// Returns the stack on which a walk continues when it leaves `stack` for a return address
+    /// elsewhere. This happens after a thread switched stacks: the new stack leads back to the
+    /// previous one. Without `finders`, only known stacks are returned.
     fn stack_before(&self, stack: Stack, place: usize, finders: Option<Finders>) -> Option<Stack> {
         if stack == self.stack() || stack.contains(place) {
             return None;
@@ -461,13 +470,13 @@ impl Limits {
         known.or_else(|| self.foreign.learn_before(place, finders?))
     }
 
-    /// Forgets stacks that are not the thread's own.
+    /// Forgets all stacks that are not the thread's own.
     pub(crate) fn forget_foreign(&self) {
         self.foreign.forget();
     }
 
-    /// Forgets after which addresses stacks were cut, if code changed since: then the present one
-    /// is to be walked again.
+    /// If code changed, forgets the addresses after which stacks were cut. Returns `true` if there
+    /// were any; then the present stack must be walked again.
     pub(crate) fn forget_old_cuts(&self) -> bool {
         let is_old = self.cut_after.seed.replace(POWERS.seed()) != POWERS.seed();
         let forgets = is_old && self.cut_after.in_use().is_some();
@@ -478,19 +487,19 @@ impl Limits {
         forgets
     }
 
-    /// Counts a stack cut after `address`: when there were too many, walks end there.
+    /// Counts a stack that was cut after `address`. After too many cuts, walks end at this address.
     pub(crate) fn count_cut(&self, address: u64) {
         self.cut_after.count(address);
         self.set_stack(self.stack());
     }
 }
 
-/// Stacks that are not a thread's own (coroutines, segments of a stack that grows, signal stacks):
-/// the mappings that they lie in. All-zero bytes are none.
+/// The mappings of stacks that are not a thread's own: coroutines, segments of a growing stack,
+/// signal stacks. All-zero bytes mean none.
 #[derive(Default)]
 struct Foreign {
     known: [Cell<Stack>; Foreign::MOST],
-    /// The one that walks began on last.
+    /// The stack on which the last walk began.
     last: Cell<usize>,
     next: Cell<usize>,
     /// Number of further stacks that may still be looked for.
@@ -499,7 +508,7 @@ struct Foreign {
 
 impl Foreign {
     const MOST: usize = 16;
-    /// For each stack that is found.
+    /// The number of further searches allowed for each stack that is found.
     const QUESTIONS: u32 = 4;
 
     fn find(&self, address: usize) -> Option<Stack> {
@@ -508,7 +517,7 @@ impl Foreign {
         known.next()
     }
 
-    /// Looks for the stack of an address, unless it is known.
+    /// Looks for the stack that contains an address, unless it is known.
     fn learn(&self, address: usize, finders: Finders) {
         if self.known[self.last.get() % Self::MOST]
             .get()
@@ -521,7 +530,7 @@ impl Foreign {
             if !stack.contains(address) {
                 continue;
             }
-            // It may have been given back since, and a smaller one made there.
+            // The stack may have been unmapped since, and a smaller one mapped at the same place.
             if sys::read_own_memory((stack.high - 8) as u64, &mut [0; 8]) {
                 self.last.set(index);
                 return;
@@ -534,7 +543,7 @@ impl Foreign {
         }
     }
 
-    /// Looks for the stack of a return address that another stack led to.
+    /// Looks for the stack that contains a return address found on another stack.
     fn learn_before(&self, place: usize, finders: Finders) -> Option<Stack> {
         let left = self.questions.get().checked_sub(1)?;
         self.questions.set(left);
@@ -558,25 +567,28 @@ impl Foreign {
     }
 }
 
-/// Return addresses after which a thread's walks stop: their callers keep data in the frame
-/// pointer, so that what lies beyond would be made up anew at each call.
+/// Return addresses at which a thread's walks stop. Their callers keep data in the frame pointer
+/// register, so the frames beyond them would be different garbage at each call.
 #[derive(Default)]
 struct CutAfter {
-    /// A bit for each listed address, by its low bits: most frames are passed by one test.
+    /// One bit for each listed address, chosen by its low bits. For most frames, this test alone
+    /// suffices.
     filter: Cell<u64>,
     listed: [Cell<u64>; CutAfter::MOST],
-    /// Addresses that were cut after, not yet listed, with how often.
+    /// Addresses after which stacks were cut and that are not yet listed, each with its number of
+    /// cuts.
     counted: [(Cell<u64>, Cell<u32>); CutAfter::MOST],
-    /// The seed of that time: with another one, other code may be there.
+    /// The seed when the addresses were listed. When the seed changes, other code may lie there.
     seed: Cell<u64>,
 }
 
 impl CutAfter {
     const MOST: usize = 16;
-    /// So many different stacks cut after one address are one site and its noise.
+    /// If this many different stacks are cut after one address, they are one site with random outer
+    /// frames.
     const ALIASES: u32 = 64;
 
-    /// The list, unless it is empty.
+    /// Returns the list, unless it is empty.
     #[inline(always)]
     fn in_use(&self) -> Option<&CutAfter> {
         (self.filter.get() != 0).then_some(self)
@@ -598,13 +610,14 @@ impl CutAfter {
         self.counted.iter().for_each(|(counted, _)| counted.set(0));
     }
 
-    /// Counts a stack cut after `address`; lists it when there were too many.
+    /// Counts a stack that was cut after `address`. Lists the address after too many cuts.
     fn count(&self, address: u64) {
         let place = self
             .counted
             .iter()
             .find(|(counted, _)| counted.get() == address || counted.get() == 0);
-        // When all places are taken the first is given up: a list of 16 serves one or two culprits.
+        // If all places are taken, the first is reused. A list of 16 is enough, because only one or
+        // two addresses cause most cuts.
         let (counted, times) = place.unwrap_or(&self.counted[0]);
         if counted.get() != address {
             counted.set(address);
@@ -626,8 +639,7 @@ impl CutAfter {
 mod tests {
     use super::*;
 
-    /// Addresses that differ by one bit, arranged as by the sequence of Thue and Morse, and the
-    /// other way round.
+    /// Addresses that differ by one bit, arranged in the Thue-Morse sequence or in its inverse.
     fn pattern(frames: u32, bit: u32, inverted: bool) -> Vec<u64> {
         let base = 0x5555_5555_1234;
         let is_set = |frame: u32| (frame.count_ones() % 2 == 1) != inverted;

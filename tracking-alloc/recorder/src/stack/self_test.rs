@@ -1,13 +1,13 @@
 //! Tests if code built with this program's flags keeps frame pointers.
 //!
-//! A walk that merely succeeds proves nothing: std keeps them when the program's own crates do not.
-//! These functions are built with the same flags as the program's crates, so what holds for them
-//! holds for those.
+//! A successful walk proves nothing: std may keep frame pointers when the program's own crates do
+//! not. The functions here are built with the same flags as the program's crates, so the result
+//! holds for those too.
 
 use super::{Finders, Limits, Stack, Start, eh_frame};
 use std::hint::black_box;
 
-/// Three nested functions look whether each one's saved frame pointer is its caller's.
+/// Checks in three nested functions that each saved frame pointer is that of the caller.
 pub(crate) fn keeps_frame_pointers() -> bool {
     black_box(outer as fn() -> bool)()
 }
@@ -16,7 +16,7 @@ pub(crate) fn keeps_frame_pointers() -> bool {
 fn outer() -> bool {
     let own = Start::here().frame_pointer;
     let kept = black_box(middle as fn(usize) -> bool)(own);
-    // The frame is still needed here, so that the call above is no tail call.
+    // The frame is still needed here, so the call above is not a tail call.
     black_box(own);
     kept
 }
@@ -32,12 +32,13 @@ fn middle(outer: usize) -> bool {
 #[inline(never)]
 fn inner(outer: usize, middle: usize) -> bool {
     let own = Start::here().frame_pointer;
-    // Without frame pointers all three read one and the same register, or data of somebody else.
+    // Without frame pointers, all three functions read the same register, or other data.
     if !(own < middle && middle < outer && outer - own < 1 << 16 && own & 7 == 0 && middle & 7 == 0)
     {
         return false;
     }
-    // SAFETY: both addresses lie on this stack between this function's frame and its grandparent's.
+    // SAFETY: both addresses lie on this stack, between this function's frame and its
+    // grandparent's.
     let (first, second) = unsafe {
         (
             *(black_box(own) as *const usize),
@@ -47,13 +48,13 @@ fn inner(outer: usize, middle: usize) -> bool {
     first == middle && second == outer
 }
 
-/// Each of the functions that call each other.
+/// The type of the functions that call each other.
 type Nested = fn(usize, Finders) -> [u64; 3];
 
-/// Returns `true` if a walk by `.eh_frame` from three nested functions finds each one's caller. Not
-/// under the write lock.
+/// Returns `true` if a walk by `.eh_frame` from three nested functions finds the caller of each.
+/// The caller must not hold the write lock.
 ///
-/// On whichever stack: nothing beyond this function's frame is read.
+/// It works on any stack, because nothing beyond this function's frame is read.
 #[inline(never)]
 pub(crate) fn finds_callers(finders: Finders) -> bool {
     let top = Start::here().registers().1;
@@ -80,7 +81,7 @@ fn first(top: usize, finders: Finders) -> [u64; 3] {
 #[inline(never)]
 fn second(top: usize, finders: Finders) -> [u64; 3] {
     let mut found = black_box(third as Nested)(top, finders);
-    // Not the same code as `first`, which might be made one function of the two.
+    // This makes the code differ from `first`. Otherwise the compiler may merge the two functions.
     found.reverse();
     black_box(found)
 }

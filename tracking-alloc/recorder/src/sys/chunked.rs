@@ -1,16 +1,16 @@
-//! A table by number in two levels. Only used parts take memory.
+//! A two-level table indexed by number. Only used parts take memory.
 
 use std::ptr::{NonNull, null_mut};
 use std::sync::atomic::{AtomicPtr, Ordering::*};
 
-/// Values of one chunk.
+/// The number of values in a chunk.
 pub(crate) const CHUNK: usize = 512;
 
-/// `CHUNKS` times [`CHUNK`] values by number, in chunks that are never unmapped. All-zero bytes are
-/// an empty table.
+/// A table of `CHUNKS` times [`CHUNK`] values, indexed by number, in chunks that are never
+/// unmapped. All-zero bytes are an empty table.
 ///
-/// NOTE: chunks come zeroed from the system, so whoever finds one sees zeros or what was stored
-/// there since: no further order is needed.
+/// NOTE: the system provides zeroed chunks, so a reader that finds a chunk sees zeros or values
+/// stored since. No stronger memory order is needed.
 pub(crate) struct Chunked<T, const CHUNKS: usize>([AtomicPtr<T>; CHUNKS]);
 
 impl<T: 'static, const CHUNKS: usize> Chunked<T, CHUNKS> {
@@ -18,13 +18,13 @@ impl<T: 'static, const CHUNKS: usize> Chunked<T, CHUNKS> {
         Chunked([const { AtomicPtr::new(null_mut()) }; CHUNKS])
     }
 
-    /// PERF: what a number has above the last one falls away.
+    /// PERF: a number above the last one wraps around, so no bounds check is needed.
     #[inline(always)]
     fn chunk(&self, number: u32) -> &AtomicPtr<T> {
         &self.0[number as usize / CHUNK % CHUNKS]
     }
 
-    /// The value of a number, if its chunk was made.
+    /// Returns the value of a number, if its chunk exists.
     #[inline(always)]
     pub(crate) fn get(&self, number: u32) -> Option<&'static T> {
         let chunk = self.chunk(number).load(Relaxed);
@@ -32,8 +32,8 @@ impl<T: 'static, const CHUNKS: usize> Chunked<T, CHUNKS> {
         (!chunk.is_null()).then(|| unsafe { &*chunk.add(number as usize % CHUNK) })
     }
 
-    /// The value of a number; `make` gives zeroed memory for a chunk, in which zeros must be a
-    /// value. By one thread at a time.
+    /// Returns the value of a number, and makes its chunk if necessary. `make` returns zeroed
+    /// memory for a chunk, so zeros must be a valid value. Only one thread at a time may call this.
     pub(crate) fn get_or_make(
         &self,
         number: u32,
@@ -46,7 +46,7 @@ impl<T: 'static, const CHUNKS: usize> Chunked<T, CHUNKS> {
         self.get(number)
     }
 
-    /// The values of all chunks, by number.
+    /// Returns the values of all chunks, in the order of their numbers.
     pub(crate) fn all(&self) -> impl Iterator<Item = &'static T> {
         let chunks = self.0.iter().map(|chunk| chunk.load(Relaxed));
         chunks

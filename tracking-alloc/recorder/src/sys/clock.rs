@@ -1,17 +1,17 @@
 //! Clocks. `ticks` is cheap enough for every check; the others are vDSO calls.
 
-/// A cheap monotonic counter of unspecified rate (TSC, CNTVCT).
+/// Returns a cheap monotonic counter of unspecified rate (TSC, CNTVCT).
 #[inline]
 pub(crate) fn ticks() -> u64 {
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: RDTSC is part of every x86-64; it only reads a counter.
+    // SAFETY: RDTSC is part of every x86-64. It only reads a counter.
     unsafe {
         std::arch::x86_64::_rdtsc()
     }
     #[cfg(target_arch = "aarch64")]
     {
         let count: u64;
-        // SAFETY: CNTVCT_EL0 is readable from user space on Linux; no memory is touched.
+        // SAFETY: CNTVCT_EL0 is readable from user space on Linux. No memory is touched.
         unsafe {
             std::arch::asm!("mrs {}, cntvct_el0", out(reg) count, options(nomem, nostack, preserves_flags))
         };
@@ -25,18 +25,19 @@ pub(crate) fn yield_now() {
     unsafe { libc::sched_yield() };
 }
 
-/// Sleeps, or less when a signal comes. Unlike std's, this is no cancellation point.
+/// Sleeps, or returns early when a signal comes. Unlike std's function, this is not a cancellation
+/// point.
 pub fn sleep(nanoseconds: u32) {
     let time = libc::timespec {
         tv_sec: 0,
         tv_nsec: nanoseconds.into(),
     };
     let _errno = super::Errno::keep();
-    // SAFETY: `time` is a valid timespec; what is left of it is not asked for.
+    // SAFETY: `time` is a valid timespec, and the remaining time is not requested.
     unsafe { libc::syscall(libc::SYS_nanosleep, &raw const time, 0) };
 }
 
-/// Waiting for other threads, with a limit: on a busy machine they may wait long for a core. Yields
+/// A limited wait for other threads, which on a busy machine may wait long for a core. It yields
 /// for a while, then sleeps.
 pub(crate) struct Patience {
     tries: u32,
@@ -78,12 +79,12 @@ fn read(clock: libc::clockid_t) -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
-/// Monotonic time, nanoseconds.
+/// Returns the monotonic time in nanoseconds.
 pub(crate) fn now_ns() -> u64 {
     read(libc::CLOCK_MONOTONIC)
 }
 
-/// Nanoseconds since the Unix epoch.
+/// Returns the nanoseconds since the Unix epoch.
 pub(crate) fn unix_ns() -> u64 {
     read(libc::CLOCK_REALTIME)
 }

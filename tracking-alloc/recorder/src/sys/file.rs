@@ -1,13 +1,13 @@
-//! Files by raw system calls: no cancellation points, no locks, descriptors closed before anything
-//! else happens.
+//! Files by raw system calls. They are not cancellation points and take no locks, and descriptors
+//! are closed at once.
 
 use std::ffi::CStr;
 
-/// An open descriptor, closed on drop. Never kept beyond one operation: a daemon that closes all
-/// descriptors would otherwise hand our number to a file of its own.
+/// An open descriptor, closed on drop. It is never kept beyond one operation. If a daemon closed
+/// all descriptors, it could otherwise give our number to a file of its own.
 pub(crate) struct File(libc::c_int);
 
-/// The result of a system call, or its errno.
+/// Converts the result of a system call. The error is an errno.
 pub(crate) fn answer(value: libc::c_long) -> Result<libc::c_long, i32> {
     if value < 0 {
         Err(super::Errno::current())
@@ -16,14 +16,14 @@ pub(crate) fn answer(value: libc::c_long) -> Result<libc::c_long, i32> {
     }
 }
 
-/// Device and inode.
+/// The device and inode of a file.
 pub(crate) type FileId = (u64, u64);
 
 pub(crate) fn file_id(status: &libc::stat) -> FileId {
     (status.st_dev, status.st_ino)
 }
 
-/// A call that is made again when a signal interrupted it.
+/// Repeats a call that a signal interrupted.
 fn patiently(call: impl Fn() -> libc::c_long) -> Result<libc::c_long, i32> {
     const TRIES: u32 = 10_000;
     let mut last = Err(libc::EINTR);
@@ -37,7 +37,7 @@ fn patiently(call: impl Fn() -> libc::c_long) -> Result<libc::c_long, i32> {
 }
 
 impl File {
-    /// Opens `path` with `flags` (close-on-exec added). The error is an errno.
+    /// Opens `path` with `flags` and close-on-exec. The error is an errno.
     pub(crate) fn open(path: &CStr, flags: libc::c_int, mode: libc::c_uint) -> Result<File, i32> {
         // SAFETY: `path` is NUL-terminated.
         let open = || unsafe {
@@ -52,7 +52,7 @@ impl File {
         patiently(open).map(|number| File(number as libc::c_int))
     }
 
-    /// Reads at `offset`; returns the bytes read.
+    /// Reads at `offset`. Returns the number of bytes read.
     pub(crate) fn read_at(&self, buffer: &mut [u8], offset: u64) -> Result<usize, i32> {
         // SAFETY: the buffer is valid for its length.
         let read = unsafe {
@@ -89,10 +89,10 @@ impl File {
         Ok(())
     }
 
-    /// Reserves the blocks of `offset .. offset + bytes`, making the file that long. The raw call:
-    /// no emulation by writing.
+    /// Reserves the blocks of `offset .. offset + bytes` and makes the file that long. This is the
+    /// raw system call, which does not fall back to writing.
     pub(crate) fn reserve(&self, offset: u64, bytes: u64) -> Result<(), i32> {
-        // SAFETY: plain numbers.
+        // SAFETY: the arguments are plain numbers.
         let reserve = || unsafe {
             libc::syscall(
                 libc::SYS_fallocate,
@@ -105,24 +105,24 @@ impl File {
         patiently(reserve).map(drop)
     }
 
-    /// Gives back what lies beyond `bytes`: a refused reservation may have made the file longer,
-    /// and holds blocks. Never makes it longer, and tells nobody when it cannot.
+    /// Frees the file's blocks beyond `bytes`. A failed reservation may have made the file longer,
+    /// and the file then holds blocks. This never makes the file longer, and it ignores errors.
     pub(crate) fn shorten(&self, bytes: u64) {
         if self
             .status()
             .is_ok_and(|status| status.st_size as u64 > bytes)
         {
-            // SAFETY: plain numbers.
+            // SAFETY: the arguments are plain numbers.
             let shorten =
                 || unsafe { libc::syscall(libc::SYS_ftruncate, self.0, bytes as libc::off_t) };
             let _ = patiently(shorten);
         }
     }
 
-    /// Size, device, inode, mode, owner, modification time.
+    /// Returns size, device, inode, mode, owner and modification time.
     pub(crate) fn status(&self) -> Result<libc::stat, i32> {
-        // SAFETY: all-zero bytes are a stat; the kernel fills it. fstat is not a cancellation point
-        // and takes no lock.
+        // SAFETY: all-zero bytes are a valid stat, and the kernel fills it. fstat is not a
+        // cancellation point and takes no lock.
         unsafe {
             let mut status: libc::stat = std::mem::zeroed();
             if libc::fstat(self.0, &mut status) != 0 {
@@ -132,7 +132,7 @@ impl File {
         }
     }
 
-    /// The file system's type number.
+    /// Returns the type number of the file system.
     pub(crate) fn file_system(&self) -> i64 {
         // SAFETY: as for `status`.
         unsafe {
@@ -144,10 +144,10 @@ impl File {
         }
     }
 
-    /// Maps `offset .. offset + bytes` shared, to read and write.
+    /// Maps `offset .. offset + bytes` shared, for reading and writing.
     pub(crate) fn map(&self, offset: u64, bytes: usize) -> Option<std::ptr::NonNull<u8>> {
-        // SAFETY: a mapping at an address of the kernel's choice; its blocks were reserved before
-        // (no SIGBUS).
+        // SAFETY: the kernel chooses the address of the mapping. The blocks were reserved before,
+        // so there is no SIGBUS.
         let place = unsafe {
             libc::mmap(
                 std::ptr::null_mut(),
@@ -165,12 +165,12 @@ impl File {
 impl Drop for File {
     fn drop(&mut self) {
         let _errno = super::Errno::keep();
-        // SAFETY: the descriptor is ours and used no more.
+        // SAFETY: the descriptor is ours and is not used again.
         unsafe { libc::syscall(libc::SYS_close, self.0) };
     }
 }
 
-/// Reads a small file whole into `buffer`; returns what fitted.
+/// Reads a small file into `buffer`. Returns the part that fits.
 pub(crate) fn read_whole<'a>(path: &CStr, buffer: &'a mut [u8]) -> Result<&'a [u8], i32> {
     let file = File::open(path, libc::O_RDONLY, 0)?;
     let mut length = 0;

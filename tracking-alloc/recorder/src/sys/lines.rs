@@ -3,7 +3,7 @@
 /// The result of [`Lines::next`].
 pub(crate) enum Next<'b> {
     Line(&'b [u8]),
-    /// The buffer has no space for the line. The rest of it comes next, as if it were a line.
+    /// The buffer has no space for the line. The rest of the line comes next, as if it were a line.
     TooLong,
     End,
     Failed,
@@ -19,8 +19,8 @@ pub(crate) struct Lines {
 }
 
 impl Lines {
-    /// Reads the next line. All calls get the same buffer; `read` fills a part of it from an offset
-    /// in the file.
+    /// Reads the next line. All calls must pass the same buffer. `read` fills a part of it from an
+    /// offset in the file.
     pub(crate) fn next<'b>(
         &mut self,
         buffer: &'b mut [u8],

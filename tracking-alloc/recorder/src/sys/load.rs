@@ -1,17 +1,19 @@
-//! Loads by the machine, not by the language: of words that may be no variable's, such as padding,
-//! or a stack's where a frame was before, and that another thread may change meanwhile. They may be
-//! any number here, which is no undefined behaviour, nor an error to AddressSanitizer, which would
-//! end the program.
+//! Loads written in assembly.
+//!
+//! They read words that may not belong to a live variable: padding, or the place of a former stack
+//! frame. Another thread may change such a word meanwhile, and its value does not matter. As
+//! assembly, the loads are not undefined behavior. AddressSanitizer does not treat them as errors
+//! either; it would end the program.
 
-/// The word at an address, aligned or not.
+/// Reads the word at an address, aligned or not.
 ///
 /// # Safety
-/// It must be readable.
+/// The word must be readable.
 #[inline(always)]
 pub unsafe fn word_at(address: usize) -> usize {
     let word: usize;
     #[cfg(all(target_arch = "x86_64", not(miri)))]
-    // SAFETY: readable (caller); nothing is written.
+    // SAFETY: the word is readable (guaranteed by the caller), and nothing is written.
     unsafe {
         std::arch::asm!("mov {}, qword ptr [{}]", lateout(reg) word, in(reg) address,
             options(readonly, nostack, preserves_flags));
@@ -30,7 +32,7 @@ pub unsafe fn word_at(address: usize) -> usize {
     word
 }
 
-/// The aligned words of a value, in order.
+/// Returns the aligned words of a value, in order.
 ///
 /// # Safety
 /// All bytes of the value must be readable as long as the words are read.
@@ -39,20 +41,20 @@ pub unsafe fn words(start: usize, bytes: usize) -> impl Iterator<Item = usize> {
     let first = start.next_multiple_of(WORD);
     let end = (start + bytes) / WORD * WORD;
     (first..end.max(first)).step_by(WORD).map(|address| {
-        // SAFETY: inside the value (caller).
+        // SAFETY: the word lies inside the value (guaranteed by the caller).
         unsafe { word_at(address) }
     })
 }
 
-/// The two words at an address, aligned or not, in one register.
+/// Reads the two words at an address, aligned or not, into one register.
 ///
 /// # Safety
-/// They must be readable.
+/// Both words must be readable.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 #[inline(always)]
 pub(crate) unsafe fn pair_at(address: usize) -> std::arch::x86_64::__m128i {
     let pair;
-    // SAFETY: readable (caller); nothing is written.
+    // SAFETY: the words are readable (guaranteed by the caller), and nothing is written.
     unsafe {
         std::arch::asm!("movdqu {}, xmmword ptr [{}]", lateout(xmm_reg) pair, in(reg) address,
             options(readonly, nostack, preserves_flags));

@@ -1,4 +1,5 @@
-//! A lock for cold paths: a short spin, then a futex. No poisoning, no allocation, no thread-local.
+//! A lock for cold paths: a short spin, then a futex. It has no poisoning, no allocation and no
+//! thread-local.
 
 use std::cell::UnsafeCell;
 use std::ops::{Deref, DerefMut};
@@ -8,14 +9,14 @@ const FREE: u32 = 0;
 const HELD: u32 = 1;
 const WAITED_FOR: u32 = 2;
 
-/// Mutual exclusion over `T`. Its holder must not call anything that can wait for another heapglass
-/// lock out of order: the peak lock before the write lock.
+/// Mutual exclusion for a `T`. While holding one heapglass lock, a thread may wait for another only
+/// in this order: the peak lock before the write lock.
 pub(crate) struct Lock<T> {
     word: AtomicU32,
     value: UnsafeCell<T>,
 }
 
-// SAFETY: the value is only reached through a `Guard`, and only one exists at a time.
+// SAFETY: the value is reached only through a `Guard`, and only one exists at a time.
 unsafe impl<T: Send> Sync for Lock<T> {}
 
 pub(crate) struct Guard<'a, T>(&'a Lock<T>);
@@ -28,18 +29,19 @@ impl<T> Lock<T> {
         }
     }
 
-    /// Makes the lock free, with a new value, whoever held it.
+    /// Frees the lock, whoever held it, and gives it a new value.
     ///
     /// # Safety
-    /// No other thread may exist that could hold it or wait for it: a forked child, first thing.
+    /// No other thread may exist that could hold the lock or wait for it. This is so at the start
+    /// of a forked child.
     pub(crate) unsafe fn reset(&self, value: T) {
-        // SAFETY: nobody else reaches the value (caller). The old one is not dropped: its owner is
-        // gone.
+        // SAFETY: nobody else reaches the value (guaranteed by the caller). The old value is not
+        // dropped, because its owner no longer exists.
         unsafe { self.value.get().write(value) };
         self.word.store(FREE, Ordering::Release);
     }
 
-    /// The value of a lock nobody else can reach yet.
+    /// Returns the value of a lock that no other thread can reach yet.
     pub(crate) fn get_mut_unpublished(&self) -> *mut T {
         self.value.get()
     }
@@ -60,7 +62,7 @@ impl<T> Lock<T> {
             .is_ok()
     }
 
-    /// Takes the lock if it comes free within about `tries` short waits.
+    /// Takes the lock if it becomes free within about `tries` short waits.
     pub(crate) fn try_lock(&self, tries: u32) -> Option<Guard<'_, T>> {
         for _ in 0..tries {
             if self.try_take() {
@@ -82,8 +84,7 @@ impl<T> Lock<T> {
         }
         let _errno = super::Errno::keep();
         while self.word.swap(WAITED_FOR, Ordering::Acquire) != FREE {
-            // SAFETY: the futex word lives as long as `self`; a spurious return is handled by the
-            // loop.
+            // SAFETY: the futex word lives as long as `self`. The loop handles spurious returns.
             unsafe {
                 libc::syscall(
                     libc::SYS_futex,
@@ -101,7 +102,7 @@ impl<T> Deref for Guard<'_, T> {
     type Target = T;
     #[inline]
     fn deref(&self) -> &T {
-        // SAFETY: the guard is the only access to the value while it lives.
+        // SAFETY: while the guard lives, it is the only access to the value.
         unsafe { &*self.0.value.get() }
     }
 }

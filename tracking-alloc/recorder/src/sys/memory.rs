@@ -1,10 +1,10 @@
-//! Memory for heapglass itself: from mmap only, never from the hooked allocator.
+//! Memory for heapglass itself. It comes only from mmap, never from the hooked allocator.
 
 use std::ptr::{NonNull, null_mut};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// Maps `bytes` of zeroed private memory that costs nothing until touched. Returns `None` if the
-/// system refuses.
+/// Maps `bytes` of zeroed private memory, which costs nothing until it is touched. Returns `None`
+/// if the system refuses.
 pub fn map_private(bytes: usize) -> Option<NonNull<u8>> {
     // SAFETY: an anonymous mapping at an address of the kernel's choice touches no existing memory.
     unsafe {
@@ -19,25 +19,25 @@ pub fn map_private(bytes: usize) -> Option<NonNull<u8>> {
         if place == libc::MAP_FAILED {
             return None;
         }
-        // Huge pages would make each first touch 2 MiB; core dumps have no use for our tables. Both
-        // are only advice.
+        // With huge pages, each first touch would take 2 MiB. Core dumps do not need our tables.
+        // Both calls are only advice.
         libc::madvise(place, bytes, libc::MADV_NOHUGEPAGE);
         libc::madvise(place, bytes, libc::MADV_DONTDUMP);
         NonNull::new(place.cast())
     }
 }
 
-/// Pages are not populated: the system refused it once.
+/// `true` if the system once refused to populate pages.
 static REFUSES_TO_POPULATE: AtomicBool = AtomicBool::new(false);
 
-/// Makes whole pages of our own memory resident, as writing to each would. Returns `false` if the
-/// system does not, or cannot (Linux before 5.14).
+/// Makes whole pages of our own memory resident, as if each were written to. Returns `false` if the
+/// system refuses or cannot do this (Linux before 5.14).
 pub(crate) fn populate(start: usize, bytes: usize) -> bool {
     if REFUSES_TO_POPULATE.load(Ordering::Relaxed) || super::is_quiet() {
         return false;
     }
     let _errno = super::Errno::keep();
-    // SAFETY: populating changes no content; the pages are ours (caller).
+    // SAFETY: populating changes no content, and the pages are ours (guaranteed by the caller).
     let is_done = unsafe {
         libc::madvise(
             std::ptr::with_exposed_provenance_mut(start),
@@ -51,8 +51,8 @@ pub(crate) fn populate(start: usize, bytes: usize) -> bool {
     is_done
 }
 
-/// Fills `buffer` from this process's memory at `start`, by the kernel: what is not mapped is an
-/// answer and no fault.
+/// Fills `buffer` from this process's memory at `start`. The kernel copies the bytes, so unmapped
+/// memory gives `false` and no fault.
 pub(crate) fn read_own_memory(start: u64, buffer: &mut [u8]) -> bool {
     let (local, remote) = (
         libc::iovec {
@@ -64,7 +64,7 @@ pub(crate) fn read_own_memory(start: u64, buffer: &mut [u8]) -> bool {
             iov_len: buffer.len(),
         },
     );
-    // SAFETY: the kernel writes into the buffer, which is valid for its length, and checks the
+    // SAFETY: the kernel writes into the buffer, which is valid for its length, and it checks the
     // other address.
     let read = unsafe {
         libc::syscall(
@@ -80,43 +80,43 @@ pub(crate) fn read_own_memory(start: u64, buffer: &mut [u8]) -> bool {
     usize::try_from(read) == Ok(buffer.len())
 }
 
-/// Pages of heapglass's own that are counted are of this size at least, bytes.
+/// The minimum size of a counted page of heapglass's own memory, in bytes.
 pub(crate) const PAGE: usize = 4096;
 
-/// Bytes of pages of heapglass's own memory that were written.
+/// The bytes of heapglass's own pages that were written.
 static OWN: AtomicU64 = AtomicU64::new(0);
 
-/// Bytes of pages that were written: of its tables, the shadow map and the recording. Where pages
-/// are larger than [`PAGE`], or a table is only in part counted, less than are resident; never
-/// more.
+/// Returns the bytes of heapglass's own pages that were written: its tables, the shadow map and the
+/// recording. If pages are larger than [`PAGE`], or a table is only partly counted, this is less
+/// than the resident bytes. It is never more.
 pub(crate) fn own_bytes() -> u64 {
     OWN.load(Ordering::Relaxed)
 }
 
-/// Bytes of pages that are written for the first time.
+/// Adds the bytes of pages that are written for the first time.
 pub(crate) fn count_own(bytes: usize) {
     OWN.fetch_add(bytes as u64, Ordering::Relaxed);
 }
 
-/// Bytes that were counted and given back.
+/// Subtracts counted bytes that were freed.
 pub(crate) fn uncount_own(bytes: usize) {
     OWN.fetch_sub(bytes as u64, Ordering::Relaxed);
 }
 
-/// Counts the pages of memory that is written from its start on, each once.
+/// Counts the pages of memory that is written from its start onwards, each once.
 pub(crate) struct WrittenPages {
-    /// Up to here.
+    /// The end of the counted memory.
     end: usize,
 }
 
 impl WrittenPages {
-    /// Of memory that begins here; the page it begins in is not counted if it is shared with what
-    /// lies before.
+    /// Creates the counter for memory that begins at `start`. If `start` shares its page with
+    /// earlier memory, that page is not counted.
     pub(crate) const fn from(start: usize) -> Self {
         WrittenPages { end: start }
     }
 
-    /// It is written up to `end`.
+    /// Notes that the memory is written up to `end`.
     #[inline]
     pub(crate) fn up_to(&mut self, end: usize) {
         if end > self.end {
@@ -132,16 +132,16 @@ impl WrittenPages {
     }
 }
 
-/// A bump allocator over private mappings for tables that live until the process ends.
+/// A bump allocator over private mappings, for tables that live until the process ends.
 pub(crate) struct Bump {
     next: usize,
     end: usize,
     written: WrittenPages,
 }
 
-/// Bytes mapped at once.
+/// The number of bytes mapped at once.
 const PIECE: usize = 256 << 10;
-/// Tables from this size on get a mapping of their own.
+/// Tables of at least this size get a mapping of their own.
 const LARGE: usize = PIECE / 2;
 
 impl Bump {
@@ -153,8 +153,8 @@ impl Bump {
         }
     }
 
-    /// Zeroed memory for `count` values of `T`, for whom all-zero bytes must be a value. Never
-    /// given back. Its pages count as written.
+    /// Returns zeroed memory for `count` values of `T`, for which all-zero bytes must be a valid
+    /// value. The memory is never freed. Its pages count as written.
     pub(crate) fn take<T>(&mut self, count: usize) -> Option<NonNull<T>> {
         let bytes = size_of::<T>().checked_mul(count)?;
         let place = self.carve(bytes, align_of::<T>().max(64))?;
@@ -166,7 +166,8 @@ impl Bump {
         Some(place.cast())
     }
 
-    /// The same, beginning on a page of its own; whoever writes counts its pages.
+    /// Returns memory like [`take`](Self::take), but on pages of its own. The writer counts the
+    /// pages.
     pub(crate) fn take_sparse<T>(&mut self, count: usize) -> Option<NonNull<T>> {
         let bytes = size_of::<T>().checked_mul(count)?.next_multiple_of(PAGE);
         let place = self.carve(bytes, PAGE)?;

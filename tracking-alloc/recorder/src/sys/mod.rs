@@ -1,8 +1,7 @@
-//! The operating system, as the hook may use it: raw calls that neither lock, allocate nor are
-//! cancellation points.
+//! The system calls that the hook may use.
 //!
-//! Nothing here may call a libc function that takes a lock or allocates; `errno` is the caller's
-//! and is kept by [`Errno`].
+//! Nothing here may call a libc function that locks, allocates or is a cancellation point. `errno`
+//! belongs to the caller and is kept by [`Errno`].
 
 mod chunked;
 mod clock;
@@ -39,9 +38,9 @@ pub(crate) use smaps::is_wiped_on_fork;
 pub(crate) use stack::on_own_stack;
 pub(crate) use thread_stack::{Stack, thread_stack};
 
-/// Bytes of a page of this system.
+/// Returns the size of this system's pages, in bytes.
 pub(crate) fn page_bytes() -> usize {
-    // SAFETY: only reads the auxiliary vector.
+    // SAFETY: this only reads the auxiliary vector.
     let bytes = unsafe { libc::getauxval(libc::AT_PAGESZ) } as usize;
     if bytes.is_power_of_two() {
         bytes.max(PAGE)
@@ -50,7 +49,7 @@ pub(crate) fn page_bytes() -> usize {
     }
 }
 
-/// Keeps the target's `errno` over a cold path.
+/// Keeps the target's `errno` during a cold path.
 pub(crate) struct Errno(i32);
 
 impl Errno {
@@ -59,7 +58,7 @@ impl Errno {
         Errno(unsafe { *libc::__errno_location() })
     }
 
-    /// The value now, before it is put back.
+    /// Returns the current value, without restoring the kept one.
     pub(crate) fn current() -> i32 {
         // SAFETY: as above.
         unsafe { *libc::__errno_location() }

@@ -9,15 +9,15 @@ unsafe extern "C" {
     static environ: *const *const c_char;
 }
 
-/// The value of an environment variable, by walking `environ`: getenv and std take locks. Ignored
-/// in programs with raised privileges (AT_SECURE).
+/// Returns the value of an environment variable. It walks `environ`, because getenv and std take
+/// locks. Variables are ignored in programs with raised privileges (AT_SECURE).
 pub(crate) fn environment(name: &[u8]) -> Option<&'static [u8]> {
     // SAFETY: getauxval only reads the auxiliary vector.
     if unsafe { libc::getauxval(libc::AT_SECURE) } != 0 {
         return None;
     }
     // SAFETY: `environ` is null or a NULL-terminated array of NUL-terminated strings. It is read at
-    // the first allocation, before the program can have changed it from another thread.
+    // the first allocation, before another thread of the program can have changed it.
     unsafe {
         let mut entry = environ;
         while !entry.is_null() && !(*entry).is_null() {
@@ -34,28 +34,28 @@ pub(crate) fn environment(name: &[u8]) -> Option<&'static [u8]> {
     None
 }
 
-/// The calling thread's kernel id.
+/// Returns the kernel's id of the calling thread.
 pub(crate) fn thread_id() -> u32 {
     // SAFETY: no preconditions.
     unsafe { libc::syscall(libc::SYS_gettid) as u32 }
 }
 
-/// Returns `true` if the calling thread is the process's first.
+/// Returns `true` if the calling thread is the first thread of the process.
 pub(crate) fn is_main_thread() -> bool {
     thread_id() == process_id()
 }
 
-/// The process's id.
+/// Returns the id of the process.
 pub(crate) fn process_id() -> u32 {
     // SAFETY: no preconditions.
     unsafe { libc::getpid() as u32 }
 }
 
-/// The program must see no system call of ours that a filter may kill it for.
+/// `true` if the recorder must make no system call for which a filter may kill the program.
 static QUIET: AtomicBool = AtomicBool::new(false);
 
-/// From now on, asks the system for nothing but anonymous memory, time, and waiting for locks and
-/// threads.
+/// Restricts the recorder to these requests to the system from now on: anonymous memory, time, and
+/// waiting for locks and threads.
 pub(crate) fn go_quiet() {
     QUIET.store(true, Ordering::Relaxed);
 }
@@ -64,7 +64,7 @@ pub(crate) fn is_quiet() -> bool {
     QUIET.load(Ordering::Relaxed)
 }
 
-/// The calling thread's name, NUL-padded; none while the recorder is quiet.
+/// Returns the calling thread's name, padded with NULs. It is empty while the recorder is quiet.
 pub(crate) fn thread_name() -> [u8; 16] {
     let mut name = [0u8; 16];
     if is_quiet() {
@@ -75,13 +75,13 @@ pub(crate) fn thread_name() -> [u8; 16] {
     name
 }
 
-/// The kind of a limit's number: glibc has a type of its own for it.
+/// The type of a resource number: glibc has its own type for it.
 #[cfg(target_env = "gnu")]
 type Resource = libc::__rlimit_resource_t;
 #[cfg(not(target_env = "gnu"))]
 type Resource = libc::c_int;
 
-/// A limit of the process; `None` without one, or when it cannot be known.
+/// Returns a limit of the process, or `None` if there is no limit or it cannot be determined.
 pub(crate) fn limit(resource: Resource) -> Option<u64> {
     let mut limit = libc::rlimit {
         rlim_cur: 0,
@@ -92,31 +92,32 @@ pub(crate) fn limit(resource: Resource) -> Option<u64> {
     (is_known && limit.rlim_cur != libc::RLIM_INFINITY).then_some(limit.rlim_cur)
 }
 
-/// Start time of this process in clock ticks; 0 when /proc is not there.
+/// Returns the start time of this process in clock ticks, or 0 if /proc is not available.
 pub(crate) fn start_ticks() -> u64 {
     let mut buffer = [0u8; 1024];
     let text = read_whole(c"/proc/self/stat", &mut buffer).unwrap_or_default();
     ProcessStat::parse(text).map_or(0, |stat| stat.start_ticks)
 }
 
-/// Resident set, bytes, from `/proc/self/statm`; 0 when it cannot be read.
+/// Returns the resident set in bytes, from `/proc/self/statm`, or 0 if it cannot be read.
 pub(crate) fn resident_set() -> u64 {
     memory_field(1).unwrap_or(0)
 }
 
-/// What the limits of address space (`RLIMIT_AS`) and of private memory (`RLIMIT_DATA`) leave, the
-/// lesser of the two, bytes; `u64::MAX` without such a limit. `None`: there is one, and what is
-/// used cannot be known.
+/// Returns the bytes left by the limits of address space (`RLIMIT_AS`) and of private memory
+/// (`RLIMIT_DATA`), whichever is less. Returns `u64::MAX` if there is no such limit. Returns `None`
+/// if there is a limit but the used memory cannot be determined.
 pub(crate) fn memory_left() -> Option<u64> {
     let left = |resource, field| match limit(resource) {
         Some(limit) => Some(limit.saturating_sub(memory_field(field)?)),
         None => Some(u64::MAX),
     };
-    // The last field is private memory and stacks: a little more than counts against the limit.
+    // The last field is private memory and stacks, which is slightly more than what counts for the
+    // limit.
     Some(left(libc::RLIMIT_AS, 0)?.min(left(libc::RLIMIT_DATA, 5)?))
 }
 
-/// A field of `/proc/self/statm`, bytes.
+/// Returns a field of `/proc/self/statm`, in bytes.
 fn memory_field(index: usize) -> Option<u64> {
     let mut buffer = [0u8; 128];
     let text = read_whole(c"/proc/self/statm", &mut buffer).ok()?;
@@ -125,14 +126,14 @@ fn memory_field(index: usize) -> Option<u64> {
     Some(pages.wrapping_mul(super::page_bytes() as u64))
 }
 
-/// The address at which the program begins.
+/// Returns the address of the program's entry point.
 pub(crate) fn entry() -> u64 {
-    // SAFETY: only reads the auxiliary vector.
+    // SAFETY: this only reads the auxiliary vector.
     unsafe { libc::getauxval(libc::AT_ENTRY) }
 }
 
-/// The exported functions of the C library next to those that call `main` and the functions of
-/// threads.
+/// Returns two exported functions of the C library. They lie next to the functions that call `main`
+/// and the functions of threads.
 pub(crate) fn start_functions() -> [u64; 2] {
     unsafe extern "C" {
         fn __libc_start_main();
@@ -143,8 +144,8 @@ pub(crate) fn start_functions() -> [u64; 2] {
     ]
 }
 
-/// Addresses in code that stays as long as the process runs: the executable's and the C library's;
-/// and our own.
+/// Returns addresses in code that stays loaded as long as the process runs: in the executable, in
+/// the C library, and in heapglass itself.
 pub(crate) fn lasting_code() -> [u64; 3] {
     [
         entry(),
@@ -153,7 +154,7 @@ pub(crate) fn lasting_code() -> [u64; 3] {
     ]
 }
 
-/// Writes one line of pieces to standard error, as well as it goes.
+/// Writes one line, given in pieces, to standard error. Errors are ignored.
 pub(crate) fn write_stderr(pieces: &[&[u8]]) {
     let _errno = super::Errno::keep();
     for piece in pieces {
@@ -166,12 +167,12 @@ const MEMBARRIER_PRIVATE_EXPEDITED: libc::c_int = 1 << 3;
 const MEMBARRIER_REGISTER_PRIVATE_EXPEDITED: libc::c_int = 1 << 4;
 static FENCE: AtomicBool = AtomicBool::new(false);
 
-/// Announces that [`fence_all_threads`] may be used.
+/// Registers the process so that [`fence_all_threads`] may be used.
 pub(crate) fn register_fence() {
     if is_quiet() {
         return;
     }
-    // SAFETY: plain numbers; an old kernel answers ENOSYS.
+    // SAFETY: the arguments are plain numbers. An old kernel returns ENOSYS.
     let answer = unsafe {
         libc::syscall(
             libc::SYS_membarrier,
@@ -183,17 +184,17 @@ pub(crate) fn register_fence() {
     FENCE.store(answer == 0, Ordering::Relaxed);
 }
 
-/// A memory barrier on every running thread of this process. Returns `false` if the kernel has
-/// none.
+/// Runs a memory barrier on every running thread of this process. Returns `false` if the kernel
+/// cannot do this.
 pub(crate) fn fence_all_threads() -> bool {
     // SAFETY: as above.
     FENCE.load(Ordering::Relaxed)
         && unsafe { libc::syscall(libc::SYS_membarrier, MEMBARRIER_PRIVATE_EXPEDITED, 0, 0) } == 0
 }
 
-/// While the recorder is quiet: waits until what other threads stored before can be seen. No
-/// processor keeps a store to itself for so long, and one that goes on with another thread keeps
-/// none. `false` otherwise.
+/// While the recorder is quiet, waits until earlier stores of other threads are visible, and
+/// returns `true`. No processor delays a store for so long, and a processor that switches to
+/// another thread delays none. If the recorder is not quiet, returns `false`.
 pub(crate) fn wait_for_stores() -> bool {
     const WAIT_NS: u64 = 10_000_000;
     if !is_quiet() {
@@ -207,7 +208,7 @@ pub(crate) fn wait_for_stores() -> bool {
     true
 }
 
-/// Returns the boot and PID namespace of this process, as far as known.
+/// Returns the boot id and PID namespace of this process, as far as they are known.
 pub(crate) fn host() -> Host {
     let (mut boot_id, mut pid_namespace) = ([0u8; 64], [0u8; 64]);
     let boot_id = read_whole(c"/proc/sys/kernel/random/boot_id", &mut boot_id);

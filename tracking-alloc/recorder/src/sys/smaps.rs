@@ -1,10 +1,10 @@
-//! The information on a mapping in `/proc/self/smaps`.
+//! Flags of mappings, from `/proc/self/smaps`.
 
 use super::{File, Lines, Next, mapping_range};
 use std::ffi::CStr;
 
-/// Returns `true` if the kernel wipes the page of an address in a forked child. qemu-user takes
-/// that advice and ignores it; a kernel that does as it says shows it.
+/// Returns `true` if the kernel wipes the page of an address in a forked child. qemu-user accepts
+/// the `madvise` call for this but ignores it. The flag shows that the kernel acts on it.
 pub(crate) fn is_wiped_on_fork(address: usize) -> bool {
     const PATH: &CStr = c"/proc/self/smaps";
     let Ok(file) = File::open(PATH, libc::O_RDONLY, 0) else {
@@ -14,8 +14,8 @@ pub(crate) fn is_wiped_on_fork(address: usize) -> bool {
     has_flag(address as u64, b"wf", read) == Some(true)
 }
 
-/// Returns `Some(true)` if the mapping of an address has a flag; `None` if there is no such
-/// mapping, or its flags are not listed.
+/// Returns `Some(true)` if the mapping of an address has a flag. Returns `None` if there is no such
+/// mapping, or if its flags are not listed.
 fn has_flag(
     address: u64,
     flag: &[u8],
@@ -26,7 +26,8 @@ fn has_flag(
     loop {
         let line = match lines.next(&mut buffer, &mut read) {
             Next::Line(line) => line,
-            // The path in it is too long: what is left of it is no line that counts.
+            // The path in the line is too long. The rest of it does not look like a line that
+            // matters.
             Next::TooLong => continue,
             Next::End | Next::Failed => return None,
         };

@@ -1,14 +1,14 @@
 //! The address range of the calling thread's stack.
 //!
-//! libc's answer (`pthread_getattr_np`) must not be asked with glibc. It allocates, and it takes the
-//! lock of the thread's descriptor: Rust's runtime asks the same question in each new thread, and if
-//! that is the thread's first allocation, asking again from inside it would wait for ever.
+//! With glibc, `pthread_getattr_np` must not be called. It allocates, and it locks the thread's
+//! descriptor. Rust's runtime calls it in each new thread. If that is the thread's first
+//! allocation, a second call from inside the first would wait forever.
 
 #[cfg(target_env = "gnu")]
 use super::PAGE;
 use super::{is_main_thread, limit};
 
-/// The address range of a thread's stack, or its readable part.
+/// The address range of a thread's stack, or of its readable part.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Stack {
     pub(crate) low: usize,
@@ -21,28 +21,29 @@ impl Stack {
     }
 }
 
-/// Below the top of the stack that a program begins on, the kernel keeps at least this much free of
-/// other mappings. It keeps more if the stack's limit was larger then.
+/// The kernel keeps at least this much space below the top of the program's first stack free of
+/// other mappings. It keeps more if the stack's limit was larger at that time.
 const GAP: usize = 128 << 20;
 
-/// Returns the calling thread's stack; empty if it cannot be known, and then nothing is walked.
+/// Returns the calling thread's stack. It is empty if it cannot be determined; then no stack is
+/// walked.
 pub(crate) fn thread_stack() -> Stack {
     let local = 0u8;
     let here = std::hint::black_box(&raw const local) as usize;
-    // The thread must be on the first stack, not only be the first one of the process: that of a
-    // child forked by another thread is on the stack of that one.
+    // The thread must also run on the first stack. In a child forked by another thread, the first
+    // thread runs on the stack of that thread.
     let first = first_stack().filter(|_| is_main_thread());
     match first {
         Some(stack) if (stack.high.saturating_sub(GAP)..stack.high).contains(&here) => stack,
-        // The first thread has no block in its descriptor.
+        // The first thread's descriptor describes no block.
         first => of_descriptor().or(first).unwrap_or_default(),
     }
 }
 
-/// Returns the stack that the program began on. The path that the kernel was asked to execute lies
-/// at its very top.
+/// Returns the stack on which the program began. The path that the kernel was asked to execute lies
+/// at its top.
 fn first_stack() -> Option<Stack> {
-    // SAFETY: only reads the auxiliary vector.
+    // SAFETY: this only reads the auxiliary vector.
     let high = unsafe { libc::getauxval(libc::AT_EXECFN) } as usize;
     let room = limit(libc::RLIMIT_STACK).map_or(8 * GAP, |limit| limit as usize);
     (high != 0).then(|| Stack {
@@ -51,35 +52,36 @@ fn first_stack() -> Option<Stack> {
     })
 }
 
-/// Returns the stack in the descriptor of the calling thread (`struct pthread` of glibc), which
-/// holds the address of the block with the stack, its size, and the size of the guard one after
-/// another.
+/// Returns the stack in the descriptor of the calling thread (`struct pthread` of glibc). The
+/// descriptor holds three consecutive words: the address of the block that contains the stack, the
+/// block's size, and the size of the guard.
 ///
-/// Their place differs between versions, so they are found by what must be true of them: the
+/// The offset of these words differs between versions, so they are recognized by their values. The
 /// descriptor lies at the upper end of the block, with the thread-local variables of the libraries
 /// that the program started with.
 #[cfg(target_env = "gnu")]
 fn of_descriptor() -> Option<Stack> {
     use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-    /// Every version since 2.17 has a larger descriptor (2,304 bytes on x86-64, more than 1,700 on
-    /// aarch64), and the three words near its middle.
+    /// Number of words searched. In every version since 2.17, the descriptor is larger than this
+    /// (2,304 bytes on x86-64, more than 1,700 on aarch64), and the three words lie near its
+    /// middle.
     const WORDS: usize = if cfg!(target_arch = "x86_64") {
         2000
     } else {
         1700
     } / size_of::<usize>();
     const SIZES: std::ops::RangeInclusive<usize> = 8 << 10..=1 << 40;
-    /// More than a descriptor and thread-local variables take.
+    /// An upper bound for the size of a descriptor and the thread-local variables.
     const END: usize = 64 << 20;
-    /// The index of the three words in a descriptor, once known.
+    /// The index of the three words in a descriptor, once it is known.
     static FOUND: AtomicUsize = AtomicUsize::new(0);
 
-    // SAFETY: a plain answer.
+    // SAFETY: this only returns a value.
     let descriptor = unsafe { libc::pthread_self() } as usize;
     let block = |index: usize| {
-        // SAFETY: the words lie in the thread's descriptor, which exists while the thread runs. Only
-        // the thread itself and whoever created it write them.
+        // SAFETY: the words lie in the thread's descriptor, which exists while the thread runs.
+        // Only the thread itself and its creator write them.
         let [low, bytes, guard] = [0, 1, 2].map(|word| unsafe {
             std::ptr::with_exposed_provenance::<usize>(descriptor)
                 .add(index + word)
@@ -106,7 +108,7 @@ fn of_descriptor() -> Option<Stack> {
 /// Returns libc's answer. musl neither allocates nor locks for it.
 #[cfg(not(target_env = "gnu"))]
 fn of_descriptor() -> Option<Stack> {
-    // SAFETY: the attributes are initialised by pthread_getattr_np before they are used, and
+    // SAFETY: pthread_getattr_np initializes the attributes before they are used. They are
     // destroyed once.
     unsafe {
         let mut attributes: libc::pthread_attr_t = std::mem::zeroed();
@@ -127,9 +129,9 @@ fn of_descriptor() -> Option<Stack> {
 mod tests {
     use super::*;
 
-    /// libc's answer.
+    /// Returns libc's answer.
     fn asked() -> Stack {
-        // SAFETY: the attributes are initialised before they are used, and destroyed once.
+        // SAFETY: the attributes are initialized before they are used, and destroyed once.
         unsafe {
             let mut attributes: libc::pthread_attr_t = std::mem::zeroed();
             assert_eq!(
@@ -152,7 +154,7 @@ mod tests {
     extern "C" fn compare(_: *mut libc::c_void) -> *mut libc::c_void {
         let (found, asked) = (thread_stack(), asked());
         let local = 0u8;
-        // glibc does not count the guard as a part of the stack.
+        // glibc does not count the guard as part of the stack.
         let is_right = found.high == asked.high
             && found.low <= asked.low
             && asked.low - found.low <= 64 << 10
@@ -162,7 +164,7 @@ mod tests {
 
     /// Runs `compare` in a thread with these attributes.
     fn is_right(prepare: impl FnOnce(&mut libc::pthread_attr_t)) -> bool {
-        // SAFETY: attributes and thread are used as they must be.
+        // SAFETY: attributes and thread are used as required.
         unsafe {
             let mut attributes: libc::pthread_attr_t = std::mem::zeroed();
             assert_eq!(libc::pthread_attr_init(&mut attributes), 0);
@@ -182,7 +184,7 @@ mod tests {
     fn the_stack_of_a_thread_is_the_one_that_libc_tells() {
         for bytes in [64 << 10, 1 << 20, 8 << 20, 1 << 30] {
             assert!(
-                // SAFETY: the attributes are initialised.
+                // SAFETY: the attributes are initialized.
                 is_right(|attributes| unsafe {
                     assert_eq!(libc::pthread_attr_setstacksize(attributes, bytes), 0);
                 }),

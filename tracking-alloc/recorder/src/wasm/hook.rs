@@ -1,7 +1,7 @@
-//! The connection of events with the module's only recorder.
+//! The connection between events and the module's only recorder.
 //!
-//! It is borrowed while it works: what it allocates itself comes back here, finds it borrowed, and
-//! is not counted.
+//! The recorder is borrowed while it works. Its own allocations come back here, find it borrowed,
+//! and are not counted.
 
 use super::pages;
 use crate::accounting::Event;
@@ -12,11 +12,11 @@ use std::cell::RefCell;
 use std::mem::ManuallyDrop;
 
 thread_local! {
-    /// Never dropped: allocations may come until the very end.
+    /// Never dropped, because allocations may come until the very end.
     static RECORDER: RefCell<Option<ManuallyDrop<Recorder>>> = const { RefCell::new(None) };
 }
 
-/// Calls `f` with the recorder. Returns `None` if there is none, or it is at work.
+/// Calls `f` with the recorder. Returns `None` if there is none, or if it is in use.
 pub(super) fn with<R>(f: impl FnOnce(&mut Recorder) -> R) -> Option<R> {
     let find = |cell: &RefCell<Option<ManuallyDrop<Recorder>>>| {
         let mut recorder = cell.try_borrow_mut().ok()?;
@@ -35,8 +35,8 @@ pub(super) fn start(program: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// An event that succeeded. Returns `false` if it is heapglass's own: then it is not recorded, nor
-/// counted by `measure`.
+/// Counts a successful event. Returns `false` if the event is heapglass's own. Such an event is
+/// neither recorded nor counted by `measure`.
 #[cold]
 #[inline(never)]
 pub(crate) fn count(event: Event) -> bool {
@@ -65,7 +65,7 @@ pub(super) fn linear() -> Option<Linear> {
     })
 }
 
-/// The module's figures while it is recorded.
+/// Returns the module's figures while it is recorded.
 pub(crate) fn recorded_stats() -> Option<Stats> {
     with(|recorder| recorder.figures())
 }

@@ -1,5 +1,4 @@
-//! What phases and `Profiled` ask of the recorder: the same questions as of the mapped recording's
-//! scopes.
+//! The functions that phases and `Profiled` use, as for the scopes of a mapped recording.
 
 pub(crate) use fields::*;
 
@@ -13,16 +12,16 @@ pub(crate) fn report(scope: u32, bytes: u64, records: u64) {
     with(|recorder| recorder.report(scope, bytes, records));
 }
 
-/// While it lives the module is in a scope; then what it allocated and did not free meanwhile was
-/// retained.
+/// A guard during which the module is in a scope. When it is dropped, the bytes allocated and not
+/// freed in the meantime count as retained.
 pub(crate) struct Retained {
     scope: u32,
-    /// Live bytes when it was entered.
+    /// The live bytes when the scope was entered.
     since: i64,
 }
 
 impl Retained {
-    /// For scope 0 nothing is counted. Returns `None` if nothing records.
+    /// Enters a scope. Nothing is counted for scope 0. Returns `None` if nothing records.
     pub(crate) fn enter(scope: u32) -> Option<Retained> {
         if scope == 0 {
             return None;
@@ -44,7 +43,7 @@ mod fields {
     use crate::current_scope::{Added, NewScope};
     use crate::state;
 
-    /// 1 while the module is recorded, else 0.
+    /// Returns 1 while the module is recorded, otherwise 0.
     #[inline]
     pub(crate) fn generation() -> u32 {
         u32::from(state::get() & state::RECORD != 0)

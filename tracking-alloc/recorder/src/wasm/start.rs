@@ -9,9 +9,9 @@ use crate::{Error, state};
 pub struct Memory {
     /// All pages except those of the recording: static data, stack, heap and everything else.
     ///
-    /// The recording's pages lie between the program's. An allocator that needs neighbouring pages
+    /// The recording's pages lie between the program's. An allocator that needs neighboring pages
     /// may therefore need one more for each piece that the recording took: 1 in 4,126 in one
-    /// benchmark, 0 of 2,641 in another.
+    /// benchmark, 0 in 2,641 in another.
     pub pages: u64,
     /// Number of times linear memory grew since the recording began, as seen at allocator calls,
     /// except for the recording's own grows.
@@ -25,16 +25,14 @@ pub struct Memory {
 /// Starts recording. `program` is the name of the recording.
 ///
 /// # Errors
-/// If the module is recording already, or if there
-/// is no memory for the first tables (128 KiB).
+/// If the module is recording already, or if there is no memory for the first tables (128 KiB).
 pub fn start(program: &str) -> Result<(), Error> {
     hook::start(program)?;
     state::change(state::RECORD, 0);
     Ok(())
 }
 
-/// Returns everything recorded up to now, as the bytes of a finished recording. Recording
-/// continues.
+/// Returns everything recorded so far, as the bytes of a finished recording. Recording continues.
 ///
 /// The buffer is not part of the counted figures, and its pages count as the recording's own. After
 /// the buffer is dropped, the program can use those pages, so take the recording at the end.
@@ -45,7 +43,7 @@ pub fn recording() -> Result<Vec<u8>, Error> {
     hook::recording().ok_or_else(not_started)
 }
 
-/// Returns the figures of linear memory up to now.
+/// Returns the figures of linear memory so far.
 ///
 /// # Errors
 /// If nothing is recorded, because [`start`] was not called.

@@ -1,8 +1,8 @@
 //! The number of blocks in each size class at a site of a lane.
 //!
-//! Most sites have a few classes and one record, searched from the class's own place. A site with
-//! more gets a private table that leads from a class to its pair: each class has one pair in one
-//! record, so the records of a site are bounded by the number of classes, whatever happens.
+//! Most sites have few classes and one record, searched from the class's own place. A site with
+//! more classes gets a private table that leads from a class to its pair. Each class has only one
+//! pair, in one record, so the number of classes bounds the records of a site.
 
 use super::Lane;
 use super::size_class::{Class, Spread};
@@ -62,7 +62,8 @@ fn add_blocks(lane: &Lane, slot: &Slot, class: Class, more: u64) {
     }
 }
 
-/// Returns the pair that counts a class, added if there is none; `None` if there is no room.
+/// Returns the pair that counts a class, adding it if necessary. Returns `None` if there is no
+/// room.
 fn pair_of(lane: &Lane, slot: &Slot, class: Class) -> Option<&'static AtomicU64> {
     if let Some(spread) = slot.spread() {
         return spread.pair_of(lane, slot, class);
@@ -90,7 +91,7 @@ impl Spread {
     /// Creates a table with the pairs of a full record.
     #[cold]
     fn begin(lane: &Lane, full: &'static Sizes) -> Option<&'static Spread> {
-        // SAFETY: zeroed memory that is never given back, reached by the lane's owner alone.
+        // SAFETY: zeroed memory that is never freed. Only the lane's owner reaches it.
         let spread: &'static Spread = unsafe { lane.take::<Spread>()?.as_ref() };
         spread.last.set(full);
         for pair in &full.pairs {
@@ -110,7 +111,7 @@ impl Spread {
             self.last.set(lane.new_sizes(slot)?);
             self.used.set(0);
         }
-        // SAFETY: null or a record of the lane's own, which stays mapped.
+        // SAFETY: null or one of the lane's own records, which stay mapped.
         let pair = unsafe { self.last.get().as_ref() }?
             .pairs
             .get(self.used.get())?;

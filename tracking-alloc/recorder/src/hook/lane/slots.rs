@@ -18,7 +18,7 @@ const _: () = assert!(
 /// The data of a lane on one site: its row and its further records.
 #[repr(C)]
 pub(in crate::hook) struct Slot {
-    /// The row. Marks of other threads read it too.
+    /// The row. Other threads read it too, at marks.
     pub(super) row: AtomicPtr<Row>,
     pub(super) row_index: Cell<u32>,
     /// The only size class so far, or one of the three values below.
@@ -40,10 +40,10 @@ pub(super) const SPREAD: u32 = u32::MAX - 2;
 pub(in crate::hook) enum SizeCount {
     /// The row: the site has one size class.
     Row,
-    /// A known class at a site with several. Its count is the lower part of a word, and does not
+    /// A known class at a site with several. The count is the lower part of the word. It does not
     /// overflow into the upper part within 2^48 blocks.
     Pair(&'static AtomicU64),
-    /// Nothing yet.
+    /// There is no counter yet.
     New(Class),
 }
 
@@ -63,13 +63,13 @@ impl Slot {
         pair.map_or(SizeCount::New(class), SizeCount::Pair)
     }
 
-    /// Returns the only size record, or null.
+    /// Returns the only size record, if there is one.
     #[inline(always)]
     pub(in crate::hook) fn one_record(&self) -> Option<&'static Sizes> {
         if self.class.get() != MIXED {
             return None;
         }
-        // SAFETY: while the class is MIXED this is null or a record, which stays mapped.
+        // SAFETY: while the class is MIXED, this is null or a record, which stays mapped.
         unsafe { self.sizes.get().cast::<Sizes>().as_ref() }
     }
 
@@ -79,7 +79,7 @@ impl Slot {
         if self.class.get() != SPREAD {
             return None;
         }
-        // SAFETY: while the class is SPREAD this is such a table, which is never unmapped.
+        // SAFETY: while the class is SPREAD, this is such a table, which is never unmapped.
         unsafe { self.sizes.get().cast::<Spread>().as_ref() }
     }
 
@@ -92,18 +92,18 @@ impl Slot {
         self.class.set(SPREAD);
     }
 
-    /// Counts the page of a slot that is about to be used, if it is the first one used there.
+    /// Counts the page of a slot that is about to be used, if it is the first slot used there.
     fn count_page(&self) {
         const SLOTS: usize = PAGE / size_of::<Slot>();
         let first = (from_ref(self).addr() & !(PAGE - 1)) as *const Slot;
-        // SAFETY: chunks are whole pages of slots, reached by the lane's owner alone.
+        // SAFETY: chunks are whole pages of slots, which only the lane's owner reaches.
         let is_new = (0..SLOTS).all(|index| unsafe { (*first.add(index)).row().is_none() });
         if is_new {
             count_own(PAGE);
         }
     }
 
-    /// Returns its row; "(table full)" if there was no room for one.
+    /// Returns the slot's row, or "(table full)" if there was no room for one.
     #[inline(always)]
     pub(super) fn row(&self) -> Option<&'static Row> {
         // SAFETY: null or a row, which stays mapped.
@@ -122,7 +122,7 @@ impl Lane {
     #[inline(never)]
     fn add_slots(&'static self, site: u32) -> Option<&'static Slot> {
         let _errno = Errno::keep();
-        // SAFETY: the tables belong to the lane's owner, who is calling.
+        // SAFETY: the tables belong to the lane's owner, who is the caller.
         let bump = unsafe { &mut (*self.tables.get()).bump };
         self.slots.get_or_make(site, || bump.take_sparse(CHUNK))
     }
@@ -144,13 +144,14 @@ impl Lane {
             return known;
         }
         let start = Start::from_registers((frame_pointer, stack_pointer, pc));
-        // SAFETY: the scratch belongs to the lane's owner, who is calling.
+        // SAFETY: the scratch memory belongs to the lane's owner, who is the caller.
         let scratch = unsafe { &mut *self.scratch.get() };
         session::intern(&self.limits, start, scratch, key, scope)
     }
 
-    /// Returns `true` if a site found by its key is used without a comparison. It is compared the
-    /// first time and now and then, because another stack may have the same key.
+    /// Returns `true` if a site found by its key is used without comparing the stack. The stack is
+    /// compared the first time, and now and then after that, because another stack may have the
+    /// same key.
     fn trusts(&'static self, site: u32) -> bool {
         const DOUBTED: u32 = 256;
         let times = self.trusted.get().wrapping_add(1);
@@ -158,7 +159,7 @@ impl Lane {
         self.known_row(site).is_some() && !times.is_multiple_of(DOUBTED)
     }
 
-    /// Returns the row of a site; "(table full)" if there is no room for one.
+    /// Returns the row of a site, or "(table full)" if there is no room for one.
     #[inline(always)]
     pub(in crate::hook) fn row_of(&'static self, site: u32) -> &'static Row {
         match self.known_row(site) {
@@ -173,7 +174,8 @@ impl Lane {
         self.slots.get(site)?.row()
     }
 
-    /// Returns a slot that remembers nothing, not even a size. Its events take the slower path.
+    /// Returns a slot that remembers nothing, not even a size class. Its events take the slower
+    /// path.
     pub(in crate::hook) fn spare_slot(&'static self) -> &'static Slot {
         self.spare.row_index.set(u32::MAX);
         self.spare.class.set(NO_CLASS);
@@ -207,8 +209,8 @@ impl Lane {
         std::ptr::eq(row, self.full())
     }
 
-    /// Forgets which sites had no row when the recording grows again after a failure, so that they
-    /// get one with their next event. The owner calls this on a slow path.
+    /// When the recording grows again after a failure, forgets which sites had no row. Each gets a
+    /// row with its next event. The owner calls this on a slow path.
     #[inline]
     pub(in crate::hook) fn ask_again(&self) {
         let resumed = growths_resumed();
@@ -222,7 +224,7 @@ impl Lane {
     #[inline(never)]
     fn forget_full(&self) {
         for index in 0..CACHE {
-            // SAFETY: the cache has CACHE pairs, reached by the lane's owner alone, who is calling.
+            // SAFETY: the cache has CACHE pairs, which only the lane's owner, the caller, reaches.
             for entry in unsafe { &mut *self.cache.add(index) } {
                 if std::ptr::eq(entry.row, self.full()) {
                     // No stack has this key.
@@ -267,7 +269,7 @@ impl Lane {
             );
             slot.snaps.set(added.map_or(null(), |(_, snaps)| snaps));
         }
-        // SAFETY: null or a record of the lane's own that stays mapped.
+        // SAFETY: null or one of the lane's own records, which stay mapped.
         let Some(snaps) = (unsafe { slot.snaps.get().as_ref() }) else {
             return;
         };

@@ -1,12 +1,12 @@
-//! The state of each lane in checks: its sums, the bound on their error, and if it is idle.
+//! The state of each lane in checks: its sums, the bound on their error, and whether it is idle.
 //!
 //! A lane that did not change for many checks is *parked*: its tag is marked, so that its owner's
 //! next event first takes the peak lock, and its sums are kept in one aggregate. Checks read only
 //! the other lanes, so idle threads cost nothing.
 //!
 //! Parking needs no store by the owner. The parking thread marks the tag, then runs a memory
-//! barrier on every thread (membarrier). After that the owner either was seen busy, or reads the
-//! mark when it next enters the hook.
+//! barrier on every thread (membarrier). After that, either the owner was seen busy, or it reads
+//! the mark when it next enters the hook.
 
 use crate::hook::lane::Lane;
 use crate::session::net_blocks;
@@ -41,7 +41,7 @@ pub(super) struct Movement {
 struct Watched {
     lane: &'static Lane,
     row: &'static Row,
-    /// Net bytes, and bytes allocated so far.
+    /// Net bytes, and bytes allocated so far, at the last check.
     net: i64,
     total: u64,
     /// `u` of the interval before the last check.
@@ -63,7 +63,7 @@ struct Movers {
     other_at: u64,
 }
 
-/// Under the peak lock.
+/// The state of all lanes, accessed under the peak lock.
 pub(super) struct Lanes {
     /// The lanes that each check reads, followed by the parked lanes.
     watched: *mut Watched,
@@ -78,11 +78,10 @@ pub(super) struct Lanes {
     written: WrittenPages,
 }
 
-// SAFETY: what is pointed to is never unmapped and reached under the peak lock.
+// SAFETY: the memory behind the pointers is never unmapped, and it is reached under the peak lock.
 unsafe impl Send for Lanes {}
 
-/// Returns the bytes that a row's lane has allocated up to now, and its net, both at the same
-/// moment.
+/// Returns the bytes that a row's lane has allocated so far, and its net, both at the same moment.
 #[inline]
 fn settled(row: &Row) -> (u64, i64) {
     let mut total = row.total_bytes.load(Acquire);
@@ -145,7 +144,7 @@ impl Lanes {
         if self.watched.is_null() {
             return &mut [];
         }
-        // SAFETY: `len` entries are filled in, and reached under the peak lock.
+        // SAFETY: `len` entries are initialized, and reached under the peak lock.
         unsafe { std::slice::from_raw_parts_mut(self.watched, self.len as usize) }
     }
 
@@ -186,7 +185,7 @@ impl Lanes {
         self.swap(self.active - 1, self.len - 1);
     }
 
-    /// Reads all lanes. `peak` is the maximum up to now, `checker` the lane whose owner makes the
+    /// Reads all lanes. `peak` is the maximum so far. `checker` is the lane whose owner makes the
     /// check.
     pub(super) fn read(&mut self, peak: i64, checker: Option<&'static Lane>) -> (Sums, Movement) {
         let mut sums = Sums {
@@ -194,7 +193,7 @@ impl Lanes {
             ..self.parked
         };
         let (mut bound, mut behind) = (sums.bytes, 0);
-        // What the bound is if the one lane that moved did not rise above what it was at the two
+        // The bound if only one lane changed, and it did not rise above its values at the two
         // checks.
         let mut bound_alone = sums.bytes;
         let (mut moved, mut mover) = (0u32, None);
@@ -224,8 +223,8 @@ impl Lanes {
         if let (1, Some((lane, net))) = (moved, mover) {
             let turning = &lane.turning;
             if !turning.passed.load(Relaxed) && !self.others_moved(lane, turning.moves.get()) {
-                // It moved alone: with the others as they are live bytes did not exceed the
-                // maximum.
+                // It changed alone. The other lanes are as they were, so live bytes did not exceed
+                // the maximum.
                 let most = peak.saturating_sub(sums.bytes - net).max(net);
                 (bound, behind) = (bound_alone, 0);
                 if let Some(watched) = self.all().get_mut(turning.place.get() as usize) {
@@ -263,7 +262,7 @@ impl Lanes {
         }
     }
 
-    /// A parked lane takes part in checks again.
+    /// Includes a parked lane in checks again.
     pub(super) fn wake(&mut self, lane: &Lane) {
         let place = lane.turning.place.get();
         let is_parked = place >= self.active;
@@ -280,8 +279,8 @@ impl Lanes {
         lane.unpark();
     }
 
-    /// From time to time, parks the lanes that did not move since the last time. `checker` is not
-    /// one of them.
+    /// From time to time, parks the lanes that did not change since the last time, except
+    /// `checker`.
     pub(super) fn sweep(&mut self, checker: &Lane) {
         if self.active < 2 || !self.parks {
             return;
@@ -311,7 +310,8 @@ impl Lanes {
         }
     }
 
-    /// Parks the marked lanes nobody was at work in when all threads passed the barrier.
+    /// Parks the marked lanes whose owners were not inside the hook when all threads passed the
+    /// barrier.
     fn park_marked(&mut self) {
         for place in (0..self.active).rev() {
             let Some(watched) = self.all().get(place as usize).copied() else {
@@ -337,7 +337,7 @@ impl Lanes {
 }
 
 impl Movers {
-    /// Notes the number of lanes that a check saw change, and the lane if it was only one.
+    /// Notes how many lanes changed in a check, and which lane if it was only one.
     fn note(&mut self, moved: u32, mover: Option<&'static Lane>) {
         let Some(mover) = mover else {
             return;

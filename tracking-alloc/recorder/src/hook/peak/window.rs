@@ -6,9 +6,9 @@ use crate::session::{self, at_peak, epoch, fixed_rows, lanes_in_use};
 use std::sync::atomic::Ordering::*;
 use tracking_alloc_recording::{MarkRowValue, MarkValue, table};
 
-/// Ends the present window of the peak: writes every row as it was at the window's peak, and begins
-/// the next window. Returns the figures that a mark keeps of the window. If the rows do not fit,
-/// the window continues, and `None` is returned.
+/// Ends the current window of the peak: writes every row as it was at the window's peak, and begins
+/// the next window. Returns the window's figures, which a mark keeps. If the rows do not fit, the
+/// window continues, and `None` is returned.
 pub(crate) fn mark_window(checks: &mut PeakChecks) -> Option<MarkValue> {
     check_peak_now(checks, true);
     let epoch = epoch();
@@ -48,8 +48,8 @@ pub(crate) fn mark_window(checks: &mut PeakChecks) -> Option<MarkValue> {
     };
     checks.begin_window();
     check_peak_now(checks, false);
-    // What moved while the window ended counts for it as well; the next check tells the bound of
-    // the new one.
+    // Changes made while the window ended also count for it. The next check determines the bound of
+    // the new window.
     window.peak_bound_bytes = window.peak_bound_bytes.max(checks.bound);
     checks.bound = 0;
     if let Some(header) = session::header() {

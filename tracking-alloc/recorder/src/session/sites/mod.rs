@@ -1,12 +1,13 @@
-//! Sites: from the key of a stack and scope to a number, and the frames behind it to the recording.
+//! Sites: finds the number of a stack and scope by their key, and adds the frames of new stacks to
+//! the recording.
 //!
-//! Finding a known site takes no lock. A new one is interned under the write lock: its return
-//! addresses are checked against known code, repeated cycles are folded, and what had to be cut is
-//! counted.
+//! Finding a known site takes no lock. A new site is interned under the write lock: its return
+//! addresses are checked against known code, repeated cycles are folded, and stacks that had to be
+//! cut are marked.
 //!
-//! A site is a stack's frames and a scope; a key is only a hash of them. Interning compares the
-//! frames: if another stack has the key, all keys are changed. A known key is checked the first
-//! time a lane meets its site, and now and then.
+//! A site is defined by the frames of a stack and a scope; a key is only a hash of them. Interning
+//! compares the frames. If another stack has the same key, all keys are changed. A known key is
+//! compared the first time that a lane meets its site, and now and then after that.
 
 mod tidy;
 
@@ -20,17 +21,18 @@ use tracking_alloc_recording::{
     FrameValue, MAX_FRAMES, MAX_SITES, SITE_TABLE_FULL, SiteValue, StackValue, site_flags, table,
 };
 
-/// A stack is walked again so often when code or the way of walking changed meanwhile.
+/// Maximum number of walks of a stack, if code or the method of walking changes meanwhile.
 const MOST_WALKS: u32 = 4;
 
-/// From key to site.
+/// The map from key to site.
 static SITES: KeyMap = KeyMap::new();
 
-/// A site that a key led to.
+/// A site found by its key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct KnownSite {
     pub(crate) site: u32,
-    /// Other code may come to lie where its stack leads: then the same addresses are another stack.
+    /// `true` if other code may later lie at the addresses of its stack. Then the same addresses
+    /// are a different stack.
     pub(crate) can_go: bool,
 }
 
@@ -56,19 +58,19 @@ impl KnownSite {
     }
 }
 
-/// The site of a key. Without a lock: a site just being added may not be found, and is then looked
-/// for under the lock.
+/// Returns the site of a key. This takes no lock, so it may miss a site that is just being added.
+/// Such a site is looked up again under the lock.
 pub(crate) fn find_site(key: u64) -> Option<KnownSite> {
     SITES.find(key).map(KnownSite::from_word)
 }
 
-/// Forgets all sites: for a forked child that begins a recording of its own.
+/// Forgets all sites, for a forked child that begins a recording of its own.
 pub(crate) fn forget_sites() {
     SITES.forget();
 }
 
-/// The site of the calling stack in a scope, interned when it is new. The stack is walked into
-/// `scratch`; `key` is what it had at the first walk.
+/// Returns the site of the calling stack in a scope, and interns it if it is new. The stack is
+/// walked into `scratch`. `key` is its key in the first walk.
 pub(crate) fn intern(
     limits: &Limits,
     start: Start,
@@ -86,7 +88,7 @@ pub(crate) fn intern(
     for _ in 0..MOST_WALKS {
         let addresses = scratch.get(..walked.len).unwrap_or_default();
         if !writer.code.images.is_unchanged(addresses) {
-            // It was perhaps walked by the rules of what had been there before.
+            // The stack may have been walked by the rules of code that lay there before.
             writer.code_changed();
             drop(writer);
         } else if walked_by != stack::walked_with() {
@@ -107,14 +109,15 @@ pub(crate) fn intern(
         writer = session.write.lock();
     }
     let addresses = &mut scratch[..walked.len];
-    // Not so when keys were changed meanwhile, or when code became known between the two walks.
+    // The key differs if keys were changed meanwhile, or if code became known between the two
+    // walks.
     let is_key = stack::key(addresses, scope) == key;
     let (kept, tidied) = tidy::tidy(&mut writer.code.images, addresses);
     writer.record_modules();
     let kept = &addresses[..kept];
-    // The many keys that lead to one tidied stack are not kept.
+    // Many keys may lead to one tidied stack, so they are not kept.
     let kept_key = (is_key && tidied == 0).then_some(key);
-    // A scope of the parent's recording, in a forked child, is none.
+    // In a forked child, a scope of the parent's recording counts as the root.
     let number = scope_number(scope);
     let flags = walked.flags | tidied;
     let is_cut = flags & site_flags::CUT != 0;
@@ -127,14 +130,14 @@ pub(crate) fn intern(
     if tidied & site_flags::CUT != 0
         && let Some(outermost) = kept.last()
     {
-        // It was called through code that keeps data in the frame pointer.
+        // The outermost frame was called by code that keeps data in the frame pointer register.
         limits.count_cut(*outermost);
     }
     KnownSite { site, can_go }
 }
 
-/// Now and then: looks at code that can be unloaded. `true`: it changed, and so did all keys. Not
-/// under the write lock.
+/// Checks now and then if code that can be unloaded has changed. Returns `true` if it did; then all
+/// keys changed too. The caller must not hold the write lock.
 #[inline]
 pub(crate) fn check_modules() -> bool {
     images::is_check_due() && check()
@@ -156,22 +159,22 @@ fn check() -> bool {
     is_changed
 }
 
-/// Gives every stack another key: old ones lead nowhere. Under the write lock.
+/// Gives every stack a new key, so that no old key is found. The caller holds the write lock.
 fn change_keys() {
     stack::change_seed();
     SITES.clear();
 }
 
 impl Writer {
-    /// Code was unloaded, and perhaps other code loaded in its place.
+    /// Handles code that was unloaded, and perhaps replaced by other code.
     fn code_changed(&mut self) {
         self.read_modules();
         stack::forget_rules();
         change_keys();
     }
 
-    /// The site of a stack in a scope, or "(table full)". Its frames decide; under `key` it is
-    /// found next time.
+    /// Returns the site of a stack in a scope, or "(table full)". The frames identify the site.
+    /// `key` is how it will be found next time.
     fn site_of(
         &mut self,
         key: Option<u64>,
@@ -192,15 +195,15 @@ impl Writer {
             (Some(key), None) if SITES.reserve(&mut self.bump) => {
                 SITES.add(key, KnownSite { site, can_go }.word());
             }
-            // Two stacks of one key. With other keys they are told apart; what was counted up to
-            // now stays.
+            // Two stacks have the same key. New keys distinguish them. Events counted so far stay
+            // where they are.
             (Some(_), Some(known)) if known != site => change_keys(),
             _ => {}
         }
         site
     }
 
-    /// The site of a stack in a scope, with these flags if it is new.
+    /// Returns the site of a stack in a scope. If the site is new, it gets these flags.
     fn add_site(&mut self, stack: u32, scope: u32, flags: u32) -> Option<u32> {
         let key = u64::from(stack) << 32 | u64::from(scope);
         let known = self.find(table::SITES, key);
@@ -216,7 +219,7 @@ impl Writer {
         self.add_keyed(key, site).map(|(number, _)| number)
     }
 
-    /// The node of a stack, given innermost first.
+    /// Returns the node of a stack, whose addresses are given innermost first.
     fn add_stack(&mut self, addresses: &[u64]) -> Option<u32> {
         let mut node = 0;
         for address in addresses.iter().rev() {
@@ -254,7 +257,7 @@ mod tests {
         let mut writer = session.write.lock();
         let key = |addresses: &[u64]| stack::key(addresses, 0);
         let (one, other) = ([10, 20, 30], [11, 20, 30]);
-        // As if both had the key of the first: a weaker hash than there is.
+        // This pretends that both have the key of the first, as with a weaker hash.
         let (shared, seed_before) = (key(&one), key(&[]));
         let first = writer.site_of(Some(shared), 0, 0, false, &one);
         assert_eq!(find_site(shared), Some(KnownSite::lasting(first)));

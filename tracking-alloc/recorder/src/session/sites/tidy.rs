@@ -11,11 +11,12 @@ const MOST_REPEATS: usize = 8;
 /// Number of repeats that a folded cycle keeps.
 const KEPT_REPEATS: usize = 2;
 
-/// Tidies a stack, innermost first, in place: how many frames are kept, from the innermost, and the
-/// flags of what was done.
+/// Tidies a stack in place, innermost address first. Returns the number of frames kept, from the
+/// innermost, and the flags of the changes made.
 pub(super) fn tidy(modules: &mut Modules, addresses: &mut [u64]) -> (usize, u32) {
     let mut is_code = |address: &u64| {
-        // A return address lies behind its call: the byte before it is the code.
+        // A return address lies just after its call, so the byte before it belongs to the calling
+        // code.
         let code = address.wrapping_sub(1);
         modules.is_code(code) || modules.read_again() && modules.is_code(code)
     };
@@ -26,7 +27,7 @@ pub(super) fn tidy(modules: &mut Modules, addresses: &mut [u64]) -> (usize, u32)
     (folded, cut | fold)
 }
 
-/// Folds runs of a repeated cycle; returns the new length.
+/// Folds runs of a repeated cycle. Returns the new length.
 fn fold(addresses: &mut [u64]) -> usize {
     let (mut read, mut write) = (0, 0);
     while read < addresses.len() {
@@ -51,7 +52,7 @@ fn repeats(addresses: &[u64], period: usize) -> usize {
     if addresses.len() < period {
         return 0;
     }
-    // PERF: so it is mostly.
+    // PERF: the common case: the cycle does not repeat.
     if addresses.get(period) != addresses.first() {
         return 1;
     }

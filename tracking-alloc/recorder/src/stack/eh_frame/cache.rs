@@ -1,45 +1,45 @@
-//! The cache of rules by address: read without a lock by every walk, written under the write lock.
+//! The cache of rules by address. Every walk reads it without a lock; writers hold the write lock.
 //!
-//! An entry is one word, so it is never seen half written: 34 bits that, with its place, spell the
-//! whole address, and the rule's 30.
+//! An entry is one word, so no reader sees it half written. It contains 34 bits, which together
+//! with the entry's place give the whole address, and 30 bits of rule.
 
 use super::rule::Rule;
 use crate::sys::{Bump, PAGE, count_own};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering::*};
 
-/// An address is in one of two neighbors: which of them it is looked for in first, its tag tells.
+/// Each address has two neighboring places. Its tag tells which of them is tried first.
 const BUCKET_BITS: u32 = 14;
 const PLACE_BITS: u32 = BUCKET_BITS + 1;
 const PLACES: usize = 1 << PLACE_BITS;
-/// Addresses of user space have no more bits; others are not cached.
+/// The number of bits of addresses in user space. Longer addresses are not cached.
 const ADDRESS_BITS: u32 = 48;
 const TAG_BITS: u32 = ADDRESS_BITS - BUCKET_BITS;
-/// Odd, so that multiplying is a bijection of addresses; shifted, so that the product has nothing
-/// above an address's bits.
+/// Odd, so that multiplication is a bijection of addresses. Shifted, so that the product has no
+/// bits above those of an address.
 const SPREAD: u64 = 0x9E37_79B9_7F4B << (u64::BITS - ADDRESS_BITS);
 
 const _: () = assert!(TAG_BITS + Rule::BITS == 64);
 
-/// All-zero bytes are an empty cache.
+/// The cache. All-zero bytes mean that it is empty.
 #[repr(C, align(64))]
 pub(super) struct Cache {
     places: [AtomicU64; PLACES],
-    /// `true` if each page of them was written.
+    /// `true` for each page of `places` that was written.
     written: [AtomicBool; (PLACES * size_of::<AtomicU64>()).div_ceil(PAGE)],
 }
 
-/// The cache of walks in the hook.
+/// The cache used by walks in the hook.
 static CACHE: AtomicPtr<Cache> = AtomicPtr::new(std::ptr::null_mut());
 
-/// The cache, once one was prepared. It stays mapped until the process ends.
+/// Returns the cache, once it was prepared. It stays mapped until the process ends.
 #[inline(always)]
 pub(super) fn current() -> Option<&'static Cache> {
-    // SAFETY: null or a cache, which is never unmapped.
+    // SAFETY: the pointer is null or points to a cache that is never unmapped.
     unsafe { CACHE.load(Acquire).as_ref() }
 }
 
-/// Makes the cache. Returns `false` if there is no memory.
+/// Creates the cache. Returns `false` if there is no memory.
 pub(crate) fn prepare(bump: &mut Bump) -> bool {
     if current().is_some() {
         return true;
@@ -51,7 +51,7 @@ pub(crate) fn prepare(bump: &mut Bump) -> bool {
     true
 }
 
-/// Forgets all rules. Under the write lock.
+/// Forgets all rules. The caller holds the write lock.
 pub(crate) fn forget_rules() {
     if let Some(cache) = current() {
         cache.clear();
@@ -59,7 +59,8 @@ pub(crate) fn forget_rules() {
 }
 
 impl Cache {
-    /// The place an address is looked for first, and its tag above the bits of a rule.
+    /// Returns the first place to try for an address, and its tag, shifted above the bits of a
+    /// rule.
     #[inline(always)]
     fn place(address: u64) -> (usize, u64) {
         let mixed = address.wrapping_mul(SPREAD);
@@ -67,16 +68,16 @@ impl Cache {
         (place as usize, mixed << BUCKET_BITS)
     }
 
-    /// The rule of an address.
+    /// Returns the rule of an address.
     #[inline(always)]
     pub(super) fn find(&self, address: u64) -> Option<Rule> {
         let (place, tag) = Self::place(address);
-        // An address beyond the bits would share a place with another one.
+        // An address with more bits would share a place with another address.
         if address >> ADDRESS_BITS != 0 {
             return None;
         }
-        // NOTE: a place has PLACE_BITS bits, so that no bound is checked.
-        // PERF: with the tag gone what is left is the rule, or too large for one. No rule is 0.
+        // NOTE: a place has PLACE_BITS bits, so no bounds check is needed.
+        // PERF: without the tag, the remainder is the rule, or too large to be one. No rule is 0.
         let rule = |place: usize| {
             let rest = self.places[place].load(Relaxed) ^ tag;
             (rest.wrapping_sub(1) < (1 << Rule::BITS) - 1).then_some(Rule(rest as u32))
@@ -84,7 +85,8 @@ impl Cache {
         rule(place).or_else(|| rule(place ^ 1))
     }
 
-    /// Keeps a rule; what was in its place moves to the other one. Under the write lock.
+    /// Adds a rule. The previous entry of its place moves to the second place. The caller holds the
+    /// write lock.
     pub(super) fn insert(&self, address: u64, rule: Rule) {
         if address >> ADDRESS_BITS != 0 {
             return;
@@ -106,11 +108,11 @@ impl Cache {
         first.store(tag | u64::from(rule.0), Relaxed);
     }
 
-    /// Forgets everything: code was loaded, perhaps where other code had been. Under the write
-    /// lock.
+    /// Forgets all rules, because code was loaded, perhaps at the addresses of other code. The
+    /// caller holds the write lock.
     pub(super) fn clear(&self) {
         self.places.iter().for_each(|place| {
-            // Untouched pages stay untouched.
+            // Do not touch pages that were never written.
             if place.load(Relaxed) != 0 {
                 place.store(0, Relaxed);
             }
@@ -125,7 +127,7 @@ mod tests {
 
     fn cache() -> &'static Cache {
         let place = Bump::new().take::<Cache>(1).expect("memory");
-        // SAFETY: zeroed memory for one cache that is never given back.
+        // SAFETY: zeroed memory for one cache, which is never freed.
         unsafe { place.as_ref() }
     }
 

@@ -1,6 +1,7 @@
-//! From an address to its rule, by gimli.
+//! Finds the rule of an address by gimli.
 //!
-//! The evaluation's memory is ours, not the target's stack: a thread's stack may be small.
+//! The evaluation uses memory of our own and not the target's stack, because a thread's stack may
+//! be small.
 
 use super::rule::{Base, Rule};
 use super::tables::Sections;
@@ -13,12 +14,12 @@ use gimli::{
 /// The bytes of a table.
 type Bytes = EndianSlice<'static, LittleEndian>;
 
-/// Room for one evaluation.
+/// Memory for one evaluation.
 pub(super) type Context = UnwindContext<usize, Storage>;
 
-/// Fixed room: functions save six registers and the return address. A signal frame restores all: it
-/// does not fit, and the walk is cut there. No larger, since gimli moves rows over the target's
-/// stack.
+/// Storage of a fixed size. Functions save six registers and the return address. A signal frame
+/// restores all registers: it does not fit, and the walk is cut there. The storage is not larger,
+/// because gimli copies rows via the target's stack.
 pub(super) struct Storage;
 
 impl UnwindContextStorage<usize> for Storage {
@@ -26,15 +27,15 @@ impl UnwindContextStorage<usize> for Storage {
     type Stack = [UnwindTableRow<usize, Self>; 4];
 }
 
-/// The information in the tables for an address.
+/// The entry in the tables for an address.
 pub(super) struct Entry {
-    /// Start of its function, an ELF virtual address.
+    /// The start of its function, an ELF virtual address.
     pub(super) function: u64,
-    /// `None` if there is none that fits [`Rule`].
+    /// `None` if there is no rule that fits [`Rule`].
     pub(super) rule: Option<Rule>,
 }
 
-/// Returns the information in the tables for an ELF virtual address; `None` if there is none.
+/// Returns the entry in the tables for an ELF virtual address, or `None` if there is none.
 #[inline(never)]
 pub(super) fn entry(sections: &Sections, context: &mut Context, address: u64) -> Option<Entry> {
     let offset = find(sections, address)?;
@@ -64,7 +65,7 @@ fn bases(sections: &Sections) -> BaseAddresses {
 }
 
 /// Returns the place of the entry for an address, if there is one.
-// NOTE: never inlined, like the next: what they need of the stack is not in use while gimli works.
+// NOTE: never inlined, like `encode`, so that their stack is free while gimli works.
 #[inline(never)]
 fn find(sections: &Sections, address: u64) -> Option<usize> {
     let bases = &bases(sections);

@@ -1,4 +1,5 @@
-//! The slow path: finds the rule of an address and keeps it. Under the write lock.
+//! The slow path: finds the rule of an address and puts it into the cache. The caller holds the
+//! write lock.
 
 use super::cache;
 use super::evaluate::{self, Context, Entry};
@@ -10,29 +11,29 @@ use crate::stack::{End, Limits, Start};
 use crate::sys::{Bump, Stack};
 use std::ptr::NonNull;
 
-/// What is known of the process's code, and what rules are found in. All-zero bytes are "nothing
-/// yet". Under the write lock.
+/// The known code of the process, and the data needed to find rules. All-zero bytes mean that
+/// nothing is known yet. Accessed under the write lock.
 pub(crate) struct Code {
     pub(crate) images: Modules,
     context: Option<NonNull<Context>>,
     /// Number of images seen when the cache was last known to be valid.
     images_seen: usize,
-    /// Further stacks to be compared with the frame pointers' account.
+    /// Number of further stacks to compare with the result of frame pointers.
     checks: u32,
     tables: [Tables; MOST_MODULES],
     bump: Bump,
 }
 
-/// Number of first stacks to compare.
+/// Number of early stacks to compare.
 const CHECKS: u32 = 32;
 
 impl Code {
-    /// Prepares to compare the first stacks walked by frame pointers with what `.eh_frame` says.
+    /// Prepares to compare the first stacks walked by frame pointers with the rules of `.eh_frame`.
     pub(crate) fn check_early_stacks(&mut self) {
         self.checks = if super::IS_SUPPORTED { CHECKS } else { 0 };
     }
 
-    /// The rule for a frame, kept in the cache.
+    /// Returns the rule for a frame and puts it into the cache.
     pub(crate) fn fill(&mut self, frame: Frame, bounds: Stack) -> Rule {
         let (rule, sure) = self.rule(frame, bounds);
         let Some(cache) = cache::current() else {
@@ -40,7 +41,7 @@ impl Code {
         };
         let images = self.images.images_seen();
         if self.images_seen != images {
-            // Code was loaded, perhaps where other code had been.
+            // New code was loaded, perhaps at the addresses of unloaded code.
             cache.clear();
             self.images_seen = images;
         }
@@ -50,7 +51,7 @@ impl Code {
         rule
     }
 
-    /// The rule for a frame, and whether it will stay so.
+    /// Returns the rule for a frame, and `true` if the rule is final.
     fn rule(&mut self, frame: Frame, bounds: Stack) -> (Rule, bool) {
         let mut read = false;
         if self.images.image_at(frame.pc.wrapping_sub(1)).is_none() {
@@ -64,13 +65,14 @@ impl Code {
                 self.rule_of_main(frame, bounds).unwrap_or(Rule::UNKNOWN),
                 true,
             ),
-            // In no known code. Unless the mappings were looked at just now, it may be code loaded
-            // since.
+            // The address lies in no known code. Unless the mappings were read just now, it may lie
+            // in code that was loaded since.
             None => (Rule::UNKNOWN, read || self.images.is_closed()),
         }
     }
 
-    /// By the tables alone, except where the program begins: its code has none in musl.
+    /// Returns the rule from the tables. The program's entry code needs special treatment, because
+    /// it has no tables in musl.
     fn evaluate(&mut self, pc: u64) -> Option<Rule> {
         match self.entry(pc) {
             Some(entry) => entry.rule,
@@ -81,8 +83,9 @@ impl Code {
     // NOTE: never inlined, like `place`: an event has little stack, and gimli needs most of it.
     #[inline(never)]
     fn entry(&mut self, pc: u64) -> Option<Entry> {
-        // A return address lies behind its call: the byte before it is the code. The hook's own
-        // address lies behind an instruction that moves no register, so it is treated the same.
+        // A return address lies just after its call, so the byte before it belongs to the calling
+        // code. The hook's own address lies after an instruction that moves no register, so it is
+        // treated the same way.
         let code = pc.wrapping_sub(1);
         let image = self.images.image_at(code)?;
         let context = self.context()?;
@@ -90,8 +93,8 @@ impl Code {
         let keep = (self.checks == 0).then_some(&mut self.bump);
         let tables = self.tables.get_mut(image)?;
         let sections = tables.sections(|| self.images.open(image), keep)?;
-        // SAFETY: memory for one context, filled in when it was taken, reached under the write lock
-        // only.
+        // SAFETY: the memory holds one context, which was initialized when it was taken. It is
+        // accessed only under the write lock.
         let context = unsafe { &mut *context.as_ptr() };
         let entry = evaluate::entry(&sections, context, code.wrapping_sub(bias))?;
         Some(Entry {
@@ -100,11 +103,11 @@ impl Code {
         })
     }
 
-    /// Reads the tables of all images now.
+    /// Reads the tables of all images.
     pub(crate) fn read_tables(&mut self) {
         for image in 0..self.images.images_seen() {
             if let Some(tables) = self.tables.get_mut(image) {
-                // What cannot be read has no rules.
+                // An image that cannot be read has no rules.
                 let _ = tables.sections(|| self.images.open(image), Some(&mut self.bump));
             }
         }
@@ -113,26 +116,27 @@ impl Code {
     fn context(&mut self) -> Option<NonNull<Context>> {
         if self.context.is_none() {
             let place = self.bump.take::<Context>(1)?;
-            // SAFETY: fresh memory for one context.
+            // SAFETY: new memory for one context.
             unsafe { place.as_ptr().write(Context::new_in()) };
             self.context = Some(place);
         }
         self.context
     }
 
-    /// What an address is for the end of a stack.
+    /// Returns the role of an address at the end of a stack.
     #[inline(never)]
     fn place(&mut self, pc: u64) -> Place {
         let function = self.entry(pc).map(|entry| entry.function);
         start_up::place(pc, function, |address| self.images.image_at(address))
     }
 
-    /// Returns `true` for a frame of the C library that called `main` or a thread's function: a
-    /// walk by frame pointers ends there, since the C library keeps none; so must this one, for
-    /// both to give the same stacks.
+    /// Returns `true` for a frame of the C library that called `main` or a thread's function. The C
+    /// library keeps no frame pointers, so a walk by frame pointers ends there. A walk by rules
+    /// must end there too, so that both give the same stacks.
     ///
-    /// The answer is kept by address, so the address decides: it lies where such functions are.
-    /// Which of the functions there it is, the end of the stack tells.
+    /// The answer is cached by address, so it must depend on the address alone. The address lies in
+    /// the part of the C library that contains such functions. The end of the stack then tells if
+    /// it is one of them.
     #[inline(always)]
     fn is_start_up(&mut self, frame: Frame, bounds: Stack) -> bool {
         match self.place(frame.pc) {
@@ -143,9 +147,9 @@ impl Code {
         }
     }
 
-    /// Returns `true` for a frame one step (`start_thread`) or two steps in the same image
-    /// (`__libc_start_call_main`) from the outermost of all. With `or_bare`, a caller without any
-    /// rule is that too: musl's `clone` has none.
+    /// Returns `true` for a frame that is one step (`start_thread`), or two steps in the same image
+    /// (`__libc_start_call_main`), away from the outermost frame. With `or_bare`, a caller without
+    /// any rule also counts as outermost: musl's `clone` has none.
     fn is_near_end(&mut self, frame: Frame, bounds: Stack, or_bare: bool) -> bool {
         let image = self.images.image_at(frame.pc.wrapping_sub(1));
         let mut caller = frame;
@@ -166,11 +170,11 @@ impl Code {
         false
     }
 
-    /// The rule of a function without one that the C run-time called: rustc's `main` has none where
-    /// panics abort.
+    /// Returns the rule of a function without a rule that the C run-time called. If panics abort,
+    /// rustc's `main` has no rule.
     ///
-    /// Its return address is the word near the stack pointer from which the rules of the run-time
-    /// lead to the very end.
+    /// Its return address is one of the words near the stack pointer: the one from which the rules
+    /// of the run-time lead to the outermost frame.
     fn rule_of_main(&mut self, frame: Frame, bounds: Stack) -> Option<Rule> {
         const MOST_WORDS: u64 = 8;
         (1..=MOST_WORDS).find_map(|words| {
@@ -180,8 +184,8 @@ impl Code {
         })
     }
 
-    /// Returns `true` if a stack walked by frame pointers, innermost first, differs from
-    /// `.eh_frame`'s account; asked as long as stacks are early.
+    /// Returns `true` if a stack walked by frame pointers, innermost address first, differs from
+    /// the result of `.eh_frame`. Only early stacks are compared.
     pub(crate) fn differs(&mut self, start: Start, limits: &Limits, addresses: &[u64]) -> bool {
         if self.checks == 0 {
             return false;
@@ -202,11 +206,11 @@ impl Code {
         } else {
             self.checks -= 1;
         }
-        // What .eh_frame could not follow to the end says nothing about what lies beyond.
+        // If .eh_frame could not be followed to the end, nothing is known about the frames beyond.
         differs || seen != addresses.len() && end == End::Outermost
     }
 
-    /// Compares no further stacks, and gives back what only that took.
+    /// Ends the comparisons and frees the memory that only they needed.
     pub(crate) fn end_checks(&mut self) {
         if self.checks == 0 {
             return;

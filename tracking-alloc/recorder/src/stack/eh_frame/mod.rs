@@ -1,6 +1,6 @@
-//! Walking by the rules of `.eh_frame`, for programs built without frame pointers: one cache
-//! look-up and two or three loads a frame, of which mostly only the last remain: what earlier walks
-//! met is compared (see `near` and `last_walk`).
+//! Walks by the rules of `.eh_frame`, for programs built without frame pointers. Each frame takes
+//! one cache look-up and two or three loads. Usually only the last load remains, because frames
+//! that earlier walks met are only compared (see `near` and `last_walk`).
 //!
 //! ```text
 //! walk ──▶ cache: return address → rule ──▶ step: caller's registers ──▶ visit
@@ -8,12 +8,12 @@
 //!              ▼ write lock
 //!          fill: module ─▶ tables (copied from its file) ─▶ gimli ─▶ rule
 //! ```
-//! Rules come from gimli, not from framehop: framehop keeps modules and rules in collections that
-//! allocate, and here that would be through the very allocator being hooked.
+//! Rules come from gimli, not from framehop: framehop's collections of modules and rules allocate,
+//! which would call the hooked allocator.
 //!
-//! Never reads outside the thread's own stack between the hook's frame and the stack's top,
-//! whatever the rules say; never allocates, never asks the dynamic linker, never reads the target's
-//! own `.eh_frame` (it may be unloaded).
+//! Whatever the rules say, a walk reads only the thread's own stack, between the hook's frame and
+//! the top of the stack. It never allocates and never calls the dynamic linker. It never reads the
+//! target's own `.eh_frame`, which may be unloaded.
 
 mod cache;
 mod evaluate;
@@ -38,8 +38,8 @@ use std::cell::Cell;
 use std::sync::atomic::Ordering::*;
 use tracking_alloc_recording::MAX_FRAMES;
 
-/// `true` if the rules of this machine are known: elsewhere, a program without frame pointers has
-/// no stacks.
+/// `true` if this target's rules are supported. On other targets, a program without frame pointers
+/// has no stacks.
 pub(crate) const IS_SUPPORTED: bool = cfg!(target_arch = "x86_64");
 
 /// The last walk of one thread. All-zero bytes mean none.
@@ -49,8 +49,8 @@ pub(super) struct Unwound {
     walk: LastWalk<UnwoundFrame>,
 }
 
-/// Visits return addresses from the innermost outward: those of [`super::frame_pointers::walk`] in
-/// a program that keeps frame pointers everywhere.
+/// Visits return addresses, innermost first. In a program that keeps frame pointers everywhere,
+/// they are the same as those of [`super::frame_pointers::walk`].
 #[inline(always)]
 pub(super) fn walk(start: Start, limits: &Limits, finders: Finders, visit: impl FnMut(u64)) -> End {
     let Some(cache) = cache::current() else {
@@ -64,7 +64,7 @@ pub(super) fn walk(start: Start, limits: &Limits, finders: Finders, visit: impl 
     walk_by(rule_of, start, limits, Some(finders), visit)
 }
 
-/// The same, with rules from anywhere. Without `finders`, on stacks that are known.
+/// Walks with rules from any source. Without `finders`, only known stacks are walked.
 #[inline(always)]
 fn walk_by(
     mut rule_of: impl FnMut(Frame, Stack) -> Rule,
@@ -77,7 +77,7 @@ fn walk_by(
     let mut frame = Frame::first(start, &register);
     let Some(mut stack) = limits.stack_of(frame.sp) else {
         if limits.stack().high != 0 {
-            // The hook's own frame is no larger than this; beyond it nothing is known to be mapped.
+            // The hook's own frame is not larger than this. Memory beyond it may not be mapped.
             const OWN_FRAME: usize = 1024;
             let bounds = Stack {
                 low: frame.sp,
@@ -99,7 +99,7 @@ fn walk_by(
         frame = match frame.step(rule, bounds) {
             Ok(caller) => caller,
             Err(End::Stopped) if stack != limits.stack() => {
-                // The frame of a function that changed stacks ends on the one before.
+                // The frame of a function that switched stacks ends on the previous stack.
                 let place = frame.return_address_by_bp(rule);
                 let before = place.and_then(|place| limits.stack_before(stack, place, finders));
                 let Some(before) = before else {
@@ -125,14 +125,14 @@ fn walk_by(
     End::TooDeep
 }
 
-/// The rule of an address that is not in the cache.
+/// Finds the rule of an address that is not in the cache.
 #[cold]
 #[inline(never)]
 fn find(finders: Finders, frame: Frame, bounds: Stack) -> Rule {
     (finders.rule)(frame, bounds)
 }
 
-/// The sum of the return addresses that [`walk`] visits.
+/// Returns the sum of the return addresses that [`walk`] visits.
 #[inline(always)]
 pub(super) fn hash(
     start: Start,
@@ -146,7 +146,7 @@ pub(super) fn hash(
     if start.stack_pointer.wrapping_sub(low) <= span {
         let frame = Frame::first(start, &last.walk.register);
         // Frames in the last words of a stack are left to the slower path.
-        // PERF: nothing here waits for a rule, nor is anything stored that a slower path reads.
+        // PERF: nothing here waits for a rule, and nothing is stored that a slower path reads.
         if let Some((frame, sum)) = last.near.find(frame, low + span, powers)
             && let sum = powers.sum::<NEAR>(powers.begin(scope).value.wrapping_add(sum))
             && let Some(sum) = last.walk.unchanged(limits.stack(), frame.sp, frame, sum)
@@ -157,7 +157,7 @@ pub(super) fn hash(
     hash_anew(start, limits, last, finders, powers, scope)
 }
 
-/// [`NearWalks::find`], apart for the sake of the memory it takes: an event has little stack.
+/// Calls [`NearWalks::find`] in a frame of its own, because an event has little stack.
 #[inline(never)]
 fn find_again(
     near_walks: &NearWalks,
@@ -168,7 +168,7 @@ fn find_again(
     near_walks.find(start, high, powers)
 }
 
-/// The same when anything changed since the last walks.
+/// Returns the sum if anything changed since the last walks.
 #[inline(never)]
 fn hash_anew(
     start: Start,
@@ -206,7 +206,7 @@ fn hash_anew(
     hash.unwrap_or_else(|| hash_in_full(start, limits, finders, none))
 }
 
-/// The same without what the last walk met.
+/// Returns the sum of a full walk, which does not use the last walk.
 #[inline(never)]
 pub(super) fn hash_in_full(start: Start, limits: &Limits, finders: Finders, mut sum: Sum) -> u64 {
     walk(start, limits, finders, |address| sum.add(address));
@@ -221,10 +221,10 @@ struct Rules {
 }
 
 impl Rules {
-    /// Walks the innermost frames: the frame that comes next, and their sum. An error is the sum of
-    /// a walk that ends before, or `None` if it must be made in full.
+    /// Walks the innermost frames. Returns the next frame and their sum. An error contains the sum
+    /// of a walk that ends before that, or `None` if a full walk is needed.
     ///
-    /// NOTE: never inlined, so that its memory is not in use while the walk goes on: an event has
+    /// NOTE: never inlined, so that its memory is free while the walk continues. An event has
     /// little stack.
     #[inline(never)]
     fn walk_near(
@@ -236,10 +236,9 @@ impl Rules {
         let (mut frame, mut sum) = (start, 0u64);
         let mut frames = [start; NEAR];
         let mut needs_bp = [false; NEAR];
-        // PERF: a product that no other one waits for.
+        // PERF: no product waits for another one.
         for index in 0..NEAR {
-            // One that is not in the cache is looked up by a walk in full, which takes less of the
-            // stack.
+            // An address that is not in the cache is left to a full walk, which takes less stack.
             let rule = self.cache.find(frame.pc).ok_or(None)?;
             if rule.is_special() {
                 return Err((!rule.is_realigned()).then_some(sum));

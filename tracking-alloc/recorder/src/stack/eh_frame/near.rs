@@ -1,12 +1,14 @@
-//! The innermost frames of walks, kept: what lies where an earlier walk met return addresses is
-//! compared with those, all at once, while a walk by rules finds each frame through the one before.
+//! The innermost frames of earlier walks, kept for comparison. A walk by rules finds each frame
+//! through the previous one. Here, all words at the places where an earlier walk found return
+//! addresses are compared at once.
 //!
-//! Nothing is taken for granted that is not compared. By a return address alone the rule is known,
-//! and by the rule where the next one is; some rules need rbp, whose value is compared, too. So the
-//! same words in the same places are those that a walk by rules finds. Other code changes the seed.
+//! Nothing is assumed that is not compared. A return address determines its rule, and the rule
+//! determines the place of the next return address. Some rules need rbp, so its value is compared
+//! too. The same words in the same places are therefore what a walk by rules would find. If code
+//! changes, the seed changes.
 //!
-//! All places are counted from the stack pointer, so that a function's walks are the same wherever
-//! it is called.
+//! All places are relative to the stack pointer, so a function's walks look the same wherever it is
+//! called.
 
 use super::rule::Frame;
 use crate::hash::GOLDEN;
@@ -15,29 +17,30 @@ use crate::sys::{count_own, word_at};
 use std::cell::{Cell, UnsafeCell};
 use std::sync::atomic::Ordering::*;
 
-/// Frames that are compared so: the innermost ones differ from one event to the next.
+/// Number of frames compared this way: the innermost frames change between events.
 pub(in crate::stack) const NEAR: usize = 6;
 
 const PLACES_BITS: u32 = 7;
 const WALKS_BITS: u32 = 6;
 const WORD: usize = size_of::<u64>();
 
-/// All-zero bytes are no walks.
+/// The kept walks of one thread. All-zero bytes mean none.
 #[repr(C, align(4096))]
 pub(super) struct NearWalks {
     kept: UnsafeCell<Kept>,
-    /// `true` if any was kept.
+    /// `true` if any walk was kept.
     written: Cell<bool>,
 }
 
 struct Kept {
-    /// The places of return addresses in the last walk, from this stack pointer or another one.
+    /// The places of return addresses in the last walk, indexed by the stack pointer. Different
+    /// stack pointers may share an entry.
     places: [Places; 1 << PLACES_BITS],
-    /// Walks by the sum of their return addresses.
+    /// Walks, indexed by the sum of their return addresses.
     walks: [Near; 1 << WALKS_BITS],
 }
 
-/// The places of return addresses, rising.
+/// The places of return addresses, in rising order.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Places([u32; NEAR]);
 
@@ -46,7 +49,7 @@ struct Places([u32; NEAR]);
 struct Near {
     places: Places,
     addresses: [u64; NEAR],
-    /// The start of the walk, and the seed of its sum.
+    /// The address at which the walk began, and the seed of its sum.
     pc: u64,
     seed: u64,
     /// The place of rbp in the next frame.
@@ -77,19 +80,19 @@ impl BpPlace {
     }
 }
 
-/// Frames that need rbp, for which a walk is kept: where the standard library grows a vector there
-/// are two.
+/// Maximum number of frames that need rbp in a kept walk. When the standard library grows a vector,
+/// there are two.
 const MOST_NEEDS: usize = 2;
 
-/// Where rbp is in frames that need it, and what it was, from the stack pointer of the walk's
-/// beginning.
+/// The frames that need rbp: the place and the value of rbp in each. Both are relative to the stack
+/// pointer at which the walk begins.
 #[derive(Clone, Copy)]
 struct Needs {
     len: usize,
     frames: [(BpPlace, u32); MOST_NEEDS],
 }
 
-/// From a place on the stack to another, unless that is too far.
+/// Returns the distance between two places on the stack, unless it is too large.
 fn distance(to: usize, from: usize) -> Option<u32> {
     let distance = u32::try_from(to.checked_sub(from)?).ok()?;
     (distance != BpPlace::REGISTER).then_some(distance)
@@ -98,7 +101,7 @@ fn distance(to: usize, from: usize) -> Option<u32> {
 impl NearWalks {
     #[inline(always)]
     fn place(sp: usize) -> usize {
-        // The stack pointer is a multiple of 16 where functions are called.
+        // The stack pointer is a multiple of 16 at each call.
         (sp >> 4) % (1 << PLACES_BITS)
     }
 
@@ -107,21 +110,23 @@ impl NearWalks {
         (sum.wrapping_mul(GOLDEN) >> (u64::BITS - WALKS_BITS)) as usize
     }
 
-    /// The frame outside of the innermost ones of a walk that begins at `start`, and their sum, if
-    /// an earlier walk met the same. `high` is where the stack ends, in which `start` lies.
+    /// Returns the frame outside of the innermost frames of a walk that begins at `start`, and the
+    /// sum of the innermost frames, if an earlier walk met the same frames. `high` is the end of
+    /// the stack that contains `start`.
     ///
-    /// Only while the hook is at work in the thread whose lane this is, so that no signal handler
-    /// gets between.
+    /// Call this only while the thread that owns the lane runs inside the hook, so that no signal
+    /// handler interferes.
     #[inline(always)]
     pub(super) fn find(&self, start: Frame, high: usize, powers: &Powers) -> Option<(Frame, u64)> {
-        // SAFETY: reached by the lane's owner alone, who is at work in the hook once.
+        // SAFETY: only the lane's owner reaches this, and the hook does not run twice in one
+        // thread.
         let kept = unsafe { &*self.kept.get() };
         let places = &kept.places[Self::place(start.sp)];
         let end = start.sp + places.0[NEAR - 1] as usize + WORD;
         if end > high {
             return None;
         }
-        // SAFETY: inside the calling thread's own stack, between the frame where the walk begins
+        // SAFETY: inside the calling thread's own stack, between the frame at which the walk begins
         // and `high`.
         let word = |place: u32| unsafe { word_at(start.sp + place as usize) } as u64;
         let addresses = places.0.map(word);
@@ -141,8 +146,8 @@ impl NearWalks {
         }
         for (bp, value) in &near.needs.frames[..near.needs.len.min(MOST_NEEDS)] {
             let bp_at = bp.in_walk_from(start);
-            // SAFETY: as above, for a place that the same frames led to; or the word that stands
-            // for the register.
+            // SAFETY: as above: the same frames lead to this place, so the walk may read it.
+            // Otherwise it is the word that holds the register.
             if unsafe { word_at(bp_at) } != start.sp + *value as usize {
                 return None;
             }
@@ -155,8 +160,8 @@ impl NearWalks {
         Some((frame, sum))
     }
 
-    /// Keeps the innermost frames of a walk, and what rbp was in those that needed it. `frames`
-    /// begins with the first caller's.
+    /// Keeps the innermost frames of a walk, and the value of rbp in frames that needed it.
+    /// `frames` begins with the first caller.
     #[inline(never)]
     pub(super) fn keep(
         &self,

@@ -1,7 +1,7 @@
-//! A rule: how the registers of a caller follow from those of its callee, in 30 bits; and the step
-//! it describes.
+//! An unwind rule in 30 bits, which describes how a caller's registers follow from those of its
+//! callee, and the step that it describes.
 //!
-//! A step never reads outside the bounds it is given, whatever the rule.
+//! A step never reads outside of the given bounds, whatever the rule is.
 
 use crate::stack::last_walk::{self, Kept, Stepped};
 use crate::stack::{End, Start};
@@ -20,7 +20,7 @@ pub(crate) struct Rule(pub(super) u32);
 const BASE_BP: u32 = Base::Bp as u32;
 const BASE_LOADED: u32 = Base::Loaded as u32;
 const BASE_STOP: u32 = 3;
-/// Set in the two bases that are not plain registers.
+/// The bit set in the two bases that are not plain registers.
 const SPECIAL: u32 = 2;
 
 const OFFSET_SHIFT: u32 = 2;
@@ -34,20 +34,23 @@ const WORD: usize = size_of::<usize>();
 pub(super) enum Base {
     Sp = 0,
     Bp = 1,
-    /// The frame's end is the word below where rbp points, the caller's rbp where it points.
+    /// The frame's end is the word below the place to which rbp points; the caller's rbp is the
+    /// word at that place.
     Loaded = 2,
 }
 
 impl Rule {
     pub(super) const BITS: u32 = 30;
-    /// The return address is undefined: the outermost frame of all (`_start`, `clone`).
+    /// The return address is undefined: the outermost frame of the stack (`_start`, `clone`).
     pub(super) const OUTERMOST: Rule = Rule(BASE_STOP | 1 << OFFSET_SHIFT);
-    /// Nothing is known of the address, or nothing that fits.
+    /// Nothing is known about the address, or its rule does not fit.
     pub(crate) const UNKNOWN: Rule = Rule(BASE_STOP | 2 << OFFSET_SHIFT);
-    /// The C run-time's caller of `main` or of a thread's function: nobody's code lies beyond it.
+    /// The C run-time's caller of `main` or of a thread's function. No code of the program lies
+    /// beyond it.
     pub(super) const START_UP: Rule = Rule(BASE_STOP | 3 << OFFSET_SHIFT);
 
-    /// A rule, if it fits. Offsets in bytes; `saved_bp` is counted down from the frame's end.
+    /// Creates a rule, if it fits. Offsets are in bytes; `saved_bp` is counted down from the
+    /// frame's end.
     pub(super) fn new(base: Base, offset: u64, saved_bp: Option<u64>) -> Option<Rule> {
         let words = |bytes: u64, bits: u32| {
             (bytes.is_multiple_of(8) && bytes / 8 < 1 << bits).then_some((bytes / 8) as u32)
@@ -63,13 +66,13 @@ impl Rule {
         .filter(|rule| rule.0 != 0)
     }
 
-    /// Returns `true` if more than a register decides the frame's end, or there is none.
+    /// Returns `true` if the frame's end depends on more than a register, or there is none.
     #[inline(always)]
     pub(super) fn is_special(self) -> bool {
         self.0 & SPECIAL != 0
     }
 
-    /// Returns `true` if a word of the stack tells where the frame ends.
+    /// Returns `true` if a word of the stack contains the frame's end.
     pub(super) fn is_realigned(self) -> bool {
         self.0 & BASE_STOP == BASE_LOADED
     }
@@ -91,26 +94,26 @@ impl Rule {
     }
 }
 
-/// Returns `true` if a word lies in a part of a stack.
+/// Returns `true` if a word lies inside a part of a stack.
 #[inline(always)]
 fn is_word_of(bounds: Stack, address: usize) -> bool {
     address >= bounds.low && address <= bounds.high - WORD && address.is_multiple_of(WORD)
 }
 
-/// The registers of a function in progress, as far as unwinding needs them: `sp` at or above the
-/// lower bound of the walk. Of rbp it is the place and not the value: few steps need it, and what
-/// nobody needs is not compared.
+/// The registers of a function in progress that unwinding needs. `sp` is at or above the lower
+/// bound of the walk. The frame holds the place of rbp instead of its value: few steps need the
+/// value, and an unneeded value is not compared.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Frame {
     /// A return address, or an address in the innermost function.
     pub(super) pc: u64,
     pub(super) sp: usize,
-    /// A word that this walk may read.
+    /// The address of a word that this walk may read, which holds rbp.
     pub(super) bp_at: usize,
 }
 
 impl Frame {
-    /// Returns the start of a walk; `bp` must hold the register during the walk.
+    /// Returns the frame at which a walk begins. `bp` must hold the register during the walk.
     #[inline(always)]
     pub(super) fn first(start: Start, bp: &Cell<usize>) -> Frame {
         let (frame_pointer, sp, pc) = start.registers();
@@ -124,14 +127,14 @@ impl Frame {
 
     #[inline(always)]
     pub(super) fn bp(self) -> usize {
-        // PERF: by the machine, so that a choice between this and sp is a branch: few frames have
+        // PERF: an opaque load, so that the choice between this and sp is a branch: few frames have
         // to wait for it.
-        // SAFETY: it is inside the part of the stack that the walk may read, or the word that
-        // stands for the register.
+        // SAFETY: the word lies inside the part of the stack that the walk may read, or it is the
+        // word that holds the register.
         unsafe { word_at(self.bp_at) }
     }
 
-    /// The caller's frame; `bounds` is the part of the stack that may be read.
+    /// Returns the caller's frame. `bounds` is the part of the stack that may be read.
     #[inline(always)]
     pub(super) fn step(self, rule: Rule, bounds: Stack) -> Result<Frame, End> {
         if rule.is_special() {
@@ -147,19 +150,20 @@ impl Frame {
         is_plain.then(|| self.bp().wrapping_add(rule.offset()).wrapping_sub(WORD))
     }
 
-    /// The frame beyond `end`, whose caller's rbp is so many bytes below it, a whole number of
-    /// words, unless 0.
+    /// Returns the frame beyond `end`. Its rbp is `saved_bp` bytes below `end`, a whole number of
+    /// words, or unchanged if `saved_bp` is 0.
     #[inline(always)]
     fn step_to(self, end: usize, saved_bp: usize, bounds: Stack) -> Result<Frame, End> {
         let address_at = end.wrapping_sub(WORD);
-        // Strictly outward: a walk always ends. So the end is none that wrapped, and above the
-        // lower bound.
+        // Each step goes strictly outward, so a walk always ends. This also proves that `end` did
+        // not wrap and lies above the lower bound.
         let is_frame =
             address_at >= self.sp && is_word_of(bounds, address_at) && saved_bp <= end - bounds.low;
         if !is_frame {
             return Err(End::Stopped);
         }
-        // SAFETY: it is in the part that may be read; so is the word of the caller's rbp.
+        // SAFETY: the word lies in the part that may be read, and so does the word of the caller's
+        // rbp.
         let address = unsafe { word_at(address_at) };
         let caller = Frame {
             pc: address as u64,
@@ -187,7 +191,7 @@ impl Frame {
                 if !(is_word_of(bounds, end_at) && is_word_of(bounds, bp_at)) {
                     return Err(End::Stopped);
                 }
-                // SAFETY: it is in the part that may be read.
+                // SAFETY: the word lies in the part that may be read.
                 let end = unsafe { word_at(end_at) };
                 let caller = self.step_to(end, 0, bounds)?;
                 Ok(Frame { bp_at, ..caller })
@@ -197,7 +201,7 @@ impl Frame {
     }
 }
 
-/// A frame, and which words decided the step to its caller.
+/// A frame, with the words that decided the step to its caller.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub(crate) struct UnwoundFrame {
@@ -211,19 +215,20 @@ pub(crate) struct UnwoundFrame {
     plain: usize,
 }
 
-/// The words read by the outermost frame, whose rule alone ends the walk.
+/// The word read for the outermost frame, whose rule alone ends the walk.
 static NOTHING: usize = 0;
 
 impl UnwoundFrame {
-    /// A step, and the caller's frame unless the walk ends. `None` where other words than these two
-    /// decide it, or where what is not known today may be known tomorrow.
+    /// Makes a step. Returns the frame, with the caller's frame unless the walk ends. Returns
+    /// `None` if words other than these two decide the step, or if the rule is unknown and may
+    /// become known later.
     #[inline(always)]
     pub(super) fn step(frame: Frame, rule: Rule, bounds: Stack) -> Option<Stepped<UnwoundFrame>> {
         if rule.is_special() {
             return UnwoundFrame::outermost(frame, rule);
         }
         let caller = frame.step(rule, bounds).ok()?;
-        // A word inside of the frame is none of the frame's own, and not every walk may read it.
+        // A word inside of the frame does not belong to the frame, and not every walk may read it.
         if rule.saved_bp() != 0 && caller.bp_at < frame.sp {
             return None;
         }
@@ -282,18 +287,18 @@ impl last_walk::Frame for UnwoundFrame {
 
     #[inline(always)]
     unsafe fn changes(&self) -> [u64; 2] {
-        // SAFETY: words of the stack (caller), or a static.
+        // SAFETY: words of the stack (guaranteed by the caller), or a static.
         let address = unsafe { word_at(self.address_at) } as u64 ^ self.address;
         let bp = match self.plain {
-            // Where rbp is was found by this walk, too: it is that of the present frame, or kept by
-            // one outside of it.
+            // This walk also found the place of rbp: it is that of the present frame, or a frame
+            // outside of it holds it.
             0 => self.frame.bp() ^ self.bp,
             _ => 0,
         };
         [address, bp as u64]
     }
 
-    /// PERF: one word of each frame, up to the first that needs rbp.
+    /// PERF: compares one word of each frame, up to the first frame that needs rbp.
     #[inline(always)]
     unsafe fn have_changed(frames: &[Kept<Self>]) -> bool {
         let plain = frames.last().map_or(0, |known| known.frame.plain);
@@ -311,7 +316,7 @@ impl last_walk::Frame for UnwoundFrame {
             changes |= change(known);
         }
         for known in outer {
-            // SAFETY: the caller's promise.
+            // SAFETY: guaranteed by the caller.
             let [address, bp] = unsafe { known.frame.changes() };
             changes |= address | bp;
         }
@@ -323,7 +328,7 @@ impl last_walk::Frame for UnwoundFrame {
 mod tests {
     use super::*;
 
-    /// The frame at `sp`, and the word in which its rbp is.
+    /// Returns the frame at `sp`. `bp` holds its rbp.
     fn frame(sp: usize, bp: &usize) -> Frame {
         let bp_at = &raw const *bp as usize;
         Frame { pc: 1, sp, bp_at }

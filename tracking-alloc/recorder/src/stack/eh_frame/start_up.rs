@@ -5,9 +5,10 @@
 //! _start ─▶ _start_c ─▶ __libc_start_main (and its second stage) ─▶ main  musl
 //! clone ─▶ start_thread, start ─▶ a thread's function
 //! ```
-//! Nobody exports the functions in the middle. Each is in one object file with a function that is
-//! exported, and no linker takes object files apart: so each lies near that function. What lies
-//! there, or anywhere in a C library of its own, is one of them if the stack ends next to it.
+//! The functions in the middle are not exported. Each is in one object file with an exported
+//! function. Linkers do not split object files, so each lies near that exported function. A
+//! function near it, or anywhere in a separate C library, is one of them if the stack ends next to
+//! it.
 
 use crate::sys;
 
@@ -16,45 +17,46 @@ use crate::sys;
 pub(super) enum Place {
     /// In a start function of the C library.
     Start,
-    /// In the same part of a static executable as one.
+    /// Near a start function, in a static executable.
     Near,
-    /// In the C library, which is a library of its own.
+    /// In a C library that is a separate library.
     Library,
     Elsewhere,
 }
 
-/// From the beginning of a start function to that of the exported one: 3,800 and 1,200 bytes in
-/// glibc, where it comes first; 1,400 in musl, where it may come second.
+/// Maximum distance from the beginning of a start function to that of the exported function. It is
+/// 3,800 and 1,200 bytes in glibc, where the start function comes first, and 1,400 in musl, where
+/// it may come second.
 const MOST_BETWEEN: u64 = 8 << 10;
-/// From a return address to the exported function where no tables say where functions begin: musl
-/// is mostly built without them. That of `start` is up to 1,520 bytes further than
-/// `pthread_create`.
+/// Maximum distance from a return address to the exported function, if no tables tell where
+/// functions begin: musl is usually built without tables. The return address in musl's `start` lies
+/// up to 1,520 bytes beyond `pthread_create`.
 const MOST_TO_RETURN: u64 = 1600;
-/// The code that the kernel jumps to is no longer.
+/// Maximum size of the entry code to which the kernel jumps.
 const ENTRY_BYTES: u64 = 64;
 
-/// Returns `true` for a return address in the code that the program begins in, by its place alone.
+/// Returns `true` for a return address in the program's entry code, judged by its place alone.
 pub(super) fn is_entry(pc: u64) -> bool {
     pc.wrapping_sub(sys::entry()).wrapping_sub(1) < ENTRY_BYTES
 }
 
-/// Returns the role of a return address. Its function begins at `function`, if tables tell the
-/// start.
+/// Returns the role of a return address. `function` is the start of its function, if the tables
+/// contain it.
 pub(super) fn place(
     pc: u64,
     function: Option<u64>,
     image_of: impl Fn(u64) -> Option<usize>,
 ) -> Place {
     place_by(pc, function, sys::start_functions(), |address| {
-        // The executable's image is the C library's, too, if it is static.
+        // If the executable is static, its image also contains the C library.
         let program = image_of(sys::entry());
         let image = image_of(address);
         (image != program).then_some(image?)
     })
 }
 
-/// The same with the exported functions, and with the number of an address's image unless it is the
-/// executable's.
+/// Does the work of [`place`] for the given exported functions. `library_of` returns the number of
+/// an address's image, unless it is the executable.
 fn place_by(
     pc: u64,
     function: Option<u64>,
@@ -74,7 +76,7 @@ fn place_by(
     let image = library_of(pc.wrapping_sub(1));
     let is_near = |exported: u64| function.abs_diff(exported) <= MOST_BETWEEN;
     match exported.map(library_of) {
-        // A thread's start never calls itself what makes threads.
+        // The start function of a thread never calls the function that creates threads.
         _ if function == exported[1] => Place::Elsewhere,
         libraries if image.is_some() && libraries.contains(&image) => Place::Library,
         [None, None] if image.is_none() && exported.into_iter().any(is_near) => Place::Near,

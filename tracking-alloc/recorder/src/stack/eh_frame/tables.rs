@@ -1,28 +1,29 @@
-//! Copies of modules' `.eh_frame_hdr` and `.eh_frame`, read from their files.
+//! Copies of the modules' `.eh_frame_hdr` and `.eh_frame`, read from their files.
 //!
-//! Copies, because the target's own mapping goes away with `dlclose`; from the file, because only
-//! raw reads may be made here. Nothing read is believed: what does not parse is no rule.
+//! They are copies, because `dlclose` removes the target's own mapping. They are read from the
+//! file, because only raw reads are allowed here. Nothing read is trusted: data that does not parse
+//! gives no rule.
 
 use crate::images::elf::Source;
 use crate::sys::{Bump, map_private};
 use gimli::{BaseAddresses, EhFrameHdr, EndianSlice, LittleEndian, Pointer};
 use libc::{PT_GNU_EH_FRAME, PT_LOAD};
 
-/// No module's tables are larger than this; what is, is not read.
+/// The size limit for a module's tables. Larger ones are not read.
 const MOST_BYTES: u64 = 256 << 20;
 
-/// A module's tables. All-zero bytes are "not asked for yet".
+/// A module's tables. All-zero bytes mean that they were not requested yet.
 #[derive(Clone, Copy)]
 pub(super) struct Tables {
     asked: bool,
     sections: Option<Sections>,
 }
 
-/// Both sections, one behind the other in memory of their own, and their ELF virtual addresses.
+/// Both sections, one after the other in their own memory, and their ELF virtual addresses.
 #[derive(Clone, Copy)]
 pub(super) struct Sections {
-    // NOTE: mapped for ever, or until `forget`, which nobody calls while sections are in use: both
-    // are under the write lock.
+    // NOTE: mapped forever, or until `forget`. Nobody calls `forget` while sections are in use,
+    // because both happen under the write lock.
     pub(super) header: &'static [u8],
     pub(super) frames: &'static [u8],
     pub(super) header_address: u64,
@@ -30,8 +31,8 @@ pub(super) struct Sections {
 }
 
 impl Tables {
-    /// The sections, read at the first call from where the module can be read. With `keep` their
-    /// copy stays as long as the process runs, else until [`forget`](Self::forget).
+    /// Returns the sections. The first call reads them from the source of the module. With `keep`,
+    /// the copy stays until the process ends, otherwise until [`forget`](Self::forget).
     pub(super) fn sections(
         &mut self,
         open: impl FnOnce() -> Option<Source>,
@@ -43,7 +44,8 @@ impl Tables {
         self.sections
     }
 
-    /// Reads the copy. What it needs of the stack is given back before a rule is looked for.
+    /// Reads the copy, in a function of its own so that its stack is free before a rule is looked
+    /// up.
     #[cold]
     #[inline(never)]
     fn read(&mut self, open: impl FnOnce() -> Option<Source>, keep: Option<&mut Bump>) {
@@ -51,11 +53,11 @@ impl Tables {
         self.sections = open().and_then(|source| Sections::read(&source, keep));
     }
 
-    /// Gives back a copy that was not to be kept.
+    /// Frees a copy that is not to be kept.
     pub(super) fn forget(&mut self) {
         if let Some(Sections { header, frames, .. }) = self.sections.take() {
             let start = header.as_ptr().cast_mut().cast();
-            // SAFETY: a mapping of exactly these bytes that nobody refers to any more.
+            // SAFETY: a mapping of exactly these bytes, to which no reference is left.
             unsafe { libc::munmap(start, header.len() + frames.len()) };
         }
         self.asked = false;
@@ -81,8 +83,8 @@ impl Sections {
         let Pointer::Direct(frames_address) = parsed.eh_frame_ptr() else {
             return None;
         };
-        // The header says where .eh_frame begins, not where it ends: at the latest with the segment
-        // it is loaded by.
+        // The header contains the start of .eh_frame, but not its end. It ends at the latest with
+        // its loaded segment.
         let (loaded, inside) = source.segments(|segment| {
             let inside = frames_address
                 .checked_sub(segment.p_vaddr)
@@ -103,12 +105,12 @@ impl Sections {
             Some(bump) => bump.take(len)?,
             None => map_private(len)?,
         };
-        // SAFETY: fresh memory of that size that nobody else knows.
+        // SAFETY: new memory of that size, to which no other reference exists.
         let memory: &'static mut [u8] =
             unsafe { std::slice::from_raw_parts_mut(bytes.as_ptr(), len) };
         let (header_memory, frames_memory) = memory.split_at_mut(header_len);
-        // A file that shrank meanwhile leaves zeros, which are the end of a list of rules: nothing
-        // false.
+        // If the file shrank meanwhile, zeros remain. Zeros end a list of rules, so no rule is
+        // wrong.
         let _ = source.read(&header, 0, header_memory);
         let _ = source.read(&loaded, inside, frames_memory);
         Some(Sections {

@@ -3,8 +3,8 @@ use super::*;
 use crate::stack::Find;
 use crate::stack::last_walk::tests::Random;
 
-/// Rules of three functions: one that has its caller's rbp at hand, one whose frame ends by rbp,
-/// the outermost.
+/// The rules of three functions: one that saves its caller's rbp, one whose frame ends at rbp, and
+/// the outermost one.
 struct Rules(Stack);
 
 impl Step for Rules {
@@ -26,7 +26,8 @@ impl Step for Rules {
 
 #[test]
 fn a_caller_whose_rbp_alone_changed_is_walked_anew() {
-    // From the inside: the frame of 1 with rbp and return address, then two ends of the frame of 2.
+    // From the inside out: the frame of 1 with rbp and return address, then two ends of the frame
+    // of 2.
     let mut words = [0u64; 16];
     let place = words.as_ptr().addr();
     let at = |word: usize| (place + 8 * word) as u64;
@@ -60,7 +61,8 @@ fn a_caller_whose_rbp_alone_changed_is_walked_anew() {
     assert_eq!(walk(&words), sum([2, 5]), "its return address changed");
 }
 
-/// How a function keeps what its caller needs: the low bits of the addresses in it.
+/// The kinds of functions, by how they keep what their caller needs. The low bits of an address
+/// tell the kind of its function.
 const PLAIN: u64 = 0;
 const SMALL: u64 = 1;
 const SAVES_BP: u64 = 2;
@@ -92,7 +94,7 @@ static FIND: Find = Find {
     stack_before: |_| None,
 };
 
-/// Of a function in progress.
+/// The registers of a function in progress.
 #[derive(Clone, Copy)]
 struct Registers {
     pc: u64,
@@ -100,7 +102,7 @@ struct Registers {
     bp: usize,
 }
 
-/// A stack made by hand, in memory that serves as one: functions in progress, outermost first.
+/// A hand-made stack in ordinary memory: the functions in progress, outermost first.
 struct Model {
     words: Vec<u64>,
     frames: Vec<Registers>,
@@ -123,7 +125,7 @@ impl Model {
             words,
             frames: vec![outermost],
             limits: Limits::of(Stack { low, high }),
-            // SAFETY: all-zero bytes are nothing.
+            // SAFETY: all-zero bytes are a valid value without walks.
             last: unsafe { Box::new_zeroed().assume_init() },
         }
     }
@@ -164,7 +166,7 @@ impl Model {
         });
     }
 
-    /// The sum of the present stack, which must be that of a walk in full.
+    /// Returns the sum of the present stack, and checks that a full walk gives the same sum.
     fn hash(&self, powers: &Powers) -> u64 {
         let Registers { pc, sp, bp } = *self.frames.last().expect("the outermost");
         let start = Start::from_registers((bp, sp, pc));
@@ -175,7 +177,7 @@ impl Model {
         hash
     }
 
-    /// Returns `true` if the innermost frames are those of an earlier walk.
+    /// Returns `true` if an earlier walk met the same innermost frames.
     fn is_near_known(&self, powers: &Powers) -> bool {
         let Registers { pc, sp, bp } = *self.frames.last().expect("the outermost");
         let start = Start::from_registers((bp, sp, pc));
@@ -187,8 +189,8 @@ impl Model {
 
 #[test]
 fn whatever_was_walked_before_the_sum_is_that_of_a_walk_in_full() {
-    // Kinds of functions from the first on, depth, of 100 walks those before which words are
-    // overwritten.
+    // For each case: the kinds of functions to call, the depth, and the percentage of walks before
+    // which words are overwritten.
     let usual = [PLAIN, SMALL, SAVES_BP, SAVES_BP, BY_BP, BY_BP];
     let special = [PLAIN, SAVES_BP, SAVES_BP, BY_BP, BY_BP, REALIGNED, UNKNOWN];
     let cases: [(&[u64], usize, usize); 10] = [
@@ -208,7 +210,7 @@ fn whatever_was_walked_before_the_sum_is_that_of_a_walk_in_full() {
         let mut model = Model::new();
         let mut known = 0;
         for round in 0..20_000u64 {
-            // Mostly near where it was, at times far out; other keys at times.
+            // Usually a few frames change, at times many do. At times the keys change.
             let powers = Powers::of(5 + 8 * (round / 5_000));
             let most = if round % 701 == 0 { depth } else { 4 };
             let fewer = random.below(most + 1).min(model.frames.len() - 1);
@@ -232,7 +234,7 @@ fn whatever_was_walked_before_the_sum_is_that_of_a_walk_in_full() {
             known += u32::from(model.is_near_known(&powers));
             model.hash(&powers);
         }
-        // A walk of so few frames ends within them.
+        // A walk of fewer frames ends within the innermost ones.
         assert_eq!(known > 50, depth >= NEAR, "case {case}: {known}");
     }
 }
@@ -257,8 +259,8 @@ fn a_change_of_any_word_that_decides_a_step_is_seen() {
             continue;
         }
         let bp = std::mem::replace(&mut model.words[(end - 16 - low) / 8], 8);
-        // What functions by rbp save is data of their callers; what those save, a function by rbp
-        // needs.
+        // Functions that end at rbp save their caller's data. The others save a value that a
+        // function that ends at rbp needs.
         assert_eq!(
             model.hash(&powers) != before,
             frame.pc % 8 == SAVES_BP && index > 1,
@@ -284,7 +286,7 @@ fn frames_that_need_the_register_of_the_beginning_are_known_by_its_value() {
     assert_ne!(model.hash(&powers), before);
     model.frames[inside + 3].bp = bp;
     assert_eq!(model.hash(&powers), before);
-    // Outside of the innermost frames, too.
+    // Also outside of the innermost frames.
     (0..9).for_each(|_| model.call(PLAIN, &mut random));
     let before = model.hash(&powers);
     assert!(model.is_near_known(&powers));

@@ -2,7 +2,7 @@ use super::*;
 use crate::stack::frame_pointers::{self, NEAR};
 use crate::stack::{Limits, Powers};
 
-/// Numbers without a pattern (xorshift).
+/// Random numbers (xorshift).
 pub(in crate::stack) struct Random(pub(in crate::stack) u64);
 
 impl Random {
@@ -14,17 +14,17 @@ impl Random {
     }
 }
 
-/// A stack made by hand: frames of some words each, in memory that serves as one.
+/// A hand-made stack: frames of a few words each, in ordinary memory.
 struct Model {
     words: Vec<u64>,
-    /// Where frames are, outermost first, in words.
+    /// Indices of the frames' words, outermost first.
     frames: Vec<usize>,
     limits: Limits,
 }
 
 const WORDS: usize = 16_384;
 
-/// As the hook walks.
+/// Walks like the hook does.
 fn walk(
     frame: usize,
     model: &Model,
@@ -55,7 +55,7 @@ impl Model {
         self.words.as_ptr().addr() + 8 * frame
     }
 
-    /// Calls a function: a frame of its own, and where it returns to.
+    /// Calls a function: adds a frame and its return address.
     fn call(&mut self, random: &mut Random) {
         let caller = self.frames.last().copied();
         let top = caller.unwrap_or(WORDS - 4);
@@ -67,7 +67,7 @@ impl Model {
         self.frames.push(frame);
     }
 
-    /// Something overwrites a word of the stack: a frame that is no longer one, or one in use.
+    /// Overwrites a word of the stack, which may or may not belong to a frame in use.
     fn spoil(&mut self, random: &mut Random) {
         let word = random.below(WORDS);
         self.words[word] = match random.below(4) {
@@ -194,20 +194,20 @@ fn of_a_stack_that_is_too_deep_the_innermost_frames_count_and_no_others() {
         model.words[place] = address;
         assert_eq!(walked(&model, 1_999), before, "as before");
     }
-    // Outward through all of what was kept and beyond it, and inward again through more than there
-    // is room for.
+    // Walk outward through all kept frames and beyond, then inward again through more frames than
+    // there is room for.
     let (outward, inward) = ((100..2_000).rev(), 100..2_000);
     for index in outward.clone().chain(inward.clone()).chain(outward) {
         walked(&model, index);
     }
     for index in inward {
-        // A frame further out returns to another place each time.
+        // Each time, a frame further out gets another return address.
         model.words[frames[index - 50] + 1] ^= 64;
         walked(&model, index);
     }
 }
 
-/// Links, of which one is not a matter of the stack alone.
+/// Links with one step that does not depend on the stack alone.
 struct Stubborn {
     links: frame_pointers::Links,
     at: usize,

@@ -1,21 +1,23 @@
-//! Which row a live block counts in: a table from address to row, open addressing, in memory of its
+//! The rows of live blocks: a table from address to row, with open addressing, in memory of its
 //! own.
 //!
-//! Must never take memory from the allocator it watches: that would move what is measured.
+//! It must never take memory from the observed allocator, because that would change the measured
+//! figures.
 
-/// Gives zeroed words for good, and says how many pages that took. `None` if there are no more.
+/// Takes zeroed words that are never freed. Returns them with the number of pages taken, or `None`
+/// if there are no more.
 pub(crate) type TakeWords = fn(words: usize) -> Option<(&'static mut [u64], u64)>;
 
-/// Slots of the first table: two pages.
+/// The number of slots in the first table, which takes two pages.
 const FIRST_SLOTS: usize = 1 << 14;
 
-/// Live blocks by address. A slot is `address << 32 | row`; no block is at address 0, so 0 is a
+/// The live blocks by address. A slot is `address << 32 | row`. No block is at address 0, so 0 is a
 /// free slot.
 pub(super) struct Blocks {
     take: TakeWords,
     slots: &'static mut [u64],
     used: usize,
-    /// Pages taken, those of tables that were outgrown included: linear memory never shrinks.
+    /// The pages taken, including those of outgrown tables, because linear memory never shrinks.
     pub(super) pages: u64,
 }
 
@@ -30,10 +32,9 @@ impl Blocks {
         })
     }
 
-    /// Enters a block; one that was known at that address is replaced. Returns `false` if there is
-    /// no room.
+    /// Enters a block. Replaces a known block at that address. Returns `false` if there is no room.
     pub(super) fn put(&mut self, address: u32, row: u32) -> bool {
-        // A quarter stays free, so that looking for what is not there ends soon.
+        // A quarter stays free, so that searches for missing addresses end soon.
         if (self.used + 1) * 4 > self.slots.len() * 3 {
             self.grow();
             if (self.used + 2) > self.slots.len() {
@@ -44,7 +45,7 @@ impl Blocks {
         true
     }
 
-    /// Takes a block out: its row.
+    /// Removes a block. Returns its row.
     pub(super) fn take(&mut self, address: u32) -> Option<u32> {
         let mask = self.slots.len() - 1;
         let mut hole = self.home(address);
@@ -56,8 +57,8 @@ impl Blocks {
             }
         }
         let row = self.slots[hole] as u32;
-        // What follows in the same run moves up, as far as it may: no slot is ever left marked as
-        // deleted.
+        // The following slots of the same run move up as far as possible, so no slot is ever marked
+        // as deleted.
         let mut next = hole;
         loop {
             next = (next + 1) & mask;
@@ -87,20 +88,20 @@ impl Blocks {
         self.slots[at] = slot;
     }
 
-    /// The slot an address is looked for first. The length is a power of two, at least 8.
+    /// Returns the first slot to try for an address. The length is a power of two, at least 8.
     ///
-    /// PERF: eight neighbouring granules of 16 bytes share a line of 64 bytes.
+    /// PERF: eight neighboring granules of 16 bytes share a line of 64 bytes.
     fn home(&self, address: u32) -> usize {
         let bits = self.slots.len().trailing_zeros() - 3;
         let line = (address >> 7).wrapping_mul(0x9E37_79B1) >> (32 - bits);
         (line << 3 | address >> 4 & 7) as usize
     }
 
-    /// Twice the slots, if there are pages for them.
+    /// Doubles the number of slots, if there are pages for them.
     #[cold]
     fn grow(&mut self) {
         let length = self.slots.len() * 2;
-        // 2^28 slots are half of all memory there can be.
+        // 2^28 slots are half of all possible memory.
         if length > 1 << 28 {
             return;
         }

@@ -1,5 +1,5 @@
-//! The recording as bytes: its tables packed behind header and directory, finished, with a
-//! checksum.
+//! Encodes the recording as bytes: header and directory, followed by the packed tables. The
+//! recording is finished and has a checksum.
 
 use super::module_recorder::Recorder;
 use super::rows::net;
@@ -16,7 +16,7 @@ use tracking_alloc_recording::{
 const MAIN: [u64; 2] = [u64::from_le_bytes(*b"main\0\0\0\0"), 0];
 
 impl Recorder {
-    /// Returns everything recorded up to now, as a finished recording.
+    /// Returns everything recorded so far, as a finished recording.
     pub(crate) fn encode(&self) -> Vec<u8> {
         let mut file = File {
             bytes: vec![0; (HEADER_BYTES + DIRECTORY_BYTES) as usize],
@@ -111,7 +111,7 @@ fn is_phase(scope: &Scope) -> bool {
     scope.value.kind == scope_kind::PHASE
 }
 
-/// Header, directory, and the tables behind them.
+/// Header, directory, and the tables after them.
 struct File {
     bytes: Vec<u8>,
     directory: Vec<SegmentValue>,
@@ -159,15 +159,15 @@ impl File {
     }
 }
 
-/// The table of strings; each is kept once.
+/// The table of strings. Each string is kept once.
 struct Strings {
-    /// The first four stand for the reference 0, which means "none".
+    /// The first four bytes stand for the reference 0, which means "none".
     bytes: Vec<u8>,
     known: BTreeMap<String, u32>,
 }
 
 impl Strings {
-    /// The reference of a string, 0 for an empty one.
+    /// Returns the reference of a string, or 0 for an empty one.
     fn put(&mut self, text: &str) -> u32 {
         if text.is_empty() {
             return 0;

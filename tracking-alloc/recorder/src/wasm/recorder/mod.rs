@@ -7,9 +7,9 @@
 //!             scopes ────▶ Scopes   phases and fields
 //!   recording() ─▶ encode ─▶ bytes as `tracking-alloc-recording` says
 //! ```
-//! Here a scope *is* a site. Nothing in this folder knows of the hook: it is told of events, so
-//! that its arithmetic is tested on any machine. Must never panic; what finds no room is counted as
-//! lost.
+//! Here, a scope is a site. This folder does not know the hook, which only passes events to it. So
+//! its arithmetic can be tested on any machine. It must never panic. Anything that does not fit is
+//! counted as lost.
 
 mod blocks;
 mod encode;

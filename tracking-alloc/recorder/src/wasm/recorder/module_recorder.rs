@@ -1,4 +1,4 @@
-//! The recorder: what each event does to the rows, the blocks and the figures of linear memory.
+//! The recorder: applies each event to the rows, the blocks and the figures of linear memory.
 
 use super::blocks::{Blocks, TakeWords};
 use super::rows::{Rows, net};
@@ -10,19 +10,20 @@ use crate::current_scope::NewScope;
 use crate::stats::Stats;
 use tracking_alloc_recording::ScopeValue;
 
-/// The row of blocks that are heapglass's own, handed out to the program: counted nowhere.
+/// The row of blocks that belong to heapglass but were handed out to the program. They are not
+/// counted.
 const OWN: u32 = u32::MAX;
 
 /// Linear memory, in pages of 64 KiB.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Linear {
-    /// When the recording began.
+    /// The number of pages when the recording began.
     pub(crate) first: u64,
-    /// Now, all of it.
+    /// The current number of all pages.
     pub(crate) pages: u64,
-    /// Pages that heapglass has taken since.
+    /// Number of pages that heapglass has taken since then.
     pub(crate) own: u64,
-    /// Number of grows since, except heapglass's own.
+    /// Number of grows since then, except heapglass's own.
     pub(crate) grows: u64,
 }
 
@@ -33,15 +34,15 @@ pub(crate) struct Recorder {
     pub(super) scopes: Scopes,
     pub(super) linear: Linear,
     blocks: Blocks,
-    /// The block allocated last, if it was not freed or reallocated since; 0 = none.
+    /// The block allocated last, if it was not freed or reallocated since, or 0.
     last_block: usize,
     pub(super) unknown_frees: u64,
     pub(super) untracked_blocks: u64,
 }
 
 impl Recorder {
-    /// Begins when linear memory has `pages` pages. Returns `None` if there is no memory for the
-    /// first tables.
+    /// Begins a recording, when linear memory has `pages` pages. Returns `None` if there is no
+    /// memory for the first tables.
     pub(crate) fn new(program: &str, take: TakeWords, pages: u64) -> Option<Recorder> {
         let blocks = Blocks::new(take)?;
         let own = blocks.pages;
@@ -62,8 +63,8 @@ impl Recorder {
         })
     }
 
-    /// Linear memory has `pages` pages now: more than before is one grow of the program's
-    /// allocator.
+    /// Notes that linear memory now has `pages` pages. If that is more than before, the program's
+    /// allocator grew it once.
     #[inline]
     pub(crate) fn note_pages(&mut self, pages: u64) {
         if pages > self.linear.pages {
@@ -72,13 +73,13 @@ impl Recorder {
         }
     }
 
-    /// Linear memory has `pages` pages now, and what came since they were noted last is ours.
+    /// Notes that linear memory now has `pages` pages, and that the new ones are heapglass's own.
     pub(crate) fn note_own_pages(&mut self, pages: u64) {
         self.linear.own += pages.saturating_sub(self.linear.pages);
         self.linear.pages = self.linear.pages.max(pages);
     }
 
-    /// Counts an event in a scope. False for the free of a block of our own.
+    /// Counts an event in a scope. Returns `false` for the free of one of heapglass's own blocks.
     pub(crate) fn count(&mut self, event: Event, scope: u32) -> bool {
         let (old, new) = match event {
             Event::Alloc(block, bytes) => (None, Some((block, bytes))),
@@ -96,8 +97,7 @@ impl Recorder {
         }
         let (last, is_temporary) = last_block(self.last_block, event);
         self.last_block = last;
-        // As dhat-rs does: what was not known when it is reallocated begins here, with its new
-        // size.
+        // As in dhat-rs, the realloc of an unknown block is a new allocation of the new size.
         let old_row = known.filter(|row| *row != OWN);
         let old = old.filter(|_| old_row.is_some());
         let old_bytes = old.map_or(0, |(_, bytes)| bytes as u64);
@@ -115,7 +115,7 @@ impl Recorder {
                 self.untracked_blocks += 1;
             }
         }
-        // A block that was reallocated leaves its old row.
+        // A reallocated block leaves its old row.
         if let Some(row) = old_row {
             self.rows.change(row, |counters| {
                 accounting::freed(&mut *counters, old_bytes);
@@ -127,7 +127,8 @@ impl Recorder {
         true
     }
 
-    /// A block of our own goes to the program, which will free it: counted nowhere.
+    /// Notes one of heapglass's own blocks that is handed out to the program, which will free it.
+    /// It is not counted.
     pub(crate) fn note_own_block(&mut self, block: usize) {
         self.keep(block, OWN);
     }
@@ -141,7 +142,7 @@ impl Recorder {
         kept
     }
 
-    /// Enters the phase called `name`. Returns `None` if it finds no room.
+    /// Enters the phase called `name`. Returns `None` if it does not fit.
     pub(crate) fn phase(&mut self, parent: u32, name: &str) -> Option<u32> {
         let Added::Scope(number) = self.scopes.phase(parent, name) else {
             self.lose_scope();
@@ -151,12 +152,12 @@ impl Recorder {
         Some(number)
     }
 
-    /// A scope was entered once more.
+    /// Counts an entry of a scope.
     pub(crate) fn visit(&mut self, number: u32) {
         self.scopes.change(number, |scope| scope.value.entered += 1);
     }
 
-    /// Adds to what the program says of a scope.
+    /// Adds to the figures that the program reports for a scope.
     pub(crate) fn report(&mut self, number: u32, input_bytes: u64, records: u64) {
         self.scopes.change(number, |scope| {
             scope.value.input_bytes = scope.value.input_bytes.saturating_add(input_bytes);
@@ -164,7 +165,7 @@ impl Recorder {
         });
     }
 
-    /// A scope was left that was entered at `since` live bytes.
+    /// Notes that a scope was left. `since` is the number of live bytes when it was entered.
     pub(crate) fn left(&mut self, number: u32, since: i64) {
         let retained = self.live_bytes() - since;
         self.scopes
@@ -184,7 +185,7 @@ impl Recorder {
         self.linear
     }
 
-    /// Everything so far.
+    /// Returns the figures so far.
     pub(crate) fn figures(&self) -> Stats {
         Stats::new(self.rows.all.sums(), self.rows.peak_now())
     }
@@ -227,7 +228,7 @@ impl Recorder {
     }
 }
 
-/// An address of linear memory, which has 32 bits.
+/// Returns an address of linear memory, which has 32 bits.
 fn address(block: usize) -> u32 {
     block as u32
 }

@@ -1,34 +1,34 @@
-//! Counters of each scope, and the peak: the rows of a recording with a single lane.
+//! The counters of each scope, and the peak: the rows of a recording with a single lane.
 //!
-//! The peak is looked for before a fall, and a row that changes after one first saves what it held
-//! then: exactly the rules of the mapped recording, so the reader needs to know nothing.
+//! The peak is looked for before each fall. A row that changes after a peak first saves its values.
+//! These are exactly the rules of the mapped recording, so the reader treats both alike.
 
 use crate::accounting::{Counter, Counters};
 use tracking_alloc_recording::{CLOCK_SNAPSHOT_BITS, FIRST_SITE, RowValue};
 
-/// The row of "(table full)"; those of scopes follow.
+/// The row "(table full)". The rows of scopes follow.
 pub(super) const FULL: u32 = 0;
 
 /// All rows.
 #[derive(Default)]
 pub(super) struct Rows {
-    /// All events.
+    /// The row of all events.
     pub(super) all: RowValue,
-    /// "(table full)".
+    /// The row "(table full)".
     pub(super) full: RowValue,
-    /// One for each scope that allocated, in the order they first did.
+    /// One row for each scope that allocated, in the order of their first allocations.
     pub(super) own: Vec<RowValue>,
     /// The scope of each row.
     pub(super) scopes: Vec<u32>,
-    /// The row of each scope, [`FULL`] = none yet.
+    /// The row of each scope. [`FULL`] means none yet.
     of_scope: Vec<u32>,
-    /// Maxima so far.
+    /// Number of maxima so far.
     pub(super) epoch: u64,
-    /// The last one: bytes and blocks.
+    /// The last maximum: bytes and blocks.
     pub(super) peak: (i64, i64),
 }
 
-/// Live bytes and blocks of a row.
+/// Returns the live bytes and blocks of a row.
 pub(super) fn net(row: &RowValue) -> (i64, i64) {
     (
         row.total_bytes.wrapping_sub(row.freed_bytes) as i64,
@@ -37,7 +37,7 @@ pub(super) fn net(row: &RowValue) -> (i64, i64) {
 }
 
 impl Rows {
-    /// The row of a scope; made when there is none.
+    /// Returns the row of a scope, creating it if there is none.
     pub(super) fn of(&mut self, scope: u32) -> u32 {
         match self.of_scope.get(scope as usize) {
             Some(row) if *row != FULL => *row,
@@ -64,8 +64,8 @@ impl Rows {
         Some(index + 1)
     }
 
-    /// Before live bytes change: a fall from the last maximum or above makes this moment the
-    /// maximum.
+    /// Runs before live bytes change. A fall from the last maximum or above makes this moment the
+    /// new maximum.
     pub(super) fn before(&mut self, change: i64) {
         let (bytes, blocks) = net(&self.all);
         if change < 0 && bytes >= self.peak.0 {
@@ -74,7 +74,7 @@ impl Rows {
         }
     }
 
-    /// Changes a row and the one of all events alike.
+    /// Changes a row, and the row of all events in the same way.
     pub(super) fn change(&mut self, row: u32, change: impl Fn(&mut RowValue)) {
         let clock = self.epoch << CLOCK_SNAPSHOT_BITS;
         let own = match row {
@@ -90,7 +90,7 @@ impl Rows {
         }
     }
 
-    /// The most there was: bytes and blocks; equal maxima: the latest.
+    /// Returns the bytes and blocks at the maximum so far. Of equal maxima, the latest counts.
     pub(super) fn peak_now(&self) -> (i64, i64) {
         let now = net(&self.all);
         if now.0 >= self.peak.0 { now } else { self.peak }

@@ -1,8 +1,8 @@
-//! The table of scopes: phases, found by parent and name, and fields, which the tree of `Profiled`
-//! already found new.
+//! The table of scopes: phases, which are found by parent and name, and fields, which the tree of
+//! `Profiled` already knows to be new.
 //!
-//! The same bounds as in the mapped recording. A scope without room is counted at its parent, and
-//! said so.
+//! The limits are those of the mapped recording. A scope that does not fit is counted at its
+//! parent, and the recording says so.
 
 use crate::current_scope::Added;
 use tracking_alloc_recording::{MAX_SCOPE_DEPTH, MAX_SCOPES, ScopeValue, scope_kind};
@@ -10,20 +10,20 @@ use tracking_alloc_recording::{MAX_SCOPE_DEPTH, MAX_SCOPES, ScopeValue, scope_ki
 /// One scope.
 #[derive(Default)]
 pub(super) struct Scope {
-    /// As in the recording, but for its strings, which are put there at the end, and with `entered`
-    /// of fields too.
+    /// The same as in the recording, except that strings are added at the end, and that `entered`
+    /// is also used for fields.
     pub(super) value: ScopeValue,
     pub(super) name: String,
     pub(super) type_name: &'static str,
-    /// First of the scopes below, and the next one beside; 0 = none.
+    /// The first of the scopes below, and the next sibling. 0 means none.
     pub(super) below: u32,
     pub(super) beside: u32,
 }
 
-/// All of them; the first is the root.
+/// All scopes. The first is the root.
 pub(super) struct Scopes {
     pub(super) all: Vec<Scope>,
-    /// Times one found no room.
+    /// Number of scopes that did not fit.
     pub(super) lost: u64,
 }
 
@@ -35,7 +35,8 @@ impl Scopes {
         Some(Scopes { all, lost: 0 })
     }
 
-    /// The phase called `name` under `parent`, made when it is new. Not entered yet.
+    /// Returns the phase called `name` under `parent`, creating it if it is new. Does not count an
+    /// entry.
     pub(super) fn phase(&mut self, parent: u32, name: &str) -> Added {
         let mut next = self.get(parent).map_or(0, |scope| scope.below);
         while let Some(scope) = self.get(next).filter(|_| next != 0) {
@@ -55,7 +56,7 @@ impl Scopes {
         })
     }
 
-    /// Adds a scope; depth and neighbours are filled in here.
+    /// Adds a scope. Fills in its depth and its siblings.
     pub(super) fn add(&mut self, mut scope: Scope) -> Added {
         let value = &mut scope.value;
         let Some(parent) = self.all.get(value.parent as usize) else {
@@ -77,7 +78,7 @@ impl Scopes {
         Added::Scope(number)
     }
 
-    /// Changes one, if there is such a scope; the root is never changed.
+    /// Changes a scope, if it exists. The root is never changed.
     pub(super) fn change(&mut self, number: u32, change: impl FnOnce(&mut Scope)) {
         if number != 0
             && let Some(scope) = self.all.get_mut(number as usize)
@@ -91,7 +92,7 @@ impl Scopes {
     }
 }
 
-/// A copy of a name; empty when there is no memory for it.
+/// Copies a name. The copy is empty if there is no memory for it.
 pub(super) fn owned(name: &str) -> String {
     let mut copy = String::new();
     if copy.try_reserve_exact(name.len()).is_ok() {

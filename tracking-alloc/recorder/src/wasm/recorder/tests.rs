@@ -1,5 +1,5 @@
-//! The recorder against a plain model: totals, peak, rows of each scope, and what a reader finds in
-//! the bytes.
+//! Compares the recorder with a plain model: totals, peak, rows of each scope, and the figures that
+//! a reader finds in the bytes.
 
 use super::blocks::Blocks;
 use super::{Linear, Recorder};
@@ -12,8 +12,8 @@ use tracking_alloc_recording::{
 };
 use tracking_alloc_recording::{scope_flags, scope_kind};
 
-/// Where the recorders' memory is, so that a leak checker finds it: it is never given back, like a
-/// module's.
+/// The memory of the recorders, kept where a leak checker finds it. Like a module's memory, it is
+/// never freed.
 static KEPT: Mutex<Vec<usize>> = Mutex::new(Vec::new());
 
 fn words(words: usize) -> Option<(&'static mut [u64], u64)> {
@@ -55,7 +55,7 @@ fn read(recorder: &Recorder) -> Recording {
     Recording::read(recorder.encode().as_slice()).expect("a recording that can be read")
 }
 
-/// What a row held at the peak: as the profiler reads it.
+/// Returns the values of a row at the peak, computed like in the profiler.
 fn at_peak(row: &RowValue, clock: u64) -> (i64, i64) {
     if row.clock >> CLOCK_SNAPSHOT_BITS >= clock >> CLOCK_SNAPSHOT_BITS {
         (row.saved_bytes, row.saved_blocks)
@@ -69,8 +69,8 @@ fn a_table_of_blocks_keeps_what_a_map_keeps() {
     let mut blocks = Blocks::new(words).expect("memory");
     let (mut model, mut seed) = (HashMap::new(), 0x1234_5678_9abc_def1);
     for step in 0..200_000 {
-        // Few different addresses, so that runs are long and often broken up; more later on, so
-        // that it grows.
+        // There are few different addresses, so that runs are long and often broken up. Later there
+        // are more, so that the table grows.
         let address = 8 + 8 * (random(&mut seed) % if step < 100_000 { 9_000 } else { 90_000 });
         if !random(&mut seed).is_multiple_of(3) {
             let row = random(&mut seed) % 1000;
@@ -112,7 +112,7 @@ fn totals_live_and_temporary_follow_from_the_events() {
         (alloc(48, 8), 0),
         (realloc((16, 100), (64, 150)), 0),
         (realloc((64, 150), (64, 30)), 0),
-        // The block allocated last was the reallocated one, which never is temporary.
+        // The last block is the reallocated one, which is never temporary.
         (free(64, 30), 0),
     ] {
         recorder.count(event, scope);
@@ -144,7 +144,7 @@ fn rows_and_peak_are_those_of_a_plain_model() {
     for step in 0..6_000u32 {
         let scope = scopes[(random(&mut seed) % SCOPES) as usize];
         let bytes = u64::from(random(&mut seed) % 500 + 1);
-        // Waves, so that there are several maxima.
+        // Bytes rise and fall in waves, so that there are several maxima.
         let falls = step % 600 > 360;
         let pick = random(&mut seed) as usize % live.len().max(1);
         match random(&mut seed) % 4 {
@@ -179,7 +179,7 @@ fn rows_and_peak_are_those_of_a_plain_model() {
             }
         }
     }
-    // To the end: the peak is long past.
+    // Free everything: the peak is long past.
     for (block, bytes, _) in live {
         recorder.count(free(block, bytes), 0);
     }
@@ -226,11 +226,11 @@ fn blocks_older_than_the_recording_are_counted_as_unknown_and_nowhere_else() {
     assert!(recorder.count(free(16, 10), 0));
     assert!(recorder.count(realloc((32, 10), (48, 20)), 0));
     let recording = read(&recorder);
-    // As dhat-rs does: a realloc is a fresh allocation of the new size, and no free.
+    // As in dhat-rs, a realloc is a new allocation of the new size, and no free.
     assert_eq!(recording.lanes[0].lane.unknown_frees, 1);
     let all = recording.lanes[0].all;
     assert_eq!((all.total_bytes, all.freed_bytes, all.grows), (20, 0, 0));
-    // But never temporary: a realloc ends that.
+    // It is never temporary, because it was reallocated.
     recorder.count(free(48, 20), 0);
     assert_eq!(recorder.figures().temporary_blocks, 0);
 }
@@ -251,7 +251,7 @@ fn what_is_handed_out_is_counted_nowhere() {
 #[test]
 fn grows_of_linear_memory_are_told_from_those_of_the_recording() {
     let mut recorder = recorder();
-    // Two pages for the first table of blocks.
+    // The first table of blocks takes two pages.
     let first = Linear {
         first: 17,
         pages: 19,
@@ -272,7 +272,7 @@ fn grows_of_linear_memory_are_told_from_those_of_the_recording() {
         grows: 2,
     };
     assert_eq!(recorder.linear(), expected);
-    // Three quarters of 2^14 slots may be in use; for one block more there are 4 pages more, and no
+    // Three quarters of 2^14 slots may be in use. One block more takes 4 more pages, which is not a
     // grow.
     for block in 1..=12_288 {
         recorder.count(alloc(block * 16, 1), 0);
@@ -383,7 +383,7 @@ fn scopes_too_deep_are_counted_at_the_last_one_with_room_and_lost() {
     assert_eq!(read(&recorder).header.lost_scopes, 1);
 }
 
-/// All figures of a row: its sums; then bytes and blocks at the peak.
+/// Returns all figures of a row: its sums, then bytes and blocks at the peak.
 fn figures_of(row: &RowValue, recording: &Recording) -> (Sums, (i64, i64)) {
     let lifetimes = (row.lifetime, row.lifetime_blocks, row.freed_elsewhere);
     assert_eq!(lifetimes, (0, 0, 0));
@@ -396,7 +396,7 @@ fn rows_of_every_kind_of_event_are_what_arithmetic_says() {
         let mut recorder = recorder();
         let a = recorder.phase(0, "a").expect("room");
         let b = recorder.phase(0, "b").expect("room");
-        // Where a block of 16, or 32, lies after its next realloc.
+        // The address of block 16 or 32 after its next realloc.
         let to = |block: u32, step: u32| if moves { block + 64 * step } else { block };
         let copied = |bytes| if moves { bytes } else { 0 };
         for (event, scope) in [
@@ -453,7 +453,7 @@ fn of_equal_peaks_the_latest_counts_also_when_it_is_the_end() {
     let [one, two, three] = ["1", "2", "3"].map(|name| recorder.phase(0, name).expect("room"));
     let peaks = |recorder: &Recorder| -> Vec<(i64, i64)> {
         let recording = read(recorder);
-        // As the reader does it: the last rise is the peak when it comes up to it.
+        // As in the reader: the last rise is the peak if it reaches the peak.
         let rows = &recording.lanes[0].rows;
         let now: i64 = rows.iter().map(|row| super::rows::net(row).0).sum();
         let saved = |row: &RowValue| at_peak(row, recording.header.clock);
@@ -501,7 +501,7 @@ fn blocks_without_memory_are_counted_and_told() {
     let recording = read(&recorder);
     assert_eq!(recording.header.untracked_blocks, 3);
     assert_eq!(recording.lanes[0].all.total_blocks, (1 << 14) + 2);
-    // What was not tracked is not known when it is freed.
+    // The free of an untracked block is unknown.
     recorder.count(free(16 * ((1 << 14) + 2), 1), 0);
     assert_eq!(read(&recorder).lanes[0].lane.unknown_frees, 1);
 }
@@ -517,7 +517,7 @@ fn phases_of_one_name_under_one_parent_are_one() {
     assert_eq!([a, b, inner], [1, 2, 3]);
     recorder.report(inner, 3, 1);
     recorder.report(inner, 4, 1);
-    // The root is never changed, nor what does not exist.
+    // The root is never changed, nor is a scope that does not exist.
     recorder.report(0, 9, 9);
     recorder.report(77, 9, 9);
     recorder.count(alloc(16, 30), inner);
@@ -545,6 +545,6 @@ fn phases_of_one_name_under_one_parent_are_one() {
         recording.lanes[0].visits.is_empty(),
         "phases count themselves"
     );
-    // Strings are kept once.
+    // Each string is kept once.
     assert_eq!(recording.scopes[2].name, recording.scopes[3].name);
 }
