@@ -24,5 +24,5 @@ extern crate self as heapglass_profiler;
 #[path = "../tests/sample/mod.rs"]
 mod sample;
 
-pub use load::{Early, Error, Options, Session, open, pack};
+pub use load::{Early, Error, OpenOptions, Session, open, pack};
 pub use profile::{arenas, fields};

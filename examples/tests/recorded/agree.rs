@@ -57,7 +57,7 @@ type Sums<'p> = BTreeMap<&'p str, (u64, u64)>;
 fn held_together(program: &str) -> BTreeSet<(String, String)> {
     let mut target = Target::new(env!("CARGO_BIN_EXE_fields"), &["agree", program, "120"]);
     target.succeed();
-    let options = heapglass_profiler::Options::default();
+    let options = heapglass_profiler::OpenOptions::default();
     let profile = heapglass_profiler::open(&target.recording(), &options, &|_| ())
         .unwrap_or_else(|error| panic!("{error}"));
     let fields = profile.fields();

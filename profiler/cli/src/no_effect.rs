@@ -5,7 +5,7 @@ use std::fmt::Display;
 use std::path::Path;
 
 use heapglass_profiler::profile::{Frames, Function, Measure, Origin, Profile, SymbolSource};
-use heapglass_profiler::report::By;
+use heapglass_profiler::table::By;
 
 use crate::args::Symbols;
 use crate::terminal;

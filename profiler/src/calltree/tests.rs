@@ -31,7 +31,7 @@ fn chain(b: &mut Builder, functions: &[&str]) -> Vec<FrameId> {
 fn the_root_holds_the_totals_whatever_the_options() {
     let profile = sample::profile();
     for bits in 0..8 {
-        let options = Options {
+        let options = CallTreeOptions {
             inverted: bits & 1 != 0,
             frames: if bits & 2 != 0 {
                 Frames::All
@@ -40,7 +40,7 @@ fn the_root_holds_the_totals_whatever_the_options() {
             },
             scopes: bits & 4 != 0,
             within: None,
-            ..Options::default()
+            ..CallTreeOptions::default()
         };
         let tree = CallTree::build(&profile, &options);
         assert_eq!(*tree.total(NodeId::ROOT), profile.totals, "{options:?}");
@@ -59,12 +59,12 @@ fn the_root_holds_the_totals_whatever_the_options() {
 
 #[test]
 fn a_tree_is_empty_when_nothing_is_below_the_root() {
-    let empty = CallTree::build(&Profile::default(), &Options::default());
+    let empty = CallTree::build(&Profile::default(), &CallTreeOptions::default());
     assert_eq!((empty.len(), empty.is_empty()), (1, true));
     let mut b = Builder::new();
     let stack = chain(&mut b, &["krate::f"]);
     b.site(&stack, ScopeId(0), figures(1, 8, 1));
-    let tree = CallTree::build(&b.build(), &Options::default());
+    let tree = CallTree::build(&b.build(), &CallTreeOptions::default());
     assert_eq!((tree.len(), tree.is_empty()), (2, false));
 }
 
@@ -99,9 +99,9 @@ fn within_a_scope_are_its_sites_and_those_of_scopes_inside_it() {
     }
     let profile = b.build();
     let blocks = |within| {
-        let options = Options {
+        let options = CallTreeOptions {
             within: Some(within),
-            ..Options::default()
+            ..CallTreeOptions::default()
         };
         let tree = CallTree::build(&profile, &options);
         tree.total(NodeId::ROOT).total_blocks
@@ -118,7 +118,7 @@ fn a_function_without_a_name_is_called_unnamed() {
     b.profile().functions[0].short.clear();
     b.site(&stack, ScopeId(0), figures(1, 8, 1));
     let profile = b.build();
-    let tree = CallTree::build(&profile, &Options::default());
+    let tree = CallTree::build(&profile, &CallTreeOptions::default());
     let below = tree.children(NodeId::ROOT);
     assert_eq!(names(&tree, &profile, below), ["[unnamed]"]);
 }
@@ -133,11 +133,11 @@ fn lines_of_one_function_are_one_node_that_says_so() {
     );
     b.site(&[one], ScopeId(0), figures(1, 10, 1));
     let profile = b.profile().clone();
-    let tree = CallTree::build(&profile, &Options::default());
+    let tree = CallTree::build(&profile, &CallTreeOptions::default());
     assert!(!tree.node(NodeId(1)).several_places);
     b.site(&[two], ScopeId(0), figures(2, 10, 2));
     let profile = b.build();
-    let tree = CallTree::build(&profile, &Options::default());
+    let tree = CallTree::build(&profile, &CallTreeOptions::default());
     assert_eq!(tree.len(), 2);
     assert_eq!(tree.total(NodeId(1)).live_bytes, 30);
     assert!(tree.node(NodeId(1)).several_places);
@@ -151,7 +151,7 @@ fn children_are_sorted_by_the_measure_and_ties_by_name() {
         b.site(&stack, ScopeId(0), figures(blocks, 8, blocks));
     }
     let profile = b.build();
-    let mut tree = CallTree::build(&profile, &Options::default());
+    let mut tree = CallTree::build(&profile, &CallTreeOptions::default());
     assert_eq!(
         names(&tree, &profile, tree.children(NodeId::ROOT)),
         ["a", "b", "c", "d"]
@@ -178,9 +178,9 @@ fn inverted_trees_begin_at_the_allocation() {
     let profile = b.build();
     let tree = CallTree::build(
         &profile,
-        &Options {
+        &CallTreeOptions {
             inverted: true,
-            ..Options::default()
+            ..CallTreeOptions::default()
         },
     );
     assert_eq!(
@@ -203,33 +203,33 @@ fn phases_can_be_the_outermost_frames_and_a_filter() {
     b.site(&stack, load, figures(1, 5, 1));
     b.site(&stack, ScopeId(0), figures(1, 2, 1));
     let profile = b.build();
-    let with = |options: Options| {
+    let with = |options: CallTreeOptions| {
         folded(
             &CallTree::build(&profile, &options),
             &profile,
             Measure::Live,
         )
     };
-    assert_eq!(with(Options::default()), "main 17\n");
-    let scopes = Options {
+    assert_eq!(with(CallTreeOptions::default()), "main 17\n");
+    let scopes = CallTreeOptions {
         scopes: true,
-        ..Options::default()
+        ..CallTreeOptions::default()
     };
     assert_eq!(
         with(scopes),
         "[load];[parse];main 10\n[load];main 5\nmain 2\n"
     );
     assert_eq!(
-        with(Options {
+        with(CallTreeOptions {
             within: Some(load),
-            ..Options::default()
+            ..CallTreeOptions::default()
         }),
         "main 15\n"
     );
     assert_eq!(
-        with(Options {
+        with(CallTreeOptions {
             within: Some(parse),
-            ..Options::default()
+            ..CallTreeOptions::default()
         }),
         "main 10\n"
     );
@@ -253,7 +253,7 @@ fn marks_and_missing_stacks_are_shown() {
     };
     b.site(&[], ScopeId(0), figures(1, 8, 1));
     let profile = b.build();
-    let tree = CallTree::build(&profile, &Options::default());
+    let tree = CallTree::build(&profile, &CallTreeOptions::default());
     assert_eq!(
         folded(&tree, &profile, Measure::Live),
         "[deep];f 2\n[foreign stack];f 4\n[no stack] 8\n[truncated];f 1\n"
@@ -266,10 +266,10 @@ fn folded_stacks_add_up_to_the_totals_for_every_measure() {
     for inverted in [false, true] {
         let tree = CallTree::build(
             &profile,
-            &Options {
+            &CallTreeOptions {
                 inverted,
                 scopes: true,
-                ..Options::default()
+                ..CallTreeOptions::default()
             },
         );
         for measure in Measure::ALL {
@@ -297,7 +297,7 @@ fn hostile_names_cannot_break_a_folded_line() {
     b.site(&stack, ScopeId(0), figures(1, 7, 1));
     let profile = b.build();
     let text = folded(
-        &CallTree::build(&profile, &Options::default()),
+        &CallTree::build(&profile, &CallTreeOptions::default()),
         &profile,
         Measure::Live,
     );
@@ -320,9 +320,9 @@ fn ten_thousand_frames_need_no_deep_stack() {
     let work = move || {
         let mut tree = CallTree::build(
             &profile,
-            &Options {
+            &CallTreeOptions {
                 frames: Frames::All,
-                ..Options::default()
+                ..CallTreeOptions::default()
             },
         );
         tree.sort(Measure::Peak);
@@ -351,15 +351,15 @@ fn scopes_that_point_in_a_circle_end() {
     let profile = b.build();
     let tree = CallTree::build(
         &profile,
-        &Options {
+        &CallTreeOptions {
             scopes: true,
-            ..Options::default()
+            ..CallTreeOptions::default()
         },
     );
     assert_eq!(*tree.total(NodeId::ROOT), profile.totals);
-    let options = Options {
+    let options = CallTreeOptions {
         within: Some(a),
-        ..Options::default()
+        ..CallTreeOptions::default()
     };
     let tree = CallTree::build(&profile, &options);
     assert_eq!(tree.total(NodeId::ROOT).total_bytes, 1);
@@ -368,8 +368,8 @@ fn scopes_that_point_in_a_circle_end() {
 #[test]
 fn trees_by_field_and_by_type_keep_every_site_and_its_figures() {
     for profile in [sample::fleet(), sample::profile()] {
-        for by in [By::Field, By::Type] {
-            let tree = tree_by(&profile, by);
+        for levels in [Levels::Field, Levels::Type] {
+            let tree = tree_by(&profile, levels);
             assert_eq!(*tree.total(NodeId::ROOT), profile.totals);
             assert!((0..profile.sites.len()).all(|site| tree.leaf(site).is_some()));
         }
@@ -379,7 +379,7 @@ fn trees_by_field_and_by_type_keep_every_site_and_its_figures() {
 #[test]
 fn a_field_of_the_tree_holds_what_its_row_holds() {
     let profile = sample::fleet();
-    let tree = tree_by(&profile, By::Field);
+    let tree = tree_by(&profile, Levels::Field);
     for (number, field) in (0..).zip(&profile.fields().nodes) {
         let found = tree
             .ids()
@@ -392,7 +392,7 @@ fn a_field_of_the_tree_holds_what_its_row_holds() {
 #[test]
 fn a_function_of_the_tree_by_type_keeps_its_place_in_the_source() {
     let profile = sample::fleet();
-    let tree = tree_by(&profile, By::Type);
+    let tree = tree_by(&profile, Levels::Type);
     for (index, site) in profile.sites.iter().enumerate() {
         let leaf = tree.node(tree.leaf(index).expect("every site"));
         let charged = site.owner;
@@ -414,10 +414,10 @@ fn a_tree_of_arenas_holds_all_that_was_handed_out_and_all_chunk_bytes() {
         rows.map(|row| of(&row.inside)).sum::<u64>()
     };
     let build = |measure| {
-        let options = Options {
-            by: By::Arena,
+        let options = CallTreeOptions {
+            levels: Levels::Arena,
             measure,
-            ..Options::default()
+            ..CallTreeOptions::default()
         };
         CallTree::build(&profile, &options)
     };
@@ -482,12 +482,12 @@ fn labels_know_the_type_they_are_of() {
     }
 }
 
-fn tree_by(profile: &Profile, by: By) -> CallTree {
-    let options = Options {
-        by,
-        ..Options::default()
+fn tree_by(profile: &Profile, levels: Levels) -> CallTree {
+    let options = CallTreeOptions {
+        levels,
+        ..CallTreeOptions::default()
     };
     let tree = CallTree::build(profile, &options);
-    assert_eq!(tree.by(), by);
+    assert_eq!(tree.levels(), levels);
     tree
 }

@@ -11,6 +11,7 @@ mod limit;
 mod markdown;
 mod offenders;
 mod pattern;
+mod subject;
 #[cfg(test)]
 mod tests;
 mod text;
@@ -24,10 +25,11 @@ use crate::report::escape;
 pub use against::{Tolerances, check_against};
 pub use budget::{Budget, LONGEST, parse, parse_percent};
 pub use json::{FORMAT, write_json};
-pub use limit::{Limit, Most, Subject, check_limit};
+pub use limit::{Limit, Most, check_limit};
 pub use markdown::write_markdown;
 pub use offenders::Offender;
 pub use pattern::Pattern;
+pub use subject::Subject;
 pub use text::write_text;
 
 /// Explains why a limit on `copied` is refused.

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 
 use serde::Serialize;
 
-use super::limit::{DEPENDENCY, Subject, is_match};
+use super::subject::{DEPENDENCY, Subject, is_match};
 use crate::diff::{RowChange, Verdict};
 use crate::profile::{Frames, Measure, Profile};
 use crate::table::{By, Detail, Row, SiteDetail, SiteLabel, rows};

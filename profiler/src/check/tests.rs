@@ -3,7 +3,7 @@
 use super::*;
 use crate::diff::Recording;
 use crate::profile::{Contents, Origin, Profile, ScopeKind};
-use crate::report;
+use crate::report::ReportOptions;
 use crate::sample::{self, Builder, figures};
 use crate::table::By;
 
@@ -29,7 +29,7 @@ fn check(profile: &Profile, budget: &str) -> Result<Check, String> {
 
 fn text(check: &Check) -> String {
     let mut out = Vec::new();
-    write_text(check, &report::Options::default(), &mut out).expect("writing to memory");
+    write_text(check, &ReportOptions::default(), &mut out).expect("writing to memory");
     String::from_utf8(out).expect("text")
 }
 

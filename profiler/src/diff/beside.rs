@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use super::merged::MergedTree;
-use super::{Change, Identity, Options, Recording, matched, one_sided};
+use super::{Change, DiffOptions, Identity, Recording, matched, one_sided};
 use crate::calltree::{CallTree, NodeId};
 use crate::profile::{Frames, Measure, Profile};
 use crate::table::By;
@@ -42,8 +42,8 @@ pub struct RemovedRows {
 
 impl Beside {
     /// Matches the rows of two recordings. Figures are not divided: `options.per` is not looked at.
-    pub fn new(base: &Profile, new: &Profile, options: Options, frames: Frames) -> Self {
-        let options = Options {
+    pub fn new(base: &Profile, new: &Profile, options: DiffOptions, frames: Frames) -> Self {
+        let options = DiffOptions {
             per: None,
             ..options
         };

@@ -48,7 +48,7 @@ pub struct Recording<'a> {
 
 /// Options of a comparison.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Options {
+pub struct DiffOptions {
     /// The grouping of rows.
     pub by: By,
     /// The measure that orders rows.
@@ -61,7 +61,7 @@ pub struct Options {
 #[derive(Clone, Debug, Default)]
 pub struct Diff<'a> {
     /// The options of the comparison.
-    pub options: Options,
+    pub options: DiffOptions,
     /// Recordings of the first side.
     pub base: Vec<Recording<'a>>,
     /// Recordings of the second side.
@@ -153,7 +153,7 @@ struct Cell {
 fn matched(
     base: &[Recording<'_>],
     new: &[Recording<'_>],
-    options: Options,
+    options: DiffOptions,
     frames: Frames,
 ) -> Vec<RowMatch> {
     let empty = |side: &[Recording<'_>]| -> Vec<Cell> {
@@ -202,7 +202,7 @@ fn matched(
 
 impl RowMatch {
     /// The measure on both sides; `None` where a recording has no such figure.
-    fn change(&self, sides: [&[Recording<'_>]; 2], options: Options) -> Option<Change> {
+    fn change(&self, sides: [&[Recording<'_>]; 2], options: DiffOptions) -> Option<Change> {
         let amounts = |side: usize| -> Option<Vec<Amount>> {
             let amounts = self.sides[side].iter().map(|cell| cell.amount);
             amounts.collect()
@@ -214,13 +214,17 @@ impl RowMatch {
 }
 
 /// Compares two sides; a side without recordings is empty.
-pub fn compare<'a>(base: &[Recording<'a>], new: &[Recording<'a>], options: Options) -> Diff<'a> {
+pub fn compare<'a>(
+    base: &[Recording<'a>],
+    new: &[Recording<'a>],
+    options: DiffOptions,
+) -> Diff<'a> {
     let warnings = warnings(base, new, options);
     let by = match options.by {
         By::Site if one_sided(base, new).is_some() => By::Owner,
         by => by,
     };
-    let options = Options {
+    let options = DiffOptions {
         by,
         measure: by.measure(options.measure),
         ..options
@@ -285,7 +289,7 @@ impl Diff<'_> {
 }
 
 /// Returns the figure of a row by the measure.
-fn row_amount(profile: &Profile, row: &Row, options: Options) -> Option<Amount> {
+fn row_amount(profile: &Profile, row: &Row, options: DiffOptions) -> Option<Amount> {
     let measure = options.measure;
     if let (Detail::Phase(detail), Some(per)) = (&row.detail, options.per) {
         // As the report divides: the phase with the phases inside it, by the phase's own input.
@@ -304,7 +308,7 @@ fn row_amount(profile: &Profile, row: &Row, options: Options) -> Option<Amount> 
 }
 
 /// Returns the figure of a missing row.
-fn no_amount(profile: &Profile, options: Options) -> Option<Amount> {
+fn no_amount(profile: &Profile, options: DiffOptions) -> Option<Amount> {
     let per = options.per.filter(|_| options.by != By::Phase);
     Some(Amount::new(0, count(profile, per)?))
 }

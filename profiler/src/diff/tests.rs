@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::*;
 use crate::calltree::CallTree;
 use crate::profile::{FrameId, Origin, ScopeId, ScopeKind};
-use crate::report;
+use crate::report::ReportOptions;
 use crate::sample::{self, Builder, figures};
 
 fn one(profile: &Profile) -> Vec<Recording<'_>> {
@@ -22,7 +22,7 @@ fn several(profiles: &[Profile]) -> Vec<Recording<'_>> {
 
 fn text(diff: &Diff<'_>) -> String {
     let mut out = Vec::new();
-    write_text(diff, &report::Options::default(), &mut out).expect("writing to memory");
+    write_text(diff, &ReportOptions::default(), &mut out).expect("writing to memory");
     String::from_utf8(out).expect("text")
 }
 
@@ -61,7 +61,7 @@ fn a_recording_compared_with_itself_differs_in_nothing() {
     for profile in [sample::profile(), sample::fleet(), sample::city_arenas()] {
         for by in By::ALL {
             for measure in Measure::ALL {
-                let options = Options {
+                let options = DiffOptions {
                     by,
                     measure,
                     per: None,
@@ -90,7 +90,7 @@ fn two_builds_that_differ_in_one_function_differ_in_that_function_alone() {
     let new = [rest[0], rest[1], ("app::parse", figures(2_000, 32, 0))];
     let (base, new) = (program(&base, 10, 0), program(&new, 77, 0x5_0000));
     for by in [By::Site, By::Owner, By::Function] {
-        let options = Options {
+        let options = DiffOptions {
             by,
             measure: Measure::Total,
             per: None,
@@ -105,7 +105,7 @@ fn two_builds_that_differ_in_one_function_differ_in_that_function_alone() {
         assert!(!text(&diff).contains("app::load"), "{}", text(&diff));
     }
     // Where to look is the line of the new build.
-    let by_owner = Options {
+    let by_owner = DiffOptions {
         by: By::Owner,
         measure: Measure::Total,
         per: None,
@@ -131,7 +131,7 @@ fn rows_beside_those_of_a_base_are_those_of_the_comparison() {
     ];
     let (base, new) = (program(&old, 10, 0), program(&now, 77, 0x5_0000));
     for by in [By::Site, By::Owner, By::Function] {
-        let options = Options {
+        let options = DiffOptions {
             by,
             measure: Measure::Total,
             per: None,
@@ -179,7 +179,7 @@ fn rows_that_differ_in_line_numbers_alone_are_counted_together() {
         b.build()
     };
     let (base, new) = (twice(1), twice(4));
-    let options = Options {
+    let options = DiffOptions {
         by: By::Site,
         measure: Measure::Total,
         per: None,
@@ -222,7 +222,7 @@ fn frames_beside_those_of_a_base_have_the_same_path() {
 fn rows_that_only_one_side_has_are_added_or_removed() {
     let base = program(&[("app::old", figures(5, 100, 5))], 1, 0);
     let new = program(&[("app::fresh", figures(7, 100, 7))], 1, 0);
-    let options = Options {
+    let options = DiffOptions {
         by: By::Owner,
         measure: Measure::Live,
         per: None,
@@ -242,7 +242,7 @@ fn rows_that_only_one_side_has_are_added_or_removed() {
 fn every_figure_of_a_row_is_the_reports() {
     let (base, new) = (sample::profile(), sample::sized(40, 6));
     for by in By::ALL.into_iter().filter(|by| *by != By::Arena) {
-        let options = Options {
+        let options = DiffOptions {
             by,
             measure: Measure::Total,
             per: None,
@@ -273,7 +273,7 @@ fn a_difference_within_the_bounds_of_two_peaks_is_said_to_be() {
         profile
     };
     let verdict = |base: &Profile, new: &Profile| {
-        let diff = compare(&one(base), &one(new), Options::default());
+        let diff = compare(&one(base), &one(new), DiffOptions::default());
         let (measure, change) = diff.totals[0].clone();
         assert_eq!(measure, Measure::Peak);
         assert_eq!(diff.rows[0].change.verdict, change.verdict);
@@ -297,7 +297,7 @@ fn of_several_recordings_medians_are_compared_and_noise_is_said_to_be_noise() {
     let make = |blocks: [u64; 3]| {
         blocks.map(|blocks| program(&[("app::work", figures(blocks, 10, 0))], 1, 0))
     };
-    let options = Options {
+    let options = DiffOptions {
         by: By::Owner,
         measure: Measure::Blocks,
         per: None,
@@ -346,7 +346,7 @@ fn figures_for_each_record_are_equal_where_only_the_input_grew() {
     let (base, new) = (reader(1_000, 40), reader(3_000, 40));
     assert_eq!(input(&base).records, 1_000);
     for by in [By::Owner, By::Phase] {
-        let options = |per| Options {
+        let options = |per| DiffOptions {
             by,
             measure: Measure::Total,
             per,
@@ -363,7 +363,7 @@ fn figures_for_each_record_are_equal_where_only_the_input_grew() {
         assert_eq!(divided.rows.len(), 0, "{by:?}: {:?}", divided.rows);
     }
     let more = reader(3_000, 50);
-    let options = Options {
+    let options = DiffOptions {
         by: By::Owner,
         measure: Measure::Total,
         per: Some(Per::Record),
@@ -378,7 +378,7 @@ fn figures_for_each_record_are_equal_where_only_the_input_grew() {
 fn recordings_of_different_programs_are_compared_and_said_to_be() {
     let (base, mut new) = (program(&[], 1, 0), program(&[], 1, 0));
     new.process.program = "other".into();
-    let diff = compare(&one(&base), &one(&new), Options::default());
+    let diff = compare(&one(&base), &one(&new), DiffOptions::default());
     let said = text(&diff);
     assert!(said.contains("different programs (app, other)"), "{said}");
 }
@@ -393,7 +393,7 @@ fn types_of_one_name_in_two_modules_are_two_rows() {
         b.site(&[frame], root, figures(2, 24, 2));
         b.build()
     };
-    let options = Options {
+    let options = DiffOptions {
         by: By::Type,
         measure: Measure::Total,
         per: None,
@@ -429,7 +429,7 @@ fn the_picture_holds_both_sides_whole_in_two_colours() {
         5,
         9,
     );
-    let diff = compare(&one(&base), &one(&new), Options::default());
+    let diff = compare(&one(&base), &one(&new), DiffOptions::default());
     let mut out = Vec::new();
     let drawn = write_svg(&diff, &mut out).expect("a picture");
     // What was removed, and all that the new one has.
@@ -447,7 +447,7 @@ fn the_picture_holds_both_sides_whole_in_two_colours() {
         assert!(svg.contains(part), "{part} in {svg}");
     }
     let empty = Profile::default();
-    let nothing = compare(&one(&empty), &one(&empty), Options::default());
+    let nothing = compare(&one(&empty), &one(&empty), DiffOptions::default());
     let drawn = write_svg(&nothing, Vec::new()).expect("a picture that says so");
     assert_eq!(drawn.frames, 0);
 }
@@ -461,9 +461,9 @@ fn names_from_a_recording_never_reach_the_terminal_raw() {
     );
     new.process.program = "\u{1b}]0;title\u{7}".into();
     for by in By::ALL {
-        let options = Options {
+        let options = DiffOptions {
             by,
-            ..Options::default()
+            ..DiffOptions::default()
         };
         let diff = compare(&one(&base), &one(&new), options);
         let mut all = text(&diff);
@@ -491,7 +491,7 @@ fn where_one_side_alone_has_phases_or_fields_owners_are_compared_and_it_is_said(
         b.build()
     };
     let (without, with) = (loads(false), loads(true));
-    let options = Options {
+    let options = DiffOptions {
         by: By::Site,
         measure: Measure::Total,
         per: None,
@@ -546,7 +546,7 @@ fn what_lies_below_a_renamed_call_is_the_same_on_both_sides() {
         let id = ids.find(|id| new_tree.name(*id, &new).contains(name));
         assert_eq!(before[id.expect(name).0 as usize], bytes, "{name}");
     }
-    let options = Options {
+    let options = DiffOptions {
         by: By::Owner,
         measure: Measure::Total,
         per: None,

@@ -17,12 +17,12 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
-use crate::calltree::{self, CallTree, write_folded};
+use crate::calltree::{CallTree, CallTreeOptions, write_folded};
 use crate::profile::{Frames, Measure, Profile};
 use crate::report::write_json;
 use crate::units::Bytes;
 
-pub use crate::report::Options;
+use crate::report::ReportOptions;
 
 /// A format of another tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -78,7 +78,7 @@ impl Format {
         self == Format::Pprof
     }
 
-    /// Returns `true` if the format is a table of rows, grouped by [`Options::by`].
+    /// Returns `true` if the format is a table of rows, grouped by [`ReportOptions::by`].
     pub fn has_rows(self) -> bool {
         matches!(self, Format::Json | Format::Csv)
     }
@@ -115,7 +115,7 @@ impl Format {
 pub fn write(
     profile: &Profile,
     format: Format,
-    options: &Options<'_>,
+    options: &ReportOptions<'_>,
     out: impl Write,
 ) -> io::Result<()> {
     match format {
@@ -138,11 +138,11 @@ fn write_line(json: &impl Serialize, mut out: impl Write) -> io::Result<()> {
 
 /// The stacks of a profile, in the frames that were asked for, those with most of the measure
 /// first.
-fn tree(profile: &Profile, options: &Options<'_>) -> CallTree {
-    let shown = calltree::Options {
+fn tree(profile: &Profile, options: &ReportOptions<'_>) -> CallTree {
+    let shown = CallTreeOptions {
         frames: options.frames,
         measure: options.measure,
-        ..calltree::Options::default()
+        ..CallTreeOptions::default()
     };
     CallTree::sorted(profile, &shown)
 }

@@ -18,8 +18,7 @@ mod tests;
 
 use std::io::{self, Write};
 
-pub use crate::calltree::{By, Options};
-use crate::calltree::{CallTree, NodeId};
+use crate::calltree::{CallTree, CallTreeOptions, Levels, NodeId};
 use crate::profile::{Measure, Profile};
 
 pub(crate) use captions::{shorten, to_the_byte, without_round};
@@ -58,10 +57,10 @@ pub struct PictureTotals {
 /// measure that is not of [arenas](is_of_arenas).
 pub fn write_svg(
     profile: &Profile,
-    options: &Options,
+    options: &CallTreeOptions,
     out: impl Write,
 ) -> io::Result<PictureTotals> {
-    if options.by == By::Arena && !is_of_arenas(options.measure) {
+    if options.levels == Levels::Arena && !is_of_arenas(options.measure) {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, NOT_OF_ARENAS));
     }
     let tree = CallTree::sorted(profile, options);
@@ -77,7 +76,7 @@ pub fn write_svg(
         subtitle: captions::subtitle(profile, options, &pruned),
         count_name: captions::what(profile, options),
         inverted: options.inverted,
-        legend: (options.by != By::Stack).then(legend::svg),
+        legend: (options.levels != Levels::Stack).then(legend::svg),
     };
     let color = |id: NodeId| palette::of_node(&tree, id, profile);
     let caption = |id: NodeId| captions::frame(&tree, id, profile, options, total);

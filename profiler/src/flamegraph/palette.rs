@@ -5,7 +5,7 @@
 //! This module must never draw in the magenta that inferno's search uses, nor so dark that black
 //! text cannot be read.
 
-use crate::calltree::{By, CallTree, NodeId};
+use crate::calltree::{CallTree, Levels, NodeId};
 use crate::profile::{Function, Label, Origin, Profile, ScopeKind, TypeKind};
 
 /// Red, green, blue.
@@ -79,7 +79,7 @@ pub fn of_node(tree: &CallTree, id: NodeId, profile: &Profile) -> Rgb {
         Label::Root => ROOT,
         Label::Scope(_) => SCOPE,
         // By anything but stack, the legend says that the colour of marks is a buffer of serde.
-        Label::Mark(_) if tree.by() != By::Stack => ROOT,
+        Label::Mark(_) if tree.levels() != Levels::Stack => ROOT,
         Label::Mark(_) => MARK,
         Label::Function(function) => {
             let function = profile.functions.get(function.0 as usize);

@@ -19,25 +19,22 @@ mod text;
 use crate::profile::Profile;
 use crate::profile::{Frames, Measure};
 
-pub use crate::table::{
-    Amplification, ArenaDetail, ArenaLeak, ArenaPart, By, Detail, FieldDetail, FunctionDetail,
-    Part, PhaseDetail, Row, SiteDetail, SiteLabel, Slack, TypeDetail, rows, sites_of,
-};
+use crate::table::By;
 pub(crate) use json::row_json;
 pub use json::{FORMAT, write_json};
 pub(crate) use notes::ARENA_FIGURES;
 pub use notes::{NO_FIELDS, REALLOC_POLICY};
 pub use text::{write_summary, write_text};
 
-/// Number of rows of a text report if [`Options::top`] is `None`.
+/// Number of rows of a text report if [`ReportOptions::top`] is `None`.
 pub const DEFAULT_TOP: usize = 10;
 
 /// Columns of a text report that is not written to a terminal.
 pub const DEFAULT_WIDTH: usize = 100;
 
-/// Options of a report.
+/// Options of a report and of an export.
 #[derive(Clone, Copy, Debug)]
-pub struct Options<'a> {
+pub struct ReportOptions<'a> {
     /// The grouping of rows.
     pub by: By,
     /// The measure that orders rows.
@@ -57,9 +54,9 @@ pub struct Options<'a> {
     pub paint: Paint,
 }
 
-impl Default for Options<'_> {
+impl Default for ReportOptions<'_> {
     fn default() -> Self {
-        Options {
+        ReportOptions {
             by: By::Site,
             measure: Measure::Peak,
             top: None,

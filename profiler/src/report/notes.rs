@@ -1,9 +1,9 @@
 //! The notes below the rows of each grouping: facts that a reader must know before comparing rows.
 
-use super::{By, Row};
 use crate::profile::arenas::HOW_TO_NAME;
 use crate::profile::fields::NO_FIELD;
 use crate::profile::{Profile, UNKNOWN};
+use crate::table::{By, Row};
 use crate::units::printable;
 
 /// Explains the policy for reallocations, for readers who compare single sites with other tools.

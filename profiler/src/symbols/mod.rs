@@ -44,7 +44,7 @@ use crate::profile::SymbolSource;
 
 /// Options that say where to look for symbols.
 #[derive(Clone, Debug, Default)]
-pub struct Options {
+pub struct SymbolOptions {
     /// The main executable, if it is not where it ran (`--binary`).
     pub binary: Option<PathBuf>,
     /// Folders with debug files (`--debug-dir`): `.build-id/xx/yyyy.debug`, `NAME.debug`,
@@ -157,12 +157,12 @@ pub fn default_cache_dir() -> Option<PathBuf> {
 /// whose module does not exist stay unresolved. `progress` is called on this thread.
 ///
 /// # Errors
-/// Returns an error only if [`Options::binary`] cannot be read, or is of another build than the
+/// Returns an error only if [`SymbolOptions::binary`] cannot be read, or is of another build than the
 /// recorded one. [`Symbols::modules`] and [`Symbols::notes`] say what else is missing.
 pub fn resolve(
     modules: &[ModuleRef<'_>],
     frames: &[(u32, u64)],
-    options: &Options,
+    options: &SymbolOptions,
     progress: &dyn Fn(Progress<'_>),
 ) -> Result<Symbols, Error> {
     let chosen = match &options.binary {

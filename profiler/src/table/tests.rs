@@ -37,7 +37,7 @@ fn every_grouping_has_a_word_of_its_own() {
     let distinct: HashSet<&str> = words.into_iter().collect();
     assert_eq!(distinct.len(), By::ALL.len());
     assert!(!distinct.contains(""));
-    let words = calltree::By::ALL.map(calltree::By::name);
+    let words = calltree::Levels::ALL.map(calltree::Levels::name);
     assert_eq!(words, ["stack", "field", "type", "arena"]);
 }
 

@@ -2,7 +2,11 @@
 
 use crate::parts::{Parts, seal};
 use crate::{SMALL_FILE_BYTES, alone, check, golden, place, rich, write};
-use heapglass_profiler::{Options, profile::Profile, report};
+use heapglass_profiler::{
+    OpenOptions,
+    profile::Profile,
+    report::{self, ReportOptions},
+};
 use tracking_alloc_recording::*;
 
 /// Loads a recording and holds it to the limits.
@@ -235,7 +239,7 @@ fn with_rows(finished: bool, change: impl Fn(&mut RowValue)) -> Profile {
     let _alone = alone();
     let path = place("rows.hg");
     write(&path, &bytes, None);
-    heapglass_profiler::open(&path, &Options::default(), &|_| ()).expect("a profile")
+    heapglass_profiler::open(&path, &OpenOptions::default(), &|_| ()).expect("a profile")
 }
 
 #[test]
@@ -258,13 +262,13 @@ fn sums_beyond_64_bits_saturate_and_the_recording_is_called_damaged() {
             let profile = with_rows(true, |row| *field(row) = value);
             assert!(profile.lost.damaged > 0, "field {index}, {value}");
             let mut text = Vec::new();
-            report::write_text(&profile, &report::Options::default(), &mut text).expect("text");
+            report::write_text(&profile, &ReportOptions::default(), &mut text).expect("text");
             let text = String::from_utf8(text).expect("UTF-8");
             assert!(text.contains("finished, damaged"), "{text}");
             assert!(text.contains("The recording is damaged: "), "{text}");
             assert!(!text.contains("read while the program wrote it"), "{text}");
             let mut json = Vec::new();
-            report::write_json(&profile, &report::Options::default(), &mut json).expect("JSON");
+            report::write_json(&profile, &ReportOptions::default(), &mut json).expect("JSON");
             let json: serde_json::Value = serde_json::from_slice(&json).expect("JSON");
             assert_eq!(json["exact"], false);
             assert_eq!(json["lost"]["damaged"], profile.lost.damaged);

@@ -28,6 +28,6 @@ pub(crate) fn real(name: &str) -> Profile {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join(format!("{name}.hg"));
     std::fs::write(&path, bytes).expect("a file");
-    let options = heapglass_profiler::Options::default();
+    let options = heapglass_profiler::OpenOptions::default();
     heapglass_profiler::open(&path, &options, &|_| ()).expect("a recording")
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use heapglass_profiler::diff::Beside;
 use heapglass_profiler::profile::{Figures, Frames, Label, Measure};
-use heapglass_profiler::report::{By, Row};
+use heapglass_profiler::table::{By, Row};
 use heapglass_profiler::units::Share;
 use ratatui::layout::{Position, Rect, Size};
 

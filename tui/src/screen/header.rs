@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use heapglass_profiler::diff::Verdict;
 use heapglass_profiler::profile::{Measure, NO_STACKS, State};
-use heapglass_profiler::report::By;
+use heapglass_profiler::table::By;
 use heapglass_profiler::units::{Bytes, Nanos, counted};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Alignment, Rect};

@@ -56,7 +56,7 @@ fn the_page_about_a_module_says_the_same() {
 #[test]
 fn every_view_of_a_recorded_module_can_be_drawn() {
     let golden = "../tracking-alloc/recording/tests/golden/wasm.hg";
-    let options = heapglass_profiler::Options::default();
+    let options = heapglass_profiler::OpenOptions::default();
     let profile = heapglass_profiler::open(golden.as_ref(), &options, &|_| {})
         .expect("the recording is refreshed by examples/wasm/run --golden");
     let mut screen = Screen::empty(120, 40, Options::default());

@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use heapglass_profiler::diff::Identity;
 use heapglass_profiler::profile::{Measure, Thread};
-use heapglass_profiler::report::{By, Detail, Row};
 use heapglass_profiler::table::Heading;
 use heapglass_profiler::table::ThreadDetail;
+use heapglass_profiler::table::{By, Detail, Row};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 

@@ -3,9 +3,10 @@
 use std::io::IsTerminal;
 use std::path::Path;
 
-use heapglass_profiler::export::{Format, Options, notes, write};
+use heapglass_profiler::export::{Format, notes, write};
 use heapglass_profiler::profile::{Frames, Measure};
-use heapglass_profiler::report::By;
+use heapglass_profiler::report::ReportOptions;
+use heapglass_profiler::table::By;
 
 use crate::args::Export;
 use crate::error::Error;
@@ -37,12 +38,12 @@ pub(super) fn run(args: &Export) -> Result<(), Error> {
     }
     let profile = open::open(&args.input.file, &args.input.symbols)?;
     let recording = args.input.file.display().to_string();
-    let options = Options {
+    let options = ReportOptions {
         measure: args.measure,
         frames: args.frames.unwrap_or(format.default_frames()),
         by: args.by.unwrap_or(By::Site),
         recording: Some(&recording),
-        ..Options::default()
+        ..ReportOptions::default()
     };
     let symbols = &args.input.symbols;
     if format.has_rows() {

@@ -12,7 +12,7 @@ fn points(made: &Value) -> &[Value] {
     made["pps"].as_array().expect("program points")
 }
 
-pub(super) fn totals(profile: &Profile, options: &Options<'_>) -> HashMap<String, u64> {
+pub(super) fn totals(profile: &Profile, options: &ReportOptions<'_>) -> HashMap<String, u64> {
     let made = json(profile, Format::Dhat, options);
     let sum = |key: &str| points(&made).iter().map(|point| figure(point, key)).sum();
     let keys = [
@@ -36,7 +36,7 @@ fn the_shop_as_dhat() {
 fn every_key_that_the_viewer_asks_for_is_there_and_no_stack_twice() {
     for profile in profiles() {
         for frames in Frames::ALL {
-            let options = Options {
+            let options = ReportOptions {
                 frames,
                 ..options(Format::Dhat)
             };

@@ -20,7 +20,7 @@ fn measure_of(thread: &Value) -> Measure {
         .expect("a measure")
 }
 
-pub(super) fn totals(profile: &Profile, options: &Options<'_>) -> HashMap<String, u64> {
+pub(super) fn totals(profile: &Profile, options: &ReportOptions<'_>) -> HashMap<String, u64> {
     let made = json(profile, Format::Firefox, options);
     let total = |thread: &Value| {
         let allocations = &thread["nativeAllocations"];
@@ -94,7 +94,7 @@ fn stacks_are_those_of_folded_stacks() {
             .into_iter()
             .map(|(names, bytes)| format!("{} {bytes}", names.join(";")))
             .collect();
-        let options = Options {
+        let options = ReportOptions {
             measure,
             ..options(Format::Folded)
         };

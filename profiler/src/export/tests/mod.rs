@@ -19,24 +19,24 @@ use crate::profile::{
 use crate::sample::{self, Builder, figures};
 use crate::table::By;
 
-fn options(format: Format) -> Options<'static> {
-    Options {
+fn options(format: Format) -> ReportOptions<'static> {
+    ReportOptions {
         frames: format.default_frames(),
-        ..Options::default()
+        ..ReportOptions::default()
     }
 }
 
-fn bytes(profile: &Profile, format: Format, options: &Options<'_>) -> Vec<u8> {
+fn bytes(profile: &Profile, format: Format, options: &ReportOptions<'_>) -> Vec<u8> {
     let mut out = Vec::new();
     write(profile, format, options, &mut out).expect("writing to memory");
     out
 }
 
-fn text(profile: &Profile, format: Format, options: &Options<'_>) -> String {
+fn text(profile: &Profile, format: Format, options: &ReportOptions<'_>) -> String {
     String::from_utf8(bytes(profile, format, options)).expect("text")
 }
 
-fn json(profile: &Profile, format: Format, options: &Options<'_>) -> Value {
+fn json(profile: &Profile, format: Format, options: &ReportOptions<'_>) -> Value {
     serde_json::from_slice(&bytes(profile, format, options)).expect("valid JSON")
 }
 
@@ -165,7 +165,7 @@ fn profiles() -> Vec<Profile> {
 }
 
 /// What a format says of the whole program, by the key of the figure.
-fn totals(profile: &Profile, format: Format, options: &Options<'_>) -> HashMap<String, u64> {
+fn totals(profile: &Profile, format: Format, options: &ReportOptions<'_>) -> HashMap<String, u64> {
     match format {
         Format::Pprof => pprof::totals(profile, options),
         Format::Dhat => dhat::totals(profile, options),
@@ -183,15 +183,15 @@ fn totals_are_the_same_in_every_format_in_the_report_and_in_the_picture() {
         let report = tables::json_totals(&profile, &options(Format::Json));
         for measure in Measure::ALL {
             for frames in Frames::ALL {
-                let picture = flamegraph::Options {
+                let picture = CallTreeOptions {
                     measure,
                     frames,
-                    ..flamegraph::Options::default()
+                    ..CallTreeOptions::default()
                 };
                 let drawn = flamegraph::write_svg(&profile, &picture, io::sink()).unwrap();
                 assert_eq!(drawn.total, report[measure.key()], "{measure:?} {frames:?}");
                 for format in Format::ALL {
-                    let options = Options {
+                    let options = ReportOptions {
                         measure,
                         frames,
                         ..options(format)
@@ -230,7 +230,7 @@ fn no_control_character_of_a_recorded_name_gets_into_a_format() {
     profile.process.command = vec![evil.into()];
     for format in Format::ALL {
         for by in [By::Site, By::Owner, By::Function, By::Crate] {
-            let options = Options {
+            let options = ReportOptions {
                 by,
                 ..options(format)
             };

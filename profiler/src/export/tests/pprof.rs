@@ -10,7 +10,7 @@ use prost::Message;
 use super::super::pprof::message;
 use super::*;
 
-pub(super) fn decode(profile: &Profile, options: &Options<'_>) -> message::Profile {
+pub(super) fn decode(profile: &Profile, options: &ReportOptions<'_>) -> message::Profile {
     let packed = bytes(profile, Format::Pprof, options);
     let mut plain = Vec::new();
     GzDecoder::new(&packed[..]).read_to_end(&mut plain).unwrap();
@@ -26,7 +26,7 @@ const KEYS: [&str; 6] = [
     "temporary_bytes",
 ];
 
-pub(super) fn totals(profile: &Profile, options: &Options<'_>) -> HashMap<String, u64> {
+pub(super) fn totals(profile: &Profile, options: &ReportOptions<'_>) -> HashMap<String, u64> {
     let decoded = decode(profile, options);
     let sum = |at: usize| decoded.sample.iter().map(|s| s.value[at]).sum::<i64>();
     let keys = KEYS.into_iter().enumerate();
@@ -124,7 +124,7 @@ fn the_thread_is_a_label_where_there_was_one() {
 fn ids_are_in_sequence_string_0_is_empty_and_nothing_leads_nowhere() {
     for profile in profiles() {
         for frames in Frames::ALL {
-            let options = Options {
+            let options = ReportOptions {
                 frames,
                 ..options(Format::Pprof)
             };
@@ -160,7 +160,7 @@ fn ids_are_in_sequence_string_0_is_empty_and_nothing_leads_nowhere() {
 #[test]
 fn the_measure_is_the_default_sample_type_where_there_is_one() {
     let default = |measure| {
-        let options = Options {
+        let options = ReportOptions {
             measure,
             ..options(Format::Pprof)
         };

@@ -19,7 +19,7 @@ fn sum(sampled: &Value) -> u64 {
     weights.iter().map(|weight| weight.as_u64().unwrap()).sum()
 }
 
-pub(super) fn totals(profile: &Profile, options: &Options<'_>) -> HashMap<String, u64> {
+pub(super) fn totals(profile: &Profile, options: &ReportOptions<'_>) -> HashMap<String, u64> {
     let made = json(profile, Format::Speedscope, options);
     let all = sampled(&made).iter();
     all.map(|sampled| (measure_of(sampled).key().to_owned(), sum(sampled)))
@@ -37,7 +37,7 @@ fn the_shop_as_speedscope() {
 fn what_the_schema_asks_for_is_there() {
     for profile in profiles() {
         for frames in Frames::ALL {
-            let options = Options {
+            let options = ReportOptions {
                 frames,
                 ..options(Format::Speedscope)
             };
@@ -75,7 +75,7 @@ fn what_the_schema_asks_for_is_there() {
 #[test]
 fn the_measure_that_was_asked_for_comes_first() {
     for measure in Measure::ALL {
-        let options = Options {
+        let options = ReportOptions {
             measure,
             ..options(Format::Speedscope)
         };

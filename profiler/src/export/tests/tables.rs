@@ -2,14 +2,17 @@
 
 use super::*;
 
-pub(super) fn folded_totals(profile: &Profile, options: &Options<'_>) -> HashMap<String, u64> {
+pub(super) fn folded_totals(
+    profile: &Profile,
+    options: &ReportOptions<'_>,
+) -> HashMap<String, u64> {
     let text = text(profile, Format::Folded, options);
     let figure = |line: &str| line.rsplit_once(' ').unwrap().1.parse::<u64>().unwrap();
     let sum = text.lines().map(figure).sum();
     HashMap::from([(options.measure.key().to_owned(), sum)])
 }
 
-pub(super) fn json_totals(profile: &Profile, options: &Options<'_>) -> HashMap<String, u64> {
+pub(super) fn json_totals(profile: &Profile, options: &ReportOptions<'_>) -> HashMap<String, u64> {
     let made = json(profile, Format::Json, options);
     let totals = made["totals"].as_object().unwrap().iter();
     totals
@@ -17,13 +20,13 @@ pub(super) fn json_totals(profile: &Profile, options: &Options<'_>) -> HashMap<S
         .collect()
 }
 
-fn records(profile: &Profile, options: &Options<'_>) -> Vec<HashMap<String, String>> {
+fn records(profile: &Profile, options: &ReportOptions<'_>) -> Vec<HashMap<String, String>> {
     let bytes = bytes(profile, Format::Csv, options);
     let mut table = ::csv::Reader::from_reader(&bytes[..]);
     table.deserialize().map(Result::unwrap).collect()
 }
 
-pub(super) fn csv_totals(profile: &Profile, options: &Options<'_>) -> HashMap<String, u64> {
+pub(super) fn csv_totals(profile: &Profile, options: &ReportOptions<'_>) -> HashMap<String, u64> {
     let records = records(profile, options);
     let keys = json_totals(profile, options).into_keys();
     let sum = |key: &str| records.iter().map(|r| r[key].parse::<u64>().unwrap()).sum();
@@ -32,7 +35,7 @@ pub(super) fn csv_totals(profile: &Profile, options: &Options<'_>) -> HashMap<St
 
 #[test]
 fn the_shop_as_folded_stacks() {
-    let options = Options {
+    let options = ReportOptions {
         measure: Measure::Total,
         ..options(Format::Folded)
     };
@@ -53,7 +56,7 @@ fn a_semicolon_in_a_name_separates_no_frames() {
 #[test]
 fn the_shop_as_tables() {
     let table = |by| {
-        let options = Options {
+        let options = ReportOptions {
             by,
             ..options(Format::Csv)
         };
@@ -67,7 +70,7 @@ fn the_shop_as_tables() {
 fn tables_have_the_rows_of_the_report_and_a_cell_in_every_column() {
     for profile in profiles() {
         for by in By::ALL {
-            let options = Options {
+            let options = ReportOptions {
                 by,
                 ..options(Format::Csv)
             };
@@ -89,7 +92,7 @@ fn tables_have_the_rows_of_the_report_and_a_cell_in_every_column() {
 
 #[test]
 fn the_json_is_that_of_the_report() {
-    let options = Options {
+    let options = ReportOptions {
         by: By::Type,
         measure: Measure::Total,
         recording: Some("shop.hg"),

@@ -3,11 +3,11 @@
 use super::*;
 use crate::profile::arenas::Part;
 
-fn by_arena(measure: Measure) -> Options {
-    Options {
-        by: By::Arena,
+fn by_arena(measure: Measure) -> CallTreeOptions {
+    CallTreeOptions {
+        levels: Levels::Arena,
         measure,
-        ..Options::default()
+        ..CallTreeOptions::default()
     }
 }
 
@@ -41,7 +41,7 @@ fn what_is_live_comes_to_the_chunk_bytes() {
 #[test]
 fn one_arena_holds_its_parts() {
     let profile = sample::city_arenas();
-    let options = Options {
+    let options = CallTreeOptions {
         arena: Some(0),
         ..by_arena(Measure::Live)
     };
@@ -104,10 +104,10 @@ fn a_recording_without_arenas_says_how_to_name_one() {
 fn a_chunk_names_its_arena_in_pictures_by_stack() {
     let profile = sample::city_arenas();
     for inverted in [false, true] {
-        let options = Options {
+        let options = CallTreeOptions {
             measure: Measure::Total,
             inverted,
-            ..Options::default()
+            ..CallTreeOptions::default()
         };
         let (svg, drawn) = draw(&profile, &options);
         assert_eq!(drawn.total, profile.totals.total_bytes);
@@ -137,7 +137,7 @@ fn hostile_names_and_figures_of_arenas_stay_text() {
     for options in [
         by_arena(Measure::Live),
         by_arena(Measure::Total),
-        Options::default(),
+        CallTreeOptions::default(),
     ] {
         let (svg, _) = draw(&profile, &options);
         assert_well_formed(&svg);

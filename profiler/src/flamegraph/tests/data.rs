@@ -5,15 +5,15 @@ use super::*;
 #[test]
 fn pictures_by_field_and_type_add_up_and_say_their_colours() {
     let profile = sample::fleet();
-    for by in [By::Field, By::Type] {
+    for levels in [Levels::Field, Levels::Type] {
         for measure in Measure::ALL {
             for inverted in [false, true] {
-                let options = Options {
-                    by,
+                let options = CallTreeOptions {
+                    levels,
                     measure,
                     inverted,
                     scopes: inverted,
-                    ..Options::default()
+                    ..CallTreeOptions::default()
                 };
                 let (svg, drawn) = draw(&profile, &options);
                 let total = measure.of(&profile.totals);
@@ -36,10 +36,10 @@ fn pictures_by_field_and_type_add_up_and_say_their_colours() {
 
 #[test]
 fn a_field_in_the_picture_says_its_path_and_type() {
-    let options = Options {
-        by: By::Field,
+    let options = CallTreeOptions {
+        levels: Levels::Field,
         measure: Measure::Live,
-        ..Options::default()
+        ..CallTreeOptions::default()
     };
     let (svg, _) = draw(&sample::fleet(), &options);
     let tooltips = tooltips(&svg);
@@ -56,10 +56,10 @@ fn a_field_in_the_picture_says_its_path_and_type() {
 
 #[test]
 fn a_type_in_the_picture_leads_to_fields_and_functions() {
-    let options = Options {
-        by: By::Type,
+    let options = CallTreeOptions {
+        levels: Levels::Type,
         measure: Measure::Total,
-        ..Options::default()
+        ..CallTreeOptions::default()
     };
     let (svg, _) = draw(&sample::fleet(), &options);
     let tooltips = tooltips(&svg);
@@ -80,9 +80,9 @@ fn a_type_in_the_picture_leads_to_fields_and_functions() {
 
 #[test]
 fn a_picture_by_field_without_fields_says_so() {
-    let options = Options {
-        by: By::Field,
-        ..Options::default()
+    let options = CallTreeOptions {
+        levels: Levels::Field,
+        ..CallTreeOptions::default()
     };
     let (svg, drawn) = draw(&sample::profile(), &options);
     assert!(svg.contains("no fields: no Profiled&lt;T&gt; was read"));
@@ -101,11 +101,11 @@ fn hostile_names_of_fields_and_types_stay_text() {
         name.full = evil.into();
     }
     profile.process.program = evil.into();
-    for by in [By::Field, By::Type] {
-        let options = Options {
-            by,
+    for levels in [Levels::Field, Levels::Type] {
+        let options = CallTreeOptions {
+            levels,
             scopes: true,
-            ..Options::default()
+            ..CallTreeOptions::default()
         };
         let (svg, _) = draw(&profile, &options);
         assert_well_formed(&svg);
@@ -116,9 +116,9 @@ fn hostile_names_of_fields_and_types_stay_text() {
 
 #[test]
 fn elements_of_a_field_are_named_after_it() {
-    let options = Options {
-        by: By::Field,
-        ..Options::default()
+    let options = CallTreeOptions {
+        levels: Levels::Field,
+        ..CallTreeOptions::default()
     };
     let (svg, _) = draw(&sample::fleet(), &options);
     let tooltips = tooltips(&svg);
@@ -134,10 +134,10 @@ fn elements_of_a_field_are_named_after_it() {
 
 #[test]
 fn the_control_that_searches_can_be_read() {
-    for by in [By::Stack, By::Field] {
-        let options = Options {
-            by,
-            ..Options::default()
+    for levels in [Levels::Stack, Levels::Field] {
+        let options = CallTreeOptions {
+            levels,
+            ..CallTreeOptions::default()
         };
         let (svg, _) = draw(&sample::fleet(), &options);
         assert!(svg.contains("#search { text-anchor:end; opacity:1;"));

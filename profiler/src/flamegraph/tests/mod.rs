@@ -8,7 +8,7 @@ use crate::calltree::CallTree;
 use crate::profile::{Figures, FrameId, Frames, Origin, ScopeId, StackMarks};
 use crate::sample::{self, Builder, figures};
 
-fn draw(profile: &Profile, options: &Options) -> (String, PictureTotals) {
+fn draw(profile: &Profile, options: &CallTreeOptions) -> (String, PictureTotals) {
     let mut out = Vec::new();
     let drawn = write_svg(profile, options, &mut out).expect("drawing into memory");
     (String::from_utf8(out).expect("an SVG is text"), drawn)
@@ -91,11 +91,11 @@ fn the_root_of_every_picture_is_the_total_of_its_measure() {
         for inverted in [false, true] {
             let (svg, drawn) = draw(
                 &profile,
-                &Options {
+                &CallTreeOptions {
                     measure,
                     inverted,
                     scopes: true,
-                    ..Options::default()
+                    ..CallTreeOptions::default()
                 },
             );
             let total = measure.of(&profile.totals);
@@ -135,9 +135,9 @@ fn tooltips_say_bytes_blocks_share_and_place() {
     b.site(&[main], ScopeId(0), figures(3_000, 1_024, 3_000));
     let (svg, _) = draw(
         &b.build(),
-        &Options {
+        &CallTreeOptions {
             frames: Frames::All,
-            ..Options::default()
+            ..CallTreeOptions::default()
         },
     );
     let tooltips = tooltips(&svg);
@@ -159,9 +159,9 @@ fn the_title_says_how_exact_the_peak_is() {
     let titled = |profile: &Profile, measure| {
         let (svg, _) = draw(
             profile,
-            &Options {
+            &CallTreeOptions {
                 measure,
-                ..Options::default()
+                ..CallTreeOptions::default()
             },
         );
         let at = svg.find("id=\"title\"").expect("a title");
@@ -211,11 +211,11 @@ fn hostile_names_stay_text() {
     b.profile().process.program = "<p>\u{1b}".into();
     let (svg, drawn) = draw(
         &b.build(),
-        &Options {
+        &CallTreeOptions {
             frames: Frames::All,
             scopes: true,
             within: Some(scope),
-            ..Options::default()
+            ..CallTreeOptions::default()
         },
     );
     assert_well_formed(&svg);
@@ -233,7 +233,7 @@ fn hostile_names_stay_text() {
 
 #[test]
 fn nothing_outside_the_file_is_loaded() {
-    let (svg, _) = draw(&sample::profile(), &Options::default());
+    let (svg, _) = draw(&sample::profile(), &CallTreeOptions::default());
     for reference in [
         "href=",
         "src=",
@@ -250,8 +250,8 @@ fn nothing_outside_the_file_is_loaded() {
 fn the_same_profile_draws_the_same_bytes() {
     let profile = sample::profile();
     assert_eq!(
-        draw(&profile, &Options::default()).0,
-        draw(&profile, &Options::default()).0
+        draw(&profile, &CallTreeOptions::default()).0,
+        draw(&profile, &CallTreeOptions::default()).0
     );
 }
 
@@ -275,9 +275,9 @@ fn the_widest_frames_stand_left_and_a_caller_is_not_torn_apart() {
     }
     let (svg, _) = draw(
         &b.build(),
-        &Options {
+        &CallTreeOptions {
             measure: Measure::Live,
-            ..Options::default()
+            ..CallTreeOptions::default()
         },
     );
     let mut frames: Vec<(u64, String)> = svg
@@ -320,7 +320,7 @@ fn what_is_too_narrow_is_counted_and_stays_in_its_caller() {
         b.site(&[tiny], ScopeId(0), figures(1, 1, 1));
     }
     b.site(&[main], ScopeId(0), figures(1, 10_000_000, 1));
-    let (svg, drawn) = draw(&b.build(), &Options::default());
+    let (svg, drawn) = draw(&b.build(), &CallTreeOptions::default());
     assert_eq!(
         (drawn.frames, drawn.elided, drawn.total),
         (1, 100, 10_000_100)
@@ -353,9 +353,9 @@ fn a_measure_of_nothing_draws_a_picture_that_says_so() {
     b.site(&[main], ScopeId(0), figures(1, 8, 1));
     let (svg, drawn) = draw(
         &b.build(),
-        &Options {
+        &CallTreeOptions {
             measure: Measure::Copied,
-            ..Options::default()
+            ..CallTreeOptions::default()
         },
     );
     assert_eq!(
@@ -368,7 +368,7 @@ fn a_measure_of_nothing_draws_a_picture_that_says_so() {
     );
     assert!(svg.contains("the recording holds no bytes copied by growth"));
     assert_well_formed(&svg);
-    let (svg, _) = draw(&Profile::default(), &Options::default());
+    let (svg, _) = draw(&Profile::default(), &CallTreeOptions::default());
     assert_well_formed(&svg);
 }
 
@@ -388,9 +388,9 @@ fn ten_thousand_frames_are_drawn_to_a_limit_and_counted() {
     let work = move || {
         let (svg, drawn) = draw(
             &profile,
-            &Options {
+            &CallTreeOptions {
                 frames: Frames::All,
-                ..Options::default()
+                ..CallTreeOptions::default()
             },
         );
         assert_eq!((drawn.frames, drawn.elided), (500, 9_500));
@@ -419,7 +419,8 @@ fn figures_beyond_64_bits_are_an_error() {
             },
         );
     }
-    let error = write_svg(&b.build(), &Options::default(), &mut Vec::new()).expect_err("too much");
+    let error =
+        write_svg(&b.build(), &CallTreeOptions::default(), &mut Vec::new()).expect_err("too much");
     assert_eq!(error.kind(), io::ErrorKind::InvalidData);
 }
 
@@ -439,8 +440,12 @@ fn a_reader_that_goes_away_ends_the_drawing_with_its_own_error() {
         }
     }
     for room in [0, 100, 20_000, 22_000] {
-        let error =
-            write_svg(&sample::profile(), &Options::default(), Closed(room)).expect_err("no room");
+        let error = write_svg(
+            &sample::profile(),
+            &CallTreeOptions::default(),
+            Closed(room),
+        )
+        .expect_err("no room");
         assert_eq!(error.kind(), io::ErrorKind::BrokenPipe);
     }
 }
@@ -449,12 +454,12 @@ fn a_reader_that_goes_away_ends_the_drawing_with_its_own_error() {
 fn twenty_thousand_sites_of_sixty_frames_are_drawn_within_seconds() {
     let profile = sample::sized(20_000, 60);
     let start = std::time::Instant::now();
-    let (svg, drawn) = draw(&profile, &Options::default());
+    let (svg, drawn) = draw(&profile, &CallTreeOptions::default());
     eprintln!("{drawn:?}, {} bytes in {:?}", svg.len(), start.elapsed());
     assert!(drawn.frames <= 10_000 && drawn.elided > 0);
     assert_eq!(drawn.total, profile.totals.peak_bytes);
     // Unoptimised and beside other tests; a release build takes a fraction.
     assert!(start.elapsed().as_secs() < 60, "{:?}", start.elapsed());
-    let tree = CallTree::build(&profile, &Options::default());
+    let tree = CallTree::build(&profile, &CallTreeOptions::default());
     assert_eq!(*tree.total(NodeId::ROOT), profile.totals);
 }

@@ -2,7 +2,7 @@
 
 use super::StackCache;
 use crate::load::names::{Addresses, Names};
-use crate::load::{Options, Unnamed};
+use crate::load::{OpenOptions, Unnamed};
 use crate::profile::{Contents, FrameId, FunctionId, Label, Profile};
 use std::io::Read;
 use std::path::Path;
@@ -98,9 +98,9 @@ fn a_recording_that_goes_on_reads_as_if_it_were_read_anew() {
     for packed in REAL {
         let whole = unpacked(packed);
         let mut check_by = |mut part: Recording, own: &[&str], has_names: bool| {
-            let options = Options {
+            let options = OpenOptions {
                 own: own.iter().map(|&name| name.to_owned()).collect(),
-                ..Options::default()
+                ..OpenOptions::default()
             };
             let of = Addresses::of(&mut part);
             let path = Path::new("real.hg");

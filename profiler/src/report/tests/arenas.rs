@@ -4,10 +4,10 @@ use super::*;
 use crate::profile::{Frames, TypeId};
 use crate::units::Bytes;
 
-fn by_arena<'a>() -> Options<'a> {
-    Options {
+fn by_arena<'a>() -> ReportOptions<'a> {
+    ReportOptions {
         by: By::Arena,
-        ..Options::default()
+        ..ReportOptions::default()
     }
 }
 
@@ -117,10 +117,10 @@ fn an_arena_that_does_not_add_up_is_a_loss_in_every_report() {
     assert!(!profile.losses().iter().any(|loss| loss.contains("Arena")));
     profile.arenas[0].figures.padding_bytes += 8;
     for by in By::ALL {
-        let options = Options {
+        let options = ReportOptions {
             by,
             width: 300,
-            ..Options::default()
+            ..ReportOptions::default()
         };
         assert!(text(&profile, &options).contains("! Arena cities: its parts add up to"));
     }
@@ -132,9 +132,9 @@ fn an_arena_that_does_not_add_up_is_a_loss_in_every_report() {
 #[test]
 fn a_site_of_chunks_says_which_arena_it_feeds() {
     let profile = sample::city_arenas();
-    let said = text(&profile, &Options::default());
+    let said = text(&profile, &ReportOptions::default());
     assert!(said.contains("chunk of arena cities"), "{said}");
-    let json = json(&profile, &Options::default());
+    let json = json(&profile, &ReportOptions::default());
     let rows = json["rows"].as_array().expect("rows");
     let chunks: Vec<&Value> = rows
         .iter()
@@ -157,7 +157,7 @@ fn arenas_are_ordered_by_the_measure() {
             .collect();
         assert!(weights.is_sorted_by(|a, b| a >= b), "{weights:?}");
     }
-    let top = Options {
+    let top = ReportOptions {
         top: Some(1),
         ..by_arena()
     };
@@ -171,7 +171,7 @@ fn arenas_are_ordered_by_the_measure() {
 #[test]
 fn nothing_inside_an_arena_is_temporary_in_any_report() {
     let profile = sample::city_arenas();
-    let options = Options {
+    let options = ReportOptions {
         measure: Measure::Temporary,
         top: Some(1),
         width: 300,
@@ -263,10 +263,10 @@ fn a_phase_that_frees_more_than_it_allocates_reads_well() {
     let profile = sample::city_arenas();
     let said = text(
         &profile,
-        &Options {
+        &ReportOptions {
             by: By::Phase,
             measure: Measure::Total,
-            ..Options::default()
+            ..ReportOptions::default()
         },
     );
     let line = said.lines().find(|line| line.ends_with("release"));
@@ -277,9 +277,9 @@ fn a_phase_that_frees_more_than_it_allocates_reads_well() {
     );
     let json = json(
         &profile,
-        &Options {
+        &ReportOptions {
             by: By::Phase,
-            ..Options::default()
+            ..ReportOptions::default()
         },
     );
     assert_eq!(row(&json, "release")["retained_bytes"], -6_553_600);
@@ -315,10 +315,10 @@ fn hostile_names_and_figures_of_arenas_stay_text() {
     }
     for by in By::ALL {
         for width in [0, 60, 100] {
-            let options = Options {
+            let options = ReportOptions {
                 by,
                 width,
-                ..Options::default()
+                ..ReportOptions::default()
             };
             for line in text(&profile, &options).lines() {
                 assert!(

@@ -3,10 +3,10 @@
 use super::*;
 use crate::profile::{Distribution, Frames, ScopeKind, Snapshot, TypeId};
 
-fn by(by: By) -> Options<'static> {
-    Options {
+fn by(by: By) -> ReportOptions<'static> {
+    ReportOptions {
         by,
-        ..Options::default()
+        ..ReportOptions::default()
     }
 }
 
@@ -363,7 +363,7 @@ fn an_estimate_alone_is_never_called_exact() {
 #[test]
 fn a_tree_cut_short_counts_what_it_leaves_out() {
     let profile = sample::fleet();
-    let options = Options {
+    let options = ReportOptions {
         top: Some(4),
         measure: Measure::Total,
         ..by(By::Field)
@@ -395,7 +395,7 @@ fn names_in_the_data_reach_no_terminal_as_control_characters() {
     }
     for grouping in By::ALL {
         for width in [0, 60, 100, 200] {
-            let options = Options {
+            let options = ReportOptions {
                 width,
                 top: Some(99),
                 ..by(grouping)
@@ -520,11 +520,11 @@ fn a_site_says_sizes_lifetimes_and_what_it_held_at_snapshots() {
 
 #[test]
 fn the_text_of_a_site_says_them_as_well() {
-    let options = Options {
+    let options = ReportOptions {
         measure: Measure::Total,
         width: 200,
         explain: true,
-        ..Options::default()
+        ..ReportOptions::default()
     };
     let said = text(&of_two_sites(), &options);
     let expected = "sizes 24 B (7), 33-40 B (2), unknown (1); lifetime 9.0 allocations (of 80.0 % of freed); freed \

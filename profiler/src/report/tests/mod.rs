@@ -8,23 +8,24 @@ mod terminal;
 use serde_json::Value;
 
 use super::*;
-use crate::calltree::{CallTree, NodeId, write_folded};
+use crate::calltree::{CallTree, CallTreeOptions, NodeId, write_folded};
 use crate::flamegraph;
 use crate::profile::{
     Figures, Frame, FrameId, Frames, FunctionId, Origin, Profile, ScopeId, StackMarks, State,
     SymbolSource, Thread,
 };
 use crate::sample::{self, Builder, figures};
+use crate::table::{Detail, Row, SiteLabel, rows, sites_of};
 use crate::units::printable;
 
-fn json(profile: &Profile, options: &Options<'_>) -> Value {
+fn json(profile: &Profile, options: &ReportOptions<'_>) -> Value {
     let mut out = Vec::new();
     // Tests change profiles between two reports.
     write_json(&profile.clone(), options, &mut out).expect("writing to memory");
     serde_json::from_slice(&out).expect("valid JSON")
 }
 
-fn text(profile: &Profile, options: &Options<'_>) -> String {
+fn text(profile: &Profile, options: &ReportOptions<'_>) -> String {
     let mut out = Vec::new();
     write_text(&profile.clone(), options, &mut out).expect("writing to memory");
     String::from_utf8(out).expect("text")
@@ -65,11 +66,11 @@ fn every_face_adds_up_to_the_same_totals() {
             let total = measure.of(&profile.totals);
             let json = json(
                 &profile,
-                &Options {
+                &ReportOptions {
                     by,
                     measure,
                     top: Some(3),
-                    ..Options::default()
+                    ..ReportOptions::default()
                 },
             );
             let shown: u64 = json["rows"]
@@ -88,7 +89,7 @@ fn every_face_adds_up_to_the_same_totals() {
         for inverted in [false, true] {
             let tree = CallTree::build(
                 &profile,
-                &crate::calltree::Options {
+                &CallTreeOptions {
                     inverted,
                     ..Default::default()
                 },
@@ -102,7 +103,7 @@ fn every_face_adds_up_to_the_same_totals() {
                 .filter_map(|line| line.rsplit(' ').next()?.parse::<u64>().ok());
             assert_eq!(counts.sum::<u64>(), total);
             let mut svg = Vec::new();
-            let options = flamegraph::Options {
+            let options = CallTreeOptions {
                 measure,
                 inverted,
                 ..Default::default()
@@ -124,32 +125,32 @@ fn every_face_adds_up_to_the_same_totals() {
 
 #[test]
 fn the_text_report_by_site_reads_well() {
-    let options = Options {
+    let options = ReportOptions {
         recording: Some("cities-4242.hg"),
         top: Some(8),
-        ..Options::default()
+        ..ReportOptions::default()
     };
     golden("by_site", &text(&sample::profile(), &options));
 }
 
 #[test]
 fn the_text_report_by_phase_reads_well_on_a_narrow_terminal() {
-    let options = Options {
+    let options = ReportOptions {
         by: By::Phase,
         measure: Measure::Total,
         width: 72,
-        ..Options::default()
+        ..ReportOptions::default()
     };
     golden("by_phase", &text(&sample::profile(), &options));
 }
 
 #[test]
 fn the_text_report_by_thread_reads_well() {
-    let options = Options {
+    let options = ReportOptions {
         by: By::Thread,
         measure: Measure::Copied,
         width: 120,
-        ..Options::default()
+        ..ReportOptions::default()
     };
     golden("by_thread", &text(&sample::profile(), &options));
 }
@@ -157,7 +158,8 @@ fn the_text_report_by_thread_reads_well() {
 #[test]
 fn the_summary_names_the_top_five_sites_with_their_lines() {
     let mut out = Vec::new();
-    write_summary(&sample::profile(), &Options::default(), &mut out).expect("writing to memory");
+    write_summary(&sample::profile(), &ReportOptions::default(), &mut out)
+        .expect("writing to memory");
     let text = String::from_utf8(out).expect("text");
     assert_eq!(
         text.lines()
@@ -170,10 +172,10 @@ fn the_summary_names_the_top_five_sites_with_their_lines() {
 
 #[test]
 fn the_json_report_has_the_fixed_keys() {
-    let options = Options {
+    let options = ReportOptions {
         recording: Some("cities-4242.hg"),
         top: Some(2),
-        ..Options::default()
+        ..ReportOptions::default()
     };
     let mut out = Vec::new();
     let mut profile = sample::profile();
@@ -231,9 +233,9 @@ fn text_summary_and_json_show_the_same_rows_in_the_same_words() {
                 _ => None,
             })
             .collect();
-        let wide = Options {
+        let wide = ReportOptions {
             width: 400,
-            ..Options::default()
+            ..ReportOptions::default()
         };
         let json = json(&profile, &wide);
         let listed = json["rows"].as_array().expect("rows");
@@ -374,14 +376,14 @@ fn every_grouping_of_functions_adds_up_and_inclusive_is_never_less_than_own() {
 #[test]
 fn json_has_every_row_unless_told_otherwise_and_counts_the_rest() {
     let profile = sample::profile();
-    let all = json(&profile, &Options::default());
+    let all = json(&profile, &ReportOptions::default());
     assert_eq!(all["rows"].as_array().map(Vec::len), Some(41));
     assert_eq!(all["elided"]["rows"], 0);
     let some = json(
         &profile,
-        &Options {
+        &ReportOptions {
             top: Some(5),
-            ..Options::default()
+            ..ReportOptions::default()
         },
     );
     assert_eq!(
@@ -393,9 +395,9 @@ fn json_has_every_row_unless_told_otherwise_and_counts_the_rest() {
     );
     let more = json(
         &profile,
-        &Options {
+        &ReportOptions {
             top: Some(500),
-            ..Options::default()
+            ..ReportOptions::default()
         },
     );
     assert_eq!(more["rows"], all["rows"]);
@@ -460,10 +462,10 @@ fn nested_phases_add_up_alone_and_with_what_is_inside() {
     let profile = sample::profile();
     let json = json(
         &profile,
-        &Options {
+        &ReportOptions {
             by: By::Phase,
             measure: Measure::Total,
-            ..Options::default()
+            ..ReportOptions::default()
         },
     );
     let row = |key: &str| {
@@ -509,10 +511,10 @@ fn rows_by_thread_have_no_live_bytes_and_no_share_above_the_whole() {
         one("main", 0, profile.totals.freed_bytes),
     ];
     for measure in [Measure::Peak, Measure::Live] {
-        let options = Options {
+        let options = ReportOptions {
             by: By::Thread,
             measure,
-            ..Options::default()
+            ..ReportOptions::default()
         };
         let text = text(&profile, &options);
         assert!(text.contains("Threads by bytes allocated"), "{text}");
@@ -534,10 +536,10 @@ fn the_realloc_policy_stands_where_single_sites_are_shown() {
     let flat = |by| {
         text(
             &profile,
-            &Options {
+            &ReportOptions {
                 by,
                 explain: true,
-                ..Options::default()
+                ..ReportOptions::default()
             },
         )
         .replace("\n ", "")
@@ -546,7 +548,7 @@ fn the_realloc_policy_stands_where_single_sites_are_shown() {
     assert!(flat(By::Site).contains("dhat-rs and heapscope leave it at the first site"));
     assert!(!flat(By::Phase).contains("dhat-rs"));
     assert_eq!(
-        json(&profile, &Options::default())["notes"][0],
+        json(&profile, &ReportOptions::default())["notes"][0],
         REALLOC_POLICY
     );
 }
@@ -555,14 +557,14 @@ fn the_realloc_policy_stands_where_single_sites_are_shown() {
 fn the_peak_is_never_shown_without_its_bound() {
     let mut profile = sample::profile();
     assert!(
-        text(&profile, &Options::default())
+        text(&profile, &ReportOptions::default())
             .contains("within 128.0 KiB; measured discrepancy 4.0 KiB")
     );
     profile.capture.peak_error_bytes = 0;
     profile.capture.peak_discrepancy_bytes = 0;
-    assert!(text(&profile, &Options::default()).contains("(exact)"));
+    assert!(text(&profile, &ReportOptions::default()).contains("(exact)"));
     profile.process.state = State::Running;
-    assert!(text(&profile, &Options::default()).contains("peak so far"));
+    assert!(text(&profile, &ReportOptions::default()).contains("peak so far"));
 }
 
 #[test]
@@ -646,9 +648,9 @@ fn what_the_allocator_did_not_see_comes_from_one_reading() {
 #[test]
 fn an_empty_profile_has_a_report() {
     for by in By::ALL {
-        let options = Options {
+        let options = ReportOptions {
             by,
-            ..Options::default()
+            ..ReportOptions::default()
         };
         assert!(text(&Profile::default(), &options).contains("(unknown program)"));
         assert_eq!(
@@ -671,9 +673,9 @@ fn words_that_a_shell_would_take_apart_are_quoted() {
 fn nothing_of_a_program_that_runs_is_at_its_exit() {
     let mut profile = sample::profile();
     profile.process.state = State::Running;
-    let options = Options {
+    let options = ReportOptions {
         measure: Measure::Live,
-        ..Options::default()
+        ..ReportOptions::default()
     };
     let text = text(&profile, &options);
     assert!(text.contains("Sites by bytes live now"), "{text}");

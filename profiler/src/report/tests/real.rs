@@ -6,9 +6,9 @@ use crate::sample::{REAL, real};
 #[test]
 fn the_first_screen_of_real_programs() {
     for (name, _) in REAL {
-        let options = Options {
+        let options = ReportOptions {
             width: 100,
-            ..Options::default()
+            ..ReportOptions::default()
         };
         golden(&format!("real_{name}"), &text(&real(name), &options));
     }
@@ -89,9 +89,9 @@ fn the_summary_cuts_neither_place_nor_owner_at_any_width() {
         let profile = real(name);
         let rows = rows(&profile, By::Site, Measure::Peak, Frames::Folded);
         for width in [80, 100, 120] {
-            let options = Options {
+            let options = ReportOptions {
                 width,
-                ..Options::default()
+                ..ReportOptions::default()
             };
             let mut summary = Vec::new();
             write_summary(&profile, &options, &mut summary).expect("writing to memory");

@@ -14,7 +14,7 @@ fn phases_of_a_damaged_recording_neither_hang_nor_lose_bytes() {
         sum(&rows(&profile, By::Phase, Measure::Peak, Frames::Folded)),
         profile.totals
     );
-    assert!(text(&profile, &Options::default()).contains("(no stack)"));
+    assert!(text(&profile, &ReportOptions::default()).contains("(no stack)"));
 }
 
 #[test]
@@ -45,10 +45,10 @@ fn no_control_character_reaches_a_terminal() {
         assert_eq!(bad, None, "{text}");
     };
     for by in By::ALL {
-        let options = Options {
+        let options = ReportOptions {
             by,
             recording: Some(evil),
-            ..Options::default()
+            ..ReportOptions::default()
         };
         harmless(&text(&profile, &options));
         let (mut summary, mut raw) = (Vec::new(), Vec::new());
@@ -58,7 +58,7 @@ fn no_control_character_reaches_a_terminal() {
         harmless(&String::from_utf8(raw).expect("text"));
     }
     // A parser still reads the name as it was recorded.
-    assert_eq!(json(&profile, &Options::default())["program"], evil);
+    assert_eq!(json(&profile, &ReportOptions::default())["program"], evil);
 }
 
 #[test]
@@ -70,11 +70,11 @@ fn no_line_is_wider_than_the_terminal() {
         for by in By::ALL {
             for line in text(
                 &profile,
-                &Options {
+                &ReportOptions {
                     by,
                     width,
                     top: Some(99),
-                    ..Options::default()
+                    ..ReportOptions::default()
                 },
             )
             .lines()
@@ -100,15 +100,15 @@ fn marked_up_text_is_the_plain_text_with_marks() {
     let profile = sample::profile();
     let marked = text(
         &profile,
-        &Options {
+        &ReportOptions {
             paint: brackets,
-            ..Options::default()
+            ..ReportOptions::default()
         },
     );
     assert!(marked.contains("\u{1}  ! 9 blocks"));
     assert_eq!(
         marked.replace(['\u{1}', '\u{2}', '\u{3}', '\u{4}'], ""),
-        text(&profile, &Options::default())
+        text(&profile, &ReportOptions::default())
     );
 }
 
@@ -120,9 +120,9 @@ fn the_first_rows_of_twenty_thousand_sites_are_read_whole_in_a_hundred_columns()
         function.short = format!("SomeDeserializer::{}_of_a_vessel", function.short);
         function.does = format!("{}::{}", function.krate, function.short);
     }
-    let options = Options {
+    let options = ReportOptions {
         width: 100,
-        ..Options::default()
+        ..ReportOptions::default()
     };
     let shown: Vec<SiteLabel> = rows(&profile, By::Site, Measure::Peak, Frames::Folded)
         .into_iter()

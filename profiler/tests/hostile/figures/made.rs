@@ -1,7 +1,7 @@
 //! Recordings made by hand, and what is looked for in the profile of one.
 
 use crate::parts::{Parts, seal};
-use heapglass_profiler::Options;
+use heapglass_profiler::OpenOptions;
 use heapglass_profiler::profile::{Profile, Site, Thread};
 use tracking_alloc_recording::*;
 
@@ -98,7 +98,7 @@ pub(super) fn load_bytes(bytes: &[u8]) -> Profile {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("made.hg");
     std::fs::write(&path, bytes).expect("written");
-    heapglass_profiler::open(&path, &Options::default(), &|_| ()).expect("a recording")
+    heapglass_profiler::open(&path, &OpenOptions::default(), &|_| ()).expect("a recording")
 }
 
 pub(super) fn named(name: &[u8; 8]) -> [u64; 2] {

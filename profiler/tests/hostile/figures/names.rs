@@ -2,7 +2,7 @@
 
 use super::made::{add_lanes, add_sites, empty, lane, load, row};
 use crate::parts::{Parts, seal};
-use heapglass_profiler::Options;
+use heapglass_profiler::OpenOptions;
 use heapglass_profiler::profile::{Frame, Profile, Site, StackMarks, SymbolSource};
 use tracking_alloc_recording::*;
 
@@ -91,7 +91,7 @@ fn packed(symbols: &serde_json::Value) -> Vec<u8> {
     with_symbols(bytes, symbols.to_string().as_bytes()).expect("a recording")
 }
 
-fn open(bytes: &[u8], options: &Options) -> Result<Profile, heapglass_profiler::Error> {
+fn open(bytes: &[u8], options: &OpenOptions) -> Result<Profile, heapglass_profiler::Error> {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("named.hg");
     std::fs::write(&path, bytes).expect("written");
@@ -114,7 +114,7 @@ fn frames<'a>(profile: &'a Profile, site: &Site) -> Vec<&'a Frame> {
 
 #[test]
 fn packed_names_files_and_lines_are_those_of_the_frames() {
-    let profile = open(&packed(&symbols()), &Options::default()).expect("a recording");
+    let profile = open(&packed(&symbols()), &OpenOptions::default()).expect("a recording");
     let [first, second, third, fourth] = &profile.sites[..] else {
         panic!("four sites: {:?}", profile.sites);
     };
@@ -264,20 +264,20 @@ fn a_binary_that_was_changed_since_is_not_read() {
 fn what_was_packed_is_packed_again_as_it_was() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("named.hg");
-    let pack = |bytes: &[u8], options: &Options| {
+    let pack = |bytes: &[u8], options: &OpenOptions| {
         std::fs::write(&path, bytes).expect("written");
         heapglass_profiler::pack(&path, options, &|_| ())
     };
     let once = packed(&symbols());
-    let again = pack(&once, &Options::default()).expect("packed");
-    let profile = open(&again, &Options::default()).expect("a recording");
+    let again = pack(&once, &OpenOptions::default()).expect("packed");
+    let profile = open(&again, &OpenOptions::default()).expect("a recording");
     assert_eq!(
         names(&profile, &profile.sites[0]),
         ["app::main", "app::load", "heap_alloc"]
     );
     assert_eq!(profile.sources.len(), 1);
     // With a binary at hand its symbols count, and this is none.
-    let mut options = Options::default();
+    let mut options = OpenOptions::default();
     options.symbols.binary = Some(folder.path().join("missing"));
     let error = pack(&once, &options).expect_err("there is no such file");
     assert!(error.is_binary() && !error.is_foreign(), "{error}");
@@ -286,8 +286,8 @@ fn what_was_packed_is_packed_again_as_it_was() {
     // Nothing of the binaries is there: frames keep their places, and the file says so itself.
     let mut bytes = named().bytes();
     seal(&mut bytes);
-    let packed = pack(&bytes, &Options::default()).expect("packed");
-    let profile = open(&packed, &Options::default()).expect("a recording");
+    let packed = pack(&bytes, &OpenOptions::default()).expect("packed");
+    let profile = open(&packed, &OpenOptions::default()).expect("a recording");
     assert_eq!(profile.lost.unresolved_frames, 3);
     assert!(
         profile
@@ -301,7 +301,7 @@ fn what_was_packed_is_packed_again_as_it_was() {
 fn damaged_symbols_and_other_files_are_told_apart() {
     let mut of_later = symbols();
     of_later["format"] = 2.into();
-    let error = open(&packed(&of_later), &Options::default()).expect_err("another format");
+    let error = open(&packed(&of_later), &OpenOptions::default()).expect_err("another format");
     assert!(!error.is_binary() && !error.is_foreign());
     let told = error.to_string();
     assert!(
@@ -309,7 +309,8 @@ fn damaged_symbols_and_other_files_are_told_apart() {
         "{told}"
     );
     assert!(std::error::Error::source(&error).is_none());
-    let error = open(b"a letter, not a recording", &Options::default()).expect_err("no recording");
+    let error =
+        open(b"a letter, not a recording", &OpenOptions::default()).expect_err("no recording");
     assert!(error.is_foreign() && !error.is_binary());
     assert!(error.path().ends_with("named.hg"));
     assert!(error.to_string().contains("named.hg"));

@@ -2,7 +2,7 @@
 
 use super::made::{add_lanes, add_sites, empty, lane, row};
 use crate::parts::{Parts, seal};
-use heapglass_profiler::Options;
+use heapglass_profiler::OpenOptions;
 use heapglass_profiler::profile::{Profile, Site};
 use serde_json::{Value, json};
 use tracking_alloc_recording::*;
@@ -79,7 +79,7 @@ fn load(parts: &Parts, frames: &[&[(&str, &str)]]) -> Profile {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("stacks.hg");
     std::fs::write(&path, bytes).expect("written");
-    heapglass_profiler::open(&path, &Options::default(), &|_| ()).expect("a recording")
+    heapglass_profiler::open(&path, &OpenOptions::default(), &|_| ()).expect("a recording")
 }
 
 fn names<'a>(profile: &'a Profile, site: &Site) -> Vec<&'a str> {

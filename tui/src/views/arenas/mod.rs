@@ -9,7 +9,7 @@ mod render;
 use std::sync::Arc;
 
 use heapglass_profiler::profile::Arena;
-use heapglass_profiler::report::{ArenaDetail, By, Detail, Row};
+use heapglass_profiler::table::{ArenaDetail, By, Detail, Row};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 

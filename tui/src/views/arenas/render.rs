@@ -6,8 +6,8 @@ use heapglass_profiler::arenas::{
 };
 use heapglass_profiler::diff::Identity;
 use heapglass_profiler::profile::{Arena, ArenaValue, Measure, State};
-use heapglass_profiler::report::{ArenaDetail, By};
 use heapglass_profiler::table::Heading;
+use heapglass_profiler::table::{ArenaDetail, By};
 use heapglass_profiler::units::{Bytes, Count, Share, counted};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;

@@ -3,7 +3,7 @@
 use heapglass_profiler::diff::Identity;
 use heapglass_profiler::fields::Field;
 use heapglass_profiler::profile::ScopeKind;
-use heapglass_profiler::report::By;
+use heapglass_profiler::table::By;
 use heapglass_profiler::table::Heading;
 use heapglass_profiler::units::{Bytes, counted};
 use ratatui::buffer::Buffer;

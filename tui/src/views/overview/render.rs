@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use heapglass_profiler::diff::Identity;
 use heapglass_profiler::profile::{LinearMemory, Measure, State};
-use heapglass_profiler::report::{By, Detail, Row};
 use heapglass_profiler::table::Heading;
+use heapglass_profiler::table::{By, Detail, Row};
 use heapglass_profiler::units::{Bytes, Count, Nanos, Share, counted};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;

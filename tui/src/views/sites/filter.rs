@@ -1,7 +1,7 @@
 //! The restriction of the list of sites. Uses names, so that it survives a reload.
 
 use heapglass_profiler::profile::{FrameId, FunctionId, Label, ScopeId, Site};
-use heapglass_profiler::report::{By, sites_of};
+use heapglass_profiler::table::{By, sites_of};
 
 use crate::model::{Context, Selection};
 use crate::text::clean;

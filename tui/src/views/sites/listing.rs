@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 
 use heapglass_profiler::diff::Identity;
 use heapglass_profiler::profile::{Figures, FunctionId, Site};
-use heapglass_profiler::report::{Detail, SiteLabel};
+use heapglass_profiler::table::{Detail, SiteLabel};
 
 use super::filter::SiteFilter;
 use crate::model::{Context, Data, Pattern};

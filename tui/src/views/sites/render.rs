@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 
 use heapglass_profiler::profile::{Figures, Measure, ScopeId, Site};
-use heapglass_profiler::report::By;
+use heapglass_profiler::table::By;
 use heapglass_profiler::table::Heading;
 use heapglass_profiler::units::{Count, counted};
 use ratatui::buffer::Buffer;
