@@ -18,11 +18,5 @@ pub mod table;
 pub mod types;
 pub mod units;
 
-#[cfg(test)]
-extern crate self as heapglass_profiler;
-#[cfg(test)]
-#[path = "../tests/sample/mod.rs"]
-mod sample;
-
 pub use load::{Early, Error, OpenOptions, Session, open, pack};
 pub use profile::{arenas, fields};

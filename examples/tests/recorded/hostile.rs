@@ -63,7 +63,7 @@ fn assert_is_harmless(profile: &Profile) {
         let mut text = Vec::new();
         report::write_text(profile, &options, &mut text).expect("a text");
         harmless(&text, by.name());
-        if by == By::Site && profile.scopes.len() > 50 {
+        if by == By::Site && profile.scopes().len() > 50 {
             // Long, and its names are those of functions.
             continue;
         }
@@ -187,7 +187,7 @@ fn names_that_would_command_a_terminal_are_kept_and_shown_escaped() {
     assert!(long.own.total_blocks >= 1, "{long:?}");
     assert!(
         profile
-            .scopes
+            .scopes()
             .iter()
             .any(|scope| scope.name.contains('\u{202e}'))
     );
@@ -198,7 +198,7 @@ fn more_scopes_than_there_may_be_are_counted_further_out_and_told() {
     let (outer, inner) = (7, 3_000);
     let (recording, profile, printed) = record(&["phases", &outer.to_string(), &inner.to_string()]);
     assert!(recording.header.lost_scopes > 0);
-    assert_eq!(profile.lost.scopes, recording.header.lost_scopes);
+    assert_eq!(profile.lost().scopes, recording.header.lost_scopes);
     let told = profile.losses().join("\n");
     assert!(
         told.contains("a phase or field did not fit in the recording"),

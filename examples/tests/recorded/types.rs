@@ -147,11 +147,11 @@ fn record(program: &Path) -> (Profile, Expected) {
 fn loaded(profile: &Profile) -> impl Iterator<Item = &Site> {
     let in_load = |site: &&Site| {
         profile
-            .scopes
+            .scopes()
             .get(site.scope.0 as usize)
             .is_some_and(|scope| scope.name == "load")
     };
-    profile.sites.iter().filter(in_load)
+    profile.sites().iter().filter(in_load)
 }
 
 fn stack(profile: &Profile, site: &Site) -> Vec<String> {

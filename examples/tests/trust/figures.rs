@@ -172,7 +172,7 @@ fn one_by_everything(profile: &Profile, moved: bool) {
         assert_eq!(json["rows_sum_to_totals"], by != By::Arena, "{by:?}");
         assert_eq!(
             (&json["threads"], &json["pid"]),
-            (&json!(1), &json!(profile.process.pid))
+            (&json!(1), &json!(profile.process().pid))
         );
         assert_eq!(json["peak_error_bytes"], 0);
         match by {

@@ -30,7 +30,7 @@ fn printed_bound(target: &Target) -> i64 {
         ..heapglass_profiler::OpenOptions::default()
     };
     let profile = heapglass_profiler::open(&target.recording(), &options, &|_| ());
-    profile.expect("a recording").capture.peak_error_bytes as i64
+    profile.expect("a recording").capture().peak_error_bytes as i64
 }
 
 /// The bound that is printed for a recording, and how far its peak is from the known one.

@@ -10,8 +10,6 @@
 mod arenas;
 mod build;
 mod folded;
-#[cfg(test)]
-mod tests;
 
 use std::borrow::Cow;
 

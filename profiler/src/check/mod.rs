@@ -12,8 +12,6 @@ mod markdown;
 mod offenders;
 mod pattern;
 mod subject;
-#[cfg(test)]
-mod tests;
 mod text;
 
 use serde::Serialize;

@@ -13,8 +13,6 @@ mod merged;
 mod palette;
 mod picture;
 mod series;
-#[cfg(test)]
-mod tests;
 mod text;
 mod warnings;
 

@@ -10,8 +10,6 @@ mod firefox;
 mod names;
 mod pprof;
 mod speedscope;
-#[cfg(test)]
-mod tests;
 
 use std::io::{self, Write};
 

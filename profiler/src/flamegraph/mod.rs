@@ -13,8 +13,6 @@ mod legend;
 pub mod palette;
 mod prune;
 mod relabel;
-#[cfg(test)]
-mod tests;
 
 use std::io::{self, Write};
 

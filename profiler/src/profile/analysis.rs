@@ -17,7 +17,7 @@ use std::sync::{Arc, OnceLock};
 /// The analysis of a profile, as much of it as was asked for: see [`Profile::fields`] and its
 /// neighbours.
 #[derive(Debug, Default)]
-pub struct Analysis {
+pub(crate) struct Analysis {
     fields: OnceLock<Fields>,
     phases: OnceLock<Phases>,
     types: OnceLock<Vec<TypeRow>>,

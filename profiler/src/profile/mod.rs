@@ -17,6 +17,7 @@ mod linear;
 mod losses;
 mod measured;
 mod owners;
+mod parts;
 mod resident;
 mod scope;
 mod source;
@@ -28,7 +29,7 @@ mod type_rows;
 mod types;
 mod unnamed;
 
-pub use analysis::Analysis;
+use analysis::Analysis;
 pub use arenas::{Arena, ArenaEvent, ArenaFigures, ArenaMoment, ArenaRow, ArenaValue, ArenaValues};
 pub use distribution::{Distribution, dominant_block_text};
 pub(crate) use figures::{FIGURES, sums};
@@ -40,11 +41,13 @@ pub use label::{Label, MarkKind};
 pub use linear::LinearMemory;
 pub(crate) use linear::PAGE_BYTES;
 pub use measured::{Estimate, Estimated, Measured, Place};
+#[doc(hidden)]
+pub use parts::Parts;
 pub use resident::ResidentParts;
 pub(crate) use scope::both;
 pub use scope::{Scope, ScopeKind};
-pub use stacks::{Stack, Stacks};
-pub(crate) use stacks::{StackNode, outward};
+pub use stacks::Stack;
+pub(crate) use stacks::{StackNode, Stacks, outward};
 pub(crate) use type_names::sharing_a_name;
 pub use type_rows::{Source, TypeRow, UNKNOWN};
 pub use types::{Contents, TypeId, TypeKind, TypeName};
@@ -68,54 +71,58 @@ pub struct FunctionId(pub u32);
 pub struct ScopeId(pub u32);
 
 /// One recording, analysed.
+///
+/// [`open`](crate::open) makes one. Its parts name each other by index (a site its frames, a frame
+/// its function), and its analysis is kept once it was asked for, so a profile is read and never
+/// changed.
 #[derive(Clone, Debug, Default)]
 pub struct Profile {
     /// The recorded process.
-    pub process: Process,
+    pub(crate) process: Process,
     /// The settings and the circumstances of the recording.
-    pub capture: Capture,
+    pub(crate) capture: Capture,
     /// The whole process; equals the sum of the sites.
-    pub totals: Figures,
+    pub(crate) totals: Figures,
     /// The losses: everything that could not be counted or named, and the reasons.
-    pub lost: Losses,
+    pub(crate) lost: Losses,
     /// Loaded images, with what became of their symbols.
-    pub modules: Vec<Module>,
+    pub(crate) modules: Vec<Module>,
     /// Distinct functions.
-    pub functions: Vec<Function>,
+    pub(crate) functions: Vec<Function>,
     /// Distinct source frames (inlined ones included).
-    pub frames: Vec<Frame>,
+    pub(crate) frames: Vec<Frame>,
     /// The stacks of the sites.
-    pub stacks: Stacks,
+    pub(crate) stacks: Stacks,
     /// Origins of blocks, each a stack and a scope with its figures.
-    pub sites: Vec<Site>,
+    pub(crate) sites: Vec<Site>,
     /// Phases and fields; `scopes[0]` is the root, parents come before children.
-    pub scopes: Vec<Scope>,
+    pub(crate) scopes: Vec<Scope>,
     /// Distinct types.
-    pub types: Vec<TypeName>,
+    pub(crate) types: Vec<TypeName>,
     /// Threads, merged by name.
-    pub threads: Vec<Thread>,
+    pub(crate) threads: Vec<Thread>,
     /// Live bytes over time.
-    pub timeline: Vec<TimelinePoint>,
+    pub(crate) timeline: Vec<TimelinePoint>,
     /// Live bytes of each site at a few moments.
-    pub snapshots: Vec<Snapshot>,
+    pub(crate) snapshots: Vec<Snapshot>,
     /// Named moments set by the program.
-    pub marks: Vec<Mark>,
+    pub(crate) marks: Vec<Mark>,
     /// Live values that the program had measured, oldest first.
-    pub footprints: Vec<Footprint>,
+    pub(crate) footprints: Vec<Footprint>,
     /// Arenas that the program named, by name.
-    pub arenas: Vec<Arena>,
+    pub(crate) arenas: Vec<Arena>,
     /// Requests that the allocator refused, the last one first.
-    pub failed_requests: Vec<FailedRequest>,
+    pub(crate) failed_requests: Vec<FailedRequest>,
     /// Number of requests that the allocator refused, those of further sites included.
-    pub failed_request_count: u64,
+    pub(crate) failed_request_count: u64,
     /// Source lines that a packed recording carries, by file as frames name it.
-    pub sources: HashMap<String, SourceLines>,
+    pub(crate) sources: HashMap<String, SourceLines>,
     /// The results of the analysis so far.
-    pub analysis: Analysis,
+    pub(crate) analysis: Analysis,
 }
 
 /// Some lines of a source file: number, from 1, and text.
-pub type SourceLines = Vec<(u32, String)>;
+pub(crate) type SourceLines = Vec<(u32, String)>;
 
 /// The recorded process.
 #[derive(Clone, Debug, Default)]
@@ -536,6 +543,109 @@ impl Function {
             .into_iter()
             .find(|text| !text.is_empty())
             .map_or("[unnamed]", String::as_str)
+    }
+}
+
+/// The parts of a profile.
+impl Profile {
+    /// Returns the recorded process.
+    pub fn process(&self) -> &Process {
+        &self.process
+    }
+
+    /// Returns the settings and the circumstances of the recording.
+    pub fn capture(&self) -> &Capture {
+        &self.capture
+    }
+
+    /// Returns the figures of the whole process: the sum of the sites.
+    pub fn totals(&self) -> &Figures {
+        &self.totals
+    }
+
+    /// Returns the losses: everything that could not be counted or named.
+    /// [`losses`](Profile::losses) has them as sentences.
+    pub fn lost(&self) -> &Losses {
+        &self.lost
+    }
+
+    /// Returns the loaded images, each with the source of its symbols.
+    pub fn modules(&self) -> &[Module] {
+        &self.modules
+    }
+
+    /// Returns the distinct functions, in the order of their ids.
+    pub fn functions(&self) -> &[Function] {
+        &self.functions
+    }
+
+    /// Returns the distinct source frames, inlined ones included, in the order of their ids.
+    pub fn frames(&self) -> &[Frame] {
+        &self.frames
+    }
+
+    /// Returns the origins of blocks: each a stack and a scope, with its figures.
+    pub fn sites(&self) -> &[Site] {
+        &self.sites
+    }
+
+    /// Returns the phases and fields, in the order of their ids. The first is the root; parents
+    /// come before children.
+    pub fn scopes(&self) -> &[Scope] {
+        &self.scopes
+    }
+
+    /// Returns the distinct types, in the order of their ids.
+    pub fn types(&self) -> &[TypeName] {
+        &self.types
+    }
+
+    /// Returns the threads, merged by name.
+    pub fn threads(&self) -> &[Thread] {
+        &self.threads
+    }
+
+    /// Returns the live bytes over time, oldest first.
+    pub fn timeline(&self) -> &[TimelinePoint] {
+        &self.timeline
+    }
+
+    /// Returns the live bytes of each site at a few moments, oldest first.
+    pub fn snapshots(&self) -> &[Snapshot] {
+        &self.snapshots
+    }
+
+    /// Returns the moments that the program named, oldest first.
+    pub fn marks(&self) -> &[Mark] {
+        &self.marks
+    }
+
+    /// Returns the live values that the program measured, oldest first. [`measured`](Profile::measured)
+    /// has them with estimates.
+    pub fn footprints(&self) -> &[Footprint] {
+        &self.footprints
+    }
+
+    /// Returns the arenas that the program named, ordered by name.
+    pub fn arenas(&self) -> &[Arena] {
+        &self.arenas
+    }
+
+    /// Returns the requests that the allocator refused, the last one first.
+    pub fn failed_requests(&self) -> &[FailedRequest] {
+        &self.failed_requests
+    }
+
+    /// Returns the number of requests that the allocator refused, including those of sites that
+    /// [`failed_requests`](Profile::failed_requests) has no room for.
+    pub fn failed_request_count(&self) -> u64 {
+        self.failed_request_count
+    }
+
+    /// Returns the lines of a source file that a packed recording carries, each with its number.
+    /// `file` is as frames name it.
+    pub fn source_lines(&self, file: &str) -> Option<&[(u32, String)]> {
+        self.sources.get(file).map(Vec::as_slice)
     }
 }
 

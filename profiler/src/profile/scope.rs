@@ -115,3 +115,42 @@ pub(super) fn inside(outer: &str, step: &str) -> String {
 pub(crate) fn both(one: Option<i64>, other: Option<i64>) -> Option<i64> {
     Some(one?.saturating_add(other?))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_of_place_has_its_own_step() {
+        let steps: Vec<String> = [
+            ScopeKind::Phase,
+            ScopeKind::Root,
+            ScopeKind::Field,
+            ScopeKind::Element,
+            ScopeKind::Key,
+            ScopeKind::Value,
+            ScopeKind::Variant,
+            ScopeKind::Index,
+            ScopeKind::Buffered,
+            ScopeKind::FromBuffer,
+            ScopeKind::Other,
+        ]
+        .map(|kind| kind.step("n", Some("T")))
+        .to_vec();
+        let expected = [
+            "n",
+            "T",
+            ".n",
+            "[]",
+            "{key}",
+            "{value}",
+            "::n",
+            "#n",
+            "(buffered)",
+            "(from buffer)",
+            "(other)",
+        ];
+        assert_eq!(steps, expected);
+        assert_eq!(ScopeKind::Root.step("", None), "?");
+    }
+}

@@ -11,8 +11,6 @@ mod header;
 mod json;
 mod notes;
 pub(crate) mod page;
-#[cfg(test)]
-mod tests;
 mod text;
 
 #[cfg(doc)]

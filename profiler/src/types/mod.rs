@@ -40,6 +40,19 @@ use std::collections::HashMap;
 /// In place of a type, or a function, that is not known.
 const UNKNOWN: &str = "?";
 
+impl TypeName {
+    /// Returns the names of a type, whose full name is spelled as in debug information or by
+    /// [`type_name`](std::any::type_name).
+    pub fn new(name: &str) -> TypeName {
+        let full = normal(name);
+        TypeName {
+            short: short(&full),
+            kind: TypeKind::of(&full),
+            full,
+        }
+    }
+}
+
 /// Types numbered in the order they were first seen, whatever the source spelled them like.
 #[derive(Clone, Debug, Default)]
 pub struct Types {

@@ -112,9 +112,9 @@ impl Keep {
 fn end_of(path: &Path) -> String {
     let end = match heapglass_profiler::open(path, &OpenOptions::default(), &|_| ()) {
         Ok(profile) => {
-            let lost = &profile.lost;
+            let lost = profile.lost();
             let modules: Vec<_> = profile
-                .modules
+                .modules()
                 .iter()
                 .map(|module| &module.symbols)
                 .collect();

@@ -70,15 +70,15 @@ pub(crate) fn use_all(profile: &Profile, pick: usize) {
     compare(profile, pick, measure);
     let fields = profile.fields();
     let phases = profile.phases();
-    for scope in 0..profile.scopes.len().min(50) as u32 {
+    for scope in 0..profile.scopes().len().min(50) as u32 {
         let _ =
             phases.path(profile, ScopeId(scope)).len() + fields.field_of(ScopeId(scope)) as usize;
     }
     for leak in profile.leaks() {
         let _ = arenas::leak_text(profile, leak).len();
     }
-    for arena in &profile.arenas {
-        let _ = arenas::advice(arena, fields, profile.process.state).len();
+    for arena in profile.arenas() {
+        let _ = arenas::advice(arena, fields, profile.process().state).len();
         let _ = arenas::bar(arena, pick % 100).len() + arenas::points(arena).len();
     }
 }

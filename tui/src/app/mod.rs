@@ -113,7 +113,7 @@ impl App {
     fn is_empty(&self, view: ViewId) -> bool {
         self.data.as_ref().is_some_and(|data| match view {
             ViewId::Fields => data.profile.fields().is_empty(),
-            ViewId::Arenas => data.profile.arenas.is_empty(),
+            ViewId::Arenas => data.profile.arenas().is_empty(),
             _ => false,
         })
     }

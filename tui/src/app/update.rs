@@ -26,7 +26,7 @@ pub(crate) fn update(app: &mut App, message: Message) {
         // While live, keep the previous profile: it already has names.
         Message::Early(_) if app.data.is_some() => {}
         Message::Early(data) => {
-            app.live = data.profile.process.state == State::Running;
+            app.live = data.profile.process().state == State::Running;
             app.data = Some(data);
             app.fresh.clear();
         }

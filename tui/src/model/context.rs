@@ -36,7 +36,7 @@ impl Context<'_> {
 
     /// Returns the total of the measure over the process, which all shares refer to.
     pub(crate) fn whole(&self) -> u64 {
-        self.measure.of(&self.data.profile.totals)
+        self.measure.of(self.data.profile.totals())
     }
 
     /// Returns the share of a value in the total.

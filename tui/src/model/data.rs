@@ -162,11 +162,11 @@ impl Data {
     }
 
     pub(crate) fn frame(&self, id: FrameId) -> Option<&Frame> {
-        self.profile.frames.get(id.0 as usize)
+        self.profile.frames().get(id.0 as usize)
     }
 
     pub(crate) fn function(&self, id: FunctionId) -> Option<&Function> {
-        self.profile.functions.get(id.0 as usize)
+        self.profile.functions().get(id.0 as usize)
     }
 
     pub(crate) fn function_of(&self, frame: FrameId) -> Option<&Function> {
@@ -178,7 +178,7 @@ impl Data {
     pub(crate) fn charged(&self, row: &Row) -> Option<Label> {
         match &row.detail {
             Detail::Owner { sites, .. } => {
-                let site = self.profile.sites.get(*sites.first()?)?;
+                let site = self.profile.sites().get(*sites.first()?)?;
                 self.profile.charged_to(site)
             }
             Detail::Function(detail) => detail.function.map(Label::Function),
@@ -218,7 +218,7 @@ impl Data {
 
     /// Returns the history of each arena of the profile.
     pub(crate) fn histories(&self) -> &[Vec<Point>] {
-        let arenas = self.profile.arenas.iter();
+        let arenas = self.profile.arenas().iter();
         self.histories.get_or_init(|| arenas.map(points).collect())
     }
 
@@ -233,13 +233,13 @@ impl Data {
     }
 
     pub(crate) fn site(&self, index: u32) -> Option<&Site> {
-        self.profile.sites.get(index as usize)
+        self.profile.sites().get(index as usize)
     }
 
     /// Returns for each function whether `pattern` matches its full or short name.
     pub(crate) fn matching(&self, pattern: &Pattern) -> Vec<bool> {
         let is_match = |f: &Function| pattern.is_match(&f.name) || pattern.is_match(&f.short);
-        self.profile.functions.iter().map(is_match).collect()
+        self.profile.functions().iter().map(is_match).collect()
     }
 
     /// Returns `file:line` of a frame as in the tables of the report, or the module and offset if
@@ -247,7 +247,7 @@ impl Data {
     pub(crate) fn short_place(&self, frame: FrameId) -> Option<String> {
         let in_module = || {
             let frame = self.frame(frame)?;
-            let module = self.profile.modules.get(frame.module as usize)?;
+            let module = self.profile.modules().get(frame.module as usize)?;
             let name = module.path.rsplit('/').next().unwrap_or_default();
             (!name.is_empty()).then(|| format!("{name}+{:#x}", frame.offset))
         };
@@ -257,7 +257,7 @@ impl Data {
 
     /// Describes the state of the process in one or two words.
     pub(crate) fn state(&self) -> &'static str {
-        match self.profile.process.state {
+        match self.profile.process().state {
             State::Running => "running",
             State::Finished => "finished",
             State::Ended => "ended unfinished (killed, aborted or _exit)",

@@ -98,7 +98,8 @@ impl<S: Source> Worker<S> {
                     let was_live = std::mem::replace(&mut live, self.source.is_live());
                     // The program ended between the load and this question, so its last events are
                     // not read yet.
-                    ended_meanwhile = !live && profile.process.state == State::Running && was_live;
+                    ended_meanwhile =
+                        !live && profile.process().state == State::Running && was_live;
                     // Handle orders that arrived during the load.
                     while let Ok(order) = self.ordered.try_recv() {
                         match order {

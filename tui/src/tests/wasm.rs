@@ -7,12 +7,12 @@ use crate::Options;
 
 fn module(width: u16) -> Screen {
     let mut profile = profile();
-    profile.process.pid = 0;
-    profile.process.duration_ns = 0;
-    profile.timeline.clear();
-    profile.capture.unwinder = "none".into();
-    profile.capture.architecture = "wasm32".into();
-    profile.capture.linear_memory = Some(LinearMemory {
+    profile.parts().process.pid = 0;
+    profile.parts().process.duration_ns = 0;
+    profile.parts().timeline.clear();
+    profile.parts().capture.unwinder = "none".into();
+    profile.parts().capture.architecture = "wasm32".into();
+    profile.parts().capture.linear_memory = Some(LinearMemory {
         pages: 2_644,
         bytes: 2_644 << 16,
         first_pages: 18,

@@ -130,7 +130,7 @@ impl View for Threads {
     fn render(&self, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
         let own = By::Thread.measure(cx.measure);
         let value = |row: &Arc<Row>| own.of(&row.figures);
-        let whole = own.of(&cx.data.profile.totals);
+        let whole = own.of(cx.data.profile.totals());
         let is_group = self.opened.is_none();
         let identity = move |row: &Arc<Row>| is_group.then(|| Identity::named(&row.key));
         let mut table = Table::new(cx)

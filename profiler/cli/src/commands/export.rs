@@ -72,7 +72,7 @@ pub(super) fn run(args: &Export) -> Result<(), Error> {
             "to": format.name(),
             "measure": args.measure.name(),
             "frames": options.frames.name(),
-            "totals": profile.totals,
+            "totals": profile.totals(),
             "notes": notes(&profile),
         }));
     }

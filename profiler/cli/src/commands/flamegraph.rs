@@ -77,7 +77,7 @@ fn arena(profile: &Profile, args: &Flamegraph) -> Result<Option<usize>, Error> {
         return Ok(None);
     };
     let names: Vec<&str> = profile
-        .arenas
+        .arenas()
         .iter()
         .map(|arena| arena.name.as_str())
         .collect();
@@ -93,14 +93,14 @@ fn phase(profile: &Profile, args: &Flamegraph) -> Result<Option<ScopeId>, Error>
         return Ok(None);
     };
     let phases = profile.phases();
-    let all: Vec<(ScopeId, String)> = (1..profile.scopes.len() as u32)
+    let all: Vec<(ScopeId, String)> = (1..profile.scopes().len() as u32)
         .map(ScopeId)
         .filter(|&scope| phases.phase_of(scope) == scope)
         .map(|scope| (scope, phases.path(profile, scope)))
         .collect();
     let has_path = |(_, path): &&(ScopeId, String)| path == wanted;
     let has_name =
-        |(scope, _): &&(ScopeId, String)| profile.scopes[scope.0 as usize].name == *wanted;
+        |(scope, _): &&(ScopeId, String)| profile.scopes()[scope.0 as usize].name == *wanted;
     let mut found: Vec<_> = all.iter().filter(has_path).take(1).collect();
     if found.is_empty() {
         found = all.iter().filter(has_name).collect();
@@ -141,7 +141,7 @@ fn default_measure(profile: &Profile, by: Levels, only: Option<usize>) -> Measur
     if by != Levels::Arena {
         return Measure::Peak;
     }
-    let mut arenas = profile.arenas.iter().enumerate();
+    let mut arenas = profile.arenas().iter().enumerate();
     let holds = arenas.any(|(index, arena)| {
         only.is_none_or(|only| only == index) && arena.figures.allocated_bytes > 0
     });

@@ -5,8 +5,6 @@
 //! in exactly one field. Sites outside all data are in the first, "(no field)".
 
 mod phases;
-#[cfg(test)]
-mod tests;
 
 use crate::profile::scope::inside;
 use crate::profile::type_names::sharing_a_name;

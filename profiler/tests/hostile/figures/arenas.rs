@@ -92,8 +92,8 @@ fn arenas_rows_history_and_values_are_as_they_were_recorded() {
         &[(lane(b"main\0\0\0\0"), &rows, [RowValue::default(); 2])],
     );
     let profile = load(&parts);
-    let [arena] = &profile.arenas[..] else {
-        panic!("one arena: {:?}", profile.arenas);
+    let [arena] = profile.arenas() else {
+        panic!("one arena: {:?}", profile.arenas());
     };
     assert_eq!(
         (arena.name.as_str(), arena.krate.as_str()),

@@ -108,15 +108,15 @@ fn names<'a>(profile: &'a Profile, site: &Site) -> Vec<&'a str> {
 fn frames<'a>(profile: &'a Profile, site: &Site) -> Vec<&'a Frame> {
     let frames = profile.stack(site).into_iter();
     frames
-        .map(|frame| &profile.frames[frame.0 as usize])
+        .map(|frame| &profile.frames()[frame.0 as usize])
         .collect()
 }
 
 #[test]
 fn packed_names_files_and_lines_are_those_of_the_frames() {
     let profile = open(&packed(&symbols()), &OpenOptions::default()).expect("a recording");
-    let [first, second, third, fourth] = &profile.sites[..] else {
-        panic!("four sites: {:?}", profile.sites);
+    let [first, second, third, fourth] = profile.sites() else {
+        panic!("four sites: {:?}", profile.sites());
     };
     assert_eq!(
         names(&profile, first),
@@ -163,18 +163,18 @@ fn packed_names_files_and_lines_are_those_of_the_frames() {
     assert_eq!(names(&profile, third), ["(no stack)"]);
     assert_eq!(names(&profile, fourth), ["(no stack)"]);
     assert_eq!((third.scope.0, fourth.scope.0), (0, 1));
-    assert_eq!(profile.lost.unresolved_frames, 1);
+    assert_eq!(profile.lost().unresolved_frames, 1);
     assert!(
         profile
-            .lost
+            .lost()
             .notes
             .iter()
             .any(|note| note == "a note of the packer")
     );
-    let lines = profile.sources["src/main.rs"].to_vec();
+    let lines = profile.source_lines("src/main.rs").expect("lines");
     assert_eq!(lines, [(7, "    load()".to_owned())]);
     let modules: Vec<_> = profile
-        .modules
+        .modules()
         .iter()
         .map(|module| {
             (
@@ -202,18 +202,18 @@ fn without_stacks_a_site_is_charged_to_its_phase_alone() {
     parts.header.unwinder = unwinder::NONE;
     let profile = load(&parts);
     assert_eq!(
-        names(&profile, &profile.sites[2]),
+        names(&profile, &profile.sites()[2]),
         ["(no stack)"],
         "it has neither"
     );
-    assert_eq!(names(&profile, &profile.sites[3]), [""; 0]);
-    assert_eq!(profile.sites[3].owner, None);
+    assert_eq!(names(&profile, &profile.sites()[3]), [""; 0]);
+    assert_eq!(profile.sites()[3].owner, None);
 }
 
 #[test]
 fn frames_of_binaries_that_are_not_there_keep_their_place() {
     let profile = load(&named());
-    let first = names(&profile, &profile.sites[0]);
+    let first = names(&profile, &profile.sites()[0]);
     assert!(
         first[0].contains("app") && first[0].contains("10"),
         "{first:?}"
@@ -222,7 +222,7 @@ fn frames_of_binaries_that_are_not_there_keep_their_place() {
         first[1].contains("libheap.so.1") && first[1].contains("20"),
         "{first:?}"
     );
-    assert_eq!(profile.lost.unresolved_frames, 3);
+    assert_eq!(profile.lost().unresolved_frames, 3);
 }
 
 #[test]
@@ -247,11 +247,11 @@ fn a_binary_that_was_changed_since_is_not_read() {
             }
         }
         let profile = load(&parts);
-        let mut modules = profile.modules.into_iter();
+        let mut modules = profile.modules().iter();
         let module =
             modules.find(|module| module.path.ends_with("/app") && module.path != "/bin/app");
-        match module.expect("it").symbols {
-            SymbolSource::Missing(why) => why,
+        match &module.expect("it").symbols {
+            SymbolSource::Missing(why) => why.clone(),
             _ => String::new(),
         }
     };
@@ -272,10 +272,10 @@ fn what_was_packed_is_packed_again_as_it_was() {
     let again = pack(&once, &OpenOptions::default()).expect("packed");
     let profile = open(&again, &OpenOptions::default()).expect("a recording");
     assert_eq!(
-        names(&profile, &profile.sites[0]),
+        names(&profile, &profile.sites()[0]),
         ["app::main", "app::load", "heap_alloc"]
     );
-    assert_eq!(profile.sources.len(), 1);
+    assert!(profile.source_lines("src/main.rs").is_some());
     // With a binary at hand its symbols count, and this is none.
     let mut options = OpenOptions::default();
     options.symbols.binary = Some(folder.path().join("missing"));
@@ -288,10 +288,10 @@ fn what_was_packed_is_packed_again_as_it_was() {
     seal(&mut bytes);
     let packed = pack(&bytes, &OpenOptions::default()).expect("packed");
     let profile = open(&packed, &OpenOptions::default()).expect("a recording");
-    assert_eq!(profile.lost.unresolved_frames, 3);
+    assert_eq!(profile.lost().unresolved_frames, 3);
     assert!(
         profile
-            .modules
+            .modules()
             .iter()
             .all(|module| module.symbols == SymbolSource::Packed)
     );

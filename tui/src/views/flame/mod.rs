@@ -395,7 +395,7 @@ impl Flame {
 }
 
 fn has_phases(cx: &Context<'_>) -> bool {
-    let mut scopes = cx.data.profile.scopes.iter().skip(1);
+    let mut scopes = cx.data.profile.scopes().iter().skip(1);
     scopes.any(|scope| !scope.kind.is_field())
 }
 

@@ -37,7 +37,7 @@ mod tests {
     use super::*;
     use std::sync::Arc;
 
-    use crate::sample::{Builder, figures};
+    use heapglass_fixture::{Builder, figures};
     use heapglass_profiler::calltree::CallTreeOptions;
     use heapglass_profiler::profile::{Frames, Measure, Origin, ScopeId};
     use ratatui::layout::Size;

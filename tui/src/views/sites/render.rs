@@ -206,7 +206,7 @@ fn figures(
 fn phase(cx: &Context<'_>, scope: ScopeId) -> String {
     let profile = &cx.data.profile;
     let phases = profile.phases().around(scope).into_iter();
-    let scopes = phases.filter_map(|phase| profile.scopes.get(phase.0 as usize));
+    let scopes = phases.filter_map(|phase| profile.scopes().get(phase.0 as usize));
     let names: Vec<_> = scopes.map(|scope| clean(&scope.name)).collect();
     names.join(" › ")
 }

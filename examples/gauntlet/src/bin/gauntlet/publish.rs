@@ -298,7 +298,7 @@ fn draw((case, variant, levels, measure, name): Picture, folder: &Path) -> io::R
     let profile =
         heapglass_profiler::open(&recording, &heapglass_profiler::OpenOptions::default(), &|_| {})
             .map_err(io::Error::other)?;
-    let work = profile.scopes.iter().position(|scope| scope.name == "work");
+    let work = profile.scopes().iter().position(|scope| scope.name == "work");
     let options = CallTreeOptions {
         levels,
         measure,
