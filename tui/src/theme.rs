@@ -240,7 +240,7 @@ fn colour_of(function: &Function) -> Color {
         Origin::Dependency => pick(&DEPENDENCY, &function.krate),
         Origin::Std => pick(&STD, &function.krate),
         Origin::Native => Color::Indexed(NATIVE),
-        Origin::Unresolved => UNRESOLVED,
+        _ => UNRESOLVED,
     }
 }
 

@@ -60,6 +60,7 @@ fn in_colour(style: Style) -> (&'static str, &'static str) {
         Style::Strong => ("\x1b[36m", RESET),
         Style::Faint => ("\x1b[2m", RESET),
         Style::Warning => ("\x1b[33m", RESET),
+        _ => ("", ""),
     }
 }
 

@@ -33,6 +33,7 @@ impl NodeId {
 
 /// The meaning of the levels of a tree.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Levels {
     /// Functions along the stack.
     #[default]

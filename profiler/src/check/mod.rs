@@ -16,7 +16,7 @@ mod text;
 
 use serde::Serialize;
 
-use crate::diff::{Amount, Per};
+use crate::diff::{Amount, Per, Recording};
 use crate::profile::Measure;
 use crate::report::escape;
 
@@ -37,6 +37,7 @@ pub const COPIED: &str = "how many bytes growth copies depends on the allocator,
 
 /// The results of all limits.
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct Check {
     /// The checked recording.
     pub recording: String,
@@ -47,6 +48,16 @@ pub struct Check {
 }
 
 impl Check {
+    /// Creates a check of a recording that has no outcomes yet. The losses of the recording are its
+    /// warnings.
+    pub fn new(recording: &Recording<'_>) -> Check {
+        Check {
+            recording: recording.name.to_owned(),
+            outcomes: Vec::new(),
+            warnings: recording.profile.losses().to_vec(),
+        }
+    }
+
     /// Returns the outcomes that exceed their limit.
     pub fn failed(&self) -> impl Iterator<Item = &Outcome> {
         self.outcomes.iter().filter(|outcome| outcome.has_failed())
@@ -66,6 +77,7 @@ impl Check {
 
 /// The result of a limit. The names are the keys in JSON.
 #[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
 pub struct Outcome {
     /// The subject of the limit: `total`, `field "Catalog.**"`.
     pub subject: String,
@@ -99,6 +111,7 @@ impl Outcome {
 /// The status of a figure with a limit. The names are those of JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum Status {
     /// The figure keeps its limit.
     Passed,

@@ -8,6 +8,7 @@ use crate::units::printable;
 
 /// The subject of a limit. A pattern limits the sum of all rows that it matches.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Subject {
     /// The whole program.
     Total,

@@ -21,6 +21,7 @@ pub struct Beside {
 
 /// A row of the second recording, with its figure in the first.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct RowBeside {
     /// The measure.
     pub change: Change,
@@ -33,6 +34,7 @@ pub struct RowBeside {
 
 /// Rows that only the first recording has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct RemovedRows {
     /// Number of rows.
     pub rows: usize,

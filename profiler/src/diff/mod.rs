@@ -57,6 +57,7 @@ pub struct DiffOptions {
 
 /// Two sides compared.
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct Diff<'a> {
     /// The options of the comparison.
     pub options: DiffOptions,
@@ -84,6 +85,7 @@ pub struct Diff<'a> {
 
 /// A row of either side or of both. The names are the keys in JSON.
 #[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
 pub struct RowChange {
     /// The identity of the row.
     #[serde(flatten)]

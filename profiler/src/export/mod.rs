@@ -24,6 +24,7 @@ use crate::report::ReportOptions;
 
 /// A format of another tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Format {
     /// Protocol buffers, compressed: `go tool pprof`, Parca, Pyroscope.
     Pprof,

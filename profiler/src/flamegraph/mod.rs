@@ -37,6 +37,7 @@ pub const NOT_OF_ARENAS: &str = "arenas have only two measures: bytes used in to
 
 /// The totals of a picture.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct PictureTotals {
     /// The width of the whole picture, in units of the measure.
     pub total: u64,

@@ -14,6 +14,7 @@ const NAMED: usize = 3;
 
 /// Sizes and lifetimes of the blocks of one site, or of several together.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Distribution {
     /// Blocks allocated of each size class ([`class_bounds`]); a realloc counts with its new size.
     /// Fewer than [`Figures::total_blocks`] where sizes were not recorded. Classes rise; mostly

@@ -126,6 +126,7 @@ pub(crate) type SourceLines = Vec<(u32, String)>;
 
 /// The recorded process.
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct Process {
     /// File name of the executable.
     pub program: String,
@@ -146,6 +147,7 @@ pub struct Process {
 /// The end of a process, as far as it is known. The names are those of JSON.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum State {
     /// The process still runs and is still recorded.
     Running,
@@ -161,6 +163,7 @@ pub enum State {
 
 /// The settings and the circumstances of the recording.
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct Capture {
     /// `exact`.
     pub mode: String,
@@ -202,6 +205,7 @@ pub struct Capture {
 /// Everything that could not be counted or named. All zero and empty = nothing was lost. The names
 /// are the keys in JSON.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Losses {
     /// Blocks counted at "(table full)" because a table was full, or the disk, or a limit was
     /// reached.
@@ -241,6 +245,7 @@ pub struct Losses {
 
 /// A loaded image.
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct Module {
     /// Path in the target.
     pub path: String,
@@ -253,6 +258,7 @@ pub struct Module {
 /// The source of a module's symbols. The symbol cache stores it: renaming a variant changes the
 /// format of the cache.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[non_exhaustive]
 pub enum SymbolSource {
     /// No frame of the module was seen, so nothing was looked up.
     #[default]
@@ -269,6 +275,7 @@ pub enum SymbolSource {
 
 /// A function.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct Function {
     /// Demangled, without the hash: `alloc::vec::Vec<T,A>::push`.
     pub name: String,
@@ -298,6 +305,7 @@ pub struct Function {
 
 /// The role of a function on a stack.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Role {
     /// No special one.
     #[default]
@@ -316,6 +324,7 @@ pub enum Role {
 /// The origin of a function's code. The names are those of JSON.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum Origin {
     /// The program under study: its own crates.
     #[default]
@@ -332,6 +341,7 @@ pub enum Origin {
 
 /// A source frame: one function at one place, inlined or not.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct Frame {
     /// The function.
     pub function: FunctionId,
@@ -349,6 +359,7 @@ pub struct Frame {
 
 /// An origin of blocks: a stack under a scope.
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct Site {
     /// Its frames: see [`Profile::stack`].
     pub stack: Stack,
@@ -376,6 +387,7 @@ pub struct Site {
 
 /// Requests of a site that the allocator refused: it returned null. They are in no figure.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct FailedRequest {
     /// Index into [`Profile::sites`]. A site that got no memory at all has figures of zero.
     pub site: usize,
@@ -387,6 +399,7 @@ pub struct FailedRequest {
 
 /// Blocks that no code of the program asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
 pub enum Group {
     /// Blocks that the standard library needs to start, to run threads, and to end.
     Runtime,
@@ -406,6 +419,7 @@ impl Group {
 
 /// Marks that the walk leaves on a stack.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct StackMarks {
     /// Truncated where a return address was in no known code.
     pub cut: bool,
@@ -421,6 +435,7 @@ pub struct StackMarks {
 
 /// Threads of one name.
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct Thread {
     /// Thread name (`main` for the first).
     pub name: String,
@@ -444,6 +459,7 @@ impl Thread {
 
 /// A moment of the timeline. The names are the keys in JSON.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct TimelinePoint {
     /// Nanoseconds after the start.
     pub time_ns: u64,
@@ -467,6 +483,7 @@ fn unless_zero<S: Serializer>(bytes: &u64, serializer: S) -> Result<S::Ok, S::Er
 
 /// Live bytes of every site at one moment.
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct Snapshot {
     /// Nanoseconds after the start.
     pub time_ns: u64,
@@ -476,6 +493,7 @@ pub struct Snapshot {
 
 /// A named moment. The names are the keys in JSON.
 #[derive(Clone, Debug, Default, Serialize)]
+#[non_exhaustive]
 pub struct Mark {
     /// The name the program gave it.
     pub name: String,

@@ -5,6 +5,7 @@ use std::iter::successors;
 
 /// A phase of the program, or a place in the data it deserializes.
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct Scope {
     /// The scope around it; the root is its own parent.
     pub parent: u32,
@@ -36,6 +37,7 @@ pub struct Scope {
 
 /// The kind of a scope.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum ScopeKind {
     /// The root of all scopes, or a phase named by the program.
     #[default]

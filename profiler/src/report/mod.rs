@@ -69,6 +69,7 @@ impl Default for ReportOptions<'_> {
 
 /// A part of the text that may be marked up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Style {
     /// Headings of tables and blocks.
     Heading,

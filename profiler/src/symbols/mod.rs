@@ -57,6 +57,7 @@ pub struct SymbolOptions {
 
 /// The identity of the build that ran.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Identity {
     /// GNU build-id (or Mach-O UUID), as bytes.
     BuildId(Vec<u8>),
@@ -82,6 +83,7 @@ pub struct ModuleRef<'a> {
 
 /// A function at a place, inlined or not.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct SourceFrame {
     /// The name for people: demangled, without the hash, with generics where they are known.
     pub function: Arc<str>,
@@ -112,6 +114,7 @@ impl SourceFrame {
 
 /// The symbols that [`resolve`] found.
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct Symbols {
     /// The source frames of each raw frame, innermost first; empty = unresolved.
     pub frames: Vec<Vec<SourceFrame>>,

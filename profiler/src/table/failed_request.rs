@@ -8,6 +8,7 @@ use crate::units::{Bytes, counted};
 
 /// Requests of a site that the allocator refused. The names are the keys in JSON.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct FailedRequestRow {
     /// The names of the site.
     #[serde(flatten)]

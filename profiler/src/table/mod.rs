@@ -46,6 +46,7 @@ pub use type_name::without_arguments;
 
 /// The grouping of rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum By {
     /// The allocated type, the place in the data or the call, and the line that owns it. Sites that
     /// would read the same form one row.
@@ -118,6 +119,7 @@ impl By {
 
 /// One row.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Row {
     /// `function (file:line)`, a type, a field's path, a thread's name, a phase's path
     /// (`load > parse`) or an arena's name, as recorded: not safe for a terminal before
@@ -142,6 +144,7 @@ impl Row {
 /// The details of a row. In JSON, the skipped parts need the profile; the report adds them.
 #[derive(Clone, Debug, Serialize)]
 #[serde(untagged)]
+#[non_exhaustive]
 pub enum Detail {
     /// Stacks that read the same.
     #[serde(skip)]

@@ -242,18 +242,10 @@ fn phases_can_be_the_outermost_frames_and_a_filter() {
 fn marks_and_missing_stacks_are_shown() {
     let mut b = Builder::new();
     let stack = chain(&mut b, &["f"]);
-    b.site(&stack, ScopeId(0), figures(1, 1, 1)).marks = StackMarks {
-        cut: true,
-        ..StackMarks::default()
-    };
-    b.site(&stack, ScopeId(0), figures(1, 2, 1)).marks = StackMarks {
-        deep: true,
-        ..StackMarks::default()
-    };
-    b.site(&stack, ScopeId(0), figures(1, 4, 1)).marks = StackMarks {
-        foreign: true,
-        ..StackMarks::default()
-    };
+    b.site(&stack, ScopeId(0), figures(1, 1, 1)).marks = fixture::made!(StackMarks { cut: true });
+    b.site(&stack, ScopeId(0), figures(1, 2, 1)).marks = fixture::made!(StackMarks { deep: true });
+    b.site(&stack, ScopeId(0), figures(1, 4, 1)).marks =
+        fixture::made!(StackMarks { foreign: true });
     b.site(&[], ScopeId(0), figures(1, 8, 1));
     let profile = b.build();
     let tree = CallTree::build(&profile, &CallTreeOptions::default());

@@ -20,11 +20,11 @@ fn check(profile: &Profile, budget: &str) -> Result<Check, String> {
         .limits
         .iter()
         .map(|limit| check_limit(&named(profile), limit));
-    Ok(Check {
+    Ok(fixture::made!(Check {
         recording: "x.hg".into(),
         outcomes: outcomes.collect::<Result<_, _>>()?,
         warnings: Vec::new(),
-    })
+    }))
 }
 
 fn text(check: &Check) -> String {
@@ -56,11 +56,11 @@ fn load(records: u64, name_bytes: u64, grows: u64) -> Profile {
     let function = b.function("app::load", "app", Origin::User);
     let frame = b.frame(function, Some("src/main.rs"), 12);
     let of = |container| {
-        Some(Contents {
+        Some(fixture::made!(Contents {
             container,
             element: None,
             owner: None,
-        })
+        }))
     };
     let (text, ships) = (
         b.value_type("alloc::string::String"),
@@ -174,11 +174,11 @@ fn compared_with_before_what_grew_is_named() {
         let tolerances = Tolerances::default();
         let (outcomes, _) =
             check_against(&[named(&base)], &named(new), &tolerances, None).expect("a check");
-        Check {
+        fixture::made!(Check {
             recording: "new.hg".into(),
             outcomes,
             warnings: Vec::new(),
-        }
+        })
     };
     let same = against(&load(1_000, 32, 0));
     assert_eq!(same.outcomes.len(), 4);

@@ -159,10 +159,10 @@ fn rows_beside_those_of_a_base_are_those_of_the_comparison() {
         assert_eq!(known, expected, "{by:?}");
         assert_eq!(
             beside.removed,
-            RemovedRows {
+            fixture::made!(RemovedRows {
                 rows: 1,
                 value: 500
-            }
+            })
         );
         // The same rows as in the comparison: what differs here differs there.
         let diff = compare(&one(&base), &one(&new), options);

@@ -1,6 +1,6 @@
 //! Folded stacks of a few frames each: what their steps are, and that each frame is counted once.
 
-use heapglass_fixture::{Builder, figures};
+use heapglass_fixture::{Builder, figures, made};
 use heapglass_profiler::profile::*;
 use heapglass_profiler::profile::{Contents, ScopeId};
 
@@ -48,11 +48,11 @@ fn steps_of(stack: &[&str], group: Option<Group>) -> Vec<String> {
     let container = b.value_type("alloc::vec::Vec<u8>");
     let site = b.site(&frames, ScopeId(0), figures(1, 8, 1));
     site.group = group;
-    site.contents = Some(Contents {
+    site.contents = Some(made!(Contents {
         container,
         element: None,
         owner: None,
-    });
+    }));
     let profile = b.build();
     let folding = profile.folding();
     let steps = folding.steps(0).iter();

@@ -110,7 +110,7 @@ fn raw_allocations_of_a_crate_are_shown_with_the_crate_and_the_function() {
 #[test]
 fn what_was_found_of_a_type_comes_from_one_footprint_for_values_may_share_blocks() {
     let footprint = |label: &str, time_ns, block_bytes| {
-        let node = FootprintNode {
+        let node = fixture::made!(FootprintNode {
             value_type: Some(TypeId(7)),
             figures: FootprintNodeValue {
                 blocks: 2,
@@ -118,14 +118,12 @@ fn what_was_found_of_a_type_comes_from_one_footprint_for_values_may_share_blocks
                 used_bytes: 60,
                 ..FootprintNodeValue::default()
             },
-            ..FootprintNode::default()
-        };
-        Footprint {
+        });
+        fixture::made!(Footprint {
             label: label.to_owned(),
             time_ns,
             nodes: vec![node],
-            ..Footprint::default()
-        }
+        })
     };
     let footprints = vec![
         // An older one of "b" held more.

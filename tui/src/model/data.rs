@@ -261,7 +261,7 @@ impl Data {
             State::Running => "running",
             State::Finished => "finished",
             State::Ended => "ended unfinished (killed, aborted or _exit)",
-            State::Unknown => "end unknown",
+            _ => "end unknown",
         }
     }
 }

@@ -104,6 +104,7 @@ pub(crate) fn lines(data: &Data, title: &str, cells: u16) -> Vec<Line<'static>> 
             SymbolSource::Table(from) => format!("functions without lines from {}", from.display()),
             SymbolSource::Packed => "packed in the recording".to_owned(),
             SymbolSource::Missing(_) => "missing, see above".to_owned(),
+            _ => "known".to_owned(),
         };
         let path = clean(&module.path);
         let path = fit_end(&path, cells.saturating_sub(2));

@@ -37,7 +37,7 @@ fn title(app: &App, data: &Data, area: Rect, buffer: &mut Buffer) {
     let title = if program == app.title { "" } else { &app.title };
     let state = match process.state {
         State::Running | State::Finished => theme::plain(),
-        State::Ended | State::Unknown => theme::warning(),
+        _ => theme::warning(),
     };
     let parts: [(Cow<'_, str>, Style); 7] = [
         (clean(program), theme::strong()),

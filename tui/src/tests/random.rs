@@ -157,11 +157,11 @@ fn broken_fleet() -> Profile {
         }
     }
     for site in broken.parts().sites.iter_mut().step_by(3) {
-        site.contents = Some(Contents {
+        site.contents = Some(heapglass_fixture::made!(Contents {
             container: nowhere,
             element: Some(nowhere),
             owner: Some(nowhere),
-        });
+        }));
     }
     for name in broken.parts().types.iter_mut().step_by(4) {
         name.full.clear();

@@ -486,15 +486,17 @@ fn the_hint_bar_shows_as_many_hints_as_fit_and_always_how_to_get_help() {
 fn with_workers() -> Profile {
     let mut profile = profile();
     for (number, total_bytes) in [(1, 1 << 20), (12, 3 << 20)] {
-        profile.parts().threads.push(Thread {
-            name: format!("worker-{number}"),
-            count: 1,
-            figures: Figures {
-                total_bytes,
-                total_blocks: 2,
-                ..Figures::default()
-            },
-        });
+        profile
+            .parts()
+            .threads
+            .push(heapglass_fixture::made!(Thread {
+                name: format!("worker-{number}"),
+                count: 1,
+                figures: heapglass_fixture::made!(Figures {
+                    total_bytes,
+                    total_blocks: 2,
+                }),
+            }));
     }
     profile
 }

@@ -12,13 +12,13 @@ fn module(width: u16) -> Screen {
     profile.parts().timeline.clear();
     profile.parts().capture.unwinder = "none".into();
     profile.parts().capture.architecture = "wasm32".into();
-    profile.parts().capture.linear_memory = Some(LinearMemory {
+    profile.parts().capture.linear_memory = Some(heapglass_fixture::made!(LinearMemory {
         pages: 2_644,
         bytes: 2_644 << 16,
         first_pages: 18,
         grows: 2_241,
         own_pages: 32,
-    });
+    }));
     let mut screen = Screen::empty(width, 40, Options::default());
     screen.load(profile, false);
     screen

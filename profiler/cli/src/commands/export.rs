@@ -99,6 +99,6 @@ fn hint(format: Format, path: &Path, measure: Measure) -> String {
             let unit = if measure.is_bytes() { "bytes" } else { "count" };
             format!("; draw it with: inferno-flamegraph --countname {unit} {path}")
         }
-        Format::Json | Format::Csv => String::new(),
+        _ => String::new(),
     }
 }

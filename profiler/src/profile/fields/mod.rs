@@ -29,6 +29,7 @@ pub struct Fields {
 
 /// A place in the data.
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct Field {
     /// The place around it; the first, and every root, hangs at 0.
     pub parent: u32,

@@ -13,6 +13,7 @@ use std::collections::HashMap;
 
 /// The choice of frames of a stack that are shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Frames {
     /// Runs of other people's frames as one each, recursion as one.
     #[default]
@@ -66,6 +67,7 @@ impl Profile {
 
 /// A step of a path: of a folded stack, or of one in a call tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct Step {
     /// The label of the step. The last step of a folded stack is the type that the block holds,
     /// where that is known.

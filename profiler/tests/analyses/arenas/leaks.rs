@@ -120,13 +120,14 @@ fn a_value_put_in_by_hand_is_named_with_its_type_and_site() {
         TypeId(at.expect("a type of the sample") as u32)
     };
     let (string, city) = (id("alloc::string::String"), id("atlas::model::City"));
-    let values = |type_id, site, count, bytes| ArenaValues {
-        type_id,
-        type_name: "Put".into(),
-        site,
-        count,
-        bytes,
-        ..ArenaValues::default()
+    let values = |type_id, site, count, bytes| {
+        fixture::made!(ArenaValues {
+            type_id,
+            type_name: "Put".into(),
+            site,
+            count,
+            bytes,
+        })
     };
     let before = found(&profile).len();
     profile.parts().arenas[1].values = vec![
@@ -224,7 +225,7 @@ fn beside_row(inside: ArenaFigures, bypassed_bytes: u64) -> Vec<Certainty> {
     profile.parts().arenas.truncate(1);
     let cities = &mut profile.parts().arenas[0];
     let scope = cities.rows[0].scope;
-    cities.rows = vec![ArenaRow { scope, inside }];
+    cities.rows = vec![fixture::made!(ArenaRow { scope, inside })];
     cities.figures.bypassed_bytes = bypassed_bytes;
     found(&profile)
         .into_iter()
@@ -234,30 +235,26 @@ fn beside_row(inside: ArenaFigures, bypassed_bytes: u64) -> Vec<Certainty> {
 
 #[test]
 fn an_instance_holds_values_when_pieces_bytes_or_bypassing_bytes_are_in_use() {
-    let handed = ArenaFigures {
+    let handed = fixture::made!(ArenaFigures {
         total_bytes: 48,
         total_blocks: 1,
-        ..ArenaFigures::default()
-    };
-    let bypassing = ArenaFigures {
-        bypassed_bytes: 9,
-        ..ArenaFigures::default()
-    };
+    });
+    let bypassing = fixture::made!(ArenaFigures { bypassed_bytes: 9 });
     let (gone, alive) = ([Certainty::Leaked], [Certainty::InstancesLive]);
     assert_eq!(beside_row(ArenaFigures::default(), 0), []);
     assert_eq!(beside_row(handed, 0), gone);
     assert_eq!(beside_row(handed, 9), gone, "those bytes are of other rows");
     assert_eq!(beside_row(bypassing, 0), gone, "they came back");
     assert_eq!(beside_row(bypassing, 9), alive);
-    let pieces = ArenaFigures {
+    let pieces = fixture::made!(ArenaFigures {
         live_blocks: 1,
         ..handed
-    };
+    });
     assert_eq!(beside_row(pieces, 0), alive);
-    let bytes = ArenaFigures {
+    let bytes = fixture::made!(ArenaFigures {
         live_bytes: 1,
         ..handed
-    };
+    });
     assert_eq!(beside_row(bytes, 0), alive);
 }
 
@@ -286,12 +283,13 @@ fn a_value_put_in_by_hand_is_told_once_and_never_as_a_chunk() {
         .iter()
         .position(|name| name.full == "alloc::string::String");
     let type_id = TypeId(string.expect("a type of the sample") as u32);
-    let values = |site| ArenaValues {
-        type_id,
-        site: Some(site),
-        count: 1,
-        bytes: 48,
-        ..ArenaValues::default()
+    let values = |site| {
+        fixture::made!(ArenaValues {
+            type_id,
+            site: Some(site),
+            count: 1,
+            bytes: 48,
+        })
     };
     let figures = &mut profile.parts().sites[chunk].figures;
     (figures.live_blocks, figures.live_bytes) = (1, 48);
@@ -346,25 +344,18 @@ fn held(stack: &[(&str, &str, Origin)]) -> Option<Certainty> {
     };
     site(&[MAIN, POOL, GROW], ScopeId(0));
     site(stack, root);
-    b.parts().arenas.push(Arena {
+    b.parts().arenas.push(fixture::made!(Arena {
         figures: ArenaValue {
             made: 1,
             dropped: 1,
             ..ArenaValue::default()
         },
-        rows: vec![ArenaRow {
+        rows: vec![fixture::made!(ArenaRow {
             scope: root,
-            inside: ArenaFigures {
-                total_blocks: 1,
-                ..ArenaFigures::default()
-            },
-        }],
-        history: vec![ArenaMoment {
-            site: Some(0),
-            ..ArenaMoment::default()
-        }],
-        ..Arena::default()
-    });
+            inside: fixture::made!(ArenaFigures { total_blocks: 1 }),
+        })],
+        history: vec![fixture::made!(ArenaMoment { site: Some(0) })],
+    }));
     let profile = b.build();
     let leak = profile.leaks().iter().find(|leak| leak.site == 1);
     leak.map(|leak| leak.certainty)

@@ -67,24 +67,22 @@ fn a_bar_has_a_cell_for_every_part_and_no_cell_too_many() {
             .iter()
             .all(|(_, cells)| *cells == 0)
     );
-    let huge = Arena {
+    let huge = fixture::made!(Arena {
         figures: ArenaValue {
             used_bytes: u64::MAX,
             unused_tail_bytes: u64::MAX,
             ..ArenaValue::default()
         },
-        ..Arena::default()
-    };
+    });
     assert_eq!(bar(&huge, 10).map(|(_, cells)| cells), [5, 0, 0, 0, 5]);
     // The only cell stays with the largest part.
-    let two = Arena {
+    let two = fixture::made!(Arena {
         figures: ArenaValue {
             used_bytes: 9,
             unused_tail_bytes: 1,
             ..ArenaValue::default()
         },
-        ..Arena::default()
-    };
+    });
     assert_eq!(bar(&two, 1).map(|(_, cells)| cells), [1, 0, 0, 0, 0]);
 }
 
@@ -164,15 +162,14 @@ fn a_capacity_that_is_advised_is_enough_and_read_as_it_is() {
         5_950_000,
         1 << 40,
     ] {
-        let arena = Arena {
+        let arena = fixture::made!(Arena {
             figures: ArenaValue {
                 most_chunks: 3,
                 most_occupied_bytes: used,
                 made: 1,
                 ..ArenaValue::default()
             },
-            ..Arena::default()
-        };
+        });
         let capacity = advice(&arena, fields, State::Finished)[0]
             .capacity_bytes
             .expect("a capacity");
@@ -198,7 +195,7 @@ fn a_capacity_that_is_advised_is_enough_and_read_as_it_is() {
 
 #[test]
 fn no_capacity_is_advised_where_it_would_not_hold() {
-    let base = Arena {
+    let base = fixture::made!(Arena {
         figures: ArenaValue {
             made: 1,
             dropped: 1,
@@ -206,47 +203,46 @@ fn no_capacity_is_advised_where_it_would_not_hold() {
             most_occupied_bytes: 10_000,
             ..ArenaValue::default()
         },
-        ..Arena::default()
-    };
+    });
     assert_eq!(texts(&base).len(), 1);
-    let one_chunk = Arena {
+    let one_chunk = fixture::made!(Arena {
         figures: ArenaValue {
             most_chunks: 1,
             ..base.figures
         },
         ..base.clone()
-    };
+    });
     assert!(texts(&one_chunk).is_empty());
-    let unused = Arena {
+    let unused = fixture::made!(Arena {
         figures: ArenaValue {
             most_occupied_bytes: 0,
             ..base.figures
         },
         ..base.clone()
-    };
+    });
     assert!(texts(&unused).is_empty());
-    let limited = Arena {
+    let limited = fixture::made!(Arena {
         figures: ArenaValue {
             limit_reached: 1,
             ..base.figures
         },
         ..base.clone()
-    };
+    });
     assert_eq!(texts(&limited), ["its limit refused 1 request"]);
-    let absurd = Arena {
+    let absurd = fixture::made!(Arena {
         figures: ArenaValue {
             most_occupied_bytes: u64::MAX,
             most_chunks: u64::MAX,
             ..base.figures
         },
-        ..base
-    };
+        ..base.clone()
+    });
     assert!(texts(&absurd).is_empty());
 }
 
 #[test]
 fn a_capacity_for_the_largest_of_many_small_instances_says_what_it_would_waste() {
-    let many = Arena {
+    let many = fixture::made!(Arena {
         figures: ArenaValue {
             made: 1_000,
             dropped: 1_000,
@@ -255,8 +251,7 @@ fn a_capacity_for_the_largest_of_many_small_instances_says_what_it_would_waste()
             total_allocated_bytes: 1_000 * 4_096,
             ..ArenaValue::default()
         },
-        ..Arena::default()
-    };
+    });
     assert_eq!(
         texts(&many),
         [
@@ -268,16 +263,17 @@ fn a_capacity_for_the_largest_of_many_small_instances_says_what_it_would_waste()
 
 #[test]
 fn a_mean_instance_of_a_quarter_of_the_largest_is_no_waste() {
-    let many = |mean: u64| Arena {
-        figures: ArenaValue {
-            made: 10,
-            dropped: 10,
-            most_chunks: 2,
-            most_occupied_bytes: 4_096 - 16,
-            total_allocated_bytes: 10 * mean,
-            ..ArenaValue::default()
-        },
-        ..Arena::default()
+    let many = |mean: u64| {
+        fixture::made!(Arena {
+            figures: ArenaValue {
+                made: 10,
+                dropped: 10,
+                most_chunks: 2,
+                most_occupied_bytes: 4_096 - 16,
+                total_allocated_bytes: 10 * mean,
+                ..ArenaValue::default()
+            },
+        })
     };
     let largest =
         "the largest of 10 instances grew once: with_capacity(4.0 KiB) would have been one chunk";
@@ -289,7 +285,7 @@ fn a_mean_instance_of_a_quarter_of_the_largest_is_no_waste() {
         )]
     );
     // One instance is not compared with itself.
-    let one = Arena {
+    let one = fixture::made!(Arena {
         figures: ArenaValue {
             made: 1,
             dropped: 1,
@@ -297,7 +293,7 @@ fn a_mean_instance_of_a_quarter_of_the_largest_is_no_waste() {
             ..many(0).figures
         },
         ..many(0)
-    };
+    });
     assert_eq!(
         texts(&one),
         ["grew once: with_capacity(4.0 KiB) would have been one chunk"]
@@ -307,7 +303,7 @@ fn a_mean_instance_of_a_quarter_of_the_largest_is_no_waste() {
 #[test]
 fn a_chunk_used_by_half_or_small_is_not_too_large() {
     let of = |took: u64, used: u64| {
-        let arena = Arena {
+        let arena = fixture::made!(Arena {
             figures: ArenaValue {
                 made: 1,
                 dropped: 1,
@@ -316,8 +312,7 @@ fn a_chunk_used_by_half_or_small_is_not_too_large() {
                 most_instance_bytes: took,
                 ..ArenaValue::default()
             },
-            ..Arena::default()
-        };
+        });
         texts(&arena)
     };
     assert_eq!(
@@ -333,15 +328,15 @@ fn a_chunk_used_by_half_or_small_is_not_too_large() {
 #[test]
 fn of_values_that_are_never_dropped_three_types_are_named() {
     let of = |types: &[(&str, u64)]| {
-        let values = |(name, count): &(&str, u64)| ArenaValues {
-            type_name: (*name).to_owned(),
-            count: *count,
-            ..Default::default()
+        let values = |(name, count): &(&str, u64)| {
+            fixture::made!(ArenaValues {
+                type_name: (*name).to_owned(),
+                count: *count,
+            })
         };
-        let arena = Arena {
+        let arena = fixture::made!(Arena {
             values: types.iter().map(values).collect(),
-            ..Arena::default()
-        };
+        });
         texts(&arena)
     };
     let said = |named: &str| {
@@ -378,7 +373,7 @@ fn every_waste_is_advised_with_its_place() {
 fn what_growth_left_behind_is_told_of_arenas_that_are_gone_too() {
     let arena = |allocated_bytes, mut row: ArenaRow| {
         (row.inside.total_bytes, row.inside.copied_bytes) = (500, 500);
-        Arena {
+        fixture::made!(Arena {
             figures: ArenaValue {
                 allocated_bytes,
                 copied_bytes: 500,
@@ -386,8 +381,7 @@ fn what_growth_left_behind_is_told_of_arenas_that_are_gone_too() {
                 ..ArenaValue::default()
             },
             rows: vec![row],
-            ..Arena::default()
-        }
+        })
     };
     let gone = "50.0 % of the chunks ever taken abandoned by growth (500 B";
     let rest = "): reserve first, or collect in place";
@@ -425,15 +419,17 @@ fn a_killed_program_did_not_forget_to_drop() {
 
 #[test]
 fn the_history_adds_up_live_instances_and_forgets_dropped_ones() {
-    let moment = |what, instance, time_ns, allocated_bytes, occupied_bytes| ArenaMoment {
-        what,
-        instance,
-        time_ns,
-        allocated_bytes,
-        occupied_bytes,
-        site: None,
+    let moment = |what, instance, time_ns, allocated_bytes, occupied_bytes| {
+        fixture::made!(ArenaMoment {
+            what,
+            instance,
+            time_ns,
+            allocated_bytes,
+            occupied_bytes,
+            site: None,
+        })
     };
-    let arena = Arena {
+    let arena = fixture::made!(Arena {
         history: vec![
             moment(ArenaEvent::Chunk, 1, 10, 100, 0),
             // Written late by another thread.
@@ -441,8 +437,7 @@ fn the_history_adds_up_live_instances_and_forgets_dropped_ones() {
             moment(ArenaEvent::Chunk, 2, 20, 200, 0),
             moment(ArenaEvent::Reset, 1, 30, 100, 60),
         ],
-        ..Arena::default()
-    };
+    });
     let seen: Vec<(u64, u64, u64)> = points(&arena)
         .iter()
         .map(|point| (point.time_ns, point.allocated_bytes, point.occupied_bytes))
@@ -492,21 +487,21 @@ fn sites_of_chunks_know_their_arena() {
 #[test]
 fn rows_of_a_damaged_recording_are_counted_somewhere() {
     let mut profile = fixture::city_arenas();
-    let lost = ArenaRow {
+    let lost = fixture::made!(ArenaRow {
         scope: ScopeId(u32::MAX),
-        inside: ArenaFigures {
+        inside: fixture::made!(ArenaFigures {
             total_bytes: u64::MAX,
             total_blocks: u64::MAX,
             live_bytes: u64::MAX,
             live_blocks: 1,
-            ..ArenaFigures::default()
-        },
-    };
-    profile.parts().arenas[0].rows.push(lost);
-    profile.parts().arenas[0].history.push(ArenaMoment {
-        site: Some(usize::MAX),
-        ..ArenaMoment::default()
+        }),
     });
+    profile.parts().arenas[0].rows.push(lost);
+    profile.parts().arenas[0]
+        .history
+        .push(fixture::made!(ArenaMoment {
+            site: Some(usize::MAX),
+        }));
     for scope in profile.parts().scopes {
         scope.parent = u32::MAX;
         scope.value_type = Some(TypeId(u32::MAX));

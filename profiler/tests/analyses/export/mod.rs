@@ -98,11 +98,11 @@ fn shop() -> Profile {
     let clone = at(&mut b, push, Some(("/std/vec.rs", 99)), (0, 0x2000), true);
     let outer_clone = at(&mut b, push, Some(("/std/vec.rs", 99)), (0, 0x3000), false);
     let malloc = at(&mut b, malloc, None, (1, 0x9a2e0), false);
-    let contents = Contents {
+    let contents = fixture::made!(Contents {
         container: string,
         element: None,
         owner: None,
-    };
+    });
     let stack = [main_parse, parse, from_str, clone];
     b.site(&stack, names, figures(800, 24, 700)).contents = Some(contents);
     // The same stack outside the field.
@@ -125,16 +125,16 @@ fn surround(mut b: Builder) -> Profile {
     p.process.duration_ns = 1_840_000_000;
     p.capture.peak_error_bytes = 32_768;
     *p.modules = vec![
-        Module {
+        fixture::made!(Module {
             path: "/bin/shop".into(),
             build_id: "5b9f0e".into(),
             symbols: SymbolSource::Debug("/bin/shop".into()),
-        },
-        Module {
+        }),
+        fixture::made!(Module {
             path: "/lib/libc.so.6".into(),
             build_id: "93ac61".into(),
             symbols: SymbolSource::Missing("it is not on this machine".into()),
-        },
+        }),
     ];
     b.build()
 }
@@ -148,14 +148,14 @@ fn at(
     inlined: bool,
 ) -> FrameId {
     let frames = &mut b.parts().frames;
-    frames.push(Frame {
+    frames.push(fixture::made!(Frame {
         function,
         file: place.map(|(file, _)| file.into()),
         line: place.map(|(_, line)| line),
         module,
         offset,
         inlined,
-    });
+    }));
     FrameId(frames.len() as u32 - 1)
 }
 
@@ -179,6 +179,7 @@ fn totals(profile: &Profile, format: Format, options: &ReportOptions<'_>) -> Has
         Format::Folded => tables::folded_totals(profile, options),
         Format::Json => tables::json_totals(profile, options),
         Format::Csv => tables::csv_totals(profile, options),
+        other => panic!("{other:?} has no totals here"),
     }
 }
 

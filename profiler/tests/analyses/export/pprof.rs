@@ -109,11 +109,10 @@ fn the_shop_as_pprof() {
 fn the_thread_is_a_label_where_there_was_one() {
     for (count, expected) in [(1, true), (2, false)] {
         let mut profile = shop();
-        *profile.parts().threads = vec![Thread {
+        *profile.parts().threads = vec![fixture::made!(Thread {
             name: "main".into(),
             count,
-            ..Thread::default()
-        }];
+        })];
         let text = render(&decode(&profile, &options(Format::Pprof)));
         let mut samples = text.lines().filter(|line| line.starts_with("sample "));
         assert!(

@@ -207,10 +207,7 @@ fn hostile_names_stay_text() {
         let function = b.function(name, name, Origin::User);
         let frame = b.frame(function, Some(name), 1);
         b.site(&[frame, frame], scope, figures(10 + i as u64, 100, 9))
-            .marks = StackMarks {
-            cut: i % 2 == 0,
-            ..StackMarks::default()
-        };
+            .marks = fixture::made!(StackMarks { cut: i % 2 == 0 });
     }
     b.parts().process.program = "<p>\u{1b}".into();
     let (svg, drawn) = draw(
@@ -364,11 +361,11 @@ fn a_measure_of_nothing_draws_a_picture_that_says_so() {
     );
     assert_eq!(
         drawn,
-        PictureTotals {
+        fixture::made!(PictureTotals {
             total: 0,
             frames: 0,
             elided: 0
-        }
+        })
     );
     assert!(svg.contains("the recording holds no bytes copied by growth"));
     assert_well_formed(&svg);
@@ -417,10 +414,9 @@ fn figures_beyond_64_bits_are_an_error() {
         b.site(
             &[f],
             ScopeId(0),
-            Figures {
+            fixture::made!(Figures {
                 peak_bytes: u64::MAX / 2,
-                ..Figures::default()
-            },
+            }),
         );
     }
     let error =

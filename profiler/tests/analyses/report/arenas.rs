@@ -215,7 +215,7 @@ fn nothing_inside_an_arena_is_temporary_in_any_report() {
 
 #[test]
 fn every_measure_of_arenas_reads_the_figure_it_is_called_by() {
-    let arena = heapglass_profiler::profile::Arena {
+    let arena = fixture::made!(heapglass_profiler::profile::Arena {
         figures: heapglass_profiler::profile::ArenaValue {
             most_allocated_bytes: 1,
             allocated_bytes: 2,
@@ -225,16 +225,14 @@ fn every_measure_of_arenas_reads_the_figure_it_is_called_by() {
             grows: 6,
             ..Default::default()
         },
-        ..Default::default()
-    };
-    let handed = heapglass_profiler::profile::arenas::ArenaFigures {
+    });
+    let handed = fixture::made!(heapglass_profiler::profile::arenas::ArenaFigures {
         live_bytes: 2,
         total_bytes: 3,
         total_blocks: 4,
         copied_bytes: 5,
         grows: 6,
-        ..Default::default()
-    };
+    });
     let told: Vec<_> = Measure::ALL
         .into_iter()
         .map(|measure| {

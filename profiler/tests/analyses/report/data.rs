@@ -454,34 +454,35 @@ fn of_two_sites() -> Profile {
     let mut b = Builder::new();
     let main = b.function("app::main", "app", Origin::User);
     let main = b.frame(main, Some("src/main.rs"), 3);
-    let counted = |total_blocks: u64, total_bytes: u64, freed_blocks: u64| Figures {
-        total_blocks,
-        total_bytes,
-        freed_blocks,
-        ..Figures::default()
+    let counted = |total_blocks: u64, total_bytes: u64, freed_blocks: u64| {
+        fixture::made!(Figures {
+            total_blocks,
+            total_bytes,
+            freed_blocks,
+        })
     };
-    let mut first = Distribution {
+    let mut first = fixture::made!(Distribution {
         lifetime: 50,
         lifetime_blocks: 5,
         freed_elsewhere: 1,
-        ..Distribution::default()
-    };
+    });
     first.add_blocks(24, 6);
     first.add_blocks(40, 2);
     b.site(&[main], ScopeId(0), counted(8, 6 * 24 + 2 * 40, 7))
         .distribution = first;
-    let mut second = Distribution {
+    let mut second = fixture::made!(Distribution {
         lifetime: 4,
         lifetime_blocks: 1,
         freed_elsewhere: 1,
-        ..Distribution::default()
-    };
+    });
     second.add_blocks(24, 1);
     b.site(&[main], ScopeId(0), counted(2, 2 * 24, 3))
         .distribution = second;
-    let snapshot = |time_ns, first, second| Snapshot {
-        time_ns,
-        live_bytes: vec![first, second],
+    let snapshot = |time_ns, first, second| {
+        fixture::made!(Snapshot {
+            time_ns,
+            live_bytes: vec![first, second],
+        })
     };
     *b.parts().snapshots = vec![snapshot(100, 64, 0), snapshot(200, 24, 48)];
     b.build()

@@ -426,22 +426,19 @@ fn sites_that_look_the_same_are_one_row_until_all_frames_are_kept() {
     );
     let (alloc, realloc) = (b.frame(alloc, None, 0), b.frame(realloc, None, 0));
     let other_address = FrameId(b.parts().frames.len() as u32);
-    b.parts().frames.push(Frame {
+    b.parts().frames.push(fixture::made!(Frame {
         function: FunctionId(0),
         file: Some("src/main.rs".into()),
         line: Some(3),
         offset: 0x99,
-        ..Frame::default()
-    });
+    }));
     let phase = b.scope(0, "load", 0, 0);
     b.site(&[main, alloc], ScopeId(0), figures(1, 10, 1)).shown = 0..1;
     b.site(&[other_address, realloc], ScopeId(0), figures(1, 5, 1))
         .shown = 0..1;
     b.site(&[main, alloc], phase, figures(1, 2, 1)).shown = 0..1;
-    b.site(&[main, alloc], ScopeId(0), figures(1, 1, 1)).marks = StackMarks {
-        cut: true,
-        ..StackMarks::default()
-    };
+    b.site(&[main, alloc], ScopeId(0), figures(1, 1, 1)).marks =
+        fixture::made!(StackMarks { cut: true });
     let profile = b.build();
     let live = |frames| -> Vec<u64> {
         rows(&profile, By::Site, Measure::Live, frames)
@@ -496,14 +493,15 @@ fn nested_phases_add_up_alone_and_with_what_is_inside() {
 fn rows_by_thread_have_no_live_bytes_and_no_share_above_the_whole() {
     let mut profile = fixture::profile();
     // One thread hands its blocks over, another one frees them.
-    let one = |name: &str, total_bytes, freed_bytes| Thread {
-        name: name.into(),
-        count: 1,
-        figures: Figures {
-            total_bytes,
-            freed_bytes,
-            ..Figures::default()
-        },
+    let one = |name: &str, total_bytes, freed_bytes| {
+        fixture::made!(Thread {
+            name: name.into(),
+            count: 1,
+            figures: fixture::made!(Figures {
+                total_bytes,
+                freed_bytes,
+            }),
+        })
     };
     let total = profile.totals().total_bytes;
     *profile.parts().threads = vec![
@@ -594,11 +592,11 @@ fn every_kind_of_loss_is_a_sentence() {
     profile
         .parts()
         .modules
-        .push(heapglass_profiler::profile::Module {
+        .push(fixture::made!(heapglass_profiler::profile::Module {
             path: "/usr/lib/x.so".into(),
             build_id: String::new(),
             symbols: SymbolSource::Missing("it is gone".into()),
-        });
+        }));
     let sentences = profile.losses();
     assert_eq!(sentences.len(), kinds + 2);
     let mut broken = profile.clone();
@@ -639,11 +637,11 @@ fn what_the_allocator_did_not_see_comes_from_one_reading() {
         (point.rss_bytes, point.live_bytes)
     );
     assert_eq!(at.not_seen_bytes(), Some(4_800_000));
-    let untouched = heapglass_profiler::profile::TimelinePoint {
+    let untouched = fixture::made!(heapglass_profiler::profile::TimelinePoint {
         rss_bytes: 10,
         live_bytes: 20,
         ..at
-    };
+    });
     assert_eq!(untouched.not_seen_bytes(), None);
     assert_eq!(Profile::default().resident(), None);
 }

@@ -328,19 +328,15 @@ fn losses_and_reasons_are_told() {
     let marks = site_in(&profile, 2).marks;
     assert_eq!(
         marks,
-        StackMarks {
+        heapglass_fixture::made!(StackMarks {
             foreign: true,
             deep: true,
             folded: true,
-            ..StackMarks::default()
-        }
+        })
     );
     assert_eq!(
         site_in(&profile, 1).marks,
-        StackMarks {
-            cut: true,
-            ..StackMarks::default()
-        }
+        heapglass_fixture::made!(StackMarks { cut: true })
     );
     let capture = profile.capture();
     assert_eq!(

@@ -154,11 +154,10 @@ fn packed_names_files_and_lines_are_those_of_the_frames() {
     );
     assert_eq!(frames(&profile, second)[2].module, 2);
     assert_eq!(frames(&profile, second)[2].offset, 0x30);
-    let marks = StackMarks {
+    let marks = heapglass_fixture::made!(StackMarks {
         cut: true,
         deep: true,
-        ..StackMarks::default()
-    };
+    });
     assert_eq!((first.marks, second.marks), (StackMarks::default(), marks));
     assert_eq!(names(&profile, third), ["(no stack)"]);
     assert_eq!(names(&profile, fourth), ["(no stack)"]);

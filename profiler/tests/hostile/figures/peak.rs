@@ -8,24 +8,27 @@ use tracking_alloc_recording::*;
 #[test]
 fn sites_and_threads_are_sums_of_rows_and_the_peak_is_where_rows_saved_it() {
     let profile = load(&two_lanes());
-    let of = |total: (u64, u64), freed: (u64, u64), live: (u64, u64), peak: (u64, u64)| Figures {
-        total_bytes: total.0,
-        total_blocks: total.1,
-        freed_bytes: freed.0,
-        freed_blocks: freed.1,
-        live_bytes: live.0,
-        live_blocks: live.1,
-        peak_bytes: peak.0,
-        peak_blocks: peak.1,
-        ..Figures::default()
+    let of = |total: (u64, u64), freed: (u64, u64), live: (u64, u64), peak: (u64, u64)| {
+        heapglass_fixture::made!(Figures {
+            total_bytes: total.0,
+            total_blocks: total.1,
+            freed_bytes: freed.0,
+            freed_blocks: freed.1,
+            live_bytes: live.0,
+            live_blocks: live.1,
+            peak_bytes: peak.0,
+            peak_blocks: peak.1,
+        })
     };
-    let busy = |figures: Figures| Figures {
-        grows: 3,
-        shrinks: 1,
-        copied_bytes: 50,
-        temporary_blocks: 2,
-        temporary_bytes: 20,
-        ..figures
+    let busy = |figures: Figures| {
+        heapglass_fixture::made!(Figures {
+            grows: 3,
+            shrinks: 1,
+            copied_bytes: 50,
+            temporary_blocks: 2,
+            temporary_bytes: 20,
+            ..figures
+        })
     };
     assert_eq!(
         site_in(&profile, 1).figures,
@@ -39,10 +42,7 @@ fn sites_and_threads_are_sums_of_rows_and_the_peak_is_where_rows_saved_it() {
     assert_eq!(full.figures, of((64, 2), (0, 0), (64, 2), (60, 1)));
     assert_eq!(
         full.marks,
-        StackMarks {
-            synthetic: true,
-            ..StackMarks::default()
-        }
+        heapglass_fixture::made!(StackMarks { synthetic: true })
     );
     assert_eq!(
         synthetic(&profile, "(unattributed)").figures,
@@ -226,13 +226,15 @@ fn how_and_what_was_recorded_is_told() {
     assert_eq!(process.command, ["tool", "--fast", ""]);
     assert_eq!((process.program.as_str(), process.pid), ("tool", 77));
     assert_eq!(process.duration_ns, 9_500, "the last point came later");
-    let point = |time_ns, live_bytes| TimelinePoint {
-        time_ns,
-        live_bytes,
-        live_blocks: 2,
-        total_bytes: 3,
-        rss_bytes: 4,
-        own_bytes: 6,
+    let point = |time_ns, live_bytes| {
+        heapglass_fixture::made!(TimelinePoint {
+            time_ns,
+            live_bytes,
+            live_blocks: 2,
+            total_bytes: 3,
+            rss_bytes: 4,
+            own_bytes: 6,
+        })
     };
     assert_eq!(*profile.timeline(), [point(5, 10), point(9_500, 0)]);
 }
@@ -321,7 +323,7 @@ fn the_largest_window_is_the_peak_and_a_mark_keeps_its_rows() {
         .iter()
         .map(|mark| (mark.name.as_str(), mark.time_ns, mark.figures))
         .collect();
-    let first = Figures {
+    let first = heapglass_fixture::made!(Figures {
         total_bytes: 6000,
         total_blocks: 60,
         freed_bytes: 300,
@@ -335,16 +337,15 @@ fn the_largest_window_is_the_peak_and_a_mark_keeps_its_rows() {
         copied_bytes: 10,
         temporary_blocks: 4,
         temporary_bytes: 40,
-    };
-    let second = Figures {
+    });
+    let second = heapglass_fixture::made!(Figures {
         total_bytes: 7000,
         total_blocks: 70,
         freed_bytes: 6900,
         freed_blocks: 69,
         live_bytes: 100,
         live_blocks: 1,
-        ..Figures::default()
-    };
+    });
     assert_eq!(marks, [("early", 2_000, first), ("late", 3_000, second)]);
 }
 

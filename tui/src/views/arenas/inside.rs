@@ -239,8 +239,7 @@ fn of_type(arena: &Arena, name: Option<&String>, data: &Data) -> Arena {
         let id = scope.and_then(|scope| scope.value_type);
         type_key(data, id).as_ref() == name
     };
-    Arena {
-        rows: arena.rows.iter().filter(is_of_type).copied().collect(),
-        ..Arena::default()
-    }
+    let mut only = Arena::default();
+    only.rows = arena.rows.iter().filter(is_of_type).copied().collect();
+    only
 }

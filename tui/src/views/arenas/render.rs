@@ -134,6 +134,7 @@ fn symbol(part: Part) -> (&'static str, Style) {
         Part::Abandoned => ("×", theme::error()),
         Part::Bypassed => ("▸", theme::resident()),
         Part::UnusedTail => ("·", theme::dim()),
+        _ => ("?", theme::dim()),
     }
 }
 

@@ -16,7 +16,7 @@ impl Flame {
             Levels::Stack if has_fields => Levels::Field,
             Levels::Stack | Levels::Field if has_types => Levels::Type,
             Levels::Stack => return Outcome::notice("no fields or types were recorded"),
-            Levels::Field | Levels::Type | Levels::Arena => Levels::Stack,
+            _ => Levels::Stack,
         };
         self.highlight = None;
         self.reshape(cx)

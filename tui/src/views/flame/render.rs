@@ -102,9 +102,9 @@ fn legend(view: &Flame, tree: &CallTree, area: Rect, buffer: &mut Buffer) {
 fn breadcrumb(view: &Flame, tree: &CallTree, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
     let mut flags = String::new();
     match view.options.levels {
-        Levels::Stack | Levels::Arena => {}
         Levels::Field => flags.push_str("by field "),
         Levels::Type => flags.push_str("by type "),
+        _ => {}
     }
     if view.options.inverted {
         flags.push_str("inverted ");
@@ -117,6 +117,7 @@ fn breadcrumb(view: &Flame, tree: &CallTree, cx: &Context<'_>, area: Rect, buffe
         Frames::Own => "own frames ",
         Frames::All => "all frames ",
         Frames::Trimmed => "trimmed frames ",
+        _ => "other frames ",
     });
     if view.top > 0 {
         flags.push_str(&format!("▲ {} above ", counted(view.top as u64, "row")));
@@ -291,7 +292,7 @@ impl<'a> Scene<'a> {
             Origin::Dependency => "dependency",
             Origin::Std => "std",
             Origin::Native => "native",
-            Origin::Unresolved => "unresolved",
+            _ => "unresolved",
         };
         let node = self.tree.node(id);
         let source = node.frame.and_then(|frame| self.cx.data.short_place(frame));

@@ -134,10 +134,11 @@ mod tests {
     fn profile(points: &[(u64, u64)]) -> Profile {
         let timeline = points
             .iter()
-            .map(|(time_ns, live_bytes)| TimelinePoint {
-                time_ns: *time_ns,
-                live_bytes: *live_bytes,
-                ..TimelinePoint::default()
+            .map(|(time_ns, live_bytes)| {
+                fixture::made!(TimelinePoint {
+                    time_ns: *time_ns,
+                    live_bytes: *live_bytes,
+                })
             })
             .collect();
         fixture::filled(|parts| *parts.timeline = timeline)
@@ -179,10 +180,11 @@ mod tests {
         profile.parts().capture.peak_time_ns = peak_time_ns;
         *profile.parts().marks = marks
             .iter()
-            .map(|(time_ns, name)| Mark {
-                time_ns: *time_ns,
-                name: (*name).to_owned(),
-                ..Mark::default()
+            .map(|(time_ns, name)| {
+                fixture::made!(Mark {
+                    time_ns: *time_ns,
+                    name: (*name).to_owned(),
+                })
             })
             .collect();
         let area = Rect::new(0, 0, cells, 1);

@@ -155,24 +155,22 @@ mod tests {
         estimate: bool,
         nodes: Vec<FootprintNode>,
     ) -> Footprint {
-        Footprint {
+        fixture::made!(Footprint {
             label: label.into(),
             time_ns,
             estimate,
             nodes,
-            ..Footprint::default()
-        }
+        })
     }
 
     fn node(parent: u32, block_bytes: u64) -> FootprintNode {
-        FootprintNode {
+        fixture::made!(FootprintNode {
             parent,
             figures: FootprintNodeValue {
                 block_bytes,
                 ..FootprintNodeValue::default()
             },
-            ..FootprintNode::default()
-        }
+        })
     }
 
     #[test]

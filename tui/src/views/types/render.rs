@@ -189,6 +189,6 @@ fn kind_name(kind: TypeKind) -> &'static str {
         TypeKind::Pointer => "pointer",
         TypeKind::Shared => "shared",
         TypeKind::Dynamic => "dynamic",
-        TypeKind::Other => "value",
+        _ => "value",
     }
 }
