@@ -15,7 +15,7 @@ pub mod profile;
 pub mod report;
 pub mod symbols;
 pub mod table;
-pub mod types;
+mod types;
 pub mod units;
 
 pub use load::{Early, Error, OpenOptions, Session, open, pack};

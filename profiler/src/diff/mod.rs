@@ -370,7 +370,7 @@ fn compared(sides: [&[Recording<'_>]; 2], amounts: [Vec<Amount>; 2], is_bounded:
 }
 
 /// Returns the largest error of a recording's peak, bytes.
-pub fn peak_bound(profile: &Profile) -> u64 {
+pub(crate) fn peak_bound(profile: &Profile) -> u64 {
     let capture = &profile.capture;
     capture.peak_error_bytes.max(capture.peak_discrepancy_bytes)
 }

@@ -79,7 +79,7 @@ impl Profile {
 
     /// The folder that holds the program's own source files, with a slash at its end; empty when
     /// there is none.
-    pub fn source_root(&self) -> &str {
+    pub(crate) fn source_root(&self) -> &str {
         self.analysis.source_root.get_or_init(|| source_root(self))
     }
 

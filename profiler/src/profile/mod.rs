@@ -31,7 +31,8 @@ mod unnamed;
 
 use analysis::Analysis;
 pub use arenas::{Arena, ArenaEvent, ArenaFigures, ArenaMoment, ArenaRow, ArenaValue, ArenaValues};
-pub use distribution::{Distribution, dominant_block_text};
+pub use distribution::Distribution;
+pub(crate) use distribution::dominant_block_text;
 pub(crate) use figures::{FIGURES, sums};
 pub use figures::{Figures, Measure};
 pub(crate) use folding::plain;

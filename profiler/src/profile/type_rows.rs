@@ -50,7 +50,7 @@ impl Profile {
     /// A stack that can be read and names no container is a format's scratch memory, or code
     /// without containers: it would be wrong to call that by the field it happened to be in, so it
     /// has no type.
-    pub fn type_of(&self, site: &Site) -> Option<(TypeId, Source)> {
+    pub(crate) fn type_of(&self, site: &Site) -> Option<(TypeId, Source)> {
         if let Some(contents) = site.contents {
             return Some((contents.container, Source::Stack));
         }

@@ -21,7 +21,6 @@ use crate::table::By;
 pub(crate) use json::row_json;
 pub use json::{FORMAT, write_json};
 pub(crate) use notes::ARENA_FIGURES;
-pub use notes::{NO_FIELDS, REALLOC_POLICY};
 pub use text::{write_summary, write_text};
 
 /// Number of rows of a text report if [`ReportOptions::top`] is `None`.

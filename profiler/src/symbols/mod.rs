@@ -28,13 +28,13 @@ mod table;
 mod trim;
 
 pub(crate) use classify::is_allocator_shim;
-pub use classify::{Classifier, unresolved};
+pub(crate) use classify::{Classifier, unresolved};
 pub use error::Error;
 pub(crate) use locate::hex_all;
 pub(crate) use role::{is_handed_over, role};
 pub(crate) use short::{begins_with, each_outermost, one_of, segments, self_type, split_outermost};
 pub(crate) use stored::{Shared, StoredFrame, Strings, string_of};
-pub use trim::{Part, trim};
+pub(crate) use trim::{Part, trim};
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

@@ -30,7 +30,7 @@ pub(crate) use columns::{
     Column, bytes_each, cells, columns, field_columns, fitting, site_columns, titles,
 };
 pub use data::{FieldDetail, Part, Slack, TypeDetail, slack_by_type};
-pub use failed_request::{FailedRequestRow, failed_requests, fatal_request};
+pub(crate) use failed_request::{failed_requests, fatal_request};
 pub(crate) use figures::by_key;
 pub use function::{FunctionDetail, sites_of};
 pub use heading::Heading;

@@ -545,10 +545,9 @@ fn the_realloc_policy_stands_where_single_sites_are_shown() {
     };
     assert!(flat(By::Site).contains("dhat-rs and heapscope leave it at the first site"));
     assert!(!flat(By::Phase).contains("dhat-rs"));
-    assert_eq!(
-        json(&profile, &ReportOptions::default())["notes"][0],
-        REALLOC_POLICY
-    );
+    let json = json(&profile, &ReportOptions::default());
+    let note = json["notes"][0].as_str().expect("a note");
+    assert!(note.starts_with("A reallocated block moves, with its new size, to the site that"));
 }
 
 #[test]
