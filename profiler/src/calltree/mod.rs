@@ -6,6 +6,26 @@
 //! children, and node 0 is the root. Its total equals the sum of the sites in the tree. This module
 //! must never recurse, because stacks may be tens of thousands of frames deep, and must never drop
 //! a byte: a site without frames still has a node.
+//!
+//! ```
+//! use heapglass_profiler::calltree::{CallTree, CallTreeOptions, Levels, NodeId};
+//! use heapglass_profiler::profile::Measure;
+//!
+//! # let profile = heapglass_fixture::real("shop-profiled");
+//! let options = CallTreeOptions {
+//!     levels: Levels::Field,
+//!     measure: Measure::Peak,
+//!     ..CallTreeOptions::default()
+//! };
+//! let tree = CallTree::sorted(&profile, &options);
+//! assert_eq!(tree.total(NodeId::ROOT), profile.totals());
+//! let root = tree.children(NodeId::ROOT)[0];
+//! assert_eq!(tree.short_name(root, &profile), "Catalog");
+//! for &field in tree.children(root) {
+//!     let name = tree.short_name(field, &profile);
+//!     println!("{name}: {} bytes", tree.total(field).peak_bytes);
+//! }
+//! ```
 
 mod arenas;
 mod build;

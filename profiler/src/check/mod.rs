@@ -3,6 +3,34 @@
 //! Figures are those of the report and of [`crate::diff`]. A check must never fail because of
 //! noise: a peak fails only if it exceeds its limit by more than its error bound. Budgets come from
 //! outside: for any input, the answer is a [`Check`] or one sentence, never a panic.
+//!
+//! ```
+//! use heapglass_profiler::check::{Check, check_limit, parse};
+//! use heapglass_profiler::diff::Recording;
+//!
+//! # let profile = heapglass_fixture::real("shop-profiled");
+//! let budget = parse(
+//!     r#"
+//!         [total]
+//!         peak = "20 MiB"
+//!         [field."Catalog.**"]
+//!         total = "30 MiB"
+//!     "#,
+//!     false,
+//! )?;
+//! let recording = Recording {
+//!     name: "shop.hg",
+//!     profile: &profile,
+//! };
+//! let mut check = Check::new(&recording);
+//! for limit in &budget.limits {
+//!     check.outcomes.push(check_limit(&recording, limit)?);
+//! }
+//! assert_eq!(check.verdict(), "1 of 2 checks failed");
+//! let failed = check.failed().next().expect("the peak is 23.3 MiB");
+//! println!("{}: most is held by {}", failed.subject, failed.offenders[0].label.owner);
+//! # Ok::<(), String>(())
+//! ```
 
 mod against;
 mod budget;

@@ -14,7 +14,7 @@ use crate::table::By;
 pub struct Beside {
     rows: HashMap<Identity, RowBeside>,
     /// Rows that only the first recording has.
-    pub removed: RemovedRows,
+    removed: RemovedRows,
     /// One recording alone has phases or fields: sites are matched by owner.
     by_owner: bool,
 }
@@ -43,6 +43,11 @@ pub struct RemovedRows {
 }
 
 impl Beside {
+    /// Returns the rows that only the first recording has.
+    pub fn removed(&self) -> RemovedRows {
+        self.removed
+    }
+
     /// Matches the rows of two recordings. Figures are not divided: `options.per` is not looked at.
     pub fn new(base: &Profile, new: &Profile, options: DiffOptions, frames: Frames) -> Self {
         let options = DiffOptions {

@@ -4,6 +4,30 @@
 //! never by an address or a line number, which differ between two builds. Noise must never be
 //! called a difference: a difference within the error bound of a peak, or within the spread of
 //! several recordings of a side, is marked as such.
+//!
+//! ```
+//! use heapglass_profiler::diff::{DiffOptions, Recording, compare};
+//! use heapglass_profiler::profile::Measure;
+//! use heapglass_profiler::table::By;
+//!
+//! # let [before, after] = ["shop", "shop-profiled"].map(heapglass_fixture::real);
+//! let base = [Recording { name: "before.hg", profile: &before }];
+//! let new = [Recording { name: "after.hg", profile: &after }];
+//! let options = DiffOptions {
+//!     by: By::Type,
+//!     measure: Measure::Peak,
+//!     ..DiffOptions::default()
+//! };
+//! let diff = compare(&base, &new, options);
+//! for warning in &diff.warnings {
+//!     eprintln!("{warning}");
+//! }
+//! for row in &diff.rows {
+//!     println!("{}: {:+} bytes", row.identity.name, row.change.difference());
+//! }
+//! // The second run had an argument more.
+//! assert_eq!(diff.rows[0].identity.name, "Vec<OsString>");
+//! ```
 
 mod beside;
 mod identity;

@@ -3,6 +3,25 @@
 //! Every format holds the same totals as the report. An export must never contain a figure that was
 //! not counted: a lower bound is called one ([`notes`], and in the file if the format has room). A
 //! control character of a recorded name must never get through.
+//!
+//! ```
+//! use heapglass_profiler::export::{Format, notes, write};
+//! use heapglass_profiler::report::ReportOptions;
+//!
+//! # let profile = heapglass_fixture::real("shop-profiled");
+//! let format = Format::Folded;
+//! let options = ReportOptions {
+//!     frames: format.default_frames(),
+//!     ..ReportOptions::default()
+//! };
+//! let mut folded = Vec::new();
+//! write(&profile, format, &options, &mut folded)?;
+//! assert!(String::from_utf8_lossy(&folded).starts_with("shop::main;"));
+//! for note in notes(&profile) {
+//!     eprintln!("{note}");
+//! }
+//! # Ok::<(), std::io::Error>(())
+//! ```
 
 mod csv;
 mod dhat;

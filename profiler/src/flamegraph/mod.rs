@@ -6,6 +6,22 @@
 //! `relabel`). This module must never hide: what is too narrow or too deep to draw stays in the
 //! width of its caller and is counted in the subtitle. This module must never let a recorded name
 //! through unescaped, or refer to anything outside the file.
+//!
+//! ```
+//! use heapglass_profiler::calltree::{CallTreeOptions, Levels};
+//! use heapglass_profiler::flamegraph::write_svg;
+//!
+//! # let profile = heapglass_fixture::real("shop-profiled");
+//! let options = CallTreeOptions {
+//!     levels: Levels::Type,
+//!     ..CallTreeOptions::default()
+//! };
+//! let mut svg = Vec::new();
+//! let drawn = write_svg(&profile, &options, &mut svg)?;
+//! assert_eq!(drawn.total, profile.totals().peak_bytes);
+//! assert!(svg.starts_with(b"<?xml"));
+//! # Ok::<(), std::io::Error>(())
+//! ```
 
 mod captions;
 mod draw;

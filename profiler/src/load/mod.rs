@@ -69,6 +69,21 @@ impl OpenOptions {
 ///
 /// `progress` is called on this thread while symbols are read.
 ///
+/// ```
+/// use heapglass_profiler::profile::State;
+/// use heapglass_profiler::{OpenOptions, open};
+///
+/// # let file = heapglass_fixture::recording("shop-profiled");
+/// # let path = file.as_ref();
+/// let progress = |at: heapglass_profiler::symbols::Progress<'_>| {
+///     eprintln!("{}: {} of {}", at.module, at.done, at.total);
+/// };
+/// let profile = open(path, &OpenOptions::default(), &progress)?;
+/// assert_eq!(profile.process().program, "shop");
+/// assert_eq!(profile.process().state, State::Finished);
+/// # Ok::<(), heapglass_profiler::Error>(())
+/// ```
+///
 /// # Errors
 /// Returns an error if the file is missing, empty, foreign, truncated, altered or of another
 /// version, or if [`SymbolOptions::binary`] is not the binary that ran.

@@ -76,6 +76,18 @@ pub struct ScopeId(pub u32);
 /// [`open`](crate::open) makes one. Its parts name each other by index (a site its frames, a frame
 /// its function), and its analysis is kept once it was asked for, so a profile is read and never
 /// changed.
+///
+/// ```
+/// # let profile = heapglass_fixture::real("shop-profiled");
+/// let largest = profile.sites().iter().max_by_key(|site| site.figures.peak_bytes);
+/// let site = largest.expect("a program allocates");
+/// for &frame in profile.shown_stack(site).iter().rev() {
+///     let source = profile.source_of(frame).unwrap_or_default();
+///     println!("{} {source}", profile.function(frame).short);
+/// }
+/// let contents = site.contents.expect("the stack names a container");
+/// assert_eq!(profile.type_name(contents.container).short, "Vec<Product>");
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct Profile {
     /// The recorded process.

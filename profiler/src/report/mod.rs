@@ -1,7 +1,7 @@
 //! The report: one profile as text for people and as JSON for scripts, with rows grouped by site,
 //! type, field, thread, phase or arena, and with the values that the program had measured.
 //!
-//! Text and JSON use the same [`rows`], so they cannot disagree. The report must never show a
+//! Text and JSON use the same [rows](crate::table::rows), so they cannot disagree. The report must never show a
 //! figure without its bounds: every loss is a sentence ([`Profile::losses`]), and rows that the
 //! table leaves out are counted. A control character of a recorded name must never reach a
 //! terminal.

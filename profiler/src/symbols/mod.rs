@@ -3,8 +3,8 @@
 //!
 //! The files of a module are found and checked to be of the build that ran (`locate`), opened as
 //! hostile input (`image`), and read for debug information with inlined functions (`dwarf`) and for
-//! their symbol table (`table`). The results are kept by build-id (`cache`). [`Classifier`] and
-//! [`trim`] then determine the origin of each frame and the part of a stack that is worth showing.
+//! their symbol table (`table`). The results are kept by build-id (`cache`). `classify` and
+//! `trim` then determine the origin of each frame and the part of a stack that is worth showing.
 //!
 //! This module must never name a function from another build: an unresolved frame is better than a
 //! wrong one.

@@ -3,6 +3,20 @@
 //!
 //! This module must keep the sum: every site is in exactly one row. Threads are counted apart from
 //! sites, see [`By::Thread`], and arenas are not sites at all, see [`By::Arena`].
+//!
+//! ```
+//! use heapglass_profiler::profile::{Frames, Measure};
+//! use heapglass_profiler::table::{By, Detail, rows};
+//!
+//! # let profile = heapglass_fixture::real("shop-profiled");
+//! let types = rows(&profile, By::Type, Measure::Peak, Frames::Folded);
+//! let sum: u64 = types.iter().map(|row| row.figures.peak_bytes).sum();
+//! assert_eq!(sum, profile.totals().peak_bytes);
+//! assert_eq!(types[0].key, "String");
+//! if let Detail::Type(detail) = &types[0].detail {
+//!     println!("{} values of {} bytes in all", detail.values, detail.inline_bytes);
+//! }
+//! ```
 
 mod arena;
 mod columns;

@@ -375,7 +375,7 @@ fn trees_by_field_and_by_type_keep_every_site_and_its_figures() {
 fn a_field_of_the_tree_holds_what_its_row_holds() {
     let profile = fixture::fleet();
     let tree = tree_by(&profile, Levels::Field);
-    for (number, field) in (0..).zip(&profile.fields().nodes) {
+    for (number, field) in (0..).zip(profile.fields().nodes()) {
         let found = tree
             .ids()
             .filter(|&id| tree.node(id).label == Label::Field(number));
@@ -457,7 +457,7 @@ fn a_tree_of_arenas_holds_all_that_was_handed_out_and_all_chunk_bytes() {
 #[test]
 fn labels_know_the_type_they_are_of() {
     let profile = fixture::fleet();
-    let fields = &profile.fields().nodes;
+    let fields = profile.fields().nodes();
     let (number, typed) = (0..)
         .zip(fields)
         .find(|(_, field)| field.value_type.is_some_and(|id| id.0 > 0))

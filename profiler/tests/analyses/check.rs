@@ -211,7 +211,7 @@ fn a_limit_on_a_field_counts_what_lies_inside_it_once() {
             };
             check_limit(&named(&profile), &limit).map(|outcome| outcome.value.value)
         };
-        let nodes = &profile.fields().nodes;
+        let nodes = profile.fields().nodes();
         for field in nodes.iter().skip(1) {
             let same = nodes.iter().filter(|other| other.path == field.path);
             if same.count() == 1 {

@@ -158,7 +158,7 @@ fn rows_beside_those_of_a_base_are_those_of_the_comparison() {
         ];
         assert_eq!(known, expected, "{by:?}");
         assert_eq!(
-            beside.removed,
+            beside.removed(),
             fixture::made!(RemovedRows {
                 rows: 1,
                 value: 500
@@ -518,7 +518,7 @@ fn where_one_side_alone_has_phases_or_fields_owners_are_compared_and_it_is_said(
             assert_eq!(found.change.exact_difference(), Some(0), "{}", row.key);
             assert!(!found.is_added);
         }
-        assert_eq!(beside.removed, RemovedRows::default());
+        assert_eq!(beside.removed(), RemovedRows::default());
     }
     // Both have them, or neither: rows are sites.
     for (base, new) in [(&with, &with), (&without, &without)] {

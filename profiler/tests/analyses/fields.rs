@@ -5,7 +5,11 @@ use heapglass_profiler::fields::*;
 use heapglass_profiler::profile::{Figures, Profile, ScopeId, ScopeKind};
 
 fn paths(fields: &Fields) -> Vec<&str> {
-    fields.nodes.iter().map(|node| node.path.as_str()).collect()
+    fields
+        .nodes()
+        .iter()
+        .map(|node| node.path.as_str())
+        .collect()
 }
 
 #[test]
@@ -39,7 +43,7 @@ fn scopes_of_one_path_are_one_field_with_the_sum_of_their_figures() {
     let profile = b.build();
     let fields = profile.fields();
     assert_eq!(paths(fields), [NO_FIELD, "Fleet", "Fleet.name"]);
-    let [none, root, name] = &fields.nodes[..] else {
+    let [none, root, name] = fields.nodes() else {
         panic!("three fields");
     };
     assert_eq!((root.values, root.inline_bytes), (4, 32));
@@ -91,7 +95,7 @@ fn a_path_of_more_than_4096_bytes_goes_on_with_its_last_step() {
     }
     let profile = b.build();
     let fields = profile.fields();
-    let lengths: Vec<usize> = fields.nodes.iter().map(|node| node.path.len()).collect();
+    let lengths: Vec<usize> = fields.nodes().iter().map(|node| node.path.len()).collect();
     // 4,096 bytes are not too many, 4,098 are.
     assert_eq!(lengths[1..], [1, 4096, 4098, 5, 7]);
     assert_eq!(paths(fields)[4..], ["....y", "....y.z"]);

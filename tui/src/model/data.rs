@@ -187,7 +187,7 @@ impl Data {
     }
 
     pub(crate) fn field(&self, node: u32) -> Option<&Field> {
-        self.profile.fields().nodes.get(node as usize)
+        self.profile.fields().nodes().get(node as usize)
     }
 
     pub(crate) fn type_name(&self, id: Option<TypeId>) -> Option<&TypeName> {

@@ -25,7 +25,7 @@ impl FieldKey {
 
     /// Returns the field with this key in `data`, even if the key was made from other data.
     pub(crate) fn find(&self, data: &Data) -> Option<u32> {
-        let mut nodes = (0..).zip(&data.profile.fields().nodes);
+        let mut nodes = (0..).zip(data.profile.fields().nodes());
         let is_same = |node| FieldKey::of(data, node).as_ref() == Some(self);
         let found = nodes.find(|(node, field)| field.path == self.path && is_same(*node));
         found.map(|(node, _)| node)

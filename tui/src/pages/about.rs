@@ -27,7 +27,7 @@ pub(crate) fn lines(data: &Data, title: &str, cells: u16) -> Vec<Line<'static>> 
     };
     let threads = profile.threads().iter().map(|thread| thread.count);
     let is_phase = |scope: &&Scope| !scope.kind.is_field();
-    let fields = profile.fields().nodes.len().saturating_sub(1);
+    let fields = profile.fields().nodes().len().saturating_sub(1);
     // Count types as the list of types does.
     let types = profile
         .type_rows()

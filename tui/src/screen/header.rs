@@ -189,7 +189,7 @@ pub(crate) fn render_base(cx: &Context<'_>, by: Option<By>, area: Rect, buffer: 
         (_, "") => format!("{text} here"),
         (_, percent) => format!("{text} ({percent}) here"),
     });
-    if let Some((by, removed)) = by.and_then(|by| Some((by, cx.beside(by)?.removed)))
+    if let Some((by, removed)) = by.and_then(|by| Some((by, cx.beside(by)?.removed())))
         && removed.rows > 0
     {
         let rows = counted(removed.rows as u64, by.name());

@@ -22,7 +22,7 @@ pub const NO_FIELD: &str = "(no field)";
 pub struct Fields {
     /// All fields, parents before children; the first is "(no field)": what was allocated outside
     /// all data.
-    pub nodes: Vec<Field>,
+    pub(crate) nodes: Vec<Field>,
     /// The field of each scope.
     of_scope: Vec<u32>,
 }
@@ -65,6 +65,12 @@ pub struct Field {
 }
 
 impl Fields {
+    /// Returns all fields, parents before children. The first is [`NO_FIELD`]: what was allocated
+    /// outside all data. Other fields are numbered by their position.
+    pub fn nodes(&self) -> &[Field] {
+        &self.nodes
+    }
+
     /// Gathers the fields of a profile.
     pub(super) fn of(profile: &Profile) -> Fields {
         let mut fields = Fields {

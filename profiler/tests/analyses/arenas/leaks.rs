@@ -27,7 +27,7 @@ fn a_string_smuggled_into_an_arena_that_is_gone_is_named_with_its_field() {
         profile.type_name(leak.type_id.expect("a type")).short,
         "String"
     );
-    assert_eq!(fields.nodes[leak.field as usize].path, "City.note");
+    assert_eq!(fields.nodes()[leak.field as usize].path, "City.note");
     assert_eq!((leak.live_blocks, leak.live_bytes), (300, 14_400));
     assert_eq!(
         leak_text(&profile, leak),

@@ -126,7 +126,7 @@ fn one_type_in_two_fields_is_one_row() {
     assert_eq!(types[1].1.total_bytes, 48_000 + 960_000);
     let paths: Vec<&str> = by_field(fields, cities)
         .iter()
-        .map(|(field, _)| fields.nodes[*field as usize].path.as_str())
+        .map(|(field, _)| fields.nodes()[*field as usize].path.as_str())
         .collect();
     assert_eq!(
         paths,

@@ -371,7 +371,7 @@ fn a_tree_cut_short_counts_what_it_leaves_out() {
         ..by(By::Field)
     };
     let text = text(&profile, &options);
-    let fields = profile.fields().nodes.len();
+    let fields = profile.fields().nodes().len();
     assert!(
         text.contains(&format!("... {} more fields", fields - 4)),
         "{text}"

@@ -79,7 +79,7 @@ fn breadcrumb(view: &FieldTree, cx: &Context<'_>) -> String {
         let found = view.found.summary("field", cx);
         return format!("fields › {}: {found}", pattern.label());
     }
-    let nodes = &cx.data.profile.fields().nodes;
+    let nodes = cx.data.profile.fields().nodes();
     let roots = nodes.iter().skip(1).filter(|field| field.parent == 0);
     format!(
         "{}, covering {} of all",
