@@ -1,7 +1,7 @@
 //! The loaded images of a recording, in the form that symbol lookup needs.
 
 use super::error::Kind;
-use super::{Error, Options};
+use super::{Error, OpenOptions};
 use crate::profile::{Module, Origin, SymbolSource};
 use crate::symbols::{self, Classifier, Identity, ModuleRef, Progress, Symbols};
 use crate::units::counted;
@@ -48,7 +48,7 @@ impl Modules {
         &self,
         frames: &[FrameValue],
         path: &Path,
-        options: &Options,
+        options: &OpenOptions,
         progress: &dyn Fn(Progress<'_>),
     ) -> Result<Symbols, Error> {
         let refs = self.refs.iter().map(|(path, identity)| ModuleRef {

@@ -18,7 +18,7 @@ use crate::profile::{Function, OWN_CRATES, Origin};
 
 /// Decides what functions are, with what all frames of a recording together tell about crates.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Classifier {
+pub(crate) struct Classifier {
     /// Crates that a file of theirs shows to be dependencies.
     dependencies: HashSet<String>,
     /// Crates with a `main`: the program under study even when it was built from a registry
@@ -36,7 +36,7 @@ const STD_SYMBOLIZER: &str = "std::backtrace_rs::";
 
 impl Classifier {
     /// Learns from all frames with a source file whose the crates are.
-    pub fn new(symbols: &Symbols) -> Classifier {
+    pub(crate) fn new(symbols: &Symbols) -> Classifier {
         let mut dependencies = HashSet::new();
         let mut programs = HashSet::new();
         let mut derived = HashSet::new();
@@ -78,7 +78,7 @@ impl Classifier {
     /// file says whose they are.
     ///
     /// `nodes` is the tree of stacks: the parent and the raw frame of each node, parents first.
-    pub fn with_stacks(
+    pub(crate) fn with_stacks(
         mut self,
         symbols: &Symbols,
         nodes: impl Iterator<Item = (u32, u32)>,
@@ -103,7 +103,7 @@ impl Classifier {
     }
 
     /// [`function`](Classifier::function) of a source frame of the raw frame with that number.
-    pub fn function_of_raw(&self, raw: u32, frame: &SourceFrame, module: &str) -> Function {
+    pub(crate) fn function_of_raw(&self, raw: u32, frame: &SourceFrame, module: &str) -> Function {
         let mut function = self.function(frame, module);
         // An allocator of the program's own is called there too: its file tells, if there is one.
         let may_be_std = match function.origin {
@@ -118,7 +118,7 @@ impl Classifier {
     }
 
     /// Describes the function of a frame. `module` is the path of the image it is in.
-    pub fn function(&self, frame: &SourceFrame, module: &str) -> Function {
+    pub(crate) fn function(&self, frame: &SourceFrame, module: &str) -> Function {
         let name = &*frame.function;
         let (origin, krate) = self.owner(frame, module);
         let named = |by: fn(&str) -> String| {
@@ -226,7 +226,7 @@ fn is_own_file(file: &str) -> bool {
 }
 
 /// A frame that nothing names: `libc.so.6+0x29d90`.
-pub fn unresolved(module: &str, offset: u64) -> Function {
+pub(crate) fn unresolved(module: &str, offset: u64) -> Function {
     let image = image_name(module);
     let image = if image.is_empty() { "?" } else { image };
     let name = format!("{image}+{offset:#x}");

@@ -6,7 +6,7 @@ use std::path::Path;
 use super::image;
 use super::locate::Files;
 use super::table::Table;
-use super::{AddressFrames, Identity, ModuleRef, Options, Progress, SourceFrame};
+use super::{AddressFrames, Identity, ModuleRef, Progress, SourceFrame, SymbolOptions};
 use super::{cache, dwarf, locate, names};
 use crate::profile::SymbolSource;
 use crate::units::counted;
@@ -16,7 +16,7 @@ pub(super) fn resolve(
     module: &ModuleRef<'_>,
     addresses: &[u64],
     binary: Option<&Path>,
-    options: &Options,
+    options: &SymbolOptions,
     progress: &dyn Fn(Progress<'_>),
     notes: &mut Vec<String>,
 ) -> (SymbolSource, BTreeMap<u64, AddressFrames>) {

@@ -72,7 +72,7 @@ const MAX_GAP: usize = 4;
 
 /// The properties of a function that trimming needs.
 #[derive(Clone, Copy, Debug)]
-pub struct Part {
+pub(crate) struct Part {
     machinery: bool,
     glue: bool,
     start_up: bool,
@@ -82,7 +82,7 @@ pub struct Part {
 
 impl Part {
     /// Returns the properties of a function, by its name and origin.
-    pub fn of(function: &Function) -> Part {
+    pub(crate) fn of(function: &Function) -> Part {
         let (name, origin) = (&*function.name, function.origin);
         let begins = |prefixes| begins_with(path(name), prefixes);
         Part {
@@ -107,7 +107,7 @@ impl Part {
 ///
 /// Kept at the inner end: the innermost function of a collection (`Vec::push`, `String::clone`,
 /// `Box::new`).
-pub fn trim(stack: &[Part]) -> Range<usize> {
+pub(crate) fn trim(stack: &[Part]) -> Range<usize> {
     let Some(last) = stack.len().checked_sub(1) else {
         return 0..0;
     };

@@ -16,6 +16,7 @@ use crate::profile::{
 
 /// A function on stacks. The names are the keys in JSON.
 #[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
 pub struct FunctionDetail {
     /// The first of the functions of this name (copies of one generic function are one row); `None`
     /// = no stack.

@@ -118,7 +118,7 @@ impl Kind {
 
 /// The contents that a stack names for its block: full names, not yet in one spelling.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct ContentNames {
+pub(crate) struct ContentNames {
     /// The container that asked for the block.
     pub container: String,
     /// The type of one element; an entry of a map is `(K, V)`.

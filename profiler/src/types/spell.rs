@@ -31,7 +31,7 @@ struct Round {
 }
 
 /// A full name spelled one way.
-pub fn normal(name: &str) -> String {
+pub(super) fn normal(name: &str) -> String {
     let name = name.trim();
     let mut out = String::with_capacity(name.len());
     let mut angles: Vec<Angle> = Vec::new();
@@ -235,7 +235,7 @@ fn is_default(base: &str, index: usize, argument: &str) -> bool {
 
 /// A full name without module paths: `Vec<Sailor>` of `alloc::vec::Vec<app::Sailor>`; a closure
 /// keeps the function it is in.
-pub fn short(full: &str) -> String {
+pub(super) fn short(full: &str) -> String {
     let mut out = String::with_capacity(full.len());
     let mut word = 0;
     let mut rest = full;

@@ -17,7 +17,7 @@ use std::rc::Rc;
 
 /// A frame, as much of it as types need.
 #[derive(Clone, Copy, Debug)]
-pub struct StackFrame<'a> {
+pub(crate) struct StackFrame<'a> {
     /// The function's number: functions of one number are one.
     pub id: FunctionId,
     /// The function.
@@ -45,7 +45,7 @@ type Chain = Vec<(FunctionId, bool, bool)>;
 /// Reads stacks, and remembers what it learnt of functions and of the frames of containers:
 /// thousands of sites share both.
 #[derive(Default)]
-pub struct Stacks {
+pub(crate) struct Stacks {
     /// By number; those of renamed functions, whose numbers fall from the highest, apart.
     facts: [Vec<Option<Rc<Facts>>>; 2],
     /// The results for chains: container and element.
@@ -56,7 +56,7 @@ pub struct Stacks {
 impl Stacks {
     /// Returns the contents of a stack's block, with the frames given innermost first; `None` if
     /// the stack does not tell.
-    pub fn contents(&mut self, stack: &[StackFrame<'_>]) -> Option<ContentNames> {
+    pub(crate) fn contents(&mut self, stack: &[StackFrame<'_>]) -> Option<ContentNames> {
         let stack = stack.get(self.hook_frames(stack)..)?;
         let (mut names, decided) = self.read(stack)?;
         let mut others = Vec::new();

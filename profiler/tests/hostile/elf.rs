@@ -1,7 +1,7 @@
 //! Small binaries whose debug information asks for far more than it is: written here byte by byte.
 
 use crate::{SMALL_FILE_BYTES, alone, hold, place, write};
-use heapglass_profiler::symbols::{Identity, ModuleRef, Options, Symbols, resolve};
+use heapglass_profiler::symbols::{Identity, ModuleRef, SymbolOptions, Symbols, resolve};
 use std::fs::File;
 
 /// An ELF file with these sections.
@@ -70,7 +70,8 @@ fn symbols(name: &str, bytes: &[u8]) -> Symbols {
     let mut found = Symbols::default();
     let mut seen = Default::default();
     hold(bytes.len(), &mut seen, || {
-        found = resolve(&[module], &frames, &Options::default(), &|_| ()).expect("no --binary");
+        found =
+            resolve(&[module], &frames, &SymbolOptions::default(), &|_| ()).expect("no --binary");
         true
     })
     .expect("within the limits");
@@ -182,7 +183,8 @@ fn a_sparse_binary_of_gigabytes_is_not_read_whole() {
     let _alone = alone();
     let mut found = Symbols::default();
     hold(binary.len(), &mut Default::default(), || {
-        found = resolve(&[module], &[(0, 64)], &Options::default(), &|_| ()).expect("no --binary");
+        found = resolve(&[module], &[(0, 64)], &SymbolOptions::default(), &|_| ())
+            .expect("no --binary");
         true
     })
     .expect("within the limits");

@@ -6,9 +6,6 @@
 //! This module must never hide a frame without counting it: each step has the number of frames that
 //! it stands for.
 
-#[cfg(test)]
-mod tests;
-
 use super::{FrameId, Function, FunctionId, Group, Label, Origin, Profile, Role, Site};
 use crate::interned::Interned;
 use crate::parallel::in_parts;
@@ -16,6 +13,7 @@ use std::collections::HashMap;
 
 /// The choice of frames of a stack that are shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Frames {
     /// Runs of other people's frames as one each, recursion as one.
     #[default]
@@ -69,6 +67,7 @@ impl Profile {
 
 /// A step of a path: of a folded stack, or of one in a call tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct Step {
     /// The label of the step. The last step of a folded stack is the type that the block holds,
     /// where that is known.
@@ -418,4 +417,29 @@ fn enter(steps: &mut Vec<Step>, begin: usize, label: Label, frame: FrameId) {
     let between: u32 = steps.drain(at + 1..).map(|step| step.frames).sum();
     steps[at].frames += between + 1;
     steps[at].depth += 1;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_without_generic_arguments_keeps_the_type_of_its_impl() {
+        for (name, expected) in [
+            ("app::load<u8>", "app::load"),
+            ("app::load::<alloc::vec::Vec<u8>>", "app::load"),
+            (
+                "<app::A as app::B>::f::<fn() -> u8>",
+                "<app::A as app::B>::f",
+            ),
+            (
+                "app::x::<impl app::T for app::U<u8>>::f",
+                "app::x::<impl app::T for app::U>::f",
+            ),
+            ("app::main::{{closure}}", "app::main::{{closure}}"),
+            ("", ""),
+        ] {
+            assert_eq!(plain(name), expected, "{name}");
+        }
+    }
 }

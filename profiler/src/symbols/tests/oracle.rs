@@ -62,8 +62,13 @@ fn compare(flags: &[&str]) {
     addresses.sort_unstable();
     addresses.dedup();
     let frames: Vec<_> = addresses.iter().map(|&address| (0, address + 1)).collect();
-    let symbols =
-        resolve(&[module(&binary)], &frames, &Options::default(), &|_| ()).expect("resolving");
+    let symbols = resolve(
+        &[module(&binary)],
+        &frames,
+        &SymbolOptions::default(),
+        &|_| (),
+    )
+    .expect("resolving");
     let (mut compared, mut inlined) = (0, 0);
     for ((theirs, ours), address) in by_addr2line(&binary, &addresses)
         .iter()
