@@ -10,6 +10,7 @@ pub mod export;
 pub mod flamegraph;
 mod interned;
 mod load;
+mod name;
 mod parallel;
 pub mod profile;
 pub mod report;

@@ -16,7 +16,7 @@ const CRATES: &[(&str, Folders)] = &[
     ),
     ("tracking-alloc/derive/src", Folders::All),
     ("tracking-alloc/recording/src", Folders::All),
-    ("profiler/src", Folders::Only(&[])),
+    ("profiler/src", Folders::Only(&["name", "symbols", "types"])),
     ("tui/src", Folders::All),
 ];
 

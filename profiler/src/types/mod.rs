@@ -21,6 +21,7 @@ mod alias;
 mod call;
 mod container;
 mod facts;
+mod frame;
 mod merged;
 mod owner;
 mod reader;
@@ -29,12 +30,13 @@ mod spell;
 mod stack;
 
 pub use container::ContentNames;
+pub use frame::StackFrame;
 pub(crate) use reader::{deserialized, read_by};
 pub use spell::{normal, short};
-pub use stack::{StackFrame, Stacks};
+pub use stack::Stacks;
 
+use crate::name::one_of;
 use crate::profile::{TypeId, TypeKind, TypeName};
-use crate::symbols::one_of;
 use std::collections::HashMap;
 
 /// In place of a type, or a function, that is not known.

@@ -249,23 +249,3 @@ fn groups_have_one_step_behind_what_the_program_called() {
         ]
     );
 }
-
-#[test]
-fn a_name_without_generic_arguments_keeps_the_type_of_its_impl() {
-    for (name, expected) in [
-        ("app::load<u8>", "app::load"),
-        ("app::load::<alloc::vec::Vec<u8>>", "app::load"),
-        (
-            "<app::A as app::B>::f::<fn() -> u8>",
-            "<app::A as app::B>::f",
-        ),
-        (
-            "app::x::<impl app::T for app::U<u8>>::f",
-            "app::x::<impl app::T for app::U>::f",
-        ),
-        ("app::main::{{closure}}", "app::main::{{closure}}"),
-        ("", ""),
-    ] {
-        assert_eq!(plain(name), expected, "{name}");
-    }
-}
