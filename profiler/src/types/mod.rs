@@ -21,6 +21,7 @@ mod alias;
 mod call;
 mod container;
 mod facts;
+mod frame;
 mod merged;
 mod owner;
 mod reader;
@@ -29,12 +30,13 @@ mod spell;
 mod stack;
 
 pub(crate) use container::ContentNames;
+pub(crate) use frame::StackFrame;
 pub(crate) use reader::{deserialized, read_by};
-use spell::{normal, short};
-pub(crate) use stack::{StackFrame, Stacks};
+pub(crate) use spell::{normal, short};
+pub(crate) use stack::Stacks;
 
+use crate::name::one_of;
 use crate::profile::{TypeId, TypeKind, TypeName};
-use crate::symbols::one_of;
 use std::collections::HashMap;
 
 /// In place of a type, or a function, that is not known.
