@@ -2,10 +2,17 @@
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
-    for name in ["recording", "in_memory", "captures"] {
+    let recorder_has =
+        |name: &str| std::env::var_os(format!("DEP_HEAPGLASS_RECORDER_{name}")).is_some();
+    // Another crate may have asked the recorder for stacks.
+    let wants_sites = std::env::var_os("CARGO_FEATURE_ASSERT_SITES").is_some();
+    for (name, holds) in [
+        ("recording", recorder_has("RECORDING")),
+        ("in_memory", recorder_has("IN_MEMORY")),
+        ("captures", recorder_has("CAPTURES") && wants_sites),
+    ] {
         println!("cargo::rustc-check-cfg=cfg({name})");
-        let variable = format!("DEP_HEAPGLASS_RECORDER_{}", name.to_uppercase());
-        if std::env::var_os(variable).is_some() {
+        if holds {
             println!("cargo::rustc-cfg={name}");
         }
     }

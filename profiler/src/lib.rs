@@ -1,5 +1,55 @@
-//! Reads heapglass recordings and turns them into a [`Profile`](profile::Profile). The report, the
-//! SVG, the terminal UI and the exports are functions of the profile.
+//! Reads heapglass recordings: which code, types, fields and phases own the heap of a program.
+//!
+//! The crate `tracking-alloc` records a program: it writes counters and addresses to a file, the
+//! recording. This crate analyses recordings, after the program has ended or while it runs. The
+//! command `heapglass` and its terminal UI are built on it.
+//!
+//! [`open`] reads a recording, names its addresses from the binaries' symbols, and returns a
+//! [`Profile`](profile::Profile). Everything else is a function of a profile:
+//!
+//! | result | made by |
+//! |---|---|
+//! | rows by site, owner, type, field, phase, thread or arena | [`table::rows`] |
+//! | a tree of functions, fields, types or arenas | [`calltree::CallTree`] |
+//! | the report, as text or JSON | [`report::write_text`], [`report::write_json`] |
+//! | a flamegraph (SVG) | [`flamegraph::write_svg`] |
+//! | a file for pprof, DHAT, speedscope, Firefox, .. | [`export::write`] |
+//! | a comparison of recordings | [`diff::compare`] |
+//! | a verdict on budgets | [`check::check_limit`], [`check::check_against`] |
+//!
+//! ```
+//! use heapglass_profiler::profile::{Frames, Measure};
+//! use heapglass_profiler::table::{By, rows};
+//! use heapglass_profiler::units::{Bytes, printable};
+//! use heapglass_profiler::{OpenOptions, open};
+//!
+//! # let file = heapglass_fixture::recording("shop-profiled");
+//! # let path = file.as_ref();
+//! let profile = open(path, &OpenOptions::default(), &|_| ())?;
+//! println!("peak: {}", Bytes(profile.totals().peak_bytes));
+//! for row in rows(&profile, By::Owner, Measure::Peak, Frames::Folded) {
+//!     println!("{} {}", Bytes(row.figures.peak_bytes), printable(&row.key));
+//! }
+//! # Ok::<(), heapglass_profiler::Error>(())
+//! ```
+//!
+//! # Figures
+//!
+//! Every row carries the same [`Figures`](profile::Figures). A row's peak is what it held when the
+//! whole program held most, so rows add up to the totals. [`Profile::losses`](profile::Profile::losses)
+//! says in sentences what could not be counted or named; show them next to the figures.
+//!
+//! # Untrusted input
+//!
+//! For any file, reading ends with a profile or an error. It never panics, and a small file never
+//! takes much time or memory. Names are as recorded and may contain control characters: pass them
+//! through [`units::printable`] before a terminal gets them.
+//!
+//! # Platforms
+//!
+//! Programs are recorded on Linux and in WebAssembly. Recordings can be read on other platforms;
+//! this crate is compiled for macOS and Windows too. [`pack`] puts the symbols into a recording, so
+//! that it can be read without the binaries.
 #![forbid(unsafe_code)]
 #![warn(clippy::match_bool)]
 
@@ -10,19 +60,14 @@ pub mod export;
 pub mod flamegraph;
 mod interned;
 mod load;
+mod name;
 mod parallel;
 pub mod profile;
 pub mod report;
 pub mod symbols;
 pub mod table;
-pub mod types;
+mod types;
 pub mod units;
 
-#[cfg(test)]
-extern crate self as heapglass_profiler;
-#[cfg(test)]
-#[path = "../tests/sample/mod.rs"]
-mod sample;
-
-pub use load::{Early, Error, Options, Session, open, pack};
+pub use load::{Early, Error, OpenOptions, Session, open, pack};
 pub use profile::{arenas, fields};

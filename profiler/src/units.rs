@@ -136,7 +136,7 @@ pub fn parse_bytes(text: &str) -> Result<u64, String> {
 
 /// `serde-1.0/src/de.rs` of `/home/ada/.cargo/registry/src/index-0123/serde-1.0/src/de.rs`,
 /// `library/..` of `/rustc/HASH/library/..`.
-pub fn without_store(path: &str) -> &str {
+pub(crate) fn without_store(path: &str) -> &str {
     for store in ["/registry/src/", "/git/checkouts/", "/rustc/"] {
         if let Some((_, rest)) = path.split_once(store)
             && let Some((_, inside)) = rest.split_once('/')

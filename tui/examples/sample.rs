@@ -4,12 +4,10 @@
 
 use std::time::Duration;
 
+use heapglass_fixture as fixture;
 use heapglass_profiler::Early;
 use heapglass_profiler::profile::{Profile, State};
 use heapglass_tui::{Options, Source};
-
-#[path = "../../profiler/tests/sample/mod.rs"]
-mod sample;
 
 struct Sample {
     kind: String,
@@ -24,25 +22,25 @@ impl Source for Sample {
     fn load(&mut self, progress: &dyn Fn(&str), _: Option<Early<'_>>) -> Result<Profile, String> {
         self.loads += 1;
         match self.kind.as_str() {
-            "fleet" => Ok(sample::fleet()),
-            "arenas" => Ok(sample::city_arenas()),
+            "fleet" => Ok(fixture::fleet()),
+            "arenas" => Ok(fixture::city_arenas()),
             "sized" => {
                 progress("making 20,000 sites of 60 frames");
-                Ok(sample::sized(20_000, 60))
+                Ok(fixture::sized(20_000, 60))
             }
             "live" => {
-                let mut profile = sample::profile();
-                profile.process.state = if self.is_live() {
+                let mut profile = fixture::profile();
+                profile.parts().process.state = if self.is_live() {
                     State::Running
                 } else {
                     State::Finished
                 };
                 let growth = self.loads.min(60);
-                for site in &mut profile.sites {
+                for site in profile.parts().sites {
                     site.figures.live_bytes = site.figures.live_bytes * growth / 60;
                 }
-                profile.timeline.truncate(growth as usize + 1);
-                profile.process.duration_ns = growth * 30_000_000;
+                profile.parts().timeline.truncate(growth as usize + 1);
+                profile.parts().process.duration_ns = growth * 30_000_000;
                 Ok(profile)
             }
             "fail" => {
@@ -55,8 +53,8 @@ impl Source for Sample {
                 std::thread::sleep(Duration::from_secs(2));
                 panic!("as asked for")
             }
-            name if sample::REAL.iter().any(|(real, _)| *real == name) => Ok(sample::real(name)),
-            _ => Ok(sample::profile()),
+            name if fixture::REAL.iter().any(|(real, _)| *real == name) => Ok(fixture::real(name)),
+            _ => Ok(fixture::profile()),
         }
     }
 

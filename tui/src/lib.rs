@@ -40,9 +40,6 @@ mod model;
 mod options;
 mod pages;
 mod run;
-#[cfg(test)]
-#[path = "../../profiler/tests/sample/mod.rs"]
-mod sample;
 mod screen;
 mod source;
 #[cfg(test)]

@@ -156,7 +156,7 @@ pub(crate) fn origin(function: &Function) -> Style {
 pub(crate) fn charged(profile: &Profile, charged: Option<Label>) -> Style {
     match charged {
         Some(Label::Function(id)) => {
-            let function = profile.functions.get(id.0 as usize);
+            let function = profile.functions().get(id.0 as usize);
             function.map_or(dim(), origin)
         }
         Some(_) => Style::new().fg(UNRESOLVED),
@@ -240,7 +240,7 @@ fn colour_of(function: &Function) -> Color {
         Origin::Dependency => pick(&DEPENDENCY, &function.krate),
         Origin::Std => pick(&STD, &function.krate),
         Origin::Native => Color::Indexed(NATIVE),
-        Origin::Unresolved => UNRESOLVED,
+        _ => UNRESOLVED,
     }
 }
 

@@ -2,7 +2,7 @@
 //! there.
 
 use heapglass_examples::recorded::{Sums, sums_by_scope};
-use heapglass_profiler::types;
+use heapglass_profiler::profile::TypeName;
 use tracking_alloc_recording::{Recording, scope_kind};
 
 /// A place in the data read in some phase.
@@ -61,7 +61,7 @@ impl<'a> Places<'a> {
                 continue;
             }
             let text = |string| self.recording.string(string).unwrap_or_default();
-            let type_name = types::short(&types::normal(&text(scope.type_name)));
+            let type_name = TypeName::new(&text(scope.type_name)).short;
             let path = outer.map_or_else(String::new, |outer| {
                 outer.path.clone() + &step(scope.kind, &text(scope.name), &type_name)
             });

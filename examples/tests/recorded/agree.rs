@@ -46,7 +46,7 @@ fn name(profile: &Profile, id: Option<TypeId>) -> &str {
 
 /// Returns the type by the scope, and the type by the stack.
 fn both<'p>(profile: &'p Profile, site: &Site) -> (&'p str, &'p str) {
-    let scope = &profile.scopes[site.scope.0 as usize];
+    let scope = &profile.scopes()[site.scope.0 as usize];
     let container = site.contents.map(|contents| contents.container);
     (name(profile, scope.value_type), name(profile, container))
 }
@@ -57,14 +57,14 @@ type Sums<'p> = BTreeMap<&'p str, (u64, u64)>;
 fn held_together(program: &str) -> BTreeSet<(String, String)> {
     let mut target = Target::new(env!("CARGO_BIN_EXE_fields"), &["agree", program, "120"]);
     target.succeed();
-    let options = heapglass_profiler::Options::default();
+    let options = heapglass_profiler::OpenOptions::default();
     let profile = heapglass_profiler::open(&target.recording(), &options, &|_| ())
         .unwrap_or_else(|error| panic!("{error}"));
     let fields = profile.fields();
     let (mut by_scope, mut by_stack) = (Sums::new(), Sums::new());
     let mut explained = BTreeSet::new();
     let mut bytes_explained = 0;
-    for site in &profile.sites {
+    for site in profile.sites() {
         if fields.field_of(site.scope) == 0 {
             continue;
         }

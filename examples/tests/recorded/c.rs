@@ -3,7 +3,8 @@
 
 use crate::common::{Target, assert_consistent};
 use heapglass_examples::recorded;
-use heapglass_profiler::report;
+use heapglass_profiler::report::{self, ReportOptions};
+use heapglass_profiler::table::By;
 use std::path::Path;
 use std::process::Command;
 
@@ -46,12 +47,12 @@ fn a_pool_in_c_reports_its_own_blocks() {
     assert_eq!((load.peak_bytes, load.peak_blocks), (76 * 40 - 40, 75));
     assert_eq!(recording.marks.len(), 1);
 
-    let options = heapglass_profiler::Options::default();
+    let options = heapglass_profiler::OpenOptions::default();
     let profile = heapglass_profiler::open(&target.recording(), &options, &|_| ())
         .unwrap_or_else(|error| panic!("{error}"));
-    let options = report::Options {
-        by: report::By::Function,
-        ..report::Options::default()
+    let options = ReportOptions {
+        by: By::Function,
+        ..ReportOptions::default()
     };
     let mut json = Vec::new();
     report::write_json(&profile, &options, &mut json).expect("JSON");

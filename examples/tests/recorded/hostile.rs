@@ -4,8 +4,11 @@
 use crate::common::places::{Place, Places, at, total};
 use crate::common::{Target, assert_consistent, number};
 use heapglass_examples::recorded;
+use heapglass_profiler::calltree::{CallTreeOptions, Levels};
+use heapglass_profiler::flamegraph;
 use heapglass_profiler::profile::{Measure, Profile};
-use heapglass_profiler::{flamegraph, report};
+use heapglass_profiler::report::{self, ReportOptions};
+use heapglass_profiler::table::By;
 use tracking_alloc_recording::{Recording, scope_flags, scope_kind};
 
 /// The maximum number of scopes in a recording, as documented.
@@ -34,7 +37,7 @@ fn record(words: &[&str]) -> (Recording, Profile, String) {
     }
     // One more, for "(other)".
     assert!(inside.iter().all(|inside| *inside <= MOST_INSIDE + 1));
-    let options = heapglass_profiler::Options::default();
+    let options = heapglass_profiler::OpenOptions::default();
     let profile = heapglass_profiler::open(&target.recording(), &options, &|_| ())
         .unwrap_or_else(|error| panic!("{error}"));
     assert_is_harmless(&profile);
@@ -52,16 +55,16 @@ fn assert_is_harmless(profile: &Profile) {
         });
         assert_eq!(bad, None, "{what}");
     };
-    for by in report::By::ALL {
-        let options = report::Options {
+    for by in By::ALL {
+        let options = ReportOptions {
             by,
             measure: Measure::Total,
-            ..report::Options::default()
+            ..ReportOptions::default()
         };
         let mut text = Vec::new();
         report::write_text(profile, &options, &mut text).expect("a text");
         harmless(&text, by.name());
-        if by == report::By::Site && profile.scopes.len() > 50 {
+        if by == By::Site && profile.scopes().len() > 50 {
             // It is long, and its names are those of functions.
             continue;
         }
@@ -75,19 +78,19 @@ fn assert_is_harmless(profile: &Profile) {
         );
         serde_json::from_slice::<serde_json::Value>(&json).expect("JSON");
     }
-    for by in flamegraph::By::ALL {
-        let options = flamegraph::Options {
-            by,
+    for levels in Levels::ALL {
+        let options = CallTreeOptions {
+            levels,
             measure: Measure::Total,
             scopes: true,
-            ..flamegraph::Options::default()
+            ..CallTreeOptions::default()
         };
         let mut picture = Vec::new();
         flamegraph::write_svg(profile, &options, &mut picture).expect("a picture");
         let text = String::from_utf8(picture)
             .expect("UTF-8")
             .replace('\t', " ");
-        harmless(text.as_bytes(), by.name());
+        harmless(text.as_bytes(), levels.name());
     }
 }
 
@@ -185,7 +188,7 @@ fn names_that_would_command_a_terminal_are_kept_and_shown_escaped() {
     assert!(long.own.total_blocks >= 1, "{long:?}");
     assert!(
         profile
-            .scopes
+            .scopes()
             .iter()
             .any(|scope| scope.name.contains('\u{202e}'))
     );
@@ -196,7 +199,7 @@ fn more_scopes_than_there_may_be_are_counted_further_out_and_told() {
     let (outer, inner) = (7, 3_000);
     let (recording, profile, printed) = record(&["phases", &outer.to_string(), &inner.to_string()]);
     assert!(recording.header.lost_scopes > 0);
-    assert_eq!(profile.lost.scopes, recording.header.lost_scopes);
+    assert_eq!(profile.lost().scopes, recording.header.lost_scopes);
     let told = profile.losses().join("\n");
     assert!(
         told.contains("a phase or field did not fit in the recording"),

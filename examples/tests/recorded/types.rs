@@ -2,9 +2,9 @@
 //! several levels of debug information and both manglings: bytes by type equal arithmetic.
 
 use crate::common::Target;
-use heapglass_profiler::diff::{self, Recording};
+use heapglass_profiler::diff::{self, DiffOptions, Recording};
 use heapglass_profiler::profile::{Measure, Profile, Site};
-use heapglass_profiler::report::By;
+use heapglass_profiler::table::By;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -133,7 +133,7 @@ fn profile_of(program: &Path) -> (Profile, String) {
     let printed = target.succeed();
     let profile = heapglass_profiler::open(
         &target.recording(),
-        &heapglass_profiler::Options::default(),
+        &heapglass_profiler::OpenOptions::default(),
         &|_| (),
     )
     .expect("a recording");
@@ -149,11 +149,11 @@ fn record(program: &Path) -> (Profile, Expected) {
 fn loaded(profile: &Profile) -> impl Iterator<Item = &Site> {
     let in_load = |site: &&Site| {
         profile
-            .scopes
+            .scopes()
             .get(site.scope.0 as usize)
             .is_some_and(|scope| scope.name == "load")
     };
-    profile.sites.iter().filter(in_load)
+    profile.sites().iter().filter(in_load)
 }
 
 fn stack(profile: &Profile, site: &Site) -> Vec<String> {
@@ -243,7 +243,7 @@ fn two_builds_that_differ_in_one_function_differ_in_that_function_alone() {
         [Recording { name, profile }]
     }
     for by in [By::Site, By::Owner, By::Function, By::Type] {
-        let options = diff::Options {
+        let options = DiffOptions {
             by,
             measure: Measure::Blocks,
             per: None,

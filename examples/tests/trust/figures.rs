@@ -3,8 +3,9 @@
 //! what each key reads; the values are checked here.
 
 use crate::common::Target;
-use heapglass_profiler::report::{self, By};
-use heapglass_profiler::{Options, profile::Profile};
+use heapglass_profiler::report::{self, ReportOptions};
+use heapglass_profiler::table::By;
+use heapglass_profiler::{OpenOptions, profile::Profile};
 use serde_json::{Value, json};
 use std::io::{Read, Write};
 use std::path::Path;
@@ -20,7 +21,7 @@ fn target(case: &str, allocator: &str, word: &str) -> Target {
 }
 
 fn open(path: &Path) -> Profile {
-    heapglass_profiler::open(path, &Options::default(), &|_| ()).expect("a recording")
+    heapglass_profiler::open(path, &OpenOptions::default(), &|_| ()).expect("a recording")
 }
 
 fn finished(case: &str, allocator: &str) -> Profile {
@@ -45,9 +46,9 @@ fn alive_and_killed(case: &str) -> (Profile, Profile) {
 
 fn report(profile: &Profile, by: By) -> Value {
     let mut json = Vec::new();
-    let options = report::Options {
+    let options = ReportOptions {
         by,
-        ..report::Options::default()
+        ..ReportOptions::default()
     };
     report::write_json(profile, &options, &mut json).expect("JSON");
     serde_json::from_slice(&json).expect("JSON")
@@ -173,7 +174,7 @@ fn one_by_everything(profile: &Profile, moved: bool) {
         assert_eq!(json["rows_sum_to_totals"], by != By::Arena, "{by:?}");
         assert_eq!(
             (&json["threads"], &json["pid"]),
-            (&json!(1), &json!(profile.process.pid))
+            (&json!(1), &json!(profile.process().pid))
         );
         assert_eq!(json["peak_error_bytes"], 0);
         match by {
@@ -322,9 +323,9 @@ fn a_refused_request_that_ended_the_program_is_the_first_line() {
     assert_eq!(told.len(), 2, "{told:?}");
     assert_eq!(told[0].0, 1 << 49);
     let mut summary = Vec::new();
-    let options = report::Options {
+    let options = ReportOptions {
         width: 200,
-        ..report::Options::default()
+        ..ReportOptions::default()
     };
     report::write_summary(&profile, &options, &mut summary).expect("a summary");
     let summary = String::from_utf8(summary).expect("text");

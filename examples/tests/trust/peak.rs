@@ -22,16 +22,16 @@ fn unrecorded(words: &[&str]) -> String {
 
 /// Returns the bound that reports print.
 fn printed_bound(target: &Target) -> i64 {
-    let symbols = heapglass_profiler::symbols::Options {
+    let symbols = heapglass_profiler::symbols::SymbolOptions {
         cache: Some(env!("CARGO_TARGET_TMPDIR").into()),
         ..Default::default()
     };
-    let options = heapglass_profiler::Options {
+    let options = heapglass_profiler::OpenOptions {
         symbols,
-        ..heapglass_profiler::Options::default()
+        ..heapglass_profiler::OpenOptions::default()
     };
     let profile = heapglass_profiler::open(&target.recording(), &options, &|_| ());
-    profile.expect("a recording").capture.peak_error_bytes as i64
+    profile.expect("a recording").capture().peak_error_bytes as i64
 }
 
 /// Returns the bound printed for a recording, and the distance of its peak from the known one.

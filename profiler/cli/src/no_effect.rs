@@ -5,7 +5,7 @@ use std::fmt::Display;
 use std::path::Path;
 
 use heapglass_profiler::profile::{Frames, Function, Measure, Origin, Profile, SymbolSource};
-use heapglass_profiler::report::By;
+use heapglass_profiler::table::By;
 
 use crate::args::Symbols;
 use crate::terminal;
@@ -77,7 +77,7 @@ pub(crate) fn unmatched_own(own: &[String], profiles: &[&Profile]) -> Vec<String
 /// Returns the reason why `--own NAME` makes no function the user's own, or `None` if it does.
 fn why_not_own(name: &str, profiles: &[&Profile]) -> Option<String> {
     let krate = name.replace('-', "_");
-    let functions = || profiles.iter().flat_map(|profile| &profile.functions);
+    let functions = || profiles.iter().flat_map(|profile| profile.functions());
     let of_crate = |function: &&Function| function.krate == krate;
     if functions().any(|function| of_crate(&function) && function.origin == Origin::User) {
         return None;
@@ -110,7 +110,7 @@ fn why_not_read(folder: &Path, profiles: &[&Profile]) -> Option<&'static str> {
         return Some("it is not a folder");
     }
     let sources = || {
-        let modules = profiles.iter().flat_map(|profile| &profile.modules);
+        let modules = profiles.iter().flat_map(|profile| profile.modules());
         modules.map(|module| &module.symbols)
     };
     let is_inside = |source: &SymbolSource| match source {

@@ -13,7 +13,7 @@ use heapglass_profiler::diff::Recording;
 use heapglass_profiler::profile::Profile;
 use heapglass_profiler::symbols::Progress;
 use heapglass_profiler::units::printable;
-use heapglass_profiler::{Early, Options, Session};
+use heapglass_profiler::{Early, OpenOptions, Session};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressFinish, ProgressStyle};
 use tracking_alloc_recording::{HeaderValue, OLDEST_VERSION, VERSION};
 
@@ -41,7 +41,8 @@ pub(crate) fn pack(path: &Path, symbols: &Symbols) -> Result<Vec<u8>, Error> {
     with_progress(path, symbols, heapglass_profiler::pack)
 }
 
-type Load<T> = fn(&Path, &Options, &dyn Fn(Progress<'_>)) -> Result<T, heapglass_profiler::Error>;
+type Load<T> =
+    fn(&Path, &OpenOptions, &dyn Fn(Progress<'_>)) -> Result<T, heapglass_profiler::Error>;
 
 fn with_progress<T>(path: &Path, symbols: &Symbols, load: Load<T>) -> Result<T, Error> {
     let bar = progress_bar();
@@ -150,8 +151,8 @@ fn explain(path: &Path, error: impl Display) -> Error {
     }
 }
 
-fn options(symbols: &Symbols) -> Options {
-    let mut options = Options::with_cache();
+fn options(symbols: &Symbols) -> OpenOptions {
+    let mut options = OpenOptions::with_cache();
     options.symbols.binary.clone_from(&symbols.binary);
     options.symbols.debug_dirs.clone_from(&symbols.debug_dir);
     options.own.clone_from(&symbols.own);

@@ -5,7 +5,7 @@ use std::fmt;
 use std::io::{IsTerminal, Write};
 use std::path::Path;
 
-use heapglass_profiler::report::{DEFAULT_WIDTH, Options, Paint, Style, plain};
+use heapglass_profiler::report::{DEFAULT_WIDTH, Paint, ReportOptions, Style, plain};
 use heapglass_profiler::units::{counted, printable};
 use rustix::termios::tcgetwinsize;
 
@@ -60,6 +60,7 @@ fn in_colour(style: Style) -> (&'static str, &'static str) {
         Style::Strong => ("\x1b[36m", RESET),
         Style::Faint => ("\x1b[2m", RESET),
         Style::Warning => ("\x1b[33m", RESET),
+        _ => ("", ""),
     }
 }
 
@@ -74,10 +75,10 @@ fn columns(stream: &impl IsTerminal) -> Option<usize> {
 }
 
 /// Returns the options for a report on `stream`: its width and mark-up.
-pub(crate) fn report_options<'a>(stream: &impl IsTerminal) -> Options<'a> {
-    Options {
+pub(crate) fn report_options<'a>(stream: &impl IsTerminal) -> ReportOptions<'a> {
+    ReportOptions {
         width: columns(stream).unwrap_or(DEFAULT_WIDTH),
         paint: paint(stream),
-        ..Options::default()
+        ..ReportOptions::default()
     }
 }

@@ -6,16 +6,16 @@
 use rustc_hash::FxHashMap;
 
 use super::arenas::each_inside;
-use super::{By, CallTree, Node, NodeId, Options};
+use super::{CallTree, CallTreeOptions, Levels, Node, NodeId};
 use crate::profile::fields::Phases;
 use crate::profile::{Figures, FrameId, Frames, Label, MarkKind, Profile, ScopeId, Site, Step};
 
-pub(super) fn build(profile: &Profile, options: &Options) -> CallTree {
+pub(super) fn build(profile: &Profile, options: &CallTreeOptions) -> CallTree {
     let builder = Builder {
         profile,
         options,
         tree: CallTree {
-            by: options.by,
+            levels: options.levels,
             nodes: vec![new_node(Label::Root.into(), None, 0)],
             totals: Vec::new(),
             own: vec![Figures::default()],
@@ -25,9 +25,9 @@ pub(super) fn build(profile: &Profile, options: &Options) -> CallTree {
         first: Vec::new(),
         others: FxHashMap::default(),
     };
-    let mut tree = match options.by {
-        By::Arena => builder.of_blocks_in_arenas(),
-        By::Stack | By::Field | By::Type => builder.of_sites(),
+    let mut tree = match options.levels {
+        Levels::Arena => builder.of_blocks_in_arenas(),
+        Levels::Stack | Levels::Field | Levels::Type => builder.of_sites(),
     };
     sum_up(&mut tree);
     list_children(profile, &mut tree);
@@ -37,7 +37,7 @@ pub(super) fn build(profile: &Profile, options: &Options) -> CallTree {
 /// A tree while nodes are added.
 struct Builder<'a> {
     profile: &'a Profile,
-    options: &'a Options,
+    options: &'a CallTreeOptions,
     tree: CallTree,
     /// The first child of each node that has any. Most have one, which is found without hashing
     /// anything.
@@ -48,7 +48,7 @@ struct Builder<'a> {
 impl Builder<'_> {
     /// The tree of what lies inside arenas.
     fn of_blocks_in_arenas(mut self) -> CallTree {
-        let Options { arena, measure, .. } = *self.options;
+        let CallTreeOptions { arena, measure, .. } = *self.options;
         let mut path = Vec::new();
         each_inside(self.profile, arena, measure, |labels, scope, figures| {
             if self.begin(scope, &mut path) {
@@ -77,10 +77,10 @@ impl Builder<'_> {
             let leaf = match key.and_then(|key| met.get(&key)) {
                 Some(leaf) => *leaf,
                 None => self.begin(site.scope, &mut path).then(|| {
-                    match options.by {
-                        By::Field => by_field(profile, site, &mut path),
-                        By::Type => by_type(profile, site, &mut path),
-                        By::Stack | By::Arena => {
+                    match options.levels {
+                        Levels::Field => by_field(profile, site, &mut path),
+                        Levels::Type => by_type(profile, site, &mut path),
+                        Levels::Stack | Levels::Arena => {
                             by_stack(profile, options.frames, index, &mut path);
                         }
                     }
@@ -167,8 +167,8 @@ impl Builder<'_> {
 type PathKey = (u32, ScopeId, [bool; 3]);
 
 /// `None` where more decides, or nothing is saved.
-fn path_key(profile: &Profile, options: &Options, index: usize) -> Option<PathKey> {
-    if options.by != By::Stack || options.frames != Frames::Folded {
+fn path_key(profile: &Profile, options: &CallTreeOptions, index: usize) -> Option<PathKey> {
+    if options.levels != Levels::Stack || options.frames != Frames::Folded {
         return None;
     }
     let folding = profile.folding();

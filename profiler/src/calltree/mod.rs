@@ -6,12 +6,30 @@
 //! children, and node 0 is the root. Its total equals the sum of the sites in the tree. This module
 //! must never recurse, because stacks may be tens of thousands of frames deep, and must never drop
 //! a byte: a site without frames still has a node.
+//!
+//! ```
+//! use heapglass_profiler::calltree::{CallTree, CallTreeOptions, Levels, NodeId};
+//! use heapglass_profiler::profile::Measure;
+//!
+//! # let profile = heapglass_fixture::real("shop-profiled");
+//! let options = CallTreeOptions {
+//!     levels: Levels::Field,
+//!     measure: Measure::Peak,
+//!     ..CallTreeOptions::default()
+//! };
+//! let tree = CallTree::sorted(&profile, &options);
+//! assert_eq!(tree.total(NodeId::ROOT), profile.totals());
+//! let root = tree.children(NodeId::ROOT)[0];
+//! assert_eq!(tree.short_name(root, &profile), "Catalog");
+//! for &field in tree.children(root) {
+//!     let name = tree.short_name(field, &profile);
+//!     println!("{name}: {} bytes", tree.total(field).peak_bytes);
+//! }
+//! ```
 
 mod arenas;
 mod build;
 mod folded;
-#[cfg(test)]
-mod tests;
 
 use std::borrow::Cow;
 
@@ -33,9 +51,10 @@ impl NodeId {
     }
 }
 
-/// The meaning of the nodes of a tree.
+/// The meaning of the levels of a tree.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum By {
+#[non_exhaustive]
+pub enum Levels {
     /// Functions along the stack.
     #[default]
     Stack,
@@ -48,29 +67,29 @@ pub enum By {
     Arena,
 }
 
-impl By {
+impl Levels {
     /// Every kind, in the order frontends offer them.
-    pub const ALL: [By; 4] = [By::Stack, By::Field, By::Type, By::Arena];
+    pub const ALL: [Levels; 4] = [Levels::Stack, Levels::Field, Levels::Type, Levels::Arena];
 
     /// Returns the word of the command line.
     pub fn name(self) -> &'static str {
         match self {
-            By::Stack => "stack",
-            By::Field => "field",
-            By::Type => "type",
-            By::Arena => "arena",
+            Levels::Stack => "stack",
+            Levels::Field => "field",
+            Levels::Type => "type",
+            Levels::Arena => "arena",
         }
     }
 }
 
-/// Options of a tree: which sites it contains and how it grows.
+/// Options of a [`CallTree`]: which sites it contains and how it grows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Options {
-    /// The meaning of its nodes.
-    pub by: By,
-    /// With [`By::Arena`], show only this arena, an index into [`Profile::arenas`].
+pub struct CallTreeOptions {
+    /// The meaning of its levels.
+    pub levels: Levels,
+    /// With [`Levels::Arena`], show only this arena, an index into [`Profile::arenas`].
     pub arena: Option<usize>,
-    /// The measure of the tree. [`By::Arena`] supports only bytes allocated (`Total`) and live
+    /// The measure of the tree. [`Levels::Arena`] supports only bytes allocated (`Total`) and live
     /// bytes (`Live`).
     pub measure: Measure,
     /// Grow from the allocation outward (callers below callees) instead of from `main` inward.
@@ -112,7 +131,7 @@ pub struct Node {
 /// Sites merged by what they have in common.
 #[derive(Clone, Debug)]
 pub struct CallTree {
-    by: By,
+    levels: Levels,
     nodes: Vec<Node>,
     totals: Vec<Figures>,
     /// Figures of sites that end at a node; row 0 is all zero. Few nodes have any, so they are kept
@@ -125,21 +144,21 @@ pub struct CallTree {
 impl CallTree {
     /// Merges the sites of `profile`. Children are in the order of their names until
     /// [`CallTree::sort`].
-    pub fn build(profile: &Profile, options: &Options) -> CallTree {
+    pub fn build(profile: &Profile, options: &CallTreeOptions) -> CallTree {
         build::build(profile, options)
     }
 
     /// Builds the tree as [`CallTree::build`] does, with children in the order of the measure of
     /// `options`, the largest first.
-    pub fn sorted(profile: &Profile, options: &Options) -> CallTree {
+    pub fn sorted(profile: &Profile, options: &CallTreeOptions) -> CallTree {
         let mut tree = CallTree::build(profile, options);
         tree.sort(options.measure);
         tree
     }
 
-    /// Returns the meaning of its nodes.
-    pub fn by(&self) -> By {
-        self.by
+    /// Returns the meaning of its levels.
+    pub fn levels(&self) -> Levels {
+        self.levels
     }
 
     /// Returns the number of nodes, including the root.

@@ -2,7 +2,7 @@
 
 use super::offenders::grown;
 use super::{Most, Outcome, Status};
-use crate::diff::{Change, Options, Per, Recording, Verdict, compare, knows, totals, warnings};
+use crate::diff::{Change, DiffOptions, Per, Recording, Verdict, compare, knows, totals, warnings};
 use crate::profile::Measure;
 
 /// Growth up to this size is always allowed unless the tolerance is 0: allocators, paths and
@@ -79,16 +79,16 @@ pub fn check_against(
         let mut outcome = outcome(measure, per, &change, part);
         if outcome.has_failed() {
             // Rows are expensive: they are computed only where a check failed.
-            let options = Options {
+            let options = DiffOptions {
                 measure,
                 per,
-                ..Options::default()
+                ..DiffOptions::default()
             };
             outcome.offenders = grown(&compare(base, new, options).rows);
         }
         outcomes.push(outcome);
     }
-    Ok((outcomes, warnings(base, new, Options::default())))
+    Ok((outcomes, warnings(base, new, DiffOptions::default())))
 }
 
 fn outcome(measure: Measure, per: Option<Per>, change: &Change, part: f64) -> Outcome {

@@ -5,7 +5,8 @@
 use toml::{Table, Value};
 
 use super::against::Tolerances;
-use super::limit::{Limit, Most, Subject};
+use super::limit::{Limit, Most};
+use super::subject::Subject;
 use super::{COPIED, Pattern};
 use crate::diff::Per;
 use crate::profile::Measure;

@@ -3,6 +3,34 @@
 //! Figures are those of the report and of [`crate::diff`]. A check must never fail because of
 //! noise: a peak fails only if it exceeds its limit by more than its error bound. Budgets come from
 //! outside: for any input, the answer is a [`Check`] or one sentence, never a panic.
+//!
+//! ```
+//! use heapglass_profiler::check::{Check, check_limit, parse};
+//! use heapglass_profiler::diff::Recording;
+//!
+//! # let profile = heapglass_fixture::real("shop-profiled");
+//! let budget = parse(
+//!     r#"
+//!         [total]
+//!         peak = "20 MiB"
+//!         [field."Catalog.**"]
+//!         total = "30 MiB"
+//!     "#,
+//!     false,
+//! )?;
+//! let recording = Recording {
+//!     name: "shop.hg",
+//!     profile: &profile,
+//! };
+//! let mut check = Check::new(&recording);
+//! for limit in &budget.limits {
+//!     check.outcomes.push(check_limit(&recording, limit)?);
+//! }
+//! assert_eq!(check.verdict(), "1 of 2 checks failed");
+//! let failed = check.failed().next().expect("the peak is 23.3 MiB");
+//! println!("{}: most is held by {}", failed.subject, failed.offenders[0].label.owner);
+//! # Ok::<(), String>(())
+//! ```
 
 mod against;
 mod budget;
@@ -11,23 +39,23 @@ mod limit;
 mod markdown;
 mod offenders;
 mod pattern;
-#[cfg(test)]
-mod tests;
+mod subject;
 mod text;
 
 use serde::Serialize;
 
-use crate::diff::{Amount, Per};
+use crate::diff::{Amount, Per, Recording};
 use crate::profile::Measure;
 use crate::report::escape;
 
 pub use against::{Tolerances, check_against};
 pub use budget::{Budget, LONGEST, parse, parse_percent};
 pub use json::{FORMAT, write_json};
-pub use limit::{Limit, Most, Subject, check_limit};
+pub use limit::{Limit, Most, check_limit};
 pub use markdown::write_markdown;
 pub use offenders::Offender;
 pub use pattern::Pattern;
+pub use subject::Subject;
 pub use text::write_text;
 
 /// Explains why a limit on `copied` is refused.
@@ -37,6 +65,7 @@ pub const COPIED: &str = "how many bytes growth copies depends on the allocator,
 
 /// The results of all limits.
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct Check {
     /// The checked recording.
     pub recording: String,
@@ -47,6 +76,16 @@ pub struct Check {
 }
 
 impl Check {
+    /// Creates a check of a recording that has no outcomes yet. The losses of the recording are its
+    /// warnings.
+    pub fn new(recording: &Recording<'_>) -> Check {
+        Check {
+            recording: recording.name.to_owned(),
+            outcomes: Vec::new(),
+            warnings: recording.profile.losses().to_vec(),
+        }
+    }
+
     /// Returns the outcomes that exceed their limit.
     pub fn failed(&self) -> impl Iterator<Item = &Outcome> {
         self.outcomes.iter().filter(|outcome| outcome.has_failed())
@@ -66,6 +105,7 @@ impl Check {
 
 /// The result of a limit. The names are the keys in JSON.
 #[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
 pub struct Outcome {
     /// The subject of the limit: `total`, `field "Catalog.**"`.
     pub subject: String,
@@ -99,6 +139,7 @@ impl Outcome {
 /// The status of a figure with a limit. The names are those of JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum Status {
     /// The figure keeps its limit.
     Passed,

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 
 use serde::Serialize;
 
-use super::limit::{DEPENDENCY, Subject, is_match};
+use super::subject::{DEPENDENCY, Subject, is_match};
 use crate::diff::{RowChange, Verdict};
 use crate::profile::{Frames, Measure, Profile};
 use crate::table::{By, Detail, Row, SiteDetail, SiteLabel, rows};
@@ -14,6 +14,7 @@ const MOST: usize = 5;
 
 /// A row by site. The names are the keys in JSON.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Offender {
     /// The figure of the row. Compared with a base, the growth over the base; if figures are
     /// divided by the input, at the input of this recording.

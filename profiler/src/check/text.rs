@@ -7,14 +7,14 @@ use super::{Check, Most, Outcome, Status};
 use crate::diff::{self, Amount, amount};
 use crate::profile::Measure;
 use crate::report::page::Page;
-use crate::report::{self, Style};
+use crate::report::{ReportOptions, Style};
 use crate::units::printable;
 
 /// Writes each limit with what was measured, and below those that failed where it comes from.
 ///
 /// # Errors
 /// Returns the errors of `out`.
-pub fn write_text(check: &Check, options: &report::Options<'_>, out: impl Write) -> io::Result<()> {
+pub fn write_text(check: &Check, options: &ReportOptions<'_>, out: impl Write) -> io::Result<()> {
     let mut page = Page::new(options);
     for warning in &check.warnings {
         page.warning(warning);

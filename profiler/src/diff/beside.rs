@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use super::merged::MergedTree;
-use super::{Change, Identity, Options, Recording, matched, one_sided};
+use super::{Change, DiffOptions, Identity, Recording, matched, one_sided};
 use crate::calltree::{CallTree, NodeId};
 use crate::profile::{Frames, Measure, Profile};
 use crate::table::By;
@@ -14,13 +14,14 @@ use crate::table::By;
 pub struct Beside {
     rows: HashMap<Identity, RowBeside>,
     /// Rows that only the first recording has.
-    pub removed: RemovedRows,
+    removed: RemovedRows,
     /// One recording alone has phases or fields: sites are matched by owner.
     by_owner: bool,
 }
 
 /// A row of the second recording, with its figure in the first.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct RowBeside {
     /// The measure.
     pub change: Change,
@@ -33,6 +34,7 @@ pub struct RowBeside {
 
 /// Rows that only the first recording has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct RemovedRows {
     /// Number of rows.
     pub rows: usize,
@@ -41,9 +43,14 @@ pub struct RemovedRows {
 }
 
 impl Beside {
+    /// Returns the rows that only the first recording has.
+    pub fn removed(&self) -> RemovedRows {
+        self.removed
+    }
+
     /// Matches the rows of two recordings. Figures are not divided: `options.per` is not looked at.
-    pub fn new(base: &Profile, new: &Profile, options: Options, frames: Frames) -> Self {
-        let options = Options {
+    pub fn new(base: &Profile, new: &Profile, options: DiffOptions, frames: Frames) -> Self {
+        let options = DiffOptions {
             per: None,
             ..options
         };

@@ -9,6 +9,7 @@ use crate::table::{Detail, Row, SiteLabel};
 ///
 /// Names are as recorded: not safe for a terminal before [`crate::units::printable`].
 #[derive(Clone, Debug, Default, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Identity {
     /// The name of the row: by site, what was allocated, else the key of the row; a type without
     /// its module path.

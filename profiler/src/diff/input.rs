@@ -16,6 +16,7 @@ pub struct Input {
 
 /// The unit of input that figures are divided by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Per {
     /// Records of the input.
     Record,

@@ -4,6 +4,30 @@
 //! never by an address or a line number, which differ between two builds. Noise must never be
 //! called a difference: a difference within the error bound of a peak, or within the spread of
 //! several recordings of a side, is marked as such.
+//!
+//! ```
+//! use heapglass_profiler::diff::{DiffOptions, Recording, compare};
+//! use heapglass_profiler::profile::Measure;
+//! use heapglass_profiler::table::By;
+//!
+//! # let [before, after] = ["shop", "shop-profiled"].map(heapglass_fixture::real);
+//! let base = [Recording { name: "before.hg", profile: &before }];
+//! let new = [Recording { name: "after.hg", profile: &after }];
+//! let options = DiffOptions {
+//!     by: By::Type,
+//!     measure: Measure::Peak,
+//!     ..DiffOptions::default()
+//! };
+//! let diff = compare(&base, &new, options);
+//! for warning in &diff.warnings {
+//!     eprintln!("{warning}");
+//! }
+//! for row in &diff.rows {
+//!     println!("{}: {:+} bytes", row.identity.name, row.change.difference());
+//! }
+//! // The second run had an argument more.
+//! assert_eq!(diff.rows[0].identity.name, "Vec<OsString>");
+//! ```
 
 mod beside;
 mod identity;
@@ -13,8 +37,6 @@ mod merged;
 mod palette;
 mod picture;
 mod series;
-#[cfg(test)]
-mod tests;
 mod text;
 mod warnings;
 
@@ -48,7 +70,7 @@ pub struct Recording<'a> {
 
 /// Options of a comparison.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Options {
+pub struct DiffOptions {
     /// The grouping of rows.
     pub by: By,
     /// The measure that orders rows.
@@ -59,9 +81,10 @@ pub struct Options {
 
 /// Two sides compared.
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct Diff<'a> {
     /// The options of the comparison.
-    pub options: Options,
+    pub options: DiffOptions,
     /// Recordings of the first side.
     pub base: Vec<Recording<'a>>,
     /// Recordings of the second side.
@@ -86,6 +109,7 @@ pub struct Diff<'a> {
 
 /// A row of either side or of both. The names are the keys in JSON.
 #[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
 pub struct RowChange {
     /// The identity of the row.
     #[serde(flatten)]
@@ -153,7 +177,7 @@ struct Cell {
 fn matched(
     base: &[Recording<'_>],
     new: &[Recording<'_>],
-    options: Options,
+    options: DiffOptions,
     frames: Frames,
 ) -> Vec<RowMatch> {
     let empty = |side: &[Recording<'_>]| -> Vec<Cell> {
@@ -202,7 +226,7 @@ fn matched(
 
 impl RowMatch {
     /// The measure on both sides; `None` where a recording has no such figure.
-    fn change(&self, sides: [&[Recording<'_>]; 2], options: Options) -> Option<Change> {
+    fn change(&self, sides: [&[Recording<'_>]; 2], options: DiffOptions) -> Option<Change> {
         let amounts = |side: usize| -> Option<Vec<Amount>> {
             let amounts = self.sides[side].iter().map(|cell| cell.amount);
             amounts.collect()
@@ -214,13 +238,17 @@ impl RowMatch {
 }
 
 /// Compares two sides; a side without recordings is empty.
-pub fn compare<'a>(base: &[Recording<'a>], new: &[Recording<'a>], options: Options) -> Diff<'a> {
+pub fn compare<'a>(
+    base: &[Recording<'a>],
+    new: &[Recording<'a>],
+    options: DiffOptions,
+) -> Diff<'a> {
     let warnings = warnings(base, new, options);
     let by = match options.by {
         By::Site if one_sided(base, new).is_some() => By::Owner,
         by => by,
     };
-    let options = Options {
+    let options = DiffOptions {
         by,
         measure: by.measure(options.measure),
         ..options
@@ -285,7 +313,7 @@ impl Diff<'_> {
 }
 
 /// Returns the figure of a row by the measure.
-fn row_amount(profile: &Profile, row: &Row, options: Options) -> Option<Amount> {
+fn row_amount(profile: &Profile, row: &Row, options: DiffOptions) -> Option<Amount> {
     let measure = options.measure;
     if let (Detail::Phase(detail), Some(per)) = (&row.detail, options.per) {
         // As the report divides: the phase with the phases inside it, by the phase's own input.
@@ -304,7 +332,7 @@ fn row_amount(profile: &Profile, row: &Row, options: Options) -> Option<Amount> 
 }
 
 /// Returns the figure of a missing row.
-fn no_amount(profile: &Profile, options: Options) -> Option<Amount> {
+fn no_amount(profile: &Profile, options: DiffOptions) -> Option<Amount> {
     let per = options.per.filter(|_| options.by != By::Phase);
     Some(Amount::new(0, count(profile, per)?))
 }
@@ -366,7 +394,7 @@ fn compared(sides: [&[Recording<'_>]; 2], amounts: [Vec<Amount>; 2], is_bounded:
 }
 
 /// Returns the largest error of a recording's peak, bytes.
-pub fn peak_bound(profile: &Profile) -> u64 {
+pub(crate) fn peak_bound(profile: &Profile) -> u64 {
     let capture = &profile.capture;
     capture.peak_error_bytes.max(capture.peak_discrepancy_bytes)
 }

@@ -10,13 +10,13 @@ use std::io::{self, Write};
 
 use super::merged::MergedTree;
 use super::{Diff, median_recording, palette};
-use crate::calltree::{self, CallTree, NodeId};
+use crate::calltree::{CallTree, CallTreeOptions, Levels, NodeId};
 use crate::flamegraph::{
-    By, Caption, NOT_OF_ARENAS, PLACE, Picture, PictureTotals, is_of_arenas, prune, shorten,
-    squares, to_the_byte, without_round, write_empty,
+    Caption, NOT_OF_ARENAS, PLACE, Picture, PictureTotals, is_of_arenas, prune, shorten, squares,
+    to_the_byte, without_round, write_empty,
 };
 use crate::profile::{Frames, Measure};
-use crate::table;
+use crate::table::By;
 use crate::units::{Count, printable};
 
 /// Writes the picture: by field, type or arena where rows are, else by stack. Of several recordings
@@ -28,23 +28,23 @@ use crate::units::{Count, printable};
 /// to more than 64 bits.
 pub fn write_svg(diff: &Diff<'_>, out: impl Write) -> io::Result<PictureTotals> {
     let measure = diff.options.measure;
-    let by = match diff.options.by {
-        table::By::Field => By::Field,
-        table::By::Type => By::Type,
-        table::By::Arena => By::Arena,
-        _ => By::Stack,
+    let levels = match diff.options.by {
+        By::Field => Levels::Field,
+        By::Type => Levels::Type,
+        By::Arena => Levels::Arena,
+        _ => Levels::Stack,
     };
-    if by == By::Arena && !is_of_arenas(measure) {
+    if levels == Levels::Arena && !is_of_arenas(measure) {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, NOT_OF_ARENAS));
     }
     let none = || io::Error::new(io::ErrorKind::InvalidInput, "a side without recordings");
     let base = median_recording(&diff.base, measure).ok_or_else(none)?;
     let new = median_recording(&diff.new, measure).ok_or_else(none)?;
-    let options = calltree::Options {
-        by,
+    let options = CallTreeOptions {
+        levels,
         measure,
         frames: Frames::Folded,
-        ..calltree::Options::default()
+        ..CallTreeOptions::default()
     };
     let trees = [base, new].map(|one| CallTree::build(one.profile, &options));
     let sides = [(&trees[0], base.profile), (&trees[1], new.profile)];

@@ -8,6 +8,7 @@ use crate::units::signed_percent;
 
 /// A figure, or a figure for each record or byte of input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Amount {
     /// The figure, as the report has it.
     pub value: u64,
@@ -46,6 +47,7 @@ impl Amount {
 /// One figure in each recording of a side. The names are the keys in JSON; a side without
 /// recordings has 0.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Series {
     /// The median: always the figure of one recording. For an even number of recordings it is the
     /// lower of the two in the middle.
@@ -82,6 +84,7 @@ impl Series {
 /// The meaning of the difference of two sides. The names are those of JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Verdict {
     /// All figures of both sides are equal.
     Equal,
@@ -98,6 +101,7 @@ pub enum Verdict {
 
 /// One figure on both sides.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Change {
     /// The first side.
     pub base: Series,

@@ -9,7 +9,7 @@ use super::series::{Amount, Change, Verdict};
 use super::{Diff, Per, RowChange, RowKind, Series, input, peak_bound};
 use crate::profile::Measure;
 use crate::report::page::{Page, capital};
-use crate::report::{self, Style};
+use crate::report::{ARENA_FIGURES, ReportOptions, Style};
 use crate::table::{By, bytes_each, program_name};
 use crate::units::{Bytes, counted, printable};
 
@@ -22,11 +22,7 @@ const PERCENT: usize = 9;
 ///
 /// # Errors
 /// Returns the errors of `out`.
-pub fn write_text(
-    diff: &Diff<'_>,
-    options: &report::Options<'_>,
-    out: impl Write,
-) -> io::Result<()> {
+pub fn write_text(diff: &Diff<'_>, options: &ReportOptions<'_>, out: impl Write) -> io::Result<()> {
     let mut page = Page::new(options);
     for (name, side) in [("base", &diff.base), ("new", &diff.new)] {
         for (number, one) in side.iter().enumerate() {
@@ -187,7 +183,7 @@ fn write_rows(page: &mut Page<'_>, diff: &Diff<'_>) {
         page.line(Style::Faint, &format!("  {rows} left out: {what}."));
     }
     if by == By::Arena {
-        page.line(Style::Faint, &format!("  {}", report::ARENA_FIGURES));
+        page.line(Style::Faint, &format!("  {}", ARENA_FIGURES));
     }
 }
 

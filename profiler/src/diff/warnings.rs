@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use super::{Options, Per, Recording, input};
+use super::{DiffOptions, Per, Recording, input};
 use crate::interned::Interned;
 use crate::profile::{Profile, ScopeKind, State};
 use crate::table::By;
@@ -10,7 +10,11 @@ use crate::units::printable;
 
 /// Returns the warnings that a reader must know before comparing `base` and `new`: one sentence
 /// each, free of control characters.
-pub fn warnings(base: &[Recording<'_>], new: &[Recording<'_>], options: Options) -> Vec<String> {
+pub fn warnings(
+    base: &[Recording<'_>],
+    new: &[Recording<'_>],
+    options: DiffOptions,
+) -> Vec<String> {
     let mut said = Vec::new();
     let all = || base.iter().chain(new);
     let several = |of: fn(&Profile) -> String| {
@@ -93,7 +97,7 @@ pub(super) fn one_sided(base: &[Recording<'_>], new: &[Recording<'_>]) -> Option
 }
 
 /// Warns about inputs that differ, or that one side does not state.
-fn inputs(base: &[Recording<'_>], new: &[Recording<'_>], options: Options) -> Vec<String> {
+fn inputs(base: &[Recording<'_>], new: &[Recording<'_>], options: DiffOptions) -> Vec<String> {
     let mut said = Vec::new();
     if let Some(per) = options.per {
         for side in [base, new] {

@@ -5,13 +5,17 @@ use std::io::{self, Write};
 
 use serde_json::Value;
 
-use super::Options;
+use super::ReportOptions;
 use crate::profile::{FIGURES, Profile};
 use crate::report::row_json;
 use crate::table::{By, Detail, rows};
 use crate::units::printable;
 
-pub(super) fn write(profile: &Profile, options: &Options<'_>, out: impl Write) -> io::Result<()> {
+pub(super) fn write(
+    profile: &Profile,
+    options: &ReportOptions<'_>,
+    out: impl Write,
+) -> io::Result<()> {
     let mut table = csv::Writer::from_writer(out);
     let figures = FIGURES.into_iter().map(|(key, _)| key);
     let details = details(options.by).split_whitespace();

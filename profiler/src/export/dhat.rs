@@ -10,7 +10,7 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
-use super::{Options, names, with_notes, write_line};
+use super::{ReportOptions, names, with_notes, write_line};
 use crate::calltree::stack_of;
 use crate::interned::Interned;
 use crate::profile::{Figures, Profile, Step};
@@ -59,7 +59,11 @@ struct ProgramPoint {
     fs: Vec<u32>,
 }
 
-pub(super) fn write(profile: &Profile, options: &Options<'_>, out: impl Write) -> io::Result<()> {
+pub(super) fn write(
+    profile: &Profile,
+    options: &ReportOptions<'_>,
+    out: impl Write,
+) -> io::Result<()> {
     let mut frames = Interned::new();
     frames.number(ROOT.to_owned());
     // The viewer refuses a stack that it meets twice; sites of one stack in several phases or

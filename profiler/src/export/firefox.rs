@@ -15,7 +15,7 @@ use fxprof_processed_profile::{
     Timestamp,
 };
 
-use super::{Options, names, tree, with_notes, write_line};
+use super::{ReportOptions, names, tree, with_notes, write_line};
 use crate::calltree::{CallTree, NodeId};
 use crate::profile::{Label, Measure, Origin, Profile};
 use crate::table::program_name;
@@ -29,7 +29,11 @@ pub(super) const MEASURES: [Measure; 5] = [
     Measure::Copied,
 ];
 
-pub(super) fn write(profile: &Profile, options: &Options<'_>, out: impl Write) -> io::Result<()> {
+pub(super) fn write(
+    profile: &Profile,
+    options: &ReportOptions<'_>,
+    out: impl Write,
+) -> io::Result<()> {
     let tree = tree(profile, options);
     let begin = Duration::from_nanos(profile.process.started_unix_ns);
     let product = with_notes(profile, &format!("{} (heapglass).", program_name(profile)));

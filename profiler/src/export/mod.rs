@@ -3,6 +3,25 @@
 //! Every format holds the same totals as the report. An export must never contain a figure that was
 //! not counted: a lower bound is called one ([`notes`], and in the file if the format has room). A
 //! control character of a recorded name must never get through.
+//!
+//! ```
+//! use heapglass_profiler::export::{Format, notes, write};
+//! use heapglass_profiler::report::ReportOptions;
+//!
+//! # let profile = heapglass_fixture::real("shop-profiled");
+//! let format = Format::Folded;
+//! let options = ReportOptions {
+//!     frames: format.default_frames(),
+//!     ..ReportOptions::default()
+//! };
+//! let mut folded = Vec::new();
+//! write(&profile, format, &options, &mut folded)?;
+//! assert!(String::from_utf8_lossy(&folded).starts_with("shop::main;"));
+//! for note in notes(&profile) {
+//!     eprintln!("{note}");
+//! }
+//! # Ok::<(), std::io::Error>(())
+//! ```
 
 mod csv;
 mod dhat;
@@ -10,22 +29,21 @@ mod firefox;
 mod names;
 mod pprof;
 mod speedscope;
-#[cfg(test)]
-mod tests;
 
 use std::io::{self, Write};
 
 use serde::Serialize;
 
-use crate::calltree::{self, CallTree, write_folded};
+use crate::calltree::{CallTree, CallTreeOptions, write_folded};
 use crate::profile::{Frames, Measure, Profile};
 use crate::report::write_json;
 use crate::units::Bytes;
 
-pub use crate::report::Options;
+use crate::report::ReportOptions;
 
 /// A format of another tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Format {
     /// Protocol buffers, compressed: `go tool pprof`, Parca, Pyroscope.
     Pprof,
@@ -78,7 +96,7 @@ impl Format {
         self == Format::Pprof
     }
 
-    /// Returns `true` if the format is a table of rows, grouped by [`Options::by`].
+    /// Returns `true` if the format is a table of rows, grouped by [`ReportOptions::by`].
     pub fn has_rows(self) -> bool {
         matches!(self, Format::Json | Format::Csv)
     }
@@ -115,7 +133,7 @@ impl Format {
 pub fn write(
     profile: &Profile,
     format: Format,
-    options: &Options<'_>,
+    options: &ReportOptions<'_>,
     out: impl Write,
 ) -> io::Result<()> {
     match format {
@@ -138,11 +156,11 @@ fn write_line(json: &impl Serialize, mut out: impl Write) -> io::Result<()> {
 
 /// The stacks of a profile, in the frames that were asked for, those with most of the measure
 /// first.
-fn tree(profile: &Profile, options: &Options<'_>) -> CallTree {
-    let shown = calltree::Options {
+fn tree(profile: &Profile, options: &ReportOptions<'_>) -> CallTree {
+    let shown = CallTreeOptions {
         frames: options.frames,
         measure: options.measure,
-        ..calltree::Options::default()
+        ..CallTreeOptions::default()
     };
     CallTree::sorted(profile, &shown)
 }

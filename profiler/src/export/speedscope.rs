@@ -6,7 +6,7 @@ use std::io::{self, Write};
 
 use serde::{Serialize, Serializer};
 
-use super::{Options, names, tree, with_notes, write_line};
+use super::{ReportOptions, names, tree, with_notes, write_line};
 use crate::calltree::{CallTree, NodeId};
 use crate::interned::Interned;
 use crate::profile::{Label, Measure, Profile};
@@ -68,7 +68,11 @@ impl Serialize for Samples<'_> {
     }
 }
 
-pub(super) fn write(profile: &Profile, options: &Options<'_>, out: impl Write) -> io::Result<()> {
+pub(super) fn write(
+    profile: &Profile,
+    options: &ReportOptions<'_>,
+    out: impl Write,
+) -> io::Result<()> {
     let tree = tree(profile, options);
     let mut labels = Interned::new();
     // The root is no frame: nothing asks for its number.

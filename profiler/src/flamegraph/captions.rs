@@ -6,14 +6,14 @@
 
 use super::prune::PrunedTree;
 use super::relabel::Caption;
-use super::{By, Options, legend, prune};
+use super::{CallTreeOptions, Levels, legend, prune};
 use crate::calltree::{CallTree, NodeId};
 use crate::profile::arenas::{HOW_TO_NAME, imbalance};
 use crate::profile::{Figures, Label, Losses, Measure, Profile, State};
 use crate::units::{Bytes, Count, Share, counted, printable};
 
 /// `cities: bytes live at the peak, 6,392,832 bytes = 6.1 MiB, exact`
-pub(super) fn title(profile: &Profile, options: &Options, total: u64) -> String {
+pub(super) fn title(profile: &Profile, options: &CallTreeOptions, total: u64) -> String {
     let measure = options.measure;
     let program = match printable(&profile.process.program) {
         program if program.is_empty() => "heapglass".to_owned(),
@@ -29,18 +29,18 @@ pub(super) fn title(profile: &Profile, options: &Options, total: u64) -> String 
 }
 
 /// Returns the name of the figure that widths show.
-pub(super) fn what(profile: &Profile, options: &Options) -> &'static str {
-    match (options.by, options.measure, profile.process.state) {
-        (By::Arena, Measure::Live, State::Running) => "allocated_bytes of arenas, live now",
-        (By::Arena, Measure::Live, _) => "allocated_bytes of arenas, live at exit",
-        (By::Arena, ..) => "bytes used inside arenas",
+pub(super) fn what(profile: &Profile, options: &CallTreeOptions) -> &'static str {
+    match (options.levels, options.measure, profile.process.state) {
+        (Levels::Arena, Measure::Live, State::Running) => "allocated_bytes of arenas, live now",
+        (Levels::Arena, Measure::Live, _) => "allocated_bytes of arenas, live at exit",
+        (Levels::Arena, ..) => "bytes used inside arenas",
         (_, measure, state) => measure.title_in(state),
     }
 }
 
 /// Returns the text of an empty picture.
-pub(super) fn nothing(profile: &Profile, options: &Options) -> String {
-    if options.by == By::Arena && profile.arenas.is_empty() {
+pub(super) fn nothing(profile: &Profile, options: &CallTreeOptions) -> String {
+    if options.levels == Levels::Arena && profile.arenas.is_empty() {
         return HOW_TO_NAME.join(" ");
     }
     format!(
@@ -49,10 +49,10 @@ pub(super) fn nothing(profile: &Profile, options: &Options) -> String {
     )
 }
 
-fn exactness(profile: &Profile, options: &Options) -> String {
+fn exactness(profile: &Profile, options: &CallTreeOptions) -> String {
     let capture = &profile.capture;
     let measure = options.measure;
-    if options.by == By::Arena {
+    if options.levels == Levels::Arena {
         // Arenas count every piece, in every mode.
         let mut arenas = profile.arenas.iter();
         let broken = arenas.any(|arena| imbalance(arena).is_some());
@@ -80,13 +80,17 @@ fn exact(is_exact: bool) -> String {
 /// Wider than this and the subtitle leaves a picture of 1,200 pixels.
 const SUBTITLE_CHARS: usize = 160;
 
-pub(super) fn subtitle(profile: &Profile, options: &Options, pruned: &PrunedTree) -> String {
+pub(super) fn subtitle(
+    profile: &Profile,
+    options: &CallTreeOptions,
+    pruned: &PrunedTree,
+) -> String {
     // The least important last: what does not fit is left out, never a loss.
     let mut parts = Vec::new();
     if profile.lost != Losses::default() {
         parts.push("something was lost or cut, see the report".to_owned());
     }
-    if options.by == By::Field && profile.fields().is_empty() {
+    if options.levels == Levels::Field && profile.fields().is_empty() {
         parts.push("no fields: no Profiled<T> was read".to_owned());
     }
     if pruned.narrow > 0 {
@@ -104,20 +108,20 @@ pub(super) fn subtitle(profile: &Profile, options: &Options, pruned: &PrunedTree
         let name = shorten(&printable(&scope.name), 30);
         parts.push(format!("only phase {name}"));
     }
-    let (below, colors) = match options.by {
-        By::Stack => (
+    let (below, colors) = match options.levels {
+        Levels::Stack => (
             "callers below",
             "own code warm, std grey-blue, native grey, dependencies a colour each",
         ),
-        By::Field => ("outermost below", "fields, then the type of their blocks"),
-        By::Type => ("outermost below", "types, then fields, then functions"),
-        By::Arena => ("outermost below", "inside blocks that are counted already"),
+        Levels::Field => ("outermost below", "fields, then the type of their blocks"),
+        Levels::Type => ("outermost below", "types, then fields, then functions"),
+        Levels::Arena => ("outermost below", "inside blocks that are counted already"),
     };
     if options.inverted {
         parts.push(below.to_owned());
     }
     parts.push(colors.to_owned());
-    let has_legend = options.by != By::Stack;
+    let has_legend = options.levels != Levels::Stack;
     let room = SUBTITLE_CHARS.saturating_sub(if has_legend { legend::chars() } else { 0 });
     let chars =
         |parts: &[String]| -> usize { parts.iter().map(|part| part.chars().count() + 2).sum() };
@@ -135,7 +139,7 @@ pub(super) fn frame(
     tree: &CallTree,
     id: NodeId,
     profile: &Profile,
-    options: &Options,
+    options: &CallTreeOptions,
     whole: u64,
 ) -> Caption {
     let measure = options.measure;
@@ -143,7 +147,7 @@ pub(super) fn frame(
     let short = printable_name(&tree.short_name(id, profile));
     // The bracket that holds the figures may hold no other one, or the script would cut the label
     // there.
-    let label = if options.by == By::Stack && name.contains('(') {
+    let label = if options.levels == Levels::Stack && name.contains('(') {
         name.clone()
     } else {
         short

@@ -6,6 +6,22 @@
 //! `relabel`). This module must never hide: what is too narrow or too deep to draw stays in the
 //! width of its caller and is counted in the subtitle. This module must never let a recorded name
 //! through unescaped, or refer to anything outside the file.
+//!
+//! ```
+//! use heapglass_profiler::calltree::{CallTreeOptions, Levels};
+//! use heapglass_profiler::flamegraph::write_svg;
+//!
+//! # let profile = heapglass_fixture::real("shop-profiled");
+//! let options = CallTreeOptions {
+//!     levels: Levels::Type,
+//!     ..CallTreeOptions::default()
+//! };
+//! let mut svg = Vec::new();
+//! let drawn = write_svg(&profile, &options, &mut svg)?;
+//! assert_eq!(drawn.total, profile.totals().peak_bytes);
+//! assert!(svg.starts_with(b"<?xml"));
+//! # Ok::<(), std::io::Error>(())
+//! ```
 
 mod captions;
 mod draw;
@@ -13,13 +29,10 @@ mod legend;
 pub mod palette;
 mod prune;
 mod relabel;
-#[cfg(test)]
-mod tests;
 
 use std::io::{self, Write};
 
-pub use crate::calltree::{By, Options};
-use crate::calltree::{CallTree, NodeId};
+use crate::calltree::{CallTree, CallTreeOptions, Levels, NodeId};
 use crate::profile::{Measure, Profile};
 
 pub(crate) use captions::{shorten, to_the_byte, without_round};
@@ -40,6 +53,7 @@ pub const NOT_OF_ARENAS: &str = "arenas have only two measures: bytes used in to
 
 /// The totals of a picture.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct PictureTotals {
     /// The width of the whole picture, in units of the measure.
     pub total: u64,
@@ -58,10 +72,10 @@ pub struct PictureTotals {
 /// measure that is not of [arenas](is_of_arenas).
 pub fn write_svg(
     profile: &Profile,
-    options: &Options,
+    options: &CallTreeOptions,
     out: impl Write,
 ) -> io::Result<PictureTotals> {
-    if options.by == By::Arena && !is_of_arenas(options.measure) {
+    if options.levels == Levels::Arena && !is_of_arenas(options.measure) {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, NOT_OF_ARENAS));
     }
     let tree = CallTree::sorted(profile, options);
@@ -77,7 +91,7 @@ pub fn write_svg(
         subtitle: captions::subtitle(profile, options, &pruned),
         count_name: captions::what(profile, options),
         inverted: options.inverted,
-        legend: (options.by != By::Stack).then(legend::svg),
+        legend: (options.levels != Levels::Stack).then(legend::svg),
     };
     let color = |id: NodeId| palette::of_node(&tree, id, profile);
     let caption = |id: NodeId| captions::frame(&tree, id, profile, options, total);

@@ -5,11 +5,11 @@
 //! This module must never draw in the magenta that inferno's search uses, nor so dark that black
 //! text cannot be read.
 
-use crate::calltree::{By, CallTree, NodeId};
+use crate::calltree::{CallTree, Levels, NodeId};
 use crate::profile::{Function, Label, Origin, Profile, ScopeKind, TypeKind};
 
 /// Red, green, blue.
-pub type Rgb = (u8, u8, u8);
+pub(crate) type Rgb = (u8, u8, u8);
 
 pub(super) const BACKGROUND: Rgb = (0xfd, 0xfc, 0xf9);
 pub(super) const ROOT: Rgb = (0xd9, 0xd6, 0xd0);
@@ -52,7 +52,7 @@ fn from_terminal(colour: u8) -> Rgb {
 
 /// The colour of a function: hue by crate, a little lighter or darker by name so that neighbours
 /// differ.
-pub fn of_function(function: &Function) -> Rgb {
+fn of_function(function: &Function) -> Rgb {
     let krate = hash(&function.krate);
     let shade = f64::from(hash(&function.name) % 9) / 100.0 - 0.04;
     match function.origin {
@@ -68,18 +68,18 @@ pub fn of_function(function: &Function) -> Rgb {
 
 /// The colour of a type or of a field of that type: by the kind of container, as in the terminal;
 /// light grey when nothing tells.
-pub fn of_kind(kind: Option<TypeKind>) -> Rgb {
+pub(crate) fn of_kind(kind: Option<TypeKind>) -> Rgb {
     kind.map_or(ROOT, |kind| from_terminal(terminal_colour(kind)))
 }
 
 /// The colour of a node of a call tree.
-pub fn of_node(tree: &CallTree, id: NodeId, profile: &Profile) -> Rgb {
+pub(crate) fn of_node(tree: &CallTree, id: NodeId, profile: &Profile) -> Rgb {
     let label = tree.node(id).label;
     match label {
         Label::Root => ROOT,
         Label::Scope(_) => SCOPE,
         // By anything but stack, the legend says that the colour of marks is a buffer of serde.
-        Label::Mark(_) if tree.by() != By::Stack => ROOT,
+        Label::Mark(_) if tree.levels() != Levels::Stack => ROOT,
         Label::Mark(_) => MARK,
         Label::Function(function) => {
             let function = profile.functions.get(function.0 as usize);

@@ -2,9 +2,9 @@
 
 use super::counters::CountedSites;
 use crate::profile::{
-    Arena, ArenaEvent, ArenaFigures, ArenaMoment, ArenaRow, ArenaValues, ScopeId,
+    Arena, ArenaEvent, ArenaFigures, ArenaMoment, ArenaRow, ArenaValues, ScopeId, TypeName,
 };
-use crate::types::{Types, short};
+use crate::types::Types;
 use tracking_alloc_recording::{Recording, arena_event};
 
 /// All arenas, by name. `sites` says where a site of the recording stands in the profile.
@@ -74,7 +74,7 @@ pub(super) fn arenas(recording: &Recording, sites: &CountedSites, types: &mut Ty
         arena.values.push(ArenaValues {
             scope: ScopeId(values.scope),
             type_id: types.number(&name),
-            type_name: short(&crate::types::normal(&name)),
+            type_name: TypeName::new(&name).short,
             site,
             count: values.count,
             bytes: values.bytes,

@@ -28,7 +28,7 @@ pub use error::Error;
 pub use packed::pack;
 
 use crate::profile::{Profile, StackNode, State};
-use crate::symbols::{self, Progress};
+use crate::symbols::{self, Progress, SymbolOptions};
 use counters::CountedSites;
 use error::Kind;
 use modules::Modules;
@@ -42,23 +42,23 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 use tracking_alloc_recording::Recording;
 
-/// Options of loading.
+/// Options of [`open`]: where to look for symbols, and whose code is whose.
 #[derive(Clone, Debug, Default)]
-pub struct Options {
+pub struct OpenOptions {
     /// The places to look for symbols.
-    pub symbols: symbols::Options,
+    pub symbols: SymbolOptions,
     /// Names of the program's own crates (`my_app` or `my-app`). If empty, these are the crates
     /// whose sources lie outside registries, git checkouts and the toolchain.
     pub own: Vec<String>,
 }
 
-impl Options {
+impl OpenOptions {
     /// Returns options that look for symbols where the binaries ran, and cache them for the user.
     pub fn with_cache() -> Self {
-        Options {
-            symbols: symbols::Options {
+        OpenOptions {
+            symbols: SymbolOptions {
                 cache: symbols::default_cache_dir(),
-                ..symbols::Options::default()
+                ..SymbolOptions::default()
             },
             own: Vec::new(),
         }
@@ -69,12 +69,27 @@ impl Options {
 ///
 /// `progress` is called on this thread while symbols are read.
 ///
+/// ```
+/// use heapglass_profiler::profile::State;
+/// use heapglass_profiler::{OpenOptions, open};
+///
+/// # let file = heapglass_fixture::recording("shop-profiled");
+/// # let path = file.as_ref();
+/// let progress = |at: heapglass_profiler::symbols::Progress<'_>| {
+///     eprintln!("{}: {} of {}", at.module, at.done, at.total);
+/// };
+/// let profile = open(path, &OpenOptions::default(), &progress)?;
+/// assert_eq!(profile.process().program, "shop");
+/// assert_eq!(profile.process().state, State::Finished);
+/// # Ok::<(), heapglass_profiler::Error>(())
+/// ```
+///
 /// # Errors
 /// Returns an error if the file is missing, empty, foreign, truncated, altered or of another
-/// version, or if [`symbols::Options::binary`] is not the binary that ran.
+/// version, or if [`SymbolOptions::binary`] is not the binary that ran.
 pub fn open(
     path: &Path,
-    options: &Options,
+    options: &OpenOptions,
     progress: &dyn Fn(Progress<'_>),
 ) -> Result<Profile, Error> {
     Session::new(options.clone()).load(path, progress, None)
@@ -90,7 +105,7 @@ const PATIENCE: Duration = Duration::from_millis(200);
 /// there are new ones, and only new stacks are read.
 #[derive(Default)]
 pub struct Session {
-    options: Options,
+    options: OpenOptions,
     known: Option<Known>,
 }
 
@@ -112,7 +127,7 @@ impl std::fmt::Debug for Session {
 
 impl Session {
     /// Creates a session that has loaded nothing.
-    pub fn new(options: Options) -> Self {
+    pub fn new(options: OpenOptions) -> Self {
         Session {
             options,
             known: None,
@@ -235,7 +250,7 @@ impl Unnamed {
     fn named(
         self,
         names: (&Modules, &Names),
-        options: &Options,
+        options: &OpenOptions,
         kept: Option<&mut StackCache>,
     ) -> Profile {
         let mut profile = self.profile;
@@ -245,7 +260,7 @@ impl Unnamed {
     }
 
     /// The profile before there are names.
-    fn early(&self, of: &Addresses, options: &Options) -> Profile {
+    fn early(&self, of: &Addresses, options: &OpenOptions) -> Profile {
         let mut profile = self.profile.clone();
         let recorded = (&self.recording, &self.sites);
         let names = (&of.modules, &Names::none(of));

@@ -1,7 +1,7 @@
 //! The loaded images of a recording, in the form that symbol lookup needs.
 
 use super::error::Kind;
-use super::{Error, Options};
+use super::{Error, OpenOptions};
 use crate::profile::{Module, Origin, SymbolSource};
 use crate::symbols::{self, Classifier, Identity, ModuleRef, Progress, Symbols};
 use crate::units::counted;
@@ -48,7 +48,7 @@ impl Modules {
         &self,
         frames: &[FrameValue],
         path: &Path,
-        options: &Options,
+        options: &OpenOptions,
         progress: &dyn Fn(Progress<'_>),
     ) -> Result<Symbols, Error> {
         let refs = self.refs.iter().map(|(path, identity)| ModuleRef {
@@ -105,7 +105,7 @@ impl Modules {
             *all += 1;
             if let [only] = chain.as_slice()
                 && only.is_name_only()
-                && classifier.function_of_raw(raw, only, "").origin != Origin::Std
+                && classifier.origin_of_raw(raw, only, "") != Origin::Std
             {
                 *bare += 1;
             }

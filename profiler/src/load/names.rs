@@ -3,7 +3,7 @@
 
 use super::modules::Modules;
 use super::packed::Packed;
-use super::{Error, Options};
+use super::{Error, OpenOptions};
 use crate::profile::{SourceLines, SymbolSource};
 use crate::symbols::{Progress, Symbols};
 use std::collections::HashMap;
@@ -60,11 +60,11 @@ impl Names {
     ///
     /// # Errors
     /// Returns an error if the recording carries symbols that cannot be read, or if
-    /// [`binary`](crate::symbols::Options::binary) is not the binary that ran.
+    /// [`binary`](crate::SymbolOptions::binary) is not the binary that ran.
     pub(super) fn find(
         of: &Addresses,
         path: &Path,
-        options: &Options,
+        options: &OpenOptions,
         progress: &dyn Fn(Progress<'_>),
     ) -> Result<Names, Error> {
         Ok(

@@ -5,7 +5,7 @@
 
 use super::error::Kind;
 use super::modules::Modules;
-use super::{Error, Options, read};
+use super::{Error, OpenOptions, read};
 use crate::profile::{SourceLines, SymbolSource};
 use crate::symbols::{Progress, Shared, SourceFrame, StoredFrame, Strings, Symbols, string_of};
 use serde::{Deserialize, Serialize};
@@ -41,7 +41,7 @@ impl Packed {
     pub(super) fn carried(
         bytes: Option<&[u8]>,
         path: &Path,
-        options: &Options,
+        options: &OpenOptions,
     ) -> Result<Option<Self>, Error> {
         let bytes = bytes.filter(|_| options.symbols.binary.is_none());
         let packed = bytes.map(Packed::parse).transpose();
@@ -136,7 +136,7 @@ impl Packed {
 /// Returns the errors of [`open`](super::open).
 pub fn pack(
     path: &Path,
-    options: &Options,
+    options: &OpenOptions,
     progress: &dyn Fn(Progress<'_>),
 ) -> Result<Vec<u8>, Error> {
     let recording = read(path)?;

@@ -10,7 +10,7 @@ use super::modules::Modules;
 use super::names::Names;
 use super::reader::{SiteStack, StacksRead, read};
 use super::walks::Walks;
-use super::{Options, arenas, losses, scope_tree};
+use super::{OpenOptions, arenas, losses, scope_tree};
 use crate::interned::Interned;
 use crate::profile::{
     Contents, Folding, FrameId, Origin, Profile, ScopeKind, Site, Stack, StackNode, Stacks, TypeId,
@@ -154,7 +154,7 @@ pub(super) fn fill(
     profile: &mut Profile,
     (recording, counted): (&Recording, &CountedSites),
     (modules, names): (&Modules, &Names),
-    options: &Options,
+    options: &OpenOptions,
     kept: Option<&mut StackCache>,
 ) {
     let symbols = &names.symbols;
@@ -231,11 +231,11 @@ fn own(
     recording: &Recording,
     (modules, names): (&Modules, &Names),
     classifier: &Classifier,
-    options: &Options,
+    options: &OpenOptions,
 ) -> Own {
     let is_own = |(number, (chain, raw)): (u32, (&Vec<SourceFrame>, &FrameValue))| {
         let module = modules.path(raw.module);
-        let origin = |frame| classifier.function_of_raw(number, frame, module).origin;
+        let origin = |frame| classifier.origin_of_raw(number, frame, module);
         chain.iter().any(|frame| origin(frame) == Origin::User)
     };
     let frames = names.symbols.frames.iter().zip(&recording.frames);

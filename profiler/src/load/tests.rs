@@ -6,9 +6,10 @@
 //! person 40.
 
 use super::names::Addresses;
-use super::{Options, Session, Unnamed, open};
+use super::{OpenOptions, Session, Unnamed, open};
 use crate::profile::{Distribution, Figures, Frames, Profile, State};
-use crate::report::{self, By, Detail, Row};
+use crate::report::{self, ReportOptions};
+use crate::table::{By, Detail, Row, rows};
 use std::path::Path;
 use tracking_alloc_recording::Recording;
 
@@ -30,12 +31,12 @@ const LAST_BUFFER: u64 = 40 * 512;
 const IN_A_PERSON: u64 = 15 + 8 + 4 * 12 + 5 + 6;
 
 fn golden() -> Profile {
-    open(Path::new(GOLDEN), &Options::default(), &|_| {})
+    open(Path::new(GOLDEN), &OpenOptions::default(), &|_| {})
         .unwrap_or_else(|error| panic!("{error}\nrefresh it with: examples/wasm/run --golden"))
 }
 
 fn row(profile: &Profile, by: By, key: &str) -> Row {
-    let rows = report::rows(profile, by, Default::default(), Frames::Folded);
+    let rows = rows(profile, by, Default::default(), Frames::Folded);
     let found = rows.into_iter().find(|row| row.key == key);
     found.unwrap_or_else(|| panic!("no row {key}"))
 }
@@ -161,7 +162,7 @@ fn linear_memory_is_shown_and_no_stack_is_claimed() {
     ];
     assert_eq!(names, expected);
     let mut text = Vec::new();
-    report::write_text(&profile, &report::Options::default(), &mut text).expect("text");
+    report::write_text(&profile, &ReportOptions::default(), &mut text).expect("text");
     let text = String::from_utf8(text).expect("UTF-8");
     assert!(
         text.contains("exact, wasm32, no stacks: sites are scopes"),
@@ -177,7 +178,7 @@ fn linear_memory_is_shown_and_no_stack_is_claimed() {
         "{text}"
     );
     let mut json = Vec::new();
-    report::write_json(&profile, &report::Options::default(), &mut json).expect("JSON");
+    report::write_json(&profile, &ReportOptions::default(), &mut json).expect("JSON");
     let json: serde_json::Value = serde_json::from_slice(&json).expect("JSON");
     assert_eq!(json["architecture"], "wasm32");
     assert_eq!(json["linear_memory"]["pages"], memory.pages);
@@ -186,7 +187,7 @@ fn linear_memory_is_shown_and_no_stack_is_claimed() {
 
 #[test]
 fn symbols_of_recordings_that_are_opened_are_kept_in_the_users_cache() {
-    let options = Options::with_cache();
+    let options = OpenOptions::with_cache();
     assert_eq!(options.symbols.cache, crate::symbols::default_cache_dir());
     assert_eq!(options.symbols.binary, None);
 }
@@ -219,7 +220,7 @@ fn a_profile_before_it_has_names_has_the_figures_of_the_one_with_names() {
         if path.extension().is_none_or(|extension| extension != "hg") {
             continue;
         }
-        let options = Options::default();
+        let options = OpenOptions::default();
         let mut recording = Recording::open(&path).expect("a recording");
         let addresses = Addresses::of(&mut recording);
         let early = Unnamed::of(recording).early(&addresses, &options);

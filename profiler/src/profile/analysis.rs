@@ -17,7 +17,7 @@ use std::sync::{Arc, OnceLock};
 /// The analysis of a profile, as much of it as was asked for: see [`Profile::fields`] and its
 /// neighbours.
 #[derive(Debug, Default)]
-pub struct Analysis {
+pub(crate) struct Analysis {
     fields: OnceLock<Fields>,
     phases: OnceLock<Phases>,
     types: OnceLock<Vec<TypeRow>>,
@@ -79,7 +79,7 @@ impl Profile {
 
     /// The folder that holds the program's own source files, with a slash at its end; empty when
     /// there is none.
-    pub fn source_root(&self) -> &str {
+    pub(crate) fn source_root(&self) -> &str {
         self.analysis.source_root.get_or_init(|| source_root(self))
     }
 

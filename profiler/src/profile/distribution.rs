@@ -14,11 +14,12 @@ const NAMED: usize = 3;
 
 /// Sizes and lifetimes of the blocks of one site, or of several together.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Distribution {
     /// Blocks allocated of each size class ([`class_bounds`]); a realloc counts with its new size.
     /// Fewer than [`Figures::total_blocks`] where sizes were not recorded. Classes rise; mostly
     /// there is one, which needs no memory of its own.
-    pub sizes: SmallVec<[(u16, u64); 1]>,
+    pub(crate) sizes: SmallVec<[(u16, u64); 1]>,
     /// Sum of the lifetimes of blocks that the thread freed which had allocated them: its
     /// allocations, reallocs included, from the block's allocation to its free. A realloc ends no
     /// lifetime; the free counts at the last site.
@@ -158,7 +159,7 @@ impl Profile {
     }
 
     /// Live bytes of some sites, by their indexes, at each snapshot.
-    pub fn live_bytes_at_snapshots(&self, sites: &[usize]) -> Vec<u64> {
+    pub(crate) fn live_bytes_at_snapshots(&self, sites: &[usize]) -> Vec<u64> {
         let of_snapshot = |snapshot: &Snapshot| {
             let live_bytes = sites
                 .iter()
@@ -170,7 +171,7 @@ impl Profile {
 }
 
 /// Spells [`Profile::dominant_block`]: `largest block 16.0-20.0 MiB`.
-pub fn dominant_block_text(bytes: &RangeInclusive<u64>) -> String {
+pub(crate) fn dominant_block_text(bytes: &RangeInclusive<u64>) -> String {
     format!("largest block {}", sizes_of_class(bytes))
 }
 

@@ -15,6 +15,7 @@ use std::hash::Hash;
 /// frees and the old side of every realloc, as DHAT and heaptrack do. `peak_*` is the row's value
 /// at the moment of the global maximum (t-gmax), never the row's own maximum, so rows add up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Figures {
     /// Bytes allocated.
     pub total_bytes: u64,
@@ -106,6 +107,7 @@ pub(crate) const FIGURES: [Figure; 13] = [
 /// A figure by which a frontend orders and sizes its rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum Measure {
     /// Bytes live at the global maximum.
     #[default]

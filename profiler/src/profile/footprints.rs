@@ -6,6 +6,7 @@ pub use tracking_alloc_recording::FootprintNodeValue;
 
 /// A live value at one moment.
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct Footprint {
     /// The label that the program gave it. Several footprints of one label make a series.
     pub label: String,
@@ -29,6 +30,7 @@ pub struct Footprint {
 /// All values at one path of a footprint. Every figure is of these values alone, without what is
 /// inside them.
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct FootprintNode {
     /// Index of the node around it; the first is its own parent.
     pub parent: u32,

@@ -9,6 +9,7 @@ use super::{FunctionId, Group, Profile, ScopeId, TypeId};
 
 /// The meaning of a step of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
 pub enum Label {
     /// Everything.
     Root,
@@ -41,6 +42,7 @@ pub enum Label {
 
 /// A note of a node that has no frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
 pub enum MarkKind {
     /// Truncated where a return address was in no known code.
     Truncated,

@@ -7,6 +7,7 @@ pub(crate) const PAGE_BYTES: u64 = 64 << 10;
 
 /// Linear memory at the end of the recording, in pages of 64 KiB. The names are the keys in JSON.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct LinearMemory {
     /// All of it, without what the recording took for itself: static data, stack, heap.
     pub pages: u64,

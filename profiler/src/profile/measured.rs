@@ -14,6 +14,7 @@ use crate::units::{Bytes, printable, signed_percent};
 
 /// One value at one moment, summed up.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Measured {
     /// The recorded footprint without its nodes: those are [`places`](Measured::places).
     pub footprint: Footprint,
@@ -44,6 +45,7 @@ pub struct Measured {
 
 /// An estimate held against the exact figure. The names are the keys in JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Estimate {
     /// Heap bytes it says.
     pub bytes: u64,
@@ -57,6 +59,7 @@ pub struct Estimate {
 
 /// A place in a measured value.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Place {
     /// The recorded node.
     pub node: FootprintNode,
@@ -72,6 +75,7 @@ pub struct Place {
 
 /// A measured value of a type, with what deepsize estimates of it. The names are the keys in JSON.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Estimated {
     /// The label it was measured under, as recorded.
     #[serde(rename = "footprint")]

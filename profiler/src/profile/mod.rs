@@ -17,6 +17,7 @@ mod linear;
 mod losses;
 mod measured;
 mod owners;
+mod parts;
 mod resident;
 mod scope;
 mod source;
@@ -28,27 +29,32 @@ mod type_rows;
 mod types;
 mod unnamed;
 
-pub use analysis::Analysis;
+use analysis::Analysis;
 pub use arenas::{Arena, ArenaEvent, ArenaFigures, ArenaMoment, ArenaRow, ArenaValue, ArenaValues};
-pub use distribution::{Distribution, dominant_block_text};
+pub use distribution::Distribution;
+pub(crate) use distribution::dominant_block_text;
 pub(crate) use figures::{FIGURES, sums};
 pub use figures::{Figures, Measure};
-pub(crate) use folding::plain;
 pub use folding::{Folding, Frames, Step};
 pub use footprints::{Footprint, FootprintNode, FootprintNodeValue};
 pub use label::{Label, MarkKind};
 pub use linear::LinearMemory;
 pub(crate) use linear::PAGE_BYTES;
 pub use measured::{Estimate, Estimated, Measured, Place};
+#[doc(hidden)]
+pub use parts::Parts;
 pub use resident::ResidentParts;
 pub(crate) use scope::both;
 pub use scope::{Scope, ScopeKind};
-pub use stacks::{Stack, Stacks};
-pub(crate) use stacks::{StackNode, outward};
+pub use stacks::Stack;
+pub(crate) use stacks::{StackNode, Stacks, outward};
 pub(crate) use type_names::sharing_a_name;
 pub use type_rows::{Source, TypeRow, UNKNOWN};
 pub use types::{Contents, TypeId, TypeKind, TypeName};
 
+pub use crate::name::Language;
+
+use crate::name::FunctionName;
 use std::collections::HashMap;
 use std::path::PathBuf;
 
@@ -68,57 +74,74 @@ pub struct FunctionId(pub u32);
 pub struct ScopeId(pub u32);
 
 /// One recording, analysed.
+///
+/// [`open`](crate::open) makes one. Its parts name each other by index (a site its frames, a frame
+/// its function), and its analysis is kept once it was asked for, so a profile is read and never
+/// changed.
+///
+/// ```
+/// # let profile = heapglass_fixture::real("shop-profiled");
+/// let largest = profile.sites().iter().max_by_key(|site| site.figures.peak_bytes);
+/// let site = largest.expect("a program allocates");
+/// for &frame in profile.shown_stack(site).iter().rev() {
+///     let source = profile.source_of(frame).unwrap_or_default();
+///     println!("{} {source}", profile.function(frame).short);
+/// }
+/// let contents = site.contents.expect("the stack names a container");
+/// assert_eq!(profile.type_name(contents.container).short, "Vec<Product>");
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct Profile {
     /// The recorded process.
-    pub process: Process,
+    pub(crate) process: Process,
     /// The settings and the circumstances of the recording.
-    pub capture: Capture,
+    pub(crate) capture: Capture,
     /// The whole process; equals the sum of the sites.
-    pub totals: Figures,
+    pub(crate) totals: Figures,
     /// The losses: everything that could not be counted or named, and the reasons.
-    pub lost: Losses,
+    pub(crate) lost: Losses,
     /// Loaded images, with what became of their symbols.
-    pub modules: Vec<Module>,
+    pub(crate) modules: Vec<Module>,
     /// Distinct functions.
-    pub functions: Vec<Function>,
+    pub(crate) functions: Vec<Function>,
     /// Distinct source frames (inlined ones included).
-    pub frames: Vec<Frame>,
+    pub(crate) frames: Vec<Frame>,
     /// The stacks of the sites.
-    pub stacks: Stacks,
+    pub(crate) stacks: Stacks,
     /// Origins of blocks, each a stack and a scope with its figures.
-    pub sites: Vec<Site>,
+    pub(crate) sites: Vec<Site>,
     /// Phases and fields; `scopes[0]` is the root, parents come before children.
-    pub scopes: Vec<Scope>,
+    pub(crate) scopes: Vec<Scope>,
     /// Distinct types.
-    pub types: Vec<TypeName>,
+    pub(crate) types: Vec<TypeName>,
     /// Threads, merged by name.
-    pub threads: Vec<Thread>,
+    pub(crate) threads: Vec<Thread>,
     /// Live bytes over time.
-    pub timeline: Vec<TimelinePoint>,
+    pub(crate) timeline: Vec<TimelinePoint>,
     /// Live bytes of each site at a few moments.
-    pub snapshots: Vec<Snapshot>,
+    pub(crate) snapshots: Vec<Snapshot>,
     /// Named moments set by the program.
-    pub marks: Vec<Mark>,
+    pub(crate) marks: Vec<Mark>,
     /// Live values that the program had measured, oldest first.
-    pub footprints: Vec<Footprint>,
+    pub(crate) footprints: Vec<Footprint>,
     /// Arenas that the program named, by name.
-    pub arenas: Vec<Arena>,
+    pub(crate) arenas: Vec<Arena>,
     /// Requests that the allocator refused, the last one first.
-    pub failed_requests: Vec<FailedRequest>,
+    pub(crate) failed_requests: Vec<FailedRequest>,
     /// Number of requests that the allocator refused, those of further sites included.
-    pub failed_request_count: u64,
+    pub(crate) failed_request_count: u64,
     /// Source lines that a packed recording carries, by file as frames name it.
-    pub sources: HashMap<String, SourceLines>,
+    pub(crate) sources: HashMap<String, SourceLines>,
     /// The results of the analysis so far.
-    pub analysis: Analysis,
+    pub(crate) analysis: Analysis,
 }
 
 /// Some lines of a source file: number, from 1, and text.
-pub type SourceLines = Vec<(u32, String)>;
+pub(crate) type SourceLines = Vec<(u32, String)>;
 
 /// The recorded process.
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct Process {
     /// File name of the executable.
     pub program: String,
@@ -139,6 +162,7 @@ pub struct Process {
 /// The end of a process, as far as it is known. The names are those of JSON.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum State {
     /// The process still runs and is still recorded.
     Running,
@@ -154,6 +178,7 @@ pub enum State {
 
 /// The settings and the circumstances of the recording.
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct Capture {
     /// `exact`.
     pub mode: String,
@@ -195,6 +220,7 @@ pub struct Capture {
 /// Everything that could not be counted or named. All zero and empty = nothing was lost. The names
 /// are the keys in JSON.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Losses {
     /// Blocks counted at "(table full)" because a table was full, or the disk, or a limit was
     /// reached.
@@ -234,6 +260,7 @@ pub struct Losses {
 
 /// A loaded image.
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct Module {
     /// Path in the target.
     pub path: String,
@@ -246,6 +273,7 @@ pub struct Module {
 /// The source of a module's symbols. The symbol cache stores it: renaming a variant changes the
 /// format of the cache.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[non_exhaustive]
 pub enum SymbolSource {
     /// No frame of the module was seen, so nothing was looked up.
     #[default]
@@ -262,9 +290,12 @@ pub enum SymbolSource {
 
 /// A function.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct Function {
     /// Demangled, without the hash: `alloc::vec::Vec<T,A>::push`.
     pub name: String,
+    /// The language of the name.
+    pub language: Language,
     /// The other functions that its machine code is, by name: equal functions are compiled to one,
     /// and nothing tells which of them was called.
     pub aliases: Vec<String>,
@@ -291,6 +322,7 @@ pub struct Function {
 
 /// The role of a function on a stack.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Role {
     /// No special one.
     #[default]
@@ -309,6 +341,7 @@ pub enum Role {
 /// The origin of a function's code. The names are those of JSON.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum Origin {
     /// The program under study: its own crates.
     #[default]
@@ -325,6 +358,7 @@ pub enum Origin {
 
 /// A source frame: one function at one place, inlined or not.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct Frame {
     /// The function.
     pub function: FunctionId,
@@ -342,6 +376,7 @@ pub struct Frame {
 
 /// An origin of blocks: a stack under a scope.
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct Site {
     /// Its frames: see [`Profile::stack`].
     pub stack: Stack,
@@ -369,6 +404,7 @@ pub struct Site {
 
 /// Requests of a site that the allocator refused: it returned null. They are in no figure.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct FailedRequest {
     /// Index into [`Profile::sites`]. A site that got no memory at all has figures of zero.
     pub site: usize,
@@ -380,6 +416,7 @@ pub struct FailedRequest {
 
 /// Blocks that no code of the program asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
 pub enum Group {
     /// Blocks that the standard library needs to start, to run threads, and to end.
     Runtime,
@@ -399,6 +436,7 @@ impl Group {
 
 /// Marks that the walk leaves on a stack.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct StackMarks {
     /// Truncated where a return address was in no known code.
     pub cut: bool,
@@ -414,6 +452,7 @@ pub struct StackMarks {
 
 /// Threads of one name.
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct Thread {
     /// Thread name (`main` for the first).
     pub name: String,
@@ -437,6 +476,7 @@ impl Thread {
 
 /// A moment of the timeline. The names are the keys in JSON.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct TimelinePoint {
     /// Nanoseconds after the start.
     pub time_ns: u64,
@@ -460,6 +500,7 @@ fn unless_zero<S: Serializer>(bytes: &u64, serializer: S) -> Result<S::Ok, S::Er
 
 /// Live bytes of every site at one moment.
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct Snapshot {
     /// Nanoseconds after the start.
     pub time_ns: u64,
@@ -469,6 +510,7 @@ pub struct Snapshot {
 
 /// A named moment. The names are the keys in JSON.
 #[derive(Clone, Debug, Default, Serialize)]
+#[non_exhaustive]
 pub struct Mark {
     /// The name the program gave it.
     pub name: String,
@@ -516,6 +558,11 @@ pub(crate) const OWN_CRATES: [&str; 5] = [
 ];
 
 impl Function {
+    /// Its name, taken apart.
+    pub(crate) fn parsed(&self) -> FunctionName<'_> {
+        FunctionName::parse(&self.name, self.language)
+    }
+
     /// Returns `true` if it is heapglass's own, wherever it was built.
     pub(crate) fn is_own(&self) -> bool {
         OWN_CRATES.contains(&self.krate.as_str())
@@ -542,6 +589,109 @@ impl Function {
             .into_iter()
             .find(|text| !text.is_empty())
             .map_or("[unnamed]", String::as_str)
+    }
+}
+
+/// The parts of a profile.
+impl Profile {
+    /// Returns the recorded process.
+    pub fn process(&self) -> &Process {
+        &self.process
+    }
+
+    /// Returns the settings and the circumstances of the recording.
+    pub fn capture(&self) -> &Capture {
+        &self.capture
+    }
+
+    /// Returns the figures of the whole process: the sum of the sites.
+    pub fn totals(&self) -> &Figures {
+        &self.totals
+    }
+
+    /// Returns the losses: everything that could not be counted or named.
+    /// [`losses`](Profile::losses) has them as sentences.
+    pub fn lost(&self) -> &Losses {
+        &self.lost
+    }
+
+    /// Returns the loaded images, each with the source of its symbols.
+    pub fn modules(&self) -> &[Module] {
+        &self.modules
+    }
+
+    /// Returns the distinct functions, in the order of their ids.
+    pub fn functions(&self) -> &[Function] {
+        &self.functions
+    }
+
+    /// Returns the distinct source frames, inlined ones included, in the order of their ids.
+    pub fn frames(&self) -> &[Frame] {
+        &self.frames
+    }
+
+    /// Returns the origins of blocks: each a stack and a scope, with its figures.
+    pub fn sites(&self) -> &[Site] {
+        &self.sites
+    }
+
+    /// Returns the phases and fields, in the order of their ids. The first is the root; parents
+    /// come before children.
+    pub fn scopes(&self) -> &[Scope] {
+        &self.scopes
+    }
+
+    /// Returns the distinct types, in the order of their ids.
+    pub fn types(&self) -> &[TypeName] {
+        &self.types
+    }
+
+    /// Returns the threads, merged by name.
+    pub fn threads(&self) -> &[Thread] {
+        &self.threads
+    }
+
+    /// Returns the live bytes over time, oldest first.
+    pub fn timeline(&self) -> &[TimelinePoint] {
+        &self.timeline
+    }
+
+    /// Returns the live bytes of each site at a few moments, oldest first.
+    pub fn snapshots(&self) -> &[Snapshot] {
+        &self.snapshots
+    }
+
+    /// Returns the moments that the program named, oldest first.
+    pub fn marks(&self) -> &[Mark] {
+        &self.marks
+    }
+
+    /// Returns the live values that the program measured, oldest first. [`measured`](Profile::measured)
+    /// has them with estimates.
+    pub fn footprints(&self) -> &[Footprint] {
+        &self.footprints
+    }
+
+    /// Returns the arenas that the program named, ordered by name.
+    pub fn arenas(&self) -> &[Arena] {
+        &self.arenas
+    }
+
+    /// Returns the requests that the allocator refused, the last one first.
+    pub fn failed_requests(&self) -> &[FailedRequest] {
+        &self.failed_requests
+    }
+
+    /// Returns the number of requests that the allocator refused, including those of sites that
+    /// [`failed_requests`](Profile::failed_requests) has no room for.
+    pub fn failed_request_count(&self) -> u64 {
+        self.failed_request_count
+    }
+
+    /// Returns the lines of a source file that a packed recording carries, each with its number.
+    /// `file` is as frames name it.
+    pub fn source_lines(&self, file: &str) -> Option<&[(u32, String)]> {
+        self.sources.get(file).map(Vec::as_slice)
     }
 }
 

@@ -12,6 +12,7 @@ use crate::units::Bytes;
 /// The resident set at one moment, with the part of it that lies in mappings which hold blocks of
 /// Rust's allocator, or ever held some.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ResidentParts {
     /// Nanoseconds after the start of the recording.
     pub time_ns: u64,

@@ -5,6 +5,7 @@ use std::iter::successors;
 
 /// A phase of the program, or a place in the data it deserializes.
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct Scope {
     /// The scope around it; the root is its own parent.
     pub parent: u32,
@@ -36,6 +37,7 @@ pub struct Scope {
 
 /// The kind of a scope.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum ScopeKind {
     /// The root of all scopes, or a phase named by the program.
     #[default]
@@ -114,4 +116,43 @@ pub(super) fn inside(outer: &str, step: &str) -> String {
 /// The sum of two figures when both are known.
 pub(crate) fn both(one: Option<i64>, other: Option<i64>) -> Option<i64> {
     Some(one?.saturating_add(other?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_of_place_has_its_own_step() {
+        let steps: Vec<String> = [
+            ScopeKind::Phase,
+            ScopeKind::Root,
+            ScopeKind::Field,
+            ScopeKind::Element,
+            ScopeKind::Key,
+            ScopeKind::Value,
+            ScopeKind::Variant,
+            ScopeKind::Index,
+            ScopeKind::Buffered,
+            ScopeKind::FromBuffer,
+            ScopeKind::Other,
+        ]
+        .map(|kind| kind.step("n", Some("T")))
+        .to_vec();
+        let expected = [
+            "n",
+            "T",
+            ".n",
+            "[]",
+            "{key}",
+            "{value}",
+            "::n",
+            "#n",
+            "(buffered)",
+            "(from buffer)",
+            "(other)",
+        ];
+        assert_eq!(steps, expected);
+        assert_eq!(ScopeKind::Root.step("", None), "?");
+    }
 }

@@ -10,7 +10,7 @@ use std::ops::Range;
 /// A number of frames that most stacks do not exceed.
 const COMMON_FRAMES: usize = 64;
 
-/// One of the stacks of [`Profile::stacks`].
+/// The stack of a site: see [`Profile::stack`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Stack {
     pub(crate) node: u32,
@@ -42,7 +42,7 @@ pub(crate) fn outward(
 
 /// All stacks of a profile.
 #[derive(Clone, Debug, Default)]
-pub struct Stacks {
+pub(crate) struct Stacks {
     /// The tree that stacks are nodes of. A parent is before its child.
     pub(crate) nodes: Vec<StackNode>,
     /// The range of each piece in `frames`, outermost first.
@@ -52,7 +52,7 @@ pub struct Stacks {
 
 impl Stacks {
     /// A stack of its own, given outermost first.
-    pub fn add(&mut self, stack: &[FrameId]) -> Stack {
+    pub(super) fn add(&mut self, stack: &[FrameId]) -> Stack {
         Stack {
             node: 0,
             inner: self.add_piece(stack),
@@ -87,7 +87,7 @@ impl Stacks {
     }
 
     /// The frames of a stack, innermost first.
-    pub fn innermost_first(&self, stack: Stack) -> impl Iterator<Item = FrameId> {
+    pub(super) fn innermost_first(&self, stack: Stack) -> impl Iterator<Item = FrameId> {
         let around = outward(&self.nodes, stack.node);
         std::iter::once(stack.inner)
             .chain(around.map(|(_, node)| node.piece))

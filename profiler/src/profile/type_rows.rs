@@ -13,6 +13,7 @@ pub const UNKNOWN: &str = "(unknown type)";
 
 /// One type and all it allocated.
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct TypeRow {
     /// The type; `None` = neither the stack nor a field tells.
     pub type_id: Option<TypeId>,
@@ -33,6 +34,7 @@ pub struct TypeRow {
 
 /// The source of the type of a site's blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Source {
     /// The stack (debug information).
     Stack,
@@ -48,7 +50,7 @@ impl Profile {
     /// A stack that can be read and names no container is a format's scratch memory, or code
     /// without containers: it would be wrong to call that by the field it happened to be in, so it
     /// has no type.
-    pub fn type_of(&self, site: &Site) -> Option<(TypeId, Source)> {
+    pub(crate) fn type_of(&self, site: &Site) -> Option<(TypeId, Source)> {
         if let Some(contents) = site.contents {
             return Some((contents.container, Source::Stack));
         }

@@ -6,6 +6,7 @@ pub struct TypeId(pub u32);
 
 /// A type.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct TypeName {
     /// With module paths, spelled one way whatever the source: `alloc::vec::Vec<app::Sailor>`.
     pub full: String,
@@ -17,6 +18,7 @@ pub struct TypeName {
 
 /// A kind of container.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
 pub enum TypeKind {
     /// Text: `String`, `Box<str>`, `PathBuf`, `CString`.
     Text,
@@ -57,7 +59,8 @@ impl TypeKind {
 }
 
 /// The contents of a site's blocks, according to the stack.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct Contents {
     /// The container that asked for the block: `Vec<Sailor>`, `Box<Boss>`.
     pub container: TypeId,

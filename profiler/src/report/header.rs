@@ -221,3 +221,17 @@ fn quote(word: &str) -> String {
         format!("'{}'", word.replace('\'', r"'\''"))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_that_a_shell_would_take_apart_are_quoted() {
+        let words = ["a-b_c/1.2=x", "two words", "", "it's", "$HOME", "größe"].map(String::from);
+        assert_eq!(
+            command(&words),
+            r"a-b_c/1.2=x 'two words' '' 'it'\''s' '$HOME' größe"
+        );
+    }
+}

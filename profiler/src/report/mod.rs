@@ -1,7 +1,7 @@
 //! The report: one profile as text for people and as JSON for scripts, with rows grouped by site,
 //! type, field, thread, phase or arena, and with the values that the program had measured.
 //!
-//! Text and JSON use the same [`rows`], so they cannot disagree. The report must never show a
+//! Text and JSON use the same [rows](crate::table::rows), so they cannot disagree. The report must never show a
 //! figure without its bounds: every loss is a sentence ([`Profile::losses`]), and rows that the
 //! table leaves out are counted. A control character of a recorded name must never reach a
 //! terminal.
@@ -11,33 +11,27 @@ mod header;
 mod json;
 mod notes;
 pub(crate) mod page;
-#[cfg(test)]
-mod tests;
 mod text;
 
 #[cfg(doc)]
 use crate::profile::Profile;
 use crate::profile::{Frames, Measure};
 
-pub use crate::table::{
-    Amplification, ArenaDetail, ArenaLeak, ArenaPart, By, Detail, FieldDetail, FunctionDetail,
-    Part, PhaseDetail, Row, SiteDetail, SiteLabel, Slack, TypeDetail, rows, sites_of,
-};
+use crate::table::By;
 pub(crate) use json::row_json;
 pub use json::{FORMAT, write_json};
 pub(crate) use notes::ARENA_FIGURES;
-pub use notes::{NO_FIELDS, REALLOC_POLICY};
 pub use text::{write_summary, write_text};
 
-/// Number of rows of a text report if [`Options::top`] is `None`.
+/// Number of rows of a text report if [`ReportOptions::top`] is `None`.
 pub const DEFAULT_TOP: usize = 10;
 
 /// Columns of a text report that is not written to a terminal.
 pub const DEFAULT_WIDTH: usize = 100;
 
-/// Options of a report.
+/// Options of a report and of an export.
 #[derive(Clone, Copy, Debug)]
-pub struct Options<'a> {
+pub struct ReportOptions<'a> {
     /// The grouping of rows.
     pub by: By,
     /// The measure that orders rows.
@@ -57,9 +51,9 @@ pub struct Options<'a> {
     pub paint: Paint,
 }
 
-impl Default for Options<'_> {
+impl Default for ReportOptions<'_> {
     fn default() -> Self {
-        Options {
+        ReportOptions {
             by: By::Site,
             measure: Measure::Peak,
             top: None,
@@ -74,6 +68,7 @@ impl Default for Options<'_> {
 
 /// A part of the text that may be marked up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Style {
     /// Headings of tables and blocks.
     Heading,

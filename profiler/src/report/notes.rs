@@ -1,18 +1,18 @@
 //! The notes below the rows of each grouping: facts that a reader must know before comparing rows.
 
-use super::{By, Row};
 use crate::profile::arenas::HOW_TO_NAME;
 use crate::profile::fields::NO_FIELD;
 use crate::profile::{Profile, UNKNOWN};
+use crate::table::{By, Row};
 use crate::units::printable;
 
 /// Explains the policy for reallocations, for readers who compare single sites with other tools.
-pub const REALLOC_POLICY: &str = "A reallocated block moves, with its new size, to the site that \
+pub(super) const REALLOC_POLICY: &str = "A reallocated block moves, with its new size, to the site that \
     reallocated it. dhat-rs and heapscope leave it at the first site: totals agree, but single sites \
     may differ.";
 
 /// Explains how a program gets rows by field.
-pub const NO_FIELDS: &str = "No fields: the program deserialized nothing as Profiled<T> while it was \
+pub(super) const NO_FIELDS: &str = "No fields: the program deserialized nothing as Profiled<T> while it was \
     recorded. Wrap the type, serde_json::from_slice::<tracking_alloc::Profiled<T>>(bytes)?.0 (any \
     serde format; feature \"serde\" of tracking-alloc), and record again.";
 

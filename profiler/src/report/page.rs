@@ -7,18 +7,18 @@ use std::io::{self, Write};
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-use super::{DEFAULT_TOP, Options, Style};
+use super::{DEFAULT_TOP, ReportOptions, Style};
 use crate::table::{Column, cells, titles};
 
 /// The text of a report, which is written all at once: so none of its parts can fail.
 pub(crate) struct Page<'a> {
     text: String,
-    pub(crate) options: &'a Options<'a>,
+    pub(crate) options: &'a ReportOptions<'a>,
     pub(crate) width: usize,
 }
 
 impl<'a> Page<'a> {
-    pub(crate) fn new(options: &'a Options<'a>) -> Self {
+    pub(crate) fn new(options: &'a ReportOptions<'a>) -> Self {
         Page {
             text: String::new(),
             options,

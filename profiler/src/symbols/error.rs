@@ -6,7 +6,7 @@ use std::fmt;
 use std::path::Path;
 
 /// An error of [`resolve`](super::resolve). It is always about the file given as
-/// [`Options::binary`](super::Options): misuse, exit status 2 in the command.
+/// [`SymbolOptions::binary`](super::SymbolOptions): misuse, exit status 2 in the command.
 #[derive(Debug)]
 pub struct Error(String);
 

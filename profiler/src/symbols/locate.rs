@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use super::dwarf::SplitFiles;
 use super::image::{Headers, Image};
-use super::{Error, Identity, ModuleRef, Options};
+use super::{Error, Identity, ModuleRef, SymbolOptions};
 
 /// The folder where distributions keep debug information.
 const SYSTEM_DEBUG_DIR: &str = "/usr/lib/debug";
@@ -103,7 +103,7 @@ pub(super) fn module_of_binary(
 pub(super) fn locate(
     module: &ModuleRef<'_>,
     binary: Option<&Path>,
-    options: &Options,
+    options: &SymbolOptions,
 ) -> Result<Files, String> {
     let recorded = module.path;
     let recorded = recorded.strip_suffix(" (deleted)").unwrap_or(recorded);
@@ -148,7 +148,7 @@ pub(super) fn locate(
 fn binary_candidates(
     recorded: &str,
     binary: Option<&Path>,
-    options: &Options,
+    options: &SymbolOptions,
 ) -> Vec<(PathBuf, bool)> {
     if let Some(binary) = binary {
         return vec![(binary.to_path_buf(), false)];
@@ -200,7 +200,7 @@ fn separate_debug_file(
     path: &Path,
     headers: Option<&Headers>,
     identity: &Identity,
-    options: &Options,
+    options: &SymbolOptions,
 ) -> Option<File> {
     let system = PathBuf::from(SYSTEM_DEBUG_DIR);
     let dirs = || options.debug_dirs.iter().chain(std::iter::once(&system));
@@ -245,7 +245,7 @@ fn separate_debug_file(
 
 /// `app.dwp` for `app`, `libx.dwp` and `libx.so.dwp` for `libx.so`; each half inside is checked by
 /// its id.
-fn split_files(path: &Path, files: &[File], options: &Options) -> SplitFiles {
+fn split_files(path: &Path, files: &[File], options: &SymbolOptions) -> SplitFiles {
     let debug = files.iter().map(|file| file.image.path.clone());
     let debug = debug.filter(|found| found != path);
     let name = path.file_name().into_iter();

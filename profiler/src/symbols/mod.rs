@@ -3,15 +3,15 @@
 //!
 //! The files of a module are found and checked to be of the build that ran (`locate`), opened as
 //! hostile input (`image`), and read for debug information with inlined functions (`dwarf`) and for
-//! their symbol table (`table`). The results are kept by build-id (`cache`). [`Classifier`] and
-//! [`trim`] then determine the origin of each frame and the part of a stack that is worth showing.
+//! their symbol table (`table`). The results are kept by build-id (`cache`). `classify` and
+//! `trim` then determine the origin of each frame and the part of a stack that is worth showing.
 //!
 //! This module must never name a function from another build: an unresolved frame is better than a
 //! wrong one.
 //!
 //! Out of scope: `.gnu_debugdata` (compressed symbol tables inside stripped binaries),
-//! supplementary files made by `dwz`, and demangling of languages other than Rust; such frames keep
-//! the names in the symbol table.
+//! supplementary files made by `dwz`, and demangling of languages other than Rust and C++; such
+//! frames keep the names in the symbol table.
 
 mod cache;
 mod classify;
@@ -22,19 +22,16 @@ mod locate;
 mod module;
 mod names;
 mod role;
-mod short;
 mod stored;
 mod table;
 mod trim;
 
-pub(crate) use classify::is_allocator_shim;
-pub use classify::{Classifier, unresolved};
+pub(crate) use classify::{Classifier, unresolved};
 pub use error::Error;
 pub(crate) use locate::hex_all;
 pub(crate) use role::{is_handed_over, role};
-pub(crate) use short::{begins_with, each_outermost, one_of, segments, self_type, split_outermost};
 pub(crate) use stored::{Shared, StoredFrame, Strings, string_of};
-pub use trim::{Part, trim};
+pub(crate) use trim::{Part, trim};
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -44,7 +41,7 @@ use crate::profile::SymbolSource;
 
 /// Options that say where to look for symbols.
 #[derive(Clone, Debug, Default)]
-pub struct Options {
+pub struct SymbolOptions {
     /// The main executable, if it is not where it ran (`--binary`).
     pub binary: Option<PathBuf>,
     /// Folders with debug files (`--debug-dir`): `.build-id/xx/yyyy.debug`, `NAME.debug`,
@@ -57,6 +54,7 @@ pub struct Options {
 
 /// The identity of the build that ran.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Identity {
     /// GNU build-id (or Mach-O UUID), as bytes.
     BuildId(Vec<u8>),
@@ -82,6 +80,7 @@ pub struct ModuleRef<'a> {
 
 /// A function at a place, inlined or not.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct SourceFrame {
     /// The name for people: demangled, without the hash, with generics where they are known.
     pub function: Arc<str>,
@@ -112,6 +111,7 @@ impl SourceFrame {
 
 /// The symbols that [`resolve`] found.
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct Symbols {
     /// The source frames of each raw frame, innermost first; empty = unresolved.
     pub frames: Vec<Vec<SourceFrame>>,
@@ -157,12 +157,12 @@ pub fn default_cache_dir() -> Option<PathBuf> {
 /// whose module does not exist stay unresolved. `progress` is called on this thread.
 ///
 /// # Errors
-/// Returns an error only if [`Options::binary`] cannot be read, or is of another build than the
+/// Returns an error only if [`SymbolOptions::binary`] cannot be read, or is of another build than the
 /// recorded one. [`Symbols::modules`] and [`Symbols::notes`] say what else is missing.
 pub fn resolve(
     modules: &[ModuleRef<'_>],
     frames: &[(u32, u64)],
-    options: &Options,
+    options: &SymbolOptions,
     progress: &dyn Fn(Progress<'_>),
 ) -> Result<Symbols, Error> {
     let chosen = match &options.binary {

@@ -4,7 +4,7 @@
 //! to go by, the bare name stays.
 
 use super::SourceFrame;
-use super::short::{beginning, last_segment, strip_generics};
+use crate::name::{FunctionName, Language};
 use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -38,7 +38,8 @@ fn has_legacy_hash(linkage: &str) -> bool {
     })
 }
 
-/// A linkage name for people: Rust demangled without the hash, all others as they are.
+/// A linkage name for people: Rust demangled without the hash, all others as they are. Names of C++
+/// are demangled when all names of a module are known ([`Demangler`](crate::name::Demangler)).
 pub(super) fn demangle(linkage: &str) -> String {
     cut(if is_rust(linkage) {
         format!("{:#}", rustc_demangle::demangle(linkage))
@@ -56,10 +57,12 @@ pub(super) fn join(linkage: &str, name: Option<&str>) -> String {
     let demangled = demangle(linkage);
     if let Some(name) = name
         && !(is_v0(linkage) && is_rust(linkage))
-        && let Some(at) = name.find('<').filter(|&at| at > 0)
-        && last_segment(&demangled) == &name[..at]
+        && let Some(bare) = parsed(name).last()
+        && let Some(generics) = name.strip_prefix(bare.plain)
+        && generics.starts_with('<')
+        && parsed(&demangled).last().map(|last| last.text) == Some(bare.plain)
     {
-        return cut(demangled + &name[at..]);
+        return cut(demangled + generics);
     }
     demangled
 }
@@ -100,9 +103,17 @@ pub(super) fn aliases<'a>(
 /// Returns `true` if a linkage name can belong to the function the debug information calls `name`.
 pub(super) fn agrees(linkage: &str, name: &str) -> bool {
     let demangled = demangle(linkage);
-    let last = strip_generics(last_segment(&demangled));
-    let base = strip_generics(name);
-    last == base || (last.starts_with('{') && base.starts_with('{'))
+    let (linkage, bare) = (parsed(&demangled), parsed(name));
+    match (linkage.last(), bare.last()) {
+        (Some(last), Some(base)) => {
+            last.plain == base.plain || (last.text.starts_with('{') && base.text.starts_with('{'))
+        }
+        (last, base) => last == base,
+    }
+}
+
+fn parsed(name: &str) -> FunctionName<'_> {
+    FunctionName::parse(name, Language::Rust)
 }
 
 /// A function without a linkage name: its name under the module path its source file suggests.
@@ -113,6 +124,15 @@ pub(super) fn under_module(module: Option<&str>, name: &str) -> String {
         Some(module) => cut(format!("{module}::{name}")),
         None => cut(name.to_owned()),
     }
+}
+
+/// Returns the beginning of a text in whole characters, at most `most_bytes` bytes.
+pub(super) fn beginning(text: &str, most_bytes: usize) -> &str {
+    let mut end = text.len().min(most_bytes);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    &text[..end]
 }
 
 fn cut(name: String) -> String {

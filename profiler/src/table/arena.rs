@@ -17,6 +17,7 @@ use crate::profile::{Arena, Figures, Measure, Profile, TypeId, UNKNOWN, sharing_
 
 /// An arena.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct ArenaDetail {
     /// Index into [`Profile::arenas`].
     pub arena: usize,
@@ -34,6 +35,7 @@ pub struct ArenaDetail {
 
 /// A part of an arena, by type or by field. The names are the keys in JSON.
 #[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
 pub struct ArenaPart {
     /// A type's short name (the full one where two of the arena share the short one), or a field's
     /// path.
@@ -47,6 +49,7 @@ pub struct ArenaPart {
 
 /// A leak, named. The names are the keys in JSON.
 #[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
 pub struct ArenaLeak {
     /// A sentence without its stop, free of control characters.
     pub text: String,

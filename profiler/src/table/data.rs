@@ -17,6 +17,7 @@ use crate::profile::{
 
 /// A part of a row, by type or by field.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Part {
     /// The key of the row of that type or field.
     pub key: String,
@@ -41,6 +42,7 @@ impl Part {
 
 /// A type.
 #[derive(Clone, Debug, Default, Serialize)]
+#[non_exhaustive]
 pub struct TypeDetail {
     /// The name with module paths; `None` = the row of blocks whose type is unknown.
     pub full_name: Option<String>,
@@ -76,6 +78,7 @@ pub struct TypeDetail {
 /// The slack that a footprint found in the values of a type. The order is that of
 /// [`slack_by_type`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[non_exhaustive]
 pub struct Slack {
     /// Bytes of their blocks, including bytes without a value.
     #[serde(skip)]
@@ -93,6 +96,7 @@ pub struct Slack {
 
 /// A field.
 #[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
 pub struct FieldDetail {
     /// Index into [`Fields::nodes`](crate::profile::fields::Fields::nodes).
     #[serde(skip)]

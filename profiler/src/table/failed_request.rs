@@ -8,19 +8,19 @@ use crate::units::{Bytes, counted};
 
 /// Requests of a site that the allocator refused. The names are the keys in JSON.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct FailedRequestRow {
+pub(crate) struct FailedRequestRow {
     /// The names of the site.
     #[serde(flatten)]
-    pub label: SiteLabel,
+    pub(crate) label: SiteLabel,
     /// Number of refused requests.
-    pub count: u64,
+    pub(crate) count: u64,
     /// The largest of them, bytes.
-    pub largest_bytes: u64,
+    pub(crate) largest_bytes: u64,
 }
 
 impl FailedRequestRow {
     /// `115.5 GiB for Vec<u8> by shop::parse src/lib.rs:92 (3 times)`, not yet safe for a terminal.
-    pub fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         let SiteLabel {
             what,
             location,
@@ -46,7 +46,7 @@ impl FailedRequestRow {
 }
 
 /// Returns the requests that the allocator refused, the last one first.
-pub fn failed_requests(profile: &Profile) -> Vec<FailedRequestRow> {
+pub(crate) fn failed_requests(profile: &Profile) -> Vec<FailedRequestRow> {
     let rows = profile.failed_requests.iter().filter_map(|request| {
         Some(FailedRequestRow {
             label: label_of(profile, request.site)?,
@@ -59,7 +59,7 @@ pub fn failed_requests(profile: &Profile) -> Vec<FailedRequestRow> {
 
 /// Returns a sentence about the last refused request if the program then ended without finishing.
 /// The refused request is the most likely cause.
-pub fn fatal_request(profile: &Profile) -> Option<String> {
+pub(crate) fn fatal_request(profile: &Profile) -> Option<String> {
     let has_died = profile.process.state == State::Ended;
     let request = profile.failed_requests.first().filter(|_| has_died)?;
     let row = FailedRequestRow {

@@ -3,6 +3,20 @@
 //!
 //! This module must keep the sum: every site is in exactly one row. Threads are counted apart from
 //! sites, see [`By::Thread`], and arenas are not sites at all, see [`By::Arena`].
+//!
+//! ```
+//! use heapglass_profiler::profile::{Frames, Measure};
+//! use heapglass_profiler::table::{By, Detail, rows};
+//!
+//! # let profile = heapglass_fixture::real("shop-profiled");
+//! let types = rows(&profile, By::Type, Measure::Peak, Frames::Folded);
+//! let sum: u64 = types.iter().map(|row| row.figures.peak_bytes).sum();
+//! assert_eq!(sum, profile.totals().peak_bytes);
+//! assert_eq!(types[0].key, "String");
+//! if let Detail::Type(detail) = &types[0].detail {
+//!     println!("{} values of {} bytes in all", detail.values, detail.inline_bytes);
+//! }
+//! ```
 
 mod arena;
 mod columns;
@@ -30,7 +44,7 @@ pub(crate) use columns::{
     Column, bytes_each, cells, columns, field_columns, fitting, site_columns, titles,
 };
 pub use data::{FieldDetail, Part, Slack, TypeDetail, slack_by_type};
-pub use failed_request::{FailedRequestRow, failed_requests, fatal_request};
+pub(crate) use failed_request::{failed_requests, fatal_request};
 pub(crate) use figures::by_key;
 pub use function::{FunctionDetail, sites_of};
 pub use heading::Heading;
@@ -46,6 +60,7 @@ pub use type_name::without_arguments;
 
 /// The grouping of rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum By {
     /// The allocated type, the place in the data or the call, and the line that owns it. Sites that
     /// would read the same form one row.
@@ -118,6 +133,7 @@ impl By {
 
 /// One row.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Row {
     /// `function (file:line)`, a type, a field's path, a thread's name, a phase's path
     /// (`load > parse`) or an arena's name, as recorded: not safe for a terminal before
@@ -142,6 +158,7 @@ impl Row {
 /// The details of a row. In JSON, the skipped parts need the profile; the report adds them.
 #[derive(Clone, Debug, Serialize)]
 #[serde(untagged)]
+#[non_exhaustive]
 pub enum Detail {
     /// Stacks that read the same.
     #[serde(skip)]

@@ -10,6 +10,7 @@ use crate::profile::{Figures, Profile, ScopeId, ScopeKind, both};
 
 /// A phase, all its places in the tree of scopes together. The names are the keys in JSON.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct PhaseDetail {
     /// The first of its places in the tree of scopes; 0 = what is in no phase.
     #[serde(skip)]
@@ -29,6 +30,7 @@ pub struct PhaseDetail {
 
 /// Bytes for one byte, or one record, of input; of the phase with the phases inside it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Amplification {
     /// Allocated.
     pub total: f64,

@@ -18,6 +18,7 @@ use crate::profile::{
 /// The names of a row, as recorded: not safe for a terminal before [`crate::units::printable`]. The
 /// names are the keys in JSON.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+#[non_exhaustive]
 pub struct SiteLabel {
     /// The allocated type, or a chunk of an arena. If the type is unknown, the function of a
     /// dependency that asked. Empty if no code of the program asked.
@@ -57,6 +58,7 @@ pub(crate) fn mark_names(marks: StackMarks) -> impl Iterator<Item = &'static str
 
 /// Stacks that read the same.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct SiteDetail {
     /// The names of the row.
     pub label: SiteLabel,

@@ -9,11 +9,22 @@ use crate::profile::{Figures, Profile, Thread};
 
 /// The threads of a row.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct ThreadDetail {
     /// Number of threads.
     pub count: u64,
     /// Each name with its threads, by name: several where the row stands for numbered ones.
     pub members: Vec<Thread>,
+}
+
+impl ThreadDetail {
+    /// Returns a row for each of the members.
+    pub fn rows(&self) -> Vec<Row> {
+        let members = self.members.iter();
+        members
+            .map(|thread| row(thread.key().to_owned(), vec![thread.clone()]))
+            .collect()
+    }
 }
 
 impl Serialize for ThreadDetail {
@@ -47,24 +58,29 @@ pub(super) fn rows(profile: &Profile) -> Vec<Row> {
         group.push(thread.clone());
     }
     let row = |(pattern, members): (String, Vec<Thread>)| {
-        let mut figures = Figures::default();
-        members
-            .iter()
-            .for_each(|thread| figures.add(&thread.figures));
-        let counts = members.iter().map(|thread| thread.count);
-        Row {
-            key: match &members[..] {
-                [one] => one.key().to_owned(),
-                _ => pattern,
-            },
-            figures,
-            detail: Detail::Thread(Box::new(ThreadDetail {
-                count: counts.fold(0, u64::saturating_add),
-                members,
-            })),
-        }
+        let key = match &members[..] {
+            [one] => one.key().to_owned(),
+            _ => pattern,
+        };
+        row(key, members)
     };
     groups.into_iter().map(row).collect()
+}
+
+fn row(key: String, members: Vec<Thread>) -> Row {
+    let mut figures = Figures::default();
+    members
+        .iter()
+        .for_each(|thread| figures.add(&thread.figures));
+    let counts = members.iter().map(|thread| thread.count);
+    Row {
+        key,
+        figures,
+        detail: Detail::Thread(Box::new(ThreadDetail {
+            count: counts.fold(0, u64::saturating_add),
+            members,
+        })),
+    }
 }
 
 /// A name with `*` for each number: `worker-12` is `worker-*`.

@@ -5,8 +5,8 @@
 //! names is put in its place in the functions inlined there too; of any other function only its
 //! name is known, so that what is inlined there is left out.
 
-use super::call::split_outermost_commas;
-use super::stack::StackFrame;
+use super::frame::StackFrame;
+use crate::name::split_at_commas;
 use crate::profile::{Function, FunctionId};
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -88,7 +88,7 @@ fn differences<'a>(one: &'a str, other: &'a str) -> Option<Vec<(&'a str, &'a str
             other.get(start..other.len() - end)?,
         );
         if depth(a) == 0 && depth(b) == 0 {
-            let (a, b) = (split_outermost_commas(a), split_outermost_commas(b));
+            let (a, b) = (split_at_commas(a), split_at_commas(b));
             // Outside all brackets it is the path of the function that differs.
             let inside = depth(one.get(..start)?) > 0;
             return (inside && a.len() == b.len())

@@ -4,8 +4,8 @@
 //! It must never take a container for the one around it: a `Vec<String>` is not made of its
 //! strings.
 
-use super::call::{path_and_arguments, split_types};
 use super::spell::normal;
+use crate::name::{path_and_arguments, types};
 
 /// The kind of container that asked for a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -118,7 +118,7 @@ impl Kind {
 
 /// The contents that a stack names for its block: full names, not yet in one spelling.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct ContentNames {
+pub(crate) struct ContentNames {
     /// The container that asked for the block.
     pub container: String,
     /// The type of one element; an entry of a map is `(K, V)`.
@@ -313,7 +313,7 @@ impl Container {
             }
             (Kind::Box | Kind::Rc | Kind::Arc, [held, ..]) => {
                 let slice = in_brackets(held)
-                    .filter(|element| split_types(element).len() == 1)
+                    .filter(|element| types(element).len() == 1)
                     .filter(|_| array_element(held).is_none());
                 match (held.as_str(), slice) {
                     ("str", _) => None,
@@ -337,7 +337,7 @@ impl Container {
     fn table_entry(&self) -> Option<[&str; 2]> {
         let pair = self.arguments.first()?;
         let pair = pair.strip_prefix('(')?.strip_suffix(')')?;
-        split_types(pair).try_into().ok()
+        types(pair).try_into().ok()
     }
 }
 

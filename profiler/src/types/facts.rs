@@ -5,8 +5,8 @@ use super::call::Call;
 use super::merged;
 use super::reader;
 use super::rules::CONTAINER_CRATES;
+use crate::name::FunctionName;
 use crate::profile::{Function, Origin};
-use crate::symbols::{begins_with, is_allocator_shim};
 
 /// The facts about a function.
 #[derive(Clone, Debug, Default)]
@@ -44,43 +44,45 @@ pub(super) struct Facts {
 
 impl Facts {
     pub(super) fn of(function: &Function) -> Facts {
-        let name = function.name.as_str();
-        let path = name.trim_start_matches('<');
-        let starts = |starts: &[&str]| begins_with(path, starts);
+        let name = function.parsed();
+        if !name.is_rust() {
+            return Facts::default();
+        }
         let std = function.origin == Origin::Std;
-        let closure = name
-            .rsplit("::")
-            .next()
-            .is_some_and(|last| last.starts_with('{'));
-        let allocation = is_allocator_shim(name)
-            || starts(&[
+        let closure = name.last().is_some_and(|last| last.text.starts_with('{'));
+        let allocation = name.is_allocator_shim()
+            || name.begins_with(&[
                 "alloc::alloc::",
                 "std::alloc::",
                 "std::sys::alloc::",
                 "core::alloc::",
             ])
-            || name.contains(" as core::alloc::Allocator>::");
-        let buffer = starts(&["alloc::raw_vec::"]);
+            || name.implements().any(|of| of == "core::alloc::Allocator");
+        let buffer = name.begins_with(&["alloc::raw_vec::"]);
+        let is_visit = || {
+            let mut inside = name.segments().iter().skip(1);
+            inside.any(|segment| segment.plain.starts_with("visit_"))
+        };
         let known = CONTAINER_CRATES.contains(&function.krate.as_str());
-        let made = reader::made(name);
-        let read = reader::read_type(name);
+        let made = reader::made(&name);
+        let read = reader::read_type(&name);
         let entered = (function.origin == Origin::Dependency)
-            .then(|| reader::entered(name))
+            .then(|| reader::entered(&name))
             .flatten();
-        let visits = function.origin == Origin::User && name.contains("::visit_");
+        let visits = function.origin == Origin::User && is_visit();
         let is_own = |of: &Option<String>| of.as_deref().is_some_and(reader::is_own);
         Facts {
-            hook: function.is_own() || name.contains("GlobalAlloc>::"),
+            hook: function.is_own() || name.implements().any(|of| of.ends_with("GlobalAlloc")),
             allocation,
-            collection: std && !starts(&["core::", "std::thread::local"]),
+            collection: std && !name.begins_with(&["core::", "std::thread::local"]),
             looked_through: std || (function.origin == Origin::Dependency && known),
-            named_for_itself: is_method_of_containers(name),
-            new_buffer: merged::is_new_buffer(name),
+            named_for_itself: is_method_of_containers(&name),
+            new_buffer: merged::is_new_buffer(&name),
             buffer,
             machinery: closure
                 || buffer
                 || allocation
-                || starts(&["alloc::collections::btree::", "hashbrown::raw::"]),
+                || name.begins_with(&["alloc::collections::btree::", "hashbrown::raw::"]),
             says_owner: made.is_some() || read.is_some() || entered.is_some() || visits,
             decides_owner: is_own(&made) || is_own(&read) || entered.is_some(),
             made,
@@ -91,14 +93,12 @@ impl Facts {
     }
 }
 
-fn is_method_of_containers(name: &str) -> bool {
+/// Returns `true` for a method of a type of the standard library or of a crate of containers.
+fn is_method_of_containers(name: &FunctionName<'_>) -> bool {
     let known = |path: &str| {
         let krate = path.split("::").next().unwrap_or_default();
         matches!(krate, "alloc" | "core" | "std") || CONTAINER_CRATES.contains(&krate)
     };
-    Call::parse(name).is_some_and(|call| {
-        call.method
-            && known(name.trim_start_matches(['<', '&']))
-            && call.implements.is_none_or(known)
-    })
+    Call::of(name)
+        .is_some_and(|call| call.method && known(name.path()) && call.implements.is_none_or(known))
 }

@@ -13,9 +13,9 @@
 //! its errors. What a visitor makes of lists and maps has frames of its own (`visit_seq`,
 //! `visit_map`).
 
-use super::call::{Call, path_and_arguments};
+use super::call::Call;
 use super::container::{Container, Kind, PATH_BUF, STRING};
-use crate::symbols::begins_with;
+use crate::name::{FunctionName, begins_with, path, path_and_arguments, segments};
 
 /// Visitors around a visitor; names of hostile binaries may have any number.
 const MOST_WRAPPED: usize = 8;
@@ -58,20 +58,18 @@ pub(super) fn container(call: &Call<'_>) -> Option<Container> {
 /// Returns `true` if a function makes the buffer of a new vector or string, of whatever element:
 /// where it is not inlined it stands between merged code and the allocator, and tells no more than
 /// the allocator does. Buffers that grow never come here.
-pub(super) fn is_new_buffer(name: &str) -> bool {
-    name.trim_start_matches('<')
-        .starts_with("alloc::raw_vec::RawVecInner")
-        && ["::try_allocate_in", "::with_capacity_in"]
-            .iter()
-            .any(|method| name.contains(method))
+pub(super) fn is_new_buffer(name: &FunctionName<'_>) -> bool {
+    let methods = ["try_allocate_in", "with_capacity_in"];
+    let mut segments = name.segments().iter();
+    name.begins_with(&["alloc::raw_vec::RawVecInner"])
+        && segments.any(|segment| begins_with(segment.plain, &methods))
 }
 
 /// Returns `true` if a type is serde_json's, or has such a type as its argument.
 fn of_serde_json(of: &str) -> bool {
-    let of = of.trim_start_matches('&').trim_start_matches("mut ");
-    let (path, arguments) = path_and_arguments(of);
-    path.starts_with("serde_json::")
-        || (is_serdes(path) && arguments.iter().any(|of| of.starts_with("serde_json::")))
+    let (of, arguments) = path_and_arguments(path(of));
+    of.starts_with("serde_json::")
+        || (is_serdes(of) && arguments.iter().any(|of| of.starts_with("serde_json::")))
 }
 
 fn is_serdes(path: &str) -> bool {
@@ -84,8 +82,8 @@ fn visited(mut visitor: &str) -> Option<&str> {
     for _ in 0..MOST_WRAPPED {
         // `<serde_json::value::Value as ..>::deserialize::ValueVisitor`,
         // `serde_json::value::de::{impl#0}::..`.
-        if is_serdes(visitor.trim_start_matches('<')) {
-            return visitor.rsplit("::").next();
+        if is_serdes(path(visitor)) {
+            return segments(visitor).last().map(|last| last.plain);
         }
         let (_, arguments) = path_and_arguments(visitor);
         visitor = arguments.first()?;

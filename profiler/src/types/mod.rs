@@ -21,6 +21,7 @@ mod alias;
 mod call;
 mod container;
 mod facts;
+mod frame;
 mod merged;
 mod owner;
 mod reader;
@@ -28,21 +29,35 @@ mod rules;
 mod spell;
 mod stack;
 
-pub use container::ContentNames;
+pub(crate) use container::ContentNames;
+pub(crate) use frame::StackFrame;
 pub(crate) use reader::{deserialized, read_by};
-pub use spell::{normal, short};
-pub use stack::{StackFrame, Stacks};
+pub(crate) use spell::{normal, short};
+pub(crate) use stack::Stacks;
 
+use crate::name::one_of;
 use crate::profile::{TypeId, TypeKind, TypeName};
-use crate::symbols::one_of;
 use std::collections::HashMap;
 
 /// In place of a type, or a function, that is not known.
 const UNKNOWN: &str = "?";
 
+impl TypeName {
+    /// Returns the names of a type, whose full name is spelled as in debug information or by
+    /// [`type_name`](std::any::type_name).
+    pub fn new(name: &str) -> TypeName {
+        let full = normal(name);
+        TypeName {
+            short: short(&full),
+            kind: TypeKind::of(&full),
+            full,
+        }
+    }
+}
+
 /// Types numbered in the order they were first seen, whatever the source spelled them like.
 #[derive(Clone, Debug, Default)]
-pub struct Types {
+pub(crate) struct Types {
     values: Vec<TypeName>,
     /// The numbers of types by full name, and by the name as it was given.
     numbers: HashMap<String, TypeId>,
@@ -50,7 +65,7 @@ pub struct Types {
 
 impl Types {
     /// The number of a type by its full name, as `type_name` or debug information spell it.
-    pub fn number(&mut self, name: &str) -> TypeId {
+    pub(crate) fn number(&mut self, name: &str) -> TypeId {
         if let Some(number) = self.numbers.get(name) {
             return *number;
         }
@@ -61,7 +76,7 @@ impl Types {
 
     /// The number of "one of" several types; `None` stands for one that is not known. A single one
     /// is itself.
-    pub fn one_of(&mut self, names: &[Option<&str>]) -> TypeId {
+    pub(crate) fn one_of(&mut self, names: &[Option<&str>]) -> TypeId {
         let all = names.iter();
         let all: Vec<String> = all
             .map(|name| name.map_or_else(|| UNKNOWN.to_owned(), normal))
@@ -82,7 +97,7 @@ impl Types {
     }
 
     /// All types, in the order of their numbers.
-    pub fn into_values(self) -> Vec<TypeName> {
+    pub(crate) fn into_values(self) -> Vec<TypeName> {
         self.values
     }
 }

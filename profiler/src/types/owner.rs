@@ -4,9 +4,9 @@
 //! It must never name a type of the standard library: a `Vec<Sailor>` that is deserialized belongs
 //! to the type with the field, not to itself.
 
-use super::call::path_and_arguments;
 use super::facts::Facts;
 use super::reader::{is_own, unwrapped};
+use crate::name::path_and_arguments;
 use std::rc::Rc;
 
 /// The type being made, by what is known of the functions around, innermost first; `None` where

@@ -6,10 +6,11 @@
 //! answer for a function whose arguments mean something else: no answer, and the next outer frame
 //! is asked.
 
-use super::call::{Call, is_whole, path_and_arguments};
+use super::call::{Call, is_whole};
 use super::container::{
     BROWN_MAP, C_STRING, Container, Kind, STD_MAP, STRING, TYPES, array_element, in_brackets,
 };
+use crate::name::path_and_arguments;
 
 /// Crates whose frames are looked through like the standard library's.
 pub(super) const CONTAINER_CRATES: [&str; 5] = [

@@ -7,30 +7,15 @@
 //! alone are those of functions that survived inlining, and would give plausible, wrong types.
 
 use super::alias::Renamed;
-use super::call::{Call, path_and_arguments};
+use super::call::Call;
 use super::container::{Container, ContentNames, Kind, STRING};
 use super::facts::Facts;
+use super::frame::StackFrame;
 use super::{merged, owner, rules};
-use crate::profile::{Function, FunctionId, Origin};
+use crate::name::path_and_arguments;
+use crate::profile::{FunctionId, Origin};
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
-
-/// A frame, as much of it as types need.
-#[derive(Clone, Copy, Debug)]
-pub struct StackFrame<'a> {
-    /// The function's number: functions of one number are one.
-    pub id: FunctionId,
-    /// The function.
-    pub function: &'a Function,
-    /// `true` if the compiler inlined it into the next outer frame.
-    pub inlined: bool,
-    /// `true` if debug information describes it: a symbol table knows no files.
-    pub has_file: bool,
-    /// `true` if debug information gives its instructions no line: the compiler made one piece of
-    /// code of several that were equal, and what was inlined there is lost, and the file is not the
-    /// function's own.
-    pub merged: bool,
-}
 
 /// The hook and the allocator are within this many frames, inlined ones included.
 const MAX_HOOK: usize = 48;
@@ -45,7 +30,7 @@ type Chain = Vec<(FunctionId, bool, bool)>;
 /// Reads stacks, and remembers what it learnt of functions and of the frames of containers:
 /// thousands of sites share both.
 #[derive(Default)]
-pub struct Stacks {
+pub(crate) struct Stacks {
     /// By number; those of renamed functions, whose numbers fall from the highest, apart.
     facts: [Vec<Option<Rc<Facts>>>; 2],
     /// The results for chains: container and element.
@@ -56,7 +41,7 @@ pub struct Stacks {
 impl Stacks {
     /// Returns the contents of a stack's block, with the frames given innermost first; `None` if
     /// the stack does not tell.
-    pub fn contents(&mut self, stack: &[StackFrame<'_>]) -> Option<ContentNames> {
+    pub(crate) fn contents(&mut self, stack: &[StackFrame<'_>]) -> Option<ContentNames> {
         let stack = stack.get(self.hook_frames(stack)..)?;
         let (mut names, decided) = self.read(stack)?;
         let mut others = Vec::new();
@@ -150,7 +135,7 @@ impl Stacks {
         let asking = stack.iter().position(|frame| !self.facts(frame).new_buffer);
         if let Some(at) = asking
             && stack[at].merged
-            && let Some(call) = Call::parse(&stack[at].function.name)
+            && let Some(call) = Call::of(&stack[at].function.parsed())
             && let Some(container) = merged::container(&call)
         {
             let (names, decided) = self.with_owner(container.names(), stack, 0);
@@ -253,7 +238,7 @@ impl Stacks {
         let mut direct = true;
         for frame in inside {
             let std = frame.function.origin == Origin::Std;
-            let outer = Call::parse(&frame.function.name)
+            let outer = Call::of(&frame.function.parsed())
                 .filter(|_| frame.has_file)
                 .and_then(|call| rules::container(&call, std, found.as_ref()));
             match (outer, &found) {

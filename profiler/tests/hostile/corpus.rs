@@ -7,7 +7,7 @@
 //! binaries is one of them, unchanged; that of recordings is zeros, of which they mostly consist.
 
 use crate::{Seen, alone, check, golden, parts, place, rich, write};
-use heapglass_profiler::Options;
+use heapglass_profiler::OpenOptions;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
@@ -110,11 +110,11 @@ impl Keep {
 
 /// How loading a recording ends, without any numbers.
 fn end_of(path: &Path) -> String {
-    let end = match heapglass_profiler::open(path, &Options::default(), &|_| ()) {
+    let end = match heapglass_profiler::open(path, &OpenOptions::default(), &|_| ()) {
         Ok(profile) => {
-            let lost = &profile.lost;
+            let lost = profile.lost();
             let modules: Vec<_> = profile
-                .modules
+                .modules()
                 .iter()
                 .map(|module| &module.symbols)
                 .collect();

@@ -1,13 +1,14 @@
 //! Everything that is made of a profile: whatever was loaded, each of these has to end, and soon.
 
 use heapglass_profiler::arenas;
-use heapglass_profiler::calltree::{self, CallTree};
+use heapglass_profiler::calltree::{self, CallTree, CallTreeOptions, Levels};
 use heapglass_profiler::check;
-use heapglass_profiler::diff::{self, Per, Recording};
+use heapglass_profiler::diff::{self, DiffOptions, Per, Recording};
 use heapglass_profiler::export::{self, Format};
 use heapglass_profiler::flamegraph;
 use heapglass_profiler::profile::{Frames, Measure, Profile, ScopeId};
-use heapglass_profiler::report;
+use heapglass_profiler::report::{self, ReportOptions};
+use heapglass_profiler::table::By;
 use std::io::sink;
 
 /// `pick` chooses among measures and options, so that all of them have their turn without each
@@ -15,36 +16,36 @@ use std::io::sink;
 pub(crate) fn use_all(profile: &Profile, pick: usize) {
     let measure = Measure::ALL[pick % Measure::ALL.len()];
     let frames = Frames::ALL[pick % Frames::ALL.len()];
-    for by in report::By::ALL {
-        let options = report::Options {
+    for by in By::ALL {
+        let options = ReportOptions {
             by,
             measure,
             frames,
             top: pick.is_multiple_of(3).then_some(3),
             explain: pick.is_multiple_of(2),
             width: 40 + pick % 120,
-            ..report::Options::default()
+            ..ReportOptions::default()
         };
         // A sink cannot fail; what is damaged is said in the report.
         report::write_text(profile, &options, sink()).expect("a report");
         report::write_json(profile, &options, sink()).expect("JSON");
     }
-    report::write_summary(profile, &report::Options::default(), sink()).expect("a summary");
+    report::write_summary(profile, &ReportOptions::default(), sink()).expect("a summary");
     let within = pick.is_multiple_of(4).then_some(ScopeId(pick as u32 % 9));
-    let options = calltree::Options {
+    let options = CallTreeOptions {
         inverted: pick % 2 == 1,
         frames,
         scopes: pick % 3 == 1,
         within,
-        ..calltree::Options::default()
+        ..CallTreeOptions::default()
     };
     let mut tree = CallTree::build(profile, &options);
     tree.sort(measure);
     calltree::write_folded(&tree, profile, measure, sink()).expect("folded stacks");
-    for by in flamegraph::By::ALL {
-        let options = flamegraph::Options {
-            by,
-            measure: if by == flamegraph::By::Arena {
+    for levels in Levels::ALL {
+        let options = CallTreeOptions {
+            levels,
+            measure: if levels == Levels::Arena {
                 [Measure::Live, Measure::Total][pick % 2]
             } else {
                 measure
@@ -58,26 +59,26 @@ pub(crate) fn use_all(profile: &Profile, pick: usize) {
         // Figures beyond 64 bits are an error value.
         let _drawn = flamegraph::write_svg(profile, &options, sink());
     }
-    let options = export::Options {
+    let options = ReportOptions {
         measure,
         frames,
-        by: report::By::ALL[pick % report::By::ALL.len()],
-        ..export::Options::default()
+        by: By::ALL[pick % By::ALL.len()],
+        ..ReportOptions::default()
     };
     let format = Format::ALL[pick % Format::ALL.len()];
     export::write(profile, format, &options, sink()).expect("an export");
     compare(profile, pick, measure);
     let fields = profile.fields();
     let phases = profile.phases();
-    for scope in 0..profile.scopes.len().min(50) as u32 {
+    for scope in 0..profile.scopes().len().min(50) as u32 {
         let _ =
             phases.path(profile, ScopeId(scope)).len() + fields.field_of(ScopeId(scope)) as usize;
     }
     for leak in profile.leaks() {
         let _ = arenas::leak_text(profile, leak).len();
     }
-    for arena in &profile.arenas {
-        let _ = arenas::advice(arena, fields, profile.process.state).len();
+    for arena in profile.arenas() {
+        let _ = arenas::advice(arena, fields, profile.process().state).len();
         let _ = arenas::bar(arena, pick % 100).len() + arenas::points(arena).len();
     }
 }
@@ -89,14 +90,14 @@ fn compare(profile: &Profile, pick: usize, measure: Measure) {
         profile,
     };
     let side = [recording];
-    let options = diff::Options {
-        by: report::By::ALL[pick % report::By::ALL.len()],
+    let options = DiffOptions {
+        by: By::ALL[pick % By::ALL.len()],
         measure,
         per: [None, Some(Per::Record), Some(Per::InputByte)][pick % 3],
     };
     let compared = diff::compare(&side, &side, options);
     assert!(compared.is_equal());
-    diff::write_text(&compared, &report::Options::default(), sink()).expect("text");
+    diff::write_text(&compared, &ReportOptions::default(), sink()).expect("text");
     diff::write_json(&compared, None, sink()).expect("JSON");
     // Figures beyond 64 bits are an error value, and so is a measure that arenas do not have.
     let _drawn = diff::write_svg(&compared, sink());
@@ -106,7 +107,7 @@ fn compare(profile: &Profile, pick: usize, measure: Measure) {
         profile: &empty,
     }];
     let compared = diff::compare(&none, &side, options);
-    diff::write_text(&compared, &report::Options::default(), sink()).expect("text");
+    diff::write_text(&compared, &ReportOptions::default(), sink()).expect("text");
     let budget =
         "[total]\npeak = 0\n[phase.\"**\"]\nblocks = 0\n[type.\"**\".per_record]\ntotal = 0";
     let budget = check::parse(budget, false).expect("a budget");
@@ -121,7 +122,7 @@ fn compare(profile: &Profile, pick: usize, measure: Measure) {
         checked.outcomes.extend(outcomes);
         checked.warnings = warnings;
     }
-    check::write_text(&checked, &report::Options::default(), sink()).expect("text");
+    check::write_text(&checked, &ReportOptions::default(), sink()).expect("text");
     check::write_markdown(&checked, sink()).expect("Markdown");
     check::write_json(&checked, sink()).expect("JSON");
 }

@@ -1,12 +1,14 @@
 //! Small binaries whose debug information asks for far more than it is: written here byte by byte.
 
 use crate::{SMALL_FILE_BYTES, alone, hold, place, write};
-use heapglass_profiler::symbols::{Identity, ModuleRef, Options, Symbols, resolve};
+use heapglass_profiler::symbols::{Identity, ModuleRef, SymbolOptions, Symbols, resolve};
 use std::fs::File;
 
 /// An ELF file with these sections.
 fn elf(sections: &[(&str, Vec<u8>)]) -> Vec<u8> {
     const HEADER: usize = 64;
+    const SYMTAB: u32 = 2;
+    const STRTAB: u32 = 3;
     let mut names = vec![0];
     let mut bytes = vec![0; HEADER];
     let mut headers = vec![vec![0; 64]];
@@ -17,15 +19,29 @@ fn elf(sections: &[(&str, Vec<u8>)]) -> Vec<u8> {
         header[24..32].copy_from_slice(&(bytes.len() as u64).to_le_bytes());
         names.extend_from_slice(name.as_bytes());
         names.push(0);
-        let contents = if kind == 3 { &names } else { contents };
+        let contents = if name == ".shstrtab" {
+            &names
+        } else {
+            contents
+        };
+        if kind == SYMTAB {
+            // The strings are in the next section, and each symbol has 24 bytes.
+            header[40..44].copy_from_slice(&(headers.len() as u32 + 1).to_le_bytes());
+            header[56..64].copy_from_slice(&24_u64.to_le_bytes());
+        }
         header[32..40].copy_from_slice(&(contents.len() as u64).to_le_bytes());
         bytes.extend_from_slice(contents);
         headers.push(header);
     };
     for (name, contents) in sections {
-        add(name, 1, contents, &mut bytes);
+        let kind = match *name {
+            ".symtab" => SYMTAB,
+            ".strtab" => STRTAB,
+            _ => 1,
+        };
+        add(name, kind, contents, &mut bytes);
     }
-    add(".shstrtab", 3, &[], &mut bytes);
+    add(".shstrtab", STRTAB, &[], &mut bytes);
     let table = bytes.len() as u64;
     let count = headers.len() as u16;
     bytes.extend(headers.concat());
@@ -70,7 +86,8 @@ fn symbols(name: &str, bytes: &[u8]) -> Symbols {
     let mut found = Symbols::default();
     let mut seen = Default::default();
     hold(bytes.len(), &mut seen, || {
-        found = resolve(&[module], &frames, &Options::default(), &|_| ()).expect("no --binary");
+        found =
+            resolve(&[module], &frames, &SymbolOptions::default(), &|_| ()).expect("no --binary");
         true
     })
     .expect("within the limits");
@@ -182,7 +199,8 @@ fn a_sparse_binary_of_gigabytes_is_not_read_whole() {
     let _alone = alone();
     let mut found = Symbols::default();
     hold(binary.len(), &mut Default::default(), || {
-        found = resolve(&[module], &[(0, 64)], &Options::default(), &|_| ()).expect("no --binary");
+        found = resolve(&[module], &[(0, 64)], &SymbolOptions::default(), &|_| ())
+            .expect("no --binary");
         true
     })
     .expect("within the limits");
@@ -192,4 +210,65 @@ fn a_sparse_binary_of_gigabytes_is_not_read_whole() {
         "{:?}",
         found.notes
     );
+}
+
+/// A binary whose symbol table names a function at each address that [`symbols`] asks for.
+fn with_names(name: impl Fn(u64) -> String) -> Vec<u8> {
+    let mut strings = vec![0];
+    let mut symbols = vec![0; 24];
+    for index in 0..200_u64 {
+        symbols.extend((strings.len() as u32).to_le_bytes());
+        // A global function in the first section.
+        symbols.extend([0x12, 0, 1, 0]);
+        symbols.extend((0x1000 + index * 16).to_le_bytes());
+        symbols.extend(16_u64.to_le_bytes());
+        strings.extend(name(index).as_bytes());
+        strings.push(0);
+    }
+    elf(&[(".symtab", symbols), (".strtab", strings)])
+}
+
+#[test]
+fn names_of_cpp_that_keep_a_demangler_busy_stay_mangled() {
+    let names: [(&str, &dyn Fn(u64) -> String); 6] = [
+        // Each level of these is parsed twice.
+        ("busy", &|index| {
+            format!("_ZN4F{index:03}cvT_I{}i", "T_I".repeat(14))
+        }),
+        ("new", &|index| {
+            format!("_ZN4F{index:03}3runIX{}A", "nw".repeat(30))
+        }),
+        // Each type is twice as long as the one before it.
+        ("doubling", &|index| {
+            let numbers = "0123456789ABCDEFGHIJ".chars();
+            let types = numbers.map(|number| format!("1bIS{number}_S{number}_E"));
+            let types: String = types.collect();
+            format!("_ZN4F{index:03}I1aIiE1bIS_S_E{types}E3runEv")
+        }),
+        ("deep", &|index| {
+            format!("_ZN4F{index:03}3runE{}i", "P".repeat(4000))
+        }),
+        ("unclosed", &|index| {
+            format!("_ZN4F{index:03}{}", "I1a".repeat(1000))
+        }),
+        ("long", &|index| {
+            format!("_ZN4000F{index:03}{}E", "a".repeat(3996))
+        }),
+    ];
+    for (what, name) in names {
+        let found = symbols(&format!("cpp-{what}.so"), &with_names(name));
+        let frames: Vec<_> = found.frames.iter().flatten().collect();
+        assert_eq!(frames.len(), 200, "{what}");
+        let is_known = |function: &str| function.contains("F199") || function.starts_with("_Z");
+        assert!(is_known(&frames[199].function), "{what}");
+    }
+}
+
+#[test]
+fn a_name_of_cpp_is_demangled() {
+    let name = |index| format!("_ZN3app4Load4f{index:03}Ei");
+    let found = symbols("cpp.so", &with_names(name));
+    assert_eq!(&*found.frames[7][0].function, "app::Load::f007(int)");
+    assert_eq!(found.frames[7][0].raw.as_deref(), Some(&*name(7)));
+    assert_eq!(found.notes, [""; 0]);
 }

@@ -2,7 +2,11 @@
 
 use crate::parts::{Parts, seal};
 use crate::{SMALL_FILE_BYTES, alone, check, golden, place, rich, write};
-use heapglass_profiler::{Options, profile::Profile, report};
+use heapglass_profiler::{
+    OpenOptions,
+    profile::Profile,
+    report::{self, ReportOptions},
+};
 use tracking_alloc_recording::*;
 
 /// Loads a recording and holds it to the limits.
@@ -235,13 +239,13 @@ fn with_rows(finished: bool, change: impl Fn(&mut RowValue)) -> Profile {
     let _alone = alone();
     let path = place("rows.hg");
     write(&path, &bytes, None);
-    heapglass_profiler::open(&path, &Options::default(), &|_| ()).expect("a profile")
+    heapglass_profiler::open(&path, &OpenOptions::default(), &|_| ()).expect("a profile")
 }
 
 #[test]
 fn sums_beyond_64_bits_saturate_and_the_recording_is_called_damaged() {
     let sound = with_rows(true, |_| ());
-    assert_eq!((sound.lost.damaged, sound.lost.torn), (0, 0));
+    assert_eq!((sound.lost().damaged, sound.lost().torn), (0, 0));
     let fields: [fn(&mut RowValue) -> &mut u64; 9] = [
         |row| &mut row.total_bytes,
         |row| &mut row.total_blocks,
@@ -256,18 +260,18 @@ fn sums_beyond_64_bits_saturate_and_the_recording_is_called_damaged() {
     for (index, field) in fields.into_iter().enumerate() {
         for value in [14_123_288_431_484_207_197, u64::MAX, 1 << 63] {
             let profile = with_rows(true, |row| *field(row) = value);
-            assert!(profile.lost.damaged > 0, "field {index}, {value}");
+            assert!(profile.lost().damaged > 0, "field {index}, {value}");
             let mut text = Vec::new();
-            report::write_text(&profile, &report::Options::default(), &mut text).expect("text");
+            report::write_text(&profile, &ReportOptions::default(), &mut text).expect("text");
             let text = String::from_utf8(text).expect("UTF-8");
             assert!(text.contains("finished, damaged"), "{text}");
             assert!(text.contains("The recording is damaged: "), "{text}");
             assert!(!text.contains("read while the program wrote it"), "{text}");
             let mut json = Vec::new();
-            report::write_json(&profile, &report::Options::default(), &mut json).expect("JSON");
+            report::write_json(&profile, &ReportOptions::default(), &mut json).expect("JSON");
             let json: serde_json::Value = serde_json::from_slice(&json).expect("JSON");
             assert_eq!(json["exact"], false);
-            assert_eq!(json["lost"]["damaged"], profile.lost.damaged);
+            assert_eq!(json["lost"]["damaged"], profile.lost().damaged);
         }
     }
 }
@@ -280,10 +284,10 @@ fn figures_that_cannot_be_are_damage_in_a_finished_recording_and_torn_in_a_runni
     let changes: [&dyn Fn(&mut RowValue); 3] = [&freed_more, &grew_more, &temporary_more];
     for change in changes {
         let finished = with_rows(true, change);
-        assert!(finished.lost.damaged > 0 && finished.lost.torn == 0);
+        assert!(finished.lost().damaged > 0 && finished.lost().torn == 0);
         // Recorded on another machine: it may still be written there.
         let running = with_rows(false, change);
-        assert!(running.lost.torn > 0 && running.lost.damaged == 0);
+        assert!(running.lost().torn > 0 && running.lost().damaged == 0);
         let sentences = running.losses().join(" ");
         assert!(
             sentences.contains("read while the program wrote it"),

@@ -23,7 +23,7 @@ mod memory;
 mod parts;
 mod rich;
 
-use heapglass_profiler::Options;
+use heapglass_profiler::OpenOptions;
 use parts::Parts;
 use proptest::strategy::Strategy;
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRunner};
@@ -101,11 +101,11 @@ struct Seen {
 
 /// Writes the file, loads it and makes everything of it.
 fn load(path: &Path, pick: usize) -> bool {
-    match heapglass_profiler::open(path, &Options::default(), &|_| ()) {
+    match heapglass_profiler::open(path, &OpenOptions::default(), &|_| ()) {
         Ok(profile) => {
             downstream::use_all(&profile, pick);
             if pick.is_multiple_of(16) {
-                let packed = heapglass_profiler::pack(path, &Options::default(), &|_| ());
+                let packed = heapglass_profiler::pack(path, &OpenOptions::default(), &|_| ());
                 // What was packed can be read.
                 if let Ok(bytes) = packed {
                     tracking_alloc_recording::Recording::read(bytes.as_slice()).expect("packed");

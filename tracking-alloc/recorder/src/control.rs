@@ -8,8 +8,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering::*;
 
-/// The destination of [`start`]. The environment sets everything else (`HEAPGLASS_MODE` and
-/// others).
+/// What [`start()`] records to. The environment sets everything else (`HEAPGLASS_MODE` and others).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Options<'a> {

@@ -303,7 +303,7 @@ fn forget_parent() {
         hook::forget_resident();
         shadow::forget_all();
     }
-    hook::release_all();
+    hook::forget_all();
     session::forget_sites();
     session::forget_scopes();
     arenas::forget();

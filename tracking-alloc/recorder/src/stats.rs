@@ -4,7 +4,7 @@
 use crate::accounting::Sums;
 
 /// Counts of one thread in a window ([`measure`](crate::counting)), or of the process so far
-/// ([`stats`](crate::stats)).
+/// ([`stats`](crate::stats())).
 ///
 /// `total_*` counts every allocation, and every realloc with its full new size. `freed_*` counts
 /// every free, and every realloc with its old size. So `live = total - freed`, and the number of

@@ -341,19 +341,17 @@ static IN_FIRST_EVENT: AtomicPtr<()> = AtomicPtr::new(std::ptr::null_mut());
 /// # Safety
 /// The requirements of libc's function hold.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn pthread_getattr_np(
-    thread: libc::pthread_t,
-    attributes: *mut libc::pthread_attr_t,
-) -> libc::c_int {
-    type Real = unsafe extern "C" fn(libc::pthread_t, *mut libc::pthread_attr_t) -> libc::c_int;
+unsafe extern "C" fn getauxval(kind: libc::c_ulong) -> libc::c_ulong {
+    type Real = unsafe extern "C" fn(libc::c_ulong) -> libc::c_ulong;
     let first = IN_FIRST_EVENT.swap(std::ptr::null_mut(), AcqRel);
-    // SAFETY: null or a function without arguments. libc's function gets its declared arguments.
+    // SAFETY: null or a function without arguments; libc's function has the argument it is declared
+    // with.
     unsafe {
         if !first.is_null() {
             std::mem::transmute::<*mut (), fn()>(first)();
         }
-        let real = libc::dlsym(libc::RTLD_NEXT, c"pthread_getattr_np".as_ptr());
-        std::mem::transmute::<*mut libc::c_void, Real>(real)(thread, attributes)
+        let real = libc::dlsym(libc::RTLD_NEXT, c"getauxval".as_ptr());
+        std::mem::transmute::<*mut libc::c_void, Real>(real)(kind)
     }
 }
 

@@ -4,6 +4,7 @@
 mod areas;
 mod update;
 
+use heapglass_profiler::calltree::CallTreeOptions;
 use std::sync::Arc;
 
 use heapglass_profiler::profile::{Frames, Measure};
@@ -13,7 +14,7 @@ use ratatui::text::Line;
 pub(crate) use areas::areas;
 pub(crate) use update::update;
 
-use crate::model::{Context, Data, Order, Prompt, TreeOptions, ViewId};
+use crate::model::{Context, Data, Order, Prompt, ViewId};
 use crate::pages::{Page, about, help};
 use crate::views::Views;
 use crate::views::focus::Focus;
@@ -60,7 +61,7 @@ pub(crate) struct App {
     pub(crate) ticks: u64,
     pub(crate) requests: Vec<Request>,
     /// Options of the tree that was last asked for.
-    tree_asked: TreeOptions,
+    tree_asked: CallTreeOptions,
     /// The result of the UI, set when the main loop must end.
     pub(crate) exit: Option<Result<(), Error>>,
 }
@@ -72,9 +73,9 @@ impl App {
             size: Size::new(80, 24),
             view: options.view,
             measure: options.measure,
-            tree_asked: TreeOptions {
+            tree_asked: CallTreeOptions {
                 measure: options.measure,
-                ..TreeOptions::default()
+                ..CallTreeOptions::default()
             },
             options,
             ..App::default()
@@ -112,13 +113,13 @@ impl App {
     fn is_empty(&self, view: ViewId) -> bool {
         self.data.as_ref().is_some_and(|data| match view {
             ViewId::Fields => data.profile.fields().is_empty(),
-            ViewId::Arenas => data.profile.arenas.is_empty(),
+            ViewId::Arenas => data.profile.arenas().is_empty(),
             _ => false,
         })
     }
 
     /// Returns the options of the call tree that the flamegraph shows, or would show.
-    pub(crate) fn tree_options(&self) -> TreeOptions {
+    pub(crate) fn tree_options(&self) -> CallTreeOptions {
         self.views.tree_options(self.measure, self.frames)
     }
 

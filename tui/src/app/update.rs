@@ -26,7 +26,7 @@ pub(crate) fn update(app: &mut App, message: Message) {
         // While live, keep the previous profile: it already has names.
         Message::Early(_) if app.data.is_some() => {}
         Message::Early(data) => {
-            app.live = data.profile.process.state == State::Running;
+            app.live = data.profile.process().state == State::Running;
             app.data = Some(data);
             app.fresh.clear();
         }
@@ -95,7 +95,7 @@ fn act(app: &mut App, command: Command) {
         Command::NextFrames => match app.frames {
             Frames::Folded => change_frames(app, Frames::Own),
             Frames::Own => change_frames(app, Frames::All),
-            Frames::All | Frames::Trimmed => change_frames(app, Frames::Folded),
+            _ => change_frames(app, Frames::Folded),
         },
         Command::Pause => pause(app),
         Command::Reload => {
@@ -122,6 +122,7 @@ fn change_frames(app: &mut App, frames: Frames) {
         Frames::Own => "only frames of your crates",
         Frames::All => "all frames, including start-up and the allocator's internals",
         Frames::Trimmed => "all frames except start-up and the allocator's internals",
+        other => other.name(),
     };
     app.notice = Some(notice.to_owned());
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use heapglass_profiler::diff::Beside;
 use heapglass_profiler::profile::{Figures, Frames, Label, Measure};
-use heapglass_profiler::report::{By, Row};
+use heapglass_profiler::table::{By, Row};
 use heapglass_profiler::units::Share;
 use ratatui::layout::{Position, Rect, Size};
 
@@ -36,7 +36,7 @@ impl Context<'_> {
 
     /// Returns the total of the measure over the process, which all shares refer to.
     pub(crate) fn whole(&self) -> u64 {
-        self.measure.of(&self.data.profile.totals)
+        self.measure.of(self.data.profile.totals())
     }
 
     /// Returns the share of a value in the total.

@@ -8,15 +8,14 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::thread::Builder;
 
 use heapglass_profiler::arenas::{Point, points};
-use heapglass_profiler::calltree::CallTree;
-pub(crate) use heapglass_profiler::calltree::Options as TreeOptions;
+use heapglass_profiler::calltree::{CallTree, CallTreeOptions};
 use heapglass_profiler::diff::{self, Beside, Change, Recording};
 use heapglass_profiler::fields::Field;
 use heapglass_profiler::profile::{
     Frame, FrameId, Frames, Function, FunctionId, Label, Measure, Profile, Site, State, TypeId,
     TypeKind, TypeName,
 };
-use heapglass_profiler::report::{By, Detail, Row, rows};
+use heapglass_profiler::table::{By, Detail, Row, rows};
 use heapglass_profiler::units::printable;
 
 use super::base::Base;
@@ -34,7 +33,7 @@ type Rows = Arc<Vec<Arc<Row>>>;
 pub(crate) struct Data {
     pub(crate) profile: Profile,
     /// A call tree that was built on the loader's thread, for the flamegraph to take.
-    tree: Mutex<Option<(TreeOptions, CallTree)>>,
+    tree: Mutex<Option<(CallTreeOptions, CallTree)>>,
     /// The last rows of each grouping. Keeping the rows of every measure would multiply the memory
     /// of a large recording.
     rows: Mutex<HashMap<By, (RowsKey, Rows)>>,
@@ -67,16 +66,16 @@ fn analyse(profile: &Profile) {
 
 /// Returns `true` if trees with these options have the same nodes. In a tree by stack, field or
 /// type, the measure only sorts the nodes.
-pub(crate) fn have_same_nodes(one: TreeOptions, other: TreeOptions) -> bool {
+pub(crate) fn have_same_nodes(one: CallTreeOptions, other: CallTreeOptions) -> bool {
     let measure = one.measure;
-    one == TreeOptions { measure, ..other }
+    one == CallTreeOptions { measure, ..other }
 }
 
 impl Data {
     pub(crate) fn new(profile: Profile, base: Option<Arc<Base>>) -> Self {
         analyse(&profile);
         let warnings = base.as_ref().map_or_else(Vec::new, |base| {
-            let options = diff::Options::default();
+            let options = diff::DiffOptions::default();
             diff::warnings(&[base.recording()], &[shown(&profile)], options)
         });
         Data {
@@ -97,7 +96,7 @@ impl Data {
     pub(crate) fn beside(&self, key: RowsKey) -> Option<Arc<Beside>> {
         let base = self.base.as_ref()?;
         let (by, measure, frames) = key;
-        let options = diff::Options {
+        let options = diff::DiffOptions {
             by,
             measure,
             per: None,
@@ -129,7 +128,7 @@ impl Data {
     pub(crate) fn with_tree(
         profile: Profile,
         base: Option<Arc<Base>>,
-        options: TreeOptions,
+        options: CallTreeOptions,
     ) -> Self {
         let tree = std::thread::scope(|scope| {
             let beside = Builder::new().spawn_scoped(scope, || analyse(&profile));
@@ -148,7 +147,7 @@ impl Data {
     }
 
     /// Returns the tree for `options`: the prepared one if it matches, else a new one.
-    pub(crate) fn take_tree(&self, options: TreeOptions) -> CallTree {
+    pub(crate) fn take_tree(&self, options: CallTreeOptions) -> CallTree {
         let slot = self.tree.lock().ok();
         let prepared = slot.and_then(|mut slot| slot.take_if(|(made, _)| *made == options));
         prepared.map_or_else(
@@ -163,11 +162,11 @@ impl Data {
     }
 
     pub(crate) fn frame(&self, id: FrameId) -> Option<&Frame> {
-        self.profile.frames.get(id.0 as usize)
+        self.profile.frames().get(id.0 as usize)
     }
 
     pub(crate) fn function(&self, id: FunctionId) -> Option<&Function> {
-        self.profile.functions.get(id.0 as usize)
+        self.profile.functions().get(id.0 as usize)
     }
 
     pub(crate) fn function_of(&self, frame: FrameId) -> Option<&Function> {
@@ -179,7 +178,7 @@ impl Data {
     pub(crate) fn charged(&self, row: &Row) -> Option<Label> {
         match &row.detail {
             Detail::Owner { sites, .. } => {
-                let site = self.profile.sites.get(*sites.first()?)?;
+                let site = self.profile.sites().get(*sites.first()?)?;
                 self.profile.charged_to(site)
             }
             Detail::Function(detail) => detail.function.map(Label::Function),
@@ -188,7 +187,7 @@ impl Data {
     }
 
     pub(crate) fn field(&self, node: u32) -> Option<&Field> {
-        self.profile.fields().nodes.get(node as usize)
+        self.profile.fields().nodes().get(node as usize)
     }
 
     pub(crate) fn type_name(&self, id: Option<TypeId>) -> Option<&TypeName> {
@@ -219,7 +218,7 @@ impl Data {
 
     /// Returns the history of each arena of the profile.
     pub(crate) fn histories(&self) -> &[Vec<Point>] {
-        let arenas = self.profile.arenas.iter();
+        let arenas = self.profile.arenas().iter();
         self.histories.get_or_init(|| arenas.map(points).collect())
     }
 
@@ -234,13 +233,13 @@ impl Data {
     }
 
     pub(crate) fn site(&self, index: u32) -> Option<&Site> {
-        self.profile.sites.get(index as usize)
+        self.profile.sites().get(index as usize)
     }
 
     /// Returns for each function whether `pattern` matches its full or short name.
     pub(crate) fn matching(&self, pattern: &Pattern) -> Vec<bool> {
         let is_match = |f: &Function| pattern.is_match(&f.name) || pattern.is_match(&f.short);
-        self.profile.functions.iter().map(is_match).collect()
+        self.profile.functions().iter().map(is_match).collect()
     }
 
     /// Returns `file:line` of a frame as in the tables of the report, or the module and offset if
@@ -248,7 +247,7 @@ impl Data {
     pub(crate) fn short_place(&self, frame: FrameId) -> Option<String> {
         let in_module = || {
             let frame = self.frame(frame)?;
-            let module = self.profile.modules.get(frame.module as usize)?;
+            let module = self.profile.modules().get(frame.module as usize)?;
             let name = module.path.rsplit('/').next().unwrap_or_default();
             (!name.is_empty()).then(|| format!("{name}+{:#x}", frame.offset))
         };
@@ -258,11 +257,11 @@ impl Data {
 
     /// Describes the state of the process in one or two words.
     pub(crate) fn state(&self) -> &'static str {
-        match self.profile.process.state {
+        match self.profile.process().state {
             State::Running => "running",
             State::Finished => "finished",
             State::Ended => "ended unfinished (killed, aborted or _exit)",
-            State::Unknown => "end unknown",
+            _ => "end unknown",
         }
     }
 }

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use ratatui::layout::Size;
 
 use super::command::Command;
-use super::data::{Data, TreeOptions};
+use super::data::Data;
+use heapglass_profiler::calltree::CallTreeOptions;
 
 /// An order for the loader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,7 +15,7 @@ pub(crate) enum Order {
     Reload,
     Pause(bool),
     /// Build this call tree for the next profile before it is shown.
-    Tree(TreeOptions),
+    Tree(CallTreeOptions),
 }
 
 /// An event.

@@ -14,7 +14,7 @@ mod view_id;
 pub use base::Base;
 pub(crate) use command::{Command, Edit};
 pub(crate) use context::{Context, Jump, Outcome};
-pub(crate) use data::{Data, TreeOptions, have_same_nodes};
+pub(crate) use data::{Data, have_same_nodes};
 pub(crate) use message::{Message, Order};
 pub(crate) use prompt::{Pattern, Prompt};
 pub(crate) use selection::{FieldKey, Selection, type_key};

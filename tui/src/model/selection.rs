@@ -25,7 +25,7 @@ impl FieldKey {
 
     /// Returns the field with this key in `data`, even if the key was made from other data.
     pub(crate) fn find(&self, data: &Data) -> Option<u32> {
-        let mut nodes = (0..).zip(&data.profile.fields().nodes);
+        let mut nodes = (0..).zip(data.profile.fields().nodes());
         let is_same = |node| FieldKey::of(data, node).as_ref() == Some(self);
         let found = nodes.find(|(node, field)| field.path == self.path && is_same(*node));
         found.map(|(node, _)| node)
@@ -88,14 +88,14 @@ impl Selection {
     /// Returns the type in `data`; `None` if it has no name or is not there.
     pub(crate) fn type_in(&self, data: &Data) -> Option<TypeId> {
         let name = self.type_name.as_ref()?.as_ref()?;
-        let at = data.profile.types.iter().position(|t| t.full == *name)?;
+        let at = data.profile.types().iter().position(|t| t.full == *name)?;
         u32::try_from(at).ok().map(TypeId)
     }
 
     /// Returns for each site of `data` whether it is selected; `None` if the type or field is not
     /// there.
     pub(crate) fn sites(&self, data: &Data) -> Option<Vec<bool>> {
-        let mut met = vec![true; data.profile.sites.len()];
+        let mut met = vec![true; data.profile.sites().len()];
         if let Some(name) = &self.type_name {
             let mut rows = data.profile.type_rows().iter();
             let row = rows.find(|row| type_key(data, row.type_id) == *name)?;

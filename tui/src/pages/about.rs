@@ -15,7 +15,7 @@ const LABEL: usize = 12;
 pub(crate) fn lines(data: &Data, title: &str, cells: u16) -> Vec<Line<'static>> {
     let cells = cells as usize;
     let profile = &data.profile;
-    let (process, capture) = (&profile.process, &profile.capture);
+    let (process, capture) = (profile.process(), profile.capture());
     let mut page = vec![Line::styled("The recording", theme::heading())];
     let bound = match capture.peak_error_bytes {
         0 => "exact to the byte".to_owned(),
@@ -25,20 +25,20 @@ pub(crate) fn lines(data: &Data, title: &str, cells: u16) -> Vec<Line<'static>> 
             Bytes(capture.peak_discrepancy_bytes)
         ),
     };
-    let threads = profile.threads.iter().map(|thread| thread.count);
+    let threads = profile.threads().iter().map(|thread| thread.count);
     let is_phase = |scope: &&Scope| !scope.kind.is_field();
-    let fields = profile.fields().nodes.len().saturating_sub(1);
+    let fields = profile.fields().nodes().len().saturating_sub(1);
     // Count types as the list of types does.
     let types = profile
         .type_rows()
         .iter()
         .filter(|row| row.type_id.is_some());
     let contents = [
-        (profile.sites.len() as u64, "site"),
-        (profile.functions.len() as u64, "function"),
+        (profile.sites().len() as u64, "site"),
+        (profile.functions().len() as u64, "function"),
         (threads.fold(0, u64::saturating_add), "thread"),
         (
-            profile.scopes.iter().skip(1).filter(is_phase).count() as u64,
+            profile.scopes().iter().skip(1).filter(is_phase).count() as u64,
             "phase",
         ),
         (fields as u64, "field"),
@@ -81,7 +81,7 @@ pub(crate) fn lines(data: &Data, title: &str, cells: u16) -> Vec<Line<'static>> 
     if let Some(base) = &data.base {
         section(&mut page, "Compared with");
         wrapped(&mut page, "base", &clean(&base.name), cells);
-        let command = base.profile.process.command.join(" ");
+        let command = base.profile.process().command.join(" ");
         wrapped(&mut page, "command", &clean(&command), cells);
         for warning in &data.warnings {
             wrapped(&mut page, "▲", warning, cells);
@@ -95,7 +95,7 @@ pub(crate) fn lines(data: &Data, title: &str, cells: u16) -> Vec<Line<'static>> 
         wrapped(&mut page, "▲", loss, cells);
     }
     section(&mut page, "Symbols");
-    for module in &profile.modules {
+    for module in profile.modules() {
         let symbols = match &module.symbols {
             SymbolSource::NotNeeded => continue,
             SymbolSource::Debug(from) => {
@@ -104,6 +104,7 @@ pub(crate) fn lines(data: &Data, title: &str, cells: u16) -> Vec<Line<'static>> 
             SymbolSource::Table(from) => format!("functions without lines from {}", from.display()),
             SymbolSource::Packed => "packed in the recording".to_owned(),
             SymbolSource::Missing(_) => "missing, see above".to_owned(),
+            _ => "known".to_owned(),
         };
         let path = clean(&module.path);
         let path = fit_end(&path, cells.saturating_sub(2));

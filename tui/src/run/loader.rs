@@ -2,6 +2,7 @@
 //! runs. It also builds the call tree, so that the thread that reads keys never waits. Never
 //! touches the terminal.
 
+use heapglass_profiler::calltree::CallTreeOptions;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -9,9 +10,9 @@ use std::time::Duration;
 
 use heapglass_profiler::Early;
 use heapglass_profiler::profile::{Frames, Profile, State};
-use heapglass_profiler::report::By;
+use heapglass_profiler::table::By;
 
-use crate::model::{Data, Message, Order, TreeOptions};
+use crate::model::{Data, Message, Order};
 use crate::{Base, Options, Source};
 
 /// The main loop's handle of the loader. Dropping it ends the thread after the current load.
@@ -22,7 +23,7 @@ pub(super) struct Loader {
 }
 
 impl Loader {
-    pub(super) fn start(source: impl Source, options: &Options, tree: TreeOptions) -> Loader {
+    pub(super) fn start(source: impl Source, options: &Options, tree: CallTreeOptions) -> Loader {
         let (outbox, inbox) = channel();
         let (orders, ordered) = channel();
         let mut worker = Worker {
@@ -67,7 +68,7 @@ struct Worker<S> {
     source: S,
     refresh: Duration,
     base: Option<Arc<Base>>,
-    tree: TreeOptions,
+    tree: CallTreeOptions,
     outbox: Sender<Message>,
     ordered: Receiver<Order>,
 }
@@ -97,7 +98,8 @@ impl<S: Source> Worker<S> {
                     let was_live = std::mem::replace(&mut live, self.source.is_live());
                     // The program ended between the load and this question, so its last events are
                     // not read yet.
-                    ended_meanwhile = !live && profile.process.state == State::Running && was_live;
+                    ended_meanwhile =
+                        !live && profile.process().state == State::Running && was_live;
                     // Handle orders that arrived during the load.
                     while let Ok(order) = self.ordered.try_recv() {
                         match order {

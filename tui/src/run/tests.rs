@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use crate::sample;
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
+use heapglass_fixture as fixture;
 use heapglass_profiler::Early;
 use heapglass_profiler::profile::{Profile, State};
 use ratatui::Terminal;
@@ -119,7 +119,7 @@ fn run(
 }
 
 fn good(_: u64) -> Result<Profile, String> {
-    Ok(sample::profile())
+    Ok(fixture::profile())
 }
 
 #[test]
@@ -181,10 +181,10 @@ fn a_load_that_panics_ends_the_loop_with_an_error() {
 #[test]
 fn a_live_recording_is_loaded_until_it_ends_and_then_once_more() {
     let running: Answer = |loads| {
-        let mut profile = sample::profile();
+        let mut profile = fixture::profile();
         // The fifth load sees a running program, and right after it has ended. The last events are
         // still to be read.
-        profile.process.state = if loads <= 5 {
+        profile.parts().process.state = if loads <= 5 {
             State::Running
         } else {
             State::Finished
@@ -196,7 +196,7 @@ fn a_live_recording_is_loaded_until_it_ends_and_then_once_more() {
     assert_eq!(loads.last(), Some(&6));
     assert!(!app.live);
     assert_eq!(
-        app.data.expect("loaded").profile.process.state,
+        app.data.expect("loaded").profile.process().state,
         State::Finished
     );
 }
@@ -220,7 +220,7 @@ fn a_reload_that_fails_keeps_what_was_loaded_and_tries_again() {
         if loads == 2 {
             Err("half written".into())
         } else {
-            Ok(sample::profile())
+            Ok(fixture::profile())
         }
     };
     let (result, app, loads) = run(flaky, |_| true, 4, &[]);

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use heapglass_profiler::diff::Verdict;
 use heapglass_profiler::profile::{Measure, NO_STACKS, State};
-use heapglass_profiler::report::By;
+use heapglass_profiler::table::By;
 use heapglass_profiler::units::{Bytes, Nanos, counted};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Alignment, Rect};
@@ -26,8 +26,8 @@ pub(crate) fn render(app: &App, data: &Data, area: Rect, buffer: &mut Buffer) {
 }
 
 fn title(app: &App, data: &Data, area: Rect, buffer: &mut Buffer) {
-    let process = &data.profile.process;
-    let capture = &data.profile.capture;
+    let process = data.profile.process();
+    let capture = data.profile.capture();
     let status = status(app, data);
     let room = (area.width as usize).saturating_sub(status.width() + 1);
     let program = match process.program.as_str() {
@@ -37,7 +37,7 @@ fn title(app: &App, data: &Data, area: Rect, buffer: &mut Buffer) {
     let title = if program == app.title { "" } else { &app.title };
     let state = match process.state {
         State::Running | State::Finished => theme::plain(),
-        State::Ended | State::Unknown => theme::warning(),
+        _ => theme::warning(),
     };
     let parts: [(Cow<'_, str>, Style); 7] = [
         (clean(program), theme::strong()),
@@ -69,16 +69,16 @@ fn title(app: &App, data: &Data, area: Rect, buffer: &mut Buffer) {
 
 /// Returns the duration of the recording, or the architecture if there is no clock.
 fn how_long(data: &Data) -> Cow<'_, str> {
-    let capture = &data.profile.capture;
+    let capture = data.profile.capture();
     match capture.linear_memory {
         Some(_) => clean(&capture.architecture),
-        None => Cow::Owned(Nanos(data.profile.process.duration_ns).to_string()),
+        None => Cow::Owned(Nanos(data.profile.process().duration_ns).to_string()),
     }
 }
 
 /// Returns the unwinder, or a note that there are no stacks.
 fn stacks(data: &Data) -> Cow<'_, str> {
-    let capture = &data.profile.capture;
+    let capture = data.profile.capture();
     if capture.has_stacks() {
         clean(&capture.unwinder)
     } else {
@@ -151,7 +151,7 @@ fn tab_line(app: &App, tight: bool) -> Line<'static> {
 
 /// Returns the measure with its total, from long to short.
 fn measure(app: &App, data: &Data) -> [String; 4] {
-    let figure = app.measure.amount(app.measure.of(&data.profile.totals));
+    let figure = app.measure.amount(app.measure.of(data.profile.totals()));
     let exactness = exactness(app.measure, data);
     [
         format!("{}: {figure}{exactness}", app.measure.title()),
@@ -163,7 +163,7 @@ fn measure(app: &App, data: &Data) -> [String; 4] {
 
 /// Returns `(exact)` or the error bound of the peak, and nothing for other measures.
 fn exactness(measure: Measure, data: &Data) -> String {
-    match (measure, data.profile.capture.peak_error_bytes) {
+    match (measure, data.profile.capture().peak_error_bytes) {
         (Measure::Peak, 0) => " (exact)".to_owned(),
         (Measure::Peak, bound) => format!(" (within {})", Bytes(bound)),
         _ => String::new(),
@@ -189,7 +189,7 @@ pub(crate) fn render_base(cx: &Context<'_>, by: Option<By>, area: Rect, buffer: 
         (_, "") => format!("{text} here"),
         (_, percent) => format!("{text} ({percent}) here"),
     });
-    if let Some((by, removed)) = by.and_then(|by| Some((by, cx.beside(by)?.removed)))
+    if let Some((by, removed)) = by.and_then(|by| Some((by, cx.beside(by)?.removed())))
         && removed.rows > 0
     {
         let rows = counted(removed.rows as u64, by.name());

@@ -1,14 +1,14 @@
 //! The view Arenas: its screens, the contents of an arena, and the text if there are none.
 
-use crate::sample;
+use heapglass_fixture as fixture;
 use heapglass_profiler::profile::{Profile, ScopeId, TypeId};
 
 use super::Screen;
 use crate::Options;
 
 fn arenas() -> Profile {
-    let mut profile = sample::city_arenas();
-    profile.process.started_unix_ns = 0;
+    let mut profile = fixture::city_arenas();
+    profile.parts().process.started_unix_ns = 0;
     profile
 }
 
@@ -85,11 +85,11 @@ fn arenas_are_ordered_by_the_measure_and_a_reload_keeps_what_is_open() {
     screen.press("M M M j Enter");
     let before = screen.text();
     let mut later = arenas();
-    later.arenas.reverse();
+    later.parts().arenas.reverse();
     screen.load(later, false);
     assert_eq!(screen.text(), before);
     let mut gone = arenas();
-    gone.arenas.retain(|arena| arena.name == "index");
+    gone.parts().arenas.retain(|arena| arena.name == "index");
     screen.load(gone, false);
     assert!(screen.text().contains("1 arena by"), "{}", screen.text());
 }
@@ -148,7 +148,7 @@ fn parts_are_told_apart_without_colour_and_without_unicode() {
 fn hostile_names_and_figures_of_arenas_neither_panic_nor_reach_the_terminal() {
     let evil = "evil\u{1b}[2J\r\n\u{202e}";
     let mut hostile = arenas();
-    for arena in &mut hostile.arenas {
+    for arena in hostile.parts().arenas {
         arena.name = format!("{evil}{}", arena.name);
         arena.krate = evil.into();
         arena.figures.most_allocated_bytes = u64::MAX;
@@ -164,11 +164,11 @@ fn hostile_names_and_figures_of_arenas_neither_panic_nor_reach_the_terminal() {
             moment.site = Some(usize::MAX);
         }
     }
-    for name in &mut hostile.types {
+    for name in hostile.parts().types {
         name.short = evil.into();
         name.full = evil.into();
     }
-    for scope in &mut hostile.scopes {
+    for scope in hostile.parts().scopes {
         scope.name = evil.into();
         scope.value_type = scope.value_type.map(|id| TypeId(id.0 * 3));
     }

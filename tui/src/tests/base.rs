@@ -11,7 +11,7 @@ use crate::{Base, Options};
 /// Returns the profile before a change: its largest site allocated half as much, and its last site
 /// was a different one.
 fn before(mut profile: Profile) -> Profile {
-    let sites = &mut profile.sites;
+    let sites = profile.parts().sites;
     if let Some(first) = sites.first_mut() {
         let half = |value: &mut u64| *value /= 2;
         let f = &mut first.figures;
@@ -22,11 +22,11 @@ fn before(mut profile: Profile) -> Profile {
     sites.pop();
     let mut totals = Figures::default();
     sites.iter().for_each(|site| totals.add(&site.figures));
-    profile.totals = totals;
-    for thread in &mut profile.threads {
+    *profile.parts().totals = totals;
+    for thread in profile.parts().threads {
         thread.figures.peak_bytes /= 3;
     }
-    for arena in &mut profile.arenas {
+    for arena in profile.parts().arenas {
         arena.figures.most_allocated_bytes /= 2;
     }
     profile
@@ -56,7 +56,7 @@ fn of_fleet(width: u16, height: u16) -> Screen {
 }
 
 fn of_arenas(width: u16, height: u16) -> Screen {
-    let arenas = crate::sample::city_arenas;
+    let arenas = heapglass_fixture::city_arenas;
     beside(arenas(), before(arenas()), width, height)
 }
 
@@ -104,7 +104,7 @@ fn a_recording_beside_itself_differs_nowhere() {
 #[test]
 fn what_only_the_base_has_is_counted() {
     let (new, base) = (before(profile()), profile());
-    let removed = base.sites.last().map(|site| site.figures.total_bytes);
+    let removed = base.sites().last().map(|site| site.figures.total_bytes);
     let total = heapglass_profiler::units::Bytes(removed.unwrap_or(0)).to_string();
     let mut screen = beside(new, base, 120, 40);
     screen.press("5 m m");

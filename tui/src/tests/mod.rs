@@ -14,8 +14,8 @@ mod wasm;
 
 use std::sync::Arc;
 
-use crate::sample;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use heapglass_fixture as fixture;
 use heapglass_profiler::profile::Profile;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
@@ -154,22 +154,22 @@ fn named(word: &str) -> Option<KeyEvent> {
 /// Returns the sample without a start time, so that the clock of this machine does not decide
 /// whether its sources changed.
 pub(crate) fn profile() -> Profile {
-    let mut profile = sample::profile();
-    profile.process.started_unix_ns = 0;
+    let mut profile = fixture::profile();
+    profile.parts().process.started_unix_ns = 0;
     profile
 }
 
 /// Returns the sample with fields, types and footprints.
 pub(crate) fn fleet() -> Profile {
-    let mut profile = sample::fleet();
-    profile.process.started_unix_ns = 0;
+    let mut profile = fixture::fleet();
+    profile.parts().process.started_unix_ns = 0;
     profile
 }
 
 /// Returns a profile before its functions have names: the same sites with other frames.
 fn unnamed() -> Arc<Data> {
     let mut profile = profile();
-    for frame in &mut profile.frames {
+    for frame in profile.parts().frames {
         (frame.file, frame.line, frame.inlined) = (None, None, false);
     }
     let mut data = Data::new(profile, None);

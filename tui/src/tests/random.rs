@@ -91,9 +91,9 @@ fn two_thousand_random_keys_on_random_sizes_never_panic() {
 fn profiles_that_come_and_go_under_random_keys_never_panic() {
     let small = {
         let mut small = profile();
-        small.sites.truncate(3);
-        small.threads.clear();
-        small.timeline.clear();
+        small.parts().sites.truncate(3);
+        small.parts().threads.clear();
+        small.parts().timeline.clear();
         small
     };
     let profiles = [
@@ -117,26 +117,28 @@ fn profiles_that_come_and_go_under_random_keys_never_panic() {
 /// Invalid ids, invalid ranges, and names of zero or enormous width.
 fn broken() -> Profile {
     let mut broken = profile();
-    broken.frames[0].function = FunctionId(u32::MAX);
-    broken.frames[1].module = u32::MAX;
-    broken.frames[2].line = Some(u32::MAX);
-    broken.functions[3].name = String::new();
-    broken.functions[4].name = "長い".repeat(5_000);
-    broken.functions[4].short = "長い".repeat(5_000);
-    broken.functions[5].short = "\u{200d}\u{301}".repeat(50);
-    broken.sites[0].stack = broken.stacks.add(&[FrameId(u32::MAX)]);
-    broken.sites[0].shown = 0..1;
-    broken.sites[1].owner = Some(FrameId(u32::MAX));
-    broken.sites[2].scope = ScopeId(u32::MAX);
-    broken.sites[3].stack = broken.stacks.add(&[]);
-    broken.sites[3].shown = 0..0;
-    broken.sites[5].figures.peak_bytes = u64::MAX;
-    broken.sites[6].figures.peak_bytes = u64::MAX;
-    broken.sites[7].figures.grows = u64::MAX;
-    broken.totals.peak_bytes = u64::MAX;
-    broken.timeline[0].time_ns = u64::MAX;
-    broken.timeline[1].live_bytes = u64::MAX;
-    broken.capture.peak_time_ns = u64::MAX;
+    broken.parts().frames[0].function = FunctionId(u32::MAX);
+    broken.parts().frames[1].module = u32::MAX;
+    broken.parts().frames[2].line = Some(u32::MAX);
+    broken.parts().functions[3].name = String::new();
+    broken.parts().functions[4].name = "長い".repeat(5_000);
+    broken.parts().functions[4].short = "長い".repeat(5_000);
+    broken.parts().functions[5].short = "\u{200d}\u{301}".repeat(50);
+    let stack = broken.add_stack(&[FrameId(u32::MAX)]);
+    broken.parts().sites[0].stack = stack;
+    broken.parts().sites[0].shown = 0..1;
+    broken.parts().sites[1].owner = Some(FrameId(u32::MAX));
+    broken.parts().sites[2].scope = ScopeId(u32::MAX);
+    let stack = broken.add_stack(&[]);
+    broken.parts().sites[3].stack = stack;
+    broken.parts().sites[3].shown = 0..0;
+    broken.parts().sites[5].figures.peak_bytes = u64::MAX;
+    broken.parts().sites[6].figures.peak_bytes = u64::MAX;
+    broken.parts().sites[7].figures.grows = u64::MAX;
+    broken.parts().totals.peak_bytes = u64::MAX;
+    broken.parts().timeline[0].time_ns = u64::MAX;
+    broken.parts().timeline[1].live_bytes = u64::MAX;
+    broken.parts().capture.peak_time_ns = u64::MAX;
     broken
 }
 
@@ -144,8 +146,8 @@ fn broken() -> Profile {
 fn broken_fleet() -> Profile {
     let mut broken = fleet();
     let nowhere = TypeId(u32::MAX);
-    let scopes = broken.scopes.len() as u32;
-    for (at, scope) in broken.scopes.iter_mut().enumerate() {
+    let scopes = broken.scopes().len() as u32;
+    for (at, scope) in broken.parts().scopes.iter_mut().enumerate() {
         match at % 5 {
             1 => scope.parent = scopes - 1,
             2 => scope.value_type = Some(nowhere),
@@ -154,18 +156,18 @@ fn broken_fleet() -> Profile {
             _ => scope.name = "長い\u{1b}".repeat(3_000),
         }
     }
-    for site in broken.sites.iter_mut().step_by(3) {
-        site.contents = Some(Contents {
+    for site in broken.parts().sites.iter_mut().step_by(3) {
+        site.contents = Some(heapglass_fixture::made!(Contents {
             container: nowhere,
             element: Some(nowhere),
             owner: Some(nowhere),
-        });
+        }));
     }
-    for name in broken.types.iter_mut().step_by(4) {
+    for name in broken.parts().types.iter_mut().step_by(4) {
         name.full.clear();
         name.short = "\u{200d}\u{301}".repeat(50);
     }
-    for footprint in &mut broken.footprints {
+    for footprint in broken.parts().footprints {
         footprint.value_type = Some(nowhere);
         footprint.time_ns = u64::MAX;
         for node in footprint.nodes.iter_mut().skip(1).step_by(2) {
@@ -174,7 +176,7 @@ fn broken_fleet() -> Profile {
             node.figures.count = u64::MAX;
         }
     }
-    if let Some(footprint) = broken.footprints.first_mut() {
+    if let Some(footprint) = broken.parts().footprints.first_mut() {
         footprint.nodes.clear();
     }
     broken

@@ -1,7 +1,8 @@
 //! Whole screens of real programs.
 
 use super::{Screen, snapshots};
-use crate::{Options, sample};
+use crate::Options;
+use heapglass_fixture as fixture;
 
 fn of(name: &str, width: u16, height: u16) -> Screen {
     let options = Options {
@@ -10,8 +11,8 @@ fn of(name: &str, width: u16, height: u16) -> Screen {
     };
     let mut screen = Screen::empty(width, height, options);
     screen.app.title = format!("{name}.hg");
-    let mut profile = sample::real(name);
-    profile.process.started_unix_ns = 0;
+    let mut profile = fixture::real(name);
+    profile.parts().process.started_unix_ns = 0;
     screen.load(profile, false);
     screen
 }
@@ -34,7 +35,7 @@ fn shop(width: u16, height: u16) -> Screen {
 
 #[test]
 fn every_view_of_every_recording_can_be_drawn() {
-    for (name, _) in sample::REAL {
+    for (name, _) in fixture::REAL {
         for (width, height) in [(80, 24), (120, 40), (50, 12)] {
             let mut screen = of(name, width, height);
             for view in ["1", "2", "3", "4", "5", "6", "7"] {

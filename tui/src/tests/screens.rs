@@ -179,7 +179,7 @@ fn loading_says_what_is_being_done() {
 fn a_live_recording_says_so_and_can_be_paused() {
     let mut screen = Screen::empty(80, 24, Options::default());
     let mut running = profile();
-    running.process.state = State::Running;
+    running.parts().process.state = State::Running;
     screen.load(running, true);
     let text = screen.text();
     assert!(
@@ -208,7 +208,7 @@ fn a_failed_reload_keeps_the_profile_and_says_why() {
 fn a_killed_program_is_not_called_finished() {
     let mut screen = Screen::empty(120, 24, Options::default());
     let mut killed = profile();
-    killed.process.state = State::Ended;
+    killed.parts().process.state = State::Ended;
     screen.load(killed, false);
     assert!(
         screen
@@ -221,7 +221,7 @@ fn a_killed_program_is_not_called_finished() {
 fn an_exact_peak_is_called_exact() {
     let mut screen = Screen::empty(80, 24, Options::default());
     let mut exact = profile();
-    exact.capture.peak_error_bytes = 0;
+    exact.parts().capture.peak_error_bytes = 0;
     screen.load(exact, false);
     let text = screen.text();
     assert!(
@@ -308,7 +308,7 @@ fn an_empty_profile_is_explained_in_every_view() {
 #[test]
 fn values_that_could_not_be_looked_into_are_said() {
     let mut partly = fleet();
-    for footprint in &mut partly.footprints {
+    for footprint in partly.parts().footprints {
         footprint.hidden_values = 2;
     }
     let mut screen = Screen::fleet(120, 40);
@@ -322,38 +322,38 @@ fn values_that_could_not_be_looked_into_are_said() {
 #[test]
 fn control_characters_of_a_recording_never_reach_the_terminal() {
     let mut hostile = fleet();
-    for name in &mut hostile.types {
+    for name in hostile.parts().types {
         name.full = format!("\u{1b}[2J\u{202e}{}", name.full);
         name.short = format!("\u{9b}\r\n{}", name.short);
     }
-    for scope in &mut hostile.scopes {
+    for scope in hostile.parts().scopes {
         scope.name = format!("\u{1b}]0;pwned\u{7}{}", scope.name);
     }
-    for footprint in &mut hostile.footprints {
+    for footprint in hostile.parts().footprints {
         footprint.label = "\u{1b}c".into();
         footprint
             .nodes
             .iter_mut()
             .for_each(|node| node.name.push('\u{7}'));
     }
-    for function in &mut hostile.functions {
+    for function in hostile.parts().functions {
         function.name = format!("evil\u{1b}[2J\r\n\u{202e}{}", function.name);
         function.short.clone_from(&function.name);
         function.krate = "\u{7}".into();
     }
-    for frame in &mut hostile.frames {
+    for frame in hostile.parts().frames {
         frame.file = Some("src/\u{1b}]0;pwned\u{7}.rs".into());
     }
-    hostile.process.program = "\u{9b}31m".into();
-    hostile.process.command = vec!["\n".into()];
-    hostile.threads[0].name = "\u{1b}c".into();
+    hostile.parts().process.program = "\u{9b}31m".into();
+    hostile.parts().process.command = vec!["\n".into()];
+    hostile.parts().threads[0].name = "\u{1b}c".into();
     for number in 1..3 {
-        let mut numbered = hostile.threads[0].clone();
+        let mut numbered = hostile.threads()[0].clone();
         numbered.name = format!("\u{1b}c{number}");
-        hostile.threads.push(numbered);
+        hostile.parts().threads.push(numbered);
     }
-    hostile.scopes[1].name = "\t\u{8}".into();
-    hostile.marks[0].name = "\u{0}".into();
+    hostile.parts().scopes[1].name = "\t\u{8}".into();
+    hostile.parts().marks[0].name = "\u{0}".into();
     for keys in [
         "1",
         "2 G p",
@@ -394,9 +394,9 @@ fn a_reload_keeps_zoom_selection_and_filter() {
     let flame = screen.text();
     // The same program a moment later, with functions in another order.
     let mut later = profile();
-    later.functions.reverse();
-    let last = later.functions.len() as u32 - 1;
-    for frame in &mut later.frames {
+    later.parts().functions.reverse();
+    let last = later.functions().len() as u32 - 1;
+    for frame in later.parts().frames {
         frame.function.0 = last - frame.function.0;
     }
     screen.load(later, true);
@@ -412,15 +412,17 @@ fn a_reload_keeps_what_is_open_in_types_and_fields() {
     let types = screen.press("3 / string$ Enter Enter j").text();
     // The same program a moment later, with types in another order.
     let mut later = fleet();
-    let last = later.types.len() as u32 - 1;
-    later.types.reverse();
+    let last = later.types().len() as u32 - 1;
+    later.parts().types.reverse();
     let turn = |id: &mut TypeId| id.0 = last - id.0;
     later
+        .parts()
         .scopes
         .iter_mut()
         .filter_map(|s| s.value_type.as_mut())
         .for_each(turn);
     for contents in later
+        .parts()
         .sites
         .iter_mut()
         .filter_map(|site| site.contents.as_mut())
@@ -429,7 +431,7 @@ fn a_reload_keeps_what_is_open_in_types_and_fields() {
         contents.element.iter_mut().for_each(turn);
         contents.owner.iter_mut().for_each(turn);
     }
-    for footprint in &mut later.footprints {
+    for footprint in later.parts().footprints {
         footprint.value_type.iter_mut().for_each(turn);
         footprint
             .nodes
@@ -484,15 +486,17 @@ fn the_hint_bar_shows_as_many_hints_as_fit_and_always_how_to_get_help() {
 fn with_workers() -> Profile {
     let mut profile = profile();
     for (number, total_bytes) in [(1, 1 << 20), (12, 3 << 20)] {
-        profile.threads.push(Thread {
-            name: format!("worker-{number}"),
-            count: 1,
-            figures: Figures {
-                total_bytes,
-                total_blocks: 2,
-                ..Figures::default()
-            },
-        });
+        profile
+            .parts()
+            .threads
+            .push(heapglass_fixture::made!(Thread {
+                name: format!("worker-{number}"),
+                count: 1,
+                figures: heapglass_fixture::made!(Figures {
+                    total_bytes,
+                    total_blocks: 2,
+                }),
+            }));
     }
     profile
 }

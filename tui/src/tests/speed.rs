@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::sample;
+use heapglass_fixture as fixture;
 
 use super::Screen;
 use crate::Options;
@@ -11,7 +11,7 @@ use crate::Options;
 #[test]
 #[ignore = "measures: cargo test --release -p heapglass-tui -- --ignored --nocapture speed"]
 fn twenty_thousand_sites_of_sixty_frames_open_and_redraw_smoothly() {
-    let profile = sample::sized(20_000, 60);
+    let profile = fixture::sized(20_000, 60);
     let mut screen = Screen::empty(120, 40, Options::default());
     let timed = |what: &str, most: u64, work: &mut dyn FnMut()| {
         let begun = Instant::now();

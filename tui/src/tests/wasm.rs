@@ -7,18 +7,18 @@ use crate::Options;
 
 fn module(width: u16) -> Screen {
     let mut profile = profile();
-    profile.process.pid = 0;
-    profile.process.duration_ns = 0;
-    profile.timeline.clear();
-    profile.capture.unwinder = "none".into();
-    profile.capture.architecture = "wasm32".into();
-    profile.capture.linear_memory = Some(LinearMemory {
+    profile.parts().process.pid = 0;
+    profile.parts().process.duration_ns = 0;
+    profile.parts().timeline.clear();
+    profile.parts().capture.unwinder = "none".into();
+    profile.parts().capture.architecture = "wasm32".into();
+    profile.parts().capture.linear_memory = Some(heapglass_fixture::made!(LinearMemory {
         pages: 2_644,
         bytes: 2_644 << 16,
         first_pages: 18,
         grows: 2_241,
         own_pages: 32,
-    });
+    }));
     let mut screen = Screen::empty(width, 40, Options::default());
     screen.load(profile, false);
     screen
@@ -56,7 +56,7 @@ fn the_page_about_a_module_says_the_same() {
 #[test]
 fn every_view_of_a_recorded_module_can_be_drawn() {
     let golden = "../tracking-alloc/recording/tests/golden/wasm.hg";
-    let options = heapglass_profiler::Options::default();
+    let options = heapglass_profiler::OpenOptions::default();
     let profile = heapglass_profiler::open(golden.as_ref(), &options, &|_| {})
         .expect("the recording is refreshed by examples/wasm/run --golden");
     let mut screen = Screen::empty(120, 40, Options::default());

@@ -70,7 +70,7 @@ impl Breakdown {
             None => (data.type_label(whole_type).into_owned(), "field"),
         };
         let mut sums: BTreeMap<(Option<TypeId>, u32), (Figures, u64)> = BTreeMap::new();
-        let sites = data.profile.sites.iter().zip(listed);
+        let sites = data.profile.sites().iter().zip(listed);
         for (site, _) in sites.filter(|(_, is_listed)| *is_listed) {
             let key = match whole_field {
                 Some(node) => (data.profile.type_id_of(site), node),

@@ -14,12 +14,13 @@ mod sites;
 mod threads;
 mod types;
 
+use heapglass_profiler::calltree::CallTreeOptions;
 use heapglass_profiler::profile::{Frames, Measure};
-use heapglass_profiler::report::By;
+use heapglass_profiler::table::By;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use crate::model::{Command, Context, Jump, Outcome, Pattern, TreeOptions, ViewId};
+use crate::model::{Command, Context, Jump, Outcome, Pattern, ViewId};
 
 /// The interface of every view.
 pub(crate) trait View {
@@ -64,8 +65,8 @@ pub(crate) struct Views {
 impl Views {
     /// Returns the options of the call tree that the flamegraph shows, or would show if it were
     /// visible.
-    pub(crate) fn tree_options(&self, measure: Measure, frames: Frames) -> TreeOptions {
-        TreeOptions {
+    pub(crate) fn tree_options(&self, measure: Measure, frames: Frames) -> CallTreeOptions {
+        CallTreeOptions {
             measure,
             frames,
             ..self.flame.options

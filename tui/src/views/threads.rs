@@ -5,10 +5,9 @@ use std::cmp::Reverse;
 use std::sync::Arc;
 
 use heapglass_profiler::diff::Identity;
-use heapglass_profiler::profile::{Measure, Thread};
-use heapglass_profiler::report::{By, Detail, Row};
+use heapglass_profiler::profile::Measure;
 use heapglass_profiler::table::Heading;
-use heapglass_profiler::table::ThreadDetail;
+use heapglass_profiler::table::{By, Detail, Row};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
@@ -85,17 +84,7 @@ fn members(row: &Row, measure: Measure) -> Option<Vec<Arc<Row>>> {
     if detail.members.len() < 2 {
         return None;
     }
-    let member = |thread: &Thread| {
-        Arc::new(Row {
-            key: thread.key().to_owned(),
-            figures: thread.figures,
-            detail: Detail::Thread(Box::new(ThreadDetail {
-                count: thread.count,
-                members: vec![thread.clone()],
-            })),
-        })
-    };
-    let mut members: Vec<Arc<Row>> = detail.members.iter().map(member).collect();
+    let mut members: Vec<Arc<Row>> = detail.rows().into_iter().map(Arc::new).collect();
     members.sort_by_key(|row| Reverse(measure.of(&row.figures)));
     Some(members)
 }
@@ -130,7 +119,7 @@ impl View for Threads {
     fn render(&self, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
         let own = By::Thread.measure(cx.measure);
         let value = |row: &Arc<Row>| own.of(&row.figures);
-        let whole = own.of(&cx.data.profile.totals);
+        let whole = own.of(cx.data.profile.totals());
         let is_group = self.opened.is_none();
         let identity = move |row: &Arc<Row>| is_group.then(|| Identity::named(&row.key));
         let mut table = Table::new(cx)

@@ -6,7 +6,7 @@ use std::cmp::Reverse;
 
 use heapglass_profiler::diff::{Change, Identity, RowBeside, Verdict};
 use heapglass_profiler::profile::{Figures, Measure};
-use heapglass_profiler::report::By;
+use heapglass_profiler::table::By;
 use heapglass_profiler::table::Heading;
 use heapglass_profiler::units::Share;
 use ratatui::buffer::Buffer;

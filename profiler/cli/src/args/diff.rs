@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use heapglass_profiler::diff::Per;
-use heapglass_profiler::report::By;
+use heapglass_profiler::table::By;
 
 use super::{MeasureFlag, values};
 

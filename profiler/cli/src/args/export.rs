@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use heapglass_profiler::export::Format;
 use heapglass_profiler::profile::{Frames, Measure};
-use heapglass_profiler::report::By;
+use heapglass_profiler::table::By;
 
 use super::{Input, values};
 

@@ -8,13 +8,13 @@ mod diff;
 mod export;
 mod values;
 
+use heapglass_profiler::calltree::Levels;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, CommandFactory, Parser, Subcommand};
-use heapglass_profiler::flamegraph;
 use heapglass_profiler::profile::{Frames, Measure};
-use heapglass_profiler::report::By;
+use heapglass_profiler::table::By;
 use tracking_alloc_recording::mode;
 
 use crate::error::Error;
@@ -220,8 +220,8 @@ pub(crate) struct Flamegraph {
     /// Draw frames of this kind. `stack`: the functions on the stack. `field`: the fields of data
     /// deserialized as Profiled<T>. `type`: the types that blocks hold. `arena`: the arenas and
     /// what they hold
-    #[arg(long, value_name = "BY", default_value = "stack", value_parser = values::word(flamegraph::By::ALL, flamegraph::By::name))]
-    pub(crate) by: flamegraph::By,
+    #[arg(long, value_name = "BY", default_value = "stack", value_parser = values::word(Levels::ALL, Levels::name))]
+    pub(crate) by: Levels,
     /// Draw only the arena of this name; needs --by arena
     #[arg(long, value_name = "NAME")]
     pub(crate) arena: Option<String>,

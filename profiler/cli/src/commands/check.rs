@@ -70,11 +70,7 @@ pub(super) fn run(args: &Check) -> Result<u8, Error> {
         name: &name,
         profile: &profile,
     };
-    let mut check = check::Check {
-        recording: name.clone(),
-        warnings: profile.losses().to_vec(),
-        ..check::Check::default()
-    };
+    let mut check = check::Check::new(&recording);
     for (number, limit) in budget.limits.iter().enumerate() {
         let outcome = check_limit(&recording, limit).map_err(|why| match &args.budget {
             Some(path) if number < of_file => Error::wrap(path.display())(why),

@@ -2,9 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use heapglass_profiler::diff::{Options, compare, write_json, write_svg, write_text};
+use heapglass_profiler::diff::{DiffOptions, compare, write_json, write_svg, write_text};
 use heapglass_profiler::profile::Frames;
-use heapglass_profiler::report::{self, By};
+use heapglass_profiler::report::ReportOptions;
+use heapglass_profiler::table::By;
 
 use super::flamegraph::check_arena_measure;
 use crate::args::{Diff, Symbols};
@@ -21,7 +22,7 @@ pub(super) fn run(args: &Diff) -> Result<(), Error> {
         .output
         .extension()
         .is_some_and(|end| end.eq_ignore_ascii_case("svg"));
-    let options = Options {
+    let options = DiffOptions {
         by: args.by,
         measure: args.measure.measure,
         per: args.per,
@@ -48,7 +49,7 @@ pub(super) fn run(args: &Diff) -> Result<(), Error> {
     } else {
         output
     };
-    let shown = report::Options {
+    let shown = ReportOptions {
         top: args.top,
         ..text.report_options()
     };

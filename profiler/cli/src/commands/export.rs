@@ -3,9 +3,10 @@
 use std::io::IsTerminal;
 use std::path::Path;
 
-use heapglass_profiler::export::{Format, Options, notes, write};
+use heapglass_profiler::export::{Format, notes, write};
 use heapglass_profiler::profile::{Frames, Measure};
-use heapglass_profiler::report::By;
+use heapglass_profiler::report::ReportOptions;
+use heapglass_profiler::table::By;
 
 use crate::args::Export;
 use crate::error::Error;
@@ -37,12 +38,12 @@ pub(super) fn run(args: &Export) -> Result<(), Error> {
     }
     let profile = open::open(&args.input.file, &args.input.symbols)?;
     let recording = args.input.file.display().to_string();
-    let options = Options {
+    let options = ReportOptions {
         measure: args.measure,
         frames: args.frames.unwrap_or(format.default_frames()),
         by: args.by.unwrap_or(By::Site),
         recording: Some(&recording),
-        ..Options::default()
+        ..ReportOptions::default()
     };
     let symbols = &args.input.symbols;
     if format.has_rows() {
@@ -71,7 +72,7 @@ pub(super) fn run(args: &Export) -> Result<(), Error> {
             "to": format.name(),
             "measure": args.measure.name(),
             "frames": options.frames.name(),
-            "totals": profile.totals,
+            "totals": profile.totals(),
             "notes": notes(&profile),
         }));
     }
@@ -98,6 +99,6 @@ fn hint(format: Format, path: &Path, measure: Measure) -> String {
             let unit = if measure.is_bytes() { "bytes" } else { "count" };
             format!("; draw it with: inferno-flamegraph --countname {unit} {path}")
         }
-        Format::Json | Format::Csv => String::new(),
+        _ => String::new(),
     }
 }

@@ -1,6 +1,7 @@
 //! `heapglass flamegraph`: draws the SVG.
 
-use heapglass_profiler::flamegraph::{By, NOT_OF_ARENAS, Options, is_of_arenas, write_svg};
+use heapglass_profiler::calltree::{CallTreeOptions, Levels};
+use heapglass_profiler::flamegraph::{NOT_OF_ARENAS, is_of_arenas, write_svg};
 use heapglass_profiler::profile::{Frames, Measure, Profile, ScopeId};
 
 use crate::args::Flamegraph;
@@ -9,12 +10,12 @@ use crate::files::output::{Output, print_json};
 use crate::{no_effect, open, terminal};
 
 pub(super) fn run(args: &Flamegraph) -> Result<(), Error> {
-    if args.by != By::Arena && args.arena.is_some() {
+    if args.by != Levels::Arena && args.arena.is_some() {
         return Err(Error::misuse(
             "--arena works only with --by arena; add --by arena",
         ));
     }
-    if let Some(measure) = args.measure.filter(|_| args.by == By::Arena) {
+    if let Some(measure) = args.measure.filter(|_| args.by == Levels::Arena) {
         check_arena_measure(measure)?;
     }
     let output = Output::open_beside(args.json, &args.output, &args.input.file, "picture")?;
@@ -24,8 +25,8 @@ pub(super) fn run(args: &Flamegraph) -> Result<(), Error> {
     let measure = args
         .measure
         .unwrap_or_else(|| default_measure(&profile, args.by, arena));
-    let options = Options {
-        by: args.by,
+    let options = CallTreeOptions {
+        levels: args.by,
         measure,
         inverted: args.inverted,
         frames: args.frames.frames,
@@ -33,7 +34,7 @@ pub(super) fn run(args: &Flamegraph) -> Result<(), Error> {
         within: phase(&profile, args)?,
         arena,
     };
-    if options.frames != Frames::Folded && args.by != By::Stack {
+    if options.frames != Frames::Folded && args.by != Levels::Stack {
         no_effect::warn(
             format_args!("--frames {}", options.frames.name()),
             format_args!("frames by {} do not come from stacks", args.by.name()),
@@ -76,7 +77,7 @@ fn arena(profile: &Profile, args: &Flamegraph) -> Result<Option<usize>, Error> {
         return Ok(None);
     };
     let names: Vec<&str> = profile
-        .arenas
+        .arenas()
         .iter()
         .map(|arena| arena.name.as_str())
         .collect();
@@ -92,14 +93,14 @@ fn phase(profile: &Profile, args: &Flamegraph) -> Result<Option<ScopeId>, Error>
         return Ok(None);
     };
     let phases = profile.phases();
-    let all: Vec<(ScopeId, String)> = (1..profile.scopes.len() as u32)
+    let all: Vec<(ScopeId, String)> = (1..profile.scopes().len() as u32)
         .map(ScopeId)
         .filter(|&scope| phases.phase_of(scope) == scope)
         .map(|scope| (scope, phases.path(profile, scope)))
         .collect();
     let has_path = |(_, path): &&(ScopeId, String)| path == wanted;
     let has_name =
-        |(scope, _): &&(ScopeId, String)| profile.scopes[scope.0 as usize].name == *wanted;
+        |(scope, _): &&(ScopeId, String)| profile.scopes()[scope.0 as usize].name == *wanted;
     let mut found: Vec<_> = all.iter().filter(has_path).take(1).collect();
     if found.is_empty() {
         found = all.iter().filter(has_name).collect();
@@ -136,11 +137,11 @@ fn none_such(args: &Flamegraph, kind: &str, name: &str, there: &[&str], how: &st
 
 /// Returns the measure to draw if none was given. For arenas, that is the bytes they hold, or what
 /// they allocated if they hold nothing.
-fn default_measure(profile: &Profile, by: By, only: Option<usize>) -> Measure {
-    if by != By::Arena {
+fn default_measure(profile: &Profile, by: Levels, only: Option<usize>) -> Measure {
+    if by != Levels::Arena {
         return Measure::Peak;
     }
-    let mut arenas = profile.arenas.iter().enumerate();
+    let mut arenas = profile.arenas().iter().enumerate();
     let holds = arenas.any(|(index, arena)| {
         only.is_none_or(|only| only == index) && arena.figures.allocated_bytes > 0
     });

@@ -1,6 +1,6 @@
 //! `heapglass report`: prints the figures as text or JSON.
 
-use heapglass_profiler::report::{Options, write_json, write_text};
+use heapglass_profiler::report::{ReportOptions, write_json, write_text};
 
 use crate::args::Report;
 use crate::error::Error;
@@ -11,7 +11,7 @@ pub(super) fn run(args: &Report) -> Result<(), Error> {
     let output = Output::open(&args.output, &[&args.input.file])?;
     let profile = open::open(&args.input.file, &args.input.symbols)?;
     let recording = args.input.file.display().to_string();
-    let options = Options {
+    let options = ReportOptions {
         by: args.by,
         measure: args.measure.measure,
         top: args.top,

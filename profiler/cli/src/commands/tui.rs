@@ -92,7 +92,7 @@ impl Source for Recording {
             .lock()
             .unwrap_or_else(PoisonError::into_inner) =
             no_effect::unmatched(&self.symbols, &[&profile]);
-        self.live = profile.process.state == State::Running;
+        self.live = profile.process().state == State::Running;
         Ok(profile)
     }
 

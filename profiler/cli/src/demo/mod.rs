@@ -6,14 +6,15 @@
 mod input;
 mod target;
 
+use heapglass_profiler::calltree::CallTreeOptions;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use heapglass_profiler::flamegraph::{self, write_svg};
-use heapglass_profiler::report::{Options, write_json, write_text};
+use heapglass_profiler::flamegraph::write_svg;
+use heapglass_profiler::report::{ReportOptions, write_json, write_text};
 use heapglass_profiler::units::Bytes;
 
 use crate::args::{Demo, Symbols};
@@ -79,9 +80,9 @@ pub(crate) fn run(args: &Demo) -> Result<(), Error> {
              and the program's own messages are above",
         ));
     };
-    let options = flamegraph::Options {
+    let options = CallTreeOptions {
         scopes: true,
-        ..flamegraph::Options::default()
+        ..CallTreeOptions::default()
     };
     let profile = finished.interruptible(|| {
         let profile = open::open(&kept.path, &Symbols::default())?;
@@ -104,7 +105,7 @@ pub(crate) fn run(args: &Demo) -> Result<(), Error> {
     }
     let stdout = std::io::stdout();
     let recording = name.display().to_string();
-    let options = Options {
+    let options = ReportOptions {
         recording: Some(&recording),
         ..terminal::report_options(&stdout)
     };

@@ -7,7 +7,7 @@ use std::io::{self, BufWriter, ErrorKind, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use heapglass_profiler::report::Options;
+use heapglass_profiler::report::ReportOptions;
 
 use super::first_free;
 use crate::error::Error;
@@ -94,11 +94,11 @@ impl Output {
 
     /// Returns the options of a report for this output: those of the terminal for standard output,
     /// plain text for a file.
-    pub(crate) fn report_options<'a>(&self) -> Options<'a> {
+    pub(crate) fn report_options<'a>(&self) -> ReportOptions<'a> {
         if self.is_stdout() {
             terminal::report_options(&io::stdout())
         } else {
-            Options::default()
+            ReportOptions::default()
         }
     }
 

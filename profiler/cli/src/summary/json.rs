@@ -23,13 +23,13 @@ pub(super) fn write(run: &Run<'_>, recordings: &[RunRecording<'_>]) {
             });
             match profile {
                 Some(Ok(profile)) => {
-                    recording["totals"] = json!(profile.totals);
-                    recording["peak_error_bytes"] = json!(profile.capture.peak_error_bytes);
+                    recording["totals"] = json!(profile.totals());
+                    recording["peak_error_bytes"] = json!(profile.capture().peak_error_bytes);
                     // 0 means that the figure was never read.
                     let read = |bytes: u64| (bytes > 0).then_some(bytes);
-                    recording["rss_bytes"] = json!(read(profile.capture.rss_bytes));
-                    recording["peak_rss_bytes"] = json!(read(profile.capture.peak_rss_bytes));
-                    recording["own_bytes"] = json!(read(profile.capture.own_bytes));
+                    recording["rss_bytes"] = json!(read(profile.capture().rss_bytes));
+                    recording["peak_rss_bytes"] = json!(read(profile.capture().peak_rss_bytes));
+                    recording["own_bytes"] = json!(read(profile.capture().own_bytes));
                 }
                 Some(Err(error)) => recording["error"] = json!(error.to_string()),
                 None => {}

@@ -97,13 +97,13 @@ fn main_recording<'a, 'b>(
     recordings: &'b [RunRecording<'a>],
 ) -> Option<&'b RunRecording<'a>> {
     let was_cut_short = |one: &&RunRecording<'_>| {
-        let state = one.profile().map(|profile| profile.process.state);
+        let state = one.profile().map(|profile| profile.process().state);
         run.finished.killed.is_some() && matches!(state, Some(State::Ended | State::Unknown))
     };
     let cut_short = recordings.iter().filter(was_cut_short);
-    largest(cut_short, |profile| profile.totals.live_bytes).or_else(|| {
+    largest(cut_short, |profile| profile.totals().live_bytes).or_else(|| {
         if run.shows_largest {
-            largest(recordings.iter(), |profile| profile.totals.peak_bytes)
+            largest(recordings.iter(), |profile| profile.totals().peak_bytes)
         } else {
             recordings.first()
         }

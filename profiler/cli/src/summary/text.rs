@@ -79,8 +79,8 @@ fn out_of_memory(killed: &Killed, profile: Option<&Profile>) {
         killed.counter.display()
     ));
     let Some(profile) = profile else { return };
-    let capture = &profile.capture;
-    let totals = &profile.totals;
+    let capture = profile.capture();
+    let totals = profile.totals();
     // 0 means that the recording was cut short before the figure was read once.
     let own = match capture.own_bytes {
         0 => "profiler overhead not yet read".to_owned(),
@@ -117,8 +117,8 @@ fn recordings(all: &[RunRecording<'_>], main: Option<&RunRecording<'_>>) {
                     "  ({}, pid {}: peak {}, allocated {})",
                     printable(&kept.program),
                     kept.pid,
-                    Bytes(profile.totals.peak_bytes),
-                    Bytes(profile.totals.total_bytes)
+                    Bytes(profile.totals().peak_bytes),
+                    Bytes(profile.totals().total_bytes)
                 ));
             }
             Some(Err(error)) => line.push_str(&format!("  ({error})")),

@@ -4,113 +4,113 @@
 use prost::Message;
 
 #[derive(Clone, PartialEq, Message)]
-pub(in crate::export) struct Profile {
+pub(crate) struct Profile {
     #[prost(message, repeated, tag = "1")]
-    pub(in crate::export) sample_type: Vec<ValueType>,
+    pub(crate) sample_type: Vec<ValueType>,
     #[prost(message, repeated, tag = "2")]
-    pub(in crate::export) sample: Vec<Sample>,
+    pub(crate) sample: Vec<Sample>,
     #[prost(message, repeated, tag = "3")]
-    pub(in crate::export) mapping: Vec<Mapping>,
+    pub(crate) mapping: Vec<Mapping>,
     #[prost(message, repeated, tag = "4")]
-    pub(in crate::export) location: Vec<Location>,
+    pub(crate) location: Vec<Location>,
     #[prost(message, repeated, tag = "5")]
-    pub(in crate::export) function: Vec<Function>,
+    pub(crate) function: Vec<Function>,
     #[prost(string, repeated, tag = "6")]
-    pub(in crate::export) string_table: Vec<String>,
+    pub(crate) string_table: Vec<String>,
     #[prost(int64, tag = "9")]
-    pub(in crate::export) time_nanos: i64,
+    pub(crate) time_nanos: i64,
     #[prost(int64, tag = "10")]
-    pub(in crate::export) duration_nanos: i64,
+    pub(crate) duration_nanos: i64,
     #[prost(message, optional, tag = "11")]
-    pub(in crate::export) period_type: Option<ValueType>,
+    pub(crate) period_type: Option<ValueType>,
     #[prost(int64, tag = "12")]
-    pub(in crate::export) period: i64,
+    pub(crate) period: i64,
     #[prost(int64, repeated, tag = "13")]
-    pub(in crate::export) comment: Vec<i64>,
+    pub(crate) comment: Vec<i64>,
     #[prost(int64, tag = "14")]
-    pub(in crate::export) default_sample_type: i64,
+    pub(crate) default_sample_type: i64,
 }
 
 #[derive(Clone, Copy, PartialEq, Message)]
-pub(in crate::export) struct ValueType {
+pub(crate) struct ValueType {
     #[prost(int64, tag = "1")]
-    pub(in crate::export) r#type: i64,
+    pub(crate) r#type: i64,
     #[prost(int64, tag = "2")]
-    pub(in crate::export) unit: i64,
+    pub(crate) unit: i64,
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub(in crate::export) struct Sample {
+pub(crate) struct Sample {
     /// Innermost first.
     #[prost(uint64, repeated, tag = "1")]
-    pub(in crate::export) location_id: Vec<u64>,
+    pub(crate) location_id: Vec<u64>,
     /// One for each sample type.
     #[prost(int64, repeated, tag = "2")]
-    pub(in crate::export) value: Vec<i64>,
+    pub(crate) value: Vec<i64>,
     #[prost(message, repeated, tag = "3")]
-    pub(in crate::export) label: Vec<Label>,
+    pub(crate) label: Vec<Label>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Message)]
-pub(in crate::export) struct Label {
+pub(crate) struct Label {
     #[prost(int64, tag = "1")]
-    pub(in crate::export) key: i64,
+    pub(crate) key: i64,
     #[prost(int64, tag = "2")]
-    pub(in crate::export) str: i64,
+    pub(crate) str: i64,
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub(in crate::export) struct Mapping {
+pub(crate) struct Mapping {
     #[prost(uint64, tag = "1")]
-    pub(in crate::export) id: u64,
+    pub(crate) id: u64,
     /// Start, limit and file offset stay 0: addresses are those of the binary itself.
     #[prost(uint64, tag = "2")]
-    pub(in crate::export) memory_start: u64,
+    pub(crate) memory_start: u64,
     #[prost(int64, tag = "5")]
-    pub(in crate::export) filename: i64,
+    pub(crate) filename: i64,
     #[prost(int64, tag = "6")]
-    pub(in crate::export) build_id: i64,
+    pub(crate) build_id: i64,
     #[prost(bool, tag = "7")]
-    pub(in crate::export) has_functions: bool,
+    pub(crate) has_functions: bool,
     #[prost(bool, tag = "8")]
-    pub(in crate::export) has_filenames: bool,
+    pub(crate) has_filenames: bool,
     #[prost(bool, tag = "9")]
-    pub(in crate::export) has_line_numbers: bool,
+    pub(crate) has_line_numbers: bool,
     #[prost(bool, tag = "10")]
-    pub(in crate::export) has_inline_frames: bool,
+    pub(crate) has_inline_frames: bool,
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub(in crate::export) struct Location {
+pub(crate) struct Location {
     #[prost(uint64, tag = "1")]
-    pub(in crate::export) id: u64,
+    pub(crate) id: u64,
     /// 0 = none.
     #[prost(uint64, tag = "2")]
-    pub(in crate::export) mapping_id: u64,
+    pub(crate) mapping_id: u64,
     #[prost(uint64, tag = "3")]
-    pub(in crate::export) address: u64,
+    pub(crate) address: u64,
     /// Inlined functions before the one they were inlined into.
     #[prost(message, repeated, tag = "4")]
-    pub(in crate::export) line: Vec<Line>,
+    pub(crate) line: Vec<Line>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Message)]
-pub(in crate::export) struct Line {
+pub(crate) struct Line {
     #[prost(uint64, tag = "1")]
-    pub(in crate::export) function_id: u64,
+    pub(crate) function_id: u64,
     #[prost(int64, tag = "2")]
-    pub(in crate::export) line: i64,
+    pub(crate) line: i64,
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub(in crate::export) struct Function {
+pub(crate) struct Function {
     #[prost(uint64, tag = "1")]
-    pub(in crate::export) id: u64,
+    pub(crate) id: u64,
     #[prost(int64, tag = "2")]
-    pub(in crate::export) name: i64,
+    pub(crate) name: i64,
     /// Stays 0: where it equals the name, pprof strips `<..>` and `(..)` from it.
     #[prost(int64, tag = "3")]
-    pub(in crate::export) system_name: i64,
+    pub(crate) system_name: i64,
     #[prost(int64, tag = "4")]
-    pub(in crate::export) filename: i64,
+    pub(crate) filename: i64,
 }

@@ -13,7 +13,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use prost::Message;
 
-use super::{Options, names, notes};
+use super::{ReportOptions, names, notes};
 use crate::calltree::stack_of;
 use crate::interned::Interned;
 use crate::profile::{Figures, Frames, Measure, Module, Origin, Profile, Site, Step};
@@ -33,7 +33,11 @@ const SAMPLE_TYPES: [SampleType; 6] = [
     }),
 ];
 
-pub(super) fn write(profile: &Profile, options: &Options<'_>, out: impl Write) -> io::Result<()> {
+pub(super) fn write(
+    profile: &Profile,
+    options: &ReportOptions<'_>,
+    out: impl Write,
+) -> io::Result<()> {
     let mut builder = Builder {
         profile,
         strings: Interned::new(),
@@ -59,7 +63,7 @@ struct Builder<'a> {
 }
 
 impl Builder<'_> {
-    fn build(mut self, options: &Options<'_>) -> message::Profile {
+    fn build(mut self, options: &ReportOptions<'_>) -> message::Profile {
         let profile = self.profile;
         let sample_type = SAMPLE_TYPES.map(|(name, unit, _)| self.value_type(name, unit));
         let period_type = self.value_type("space", "bytes");

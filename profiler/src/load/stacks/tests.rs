@@ -2,26 +2,16 @@
 
 use super::StackCache;
 use crate::load::names::{Addresses, Names};
-use crate::load::{Options, Unnamed};
+use crate::load::{OpenOptions, Unnamed};
 use crate::profile::{Contents, FrameId, FunctionId, Label, Profile};
-use std::io::Read;
 use std::path::Path;
 use tracking_alloc_recording::{Recording, RowValue};
 
 /// Recordings of programs that others wrote, with their symbols.
-const REAL: [&[u8]; 3] = [
-    include_bytes!("../../../tests/real/shop-profiled.hg.gz"),
-    include_bytes!("../../../tests/real/rg.hg.gz"),
-    include_bytes!("../../../tests/real/demo.hg.gz"),
-];
+const REAL: [&str; 3] = ["shop-profiled", "rg", "demo"];
 
-fn unpacked(packed: &[u8]) -> Recording {
-    let mut bytes = Vec::new();
-    let mut packed = flate2::read::GzDecoder::new(packed);
-    packed.read_to_end(&mut bytes).expect("a gzip file");
-    let file = tempfile::NamedTempFile::new().expect("a file");
-    std::fs::write(file.path(), bytes).expect("written");
-    Recording::open(file.path()).expect("a recording")
+fn read(name: &str) -> Recording {
+    Recording::open(heapglass_fixture::recording(name).as_ref()).expect("a recording")
 }
 
 /// The recording as it may have been when it had no more than `sites` sites.
@@ -95,12 +85,12 @@ fn text(frame: impl std::fmt::Debug) -> String {
 fn a_recording_that_goes_on_reads_as_if_it_were_read_anew() {
     // One for all: what was read of another recording never holds.
     let mut cache = StackCache::default();
-    for packed in REAL {
-        let whole = unpacked(packed);
+    for name in REAL {
+        let whole = read(name);
         let mut check_by = |mut part: Recording, own: &[&str], has_names: bool| {
-            let options = Options {
+            let options = OpenOptions {
                 own: own.iter().map(|&name| name.to_owned()).collect(),
-                ..Options::default()
+                ..OpenOptions::default()
             };
             let of = Addresses::of(&mut part);
             let path = Path::new("real.hg");

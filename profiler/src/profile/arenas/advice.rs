@@ -24,6 +24,7 @@ const SEAM: u64 = 16;
 
 /// One piece of advice. The names are the keys in JSON.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Advice {
     /// The kind of waste.
     pub kind: AdviceKind,
@@ -37,6 +38,7 @@ pub struct Advice {
 /// A kind of waste that advice is about. The names are the words of the JSON report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum AdviceKind {
     /// Several chunks where one would do.
     Capacity,

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 
 /// All live instances of an arena at one moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Point {
     /// Nanoseconds after the start.
     pub time_ns: u64,

@@ -7,6 +7,7 @@ use serde::Serialize;
 
 /// Blocks of one site that outlived the arena of the values they belong to.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Leak {
     /// The arenas (indexes into [`Profile::arenas`]) that values of the same root were built in;
     /// mostly one.
@@ -28,6 +29,7 @@ pub struct Leak {
 
 /// The certainty that blocks are leaked. The names are the words of the JSON report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[non_exhaustive]
 pub enum Certainty {
     /// No value of the arena is alive: they are leaked by its drop (or reset).
     #[serde(rename = "leaked")]

@@ -14,8 +14,6 @@ mod leaks;
 mod measured;
 mod parts;
 mod record;
-#[cfg(test)]
-mod tests;
 mod undropped;
 
 pub use advice::{Advice, AdviceKind, advice};

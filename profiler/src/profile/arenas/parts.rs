@@ -8,6 +8,7 @@ use crate::units::{Bytes, printable};
 
 /// A part of the chunk bytes of live instances.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
 pub enum Part {
     /// Used by pieces that went through the handle.
     Used,

@@ -10,6 +10,7 @@ pub use tracking_alloc_recording::ArenaValue;
 /// Of live instances, always:
 /// `allocated_bytes = used_bytes + padding_bytes + abandoned_bytes + bypassed_bytes + unused_tail_bytes`.
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct Arena {
     /// The name that the program gave it.
     pub name: String,
@@ -28,6 +29,7 @@ pub struct Arena {
 /// Values of one type put into an arena by one scope, whose drop never runs; or the blocks of one
 /// site that they pointed to when they were put in.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ArenaValues {
     /// The phase and field that put them in.
     pub scope: ScopeId,
@@ -46,6 +48,7 @@ pub struct ArenaValues {
 
 /// The allocations of an arena under one scope.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ArenaRow {
     /// The phase and field.
     pub scope: ScopeId,
@@ -55,6 +58,7 @@ pub struct ArenaRow {
 
 /// The allocations inside an arena. The names are the keys in JSON.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct ArenaFigures {
     /// Bytes ever allocated; a growth counts with its new size.
     pub total_bytes: u64,
@@ -87,6 +91,7 @@ impl ArenaFigures {
 
 /// A moment in the life of an arena. The names are the keys in JSON.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct ArenaMoment {
     /// The kind of event.
     pub what: ArenaEvent,
@@ -107,6 +112,7 @@ pub struct ArenaMoment {
 /// An event of an arena. The names are those of JSON.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum ArenaEvent {
     /// The arena took a chunk.
     #[default]

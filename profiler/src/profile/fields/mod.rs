@@ -5,8 +5,6 @@
 //! in exactly one field. Sites outside all data are in the first, "(no field)".
 
 mod phases;
-#[cfg(test)]
-mod tests;
 
 use crate::profile::scope::inside;
 use crate::profile::type_names::sharing_a_name;
@@ -24,13 +22,14 @@ pub const NO_FIELD: &str = "(no field)";
 pub struct Fields {
     /// All fields, parents before children; the first is "(no field)": what was allocated outside
     /// all data.
-    pub nodes: Vec<Field>,
+    pub(crate) nodes: Vec<Field>,
     /// The field of each scope.
     of_scope: Vec<u32>,
 }
 
 /// A place in the data.
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct Field {
     /// The place around it; the first, and every root, hangs at 0.
     pub parent: u32,
@@ -66,6 +65,12 @@ pub struct Field {
 }
 
 impl Fields {
+    /// Returns all fields, parents before children. The first is [`NO_FIELD`]: what was allocated
+    /// outside all data. Other fields are numbered by their position.
+    pub fn nodes(&self) -> &[Field] {
+        &self.nodes
+    }
+
     /// Gathers the fields of a profile.
     pub(super) fn of(profile: &Profile) -> Fields {
         let mut fields = Fields {

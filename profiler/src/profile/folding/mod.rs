@@ -6,9 +6,6 @@
 //! This module must never hide a frame without counting it: each step has the number of frames that
 //! it stands for.
 
-#[cfg(test)]
-mod tests;
-
 use super::{FrameId, Function, FunctionId, Group, Label, Origin, Profile, Role, Site};
 use crate::interned::Interned;
 use crate::parallel::in_parts;
@@ -16,6 +13,7 @@ use std::collections::HashMap;
 
 /// The choice of frames of a stack that are shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Frames {
     /// Runs of other people's frames as one each, recursion as one.
     #[default]
@@ -69,6 +67,7 @@ impl Profile {
 
 /// A step of a path: of a folded stack, or of one in a call tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct Step {
     /// The label of the step. The last step of a folded stack is the type that the block holds,
     /// where that is known.
@@ -191,36 +190,35 @@ struct Folder<'a> {
 impl<'a> Folder<'a> {
     /// With the texts of all steps that there can be.
     fn new(profile: &'a Profile) -> (Self, Vec<String>) {
-        // Names without generic arguments: copies of one function have the same.
-        let names: Vec<String> = profile
+        // Names without generic arguments, which copies of one function share, and the names of
+        // the functions around closures.
+        let names: Vec<(String, Option<String>)> = profile
             .functions
             .iter()
             .map(|function| {
                 if function.is_of_program() {
-                    plain(&function.name)
+                    let name = function.parsed();
+                    (name.without_arguments(), name.around_closure())
                 } else {
-                    String::new()
+                    Default::default()
                 }
             })
             .collect();
         let mut copies: HashMap<(&str, &str), u32> = HashMap::new();
-        for (function, name) in profile.functions.iter().zip(&names) {
+        for (function, (name, _)) in profile.functions.iter().zip(&names) {
             *copies.entry((&function.krate, name)).or_default() += 1;
         }
         let mut outers: Interned<(&str, &str)> = Interned::new();
         let mut texts: Interned<String> = Interned::new();
         let mut known = Vec::with_capacity(profile.functions.len());
-        for (number, (function, name)) in (0..).zip(profile.functions.iter().zip(&names)) {
+        for (number, (function, (name, around))) in (0..).zip(profile.functions.iter().zip(&names))
+        {
             let own = function.is_of_program();
             let krate = function.krate.as_str();
-            let step = if own && copies.get(&(krate, name)) == Some(&1) {
+            let step = if own && copies.get(&(krate, name.as_str())) == Some(&1) {
                 Label::Function(FunctionId(number))
             } else {
                 Label::Call(texts.number(function.call().to_owned()))
-            };
-            let (outer, is_closure) = match name.split_once("::{") {
-                Some((outer, _)) => (outer, true),
-                None => (name.as_str(), false),
             };
             let makes = function.makes.as_ref();
             let makes = makes.map(|made| texts.number(format!("{made}::deserialize")));
@@ -228,8 +226,8 @@ impl<'a> Folder<'a> {
                 function,
                 step,
                 own,
-                outer: outers.number((krate, outer)),
-                is_closure,
+                outer: outers.number((krate, around.as_ref().unwrap_or(name))),
+                is_closure: around.is_some(),
                 makes,
             });
         }
@@ -359,35 +357,6 @@ impl<'a> Folder<'a> {
         }
         borders.into_iter().map(|(id, _)| id).collect()
     }
-}
-
-/// A function's name without generic arguments: `app::load` of `app::load<u8>` and of
-/// `app::load::<u8>`.
-pub(crate) fn plain(name: &str) -> String {
-    let mut out = String::with_capacity(name.len());
-    let mut depth = 0_u32;
-    let mut before = ' ';
-    for (at, c) in name.char_indices() {
-        // The type of an impl begins a name or a segment; arguments follow a word or `::`.
-        let begins = c == '<'
-            && (depth > 0
-                || (at > 0
-                    && !name
-                        .get(at..)
-                        .is_some_and(|rest| rest.starts_with("<impl "))));
-        if begins {
-            depth += 1;
-            if depth == 1 {
-                out.truncate(out.trim_end_matches("::").len());
-            }
-        } else if c == '>' && depth > 0 && before != '-' {
-            depth -= 1;
-        } else if depth == 0 {
-            out.push(c);
-        }
-        before = c;
-    }
-    out
 }
 
 /// Counts frames in the last step.

@@ -10,8 +10,8 @@ use serde::ser::{SerializeMap, Serializer};
 
 use crate::profile::arenas::{ArenaFigures, imbalance, unscoped};
 use crate::profile::{Arena, ArenaMoment, ArenaValue, Profile};
-use crate::report::{ArenaDetail, Row};
 use crate::table::By;
+use crate::table::{ArenaDetail, Row};
 use crate::table::{by_key, charged_frame};
 use crate::units::Share;
 

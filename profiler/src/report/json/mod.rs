@@ -16,11 +16,12 @@ use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 use serde_json::Value;
 
+use super::ReportOptions;
 use super::escape;
 use super::header::{command, threads};
 use super::notes::notes;
-use super::{By, Options, Row, rows};
 use crate::profile::{Figures, Measure, Module, Profile, Snapshot, State, SymbolSource, TypeId};
+use crate::table::{By, Row, rows};
 use crate::table::{by_key, failed_requests};
 use footprint::FootprintJson;
 use row::Rows;
@@ -57,8 +58,12 @@ pub const FORMAT: u32 = 2;
 ///
 /// # Errors
 /// Returns the errors of `out`.
-pub fn write_json(profile: &Profile, options: &Options<'_>, out: impl Write) -> io::Result<()> {
-    let options = &Options {
+pub fn write_json(
+    profile: &Profile,
+    options: &ReportOptions<'_>,
+    out: impl Write,
+) -> io::Result<()> {
+    let options = &ReportOptions {
         measure: options.by.measure(options.measure),
         ..*options
     };
@@ -115,7 +120,7 @@ fn full_name(profile: &Profile, id: Option<TypeId>) -> Option<&str> {
 
 struct Report<'a> {
     profile: &'a Profile,
-    options: &'a Options<'a>,
+    options: &'a ReportOptions<'a>,
     rows: &'a [Row],
     /// Number of rows that `--top` leaves.
     shown: usize,

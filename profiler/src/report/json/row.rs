@@ -12,7 +12,7 @@ use super::function::FunctionJson;
 use super::stacks::Stacks;
 use crate::profile::arenas::measured;
 use crate::profile::{Distribution, Figures, FrameId, Measure, Profile, ScopeId};
-use crate::report::{Amplification, Detail, PhaseDetail, Row, SiteDetail, SiteLabel};
+use crate::table::{Amplification, Detail, PhaseDetail, Row, SiteDetail, SiteLabel};
 use crate::table::{By, by_key, mark_names};
 use crate::units::Share;
 

@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::function::FunctionJson;
 use crate::interned::Interned;
 use crate::profile::{FrameId, Frames, Profile};
-use crate::report::{Detail, Row};
+use crate::table::{Detail, Row};
 
 /// A frame.
 #[derive(Serialize)]

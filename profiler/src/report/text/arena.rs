@@ -7,10 +7,11 @@ use crate::profile::arenas::{
     HOW_TO_NAME, Part, bar, imbalance, last_full, measured_title, unscoped,
 };
 use crate::profile::{Arena, ArenaValue, Measure, Profile, State};
+use crate::report::Style;
 use crate::report::notes::ARENA_FIGURES;
 use crate::report::page::first_few;
-use crate::report::{ArenaDetail, ArenaLeak, ArenaPart, Detail, Row, Style};
 use crate::table::NO_STACK;
+use crate::table::{ArenaDetail, ArenaLeak, ArenaPart, Detail, Row};
 use crate::units::{Bytes, Count, Share, counted, printable};
 
 /// Types and fields that are named; the others are counted.

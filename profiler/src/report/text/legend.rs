@@ -2,8 +2,9 @@
 
 use super::Page;
 use crate::profile::Profile;
+use crate::report::Style;
 use crate::report::notes::{ARENA_FIGURES, REALLOC_POLICY, notes};
-use crate::report::{By, Detail, PhaseDetail, Row, Style};
+use crate::table::{By, Detail, PhaseDetail, Row};
 
 /// Explains the figures of every table.
 const FIGURES: &str = "peak: bytes live at the program's largest moment; live: bytes live at the end; \

@@ -14,8 +14,9 @@ mod site;
 mod tree;
 
 use super::page::{Page, capital};
-use super::{By, Options, Row, Style, header, rows};
+use super::{ReportOptions, Style, header};
 use crate::profile::{Measure, Profile};
+use crate::table::{By, Row, rows};
 use crate::table::{SHARE_WIDTH, columns};
 use crate::units::{Share, counted};
 use row::{site_details, write_row};
@@ -24,8 +25,12 @@ use row::{site_details, write_row};
 ///
 /// # Errors
 /// Returns the errors of `out`.
-pub fn write_text(profile: &Profile, options: &Options<'_>, out: impl Write) -> io::Result<()> {
-    let options = &Options {
+pub fn write_text(
+    profile: &Profile,
+    options: &ReportOptions<'_>,
+    out: impl Write,
+) -> io::Result<()> {
+    let options = &ReportOptions {
         measure: options.by.measure(options.measure),
         ..*options
     };
@@ -39,11 +44,15 @@ pub fn write_text(profile: &Profile, options: &Options<'_>, out: impl Write) -> 
 }
 
 /// Writes the short report that ends a run: totals, peak, what the allocator did not see, losses,
-/// and the first [`Options::top`] rows (five when it says nothing) without their stacks.
+/// and the first [`ReportOptions::top`] rows (five when it says nothing) without their stacks.
 ///
 /// # Errors
 /// Returns the errors of `out`.
-pub fn write_summary(profile: &Profile, options: &Options<'_>, out: impl Write) -> io::Result<()> {
+pub fn write_summary(
+    profile: &Profile,
+    options: &ReportOptions<'_>,
+    out: impl Write,
+) -> io::Result<()> {
     let mut page = Page::new(options);
     header::write_figures(&mut page, profile);
     write_losses(&mut page, profile);

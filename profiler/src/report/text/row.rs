@@ -7,12 +7,11 @@ use unicode_width::UnicodeWidthStr;
 use super::Page;
 use crate::profile::fields::NO_FIELD;
 use crate::profile::{Estimated, FrameId, Measure, Profile, dominant_block_text};
+use crate::report::Style;
 use crate::report::header::reallocs;
 use crate::report::page::first_few;
-use crate::report::{
-    Detail, FunctionDetail, Part, PhaseDetail, Row, SiteDetail, Style, TypeDetail,
-};
 use crate::table::{Amplification, Column, SHARE_WIDTH, ThreadDetail, bytes_each, mark_names};
+use crate::table::{Detail, FunctionDetail, Part, PhaseDetail, Row, SiteDetail, TypeDetail};
 use crate::units::{Bytes, counted, printable};
 
 /// Parts of a row that are named; the others are counted.

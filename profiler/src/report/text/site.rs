@@ -8,7 +8,8 @@ use unicode_width::UnicodeWidthStr;
 
 use super::Page;
 use crate::profile::{Profile, dominant_block_text};
-use crate::report::{Detail, Row, Style};
+use crate::report::Style;
+use crate::table::{Detail, Row};
 use crate::table::{site_columns, without_arguments};
 use crate::units::{counted, printable};
 

@@ -6,7 +6,8 @@
 use super::{Page, write_rest};
 use crate::profile::fields::Field;
 use crate::profile::{Profile, ScopeKind};
-use crate::report::{Detail, FieldDetail, Row, Style};
+use crate::report::Style;
+use crate::table::{Detail, FieldDetail, Row};
 use crate::table::{SHARE_WIDTH, field_columns, preorder, weighty};
 use crate::units::{printable, signed_bytes};
 

@@ -8,9 +8,9 @@ use super::programs::*;
 use super::*;
 
 fn with_debug_dir(binary: &Path, dir: &Path, extent: &std::ops::Range<u64>) -> Symbols {
-    let options = Options {
+    let options = SymbolOptions {
         debug_dirs: vec![dir.to_path_buf()],
-        ..Options::default()
+        ..SymbolOptions::default()
     };
     resolve(&[module(binary)], &raw_frames(extent), &options, &|_| ()).expect("resolving")
 }
@@ -84,9 +84,9 @@ fn a_debug_file_is_found_by_build_id() {
         path: "/nonexistent/shapes",
         identity: module.identity,
     };
-    let options = Options {
+    let options = SymbolOptions {
         debug_dirs: vec![dirs],
-        ..Options::default()
+        ..SymbolOptions::default()
     };
     let symbols = resolve(&[gone], &raw_frames(&extent), &options, &|_| ()).expect("resolving");
     assert!(has(&symbols, FILL, 9));
@@ -268,7 +268,8 @@ fn main() {
                 .unwrap_or_else(|| panic!("{name}: {:?}", names_in(&symbols)));
             let function = classifier.function(own, "derived");
             assert_eq!(function.is_derived, is_derived, "{name}");
-            let is_called_back = role(&function) == crate::profile::Role::Callback;
+            let is_called_back =
+                role(&function, &function.parsed()) == crate::profile::Role::Callback;
             assert_eq!(is_called_back, is_derived, "{name}");
         }
     }

@@ -53,8 +53,13 @@ fn resolve_any_build(path: &Path, extent: &std::ops::Range<u64>) -> Symbols {
         path: path.to_str().expect("UTF-8"),
         identity: Identity::None,
     };
-    resolve(&[module], &raw_frames(extent), &Options::default(), &|_| ())
-        .expect("no --binary, no error")
+    resolve(
+        &[module],
+        &raw_frames(extent),
+        &SymbolOptions::default(),
+        &|_| (),
+    )
+    .expect("no --binary, no error")
 }
 
 #[test]
@@ -204,14 +209,15 @@ fn frames_that_make_no_sense_stay_unresolved() {
         (2, 64),
         (u32::MAX, 1),
     ];
-    let symbols = resolve(&modules, &frames, &Options::default(), &|_| ()).expect("resolving");
+    let symbols =
+        resolve(&modules, &frames, &SymbolOptions::default(), &|_| ()).expect("resolving");
     assert!(
         symbols.frames.iter().all(Vec::is_empty),
         "{:?}",
         symbols.frames
     );
     assert_eq!(symbols.frames.len(), frames.len());
-    let nothing = resolve(&[], &frames, &Options::default(), &|_| ()).expect("resolving");
+    let nothing = resolve(&[], &frames, &SymbolOptions::default(), &|_| ()).expect("resolving");
     assert_eq!(
         (nothing.frames.len(), nothing.modules.len()),
         (frames.len(), 0)

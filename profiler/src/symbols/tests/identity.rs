@@ -24,7 +24,7 @@ fn a_rebuilt_binary_names_nothing_and_says_what_to_do() {
     let symbols = resolve(
         &[module],
         &raw_frames(&extent),
-        &Options::default(),
+        &SymbolOptions::default(),
         &|_| (),
     )
     .expect("resolving");
@@ -48,9 +48,9 @@ fn a_binary_given_by_name_must_be_the_one_that_ran() {
     let folder = tempfile::tempdir().expect("a folder");
     let (binary, module, extent) = rebuilt(folder.path());
     let frames = raw_frames(&extent);
-    let with = |path: &Path| Options {
+    let with = |path: &Path| SymbolOptions {
         binary: Some(path.to_path_buf()),
-        ..Options::default()
+        ..SymbolOptions::default()
     };
     let error = resolve(
         std::slice::from_ref(&module),
@@ -100,9 +100,9 @@ fn a_binary_given_by_name_stands_for_the_module_of_its_build() {
         .into_iter()
         .map(|(_, offset)| (1, offset))
         .collect();
-    let options = Options {
+    let options = SymbolOptions {
         binary: Some(moved.clone()),
-        ..Options::default()
+        ..SymbolOptions::default()
     };
     let symbols = resolve(&modules, &frames, &options, &|_| ()).expect("resolving");
     assert!(has(&symbols, "shapes::shapes::Grid<T>::fill<u16>", 9));
@@ -133,7 +133,7 @@ fn a_binary_without_a_build_id_is_known_by_size_and_time() {
         u64::try_from(modified.as_nanos()).expect("this century"),
     );
     let path = binary.to_str().expect("UTF-8");
-    let named = |identity: Identity, options: &Options| {
+    let named = |identity: Identity, options: &SymbolOptions| {
         let symbols = resolve(
             &[ModuleRef { path, identity }],
             &raw_frames(&extent),
@@ -143,7 +143,7 @@ fn a_binary_without_a_build_id_is_known_by_size_and_time() {
         .expect("resolving");
         has(&symbols, "shapes::shapes::Grid<T>::fill<u16>", 9)
     };
-    let nothing = Options::default();
+    let nothing = SymbolOptions::default();
     assert!(named(Identity::File { size, mtime_ns }, &nothing));
     assert!(named(Identity::None, &nothing));
     assert!(!named(
@@ -162,9 +162,9 @@ fn a_binary_without_a_build_id_is_known_by_size_and_time() {
     ));
     assert!(!named(Identity::BuildId(vec![7; 20]), &nothing));
     // A copy given by name has a time of its own.
-    let given = Options {
+    let given = SymbolOptions {
         binary: Some(binary.clone()),
-        ..Options::default()
+        ..SymbolOptions::default()
     };
     assert!(named(Identity::File { size, mtime_ns: 1 }, &given));
 }

@@ -31,9 +31,9 @@ impl Kept {
             path: self.binary.to_str().expect("UTF-8"),
             identity: self.identity.clone(),
         };
-        let options = Options {
+        let options = SymbolOptions {
             cache: Some(self.cache.clone()),
-            ..Options::default()
+            ..SymbolOptions::default()
         };
         resolve(&[module], frames, &options, &|_| ()).expect("resolving")
     }

@@ -32,9 +32,9 @@ fn twenty_thousand_frames_of_a_large_binary() {
         skipped = (skipped + extent.end - extent.start) % step;
     }
     let modules = [module(&binary)];
-    let options = Options {
+    let options = SymbolOptions {
         cache: Some(cache.path().to_path_buf()),
-        ..Options::default()
+        ..SymbolOptions::default()
     };
     for what in ["from the binary", "from the cache"] {
         let start = Instant::now();

@@ -22,7 +22,7 @@ fn resolved(binary: &Path, extent: &std::ops::Range<u64>) -> Symbols {
     resolve(
         &modules,
         &programs::raw_frames(extent),
-        &Options::default(),
+        &SymbolOptions::default(),
         &|_| (),
     )
     .expect("resolving")

@@ -124,7 +124,8 @@ fn stacks(flags: &[&str]) -> BTreeMap<String, Vec<Function>> {
         })
         .collect();
     let frames: Vec<_> = raw.iter().map(|(_, frame)| *frame).collect();
-    let symbols = resolve(&modules, &frames, &Options::default(), &|_| ()).expect("resolving");
+    let symbols =
+        resolve(&modules, &frames, &SymbolOptions::default(), &|_| ()).expect("resolving");
     let classifier = Classifier::new(&symbols);
     let mut stacks: BTreeMap<String, Vec<Function>> = BTreeMap::new();
     for ((label, (module, offset)), chain) in raw.iter().zip(&symbols.frames) {

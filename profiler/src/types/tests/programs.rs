@@ -1,7 +1,7 @@
 //! Builds the programs in `programs/` with the compiler of the tests, runs them, and compares.
 
 use crate::profile::{Function, FunctionId};
-use crate::symbols::{Classifier, Identity, ModuleRef, Options, resolve};
+use crate::symbols::{Classifier, Identity, ModuleRef, SymbolOptions, resolve};
 use crate::types::{StackFrame, Stacks, normal};
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
@@ -113,7 +113,7 @@ fn read(text: &str) -> Loads {
             identity: Identity::None,
         })
         .collect();
-    let symbols = resolve(&modules, &raw, &Options::default(), &|_| ()).expect("resolving");
+    let symbols = resolve(&modules, &raw, &SymbolOptions::default(), &|_| ()).expect("resolving");
     let classifier = Classifier::new(&symbols);
     let mut stacks = Stacks::default();
     let mut ids: HashMap<Function, FunctionId> = HashMap::new();

@@ -92,8 +92,8 @@ fn arenas_rows_history_and_values_are_as_they_were_recorded() {
         &[(lane(b"main\0\0\0\0"), &rows, [RowValue::default(); 2])],
     );
     let profile = load(&parts);
-    let [arena] = &profile.arenas[..] else {
-        panic!("one arena: {:?}", profile.arenas);
+    let [arena] = profile.arenas() else {
+        panic!("one arena: {:?}", profile.arenas());
     };
     assert_eq!(
         (arena.name.as_str(), arena.krate.as_str()),
@@ -125,7 +125,7 @@ fn arenas_rows_history_and_values_are_as_they_were_recorded() {
         arena.figures.most_chunks,
     ];
     assert_eq!(figures, std::array::from_fn(|index| index as u64 + 1));
-    let handed = ArenaFigures {
+    let handed = heapglass_fixture::made!(ArenaFigures {
         total_bytes: 31,
         total_blocks: 32,
         live_bytes: 33,
@@ -133,16 +133,18 @@ fn arenas_rows_history_and_values_are_as_they_were_recorded() {
         copied_bytes: 35,
         bypassed_bytes: 36,
         grows: 37,
-    };
-    let at_zero = ArenaFigures {
+    });
+    let at_zero = heapglass_fixture::made!(ArenaFigures {
         live_bytes: 0,
         live_blocks: 0,
         bypassed_bytes: 0,
         ..handed
-    };
-    let of_scope = |inside| ArenaRow {
-        scope: ScopeId(1),
-        inside,
+    });
+    let of_scope = |inside| {
+        heapglass_fixture::made!(ArenaRow {
+            scope: ScopeId(1),
+            inside,
+        })
     };
     assert_eq!(arena.rows, [handed, at_zero].map(of_scope));
     let history: Vec<_> = arena

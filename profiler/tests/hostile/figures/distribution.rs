@@ -77,7 +77,7 @@ fn of(profile: &Profile, scope: u32) -> Distribution {
 #[test]
 fn blocks_of_a_site_are_those_of_its_rows_and_of_their_size_records() {
     let profile = load(&recorded());
-    assert_eq!(profile.lost.damaged, 0);
+    assert_eq!(profile.lost().damaged, 0);
     let first = of(&profile, 1);
     let mut expected = sizes(&[(24, 10 + 1), (8, 1)]);
     (1..=7).for_each(|bytes| expected.add_blocks(bytes, 1));
@@ -153,7 +153,7 @@ fn sizes_and_lifetimes_that_cannot_be_are_counted_as_damage() {
         parts.append(table::SIZES, 1, &[record]);
         parts.header.state = state;
         let profile = load(&parts);
-        profile.lost.damaged + profile.lost.torn
+        profile.lost().damaged + profile.lost().torn
     };
     let sizes = [pair(32, 1), pair(31, 1), 0, 0, 0, 0, 0];
     let more = [pair(32, 1), pair(31, 2), 0, 0, 0, 0, 0];

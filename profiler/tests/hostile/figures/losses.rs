@@ -20,7 +20,7 @@ fn figures_that_cannot_be_are_counted() {
             parts.header.state = state::RUNNING;
         }
         let profile = load(&parts);
-        profile.lost.damaged + profile.lost.torn
+        profile.lost().damaged + profile.lost().torn
     };
     let cases: [(&str, RowValue, u64, u64); 14] = [
         ("nothing wrong", plain, 0, 0),
@@ -193,7 +193,7 @@ fn figures_that_cannot_be_are_counted() {
             &mut parts,
             &[(lane(b"one\0\0\0\0\0"), &rows, [RowValue::default(); 2])],
         );
-        load(&parts).lost.damaged
+        load(&parts).lost().damaged
     };
     assert_eq!((apart(-drift, 0), apart(-drift - 1, 0)), (0, 1));
     assert_eq!((apart(0, -drift), apart(0, -drift - 1)), (0, 1));
@@ -211,10 +211,10 @@ fn rows_that_counted_nothing_are_no_sites_and_numbers_that_no_site_has_are_damag
         );
         load(&parts)
     };
-    assert!(sites(row(3, (0, 0), (0, 0), (0, 0))).sites.is_empty());
+    assert!(sites(row(3, (0, 0), (0, 0), (0, 0))).sites().is_empty());
     let profile = sites(row(0, (5, 1), (0, 0), (5, 1)));
     assert_eq!(synthetic(&profile, "(damaged)").figures.total_bytes, 5);
-    assert_eq!(profile.totals.total_bytes, 5);
+    assert_eq!(profile.totals().total_bytes, 5);
 }
 
 #[test]
@@ -241,7 +241,7 @@ fn lanes_that_are_not_the_sum_of_their_rows_are_counted() {
                 rows[at..at + RowValue::SIZE].copy_from_slice(&all.to_bytes());
             }
         }
-        load(&parts).lost.damaged
+        load(&parts).lost().damaged
     };
     assert_eq!(
         (
@@ -305,7 +305,7 @@ fn losses_and_reasons_are_told() {
     parts.append(table::MODULES, 0, &modules);
     parts.header.modules_len = 3;
     let profile = load(&parts);
-    let lost = &profile.lost;
+    let lost = profile.lost();
     assert_eq!(
         (
             lost.untracked_blocks,
@@ -328,21 +328,17 @@ fn losses_and_reasons_are_told() {
     let marks = site_in(&profile, 2).marks;
     assert_eq!(
         marks,
-        StackMarks {
+        heapglass_fixture::made!(StackMarks {
             foreign: true,
             deep: true,
             folded: true,
-            ..StackMarks::default()
-        }
+        })
     );
     assert_eq!(
         site_in(&profile, 1).marks,
-        StackMarks {
-            cut: true,
-            ..StackMarks::default()
-        }
+        heapglass_fixture::made!(StackMarks { cut: true })
     );
-    let capture = &profile.capture;
+    let capture = profile.capture();
     assert_eq!(
         (capture.rss_bytes, capture.peak_rss_bytes, capture.own_bytes),
         (8, 9, 10)
@@ -364,11 +360,11 @@ fn losses_and_reasons_are_told() {
     let modules = [module(none.string("/lib/once.so"), 0)];
     none.append(table::MODULES, 0, &modules);
     none.header.modules_len = 1;
-    assert!(load(&none).lost.notes.is_empty());
+    assert!(load(&none).lost().notes.is_empty());
     let growth = |ended, errno| {
         let mut parts = two_lanes();
         (parts.header.growth_ended, parts.header.growth_errno) = (ended, errno);
-        load(&parts).lost.notes.join("; ")
+        load(&parts).lost().notes.join("; ")
     };
     assert_eq!(growth(growth::OPEN, 0), "");
     assert!(growth(growth::OPEN, 24).contains("could not grow for a while"));

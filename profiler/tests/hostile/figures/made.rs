@@ -1,7 +1,7 @@
 //! Recordings made by hand, and what is looked for in the profile of one.
 
 use crate::parts::{Parts, seal};
-use heapglass_profiler::Options;
+use heapglass_profiler::OpenOptions;
 use heapglass_profiler::profile::{Profile, Site, Thread};
 use tracking_alloc_recording::*;
 
@@ -98,7 +98,7 @@ pub(super) fn load_bytes(bytes: &[u8]) -> Profile {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("made.hg");
     std::fs::write(&path, bytes).expect("written");
-    heapglass_profiler::open(&path, &Options::default(), &|_| ()).expect("a recording")
+    heapglass_profiler::open(&path, &OpenOptions::default(), &|_| ()).expect("a recording")
 }
 
 pub(super) fn named(name: &[u8; 8]) -> [u64; 2] {
@@ -164,21 +164,24 @@ pub(super) fn add_scopes(parts: &mut Parts, count: u32) {
 
 pub(super) fn site_in(profile: &Profile, scope: u32) -> &Site {
     let mut sites = profile
-        .sites
+        .sites()
         .iter()
         .filter(|site| site.scope.0 == scope && !site.marks.synthetic);
     sites.next().expect("a site in that scope")
 }
 
 pub(super) fn synthetic<'a>(profile: &'a Profile, name: &str) -> &'a Site {
-    let mut sites = profile.sites.iter().filter(|site| {
+    let mut sites = profile.sites().iter().filter(|site| {
         site.marks.synthetic && profile.function(profile.stack(site)[0]).name == name
     });
     sites.next().expect("a site of that name")
 }
 
 pub(super) fn thread<'a>(profile: &'a Profile, name: &str) -> &'a Thread {
-    let mut threads = profile.threads.iter().filter(|thread| thread.name == name);
+    let mut threads = profile
+        .threads()
+        .iter()
+        .filter(|thread| thread.name == name);
     threads.next().expect("a thread of that name")
 }
 

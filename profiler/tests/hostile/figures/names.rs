@@ -2,7 +2,7 @@
 
 use super::made::{add_lanes, add_sites, empty, lane, load, row};
 use crate::parts::{Parts, seal};
-use heapglass_profiler::Options;
+use heapglass_profiler::OpenOptions;
 use heapglass_profiler::profile::{Frame, Profile, Site, StackMarks, SymbolSource};
 use tracking_alloc_recording::*;
 
@@ -91,7 +91,7 @@ fn packed(symbols: &serde_json::Value) -> Vec<u8> {
     with_symbols(bytes, symbols.to_string().as_bytes()).expect("a recording")
 }
 
-fn open(bytes: &[u8], options: &Options) -> Result<Profile, heapglass_profiler::Error> {
+fn open(bytes: &[u8], options: &OpenOptions) -> Result<Profile, heapglass_profiler::Error> {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("named.hg");
     std::fs::write(&path, bytes).expect("written");
@@ -108,15 +108,15 @@ fn names<'a>(profile: &'a Profile, site: &Site) -> Vec<&'a str> {
 fn frames<'a>(profile: &'a Profile, site: &Site) -> Vec<&'a Frame> {
     let frames = profile.stack(site).into_iter();
     frames
-        .map(|frame| &profile.frames[frame.0 as usize])
+        .map(|frame| &profile.frames()[frame.0 as usize])
         .collect()
 }
 
 #[test]
 fn packed_names_files_and_lines_are_those_of_the_frames() {
-    let profile = open(&packed(&symbols()), &Options::default()).expect("a recording");
-    let [first, second, third, fourth] = &profile.sites[..] else {
-        panic!("four sites: {:?}", profile.sites);
+    let profile = open(&packed(&symbols()), &OpenOptions::default()).expect("a recording");
+    let [first, second, third, fourth] = profile.sites() else {
+        panic!("four sites: {:?}", profile.sites());
     };
     assert_eq!(
         names(&profile, first),
@@ -154,27 +154,26 @@ fn packed_names_files_and_lines_are_those_of_the_frames() {
     );
     assert_eq!(frames(&profile, second)[2].module, 2);
     assert_eq!(frames(&profile, second)[2].offset, 0x30);
-    let marks = StackMarks {
+    let marks = heapglass_fixture::made!(StackMarks {
         cut: true,
         deep: true,
-        ..StackMarks::default()
-    };
+    });
     assert_eq!((first.marks, second.marks), (StackMarks::default(), marks));
     assert_eq!(names(&profile, third), ["(no stack)"]);
     assert_eq!(names(&profile, fourth), ["(no stack)"]);
     assert_eq!((third.scope.0, fourth.scope.0), (0, 1));
-    assert_eq!(profile.lost.unresolved_frames, 1);
+    assert_eq!(profile.lost().unresolved_frames, 1);
     assert!(
         profile
-            .lost
+            .lost()
             .notes
             .iter()
             .any(|note| note == "a note of the packer")
     );
-    let lines = profile.sources["src/main.rs"].to_vec();
+    let lines = profile.source_lines("src/main.rs").expect("lines");
     assert_eq!(lines, [(7, "    load()".to_owned())]);
     let modules: Vec<_> = profile
-        .modules
+        .modules()
         .iter()
         .map(|module| {
             (
@@ -202,18 +201,18 @@ fn without_stacks_a_site_is_charged_to_its_phase_alone() {
     parts.header.unwinder = unwinder::NONE;
     let profile = load(&parts);
     assert_eq!(
-        names(&profile, &profile.sites[2]),
+        names(&profile, &profile.sites()[2]),
         ["(no stack)"],
         "it has neither"
     );
-    assert_eq!(names(&profile, &profile.sites[3]), [""; 0]);
-    assert_eq!(profile.sites[3].owner, None);
+    assert_eq!(names(&profile, &profile.sites()[3]), [""; 0]);
+    assert_eq!(profile.sites()[3].owner, None);
 }
 
 #[test]
 fn frames_of_binaries_that_are_not_there_keep_their_place() {
     let profile = load(&named());
-    let first = names(&profile, &profile.sites[0]);
+    let first = names(&profile, &profile.sites()[0]);
     assert!(
         first[0].contains("app") && first[0].contains("10"),
         "{first:?}"
@@ -222,7 +221,7 @@ fn frames_of_binaries_that_are_not_there_keep_their_place() {
         first[1].contains("libheap.so.1") && first[1].contains("20"),
         "{first:?}"
     );
-    assert_eq!(profile.lost.unresolved_frames, 3);
+    assert_eq!(profile.lost().unresolved_frames, 3);
 }
 
 #[test]
@@ -247,11 +246,11 @@ fn a_binary_that_was_changed_since_is_not_read() {
             }
         }
         let profile = load(&parts);
-        let mut modules = profile.modules.into_iter();
+        let mut modules = profile.modules().iter();
         let module =
             modules.find(|module| module.path.ends_with("/app") && module.path != "/bin/app");
-        match module.expect("it").symbols {
-            SymbolSource::Missing(why) => why,
+        match &module.expect("it").symbols {
+            SymbolSource::Missing(why) => why.clone(),
             _ => String::new(),
         }
     };
@@ -264,20 +263,20 @@ fn a_binary_that_was_changed_since_is_not_read() {
 fn what_was_packed_is_packed_again_as_it_was() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("named.hg");
-    let pack = |bytes: &[u8], options: &Options| {
+    let pack = |bytes: &[u8], options: &OpenOptions| {
         std::fs::write(&path, bytes).expect("written");
         heapglass_profiler::pack(&path, options, &|_| ())
     };
     let once = packed(&symbols());
-    let again = pack(&once, &Options::default()).expect("packed");
-    let profile = open(&again, &Options::default()).expect("a recording");
+    let again = pack(&once, &OpenOptions::default()).expect("packed");
+    let profile = open(&again, &OpenOptions::default()).expect("a recording");
     assert_eq!(
-        names(&profile, &profile.sites[0]),
+        names(&profile, &profile.sites()[0]),
         ["app::main", "app::load", "heap_alloc"]
     );
-    assert_eq!(profile.sources.len(), 1);
+    assert!(profile.source_lines("src/main.rs").is_some());
     // With a binary at hand its symbols count, and this is none.
-    let mut options = Options::default();
+    let mut options = OpenOptions::default();
     options.symbols.binary = Some(folder.path().join("missing"));
     let error = pack(&once, &options).expect_err("there is no such file");
     assert!(error.is_binary() && !error.is_foreign(), "{error}");
@@ -286,12 +285,12 @@ fn what_was_packed_is_packed_again_as_it_was() {
     // Nothing of the binaries is there: frames keep their places, and the file says so itself.
     let mut bytes = named().bytes();
     seal(&mut bytes);
-    let packed = pack(&bytes, &Options::default()).expect("packed");
-    let profile = open(&packed, &Options::default()).expect("a recording");
-    assert_eq!(profile.lost.unresolved_frames, 3);
+    let packed = pack(&bytes, &OpenOptions::default()).expect("packed");
+    let profile = open(&packed, &OpenOptions::default()).expect("a recording");
+    assert_eq!(profile.lost().unresolved_frames, 3);
     assert!(
         profile
-            .modules
+            .modules()
             .iter()
             .all(|module| module.symbols == SymbolSource::Packed)
     );
@@ -301,7 +300,7 @@ fn what_was_packed_is_packed_again_as_it_was() {
 fn damaged_symbols_and_other_files_are_told_apart() {
     let mut of_later = symbols();
     of_later["format"] = 2.into();
-    let error = open(&packed(&of_later), &Options::default()).expect_err("another format");
+    let error = open(&packed(&of_later), &OpenOptions::default()).expect_err("another format");
     assert!(!error.is_binary() && !error.is_foreign());
     let told = error.to_string();
     assert!(
@@ -309,7 +308,8 @@ fn damaged_symbols_and_other_files_are_told_apart() {
         "{told}"
     );
     assert!(std::error::Error::source(&error).is_none());
-    let error = open(b"a letter, not a recording", &Options::default()).expect_err("no recording");
+    let error =
+        open(b"a letter, not a recording", &OpenOptions::default()).expect_err("no recording");
     assert!(error.is_foreign() && !error.is_binary());
     assert!(error.path().ends_with("named.hg"));
     assert!(error.to_string().contains("named.hg"));

@@ -8,24 +8,27 @@ use tracking_alloc_recording::*;
 #[test]
 fn sites_and_threads_are_sums_of_rows_and_the_peak_is_where_rows_saved_it() {
     let profile = load(&two_lanes());
-    let of = |total: (u64, u64), freed: (u64, u64), live: (u64, u64), peak: (u64, u64)| Figures {
-        total_bytes: total.0,
-        total_blocks: total.1,
-        freed_bytes: freed.0,
-        freed_blocks: freed.1,
-        live_bytes: live.0,
-        live_blocks: live.1,
-        peak_bytes: peak.0,
-        peak_blocks: peak.1,
-        ..Figures::default()
+    let of = |total: (u64, u64), freed: (u64, u64), live: (u64, u64), peak: (u64, u64)| {
+        heapglass_fixture::made!(Figures {
+            total_bytes: total.0,
+            total_blocks: total.1,
+            freed_bytes: freed.0,
+            freed_blocks: freed.1,
+            live_bytes: live.0,
+            live_blocks: live.1,
+            peak_bytes: peak.0,
+            peak_blocks: peak.1,
+        })
     };
-    let busy = |figures: Figures| Figures {
-        grows: 3,
-        shrinks: 1,
-        copied_bytes: 50,
-        temporary_blocks: 2,
-        temporary_bytes: 20,
-        ..figures
+    let busy = |figures: Figures| {
+        heapglass_fixture::made!(Figures {
+            grows: 3,
+            shrinks: 1,
+            copied_bytes: 50,
+            temporary_blocks: 2,
+            temporary_bytes: 20,
+            ..figures
+        })
     };
     assert_eq!(
         site_in(&profile, 1).figures,
@@ -39,21 +42,18 @@ fn sites_and_threads_are_sums_of_rows_and_the_peak_is_where_rows_saved_it() {
     assert_eq!(full.figures, of((64, 2), (0, 0), (64, 2), (60, 1)));
     assert_eq!(
         full.marks,
-        StackMarks {
-            synthetic: true,
-            ..StackMarks::default()
-        }
+        heapglass_fixture::made!(StackMarks { synthetic: true })
     );
     assert_eq!(
         synthetic(&profile, "(unattributed)").figures,
         of((8, 1), (0, 0), (8, 1), (0, 0))
     );
-    assert_eq!(profile.totals.peak_bytes, 850 + 190 + 60);
+    assert_eq!(profile.totals().peak_bytes, 850 + 190 + 60);
     assert_eq!(
-        (profile.totals.total_bytes, profile.totals.live_bytes),
+        (profile.totals().total_bytes, profile.totals().live_bytes),
         (1572, 922)
     );
-    let capture = &profile.capture;
+    let capture = profile.capture();
     assert_eq!(
         capture.peak_error_bytes,
         1130 - 1100,
@@ -67,7 +67,7 @@ fn sites_and_threads_are_sums_of_rows_and_the_peak_is_where_rows_saved_it() {
     );
     assert_eq!(capture.architecture, "x86_64");
     let names: Vec<_> = profile
-        .threads
+        .threads()
         .iter()
         .map(|thread| (thread.name.as_str(), thread.count))
         .collect();
@@ -82,8 +82,8 @@ fn sites_and_threads_are_sums_of_rows_and_the_peak_is_where_rows_saved_it() {
         thread(&profile, "second").figures,
         of((200, 2), (150, 2), (0, 0), (0, 0))
     );
-    assert_eq!(profile.process.state, State::Finished);
-    let lost = &profile.lost;
+    assert_eq!(profile.process().state, State::Finished);
+    let lost = profile.lost();
     assert_eq!((lost.table_full_bytes, lost.table_full_blocks), (64, 2));
     assert_eq!(
         (lost.unattributed_blocks, lost.damaged, lost.torn),
@@ -105,10 +105,10 @@ fn a_rise_that_nothing_followed_is_the_peak() {
     // 600 + 200 + 64 in the first lane, 500 - 50 + 8 in the second.
     let profile = load(&parts);
     assert_eq!(
-        (profile.totals.peak_bytes, profile.totals.live_bytes),
+        (profile.totals().peak_bytes, profile.totals().live_bytes),
         (1322, 1322)
     );
-    let capture = &profile.capture;
+    let capture = profile.capture();
     assert_eq!(capture.peak_error_bytes, 0, "the bound is below it");
     assert_eq!(
         (capture.peak_discrepancy_bytes, capture.peak_time_ns),
@@ -142,11 +142,11 @@ fn the_bound_of_a_killed_programs_peak_adds_what_lanes_can_have_risen() {
     // 8), 200 in total.
     looked(&mut parts, 1, 700, 10, 1000);
     looked(&mut parts, 2, 30, 1, 90);
-    let error = |parts: &Parts| load(parts).capture.peak_error_bytes;
+    let error = |parts: &Parts| load(parts).capture().peak_error_bytes;
     assert_eq!(error(&parts), (700 + 364) + (30 + 110) - 1100);
     // One lane that moved since is a plain sequence of events.
     looked(&mut parts, 2, 50, 2, 200);
-    let measured = load(&parts).capture.peak_discrepancy_bytes;
+    let measured = load(&parts).capture().peak_discrepancy_bytes;
     assert_eq!(error(&parts), measured, "never below what was measured");
     // Back at the same net by other events, it moved.
     looked(&mut parts, 2, 50, 1, 100);
@@ -162,7 +162,7 @@ fn the_bound_of_a_killed_programs_peak_adds_what_lanes_can_have_risen() {
     assert_eq!(error(&parts), measured);
     let unsealed = load_bytes(&parts.bytes());
     assert_eq!(
-        unsealed.capture.peak_error_bytes,
+        unsealed.capture().peak_error_bytes,
         700 + 364 + 40 + 200 - 1100,
         "somebody stayed inside"
     );
@@ -191,7 +191,7 @@ fn a_window_is_the_peak_when_it_held_more_than_all_later_ones() {
         parts.append(table::MARKS, 0, &[mark]);
         parts.header.marks_len = 1;
         let profile = load(&parts);
-        (profile.totals.peak_bytes, profile.capture.peak_time_ns)
+        (profile.totals().peak_bytes, profile.capture().peak_time_ns)
     };
     // The last window held 1,100 bytes; of equal peaks the last counts.
     assert_eq!(with_mark(600), (1_100, 4_000));
@@ -217,24 +217,26 @@ fn how_and_what_was_recorded_is_told() {
     parts.append(table::TIMELINE, 0, &points);
     parts.header.timeline_len = 2;
     let profile = load(&parts);
-    let capture = &profile.capture;
+    let capture = profile.capture();
     assert_eq!(
         (capture.unwinder.as_str(), capture.architecture.as_str()),
         ("eh-frame", "aarch64")
     );
-    let process = &profile.process;
+    let process = profile.process();
     assert_eq!(process.command, ["tool", "--fast", ""]);
     assert_eq!((process.program.as_str(), process.pid), ("tool", 77));
     assert_eq!(process.duration_ns, 9_500, "the last point came later");
-    let point = |time_ns, live_bytes| TimelinePoint {
-        time_ns,
-        live_bytes,
-        live_blocks: 2,
-        total_bytes: 3,
-        rss_bytes: 4,
-        own_bytes: 6,
+    let point = |time_ns, live_bytes| {
+        heapglass_fixture::made!(TimelinePoint {
+            time_ns,
+            live_bytes,
+            live_blocks: 2,
+            total_bytes: 3,
+            rss_bytes: 4,
+            own_bytes: 6,
+        })
     };
-    assert_eq!(profile.timeline, [point(5, 10), point(9_500, 0)]);
+    assert_eq!(*profile.timeline(), [point(5, 10), point(9_500, 0)]);
 }
 
 #[test]
@@ -255,7 +257,7 @@ fn further_threads_are_there_when_they_allocated_or_freed() {
                 (shared, &[row], none),
             ],
         );
-        load(&parts).threads.len()
+        load(&parts).threads().len()
     };
     assert_eq!(threads(still(3, (0, 0), (0, 0))), 1);
     assert_eq!(threads(still(3, (8, 1), (0, 0))), 2);
@@ -304,24 +306,24 @@ fn the_largest_window_is_the_peak_and_a_mark_keeps_its_rows() {
     parts.append(table::MARKS, 0, &[mark, none]);
     parts.header.marks_len = 2;
     let profile = load(&parts);
-    assert_eq!(profile.totals.peak_bytes, 5700);
+    assert_eq!(profile.totals().peak_bytes, 5700);
     let at_peak = |scope| {
         let figures = site_in(&profile, scope).figures;
         (figures.peak_bytes, figures.peak_blocks)
     };
     assert_eq!((at_peak(1), at_peak(2)), ((5100, 51), (600, 6)));
-    let capture = &profile.capture;
+    let capture = profile.capture();
     assert_eq!(
         (capture.peak_time_ns, capture.peak_discrepancy_bytes),
         (1_500, 10)
     );
     assert_eq!(capture.peak_error_bytes, 20);
     let marks: Vec<_> = profile
-        .marks
+        .marks()
         .iter()
         .map(|mark| (mark.name.as_str(), mark.time_ns, mark.figures))
         .collect();
-    let first = Figures {
+    let first = heapglass_fixture::made!(Figures {
         total_bytes: 6000,
         total_blocks: 60,
         freed_bytes: 300,
@@ -335,16 +337,15 @@ fn the_largest_window_is_the_peak_and_a_mark_keeps_its_rows() {
         copied_bytes: 10,
         temporary_blocks: 4,
         temporary_bytes: 40,
-    };
-    let second = Figures {
+    });
+    let second = heapglass_fixture::made!(Figures {
         total_bytes: 7000,
         total_blocks: 70,
         freed_bytes: 6900,
         freed_blocks: 69,
         live_bytes: 100,
         live_blocks: 1,
-        ..Figures::default()
-    };
+    });
     assert_eq!(marks, [("early", 2_000, first), ("late", 3_000, second)]);
 }
 
@@ -411,7 +412,7 @@ fn threads_of_one_name_are_one() {
     parts.header.peak_bytes = 3200;
     let profile = load(&parts);
     let threads: Vec<_> = profile
-        .threads
+        .threads()
         .iter()
         .map(|thread| (thread.name.as_str(), thread.count))
         .collect();

@@ -2,7 +2,7 @@
 
 use super::made::{add_lanes, add_sites, empty, lane, row};
 use crate::parts::{Parts, seal};
-use heapglass_profiler::Options;
+use heapglass_profiler::OpenOptions;
 use heapglass_profiler::profile::{Profile, Site};
 use serde_json::{Value, json};
 use tracking_alloc_recording::*;
@@ -79,7 +79,7 @@ fn load(parts: &Parts, frames: &[&[(&str, &str)]]) -> Profile {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("stacks.hg");
     std::fs::write(&path, bytes).expect("written");
-    heapglass_profiler::open(&path, &Options::default(), &|_| ()).expect("a recording")
+    heapglass_profiler::open(&path, &OpenOptions::default(), &|_| ()).expect("a recording")
 }
 
 fn names<'a>(profile: &'a Profile, site: &Site) -> Vec<&'a str> {
@@ -106,7 +106,7 @@ fn frames_of_heapglass_between_those_of_the_program_are_left_out_and_those_insid
         &of_stacks(&[&[1, 2, 3, 4], &[1, 2, 2, 3], &[2, 4]]),
         &[&[MAIN], &[PROFILED], &[LOAD], &[HOOK]],
     );
-    let [first, second, third] = &profile.sites[..] else {
+    let [first, second, third] = profile.sites() else {
         panic!("three sites");
     };
     assert_eq!(names(&profile, first), [MAIN.0, LOAD.0, HOOK.0]);
@@ -141,18 +141,18 @@ fn a_stack_says_what_its_blocks_hold() {
         &of_stacks(&[&[1, 2], &[1, 3]]),
         &[&[MAIN], &[buffer, clone], &[untyped, merged]],
     );
-    let contents = profile.sites[0].contents.expect("a string");
+    let contents = profile.sites()[0].contents.expect("a string");
     let name = |id| profile.type_name(id).full.as_str();
     assert_eq!(name(contents.container), "alloc::string::String");
     assert_eq!(contents.element.map(name), None);
-    assert_eq!(profile.sites[1].contents, None);
+    assert_eq!(profile.sites()[1].contents, None);
 }
 
 #[test]
 fn a_stack_is_cut_after_as_many_addresses_as_a_recorder_keeps() {
     let (longest, longer) = (vec![1; 256], vec![1; 257]);
     let profile = load(&of_stacks(&[&longest, &longer]), &[&[MAIN]]);
-    let lengths = profile.sites.iter().map(|site| profile.stack(site).len());
+    let lengths = profile.sites().iter().map(|site| profile.stack(site).len());
     assert_eq!(lengths.collect::<Vec<_>>(), [256, 256]);
 }
 
@@ -161,8 +161,8 @@ fn a_stack_is_cut_after_as_many_addresses_as_a_recorder_keeps() {
 fn kept(name: &str, file: &str) -> Vec<usize> {
     let raw = vec![(name, file); 500];
     let profile = load(&of_stacks(&[&[1, 1, 1][..]; 100]), &[&raw]);
-    assert!(profile.sites.iter().all(|site| site.marks.deep));
-    let sites = profile.sites.iter();
+    assert!(profile.sites().iter().all(|site| site.marks.deep));
+    let sites = profile.sites().iter();
     sites.map(|site| profile.stack(site).len()).collect()
 }
 

@@ -52,11 +52,14 @@ fn snapshots_are_what_rows_held_when_they_were_taken() {
     (parts.header.snapshot_seq[0], parts.header.snapshot_ns[0]) = (2, 200);
     let profile = load(&parts);
     let of: Vec<_> = profile
-        .snapshots
+        .snapshots()
         .iter()
         .map(|snapshot| {
             let live = |scope| {
-                let index = profile.sites.iter().position(|site| site.scope.0 == scope);
+                let index = profile
+                    .sites()
+                    .iter()
+                    .position(|site| site.scope.0 == scope);
                 snapshot.live_bytes[index.expect("a site")]
             };
             (snapshot.time_ns, live(1), live(2))
@@ -164,10 +167,10 @@ fn scopes_and_footprints_are_as_they_were_recorded() {
     parts.append(table::FOOTPRINTS, 0, &[footprint, estimate]);
     parts.header.footprints_len = 2;
     let profile = load(&parts);
-    assert_eq!(profile.scopes.len(), 11);
-    let field_type = profile.scopes[1].value_type.expect("a type");
+    assert_eq!(profile.scopes().len(), 11);
+    let field_type = profile.scopes()[1].value_type.expect("a type");
     assert_eq!(profile.type_name(field_type).full, "app::Type");
-    for (index, (scope, (_, kind))) in profile.scopes[1..].iter().zip(kinds).enumerate() {
+    for (index, (scope, (_, kind))) in profile.scopes()[1..].iter().zip(kinds).enumerate() {
         assert_eq!(
             (scope.kind, scope.parent as usize, scope.name.as_str()),
             (kind, index, "field")
@@ -184,7 +187,7 @@ fn scopes_and_footprints_are_as_they_were_recorded() {
         assert_eq!(scope.retained_bytes, (index != 4).then_some(-5));
         assert_eq!(scope.entered, 2 + [111, 7].get(index).copied().unwrap_or(0));
     }
-    let [exact, estimate] = &profile.footprints[..] else {
+    let [exact, estimate] = profile.footprints() else {
         panic!("two footprints");
     };
     assert_eq!(

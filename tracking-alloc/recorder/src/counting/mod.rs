@@ -1,5 +1,5 @@
-//! Figures without a recording: of a thread during a call ([`measured`](crate::measured)), of a
-//! [`Group`] of threads, and of the process ([`stats`](crate::stats)). Works on every platform.
+//! Figures without a recording: of a thread during a call ([`measured`](crate::measured())), of a
+//! [`Group`] of threads, and of the process ([`stats`](crate::stats())). Works on every platform.
 
 mod atomic_stats;
 mod frame;

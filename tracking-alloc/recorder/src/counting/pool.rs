@@ -1,4 +1,4 @@
-//! Values in [leaked](crate::leaked) memory that are used again.
+//! Values in leaked memory that are used again.
 
 use crate::leaked::{self, Link};
 

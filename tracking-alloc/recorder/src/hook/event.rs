@@ -3,6 +3,7 @@
 use super::lane::{self, Cached, Lane, Lifetime, SizeCount, Slot};
 use super::peak;
 use super::writers::{Inside, Open};
+use super::{net, owner};
 use crate::accounting::{self, Event, Realloc};
 use crate::session::{
     self, KnownSite, OVERFLOW_USED, Session, Shared, add, clock, fixed_rows, owned,
@@ -53,11 +54,11 @@ fn request_failed_at(start: Start, bytes: usize) {
     let Some(inside) = Inside::enter() else {
         return;
     };
-    let Some(lane) = lane::of_thread(&inside, session) else {
+    let Some(lane) = owner::of_thread(&inside, session) else {
         return;
     };
     let site = if lane.is_shared() {
-        let stack = lane::stack_of_thread();
+        let stack = owner::stack_of_thread();
         let _alone = lane.shared.lock();
         lane.limits.set_stack(stack);
         site_in_full(lane, start)
@@ -271,7 +272,7 @@ fn free_slowly(block: usize, bytes: usize) {
 #[inline(always)]
 fn slow_path(event: Event, owner: Option<Owner>, start: Start) {
     if counting::measure(event) && !thread::passes_over() {
-        lane::measuring(false);
+        net::measuring(false);
     }
     if !record(event, owner, start) {
         counting::unrecorded(event);
@@ -292,12 +293,12 @@ fn record(event: Event, owner: Option<Owner>, start: Start) -> bool {
     let Some(inside) = Inside::enter() else {
         return miss(session, event, owner);
     };
-    let Some(lane) = lane::of_thread(&inside, session) else {
+    let Some(lane) = owner::of_thread(&inside, session) else {
         return false;
     };
     if lane.is_shared() {
         // NOTE: read before the lock is taken, because libc may take its own locks.
-        let stack = lane::stack_of_thread();
+        let stack = owner::stack_of_thread();
         let _alone = lane.shared.lock();
         // The shared lane walks the stack of the calling thread, which differs between calls.
         lane.limits.set_stack(stack);
@@ -306,7 +307,7 @@ fn record(event: Event, owner: Option<Owner>, start: Start) -> bool {
     // The thread may have just got this lane.
     lane.busy.store(true, Relaxed);
     compiler_fence(SeqCst);
-    lane.wake();
+    peak::wake(lane);
     state::is_recording() && run(event, owner, lane, start, word)
 }
 

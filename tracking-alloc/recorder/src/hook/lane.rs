@@ -6,44 +6,40 @@
 //! our own is needed, and late frees are still counted in the lane.
 
 mod all;
-mod net;
-mod owner;
+mod size_class;
+mod sizes;
 mod slots;
-mod visits;
+mod turning;
+mod visited;
 
-pub(crate) use all::{release_all, wait_until_idle};
-pub(super) use all::{reset_limits, rows_of};
-#[cfg(captures)]
-pub use net::PassedOver;
-pub(crate) use net::{Net, measuring, net_here};
-pub(super) use owner::{of_thread, own, stack_of_thread};
+pub(super) use all::{forget_all, lane_at, lanes, publish, reset_limits, rows_of};
 pub(super) use slots::{SizeCount, Slot};
-pub(crate) use visits::{visit, visit_again};
+pub(super) use turning::{MOST_SKIPS, STEP, Turning};
 
-use super::peak::Turning;
 use crate::file::Table;
 use crate::hash::GOLDEN;
 use crate::session::{fixed_rows, push, touch};
 use crate::shadow::{KNOWN_BITS, LaneBits, Owner};
 use crate::stack::{LastWalks, Limits};
-use crate::sys::{Bump, CHUNK, Chunked, Errno, Lock, PAGE, count_own};
+use crate::sys::{self, Bump, CHUNK, Chunked, Errno, Lock, PAGE, count_own};
+use crate::thread;
 use std::cell::{Cell, UnsafeCell};
-use std::ptr::{NonNull, null_mut};
+use std::ptr::{NonNull, null, null_mut};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicPtr, AtomicU32, Ordering::*};
 use tracking_alloc_recording::MAX_SCOPES;
 use tracking_alloc_recording::{self as recording, LANES, MAX_FRAMES, MAX_LANES, MAX_SITES, Row};
 
 /// Bit of a lane's tag: its owner measures. No state of a recording has this bit.
-const MEASURED: u32 = 8;
-/// Bit of a lane's tag: the lane was idle for long, and its sums are assumed to be known. No state
-/// of a recording has this bit.
+pub(super) const MEASURED: u32 = 8;
+/// Bit of a lane's tag: the lane was idle for long, and its sums are taken as known. No state of a
+/// recording has this bit.
 const PARKED: u32 = 4;
 const _: () = assert!(PARKED == crate::state::COUNT && MEASURED < crate::state::GENERATION);
 
 /// Number of pairs of entries in the cache from stack to row. A key may be in either entry of its
 /// pair.
-const CACHE: usize = 1024;
-/// The upper bits of the product are the pair's number.
+pub(super) const CACHE: usize = 1024;
+/// A product's upper bits are the pair's number.
 const CACHE_SHIFT: u32 = u64::BITS - CACHE.ilog2();
 
 const _: () = assert!(CACHE * size_of::<[Cached; 2]>() <= 32 * PAGE);
@@ -81,8 +77,8 @@ pub(crate) struct Lane {
     pub(super) bits: LaneBits,
     /// `true` while the hook runs in the owner.
     pub(super) busy: AtomicBool,
-    /// The lane's rows: of all events, of "(table full)" and of "(unattributed)".
-    fixed: *const [Row; 3],
+    /// Its rows of all events, of "(table full)" and of "(unattributed)".
+    pub(super) fixed: *const [Row; 3],
     pub(super) cache: *mut [Cached; 2],
     /// The pages of the cache that were written, one bit each.
     cache_pages: Cell<u32>,
@@ -96,39 +92,47 @@ pub(crate) struct Lane {
     /// Birth number at the time the present owner took the lane.
     pub(super) since_births: Cell<u64>,
     /// Number of peak checks that will still read the thread's name.
-    names_to_read: Cell<u32>,
+    pub(super) names_to_read: Cell<u32>,
     /// The number of resumed growths when the lane last retried after a failure.
     resumed: Cell<u32>,
     /// The limits of walks on the owner's stack.
     pub(super) limits: Limits,
     pub(super) record: *const recording::Lane,
-    mutex: UnsafeCell<libc::pthread_mutex_t>,
-    /// For the overflow lane: lets only one event run at a time.
+    pub(super) mutex: UnsafeCell<libc::pthread_mutex_t>,
+    /// For the overflow lane: one event at a time.
     pub(super) shared: Lock<()>,
-    tables: UnsafeCell<LaneTables>,
+    pub(super) tables: UnsafeCell<LaneTables>,
     /// Number of times a site was found by its key alone.
     trusted: Cell<u32>,
     /// Return addresses of the walk on a cold path, innermost first.
     scratch: UnsafeCell<[u64; MAX_FRAMES]>,
     /// The slot for sites for which the lane has no memory.
     spare: Slot,
-    /// The slots, by site.
-    slots: Chunked<Slot, { MAX_SITES as usize / CHUNK }>,
-    /// The counters of visits, by scope.
-    visits: Chunked<visits::Visited, { MAX_SCOPES / CHUNK }>,
+    /// By site.
+    pub(super) slots: Chunked<Slot, { MAX_SITES as usize / CHUNK }>,
+    /// By scope.
+    visits: Chunked<visited::Visited, { MAX_SCOPES / CHUNK }>,
     /// The last walk of the owner's stack. Its pages are written only if stacks are deep.
     pub(super) last_walks: LastWalks,
 }
 
-struct LaneTables {
-    rows: Table,
-    sizes: Table,
-    snaps: Table,
-    visits: Table,
-    bump: Bump,
+pub(super) struct LaneTables {
+    pub(super) rows: Table,
+    pub(super) sizes: Table,
+    pub(super) snaps: Table,
+    pub(super) visits: Table,
+    pub(super) bump: Bump,
 }
 
 static TABLE: [AtomicPtr<Lane>; MAX_LANES] = [const { AtomicPtr::new(null_mut()) }; MAX_LANES];
+
+/// Returns the calling thread's own lane, which may be from an earlier generation.
+#[inline(always)]
+pub(super) fn own() -> Option<&'static Lane> {
+    let lane = thread::with(|thread| thread.lane.get()).unwrap_or(null());
+    // SAFETY: null or a lane, which is never unmapped.
+    unsafe { lane.cast::<Lane>().as_ref() }
+}
 
 impl Lane {
     fn fixed(&self) -> &'static [Row; 3] {
@@ -157,6 +161,23 @@ impl Lane {
         &self.fixed()[2]
     }
 
+    /// Reads the thread's name. A thread gets its name shortly after its start.
+    pub(super) fn read_name(&self) {
+        let left = self.names_to_read.get();
+        if left == 0 || self.is_shared() {
+            return;
+        }
+        self.names_to_read.set(left - 1);
+        let name = if sys::is_main_thread() {
+            *b"main\0\0\0\0\0\0\0\0\0\0\0\0"
+        } else {
+            sys::thread_name()
+        };
+        for (word, bytes) in self.record().name.iter().zip(name.chunks_exact(8)) {
+            word.store(bytes.try_into().map_or(0, u64::from_le_bytes), Relaxed);
+        }
+    }
+
     /// Returns `true` if the lane belongs to the recording with this tag.
     #[inline(always)]
     pub(super) fn is_of(&self, tag: u32) -> bool {
@@ -177,13 +198,6 @@ impl Lane {
     /// Removes the mark. Call under the peak lock.
     pub(super) fn unpark(&self) {
         self.tag.fetch_and(!PARKED, SeqCst);
-    }
-
-    /// Runs before the owner's first event after the lane was parked.
-    pub(super) fn wake(&'static self) {
-        if self.is_parked() {
-            super::peak::wake(self);
-        }
     }
 
     pub(crate) fn is_shared(&self) -> bool {

@@ -6,21 +6,23 @@
 
 mod event;
 mod lane;
+mod net;
+mod owner;
 mod peak;
 mod resident;
-mod sizes;
 mod stats;
+mod visits;
 mod writers;
 
 pub(crate) use event::{allocated, freed, reallocated, reallocating, request_failed};
 #[cfg(captures)]
-pub use lane::PassedOver;
-pub(crate) use lane::{Net, measuring, net_here, release_all, wait_until_idle};
-pub(crate) use lane::{visit, visit_again};
+pub use net::PassedOver;
+pub(crate) use net::{Net, measuring, net_here};
 pub(crate) use peak::{PeakChecks, check_peak_now, mark_window};
 pub(crate) use resident::{forget as forget_resident, read as read_resident};
 pub(crate) use stats::{part, recorded_stats};
-pub(crate) use writers::Inside;
+pub(crate) use visits::{visit, visit_again};
+pub(crate) use writers::{Inside, forget_all, wait_until_idle};
 
 use crate::sys::Lock;
 

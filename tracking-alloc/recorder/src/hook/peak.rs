@@ -45,23 +45,17 @@
 mod lanes;
 mod window;
 
-use super::lane::Lane;
+use super::lane::{Lane, MOST_SKIPS, STEP};
 use super::{PEAK_CHECKS, resident};
 use crate::session::{self, CLOCK, Timeline, Visit, net_bytes};
 use lanes::Sums;
-use std::cell::Cell;
-use std::sync::atomic::{AtomicBool, Ordering::*, fence};
+use std::sync::atomic::{Ordering::*, fence};
 use tracking_alloc_recording::{CLOCK_SNAPSHOT_BITS, Point, Row};
 
 pub(crate) use window::mark_window;
 
-/// The largest step, bytes: a lane makes a check before its net has changed by this much.
-pub(super) const STEP: i64 = 32 << 10;
 /// The smallest step, bytes.
 const LEAST_STEP: i64 = 1 << 10;
-/// Maximum number of turning points skipped in a row.
-const MOST_SKIPS: u32 = 63;
-
 /// The state shared by checks.
 pub(crate) struct PeakChecks {
     /// The maximum of live bytes in the current window.
@@ -75,27 +69,6 @@ pub(crate) struct PeakChecks {
     before: (i64, i64),
     lanes: lanes::Lanes,
     pub(crate) timeline: Timeline,
-}
-
-/// The state of a lane's checks.
-pub(super) struct Turning {
-    /// Number of falls from above the limit that are still skipped without a check, while other
-    /// lanes change too.
-    skip: Cell<u32>,
-    backoff: Cell<u32>,
-    /// `true` if a turning point was skipped since the last check.
-    passed: AtomicBool,
-    /// Number of checks that had seen a change in any lane, at this lane's last check.
-    moves: Cell<u64>,
-    /// Events of the lane at the last check.
-    events: Cell<u64>,
-    /// The last fall from the limit: its row, and the number of events in the lane at that time.
-    row: Cell<*const Row>,
-    row_events: Cell<u64>,
-    /// Equal maxima skipped since the last check.
-    equal: Cell<u32>,
-    /// Index of the lane among the watched lanes.
-    place: Cell<u32>,
 }
 
 /// Returns `true` if an event that increases the lane's net needs a check.
@@ -212,36 +185,16 @@ fn events_of(row: &Row) -> u64 {
         .wrapping_add(row.freed_blocks.load(Relaxed))
 }
 
-impl Turning {
-    /// Notes a fall from the limit: the row that it changes, and the number of events in the lane.
-    #[inline(always)]
-    fn fell(&self, row: Option<&'static Row>, events: u64) {
-        self.row
-            .set(row.map_or(std::ptr::null(), std::ptr::from_ref));
-        self.row_events.set(events);
-    }
-
-    /// Returns `true` if every row of the lane is as it was at the current maximum: since then one
-    /// block was freed from a row, and one event restored that row. An equal maximum then needs no
-    /// new clock.
-    #[inline(always)]
-    fn is_same_maximum(&self, events: u64) -> bool {
-        // SAFETY: null or a row, which stays mapped.
-        let Some(row) = (unsafe { self.row.get().as_ref() }) else {
-            return false;
-        };
-        events.wrapping_sub(self.row_events.get()) == 2
-            && row.clock.load(Relaxed) == CLOCK.load(Relaxed)
-            && row.saved_bytes.load(Relaxed) == net_bytes(row)
-            && self.equal.get() < MOST_SKIPS
-    }
-}
-
-/// Unparks a lane before the next event of its owner.
-#[cold]
-#[inline(never)]
+/// Runs before the owner's first event after the lane was parked.
 pub(super) fn wake(lane: &'static Lane) {
-    PEAK_CHECKS.lock().lanes.wake(lane);
+    #[cold]
+    #[inline(never)]
+    fn unpark(lane: &'static Lane) {
+        PEAK_CHECKS.lock().lanes.wake(lane);
+    }
+    if lane.is_parked() {
+        unpark(lane);
+    }
 }
 
 impl PeakChecks {

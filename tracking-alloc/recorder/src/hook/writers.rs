@@ -5,7 +5,7 @@
 //! its lane, phases, marks) are counted here, and read the state only after they were counted.
 
 use super::lane;
-use crate::{state, thread};
+use crate::{state, sys, thread};
 use std::sync::atomic::{AtomicU32, Ordering::*};
 
 static WRITERS: AtomicU32 = AtomicU32::new(0);
@@ -22,8 +22,24 @@ pub(super) fn is_here() -> bool {
     in_event || thread::with(|thread| thread.busy.get()) == Some(true)
 }
 
-/// Forgets the parent's writers, for a forked child that starts its own recording.
-pub(super) fn forget() {
+/// Waits until no owner is known to be inside the hook. Returns `false` if one stays inside: it was
+/// killed there, or it is this thread itself, in a signal handler.
+pub(crate) fn wait_until_idle() -> bool {
+    // A few seconds.
+    const SLEEPS: u32 = 30_000;
+    if is_here() || !sys::fence_all_threads() && !sys::wait_for_stores() {
+        return false;
+    }
+    let mut patience = sys::Patience::new(SLEEPS);
+    // The shared lane is never busy: threads on it were counted as open.
+    patience.wait_until(|| !is_open())
+        && lane::lanes().all(|lane| patience.wait_until(|| !lane.busy.load(Acquire)))
+}
+
+/// Forgets all lanes and writers of the parent, for a forked child that starts its own recording.
+/// Their memory is not freed.
+pub(crate) fn forget_all() {
+    lane::forget_all();
     WRITERS.store(0, SeqCst);
 }
 
@@ -81,15 +97,15 @@ fn set_busy(busy: bool) {
 
 #[cfg(test)]
 mod tests {
+    use super::lane::Lane;
     use super::*;
-    use crate::hook::lane::Lane;
     use std::mem::MaybeUninit;
 
     #[test]
     fn a_forked_child_forgets_the_writers_of_its_parent() {
         let parent = Open::count();
         assert!(is_open());
-        forget();
+        forget_all();
         assert!(!is_open());
         std::mem::forget(parent);
         drop((Open::count(), Open::count()));

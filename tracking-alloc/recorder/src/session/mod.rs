@@ -1,8 +1,20 @@
-//! The recording's tables: everything that is written under the write lock.
+//! A session: the tables of one recording, as the program writes them.
 //!
-//! Each table has a file of its own. The folder knows no threads, no hook and no arena handles;
-//! numbers come in as plain parameters. It never allocates through the hooked allocator. The write
-//! lock is the last lock to be taken.
+//! Each file here holds one table. The folder knows no thread, no hook and no handle of an arena:
+//! numbers come in as plain parameters. Nothing here allocates through the observed allocator.
+//!
+//! # Locks
+//!
+//! | table | written | read by the program |
+//! |---|---|---|
+//! | strings, modules, stacks and sites, scopes, marks, threads, arenas, footprints, failed requests | under the write lock ([`Session::write`]) | a known site ([`find_site`]) and the record of a scope ([`scope_record`]) without a lock, the rest under the write lock |
+//! | counters of scopes, of arenas and in the header | by anybody, with atomic additions | without a lock |
+//! | rows of a lane | by the owner of the lane alone, without a lock; a new segment under the write lock ([`push`]) | without a lock |
+//! | rows of the shared lane, and "(unattributed)" | by several threads, with atomic additions ([`Shared`]) | without a lock |
+//! | records of lanes, and how many are in use | under the peak lock | without a lock |
+//! | timeline, checkpoints, the clock, the peak in the header | under the peak lock | without a lock |
+//!
+//! The peak lock (`hook::PEAK_CHECKS`) is taken before the write lock, never after it.
 
 mod arenas;
 mod failed_requests;

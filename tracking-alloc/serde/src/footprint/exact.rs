@@ -22,8 +22,9 @@
 
 use super::Footprint;
 use super::nodes::{NO_TYPE, Nodes};
-use super::value::{At, Value, Walk};
+use super::value::{At, Value};
 use super::value_ref::ValueRef;
+use super::walk::Walk;
 use heapglass_recorder::footprints::{self, Measured, Part};
 use serde::Serialize;
 use std::any::type_name;

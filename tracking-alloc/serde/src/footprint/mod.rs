@@ -2,6 +2,7 @@
 //! deepsize.
 
 mod blocks;
+mod coverage;
 #[cfg(feature = "deepsize")]
 mod estimate;
 mod exact;
@@ -12,6 +13,7 @@ mod serializer;
 mod unfollowed;
 mod value;
 mod value_ref;
+mod walk;
 
 #[cfg(feature = "deepsize")]
 pub use estimate::footprint_estimate;

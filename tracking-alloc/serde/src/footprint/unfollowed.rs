@@ -8,13 +8,10 @@
 //! show what it made for the occasion and drop it. Of a value whose size shows later, what its
 //! words lead to is kept, and judged at the end.
 
-use super::value::{Value, Walk};
+use super::coverage::{Coverage, MOST_WORDS, WORD};
+use super::value::Value;
+use super::walk::{PendingValue, Pointee, Walk, leads_to};
 use heapglass_recorder::blocks::{Block, block_from};
-
-const WORD: usize = size_of::<usize>();
-
-/// Words of a place that are looked at.
-const MOST_WORDS: usize = 128;
 
 /// Larger blocks are not read because a word leads to them.
 ///
@@ -23,75 +20,58 @@ const MOST_WORDS: usize = 128;
 /// the system at once (glibc from 128 KiB).
 const MOST_READ: usize = 64 << 10;
 
-/// The shown words among the first 128 of a place.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Coverage {
-    pub(super) start: usize,
-    words: u128,
-}
-
-impl Coverage {
-    pub(super) const fn none(start: usize) -> Self {
-        Coverage { start, words: 0 }
-    }
-
-    /// Bytes from an offset were shown.
-    #[inline]
-    pub(super) fn add(&mut self, offset: usize, bytes: usize) {
-        let last = offset.saturating_add(bytes.max(1) - 1) / WORD;
-        let first = offset / WORD;
-        if first < MOST_WORDS {
-            let below = (1 << first) - 1;
-            self.words |= (u128::MAX >> (MOST_WORDS - 1 - last.min(MOST_WORDS - 1))) & !below;
+impl Value<'_> {
+    /// The value was shown whole: looks for what was not.
+    pub(super) fn finish(&self, walk: &mut Walk) {
+        if let Some(node) = walk.nodes.get_mut(self.node) {
+            node.extent = node.extent.max(self.extent.get());
+        }
+        if self.is_unclear.get()
+            && let Some(block) = walk.block_at(self.recent.get().coverage.start)
+        {
+            leads_to(walk, block, self.id);
+        }
+        if self.is_temporary || self.is_borrowed.get() {
+            return;
+        }
+        if self.bytes > 0 {
+            self.finish_sized(walk, self.bytes);
+        } else if self.has_node {
+            self.finish_unsized(walk);
         }
     }
 
-    fn includes(self, index: usize) -> bool {
-        self.words >> index & 1 == 1
+    /// Finishes a value of known size.
+    fn finish_sized(&self, walk: &mut Walk, bytes: usize) {
+        let kept = walk.leads.len();
+        self.gather(walk, bytes, true).finish(walk, bytes);
+        walk.leads.truncate(kept);
     }
-}
 
-/// The block that a value is the address of, if it has one word.
-#[derive(Clone, Copy)]
-struct Pointee {
-    block: Block,
-    /// `true` if the addresses that the value showed lie behind it.
-    is_behind: bool,
-    /// Its usable bytes, as reported by the inner allocator, if it is behind; 0 = not reported.
-    usable_bytes: usize,
-    /// Too large to be read, and not shown whole.
-    is_unread: bool,
-}
+    /// Finishes a value whose size was not known when it was shown: now, if it is known for certain
+    /// by now.
+    fn finish_unsized(&self, walk: &mut Walk) {
+        let start = self.start;
+        let Some(block) = walk.finder.block_at(start) else {
+            return;
+        };
+        let room = (block.start + block.bytes).saturating_sub(start);
+        // In a table with gaps the next ones may tell that it is smaller, but nothing is smaller
+        // than a pointer.
+        match walk.nodes.known_bytes(self.node) {
+            Some(bytes) if bytes <= size_of::<usize>() => self.finish_sized(walk, bytes.min(room)),
+            _ => {
+                let value = self.gather(walk, room, false);
+                if value.leads_anywhere() {
+                    walk.failed |= walk.unfinished.push(value).is_none();
+                }
+            }
+        }
+    }
 
-/// A block that a word leads to.
-#[derive(Clone, Copy)]
-pub(super) struct Lead {
-    pub(super) block: Block,
-    /// The value has the word if it has so many bytes.
-    pub(super) least_bytes: usize,
-}
-
-/// A value that was shown whole, and what its memory led to then: to be judged once its size is
-/// known.
-#[derive(Clone, Copy)]
-pub(super) struct PendingValue {
-    id: u64,
-    pub(super) node: u32,
-    number_bytes: usize,
-    /// It has no more bytes.
-    pub(super) room: usize,
-    /// The block that its first word is the address of.
-    first: Option<Block>,
-    pointee: Option<Pointee>,
-    /// In the walk's list: those that words of the pointee lead to, then those that its own lead
-    /// to.
-    leads: [usize; 3],
-}
-
-impl Value<'_> {
     /// Looks for what was not shown in the value's first `room` bytes, all of which can be read.
     /// `is_certain`: it has so many, else perhaps fewer.
-    pub(super) fn gather(&self, walk: &mut Walk, room: usize, is_certain: bool) -> PendingValue {
+    fn gather(&self, walk: &mut Walk, room: usize, is_certain: bool) -> PendingValue {
         let begin = walk.leads.len();
         // It is perhaps a pointer, if its size may be less.
         let first = (room >= WORD && self.bytes == 0)
@@ -157,14 +137,6 @@ impl Value<'_> {
         })
     }
 
-    /// Returns the shown words of a block, if it is the last block that the value led to.
-    pub(super) fn coverage_of(&self, block: Block) -> Coverage {
-        match self.recent.get().coverage {
-            coverage if coverage.start == block.start => coverage,
-            _ => Coverage::none(block.start),
-        }
-    }
-
     /// Returns `true` if what the value showed lies in a block, or behind a pointer in it.
     fn is_behind(&self, walk: &mut Walk, block: Block) -> bool {
         if block.bytes > MOST_READ {
@@ -219,68 +191,6 @@ impl Value<'_> {
                 walk.lead(block, least_bytes);
             }
         }
-    }
-}
-
-impl Pointee {
-    /// A value is the address of this block: whether the block is proved to be its own, or is
-    /// somebody else's.
-    fn finish(&self, walk: &mut Walk, value: u64, node: u32) -> bool {
-        let block = self.block;
-        let done = match walk.blocks.find(block) {
-            Some((_, owner)) if owner == value => Some(()),
-            Some(_) => walk.blocks.share(block, node, value),
-            None if self.is_behind => {
-                let owned = walk.blocks.own(block, self.usable_bytes, node, value);
-                owned.map(|number| walk.blocks.used(number, block.bytes))
-            }
-            None => {
-                leads_to(walk, block, value);
-                return false;
-            }
-        };
-        walk.failed |= done.is_none();
-        if self.is_unread {
-            walk.failed |= walk.blocks.lead(block, value, true).is_none();
-        }
-        true
-    }
-}
-
-impl PendingValue {
-    /// Returns `true` if anything is to be judged.
-    pub(super) fn leads_anywhere(&self) -> bool {
-        let [begin, _, end] = self.leads;
-        self.first.is_some() || self.pointee.is_some() || begin < end
-    }
-
-    /// Sets the size of the value.
-    pub(super) fn finish(&self, walk: &mut Walk, bytes: usize) {
-        if bytes > WORD
-            && let Some(block) = self.first
-        {
-            leads_to(walk, block, self.id);
-        }
-        let [begin, middle, end] = self.leads;
-        let leads = match self.pointee.filter(|_| bytes == WORD) {
-            Some(pointee) if pointee.finish(walk, self.id, self.node) => begin..middle,
-            Some(_) => return,
-            None if bytes > self.number_bytes => middle..end,
-            None => return,
-        };
-        for index in leads {
-            let lead = walk.leads[index];
-            if index < middle || lead.least_bytes <= bytes {
-                leads_to(walk, lead.block, self.id);
-            }
-        }
-    }
-}
-
-/// Keeps a block that a value leads to, if nobody owns it.
-pub(super) fn leads_to(walk: &mut Walk, block: Block, value: u64) {
-    if walk.blocks.find(block).is_none() {
-        walk.failed |= walk.blocks.lead(block, value, false).is_none();
     }
 }
 

@@ -2,124 +2,12 @@
 //!
 //! A block belongs to the value that first shows an address inside it.
 
-use super::blocks::Blocks;
-use super::mapped::MappedVec;
-use super::nodes::{Nodes, Step};
-use super::unfollowed::{Coverage, Lead, PendingValue, leads_to};
+use super::coverage::Coverage;
+use super::nodes::Step;
 use super::value_ref::{Ownership, ValueRef};
-use heapglass_recorder::blocks::{Block, Finder};
+use super::walk::Walk;
+use heapglass_recorder::blocks::Block;
 use std::cell::{Cell, RefCell};
-
-/// Everything gathered so far.
-pub(super) struct Walk {
-    pub(super) finder: Finder,
-    pub(super) nodes: Nodes,
-    pub(super) blocks: Blocks,
-    values: u64,
-    /// Values whose size was not known when they were shown whole.
-    unfinished: MappedVec<PendingValue>,
-    /// The blocks to which their words lead.
-    pub(super) leads: MappedVec<Lead>,
-    /// Addresses below this are on the stack of the measuring, as far as they are above its present
-    /// end.
-    stack_end: usize,
-    usable: Option<fn(usize) -> usize>,
-    /// The system refused memory: the figures would be wrong.
-    pub(super) failed: bool,
-}
-
-impl Walk {
-    pub(super) fn new(
-        nodes: Nodes,
-        largest: usize,
-        stack_end: usize,
-        usable: Option<fn(usize) -> usize>,
-    ) -> Self {
-        Walk {
-            finder: Finder::new(largest),
-            nodes,
-            blocks: Blocks::default(),
-            values: 0,
-            unfinished: MappedVec::default(),
-            leads: MappedVec::default(),
-            stack_end,
-            usable,
-            failed: false,
-        }
-    }
-
-    /// Returns `true` if an address is on the stack of the measuring.
-    #[inline(always)]
-    pub(super) fn is_on_stack(&self, address: usize) -> bool {
-        address < self.stack_end && self.is_above_stack_pointer(address)
-    }
-
-    /// NOTE: never inlined: in its caller's frame `local` might lie above what the caller asks
-    /// about.
-    #[inline(never)]
-    fn is_above_stack_pointer(&self, address: usize) -> bool {
-        let local = 0u8;
-        address >= std::hint::black_box(std::ptr::from_ref(&local)) as usize
-    }
-
-    /// The block at an address, however large.
-    pub(super) fn block_at(&mut self, address: usize) -> Option<Block> {
-        const FIRST_PAGE: usize = 4096;
-        if address < FIRST_PAGE {
-            return None;
-        }
-        self.finder.block_at(address)
-    }
-
-    /// Returns the usable bytes of a block, as reported by the inner allocator; 0 = not reported.
-    pub(super) fn usable_bytes(&self, block: Block) -> usize {
-        self.usable.map_or(0, |usable| usable(block.start))
-    }
-
-    /// Keeps a block that a word of the value being finished leads to, if it has `least_bytes`.
-    pub(super) fn lead(&mut self, block: Block, least_bytes: usize) {
-        self.failed |= self.leads.push(Lead { block, least_bytes }).is_none();
-    }
-
-    /// Finishes a value of known size.
-    fn finish_sized(&mut self, shown: &Value<'_>, bytes: usize) {
-        let kept = self.leads.len();
-        shown.gather(self, bytes, true).finish(self, bytes);
-        self.leads.truncate(kept);
-    }
-
-    /// Finishes a value whose size was not known when it was shown: now, if it is known for certain
-    /// by now.
-    fn finish_unsized(&mut self, shown: &Value<'_>) {
-        let start = shown.start;
-        let Some(block) = self.finder.block_at(start) else {
-            return;
-        };
-        let room = (block.start + block.bytes).saturating_sub(start);
-        // In a table with gaps the next ones may tell that it is smaller, but nothing is smaller
-        // than a pointer.
-        match self.nodes.known_bytes(shown.node) {
-            Some(bytes) if bytes <= size_of::<usize>() => self.finish_sized(shown, bytes.min(room)),
-            _ => {
-                let value = shown.gather(self, room, false);
-                if value.leads_anywhere() {
-                    self.failed |= self.unfinished.push(value).is_none();
-                }
-            }
-        }
-    }
-
-    /// Everything was shown: the size of each value is known, or nothing tells it and the value may
-    /// reach to the end of its block.
-    pub(super) fn finish(&mut self) {
-        for index in 0..self.unfinished.len() {
-            let value = self.unfinished[index];
-            let known = self.nodes.known_bytes(value.node);
-            value.finish(self, known.unwrap_or(value.room).min(value.room));
-        }
-        self.blocks.sum(&mut self.nodes);
-    }
-}
 
 /// The block that a value met last.
 #[derive(Clone, Copy, Default)]
@@ -229,26 +117,6 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// The value was shown whole: looks for what was not.
-    pub(super) fn finish(&self, walk: &mut Walk) {
-        if let Some(node) = walk.nodes.get_mut(self.node) {
-            node.extent = node.extent.max(self.extent.get());
-        }
-        if self.is_unclear.get()
-            && let Some(block) = walk.block_at(self.recent.get().coverage.start)
-        {
-            leads_to(walk, block, self.id);
-        }
-        if self.is_temporary || self.is_borrowed.get() {
-            return;
-        }
-        if self.bytes > 0 {
-            walk.finish_sized(self, self.bytes);
-        } else if self.has_node {
-            walk.finish_unsized(self);
-        }
-    }
-
     /// Something of this value is at an address: finds out where that is, and takes the block
     /// nobody owns yet.
     pub(super) fn meet(&self, walk: &mut Walk, address: usize, bytes: Option<usize>) -> Location {
@@ -321,6 +189,14 @@ impl<'a> Value<'a> {
             owned,
         });
         owned
+    }
+
+    /// Returns the shown words of a block, if it is the last block that the value led to.
+    pub(super) fn coverage_of(&self, block: Block) -> Coverage {
+        match self.recent.get().coverage {
+            coverage if coverage.start == block.start => coverage,
+            _ => Coverage::none(block.start),
+        }
     }
 
     /// Returns `true` if this value lies inside another one.

@@ -73,12 +73,6 @@ fn ends_as_buffer(name: &str) -> bool {
     name.ends_with("::content::Content") || name.ends_with("::content::Content<'_>")
 }
 
-/// The wrapper that serde_derive makes for `deserialize_with`: the function decides what is
-/// deserialized.
-pub(super) fn is_with(name: &str) -> bool {
-    name.ends_with("::__DeserializeWith") || name.contains("::__DeserializeWith<")
-}
-
 /// The seed of an adjacently tagged enum's content: its value is the enum itself, which is no
 /// recursion.
 #[cfg_attr(not(debug_assertions), inline(always))]
@@ -102,9 +96,6 @@ pub(super) fn seeded<'de, S: DeserializeSeed<'de>>() -> Option<TypeOf> {
     }
     Some(Type::of::<S::Value>)
 }
-
-/// The type shown while what a `deserialize_with` function deserializes is not known.
-pub(super) const WITH: &str = "(deserialize_with)";
 
 fn type_in_place<S>() -> Type {
     in_place(type_name::<S>()).unwrap_or_default()

@@ -70,11 +70,11 @@ mod tests {
     use heapglass_profiler::profile::ArenaValue;
 
     fn point(time_ns: u64, allocated_bytes: u64, occupied_bytes: u64) -> Point {
-        Point {
+        heapglass_fixture::made!(Point {
             time_ns,
             allocated_bytes,
             occupied_bytes,
-        }
+        })
     }
 
     #[test]
@@ -94,14 +94,13 @@ mod tests {
 
     #[test]
     fn the_end_is_what_the_arena_says_it_is() {
-        let arena = Arena {
+        let arena = heapglass_fixture::made!(Arena {
             figures: ArenaValue {
                 allocated_bytes: 100,
                 unused_tail_bytes: 25,
                 ..ArenaValue::default()
             },
-            ..Arena::default()
-        };
+        });
         assert_eq!(
             history(&arena, &[point(0, 100, 0)], 9, 2),
             [(100, 0), (100, 75)]

@@ -68,7 +68,7 @@ impl Inside {
     /// Rebuilds the rows and keeps the selection if its row still exists. Returns `false` if the
     /// arena is gone.
     pub(super) fn refresh(&mut self, cx: &Context<'_>) -> bool {
-        let mut arenas = cx.data.profile.arenas.iter();
+        let mut arenas = cx.data.profile.arenas().iter();
         let Some(arena) = arenas.find(|arena| arena.name == self.arena) else {
             return false;
         };
@@ -235,12 +235,11 @@ fn fields(arena: &Arena, data: &Data) -> Vec<Row> {
 /// Returns the arena with only the rows of one type.
 fn of_type(arena: &Arena, name: Option<&String>, data: &Data) -> Arena {
     let is_of_type = |row: &&ArenaRow| {
-        let scope = data.profile.scopes.get(row.scope.0 as usize);
+        let scope = data.profile.scopes().get(row.scope.0 as usize);
         let id = scope.and_then(|scope| scope.value_type);
         type_key(data, id).as_ref() == name
     };
-    Arena {
-        rows: arena.rows.iter().filter(is_of_type).copied().collect(),
-        ..Arena::default()
-    }
+    let mut only = Arena::default();
+    only.rows = arena.rows.iter().filter(is_of_type).copied().collect();
+    only
 }

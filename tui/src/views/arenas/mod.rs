@@ -9,7 +9,7 @@ mod render;
 use std::sync::Arc;
 
 use heapglass_profiler::profile::Arena;
-use heapglass_profiler::report::{ArenaDetail, By, Detail, Row};
+use heapglass_profiler::table::{ArenaDetail, By, Detail, Row};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
@@ -46,13 +46,13 @@ fn arena_of<'a>(row: &'a Row, data: &'a Data) -> Option<(&'a Arena, &'a ArenaDet
     let Detail::Arena(detail) = &row.detail else {
         return None;
     };
-    Some((data.profile.arenas.get(detail.arena)?, detail))
+    Some((data.profile.arenas().get(detail.arena)?, detail))
 }
 
 impl View for Arenas {
     fn refresh(&mut self, cx: &Context<'_>) {
         cx.data.histories();
-        let [_, table, _] = render::panes(cx.area(), cx.data.profile.arenas.len());
+        let [_, table, _] = render::panes(cx.area(), cx.data.profile.arenas().len());
         let key = |row: &Arc<Row>| row.key.clone();
         let (rows, is_open) = (cx.rows(By::Arena), self.inside.is_some());
         self.list.replace(rows, key, is_open, rows_in(table));

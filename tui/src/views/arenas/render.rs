@@ -6,8 +6,8 @@ use heapglass_profiler::arenas::{
 };
 use heapglass_profiler::diff::Identity;
 use heapglass_profiler::profile::{Arena, ArenaValue, Measure, State};
-use heapglass_profiler::report::{ArenaDetail, By};
 use heapglass_profiler::table::Heading;
+use heapglass_profiler::table::{ArenaDetail, By};
 use heapglass_profiler::units::{Bytes, Count, Share, counted};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -38,7 +38,7 @@ pub(super) fn panes(area: Rect, arenas: usize) -> [Rect; 3] {
 }
 
 pub(super) fn render(view: &Arenas, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
-    let arenas = &cx.data.profile.arenas;
+    let arenas = cx.data.profile.arenas();
     if arenas.is_empty() {
         let mut lines = Lines::new(area, buffer);
         for (text, style) in HOW_TO_NAME.iter().zip([theme::dim(), theme::strong()]) {
@@ -134,6 +134,7 @@ fn symbol(part: Part) -> (&'static str, Style) {
         Part::Abandoned => ("×", theme::error()),
         Part::Bypassed => ("▸", theme::resident()),
         Part::UnusedTail => ("·", theme::dim()),
+        _ => ("?", theme::dim()),
     }
 }
 
@@ -149,7 +150,7 @@ fn one(
         "{} · {} · {}",
         view.list.place("arena"),
         clean(&arena.krate),
-        instances(&arena.figures, cx.data.profile.process.state)
+        instances(&arena.figures, cx.data.profile.process().state)
     );
     let brief = area.height < 20;
     let mut lines = Lines::new(area, buffer);
@@ -200,7 +201,7 @@ fn one(
             lines.line(&line, *style);
         }
     }
-    let end = cx.data.profile.process.duration_ns;
+    let end = cx.data.profile.process().duration_ns;
     let rest = lines.rest;
     let free = rest.height.saturating_sub(chart_height);
     let place = slice(rest, free, chart_height);

@@ -7,7 +7,7 @@ mod tree;
 
 use std::sync::Arc;
 
-use heapglass_profiler::report::By;
+use heapglass_profiler::table::By;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 

@@ -3,7 +3,7 @@
 use heapglass_profiler::diff::Identity;
 use heapglass_profiler::fields::Field;
 use heapglass_profiler::profile::ScopeKind;
-use heapglass_profiler::report::By;
+use heapglass_profiler::table::By;
 use heapglass_profiler::table::Heading;
 use heapglass_profiler::units::{Bytes, counted};
 use ratatui::buffer::Buffer;
@@ -79,7 +79,7 @@ fn breadcrumb(view: &FieldTree, cx: &Context<'_>) -> String {
         let found = view.found.summary("field", cx);
         return format!("fields › {}: {found}", pattern.label());
     }
-    let nodes = &cx.data.profile.fields().nodes;
+    let nodes = cx.data.profile.fields().nodes();
     let roots = nodes.iter().skip(1).filter(|field| field.parent == 0);
     format!(
         "{}, covering {} of all",

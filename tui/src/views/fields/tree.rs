@@ -67,14 +67,14 @@ impl Shape for Fields<'_> {
     fn is_open_at_first(&self, node: u32) -> bool {
         let around = self.parent(node).unwrap_or(0);
         let is_root = |node| self.parent(node) == Some(0);
-        let all = self.cx.data.profile.fields().nodes.len();
+        let all = self.cx.data.profile.fields().nodes().len();
         all <= SMALL || is_root(node) || is_root(around)
     }
 }
 
 /// Returns the fields whose step or type matches, in the order of the recording.
 pub(super) fn find(cx: &Context<'_>, pattern: &Pattern) -> Matches {
-    let nodes = &cx.data.profile.fields().nodes;
+    let nodes = cx.data.profile.fields().nodes();
     Matches::of(nodes.iter().map(|field| {
         let name = cx.data.type_name(field.value_type);
         let by_type = name.is_some_and(|name| pattern.is_match(&name.short));

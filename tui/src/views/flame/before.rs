@@ -1,16 +1,16 @@
 //! The figures of the base for the frames shown.
 
-use heapglass_profiler::calltree::{CallTree, NodeId};
+use heapglass_profiler::calltree::{CallTree, CallTreeOptions, NodeId};
 use heapglass_profiler::diff::beside_tree;
 use heapglass_profiler::profile::Measure;
 
-use crate::model::{Data, TreeOptions, have_same_nodes};
+use crate::model::{Data, have_same_nodes};
 
 /// The base's figure for each frame of the shown tree.
 #[derive(Debug, Default)]
 pub(super) struct BaseFigures {
     /// The tree of the base, with the options it was built for.
-    tree: Option<(TreeOptions, CallTree)>,
+    tree: Option<(CallTreeOptions, CallTree)>,
     /// The inclusive value of each node of the shown tree in the base, in the measure; empty
     /// without a base.
     values: Vec<u64>,
@@ -20,7 +20,7 @@ pub(super) struct BaseFigures {
 
 impl BaseFigures {
     /// Updates the figures for the shown tree.
-    pub(super) fn refresh(&mut self, shown: &CallTree, options: TreeOptions, data: &Data) {
+    pub(super) fn refresh(&mut self, shown: &CallTree, options: CallTreeOptions, data: &Data) {
         let Some(base) = &data.base else {
             return;
         };

@@ -1,6 +1,6 @@
 //! The choice of frames (stacks, fields or types), and their meaning for the other views.
 
-use heapglass_profiler::calltree::{By, CallTree};
+use heapglass_profiler::calltree::{CallTree, Levels};
 use heapglass_profiler::profile::Label;
 
 use super::Flame;
@@ -12,20 +12,20 @@ impl Flame {
         let has_fields = !cx.data.profile.fields().is_empty();
         let mut types = cx.data.profile.type_rows().iter();
         let has_types = types.any(|row| row.type_id.is_some());
-        self.options.by = match self.options.by {
-            By::Stack if has_fields => By::Field,
-            By::Stack | By::Field if has_types => By::Type,
-            By::Stack => return Outcome::notice("no fields or types were recorded"),
-            By::Field | By::Type | By::Arena => By::Stack,
+        self.options.levels = match self.options.levels {
+            Levels::Stack if has_fields => Levels::Field,
+            Levels::Stack | Levels::Field if has_types => Levels::Type,
+            Levels::Stack => return Outcome::notice("no fields or types were recorded"),
+            _ => Levels::Stack,
         };
         self.highlight = None;
         self.reshape(cx)
     }
 
     /// Shows stacks, fields or types, unless they are already shown.
-    pub(super) fn group(&mut self, by: By, cx: &Context<'_>) {
-        if self.options.by != by {
-            self.options.by = by;
+    pub(super) fn group(&mut self, levels: Levels, cx: &Context<'_>) {
+        if self.options.levels != levels {
+            self.options.levels = levels;
             self.highlight = None;
             self.reshape(cx);
         }
@@ -50,11 +50,11 @@ impl Flame {
 
     /// Selects the field or type that another view asked for.
     pub(super) fn show_selection(&mut self, selection: &Selection, cx: &Context<'_>) -> Outcome {
-        let (by, wanted) = match selection.field_in(cx.data) {
-            Some(node) => (By::Field, Label::Field(node)),
-            None => (By::Type, Label::Type(selection.type_in(cx.data))),
+        let (levels, wanted) = match selection.field_in(cx.data) {
+            Some(node) => (Levels::Field, Label::Field(node)),
+            None => (Levels::Type, Label::Type(selection.type_in(cx.data))),
         };
-        self.group(by, cx);
+        self.group(levels, cx);
         let find = |tree: &CallTree| tree.ids().find(|id| tree.node(*id).label == wanted);
         self.show_found(find, "it has no blocks", cx)
     }

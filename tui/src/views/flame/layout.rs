@@ -179,11 +179,11 @@ fn cells(start: f64, columns: f64, end: u16) -> (u16, u16) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample;
-    use heapglass_profiler::calltree::Options;
+    use heapglass_fixture as fixture;
+    use heapglass_profiler::calltree::CallTreeOptions;
 
     fn tree() -> CallTree {
-        let mut tree = CallTree::build(&sample::profile(), &Options::default());
+        let mut tree = CallTree::build(&fixture::profile(), &CallTreeOptions::default());
         tree.sort(Measure::Total);
         tree
     }

@@ -11,18 +11,16 @@ mod tree;
 
 use std::sync::Arc;
 
-use heapglass_profiler::calltree::{By, CallTree, NodeId};
+use heapglass_profiler::calltree::{CallTree, CallTreeOptions, Levels, NodeId};
 use heapglass_profiler::profile::{Label, Measure};
-use heapglass_profiler::report::By as Rows;
+use heapglass_profiler::table::By as Rows;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use crate::model::keys::{
     BACK, Binding, DOWN, ENTER, FIRST, LAST, LEFT, RIGHT, UP, bindings, char,
 };
-use crate::model::{
-    Command, Context, Data, Jump, Outcome, Pattern, TreeOptions, ViewId, have_same_nodes,
-};
+use crate::model::{Command, Context, Data, Jump, Outcome, Pattern, ViewId, have_same_nodes};
 use crate::views::View;
 use crate::widgets::Matches;
 use before::BaseFigures;
@@ -54,7 +52,7 @@ pub(crate) const BINDINGS: &[Binding] = bindings! {
 #[derive(Debug, Default)]
 pub(crate) struct Flame {
     /// Options of the shown tree, so that the loader can build the next one alike.
-    pub(super) options: TreeOptions,
+    pub(super) options: CallTreeOptions,
     tree: Option<CallTree>,
     /// The data that the tree was built from.
     made_of: Option<Arc<Data>>,
@@ -90,7 +88,7 @@ impl Flame {
     fn rebuild(&mut self, cx: &Context<'_>) {
         let made_of = self.made_of.as_ref();
         let same_data = made_of.is_some_and(|data| Arc::ptr_eq(data, cx.data));
-        let options = TreeOptions {
+        let options = CallTreeOptions {
             frames: cx.frames,
             measure: cx.measure,
             ..self.options
@@ -114,7 +112,7 @@ impl Flame {
         if let Some((old, data)) = old
             && options.inverted == self.options.inverted
             && options.scopes == self.options.scopes
-            && options.by == self.options.by
+            && options.levels == self.options.levels
         {
             let (before, now) = (&data.profile, &cx.data.profile);
             let moved = |id: NodeId| tree::same_place((&old, before), id, (&tree, now));
@@ -317,7 +315,7 @@ impl Flame {
 
     /// Returns the sites of the selection; `None` if it has no name to find them by.
     fn selected_sites(&self, cx: &Context<'_>) -> Option<Jump> {
-        if self.options.by != By::Stack {
+        if self.options.levels != Levels::Stack {
             return self.selection(cx).map(Jump::Selection);
         }
         let charged = match self.selected_label()? {
@@ -364,8 +362,8 @@ impl Flame {
             Command::SameSymbol => self.same_symbol(self.selected_label(), cx),
             Command::Grouping => self.next_grouping(cx),
             Command::Follow => {
-                let otherwise = match self.options.by {
-                    By::Stack => "no function is selected",
+                let otherwise = match self.options.levels {
+                    Levels::Stack => "no function is selected",
                     _ => "no field or type is selected",
                 };
                 Outcome::goto(ViewId::Sites, self.selected_sites(cx), otherwise)
@@ -397,7 +395,7 @@ impl Flame {
 }
 
 fn has_phases(cx: &Context<'_>) -> bool {
-    let mut scopes = cx.data.profile.scopes.iter().skip(1);
+    let mut scopes = cx.data.profile.scopes().iter().skip(1);
     scopes.any(|scope| !scope.kind.is_field())
 }
 
@@ -439,12 +437,12 @@ impl View for Flame {
     fn jump(&mut self, jump: &Jump, cx: &Context<'_>) -> Outcome {
         let outcome = match jump {
             Jump::Function(charged) => {
-                self.group(By::Stack, cx);
+                self.group(Levels::Stack, cx);
                 self.same_symbol(Some(*charged), cx);
                 self.step_match(true, cx)
             }
             Jump::Site(site) => {
-                self.group(By::Stack, cx);
+                self.group(Levels::Stack, cx);
                 let leaf = |tree: &CallTree| tree.leaf(*site as usize);
                 self.show_found(leaf, "this site is not in the flamegraph", cx)
             }

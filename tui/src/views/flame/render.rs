@@ -1,7 +1,7 @@
 //! Draws the flamegraph: breadcrumb, frames and details, with the number of frames that are too
 //! narrow to draw.
 
-use heapglass_profiler::calltree::{By, CallTree, NodeId};
+use heapglass_profiler::calltree::{CallTree, Levels, NodeId};
 use heapglass_profiler::profile::{Frames, Function, Label, Origin};
 use heapglass_profiler::units::{Share, counted};
 use ratatui::buffer::Buffer;
@@ -77,7 +77,7 @@ pub(super) fn render(
 fn legend(view: &Flame, tree: &CallTree, area: Rect, buffer: &mut Buffer) {
     let entries = if view.before.most > 0 {
         theme::change_legend()
-    } else if tree.by() == By::Stack {
+    } else if tree.levels() == Levels::Stack {
         theme::code_legend()
     } else {
         [theme::kind_legend(), theme::code_legend()].concat()
@@ -101,10 +101,10 @@ fn legend(view: &Flame, tree: &CallTree, area: Rect, buffer: &mut Buffer) {
 /// Draws the position of the zoom and the options of the tree.
 fn breadcrumb(view: &Flame, tree: &CallTree, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
     let mut flags = String::new();
-    match view.options.by {
-        By::Stack | By::Arena => {}
-        By::Field => flags.push_str("by field "),
-        By::Type => flags.push_str("by type "),
+    match view.options.levels {
+        Levels::Field => flags.push_str("by field "),
+        Levels::Type => flags.push_str("by type "),
+        _ => {}
     }
     if view.options.inverted {
         flags.push_str("inverted ");
@@ -117,6 +117,7 @@ fn breadcrumb(view: &Flame, tree: &CallTree, cx: &Context<'_>, area: Rect, buffe
         Frames::Own => "own frames ",
         Frames::All => "all frames ",
         Frames::Trimmed => "trimmed frames ",
+        _ => "other frames ",
     });
     if view.top > 0 {
         flags.push_str(&format!("▲ {} above ", counted(view.top as u64, "row")));
@@ -159,7 +160,7 @@ impl<'a> Scene<'a> {
         let label = self.tree.node(id).label;
         match label {
             Label::Root | Label::Scope(_) => theme::frame(None),
-            Label::Mark(_) if self.tree.by() == By::Stack => theme::frame(None),
+            Label::Mark(_) if self.tree.levels() == Levels::Stack => theme::frame(None),
             Label::Function(_) | Label::Call(_) => theme::frame(self.function(id)),
             Label::Group(_) | Label::Place(_) => theme::place_frame(),
             _ => theme::kind_frame(self.cx.data.type_kind(label.type_id(&self.cx.data.profile))),
@@ -291,7 +292,7 @@ impl<'a> Scene<'a> {
             Origin::Dependency => "dependency",
             Origin::Std => "std",
             Origin::Native => "native",
-            Origin::Unresolved => "unresolved",
+            _ => "unresolved",
         };
         let node = self.tree.node(id);
         let source = node.frame.and_then(|frame| self.cx.data.short_place(frame));

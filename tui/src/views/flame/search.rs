@@ -37,8 +37,8 @@ mod tests {
     use super::*;
     use std::sync::Arc;
 
-    use crate::sample::{Builder, figures};
-    use heapglass_profiler::calltree::Options;
+    use heapglass_fixture::{Builder, figures};
+    use heapglass_profiler::calltree::CallTreeOptions;
     use heapglass_profiler::profile::{Frames, Measure, Origin, ScopeId};
     use ratatui::layout::Size;
 
@@ -63,9 +63,9 @@ mod tests {
         };
         let tree = CallTree::build(
             &data.profile,
-            &Options {
+            &CallTreeOptions {
                 frames: Frames::All,
-                ..Options::default()
+                ..CallTreeOptions::default()
             },
         );
         let mut matches = find(&tree, &cx, |name, _| name == "f");

@@ -17,7 +17,7 @@ pub(super) fn render(data: &Data, area: Rect, buffer: &mut Buffer) {
         return;
     }
     let profile = &data.profile;
-    if profile.timeline.is_empty() {
+    if profile.timeline().is_empty() {
         return write(buffer, area, "no timeline was recorded", theme::dim());
     }
     let [top_line, plot, axis] = split(area, [1, area.height - 2, 1]);
@@ -46,26 +46,26 @@ pub(super) fn render(data: &Data, area: Rect, buffer: &mut Buffer) {
 
 fn last_moment(profile: &Profile) -> u64 {
     let last = profile
-        .timeline
+        .timeline()
         .iter()
         .map(|point| point.time_ns)
         .max()
         .unwrap_or(0)
-        .max(profile.process.duration_ns);
-    last.max(profile.capture.peak_time_ns).max(1)
+        .max(profile.process().duration_ns);
+    last.max(profile.capture().peak_time_ns).max(1)
 }
 
 /// Returns live and resident bytes for each stretch of time.
 fn stretches(profile: &Profile, end: u64, cells: usize) -> Vec<Values<2>> {
-    let points = profile.timeline.iter().map(|point| {
+    let points = profile.timeline().iter().map(|point| {
         let resident = (point.rss_bytes > 0).then_some(point.rss_bytes);
         (point.time_ns, [Some(point.live_bytes), resident])
     });
     let mut stretches = chart::stretches(points, (end, cells), false);
     // The peak may lie between two points, but its value is known.
-    let peak = column_of(profile.capture.peak_time_ns, end, cells);
+    let peak = column_of(profile.capture().peak_time_ns, end, cells);
     if let Some([live, _]) = stretches.get_mut(peak) {
-        *live = (*live).max(Some(profile.totals.peak_bytes));
+        *live = (*live).max(Some(profile.totals().peak_bytes));
     }
     stretches
 }
@@ -78,13 +78,13 @@ fn legend(profile: &Profile, area: Rect, buffer: &mut Buffer) {
     };
     part("█", theme::bar());
     part(" live bytes   ", theme::plain());
-    if profile.timeline.iter().any(|p| p.rss_bytes > 0) {
+    if profile.timeline().iter().any(|p| p.rss_bytes > 0) {
         part("─", theme::resident());
         part(" resident set (above live)   ", theme::plain());
     }
     part("▲", theme::strong());
     part(" peak", theme::plain());
-    if !profile.marks.is_empty() {
+    if !profile.marks().is_empty() {
         part("   │", theme::key());
         part(" marks", theme::plain());
     }
@@ -95,7 +95,7 @@ fn legend(profile: &Profile, area: Rect, buffer: &mut Buffer) {
 fn times(profile: &Profile, end: u64, area: Rect, buffer: &mut Buffer) {
     let cells = area.width as usize;
     let at = |x: usize, width: usize| columns(area, x as u16, width as u16);
-    let peak = column_of(profile.capture.peak_time_ns, end, cells);
+    let peak = column_of(profile.capture().peak_time_ns, end, cells);
     let last = Nanos(end).to_string();
     let wide = width(&last);
     let stop = match cells.saturating_sub(wide) {
@@ -105,7 +105,7 @@ fn times(profile: &Profile, end: u64, area: Rect, buffer: &mut Buffer) {
     write(buffer, at(0, 1), "0", theme::dim());
     write(buffer, at(stop, wide), &last, theme::dim());
     let mut free = 0;
-    for mark in &profile.marks {
+    for mark in profile.marks() {
         let mut x = column_of(mark.time_ns, end, cells);
         // The peak keeps its place, so draw a mark of the same moment after it.
         x += usize::from(x == peak);
@@ -128,21 +128,20 @@ fn times(profile: &Profile, end: u64, area: Rect, buffer: &mut Buffer) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use heapglass_fixture as fixture;
     use heapglass_profiler::profile::{Mark, TimelinePoint};
 
     fn profile(points: &[(u64, u64)]) -> Profile {
         let timeline = points
             .iter()
-            .map(|(time_ns, live_bytes)| TimelinePoint {
-                time_ns: *time_ns,
-                live_bytes: *live_bytes,
-                ..TimelinePoint::default()
+            .map(|(time_ns, live_bytes)| {
+                fixture::made!(TimelinePoint {
+                    time_ns: *time_ns,
+                    live_bytes: *live_bytes,
+                })
             })
             .collect();
-        Profile {
-            timeline,
-            ..Profile::default()
-        }
+        fixture::filled(|parts| *parts.timeline = timeline)
     }
 
     #[test]
@@ -157,8 +156,8 @@ mod tests {
     #[test]
     fn a_peak_between_two_points_is_drawn_all_the_same() {
         let mut profile = profile(&[(0, 1), (9, 1)]);
-        profile.capture.peak_time_ns = 5;
-        profile.totals.peak_bytes = 1_000;
+        profile.parts().capture.peak_time_ns = 5;
+        profile.parts().totals.peak_bytes = 1_000;
         let columns = stretches(&profile, 9, 10);
         assert_eq!(columns[5][0], Some(1_000));
         assert_eq!(
@@ -178,13 +177,14 @@ mod tests {
     /// Draws the axis of a program of 100 ns with its peak at one moment and marks at others.
     fn axis_of(peak_time_ns: u64, marks: &[(u64, &str)], cells: u16) -> String {
         let mut profile = Profile::default();
-        profile.capture.peak_time_ns = peak_time_ns;
-        profile.marks = marks
+        profile.parts().capture.peak_time_ns = peak_time_ns;
+        *profile.parts().marks = marks
             .iter()
-            .map(|(time_ns, name)| Mark {
-                time_ns: *time_ns,
-                name: (*name).to_owned(),
-                ..Mark::default()
+            .map(|(time_ns, name)| {
+                fixture::made!(Mark {
+                    time_ns: *time_ns,
+                    name: (*name).to_owned(),
+                })
             })
             .collect();
         let area = Rect::new(0, 0, cells, 1);

@@ -6,7 +6,7 @@ mod render;
 
 use std::sync::Arc;
 
-use heapglass_profiler::report::{By, Row};
+use heapglass_profiler::table::{By, Row};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 

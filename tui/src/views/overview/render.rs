@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use heapglass_profiler::diff::Identity;
 use heapglass_profiler::profile::{LinearMemory, Measure, State};
-use heapglass_profiler::report::{By, Detail, Row};
 use heapglass_profiler::table::Heading;
+use heapglass_profiler::table::{By, Detail, Row};
 use heapglass_profiler::units::{Bytes, Count, Nanos, Share, counted};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -59,8 +59,8 @@ pub(super) fn render(view: &Overview, cx: &Context<'_>, area: Rect, buffer: &mut
 }
 
 fn totals(data: &Data, area: Rect, buffer: &mut Buffer) {
-    let figures = &data.profile.totals;
-    let live = match data.profile.process.state {
+    let figures = data.profile.totals();
+    let live = match data.profile.process().state {
         State::Running => "live now",
         _ => "at exit",
     };
@@ -120,8 +120,8 @@ fn totals(data: &Data, area: Rect, buffer: &mut Buffer) {
 
 /// Returns the other facts, each in a long and a short form.
 fn facts(data: &Data) -> [(&'static str, Vec<String>); 5] {
-    let figures = &data.profile.totals;
-    let capture = &data.profile.capture;
+    let figures = data.profile.totals();
+    let capture = data.profile.capture();
     let (bound, off) = (
         capture.peak_error_bytes,
         Bytes(capture.peak_discrepancy_bytes),
@@ -160,7 +160,7 @@ fn facts(data: &Data) -> [(&'static str, Vec<String>); 5] {
 
 /// Returns resident bytes, and the part of them that is not live blocks.
 fn resident(data: &Data) -> [(&'static str, Vec<String>); 2] {
-    let capture = &data.profile.capture;
+    let capture = data.profile.capture();
     let (now, most) = (Bytes(capture.rss_bytes), Bytes(capture.peak_rss_bytes));
     let unread = || vec!["not read".to_owned()];
     let resident = match capture.rss_bytes {

@@ -1,7 +1,7 @@
 //! The restriction of the list of sites. Uses names, so that it survives a reload.
 
 use heapglass_profiler::profile::{FrameId, FunctionId, Label, ScopeId, Site};
-use heapglass_profiler::report::{By, sites_of};
+use heapglass_profiler::table::{By, sites_of};
 
 use crate::model::{Context, Selection};
 use crate::text::clean;
@@ -38,8 +38,8 @@ impl Named {
     pub(super) fn new(charged: Label, cx: &Context<'_>) -> Option<Named> {
         let profile = &cx.data.profile;
         let is_known = match charged {
-            Label::Function(id) => (id.0 as usize) < profile.functions.len(),
-            Label::Place(scope) => (scope.0 as usize) < profile.scopes.len(),
+            Label::Function(id) => (id.0 as usize) < profile.functions().len(),
+            Label::Place(scope) => (scope.0 as usize) < profile.scopes().len(),
             _ => true,
         };
         is_known.then(|| Named {
@@ -56,7 +56,7 @@ impl Named {
         if Named::new(self.charged, cx)?.name == self.name {
             return Some(self);
         }
-        let (functions, scopes) = (profile.functions.len(), profile.scopes.len());
+        let (functions, scopes) = (profile.functions().len(), profile.scopes().len());
         let charged = match self.charged {
             Label::Function(_) => (0..functions as u32)
                 .map(|id| Label::Function(FunctionId(id)))
@@ -85,7 +85,7 @@ impl SiteFilter {
         let profile = &cx.data.profile;
         let sites = match &to {
             Restriction::Through(named) => {
-                let sites = profile.sites.iter();
+                let sites = profile.sites().iter();
                 sites.map(|site| named.is_on_stack(site, cx)).collect()
             }
             Restriction::Group(by, key) => {

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use heapglass_profiler::diff::Identity;
 use heapglass_profiler::profile::Label;
-use heapglass_profiler::report::{By, Detail, FunctionDetail, Part, Row};
 use heapglass_profiler::table::Heading;
+use heapglass_profiler::table::{By, Detail, FunctionDetail, Part, Row};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 
 use heapglass_profiler::diff::Identity;
 use heapglass_profiler::profile::{Figures, FunctionId, Site};
-use heapglass_profiler::report::{Detail, SiteLabel};
+use heapglass_profiler::table::{Detail, SiteLabel};
 
 use super::filter::SiteFilter;
 use crate::model::{Context, Data, Pattern};
@@ -55,7 +55,7 @@ pub(super) fn listed(
             ..Listed::default()
         };
         for &index in &detail.sites {
-            let Some(site) = data.profile.sites.get(index) else {
+            let Some(site) = data.profile.sites().get(index) else {
                 continue;
             };
             let is_admitted = filter.is_none_or(|filter| filter.admits(index));
@@ -92,7 +92,7 @@ fn by_stack<'a>(
         let functions = cx.data.matching(pattern);
         let function = |id: FunctionId| functions.get(id.0 as usize).copied().unwrap_or(false);
         let file = |file: &Option<String>| file.as_ref().is_some_and(|file| pattern.is_match(file));
-        let frames = profile.frames.iter();
+        let frames = profile.frames().iter();
         let matches = frames.map(|frame| function(frame.function) || file(&frame.file));
         matches.collect()
     });
@@ -122,7 +122,7 @@ pub(super) fn same_site(old: &Data, index: u32, new: &Data) -> Option<u32> {
     }
     let stack: Vec<_> = addresses(old, site).collect();
     // A recording only grows, so a site keeps its number while its stack is the same.
-    let mut all = std::iter::once(index).chain(0..new.profile.sites.len() as u32);
+    let mut all = std::iter::once(index).chain(0..new.profile.sites().len() as u32);
     all.find(|&index| {
         new.site(index).is_some_and(|same| {
             same.scope == site.scope && addresses(new, same).eq(stack.iter().copied())

@@ -11,7 +11,7 @@ mod source;
 use std::sync::Arc;
 
 use heapglass_profiler::profile::{FrameId, Label};
-use heapglass_profiler::report::By;
+use heapglass_profiler::table::By;
 use heapglass_profiler::units::Count;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;

@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 
 use heapglass_profiler::profile::{Figures, Measure, ScopeId, Site};
-use heapglass_profiler::report::By;
+use heapglass_profiler::table::By;
 use heapglass_profiler::table::Heading;
 use heapglass_profiler::units::{Count, counted};
 use ratatui::buffer::Buffer;
@@ -206,7 +206,7 @@ fn figures(
 fn phase(cx: &Context<'_>, scope: ScopeId) -> String {
     let profile = &cx.data.profile;
     let phases = profile.phases().around(scope).into_iter();
-    let scopes = phases.filter_map(|phase| profile.scopes.get(phase.0 as usize));
+    let scopes = phases.filter_map(|phase| profile.scopes().get(phase.0 as usize));
     let names: Vec<_> = scopes.map(|scope| clean(&scope.name)).collect();
     names.join(" › ")
 }

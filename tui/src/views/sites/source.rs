@@ -102,7 +102,7 @@ impl Sources {
                 excerpt.note = Some(note.clone());
             }
             Ok(text) => {
-                let started = u128::from(cx.data.profile.process.started_unix_ns);
+                let started = u128::from(cx.data.profile.process().started_unix_ns);
                 let has_changed = started > 0 && text.modified_unix_ns > started;
                 let is_shorter = known.line > Some(text.lines.len() as u32);
                 let note = if is_shorter {
@@ -127,8 +127,7 @@ fn packed(cx: &Context<'_>, file: &str) -> Option<Text> {
     let mut lines: Vec<(u32, String)> = cx
         .data
         .profile
-        .sources
-        .get(file)
+        .source_lines(file)
         .filter(|lines| !lines.is_empty())?
         .iter()
         .map(|(number, line)| (*number, clean(line).into_owned()))
@@ -294,11 +293,11 @@ mod tests {
 
     #[test]
     fn packed_lines_win_and_keep_their_numbers() {
-        let mut profile = crate::sample::profile();
+        let mut profile = heapglass_fixture::profile();
         let lines = vec![(26, "}".to_owned()), (25, "fn packed() {\u{1b}".to_owned())];
-        profile.sources.insert("src/model.rs".into(), lines);
+        profile.parts().sources.insert("src/model.rs".into(), lines);
         let frame = profile
-            .frames
+            .frames()
             .iter()
             .position(|f| f.line == Some(25))
             .expect("line 25 of the sample");
@@ -319,14 +318,14 @@ mod tests {
 
     #[test]
     fn a_file_changed_since_the_recording_says_so() {
-        let mut profile = crate::sample::profile();
+        let mut profile = heapglass_fixture::profile();
         let frame = profile
-            .frames
+            .frames()
             .iter()
             .position(|f| f.line == Some(25))
             .expect("line 25 of the sample");
         let mut note = |started_unix_ns| {
-            profile.process.started_unix_ns = started_unix_ns;
+            profile.parts().process.started_unix_ns = started_unix_ns;
             let data = Arc::new(crate::model::Data::new(profile.clone(), None));
             let cx = Context {
                 data: &data,

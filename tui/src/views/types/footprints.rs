@@ -146,6 +146,7 @@ fn in_order(value: &Measured) -> Places {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use heapglass_fixture as fixture;
     use heapglass_profiler::profile::{Footprint, FootprintNode, FootprintNodeValue};
 
     fn footprint(
@@ -154,24 +155,22 @@ mod tests {
         estimate: bool,
         nodes: Vec<FootprintNode>,
     ) -> Footprint {
-        Footprint {
+        fixture::made!(Footprint {
             label: label.into(),
             time_ns,
             estimate,
             nodes,
-            ..Footprint::default()
-        }
+        })
     }
 
     fn node(parent: u32, block_bytes: u64) -> FootprintNode {
-        FootprintNode {
+        fixture::made!(FootprintNode {
             parent,
             figures: FootprintNodeValue {
                 block_bytes,
                 ..FootprintNodeValue::default()
             },
-            ..FootprintNode::default()
-        }
+        })
     }
 
     #[test]
@@ -182,10 +181,7 @@ mod tests {
             footprint("b", 3, true, vec![node(0, 5)]),
             footprint("a", 40, false, vec![node(0, 20)]),
         ];
-        let profile = Profile {
-            footprints,
-            ..Profile::default()
-        };
+        let profile = fixture::filled(|parts| *parts.footprints = footprints);
         let all = profile.measured();
         let seen: Vec<_> = gather(&profile)
             .into_iter()
@@ -205,10 +201,8 @@ mod tests {
     #[test]
     fn places_stand_below_what_is_around_them() {
         let nodes = vec![node(0, 1), node(0, 2), node(1, 3), node(0, 9), node(77, 4)];
-        let profile = Profile {
-            footprints: vec![footprint("a", 1, false, nodes), Footprint::default()],
-            ..Profile::default()
-        };
+        let footprints = vec![footprint("a", 1, false, nodes), Footprint::default()];
+        let profile = fixture::filled(|parts| *parts.footprints = footprints);
         let seen: Vec<Vec<_>> = profile
             .measured()
             .iter()

@@ -10,7 +10,7 @@ use std::cmp::Reverse;
 use std::sync::Arc;
 
 use heapglass_profiler::profile::TypeRow;
-use heapglass_profiler::report::By;
+use heapglass_profiler::table::By;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 

@@ -3,7 +3,7 @@
 use heapglass_profiler::diff::Identity;
 use heapglass_profiler::profile::TypeKind;
 use heapglass_profiler::profile::TypeRow;
-use heapglass_profiler::report::By;
+use heapglass_profiler::table::By;
 use heapglass_profiler::table::Heading;
 use heapglass_profiler::units::{Bytes, Share, counted};
 use ratatui::buffer::Buffer;
@@ -189,6 +189,6 @@ fn kind_name(kind: TypeKind) -> &'static str {
         TypeKind::Pointer => "pointer",
         TypeKind::Shared => "shared",
         TypeKind::Dynamic => "dynamic",
-        TypeKind::Other => "value",
+        _ => "value",
     }
 }

@@ -7,23 +7,24 @@ use crate::measured::{Measured, Rows};
 use crate::run::{at, chosen, measured};
 use crate::show::{grouped, judged, markdown, verdict};
 use heapglass_gauntlet::{Judged, Verdict};
-use heapglass_profiler::flamegraph::{By, Options, write_svg};
+use heapglass_profiler::calltree::{CallTreeOptions, Levels};
+use heapglass_profiler::flamegraph::write_svg;
 use heapglass_profiler::profile::{Measure, ScopeId};
 use std::io;
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
 /// Case and variant of a picture, what its frames and widths are, its file.
-type Picture = (&'static str, &'static str, By, Measure, &'static str);
+type Picture = (&'static str, &'static str, Levels, Measure, &'static str);
 
 const PICTURES: [Picture; 4] = [
-    ("3.7", "value", By::Type, Measure::Total, "airlines-value"),
-    ("3.7", "typed", By::Type, Measure::Total, "airlines-typed"),
-    ("0.14", "global", By::Stack, Measure::Peak, "people-global"),
+    ("3.7", "value", Levels::Type, Measure::Total, "airlines-value"),
+    ("3.7", "typed", Levels::Type, Measure::Total, "airlines-typed"),
+    ("0.14", "global", Levels::Stack, Measure::Peak, "people-global"),
     (
         "0.14",
         "derive, bumpalo",
-        By::Stack,
+        Levels::Stack,
         Measure::Peak,
         "people-arena",
     ),
@@ -292,17 +293,17 @@ fn by_all(runs: &[Rows]) -> Vec<Judged> {
 }
 
 /// Draws what a variant's recording has in its work.
-fn draw((case, variant, by, measure, name): Picture, folder: &Path) -> io::Result<()> {
+fn draw((case, variant, levels, measure, name): Picture, folder: &Path) -> io::Result<()> {
     let recording = recording_of(case, variant)?;
     let profile =
-        heapglass_profiler::open(&recording, &heapglass_profiler::Options::default(), &|_| {})
+        heapglass_profiler::open(&recording, &heapglass_profiler::OpenOptions::default(), &|_| {})
             .map_err(io::Error::other)?;
-    let work = profile.scopes.iter().position(|scope| scope.name == "work");
-    let options = Options {
-        by,
+    let work = profile.scopes().iter().position(|scope| scope.name == "work");
+    let options = CallTreeOptions {
+        levels,
         measure,
         within: work.map(|scope| ScopeId(scope as u32)),
-        ..Options::default()
+        ..CallTreeOptions::default()
     };
     std::fs::create_dir_all(folder).map_err(|error| at(folder, &error))?;
     let path = folder.join(format!("{name}.svg"));

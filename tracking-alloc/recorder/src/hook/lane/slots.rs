@@ -1,9 +1,9 @@
 //! The data of a lane on each site: its row, the counts of its size classes, and its snapshots.
 
+use super::size_class::{Class, Spread};
 use super::{CACHE, Lane};
 use crate::file::growths_resumed;
-use crate::hook::sizes::{self, Class, Spread};
-use crate::session::{self, CLOCK, KnownSite, add, net_bytes};
+use crate::session::{self, CLOCK, KnownSite, net_bytes};
 use crate::stack::Start;
 use crate::sys::{CHUNK, Errno, PAGE, count_own};
 use std::cell::Cell;
@@ -20,20 +20,20 @@ const _: () = assert!(
 pub(in crate::hook) struct Slot {
     /// The row. Other threads read it too, at marks.
     pub(super) row: AtomicPtr<Row>,
-    row_index: Cell<u32>,
+    pub(super) row_index: Cell<u32>,
     /// The only size class so far, or one of the three values below.
-    class: Cell<u32>,
+    pub(super) class: Cell<u32>,
     /// The size records: one while the class is [`MIXED`], all while it is [`SPREAD`].
     sizes: Cell<*const ()>,
     snaps: Cell<*const Snaps>,
 }
 
-/// No block has been allocated at the site yet.
-const NO_CLASS: u32 = u32::MAX;
-/// There are several classes, which are counted in size records.
-const MIXED: u32 = u32::MAX - 1;
-/// There are more classes than one size record holds.
-const SPREAD: u32 = u32::MAX - 2;
+/// No block was allocated at the site yet.
+pub(super) const NO_CLASS: u32 = u32::MAX;
+/// Several classes: they are counted in size records.
+pub(super) const MIXED: u32 = u32::MAX - 1;
+/// More classes than one size record holds.
+pub(super) const SPREAD: u32 = u32::MAX - 2;
 
 /// The counter for blocks of one size at a site.
 #[derive(Clone, Copy)]
@@ -247,44 +247,6 @@ impl Lane {
                 row.clock.store(CLOCK.load(Acquire), Relaxed);
             },
         )
-    }
-
-    /// Counts a block's size, before the block itself is counted.
-    #[inline(always)]
-    pub(in crate::hook) fn count_size(&self, slot: &Slot, bytes: u64) {
-        match slot.size_count(bytes) {
-            SizeCount::Row => {}
-            SizeCount::Pair(pair) => add(pair, 1),
-            SizeCount::New(class) => self.count_new_size(slot, class),
-        }
-    }
-
-    #[inline(never)]
-    fn count_new_size(&self, slot: &Slot, class: Class) {
-        if slot.row_index.get() == u32::MAX {
-            return;
-        }
-        match slot.class.get() {
-            NO_CLASS => return slot.class.set(class.0.into()),
-            MIXED | SPREAD => {}
-            first => {
-                slot.class.set(MIXED);
-                let counted = slot.row().map_or(0, |row| row.total_blocks.load(Relaxed));
-                sizes::add(self, slot, Class(first as u8), counted);
-            }
-        }
-        sizes::add(self, slot, class, 1);
-    }
-
-    /// Adds a size record for a slot's row.
-    pub(in crate::hook) fn new_sizes(&self, slot: &Slot) -> Option<&'static Sizes> {
-        let _errno = Errno::keep();
-        let added = self.add_record(
-            |tables| &mut tables.sizes,
-            |lane| &lane.sizes_len,
-            |sizes: &Sizes| sizes.row.store(slot.row_index.get(), Relaxed),
-        );
-        added.map(|(_, sizes)| sizes)
     }
 
     #[cold]

@@ -172,7 +172,7 @@ impl Lanes {
                 net,
                 total,
                 upper: net,
-                ceiling: net + super::STEP,
+                ceiling: net + crate::hook::lane::STEP,
                 swept: (total, net),
             });
         }

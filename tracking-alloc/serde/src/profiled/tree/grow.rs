@@ -6,7 +6,6 @@ use super::edges::Found;
 use super::label::{Label, Step};
 use super::write_lock::WriteLock;
 use super::{AWAITS_TYPE, Node, Type, TypeOf};
-use crate::profiled::known;
 use heapglass_recorder::leaked::{self, Link};
 use heapglass_recorder::scopes;
 use heapglass_recorder::scopes::Added;
@@ -91,7 +90,7 @@ impl Node {
             return None;
         }
         // All functions of one struct have one name: of those the field decides.
-        let any_field = !known::is_with(ty.name);
+        let any_field = !is_with(ty.name);
         std::iter::successors(Some(self), |node| node.parent)
             .find(|node| node.ty.name == ty.name && (any_field || node.label().is(step)))
     }
@@ -126,8 +125,8 @@ impl Node {
     fn make(&'static self, ty: Type, step: &Step<'_>) -> Option<&'static Node> {
         let mut node = Node::new(Some(self), Label::of(step)?, ty);
         let mut shown = ty;
-        if known::is_with(ty.name) {
-            shown.name = known::WITH;
+        if is_with(ty.name) {
+            shown.name = WITH;
             node.flags_set.store(AWAITS_TYPE, Relaxed);
         }
         // Below a folded place nothing has a scope of its own, and without a recording nothing at
@@ -200,4 +199,13 @@ impl Node {
         };
         settled.store(names.as_ptr().cast_mut(), Relaxed);
     }
+}
+
+/// The type shown while what a `deserialize_with` function deserializes is not known.
+const WITH: &str = "(deserialize_with)";
+
+/// The wrapper that serde_derive makes for `deserialize_with`: the function decides what is
+/// deserialized.
+fn is_with(name: &str) -> bool {
+    name.ends_with("::__DeserializeWith") || name.contains("::__DeserializeWith<")
 }

@@ -1,0 +1,15 @@
+//! What is made of a profile: analyses, tables, trees, pictures, reports, exports, comparisons and
+//! budgets. The profiles are those of the fixture.
+
+mod arenas;
+mod calltree;
+mod check;
+mod diff;
+mod export;
+mod fields;
+mod flamegraph;
+mod folding;
+mod phases;
+mod report;
+mod source;
+mod table;
