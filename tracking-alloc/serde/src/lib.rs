@@ -1,5 +1,5 @@
-//! Data and values for [tracking-alloc](https://docs.rs/tracking-alloc): which fields of
-//! deserialized data own the heap, and what a live value retains.
+//! Deserialized data and live values for [tracking-alloc](https://docs.rs/tracking-alloc): the
+//! fields of the data that own the heap, and the memory that a value retains.
 //!
 //! Programs use these items through tracking-alloc and its features `serde` and `deepsize`, which
 //! document them with examples:
@@ -14,11 +14,11 @@
 //!
 //! # How it works
 //!
-//! `Profiled<T>` wraps the format's deserializer and every visitor, seed and access on the way down,
-//! and keeps the field that is being read as the current
-//! [scope](heapglass_recorder::scopes) of the thread. A footprint runs a value's own `Serialize`
-//! with a serializer that writes nothing and looks up each address among the live
-//! blocks of the recording. Neither needs a derive other than serde's.
+//! `Profiled<T>` wraps the format's deserializer and every visitor, seed and access on the way
+//! down, and keeps the field that is being read as the current [scope](heapglass_recorder::scopes)
+//! of the thread. A footprint runs a value's own `Serialize` with a serializer that writes nothing
+//! and looks up each address among the live blocks of the recording. Both need no derive other than
+//! serde's.
 
 #![warn(clippy::match_bool)]
 

@@ -344,8 +344,7 @@ static IN_FIRST_EVENT: AtomicPtr<()> = AtomicPtr::new(std::ptr::null_mut());
 unsafe extern "C" fn getauxval(kind: libc::c_ulong) -> libc::c_ulong {
     type Real = unsafe extern "C" fn(libc::c_ulong) -> libc::c_ulong;
     let first = IN_FIRST_EVENT.swap(std::ptr::null_mut(), AcqRel);
-    // SAFETY: null or a function without arguments; libc's function has the argument it is declared
-    // with.
+    // SAFETY: null or a function without arguments. libc's function gets its declared argument.
     unsafe {
         if !first.is_null() {
             std::mem::transmute::<*mut (), fn()>(first)();

@@ -15,7 +15,7 @@ struct Owned {
     node: u32,
     /// The value that owns it.
     value: u64,
-    /// The last other value that met it.
+    /// The last other value that reached it.
     met_by: u64,
 }
 
@@ -26,7 +26,7 @@ struct Shared {
     node: u32,
 }
 
-/// Values whose size is known at the end only, shown in blocks of a node.
+/// Values of one node in blocks of another node. Their size becomes known only at the end.
 #[derive(Clone, Copy)]
 struct Unsized {
     owner: u32,
@@ -34,12 +34,12 @@ struct Unsized {
     count: u64,
 }
 
-/// A block that the memory of a value leads to, and that was not shown so far.
+/// A block to which the memory of a value leads, and that has not been shown yet.
 #[derive(Clone, Copy)]
 struct PendingBlock {
     block: Block,
     value: u64,
-    /// It may be owned, but what is in it was not looked at.
+    /// `true` if it may be owned, but its contents were not read.
     is_unread: bool,
 }
 
@@ -54,7 +54,7 @@ pub(super) struct Blocks {
 }
 
 impl Blocks {
-    /// The number of an owned block, and the value that owns it.
+    /// Returns the number of an owned block, and the value that owns it.
     pub(super) fn find(&self, block: Block) -> Option<(u32, u64)> {
         let found = self.by_start.find(block.start as u64, |index| {
             self.owned[index as usize].block.start == block.start
@@ -62,7 +62,8 @@ impl Blocks {
         Some((found, self.owned[found as usize].value))
     }
 
-    /// Gives a block that nobody owns to a value: its number. Returns `None` if there is no memory.
+    /// Makes a value the owner of a block without an owner. Returns the block's number, or `None`
+    /// if there is no memory.
     pub(super) fn own(
         &mut self,
         block: Block,
@@ -101,8 +102,8 @@ impl Blocks {
         self.shared.push(Shared { block, node }).map(|_| ())
     }
 
-    /// Keeps a block that the memory of a value leads to until the end: another value may show it.
-    /// `is_unread`: it counts whoever owns it.
+    /// Keeps a block to which the memory of a value leads until the end, because another value may
+    /// show it. With `is_unread`, it counts regardless of its owner.
     pub(super) fn lead(&mut self, block: Block, value: u64, is_unread: bool) -> Option<()> {
         let pending = PendingBlock {
             block,
@@ -112,13 +113,14 @@ impl Blocks {
         self.unfollowed.push(pending).map(|_| ())
     }
 
-    /// Values whose memory leads to live blocks that nothing showed, or that were not read, but for
-    /// the one that the value at `start` lies in. Valid at the end.
+    /// Returns the number of values whose memory leads to live blocks that nothing showed or that
+    /// were not read. The block that contains the value at `start` does not count. Call this only
+    /// at the end.
     pub(super) fn hidden_values(&self, start: usize) -> u64 {
         let mut values = 0;
         let mut counted = 0;
         for unfollowed in self.unfollowed.iter() {
-            // Those of a value come one after the other.
+            // The blocks of one value follow each other.
             let block = unfollowed.block;
             if unfollowed.value != counted
                 && (unfollowed.is_unread || self.find(block).is_none())
@@ -151,8 +153,8 @@ impl Blocks {
         self.by_pair.add(pair, u32::try_from(index).ok()?)
     }
 
-    /// Adds everything up in the nodes. What has been freed since was made for the measuring only
-    /// and does not count.
+    /// Adds all figures to the nodes. Blocks that were freed since then were allocated only for the
+    /// measurement and do not count.
     pub(super) fn sum(&self, nodes: &mut Nodes) {
         for owned in self.owned.iter().filter(|owned| is_live(owned.block)) {
             if let Some(node) = nodes.get_mut(owned.node) {

@@ -2,7 +2,7 @@
 
 pub(super) const WORD: usize = size_of::<usize>();
 
-/// Words of a place that are looked at.
+/// Maximum number of words of a place to check.
 pub(super) const MOST_WORDS: usize = 128;
 
 /// The shown words among the first 128 of a place.
@@ -17,7 +17,7 @@ impl Coverage {
         Coverage { start, words: 0 }
     }
 
-    /// Bytes from an offset were shown.
+    /// Notes that bytes from an offset on were shown.
     #[inline]
     pub(super) fn add(&mut self, offset: usize, bytes: usize) {
         let last = offset.saturating_add(bytes.max(1) - 1) / WORD;

@@ -68,22 +68,28 @@ use tracking_alloc_recording::footprint_kind;
 /// # Exact figures and lower bounds
 ///
 /// A block counts if it is proved that the value leads to it: a shown address lies in it, or the
-/// value is a pointer to it and a shown address lies behind it. These are exact to the byte, also
-/// inside each other and inside `RefCell`, `Mutex` and `RwLock`: strings, lists, maps and sets that
-/// are not empty; `Box`, `Arc` and `Rc` of those or of a number (4 bytes or more, not 0); empty
-/// `String`s and `Vec`s of numbers with their unused capacity.
+/// value is a pointer to it and it contains a pointer to a shown address. The following are exact
+/// to the byte, also inside each other and inside `RefCell`, `Mutex` and `RwLock`:
+///
+/// - strings, lists, maps and sets that are not empty,
+/// - `Box`, `Arc` and `Rc` of those or of a number (4 bytes or more, not 0),
+/// - empty `String`s and `Vec`s of numbers with their unused capacity.
 ///
 /// A value with pointers to live blocks that are not proved is counted in
 /// [`Footprint::hidden_values`]. The figures are then a lower bound, and reports say so. These
-/// values are hidden: skipped fields, fields that are serialized `with` a function, values that are
-/// serialized as something else (`into`, text), empty lists and maps with spare capacity, boxes of
-/// nothing (`None`, a variant without fields), of a `bool`, of a number of 1 or 2 bytes or of 0,
-/// boxes of more than 64 KiB of which not all was shown, the index of an `IndexMap`, and a `Cow` of
-/// a type of your own.
+/// values are hidden:
 ///
-/// These are neither seen nor counted as hidden: skipped fields of an enum's variants, hidden
-/// fields beyond the first KiB of a value or in elements of a map whose size nothing tells,
-/// pointers in another form (tagged, compressed), and memory that only a `Weak` keeps.
+/// - skipped fields, and fields that are serialized `with` a function,
+/// - values that are serialized as something else (`into`, text),
+/// - empty lists and maps with spare capacity,
+/// - boxes of nothing (`None`, a variant without fields), of a `bool`, of a number of 1 or 2 bytes
+///   or of 0,
+/// - boxes of more than 64 KiB that were not shown completely,
+/// - the index of an `IndexMap`, and a `Cow` of a type of your own.
+///
+/// The following are neither seen nor counted as hidden: skipped fields of an enum's variants;
+/// hidden fields beyond the first KiB of a value, or in elements of a map whose size is unknown;
+/// pointers in another form (tagged, compressed); and memory that only a `Weak` keeps.
 ///
 /// A type whose own `Serialize` passes borrowed memory (other than through a reference in a field)
 /// counts as the owner of that memory. A value in an arena counts as the owner of its chunks.
@@ -138,7 +144,7 @@ fn measured<T: Serialize + ?Sized>(
     live_bytes: u64,
     stack_end: usize,
 ) -> Option<(Walk, usize)> {
-    // A reference to the value that is meant is the caller's own, not a part of it.
+    // A reference to the measured value belongs to the caller and is not part of the value.
     let mut item = ValueRef::of(value, |_| true);
     item.is_temporary = false;
     let nodes = Nodes::new(item.type_name, item.bytes.filter(|_| item.is_sized))?;
@@ -159,7 +165,7 @@ fn measured<T: Serialize + ?Sized>(
     value_itself.finish(&mut walk.borrow_mut());
     let mut walk = walk.into_inner();
     walk.finish();
-    // Values of its type inside it count at the same place: the value itself is one of them.
+    // Values of its type inside it count at the same place as the value itself.
     let own_bytes = item.bytes.unwrap_or_else(|| walk.nodes.bytes_each(0));
     (!walk.failed).then_some((walk, own_bytes))
 }

@@ -1,14 +1,14 @@
-//! Types of the standard library that are recognized by their identity, and what their own methods
-//! tell of a value.
+//! Types of the standard library that are recognized by their identity, and the information that
+//! their own methods give about a value.
 //!
-//! Never by name, never by an assumed layout: [`TypeId`] says that a value is of the type, and it
-//! is then used as one.
+//! Types are never recognized by name or by an assumed layout. [`TypeId`] shows that a value has
+//! the type, and the value is then used as such.
 
 use std::any::TypeId;
 use std::borrow::Cow;
 use std::marker::PhantomData;
 
-/// The identity of a type, its lifetimes left out.
+/// Returns the identity of a type, ignoring its lifetimes.
 fn id_of<T: ?Sized>() -> TypeId {
     trait Identity {
         fn id(&self) -> TypeId
@@ -32,20 +32,20 @@ fn id_of<T: ?Sized>() -> TypeId {
     of_type.id()
 }
 
-/// The value, or what it refers to, as a `K`, if it is one. Nothing may be kept of it beyond the
-/// call: lifetimes inside `K` are not `'static` here.
+/// Returns the value, or the value that it refers to, as a `K`, if it is one. No part of it may be
+/// kept after the call, because lifetimes inside `K` are not `'static` here.
 fn known<V: ?Sized, K: 'static>(value: &V) -> Option<&K> {
     let id = id_of::<V>();
     let place = std::ptr::from_ref(value).cast::<()>();
     if id == TypeId::of::<K>() {
-        // SAFETY: the types are the same but for lifetimes.
+        // SAFETY: the types are the same except for lifetimes.
         return Some(unsafe { &*place.cast::<K>() });
     }
     // SAFETY: as above.
     (id == TypeId::of::<&'static K>()).then(|| unsafe { *place.cast::<&K>() })
 }
 
-/// Calls a generic function for each type of number until it returns something.
+/// Calls a generic function for each type of number until one call returns a value.
 macro_rules! first_of_numbers {
     ($function:ident($argument:expr)) => {
         first_of_numbers!($function($argument): bool char f32 f64
@@ -56,7 +56,7 @@ macro_rules! first_of_numbers {
     };
 }
 
-/// The size of a value that is given by a reference, bytes.
+/// Returns the size in bytes of a value that is given by a reference.
 pub(super) fn bytes<V: ?Sized>(value: &V) -> Option<usize> {
     fn of<V: ?Sized, T: 'static>(value: &V) -> Option<usize> {
         known::<V, T>(value).map(size_of_val)
@@ -75,13 +75,13 @@ pub(super) fn is_str<V: ?Sized>() -> bool {
     id_of::<V>() == TypeId::of::<str>()
 }
 
-/// The address and the bytes of a `str` that is given by a reference.
+/// Returns the address and the length of a `str` that is given by a reference.
 pub(super) fn text<V: ?Sized>(value: &V) -> Option<(usize, usize)> {
     known::<V, &'static str>(value).map(|text| (text.as_ptr() as usize, text.len()))
 }
 
-/// The address and the bytes of the buffer that a string or a list of numbers owns, spare capacity
-/// included.
+/// Returns the address and the size in bytes of the buffer that a string or a list of numbers owns,
+/// including spare capacity.
 pub(super) fn buffer<V: ?Sized>(value: &V) -> Option<(usize, usize)> {
     fn of<V: ?Sized, T: 'static>(value: &V) -> Option<(usize, usize)> {
         let list = known::<V, Vec<T>>(value)?;
@@ -92,7 +92,7 @@ pub(super) fn buffer<V: ?Sized>(value: &V) -> Option<(usize, usize)> {
         .or_else(|| first_of_numbers!(of(value)))
 }
 
-/// Returns `Some(true)` if a `Cow` of text or bytes is borrowed; `None` for all other types.
+/// Returns `Some(true)` if a `Cow` of text or bytes is borrowed, and `None` for all other types.
 pub(super) fn is_borrowed_cow<V: ?Sized>(value: &V) -> Option<bool> {
     known::<V, Cow<'static, str>>(value)
         .map(|cow| matches!(cow, Cow::Borrowed(_)))
@@ -101,12 +101,12 @@ pub(super) fn is_borrowed_cow<V: ?Sized>(value: &V) -> Option<bool> {
         })
 }
 
-/// Numbers in a row.
+/// Consecutive numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Numbers {
     pub(super) start: usize,
     pub(super) count: usize,
-    /// Size of one, bytes.
+    /// The size of one number in bytes.
     pub(super) each: usize,
     pub(super) type_name: &'static str,
 }

@@ -1,5 +1,5 @@
-//! Memory for measuring a value: mapped, never from the hooked allocator, unmapped when the
-//! measuring ends.
+//! Memory for the measurement of a value. It is mapped, never taken from the hooked allocator, and
+//! unmapped when the measurement ends.
 
 use heapglass_recorder::hash::spread;
 use heapglass_recorder::leaked;
@@ -13,7 +13,7 @@ pub(super) struct MappedVec<T: Copy> {
     capacity: usize,
 }
 
-/// Bytes of the first mapping.
+/// The size of the first mapping in bytes.
 const FIRST: usize = 64 << 10;
 
 impl<T: Copy> Default for MappedVec<T> {
@@ -27,12 +27,12 @@ impl<T: Copy> Default for MappedVec<T> {
 }
 
 impl<T: Copy> MappedVec<T> {
-    /// Adds a value: its index. Returns `None` if the system refuses the memory.
+    /// Adds a value and returns its index. Returns `None` if the system refuses the memory.
     pub(super) fn push(&mut self, value: T) -> Option<usize> {
         if self.len == self.capacity {
             self.grow((self.capacity * 2).max(FIRST / size_of::<T>()))?;
         }
-        // SAFETY: `len < capacity`, all of it mapped.
+        // SAFETY: `len < capacity`, and all of the capacity is mapped.
         unsafe { self.start.add(self.len).write(value) };
         self.len += 1;
         Some(self.len - 1)
@@ -65,8 +65,8 @@ impl<T: Copy> Deref for MappedVec<T> {
     type Target = [T];
 
     fn deref(&self) -> &[T] {
-        // SAFETY: `len` values were written; without any the pointer dangles, which an empty slice
-        // may.
+        // SAFETY: `len` values were written. If there are none, the pointer dangles, which is valid
+        // for an empty slice.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.len) }
     }
 }
@@ -87,11 +87,11 @@ impl<T: Copy> Drop for MappedVec<T> {
 #[derive(Clone, Copy)]
 struct Slot {
     hash: u64,
-    /// The index and one; 0 = free.
+    /// The index plus one, or 0 if the slot is free.
     index: u32,
 }
 
-/// Leads from hashes to indexes of something kept elsewhere.
+/// Maps hashes to indexes of values that are kept elsewhere.
 #[derive(Default)]
 pub(super) struct Index {
     slots: MappedVec<Slot>,
@@ -99,7 +99,7 @@ pub(super) struct Index {
 }
 
 impl Index {
-    /// The index under a hash for which `matches` is true.
+    /// Returns the index under a hash for which `matches` returns `true`.
     #[inline]
     pub(super) fn find(&self, hash: u64, matches: impl Fn(u32) -> bool) -> Option<u32> {
         let mask = self.slots.len().checked_sub(1)?;
@@ -140,7 +140,7 @@ impl Index {
         let capacity = (self.slots.len() * 2).max(4096);
         let mut larger = MappedVec::default();
         larger.grow(capacity)?;
-        // Mapped memory is zero, and zeros are free slots.
+        // Mapped memory is zeroed, and zeros are free slots.
         larger.len = capacity;
         let old = std::mem::replace(&mut self.slots, larger);
         for slot in old.iter().filter(|slot| slot.index != 0) {
@@ -166,7 +166,7 @@ mod tests {
             assert_eq!(found, Some(number as u32));
             assert_eq!(index.find(number * 16 + 1, |_| true), None);
         }
-        // Of several under one hash, the one that is meant.
+        // Several indexes have the same hash; `matches` selects one.
         index
             .add(7, 1)
             .and_then(|()| index.add(7, 2))

@@ -23,15 +23,15 @@ pub use exact::footprint;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Footprint {
-    /// Size of the value itself, bytes, without its blocks; 0 = unknown, because the value is
-    /// behind two references.
+    /// The size of the value itself in bytes, without its blocks. It is 0 if it is unknown because
+    /// the value is behind two references.
     pub inline_bytes: u64,
     /// Heap blocks that the value owns, each counted once.
     pub blocks: u64,
     /// Requested bytes of those blocks, which dropping the value frees.
     pub block_bytes: u64,
-    /// Usable bytes of those blocks, as reported by the inner allocator; 0 = not reported (only the
-    /// system's allocator reports them).
+    /// Usable bytes of those blocks, as reported by the inner allocator, or 0 if it does not report
+    /// them. Only the system's allocator does.
     pub usable_bytes: u64,
     /// Bytes of those blocks in which values were seen. The rest is unused capacity and data that
     /// containers keep for themselves.

@@ -1,47 +1,48 @@
-//! The tree of places in a measured value: bounded, found by parent, kind, name and type.
+//! The tree of places in a measured value. It is bounded. Places are found by parent, kind, name
+//! and type.
 
 use super::mapped::{Index, MappedVec};
 use heapglass_recorder::footprints::Type;
 use heapglass_recorder::hash::fnv1a;
 use tracking_alloc_recording::{FootprintNodeValue, scope_kind};
 
-/// Deeper places are counted at the one around them.
+/// Maximum depth. Deeper places are counted at the enclosing place.
 const MOST_DEPTH: u32 = 64;
-/// Places directly inside one.
+/// Maximum number of places directly inside one place.
 const MOST_CHILDREN: u32 = 4096;
-/// Places in total.
+/// Maximum number of places in total.
 const MOST_NODES: usize = 65_536;
-/// Longer names are truncated.
+/// Maximum length of a name. Longer names are truncated.
 const MOST_NAME: usize = 256;
 
 /// A place: all values at one path.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Node {
-    /// As in the recording; its strings are set there.
+    /// The figures as in the recording. The recording also sets the strings.
     pub(super) figures: FootprintNodeValue,
     name: (u32, u32),
-    /// Index of its type; [`NO_TYPE`] = none.
+    /// The index of the type, or [`NO_TYPE`].
     pub(super) type_index: u32,
     depth: u32,
     children: u32,
-    /// Values whose size was not known when they were shown.
+    /// Number of values whose size was not known when they were shown.
     pub(super) unsized_count: u64,
-    /// Least distance of two values that lay in one block.
+    /// The smallest distance between two values in one block.
     pub(super) step: usize,
-    /// Farthest that something inside them reached.
+    /// The largest offset reached by anything inside the values.
     pub(super) extent: usize,
-    /// The node of the values of these keys, of the keys of these values; [`NO_NODE`] = they are
-    /// neither.
+    /// The node of the values of these keys, or of the keys of these values. [`NO_NODE`] if they
+    /// are neither.
     pair: u32,
-    /// Least distance of a value from its key.
+    /// The smallest distance of a value from its key.
     pub(super) key_offset: isize,
 }
 
 const NO_NODE: u32 = u32::MAX;
-/// Places whose values have no type of their own.
+/// The type index of places whose values have no type of their own.
 pub(super) const NO_TYPE: u32 = u32::MAX;
 
-/// The size of a type whose name another one of another size has.
+/// The size of a type whose name also belongs to a type of another size.
 const AMBIGUOUS: usize = usize::MAX;
 
 /// One step of a path.
@@ -72,16 +73,16 @@ impl Step<'_> {
 pub(super) struct Nodes {
     pub(super) all: MappedVec<Node>,
     pub(super) types: MappedVec<Type>,
-    /// By parent, kind and name, whatever the type.
+    /// Index by parent, kind and name, regardless of the type.
     by_path: Index,
     by_type_name: Index,
     names: MappedVec<u8>,
-    /// Values counted at the place around them.
+    /// Number of values counted at the enclosing place.
     pub(super) folded: u64,
 }
 
 impl Nodes {
-    /// The place of the value itself.
+    /// Creates the place of the value itself.
     pub(super) fn new(type_name: &'static str, bytes: Option<usize>) -> Option<Self> {
         let mut nodes = Nodes::default();
         let type_index = nodes.type_of(type_name)?;
@@ -99,8 +100,9 @@ impl Nodes {
         self.all.get_mut(index as usize)
     }
 
-    /// The place one step inside `parent`, for values of a type: the nearest around it of the same
-    /// type, if there is one. `None` = there is no room: counted at the parent.
+    /// Returns the place one step inside `parent`, for values of a type. If an enclosing place has
+    /// the same type, that place is returned. Returns `None` if there is no room; the value is then
+    /// counted at the parent.
     pub(super) fn child(
         &mut self,
         parent: u32,
@@ -114,7 +116,7 @@ impl Nodes {
             u64::from(parent) << 8 | u64::from(step.kind),
             name.iter().copied(),
         );
-        // The place itself, or one around it that it is counted at.
+        // Either the place itself, or an enclosing place at which it is counted.
         let matches = |index: u32| {
             self.get(index).is_some_and(|node| {
                 self.type_name(node) == type_name
@@ -174,7 +176,7 @@ impl Nodes {
         u32::try_from(index).ok()
     }
 
-    /// A node's name.
+    /// Returns a node's name.
     pub(super) fn name(&self, node: &Node) -> &[u8] {
         let start = node.name.0 as usize;
         self.names
@@ -186,7 +188,7 @@ impl Nodes {
         self.types.get(node.type_index as usize)
     }
 
-    /// The name of a node's type; empty = it has none.
+    /// Returns the name of a node's type, which is empty if it has none.
     pub(super) fn type_name(&self, node: &Node) -> &'static str {
         self.type_of_node(node).map_or("", |known| known.name)
     }
@@ -198,7 +200,7 @@ impl Nodes {
             && node.depth > 0
     }
 
-    /// `node` and the places around it, innermost first.
+    /// Returns `node` and the enclosing places, innermost first.
     fn around(&self, node: u32) -> impl Iterator<Item = u32> {
         let parent = |index: &u32| {
             let node = self.get(*index)?;
@@ -213,7 +215,7 @@ impl Nodes {
             .find(|index| self.get(*index).map(|node| node.type_index) == Some(type_index))
     }
 
-    /// The index of a type.
+    /// Returns the index of a type.
     fn type_of(&mut self, name: &'static str) -> Option<u32> {
         if name.is_empty() {
             return Some(NO_TYPE);
@@ -231,7 +233,7 @@ impl Nodes {
         })
     }
 
-    /// Values of a type have this size.
+    /// Notes the size of a type's values.
     fn learn_bytes(&mut self, type_index: u32, bytes: Option<usize>) {
         if let (Some(bytes), Some(known)) = (bytes, self.types.get_mut(type_index as usize)) {
             known.bytes = match known.bytes {
@@ -242,7 +244,7 @@ impl Nodes {
         }
     }
 
-    /// Notes which keys belong to the values at a place.
+    /// Notes the keys that belong to the values at a place.
     pub(super) fn link(&mut self, values: u32, key: Option<(usize, u32)>) {
         let Some((_, keys)) = key.filter(|(_, keys)| *keys != values) else {
             return;
@@ -254,7 +256,8 @@ impl Nodes {
         }
     }
 
-    /// The size of the values at a place whose size was not known: at least what was shown of them.
+    /// Returns the size of the values at a place. If it is not known, returns the size of the shown
+    /// part.
     pub(super) fn bytes_each(&self, index: u32) -> usize {
         let extent = self.get(index).map_or(0, |node| node.extent);
         self.known_bytes(index).unwrap_or(match extent {
@@ -263,7 +266,7 @@ impl Nodes {
         })
     }
 
-    /// The size of the values at a place, as their type or how far apart they lie tells it.
+    /// Returns the size of the values at a place, from their type or from their distances.
     pub(super) fn known_bytes(&self, index: u32) -> Option<usize> {
         let node = self.get(index)?;
         let of_type = self.type_of_node(node).map_or(0, |known| known.bytes);
@@ -274,8 +277,8 @@ impl Nodes {
             let is_key = node.figures.kind == scope_kind::KEY;
             let (key, value) = if is_key { (node, pair) } else { (pair, node) };
             let offset = value.key_offset.unsigned_abs();
-            // In a hash table a key and its value lie side by side, in a B-tree each in a list of
-            // its own.
+            // In a hash table, a key and its value are next to each other. In a B-tree, keys and
+            // values have lists of their own.
             if offset < key.step {
                 let is_first = is_key == (value.key_offset > 0);
                 return Some(if is_first { offset } else { key.step - offset });

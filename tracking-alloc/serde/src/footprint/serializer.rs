@@ -1,4 +1,4 @@
-//! A serializer that writes nothing: it notes the addresses of what it gets.
+//! A serializer that writes nothing. It notes the addresses of the values that it gets.
 
 use super::known;
 use super::nodes::Step;
@@ -10,7 +10,7 @@ use std::fmt;
 use std::io::Write;
 use tracking_alloc_recording::scope_kind;
 
-/// The value's own `Serialize` gave up.
+/// The error of a value whose own `Serialize` failed.
 #[derive(Debug)]
 pub(super) struct Stop;
 
@@ -34,7 +34,7 @@ impl<'a> At<'a> {
         ValueRef::of(value, |address| walk.is_on_stack(address))
     }
 
-    /// Measures one thing inside the value: its address and its node.
+    /// Measures one thing inside the value. Returns its address and its node.
     fn show<V: ?Sized + Serialize>(
         self,
         under: u32,
@@ -67,7 +67,7 @@ impl<'a> At<'a> {
         Ok(())
     }
 
-    /// Numbers in a row: all of them at once.
+    /// Measures consecutive numbers all at once.
     fn numbers(self, numbers: known::Numbers) {
         let walk = &mut *self.walk.borrow_mut();
         let bytes = numbers.count * numbers.each;
@@ -90,7 +90,7 @@ impl<'a> At<'a> {
         value.serialize(self)
     }
 
-    /// The value shows no more than which variant it is.
+    /// Notes that the value shows only its variant.
     fn variant_only(self) -> Result<(), Stop> {
         self.value.is_variant.set(true);
         Ok(())
@@ -106,7 +106,8 @@ impl<'a> At<'a> {
         })
     }
 
-    /// A variant with fields of its own: a place between the enum and them, in the same memory.
+    /// Begins a variant with fields of its own. It is a place between the enum and the fields, in
+    /// the same memory.
     fn variant(self, name: &'static str, names: Names) -> Result<Inside<'a>, Stop> {
         self.value.is_variant.set(true);
         let walk = &mut *self.walk.borrow_mut();
@@ -126,23 +127,23 @@ impl<'a> At<'a> {
 /// The names of the places inside a value.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Names {
-    /// By what they are: elements, keys and values, or fields with their names.
+    /// By their kind: elements, keys and values, or fields with their names.
     Plain,
-    /// The places of a tuple, by number; contains the next number.
+    /// The places of a tuple, by number. Contains the next number.
     Numbered(u32),
-    /// Keys and values that are perhaps the fields of a struct with something flattened into it.
+    /// Keys and values that may be the fields of a struct with a flattened field.
     PerhapsFields,
 }
 
-/// A value that shows what is inside it.
+/// A value that shows its contents.
 pub(super) struct Inside<'a> {
     at: At<'a>,
-    /// The node that places are inside of.
+    /// The node that contains the places.
     under: u32,
     names: Names,
-    /// Address of the element, or of the map's value, before.
+    /// The address of the previous element, or of the previous value of a map.
     last: usize,
-    /// Address and node of the key before, whose value comes next.
+    /// The address and node of the previous key, whose value comes next.
     last_key: Option<(usize, u32)>,
 }
 
@@ -178,8 +179,8 @@ impl Inside<'_> {
     }
 }
 
-/// Returns `true` if a field is what serde's derive names the variant with: a text that nobody
-/// allocated.
+/// Returns `true` if a field is the one in which serde's derive names the variant: a text that is
+/// not in an allocated block.
 fn is_tag<V: ?Sized>(at: At<'_>, value: &V) -> bool {
     let name = type_name::<V>();
     let address = std::ptr::from_ref(value).cast::<u8>() as usize;
@@ -335,7 +336,7 @@ impl<'a> Serializer for At<'a> {
         let mut inside = self.inside(Names::Plain)?;
         let (first, second) = (items.next(), items.next());
         if let Some(second) = &second {
-            // How far apart they lie tells the size of the first one too.
+            // Their distance also gives the size of the first one.
             inside.last = self.item(second).address;
         }
         for item in first.into_iter().chain(second).chain(items) {
@@ -345,13 +346,13 @@ impl<'a> Serializer for At<'a> {
     }
 
     fn collect_str<T: ?Sized + fmt::Display>(self, _: &T) -> Result<(), Stop> {
-        // What it would be written as is no part of it.
+        // The text is not part of the value.
         Ok(())
     }
 
     fn is_human_readable(&self) -> bool {
-        // Types that then write themselves as text would do so into blocks that are not the
-        // value's.
+        // Types that serialize themselves as text would allocate blocks that do not belong to the
+        // value.
         false
     }
 }
@@ -411,9 +412,9 @@ impl ser::SerializeMap for Inside<'_> {
         key: &K,
         value: &V,
     ) -> Result<(), Stop> {
-        // A struct with something flattened into it hands over its fields like this.
+        // A struct with a flattened field passes its fields like this.
         if self.names == Names::PerhapsFields && known::is_str::<K>() {
-            // SAFETY: the key is a `str`: its address and size are those of its bytes.
+            // SAFETY: the key is a `str`, so its address and size are those of its bytes.
             let name = unsafe {
                 std::slice::from_raw_parts(std::ptr::from_ref(key).cast::<u8>(), size_of_val(key))
             };

@@ -1,27 +1,27 @@
 //! The hidden parts of a value: blocks to which its own words lead, but that it did not show.
 //!
-//! A block is taken only where it is proved: the value is nothing but its address, and what the
-//! value showed lies in it or behind it. Other blocks that a word leads to make the figures a lower
-//! bound.
+//! A block is taken only if this is proved: the value is nothing but its address, and the addresses
+//! that the value showed lie in the block or behind it. Other blocks to which a word leads make the
+//! figures a lower bound.
 //!
-//! Memory is read only while the value is borrowed, when it has just been shown: a `Serialize` may
-//! show what it made for the occasion and drop it. Of a value whose size shows later, what its
-//! words lead to is kept, and judged at the end.
+//! Memory is read only while the value is borrowed, directly after it was shown, because a
+//! `Serialize` may show a temporary value and drop it. If the size of a value becomes known later,
+//! the blocks to which its words lead are kept and evaluated at the end.
 
 use super::coverage::{Coverage, MOST_WORDS, WORD};
 use super::value::Value;
 use super::walk::{PendingValue, Pointee, Walk, leads_to};
 use heapglass_recorder::blocks::{Block, block_from};
 
-/// Larger blocks are not read because a word leads to them.
+/// Larger blocks are not read if only a word leads to them.
 ///
-/// Nothing keeps such a block alive: the word may be a weak pointer or a number, and another thread
-/// may free the block meanwhile. Small ones stay mapped then, large ones allocators give back to
+/// Nothing keeps such a block alive. The word may be a weak pointer or a number, and another thread
+/// may free the block meanwhile. Small blocks then stay mapped, but allocators return large ones to
 /// the system at once (glibc from 128 KiB).
 const MOST_READ: usize = 64 << 10;
 
 impl Value<'_> {
-    /// The value was shown whole: looks for what was not.
+    /// Finishes a value that was shown completely: looks for hidden parts.
     pub(super) fn finish(&self, walk: &mut Walk) {
         if let Some(node) = walk.nodes.get_mut(self.node) {
             node.extent = node.extent.max(self.extent.get());
@@ -48,16 +48,16 @@ impl Value<'_> {
         walk.leads.truncate(kept);
     }
 
-    /// Finishes a value whose size was not known when it was shown: now, if it is known for certain
-    /// by now.
+    /// Finishes a value whose size was not known when it was shown. This happens now if the size is
+    /// certain by now.
     fn finish_unsized(&self, walk: &mut Walk) {
         let start = self.start;
         let Some(block) = walk.finder.block_at(start) else {
             return;
         };
         let room = (block.start + block.bytes).saturating_sub(start);
-        // In a table with gaps the next ones may tell that it is smaller, but nothing is smaller
-        // than a pointer.
+        // In a table with gaps, later elements may show that it is smaller. But no value with a
+        // pointer is smaller than a pointer.
         match walk.nodes.known_bytes(self.node) {
             Some(bytes) if bytes <= size_of::<usize>() => self.finish_sized(walk, bytes.min(room)),
             _ => {
@@ -69,11 +69,11 @@ impl Value<'_> {
         }
     }
 
-    /// Looks for what was not shown in the value's first `room` bytes, all of which can be read.
-    /// `is_certain`: it has so many, else perhaps fewer.
+    /// Looks for hidden parts in the value's first `room` bytes, all of which can be read. With
+    /// `is_certain`, the value has exactly that size; otherwise it may be smaller.
     fn gather(&self, walk: &mut Walk, room: usize, is_certain: bool) -> PendingValue {
         let begin = walk.leads.len();
-        // It is perhaps a pointer, if its size may be less.
+        // The value may be a pointer, if its size may be smaller.
         let first = (room >= WORD && self.bytes == 0)
             .then(|| self.first_word().and_then(block_from))
             .flatten();
@@ -87,7 +87,7 @@ impl Value<'_> {
             self.scan_place(walk, self.coverage_of(block), block.bytes);
         }
         let middle = walk.leads.len();
-        // A value that is certainly a pointer is judged by what it points to.
+        // A value that is certainly a pointer is evaluated by the block to which it points.
         if !is_certain || pointee.is_none() {
             self.scan(walk, room);
         }
@@ -102,7 +102,7 @@ impl Value<'_> {
         }
     }
 
-    /// Its first word, which it must have, if that was not shown.
+    /// Returns the value's first word, if it was not shown. The value must have one.
     fn first_word(&self) -> Option<usize> {
         let mut first = words(self.start, WORD).filter(|_| !self.coverage.get().includes(0));
         first.next()
@@ -137,7 +137,8 @@ impl Value<'_> {
         })
     }
 
-    /// Returns `true` if what the value showed lies in a block, or behind a pointer in it.
+    /// Returns `true` if the addresses that the value showed lie in a block, or behind a pointer in
+    /// it.
     fn is_behind(&self, walk: &mut Walk, block: Block) -> bool {
         if block.bytes > MOST_READ {
             return false;
@@ -154,7 +155,7 @@ impl Value<'_> {
             })
     }
 
-    /// Blocks that words of its own lead to, which were not shown.
+    /// Keeps the blocks to which the value's own words lead, if they were not shown.
     fn scan(&self, walk: &mut Walk, bytes: usize) {
         let Some((number, number_bytes)) = self.number.get() else {
             return self.scan_place(walk, self.coverage.get(), bytes);
@@ -162,7 +163,7 @@ impl Value<'_> {
         if bytes <= number_bytes {
             return;
         }
-        // An untagged enum has room for more than a number: perhaps it is in a box.
+        // An untagged enum has room for more than a number, so the number may be in a box.
         for (least_bytes, word) in words_of(self.start, bytes) {
             if let Some(block) = block_from(word).filter(|block| block.bytes == number_bytes)
                 && (!is_telling(number, number_bytes) || holds_number(block, number, number_bytes))
@@ -172,15 +173,15 @@ impl Value<'_> {
         }
     }
 
-    /// Blocks that words of a place lead to, which were not shown.
+    /// Keeps the blocks to which words of a place lead, if they were not shown.
     fn scan_place(&self, walk: &mut Walk, coverage: Coverage, bytes: usize) {
-        // Beside the fields of a variant lies what was there before.
+        // Next to the fields of a variant may be data of the previous variant.
         if self.is_variant.get() {
             return;
         }
         for (index, (least_bytes, word)) in words_of(coverage.start, bytes).enumerate() {
-            // NOTE: a tag beside padding overwrites the last byte of what was there before: mostly
-            // no address of a word.
+            // NOTE: a tag next to padding overwrites the last byte of the earlier data. The result
+            // is usually not an aligned address.
             let is_address = word.is_multiple_of(WORD) || block_from(word).is_some();
             if is_address
                 && !coverage.includes(index)
@@ -194,19 +195,19 @@ impl Value<'_> {
     }
 }
 
-/// Returns `true` if a number is found again in a block only where it was shown: a zero or a byte
-/// is everywhere.
+/// Returns `true` if a number can identify the block in which it was shown. A zero or a single byte
+/// is found everywhere.
 fn is_telling(number: u64, bytes: usize) -> bool {
     bytes >= 4 && number & mask(bytes) != 0
 }
 
-/// The bits of a number of so many bytes, as far as they fit in a word.
+/// Returns the mask for a number of that many bytes, limited to a word.
 fn mask(bytes: usize) -> u64 {
     u64::MAX >> (64 - 8 * bytes.clamp(1, WORD))
 }
 
-/// Returns `true` if a number of so many bytes lies in a block, aligned, and not where `Rc` and
-/// `Arc` have their counters: a weak pointer may show those.
+/// Returns `true` if a number of that many bytes lies in a block, aligned. The place of the
+/// counters of `Rc` and `Arc` does not count, because a weak pointer may show those.
 fn holds_number(block: Block, number: u64, bytes: usize) -> bool {
     const COUNTERS: usize = 2;
     let mask = mask(bytes);
@@ -216,7 +217,7 @@ fn holds_number(block: Block, number: u64, bytes: usize) -> bool {
     } else {
         0
     };
-    // The last word may end behind the block, but begins in it.
+    // The last word begins in the block but may end after it.
     let readable = block.bytes.min(MOST_WORDS * WORD);
     words(block.start, readable.next_multiple_of(WORD))
         .enumerate()
@@ -230,7 +231,8 @@ fn holds_number(block: Block, number: u64, bytes: usize) -> bool {
         })
 }
 
-/// The first aligned words of a place, each with the bytes that the place must have to have it.
+/// Returns the first aligned words of a place. Each comes with the size that the place must have to
+/// contain the word.
 fn words_of(start: usize, bytes: usize) -> impl Iterator<Item = (usize, usize)> {
     let before = start.next_multiple_of(WORD) - start;
     words(start, bytes)
@@ -239,10 +241,10 @@ fn words_of(start: usize, bytes: usize) -> impl Iterator<Item = (usize, usize)> 
         .map(move |(index, word)| (before + (index + 1) * WORD, word))
 }
 
-/// The aligned words of a place.
+/// Returns the aligned words of a place.
 fn words(start: usize, bytes: usize) -> impl Iterator<Item = usize> {
-    // SAFETY: a value that is still borrowed and what is behind it in its live block, or a live
-    // block of at most MOST_READ bytes that it leads to. An aligned word that begins in one lies in
-    // the same page.
+    // SAFETY: a value that is still borrowed and the bytes after it in its live block, or a live
+    // block of at most MOST_READ bytes to which the value leads. An aligned word that begins in one
+    // of them lies in the same page.
     unsafe { heapglass_recorder::blocks::words(start, bytes) }
 }

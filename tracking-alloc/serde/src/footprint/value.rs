@@ -1,4 +1,4 @@
-//! One value while it is measured: where it lies, and what it owns.
+//! One value during the measurement: its location and the blocks that it owns.
 //!
 //! A block belongs to the value that first shows an address inside it.
 
@@ -9,31 +9,32 @@ use super::walk::Walk;
 use heapglass_recorder::blocks::Block;
 use std::cell::{Cell, RefCell};
 
-/// The block that a value met last.
+/// The block that the value reached last.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Recent {
-    /// Its start, and the words of it that the value showed.
+    /// Its start, and the words in it that the value showed.
     pub(super) coverage: Coverage,
     end: usize,
-    /// Its number, when the value owns it.
+    /// Its number, if the value owns it.
     owned: Option<u32>,
 }
 
 /// The location of a shown address.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Location {
-    /// In the value's own memory, or before it in the same block: in an arena.
+    /// In the value's own memory, or before it in the same block, as in an arena.
     Inside,
-    /// In a block; its number, when the value owns it.
+    /// In a block. Contains the block's number if the value owns it.
     Block(Option<u32>),
-    /// In no block that the recording knows: static, on a stack, allocated before it began.
+    /// In no block known to the recording: static, on a stack, or allocated before the recording
+    /// began.
     Elsewhere,
 }
 
-/// Values shown just before: how far apart they lie tells their size.
+/// Values shown just before. Their distances give their size.
 #[derive(Clone, Copy)]
 pub(super) struct Neighbours {
-    /// Address of the one before at the same place; 0 = there is none.
+    /// The address of the previous value at the same place, or 0 if there is none.
     pub(super) before: usize,
     /// For a value in a map: the address and the node of its key.
     pub(super) key: Option<(usize, u32)>,
@@ -49,32 +50,34 @@ impl Neighbours {
 pub(super) struct Value<'a> {
     outer: Option<&'a Value<'a>>,
     pub(super) node: u32,
-    /// The node is its own, not that of the one around it.
+    /// `true` if the node is its own, and not that of the enclosing value.
     pub(super) has_node: bool,
     pub(super) id: u64,
     pub(super) start: usize,
-    /// Its size, bytes; 0 = not known.
+    /// The size of the value in bytes, or 0 if it is not known.
     pub(super) bytes: usize,
-    /// It lies on the stack of the measuring.
+    /// `true` if the value lies on the stack of the measurement.
     pub(super) is_temporary: bool,
-    /// It, or one around it, does not own what it leads to.
+    /// `true` if the value, or an enclosing one, does not own the memory to which it leads.
     pub(super) is_borrowed: Cell<bool>,
-    /// Nobody can tell whether it does.
+    /// `true` if the ownership is unknown.
     pub(super) is_unclear: Cell<bool>,
     pub(super) recent: Cell<Recent>,
     pub(super) extent: Cell<usize>,
     /// The words of it that were shown.
     pub(super) coverage: Cell<Coverage>,
-    /// The number that it showed, and how many bytes that has.
+    /// The number that it showed, with its size in bytes.
     pub(super) number: Cell<Option<(u64, usize)>>,
-    /// A number of 8 bytes that it computed to be serialized: one of its words may be the same.
+    /// A number of 8 bytes that it computed for serialization. One of its words may have the same
+    /// value.
     pub(super) computed_number: Cell<u64>,
-    /// A variant, or nothing at all: what lies beside may be what was there before.
+    /// `true` if it showed a variant, or nothing at all. Its memory may also contain data of a
+    /// previous variant.
     pub(super) is_variant: Cell<bool>,
 }
 
 impl<'a> Value<'a> {
-    /// A value at a node.
+    /// Creates a value at a node.
     pub(super) fn new(
         walk: &mut Walk,
         outer: Option<&'a Value<'a>>,
@@ -98,8 +101,8 @@ impl<'a> Value<'a> {
         value
     }
 
-    /// What is known of a value at this place by its type: of this one, of what is in a newtype or
-    /// in an `Option`.
+    /// Uses the type information of a value at this place: of the value itself, or of the content
+    /// of a newtype or an `Option`.
     pub(super) fn learn(&self, walk: &mut Walk, item: ValueRef) {
         if item.ownership != Ownership::Owned {
             self.is_borrowed.set(true);
@@ -117,8 +120,8 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// Something of this value is at an address: finds out where that is, and takes the block
-    /// nobody owns yet.
+    /// Handles an address shown by this value: finds its location, and takes the block if nobody
+    /// owns it yet.
     pub(super) fn meet(&self, walk: &mut Walk, address: usize, bytes: Option<usize>) -> Location {
         let offset = address.wrapping_sub(self.start);
         let least_bytes = bytes.unwrap_or(1);
@@ -136,7 +139,7 @@ impl<'a> Value<'a> {
             let Some(block) = walk.finder.block_at(address) else {
                 return Location::Elsewhere;
             };
-            // A value of unknown size reaches as far as its block.
+            // A value of unknown size may reach to the end of its block.
             if self.bytes == 0 && self.start.wrapping_sub(block.start) < block.bytes {
                 if address < self.start {
                     return Location::Inside;
@@ -158,14 +161,14 @@ impl<'a> Value<'a> {
         Location::Block(owned)
     }
 
-    /// Bytes of its own memory were shown.
+    /// Notes that bytes of its own memory were shown.
     fn cover(&self, offset: usize, bytes: usize) {
         let mut coverage = self.coverage.get();
         coverage.add(offset, bytes);
         self.coverage.set(coverage);
     }
 
-    /// Takes a block if nobody owns it: its number, when it is this value's.
+    /// Takes a block if nobody owns it. Returns its number if it belongs to this value.
     pub(super) fn take(&self, walk: &mut Walk, block: Block) -> Option<u32> {
         let owned = match walk.blocks.find(block) {
             Some((number, value)) if value == self.id => Some(number),
@@ -204,14 +207,14 @@ impl<'a> Value<'a> {
         std::iter::successors(self.outer, |outer| outer.outer).any(|outer| outer.id == id)
     }
 
-    /// Returns `true` if this value or one around it lies in a block.
+    /// Returns `true` if this value or an enclosing one lies in a block.
     pub(super) fn holds(&self, block: Block) -> bool {
         std::iter::successors(Some(self), |value| value.outer)
             .any(|value| !value.is_temporary && value.start.wrapping_sub(block.start) < block.bytes)
     }
 
-    /// Shows one thing inside this value, whose place is inside the node `under`: the thing as a
-    /// value of its own.
+    /// Shows one thing inside this value, at a place inside the node `under`. Returns the thing as
+    /// a value of its own.
     pub(super) fn inner<'b>(
         &'b self,
         walk: &mut Walk,
@@ -245,7 +248,8 @@ impl<'a> Value<'a> {
                     (_, Some(bytes)) => node.figures.inline_bytes += bytes as u64,
                     (_, None) => node.unsized_count += 1,
                 }
-                // Also where the size is known: a key's tells that of its value.
+                // The distance is noted even if the size is known, because a key's distance gives
+                // the size of its value.
                 let near = item.address.abs_diff(neighbours.before);
                 let is_near =
                     matches!(location, Location::Block(_)) && (1..block_bytes).contains(&near);
@@ -267,7 +271,7 @@ impl<'a> Value<'a> {
     }
 }
 
-/// Types that serde's derive makes around a value.
+/// Returns `true` for types that serde's derive creates around a value.
 fn is_wrapper(name: &str) -> bool {
     name.ends_with("::__SerializeWith")
         || name.contains("::__SerializeWith<")

@@ -31,11 +31,12 @@ pub(super) struct ValueRef {
 }
 
 impl ValueRef {
-    /// `is_on_stack` tells whether an address is on the stack of the measuring.
+    /// Creates the reference to a value. `is_on_stack` returns `true` for an address on the stack
+    /// of the measurement.
     ///
-    /// References that lie there are serde's own way of handing over elements (`collect_seq`): what
-    /// they refer to is meant. A reference to a type with a size is an address, and only names of
-    /// references begin with `&`.
+    /// References on that stack are created by serde when it passes elements (`collect_seq`), so
+    /// the values behind them are measured. A reference to a sized type is one address, and only
+    /// names of references begin with `&`.
     pub(super) fn of<V: ?Sized>(value: &V, is_on_stack: impl Fn(usize) -> bool) -> ValueRef {
         const WORD: usize = size_of::<usize>();
         let mut found = ValueRef {
@@ -55,7 +56,7 @@ impl ValueRef {
         {
             found.type_name = target.strip_prefix("mut ").unwrap_or(target);
             (found.address, found.bytes, found.is_sized) = if found.bytes == Some(WORD) {
-                // SAFETY: a reference of one word lies there, and it is borrowed.
+                // SAFETY: the place contains a reference of one word, and it is borrowed.
                 let address = unsafe { word_at(found.address) };
                 (address, known_bytes.take(), true)
             } else if let Some((address, bytes)) = known::text(value) {
