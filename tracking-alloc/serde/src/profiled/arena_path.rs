@@ -1,9 +1,9 @@
 //! The place in the data of an arena's pieces, entered around each field, element, key and value
 //! that the derive for arenas reads.
 //!
-//! The place is kept in a word of the thread, because seeds and visitors of other people lie
-//! between one level and the next. While nothing records there is no place, and entering one is a
-//! load and a compare. Never allocates through the hooked allocator.
+//! The place is kept in a thread-local word, because foreign seeds and visitors lie between one
+//! level and the next. While nothing records there is no place, and entering one is a load and a
+//! comparison. It never allocates through the hooked allocator.
 
 use super::tree::{self, Node, Step};
 pub use super::tree::{Type, TypeOf};
@@ -13,7 +13,7 @@ use std::cell::Cell;
 use tracking_alloc_recording::scope_kind;
 
 thread_local! {
-    /// The place the thread is in, if a derived decode runs and something records.
+    /// The current place of the thread, if a derived decode runs and something records.
     static PLACE: Cell<Option<&'static Node>> = const { Cell::new(None) };
 }
 
@@ -34,9 +34,10 @@ pub enum PathStep {
     Index(usize),
 }
 
-/// While it lives the thread is where a path begins; then what stayed is counted.
+/// A guard during which the thread is at the start of a path. When it is dropped, the retained
+/// bytes are counted.
 pub struct Rooted {
-    // NOTE: dropped in this order: what stayed is counted, then the place is left.
+    // NOTE: fields are dropped in this order: retained bytes are counted, then the place is left.
     _retained: Option<Retained>,
     _entered: ScopeGuard,
 }
@@ -47,9 +48,9 @@ impl Drop for Rooted {
     }
 }
 
-/// While it lives the thread is in a place; then, also when a visitor panics, in the one it came
-/// from.
-// PERF: one word, and the same for all types: a decode enters millions of places.
+/// A guard during which the thread is in a place. When it is dropped, also if a visitor panics, the
+/// thread returns to its previous place.
+// PERF: one word, and the same for all types, because a decode enters millions of places.
 pub struct Entered(Option<&'static Node>);
 
 impl Drop for Entered {
@@ -62,9 +63,9 @@ impl Drop for Entered {
     }
 }
 
-/// Begins a path of values of `T` built in an arena. Returns `None` if nothing records, and where
-/// the thread is inside of one already: a seed that somebody uses inside of another decode is at
-/// the place it is used.
+/// Begins a path of values of `T` built in an arena. Returns `None` if nothing records, or if the
+/// thread is already inside of such a path. A seed used inside of another decode belongs to the
+/// place where it is used.
 #[inline]
 pub fn root<T>() -> Option<Rooted> {
     let generation = scopes::generation();
@@ -88,7 +89,7 @@ fn new_root(ty: Type, generation: u32) -> Option<Rooted> {
     Some(rooted)
 }
 
-/// Enters a place below the present one, with values of `ty`.
+/// Enters a place below the current one, with values of `ty`.
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub fn enter(ty: TypeOf, below: PathStep) -> Entered {
     let before = PLACE.get();

@@ -1,5 +1,5 @@
-//! The wrapping deserializer: each call goes to the format's own, with a visitor that keeps the
-//! place.
+//! The wrapping deserializer. It forwards each call to the format's own deserializer, with a
+//! visitor that keeps the place.
 
 use super::enter::At;
 use super::forward::deserialize;
@@ -20,8 +20,8 @@ impl<D> De<D> {
         De { d, at }
     }
 
-    /// The format's deserializer. First notes the type that the function of a `deserialize_with`
-    /// reads.
+    /// Returns the format's deserializer. First notes the type that the function of a
+    /// `deserialize_with` reads.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn into_inner<T>(self) -> D {
         let node = self.at.node();
@@ -86,7 +86,7 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for De<D> {
         visitor: V,
     ) -> Result<V::Value, D::Error> {
         let (at, d) = (self.at, self.into_inner::<V::Value>());
-        // A format's own internals, `$serde_json::private::RawValue` for one, are its own affair.
+        // Internals of a format, such as `$serde_json::private::RawValue`, are not changed.
         if name.starts_with('$') {
             d.deserialize_newtype_struct(name, visitor)
         } else {

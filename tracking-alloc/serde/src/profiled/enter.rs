@@ -1,15 +1,15 @@
-//! Being in a place: two stores in the thread's words, and one visit.
+//! Entering a place: two stores in the thread's words, and one visit.
 
 use super::tree::Node;
 use crate::profiled::budget;
 use heapglass_recorder::scopes::ScopeGuard;
 use serde::de::Error;
 
-/// What travels with the deserializer: a place, and in the lowest bits of its address how it is
+/// A place that travels with the deserializer. The lowest bits of its address tell how it is
 /// entered.
 ///
-/// PERF: one word, so that a wrapper around a reference travels in two registers, and is never
-/// copied as a whole just after its parts were written, which processors are slow at.
+/// PERF: one word, so that a wrapper around a reference travels in two registers. It is also never
+/// copied as a whole just after its parts were written, which is slow on processors.
 #[derive(Clone, Copy)]
 pub(super) struct At(*const Node);
 
@@ -17,9 +17,9 @@ pub(super) struct At(*const Node);
 pub(super) enum How {
     /// Places are entered.
     Recording = 0,
-    /// A budget is compared at each boundary, too.
+    /// In addition, budgets are checked at each boundary.
     Budget = 1,
-    /// A budget is compared; serde buffers, which is one place.
+    /// Budgets are checked while serde buffers. The buffer is one place.
     BufferingInBudget = 2,
 }
 
@@ -34,7 +34,7 @@ impl At {
 
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn node(self) -> &'static Node {
-        // SAFETY: made of a reference, whose address had none of these bits.
+        // SAFETY: made from a reference, whose address had none of these bits.
         unsafe { &*self.0.map_addr(|address| address & !HOW) }
     }
 
@@ -43,16 +43,17 @@ impl At {
         self.0.addr() & HOW != How::Recording as usize
     }
 
-    /// Returns `true` if serde buffers, within a budget: boundaries, no places.
+    /// Returns `true` if serde buffers within a budget: there are boundaries, but no places.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn is_buffering(self) -> bool {
         self.0.addr() & How::BufferingInBudget as usize != 0
     }
 
-    /// Something that enters no place: `work` between two boundaries.
+    /// Runs `work`, which enters no place, between two boundaries.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn checked<R, E: Error>(self, work: impl FnOnce() -> Result<R, E>) -> Result<R, E> {
-        // PERF: asked twice, so that `work` is called, and compiled, in one place.
+        // PERF: the condition is checked twice, so that `work` is called, and compiled, in one
+        // place.
         if self.is_budgeted() {
             budget::check(self.node())?;
         }
@@ -63,8 +64,8 @@ impl At {
         Ok(value)
     }
 
-    /// Deserializes in a place below that was entered, where serde does not buffer; the thread is
-    /// in `back` afterwards, however it ends.
+    /// Deserializes in a place below that was already entered, while serde does not buffer. The
+    /// thread is in `back` afterwards, however the call ends.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn within<R, E: Error>(
         self,
@@ -79,8 +80,9 @@ impl At {
         work(At::new(entered, How::Recording))
     }
 
-    /// serde buffers: one place, whatever lies inside. Afterwards the thread is where things are
-    /// built from the buffer, until the place around it is left.
+    /// Runs `work` while serde buffers. The buffer is one place with all its contents. Afterwards
+    /// the thread is in the place of values built from the buffer, until the enclosing place is
+    /// left.
     #[inline]
     pub(super) fn buffering<R, E: Error>(
         self,

@@ -1,7 +1,7 @@
-//! Methods of serde's traits that call the same method of what is wrapped.
+//! Methods of serde's traits that call the same method of the wrapped object.
 
-/// Of a `Deserializer` around a `D`: `$inner` is the wrapped one, `$passed` the visitor that it
-/// gets.
+/// Implements methods of a `Deserializer` around a `D`. `$inner` is the wrapped object, `$passed`
+/// the visitor that it gets.
 macro_rules! deserialize {
     ($this:ident, $visitor:ident => $inner:expr, $passed:expr; $($method:ident($($arg:ident: $ty:ty),*))*) => {$(
         #[inline]
@@ -12,7 +12,7 @@ macro_rules! deserialize {
     )*};
 }
 
-/// Of a `Visitor` around a `V`: those without a value, or with one that nothing lies in.
+/// Implements methods of a `Visitor` around a `V` that take no value, or a value without contents.
 macro_rules! visit {
     ($this:ident => $inner:expr; $($method:ident($($value:ident: $ty:ty)?))*) => {$(
         #[inline]
@@ -22,8 +22,8 @@ macro_rules! visit {
     )*};
 }
 
-/// Of a `Visitor` around a `V`: those with what leads further in; `$passed` is what the wrapped one
-/// gets.
+/// Implements methods of a `Visitor` around a `V` that lead further in. `$passed` is what the
+/// wrapped object gets.
 macro_rules! visit_access {
     ($this:ident, $access:ident => $inner:expr, $passed:expr; $($method:ident: $trait:ident)*) => {$(
         #[inline]

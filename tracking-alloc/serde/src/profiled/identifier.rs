@@ -1,5 +1,4 @@
-//! Notes names of fields and variants as they pass from the format to the type, without changing
-//! them.
+//! Notes names of fields and variants as they pass unchanged from the format to the type.
 
 use super::forward::{deserialize, visit, visit_access};
 use super::tree::Text;
@@ -10,20 +9,20 @@ use std::fmt;
 /// The result of reading an identifier.
 #[derive(Clone, Copy)]
 pub(super) enum Named {
-    /// One of the names the type gave.
+    /// One of the names that the type gave.
     Name(usize),
     /// A number.
     Index(usize),
-    /// A name kept aside for the value to come.
+    /// A name that was kept for the value that follows.
     Kept,
     Unknown,
 }
 
 /// The place to note the result.
 pub(super) struct Capture {
-    /// The names that the type gives; `None` if it gives none, and names are kept for later.
+    /// The names that the type gives. `None` if it gives none, and names are kept for later.
     names: Option<&'static [&'static str]>,
-    /// The name expected.
+    /// The index of the expected name.
     next: usize,
     named: Cell<Named>,
 }
@@ -67,15 +66,16 @@ impl Capture {
     }
 }
 
-/// Any of the names, not the one expected.
+/// Searches all names, after the expected one did not match.
 #[inline(never)]
 fn search(names: &[&str], text: &str) -> Named {
     let index = names.iter().position(|name| *name == text);
     index.map_or(Named::Unknown, Named::Name)
 }
 
-/// Returns `true` if texts are equal. PERF: names are short; a call costs more than a few compares
-/// of overlapping words.
+/// Returns `true` if texts are equal.
+///
+/// PERF: names are short, and a call costs more than a few comparisons of overlapping words.
 #[cfg_attr(not(debug_assertions), inline(always))]
 fn is_same(one: &str, other: &str) -> bool {
     let (one, other) = (one.as_bytes(), other.as_bytes());
@@ -99,11 +99,11 @@ fn is_same(one: &str, other: &str) -> bool {
 }
 
 thread_local! {
-    /// The name kept aside, between reading a key and reading its value.
+    /// The name kept between reading a key and reading its value.
     static KEPT: RefCell<Text> = const { RefCell::new(Text::EMPTY) };
 }
 
-/// More than is shown of it, so that a name that is cut says so.
+/// Keeps a name. More bytes are kept than are shown, so that a truncated name can be marked.
 fn keep_name(name: &str) -> Named {
     let _ = KEPT.try_with(|kept| {
         if let Ok(mut kept) = kept.try_borrow_mut() {
@@ -113,7 +113,7 @@ fn keep_name(name: &str) -> Named {
     Named::Kept
 }
 
-/// The name kept aside.
+/// Returns the kept name.
 pub(super) fn kept_name() -> Text {
     let kept = KEPT.try_with(|kept| kept.try_borrow().map_or(Text::EMPTY, |kept| *kept));
     kept.unwrap_or(Text::EMPTY)

@@ -1,14 +1,15 @@
-//! Types known by their names: those whose values cannot allocate, and serde's own helpers.
+//! Types recognized by their names: types whose values cannot allocate, and serde's own helpers.
 //!
-//! PERF: `type_name` is a constant of each instantiation, so these tests fold away when optimised.
-//! A name that is not recognised costs a row of its own, never a wrong figure.
+//! PERF: `type_name` is a constant of each instantiation, so these tests fold away when optimized.
+//! A name that is not recognized costs a row of its own, but never makes a figure wrong.
 
 use super::tree::{Type, TypeOf};
 use serde::de::DeserializeSeed;
 use std::any::type_name;
 use std::mem::needs_drop;
 
-/// Values of these are deserialized without allocating: they get no place of their own.
+/// Returns `true` for types whose values are deserialized without allocating. They get no place of
+/// their own.
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn is_plain<T>() -> bool {
     !needs_drop::<T>() && is_plain_name(type_name::<T>())
@@ -20,7 +21,7 @@ fn is_plain_name(name: &str) -> bool {
     let bare = inside("core::option::Option<").unwrap_or(name);
     is_number(bare)
         || matches!(bare, "bool" | "char" | "&str" | "&[u8]")
-        // Those of 128 bits have a row of their own.
+        // Types of 128 bits have a row of their own.
         || inside("core::num::nonzero::NonZero<")
             .is_some_and(|name| is_number(name) && !name.ends_with("128"))
         || matches!(
@@ -45,19 +46,21 @@ fn is_field_name(name: &str) -> bool {
     name.ends_with("::__Field") || name.ends_with("::__Field<'_>")
 }
 
-/// The identifier of a derived struct's field.
+/// Returns `true` for the identifier of a derived struct's field.
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn is_field<K>() -> bool {
     is_field_name(type_name::<K>())
 }
 
-/// One that keeps names it does not know: the struct has a flattened field.
+/// Returns `true` for an identifier that keeps unknown names, because the struct has a flattened
+/// field.
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn is_flatten_key<K>() -> bool {
     needs_drop::<K>() && is_field::<K>()
 }
 
-/// serde's private buffer, below flatten, untagged and tagged enums; alone or behind a tag.
+/// Returns `true` for serde's private buffer, used for flatten, untagged and tagged enums, alone or
+/// after a tag.
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn is_buffer<T>() -> bool {
     let name = type_name::<T>();
@@ -73,17 +76,17 @@ fn ends_as_buffer(name: &str) -> bool {
     name.ends_with("::content::Content") || name.ends_with("::content::Content<'_>")
 }
 
-/// The seed of an adjacently tagged enum's content: its value is the enum itself, which is no
-/// recursion.
+/// Returns `true` for the seed of an adjacently tagged enum's content. Its value is the enum
+/// itself, which is not a recursion.
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn is_content_seed<S>() -> bool {
     let name = type_name::<S>();
-    // PERF: nearly all seeds are the first; a search does not fold away.
+    // PERF: nearly all seeds are a `PhantomData`. A search does not fold away.
     !name.starts_with("core::marker::PhantomData<")
         && (name.ends_with("::__Seed") || name.contains("::__Seed<"))
 }
 
-/// The type of what a seed deserializes; `None` if it cannot allocate.
+/// Returns the type that a seed deserializes, or `None` if it cannot allocate.
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn seeded<'de, S: DeserializeSeed<'de>>() -> Option<TypeOf> {
     if is_plain::<S::Value>() {
@@ -101,8 +104,8 @@ fn type_in_place<S>() -> Type {
     in_place(type_name::<S>()).unwrap_or_default()
 }
 
-/// The type that is overwritten in place by serde's `InPlaceSeed<T>`; `()` of any other seed cannot
-/// allocate... unless the seed keeps what it reads, so it has a place.
+/// Returns the type that serde's `InPlaceSeed<T>` overwrites in place. The `()` of any other seed
+/// gets a place, because the seed may keep what it reads.
 #[cfg_attr(not(debug_assertions), inline(always))]
 fn in_place(seed: &'static str) -> Option<Type> {
     let inner = seed
@@ -117,16 +120,16 @@ fn in_place(seed: &'static str) -> Option<Type> {
     name.map(|name| Type { name, bytes: 0 })
 }
 
-/// Returns `true` if what a visitor makes is an array: its elements are one place, those of other
-/// tuples are not.
+/// Returns `true` if a visitor creates an array. The elements of an array are one place, those of
+/// other tuples are not.
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn is_array<T, V>() -> bool {
     let name = type_name::<T>();
     name.starts_with('[') || (name == "()" && type_name::<V>().ends_with("]>"))
 }
 
-/// Returns `true` if a deserializer is ours already: a `Profiled` inside a `Profiled` is one with
-/// it.
+/// Returns `true` if a deserializer is already wrapped: a `Profiled` inside a `Profiled` has no
+/// effect of its own.
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn is_ours<D>() -> bool {
     type_name::<D>().starts_with(concat!(
@@ -135,8 +138,8 @@ pub(super) fn is_ours<D>() -> bool {
     ))
 }
 
-/// Returns `true` if the variants that an identifier names are those of an enum of the standard
-/// library, which have no second names: serde itself has their identifiers.
+/// Returns `true` if an identifier names variants of an enum of the standard library. These have no
+/// aliases, because serde itself defines their identifiers.
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn is_std<T>() -> bool {
     let name = type_name::<T>();

@@ -26,8 +26,8 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Profiled<T> {
     }
 }
 
-/// Deserializes with `plain` if there is nothing to observe, else with `observed`, at the root of
-/// values of `T`.
+/// Deserializes values of `T` at their root: with `plain` if there is nothing to observe, otherwise
+/// with `observed`.
 #[inline]
 fn within<'de, T, D: Deserializer<'de>, R>(
     d: D,
@@ -36,7 +36,7 @@ fn within<'de, T, D: Deserializer<'de>, R>(
 ) -> Result<R, D::Error> {
     let generation = scopes::generation();
     let budgeted = budget::is_running();
-    // PERF: the two loads that not recording costs.
+    // PERF: these two loads are the cost if nothing records.
     if generation == 0 && !budgeted || known::is_ours::<D>() {
         return plain(d);
     }

@@ -1,9 +1,9 @@
-//! Whether an enum's list of names is in the order of its variants' numbers: formats without names
-//! tell the number only, and an `alias` is a name more than there are variants.
+//! Finds out if an enum's list of names is in the order of its variants' numbers. Formats without
+//! names give only the number, and with an `alias` there are more names than variants.
 //!
-//! The type knows how many variants it has and says so when it is asked for one beyond the last:
-//! its identifier is deserialized from a number that cannot be, and the message has the count. Done
-//! once for a list of names.
+//! A type knows the number of its variants and reports it if a variant beyond the last is
+//! requested. So its identifier is deserialized from an impossible number, and the error message
+//! contains the count. This is done once for a list of names.
 
 use super::known;
 use super::tree::{Node, Text};
@@ -12,7 +12,7 @@ use serde::de::{self, DeserializeSeed, Expected, Unexpected};
 use std::any::type_name;
 use std::fmt;
 
-/// Returns `true` if number and place in `names` are the same for the enum whose identifier `S`
+/// Returns `true` if a variant's number is its index in `names`, for the enum whose identifier `S`
 /// reads.
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn are_in_order<'de, S: DeserializeSeed<'de>>(
@@ -36,22 +36,22 @@ fn count<'de, S: DeserializeSeed<'de>>() -> Option<usize> {
     let no_such_variant = U64Deserializer::new(u64::MAX);
     match another::<S>()?.deserialize(no_such_variant) {
         Err(Answer(count)) => count,
-        // It takes any number for a variant.
+        // It accepts any number as a variant.
         Ok(_) => None,
     }
 }
 
-/// Another seed like the one in use, when that is a `PhantomData`, as those of derived enums are.
+/// Returns another seed like the one in use, if that is a `PhantomData`, as for derived enums.
 fn another<S>() -> Option<S> {
     if !type_name::<S>().starts_with("core::marker::PhantomData<") || size_of::<S>() != 0 {
         return None;
     }
-    // SAFETY: `S` is a `PhantomData`, by its name and size: all its values are alike, need no drop,
-    // and can be made by anybody.
+    // SAFETY: `S` is a `PhantomData`, by its name and size. All its values are equal, need no drop,
+    // and can be created by anyone.
     Some(unsafe { std::mem::zeroed() })
 }
 
-/// The count in "variant index 0 <= i < 3".
+/// The count in the message "variant index 0 <= i < 3".
 #[derive(Debug)]
 struct Answer(Option<usize>);
 

@@ -1,4 +1,4 @@
-//! The wrapping visitor: scalars pass, everything that leads further in keeps the place.
+//! The wrapping visitor. Scalars pass through. Everything that leads further in keeps the place.
 
 use super::access::{Enum, Map, Progress, Seq};
 use super::deserializer::De;
@@ -7,15 +7,16 @@ use super::forward::{visit, visit_access};
 use serde::de::{Deserializer, EnumAccess, Error, MapAccess, SeqAccess, Visitor};
 use std::fmt;
 
-/// The kind of data being visited, unless serde buffers. PERF: a const parameter, so that there is
-/// no check at run time.
+/// The kind of the visited data, unless serde buffers.
+///
+/// PERF: a const parameter, so that there is no check at run time.
 pub(super) type Kind = u8;
-/// Whatever the data is: sequences are `[]`, maps `{key}` and `{value}`.
+/// Any data: sequences are `[]`, maps `{key}` and `{value}`.
 pub(super) const ANY: Kind = 0;
 pub(super) const STRUCT: Kind = 1;
 pub(super) const TUPLE: Kind = 2;
 
-/// A visitor at a place; `names` are those of a struct's fields or an enum's variants.
+/// A visitor at a place. `names` are those of a struct's fields or an enum's variants.
 pub(super) struct Vis<V, const KIND: Kind> {
     v: V,
     at: At,

@@ -51,7 +51,8 @@ pub(in super::super) struct Variant<A> {
 }
 
 impl<A> Variant<A> {
-    /// A variant with several fields: their places lie below its own, which has no type.
+    /// Reads a variant with several fields. Their places are below that of the variant, which has
+    /// no type.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn with_fields<R, E: Error>(self, read: impl FnOnce(A, At) -> Result<R, E>) -> Result<R, E> {
         let at = self.at;

@@ -1,5 +1,5 @@
-//! Entries: fields by the name the data gives, other maps by `{key}` and `{value}`, and what a
-//! flattened struct keeps in a buffer.
+//! Entries of maps: fields by their names in the data, other maps by `{key}` and `{value}`, and the
+//! buffered entries of a flattened struct.
 
 use super::{Buffer, Seed};
 use crate::profiled::enter::At;
@@ -16,9 +16,9 @@ pub(in super::super) struct Map<A, const KIND: Kind> {
     access: A,
     at: At,
     names: &'static [&'static str],
-    /// The key read last.
+    /// The last key that was read.
     named: Named,
-    /// The name expected next: fields mostly come in order.
+    /// The index of the name that is expected next, because fields usually come in order.
     next: usize,
     /// The scope between entries.
     rest: u32,
@@ -41,8 +41,10 @@ impl<A, const KIND: Kind> Map<A, KIND> {
     }
 }
 
-/// Enters the place of the name kept aside. PERF: never inlined: the copy of the name must not lie
-/// in the stack frame of every value that is deserialized.
+/// Enters the place of the kept name.
+///
+/// PERF: never inlined, because the copy of the name must not lie in the stack frame of every
+/// deserialized value.
 #[inline(never)]
 fn enter_kept(node: &'static Node, ty: TypeOf) -> &'static Node {
     let kept = kept_name();
@@ -50,7 +52,7 @@ fn enter_kept(node: &'static Node, ty: TypeOf) -> &'static Node {
 }
 
 impl<'de, A: MapAccess<'de>, const KIND: Kind> Map<A, KIND> {
-    /// A key whose name is noted on the way.
+    /// Reads a key and notes its name.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn noted_key<K: DeserializeSeed<'de>>(
         &mut self,
@@ -68,7 +70,7 @@ impl<'de, A: MapAccess<'de>, const KIND: Kind> Map<A, KIND> {
         Ok(key)
     }
 
-    /// The key of a struct with flattened fields: names it does not know go into its buffer.
+    /// Reads the key of a struct with flattened fields, whose buffer gets unknown names.
     fn next_flatten_key<K: DeserializeSeed<'de>>(
         &mut self,
         seed: K,
@@ -120,7 +122,7 @@ impl<'de, A: MapAccess<'de>, const KIND: Kind> MapAccess<'de> for Map<A, KIND> {
 
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn next_value<T: Deserialize<'de>>(&mut self) -> Result<T, A::Error> {
-        // PERF: as for elements: inlined, so that values are moved once less.
+        // PERF: inlined, as for elements, so that values are moved once less.
         self.next_value_seed(PhantomData)
     }
 
@@ -133,8 +135,8 @@ impl<'de, A: MapAccess<'de>, const KIND: Kind> MapAccess<'de> for Map<A, KIND> {
         if known::is_buffer::<S::Value>() && !at.is_buffering() {
             let value = self.access.next_value_seed(Buffer { seed, at });
             self.buffered = true;
-            // A flattened struct goes on buffering, and its list of entries grows between them; an
-            // adjacently tagged enum only wants its tag.
+            // A flattened struct continues to buffer, and its list of entries grows meanwhile. An
+            // adjacently tagged enum needs only its tag.
             self.rest = if KIND == STRUCT {
                 at.node().rebuilt().scope
             } else {
@@ -152,7 +154,7 @@ impl<'de, A: MapAccess<'de>, const KIND: Kind> MapAccess<'de> for Map<A, KIND> {
             back: self.rest,
             enter: move || match named {
                 Named::Name(index) => {
-                    // A captured index is one of the list.
+                    // A captured index is an index of the list.
                     let name = names.get(index).copied().unwrap_or("");
                     if fold {
                         node.enter_field::<true>(index, name, ty)

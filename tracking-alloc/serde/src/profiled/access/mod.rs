@@ -1,4 +1,4 @@
-//! The wrapping accesses: each element, key, value and variant is a boundary where a place is
+//! The wrapping accesses. Each element, key, value and variant is a boundary at which a place is
 //! entered and left.
 
 mod enums;
@@ -15,19 +15,19 @@ use super::tree::Node;
 use heapglass_recorder::scopes::ScopeGuard;
 use serde::de::{DeserializeSeed, Deserializer};
 
-/// A seed whose value has a place: entered only when there is a value, so that the end of a
-/// sequence is none.
+/// A seed whose value has a place. The place is entered only if there is a value, so the end of a
+/// sequence does not enter one.
 struct Seed<S, F> {
     seed: S,
     at: At,
-    /// The scope afterwards.
+    /// The scope after the value.
     back: u32,
     /// Enters the place.
     enter: F,
 }
 
 impl<'de, S: DeserializeSeed<'de>, F: FnOnce() -> &'static Node> Seed<S, F> {
-    /// Inside serde's buffer there is no place, but a boundary.
+    /// Inside serde's buffer there is a boundary, but no place.
     #[cold]
     #[inline(never)]
     fn deserialize_in_budget<D: Deserializer<'de>>(self, d: D) -> Result<S::Value, D::Error> {
@@ -46,7 +46,7 @@ impl<'de, S: DeserializeSeed<'de>, F: FnOnce() -> &'static Node> DeserializeSeed
 {
     type Value = S::Value;
 
-    /// PERF: all about budgets is elsewhere, so that this is small enough to be inlined into the
+    /// PERF: the code for budgets is elsewhere, so that this is small enough to be inlined into the
     /// format's code.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn deserialize<D: Deserializer<'de>>(self, d: D) -> Result<S::Value, D::Error> {
@@ -59,7 +59,7 @@ impl<'de, S: DeserializeSeed<'de>, F: FnOnce() -> &'static Node> DeserializeSeed
     }
 }
 
-/// A seed of serde's buffer.
+/// A seed for serde's buffer.
 struct Buffer<S> {
     seed: S,
     at: At,

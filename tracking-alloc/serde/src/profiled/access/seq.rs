@@ -1,5 +1,5 @@
-//! Elements: of a sequence all one place, of a tuple one each, of a struct in a format without
-//! names its fields.
+//! Elements. All elements of a sequence share one place, each element of a tuple has one, and the
+//! elements of a struct in a format without names are its fields.
 
 use super::{Buffer, Seed};
 use crate::profiled::enter::At;
@@ -18,17 +18,17 @@ pub(in super::super) struct Seq<'a, A, const KIND: Kind> {
     pub(in super::super) progress: &'a Progress,
 }
 
-/// How far a sequence was read that may be the fields of a struct, and what is known of their
-/// names: they may be more than fields (aliases).
+/// The progress in a sequence that may contain the fields of a struct, and the knowledge about
+/// their names. There may be more names than fields (aliases).
 ///
-/// PERF: not in the sequence itself, so that the address of that is never taken and it stays in
-/// registers.
+/// PERF: this is not part of the sequence, so that the sequence's address is never taken and it
+/// stays in registers.
 pub(in super::super) struct Progress {
     node: &'static Node,
     names: &'static [&'static str],
-    /// Elements the visitor asked for.
+    /// Number of elements that the visitor requested.
     asked: Cell<usize>,
-    /// The names of the struct are known to be in the order of elements.
+    /// `true` if the names of the struct are known to be in the order of elements.
     ordered: Cell<bool>,
 }
 
@@ -46,7 +46,9 @@ impl Progress {
         }
     }
 
-    /// Enters the place of a field. PERF: as [`Node::enter_field`], which this is mostly.
+    /// Enters the place of a field.
+    ///
+    /// PERF: the same as [`Node::enter_field`], which this usually calls.
     #[inline(never)]
     fn enter_field<const HERE: bool>(&self, index: usize, ty: TypeOf) -> &'static Node {
         match self.names.get(index) {
@@ -55,8 +57,8 @@ impl Progress {
         }
     }
 
-    /// The same where the names may not be in the order of elements: the guess is proved as soon as
-    /// the visitor asks for as many elements as there are names.
+    /// Enters the place of a field if the names may not be in the order of elements. The guess is
+    /// proved when the visitor requests as many elements as there are names.
     #[inline(never)]
     fn enter_unordered<const FOLD: bool>(&self, index: usize, ty: TypeOf) -> &'static Node {
         self.prove(index);
@@ -71,7 +73,8 @@ impl Progress {
         self.node.enter(step, ty, FOLD)
     }
 
-    /// The last of the names is asked for: there are as many fields as names, so none has two.
+    /// Proves the order when the last name is requested: there are as many fields as names, so no
+    /// field has two.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn prove(&self, index: usize) {
         if index + 1 == self.names.len() && !self.ordered.get() {
@@ -79,8 +82,9 @@ impl Progress {
         }
     }
 
-    /// A visitor of a struct asks once for each of its fields: if it was content with fewer than
-    /// there are names, some fields have several, and names are not in the order of elements.
+    /// Disproves the order. A struct's visitor requests each field once. If it requested fewer
+    /// elements than there are names, some fields have several names, and the names are not in the
+    /// order of elements.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(in super::super) fn disprove(&self) {
         if self.asked.get() < self.names.len() {
@@ -101,8 +105,8 @@ impl<'de, A: SeqAccess<'de>, const KIND: Kind> SeqAccess<'de> for Seq<'_, A, KIN
 
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn next_element<T: Deserialize<'de>>(&mut self) -> Result<Option<T>, A::Error> {
-        // PERF: serde's own is not inlined always; then each value is moved once more, while parts
-        // of it are just being written, which costs more than all the rest here.
+        // PERF: serde's own method is not always inlined. Then each value is moved once more while
+        // parts of it are still being written, which costs more than everything else here.
         self.next_element_seed(PhantomData)
     }
 

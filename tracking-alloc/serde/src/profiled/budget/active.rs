@@ -1,5 +1,5 @@
-//! Budgets in force in a thread: a list on its stack, compared with what the thread has allocated
-//! since.
+//! Budgets in force in a thread. They form a list on its stack and are compared with the thread's
+//! allocations since they began.
 
 use super::Limits;
 use super::path::{Path, is_at};
@@ -15,20 +15,20 @@ thread_local! {
     static INNERMOST: Cell<*const Active> = const { Cell::new(null()) };
 }
 
-/// A budget in force, on the stack of whoever set it.
+/// A budget in force, on the stack of the function that set it.
 struct Active {
     limits: Limits,
-    /// The field it is for; `None` = everything.
+    /// The field to which it applies, or `None` for everything.
     path: Option<*const str>,
     fields: *const [(String, Limits)],
-    /// Net and total bytes when it began.
+    /// Net and total bytes at its beginning.
     live: i64,
     total: u64,
-    /// The one further out.
+    /// The next outer budget.
     outer: *const Active,
 }
 
-/// Takes a budget out of force when it is dropped, also when something panics.
+/// A guard that ends a budget when it is dropped, also after a panic.
 struct Running<'a>(&'a Active);
 
 impl Drop for Running<'_> {
@@ -37,7 +37,8 @@ impl Drop for Running<'_> {
     }
 }
 
-/// Runs `work` with a budget in force: of a field, or of everything, with what it says of fields.
+/// Runs `work` with a budget in force, of a field or of everything, including its budgets for
+/// fields.
 pub(super) fn in_force<R>(
     limits: Limits,
     path: Option<&str>,
@@ -69,15 +70,15 @@ fn innermost() -> *const Active {
     INNERMOST.get()
 }
 
-/// Compares what the thread has allocated with every budget in force.
+/// Compares the thread's allocations with every budget in force.
 ///
 /// # Errors
-/// When one is exceeded, with the path and the figure.
+/// If one is exceeded, with the path and the figure.
 #[inline(never)]
 pub(in super::super) fn check<E: Error>(node: &'static Node) -> Result<(), E> {
     let (live_now, total_now) = counting::measured_so_far();
     let mut next = innermost();
-    // SAFETY: whoever put a budget into the list takes it out before its stack frame ends.
+    // SAFETY: a function that adds a budget to the list removes it before its stack frame ends.
     while let Some(active) = unsafe { next.as_ref() } {
         next = active.outer;
         let live = u64::try_from(live_now.wrapping_sub(active.live)).unwrap_or(0);
@@ -104,7 +105,7 @@ pub(in super::super) fn check<E: Error>(node: &'static Node) -> Result<(), E> {
     Ok(())
 }
 
-/// Runs `work` at a place, within the budgets that are for it, and compares before and after.
+/// Runs `work` at a place with the budgets for that place, and checks before and after.
 #[inline(never)]
 pub(in super::super) fn in_field<R, E: Error>(
     node: &'static Node,
@@ -114,17 +115,17 @@ pub(in super::super) fn in_field<R, E: Error>(
     within(innermost(), node, work)
 }
 
-/// Puts the budgets for this place into force, of each budget from `next` outwards, then runs
+/// Puts the budgets for this place into force, from each budget from `next` outwards, then runs
 /// `work`.
 fn within<R, E: Error>(
     mut next: *const Active,
     node: &'static Node,
     work: impl FnOnce() -> Result<R, E>,
 ) -> Result<R, E> {
-    // SAFETY: as in `check`: all of them stay in force while this runs.
+    // SAFETY: as in `check`. All of them stay in force while this runs.
     while let Some(active) = unsafe { next.as_ref() } {
         next = active.outer;
-        // SAFETY: the fields of a budget outlive its being in force.
+        // SAFETY: the fields of a budget live longer than the budget is in force.
         let fields = unsafe { &*active.fields };
         if let Some((path, limits)) = fields.iter().find(|(path, _)| is_at(node, path)) {
             return in_force(*limits, Some(path), &[], || within(next, node, work));

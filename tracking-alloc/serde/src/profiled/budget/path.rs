@@ -4,7 +4,7 @@ use crate::profiled::tree::Node;
 use std::fmt::{self, Display, Write};
 use tracking_alloc_recording::scope_kind;
 
-/// The path of a place. Control characters are escaped: some names come from the data.
+/// The path of a place. Control characters are escaped, because some names come from the data.
 pub(super) struct Path(pub(super) &'static Node);
 
 impl Display for Path {
@@ -44,7 +44,7 @@ fn mark(kind: u32) -> &'static str {
     }
 }
 
-/// Returns `true` if a place has this path; a name that is only guessed is taken for it.
+/// Returns `true` if a place has this path. A guessed name also counts as its name.
 pub(super) fn is_at(node: &'static Node, path: &str) -> bool {
     let (mut node, mut rest) = (node, path);
     loop {
@@ -52,7 +52,7 @@ pub(super) fn is_at(node: &'static Node, path: &str) -> bool {
         if label.kind == scope_kind::ROOT {
             return EqualText::is(&ShortName(node.ty.name), rest);
         }
-        // A step that has a name is found by it alone.
+        // A step with a name is found only by that name.
         let named = |name: &str, mark: &str| match name {
             "" => None,
             name => rest.strip_suffix(name)?.strip_suffix(mark),
@@ -71,7 +71,7 @@ pub(super) fn is_at(node: &'static Node, path: &str) -> bool {
     }
 }
 
-/// A type's name without the paths of modules and without lifetimes, as reports spell it.
+/// A type's name as in reports: without module paths and without lifetimes.
 struct ShortName(&'static str);
 
 impl Display for ShortName {
@@ -93,7 +93,7 @@ impl Display for ShortName {
     }
 }
 
-/// The beginning of a text, up to the first such character.
+/// Returns the beginning of a text, up to the first character that `is_end` accepts.
 fn up_to(text: &str, is_end: impl Fn(char) -> bool) -> &str {
     text.split_once(&is_end).map_or(text, |(before, _)| before)
 }
@@ -114,7 +114,7 @@ fn only_lifetimes(text: &str) -> Option<&str> {
     rest.strip_prefix('>')
 }
 
-/// Compares a text with another as it is written, without keeping it.
+/// Compares a text with another while that is written, without storing it.
 struct EqualText<'a>(&'a str);
 
 impl EqualText<'_> {

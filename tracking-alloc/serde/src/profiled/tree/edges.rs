@@ -1,8 +1,8 @@
 //! The look-up of known places: a small table in each node, read without a lock.
 //!
-//! An entry is compared by the addresses of the step's name and of the function that says the type.
-//! Addresses are hints: the same name or function may have several (one for each codegen unit),
-//! each gets an entry; the content decided when the entry was made.
+//! An entry is compared by the addresses of the step's name and of the function that returns the
+//! type. Addresses are only hints: the same name or function may have several, one for each codegen
+//! unit, and each gets an entry. The content was compared when the entry was made.
 
 use super::{Node, Step, TypeOf};
 use heapglass_recorder::leaked::{self, Link};
@@ -10,12 +10,12 @@ use heapglass_recorder::scopes;
 use std::ptr::fn_addr_eq;
 use std::sync::atomic::{AtomicUsize, Ordering::*};
 
-/// A place that was found, and what the recording counts it as.
+/// A place that was found, and the scope at which the recording counts it.
 #[derive(Clone, Copy)]
 pub(in super::super) struct Found {
     pub(in super::super) node: &'static Node,
     pub(in super::super) scope: u32,
-    /// The scope whose visits are counted; 0 = none.
+    /// The scope whose visits are counted, or 0 for none.
     pub(in super::super) visit: u32,
 }
 
@@ -44,7 +44,7 @@ impl Edge {
         self.key == key && fn_addr_eq(self.ty, ty)
     }
 
-    /// As [`Found::enter`].
+    /// Does the same as [`Found::enter`].
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn enter(&'static self) -> &'static Node {
         let Found { node, scope, visit } = self.found;
@@ -59,8 +59,8 @@ impl Edge {
         node
     }
 
-    /// PERF: whatever it needs is in the edge, so that it is called last and nothing must be kept
-    /// for it.
+    /// PERF: the edge contains everything that this needs, so it is a tail call and nothing must be
+    /// kept.
     #[cold]
     #[inline(never)]
     fn enter_slowly(&'static self) -> &'static Node {
@@ -76,12 +76,12 @@ pub(super) struct Edges {
     slots: *const Link<Edge>,
 }
 
-// SAFETY: the slots are atomic, and never given back.
+// SAFETY: the slots are atomic and are never freed.
 unsafe impl Sync for Edges {}
 
-/// Slots looked at.
+/// Number of slots to search.
 const PROBES: usize = 8;
-/// Largest table.
+/// The maximum size of a table.
 const MOST: usize = 1 << 14;
 
 impl Edges {
@@ -96,7 +96,8 @@ impl Edges {
 
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn slot(&self, at: usize) -> &Link<Edge> {
-        // SAFETY: there are `mask + 1` slots, zeroed when made, never given back.
+        // SAFETY: there are `mask + 1` slots, which were zeroed when they were made and are never
+        // freed.
         unsafe { &*self.slots.add(at & self.mask) }
     }
 
@@ -104,8 +105,8 @@ impl Edges {
         2 * self.used.load(Relaxed) > self.mask
     }
 
-    /// Puts an edge in the first free slot from `hint`. Returns `false` if none of those looked at
-    /// is free.
+    /// Puts an edge into the first free slot from `hint` on. Returns `false` if none of the
+    /// searched slots is free.
     fn put(&self, hint: usize, edge: &'static Edge) -> bool {
         for probe in 0..PROBES.min(self.mask + 1) {
             let slot = self.slot(hint.wrapping_add(probe));
@@ -120,7 +121,7 @@ impl Edges {
 }
 
 impl Node {
-    /// The edge that is where it usually is.
+    /// Returns the edge in its usual slot.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn first(&self, step: Step<'_>, ty: TypeOf) -> Option<&'static Edge> {
         let edge = self.edges.get()?.slot(step.hint()).get()?;
@@ -140,7 +141,7 @@ impl Node {
         None
     }
 
-    /// Remembers where a step and type lead. Only under the write lock.
+    /// Remembers the place for a step and type. Call only under the write lock.
     pub(super) fn remember(&self, step: &Step<'_>, ty: TypeOf, found: Found) {
         let (hint, key) = (step.hint(), step.key());
         let Some(edge) = leaked::leak(Edge { key, ty, found }) else {
@@ -152,13 +153,12 @@ impl Node {
         }
         let size = match old {
             None => 4,
-            // NOTE: crowded about one hint only, or as large as a table gets: this one is looked
-            // for the slow way.
+            // NOTE: the table is crowded only near this hint, or has its maximum size. This edge is
+            // then looked up in the slow way.
             Some(old) if !old.is_half_full() || old.mask >= MOST - 1 => return,
             Some(old) => 2 * (old.mask + 1),
         };
-        // NOTE: hints are not kept, so a larger table is filled by its users again, one edge at a
-        // time.
+        // NOTE: hints are not kept, so users fill the larger table again, one edge at a time.
         let Some(edges) = Edges::new(size.max((hint.min(64) + 1).next_power_of_two())) else {
             return;
         };

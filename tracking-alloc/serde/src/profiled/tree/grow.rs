@@ -1,6 +1,6 @@
-//! Making a place that was not known yet: cold. Recursion folds on the nearest place of the same
-//! type, names beyond the bound are one place, what finds no room in the recording is counted at
-//! its parent.
+//! Creating a new place, on a cold path. Recursion folds into the nearest place of the same type,
+//! names beyond the limit share one place, and places without room in the recording are counted at
+//! their parent.
 
 use super::edges::Found;
 use super::label::{Label, Step};
@@ -12,12 +12,12 @@ use heapglass_recorder::scopes::Added;
 use std::sync::atomic::Ordering::*;
 use tracking_alloc_recording::{scope_flags, scope_kind};
 
-/// Different places under one.
+/// Maximum number of different places under one place.
 const MOST_CHILDREN: u32 = 4096;
 
 impl Node {
-    /// The child for a step, wherever it must be counted. `fold`: a type inside itself is counted
-    /// at its outermost place.
+    /// Returns the child for a step, or the place at which it must be counted. With `fold`, a type
+    /// inside itself is counted at its outermost place.
     #[cold]
     #[inline(never)]
     pub(super) fn new_child(&'static self, step: Step<'_>, of: TypeOf, fold: bool) -> Found {
@@ -54,7 +54,7 @@ impl Node {
         found
     }
 
-    /// The one child of a kind.
+    /// Returns the only child of a kind.
     #[cold]
     #[inline(never)]
     pub(super) fn new_single(&'static self, place: &Link<Node>, kind: u32) -> Found {
@@ -64,7 +64,8 @@ impl Node {
         }
     }
 
-    /// For a place below that cannot be made now: a loss, each time, and no visit.
+    /// Handles a place below that cannot be created now. Each use is counted as a loss, not as a
+    /// visit.
     fn at_parent(&'static self) -> Found {
         scopes::lost();
         Found {
@@ -84,19 +85,19 @@ impl Node {
         made.found()
     }
 
-    /// The nearest place of the same type, itself included.
+    /// Returns the nearest place of the same type, including the node itself.
     fn ancestor(&'static self, ty: Type, step: &Step<'_>) -> Option<&'static Node> {
         if ty.name.is_empty() {
             return None;
         }
-        // All functions of one struct have one name: of those the field decides.
+        // All functions of one struct have the same name, so the field must match too.
         let any_field = !is_with(ty.name);
         std::iter::successors(Some(self), |node| node.parent)
             .find(|node| node.ty.name == ty.name && (any_field || node.label().is(step)))
     }
 
     fn known(&self, ty: Type, step: &Step<'_>) -> Option<&'static Node> {
-        // A name that was proved a moment ago, while another thread still went by the index.
+        // A name that was just proved, while another thread still used the index.
         let proved = match step {
             Step::Index(_, Some(guess)) if !self.proved.load(Relaxed).is_null() => {
                 Some(Step::Field(guess, 0))
@@ -129,8 +130,8 @@ impl Node {
             shown.name = WITH;
             node.flags_set.store(AWAITS_TYPE, Relaxed);
         }
-        // Below a folded place nothing has a scope of its own, and without a recording nothing at
-        // all.
+        // Below a folded place nothing has a scope of its own. Without a recording, no place has
+        // one.
         if self.visit != 0 {
             match node.add_scope(shown) {
                 Added::Scope(_) => {}
@@ -157,8 +158,8 @@ impl Node {
         }
     }
 
-    /// The names are (or are not) in the order of elements: places that had only an index get their
-    /// name (or lose their guess).
+    /// Settles if the names are in the order of elements. Places that had only an index get their
+    /// name, or lose their guess.
     #[cold]
     #[inline(never)]
     pub(in super::super) fn settle_order(
@@ -190,7 +191,7 @@ impl Node {
                 scopes::rename(child.scope, label.kind, label.name);
             }
         }
-        // Labels have changed: every place is looked for anew.
+        // Labels have changed, so every place is looked up again.
         self.edges.set(None);
         let settled = if proved {
             &self.proved
@@ -201,11 +202,11 @@ impl Node {
     }
 }
 
-/// The type shown while what a `deserialize_with` function deserializes is not known.
+/// The type shown until the type that a `deserialize_with` function reads is known.
 const WITH: &str = "(deserialize_with)";
 
-/// The wrapper that serde_derive makes for `deserialize_with`: the function decides what is
-/// deserialized.
+/// Returns `true` for the wrapper that serde_derive creates for `deserialize_with`. Its function
+/// decides what is deserialized.
 fn is_with(name: &str) -> bool {
     name.ends_with("::__DeserializeWith") || name.contains("::__DeserializeWith<")
 }

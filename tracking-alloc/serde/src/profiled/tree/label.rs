@@ -4,23 +4,24 @@ use heapglass_recorder::leaked;
 use std::fmt::{self, Display, Write};
 use tracking_alloc_recording::{scope_flags, scope_kind};
 
-/// Longer names are cut, bytes.
+/// Maximum length of a name in bytes. Longer names are truncated.
 const MOST_NAME: usize = 256;
 
 /// A step from a place to one below it.
 #[derive(Clone, Copy)]
 pub(in super::super) enum Step<'a> {
-    /// The only one of its kind, a value of [`scope_kind`].
+    /// The only step of its kind, a value of [`scope_kind`].
     Single(u32),
-    /// By its name in the list its type gives, and where it is there.
+    /// A field, by its name in the list of its type, and its index there.
     Field(&'static str, usize),
-    /// By a name that lies in a buffer, with its [key](Step::buffered_field).
+    /// A field by a name that lies in a buffer, with its [key](Step::buffered_field).
     BufferedField(&'a str, usize),
-    /// The same for a variant.
+    /// A variant, by its name in the list of its type, and its index there.
     Variant(&'static str, usize),
-    /// The third element, say, and what it is called if the names are in the order of the elements.
+    /// An element of a tuple or struct by index, with its name if the names are in the order of the
+    /// elements.
     Index(usize, Option<&'static str>),
-    /// A variant known by its index only.
+    /// A variant known only by its index.
     VariantIndex(usize),
 }
 
@@ -29,9 +30,9 @@ pub(in super::super) struct Label {
     /// A value of [`scope_kind`].
     pub(in super::super) kind: u32,
     pub(in super::super) flags: u32,
-    /// Empty for kinds without one.
+    /// The name. It is empty for kinds without one.
     pub(in super::super) name: &'static str,
-    /// The name it has if the order of names is the order of elements, while that is not known.
+    /// The name if the names are in the order of elements, as long as that is unknown.
     pub(in super::super) guess: &'static str,
     pub(in super::super) index: usize,
 }
@@ -45,7 +46,7 @@ impl Label {
         index: 0,
     };
 
-    /// Keeps the label of a step.
+    /// Leaks the label of a step.
     pub(super) fn of(step: &Step<'_>) -> Option<&'static Label> {
         let text;
         let mut label = Label {
@@ -86,7 +87,7 @@ impl Label {
             Step::Field(name, _) | Step::BufferedField(name, _) | Step::Variant(name, _) => {
                 self.name == cut(name, MOST_NAME)
             }
-            // Without a guess it is that element, whatever its name.
+            // Without a guess, the index alone identifies the element, whatever its name.
             Step::Index(index, guess) => {
                 self.index == index
                     && (self.guess.is_empty() || self.guess == guess.unwrap_or_default())
@@ -98,14 +99,14 @@ impl Label {
 }
 
 impl<'a> Step<'a> {
-    /// Its key is that of its content. No address is that large.
+    /// Creates a step with a key made from the content. No address is that large.
     pub(in super::super) fn buffered_field(name: &'a str) -> Step<'a> {
         let hash = heapglass_recorder::hash::fnv1a(0, name.bytes()) as usize;
         Step::BufferedField(name, hash >> 2 | 1 << (usize::BITS - 2))
     }
 
-    /// For comparing: the address of a name, a small number for the others, above kinds where it
-    /// has an index.
+    /// Returns the value by which steps are compared: the address of a name, otherwise a small
+    /// number, above the kinds if the step has an index.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn key(&self) -> usize {
         match *self {
@@ -119,14 +120,14 @@ impl<'a> Step<'a> {
         }
     }
 
-    /// Where its place usually is among those below one.
+    /// Returns the usual position of its place among the children.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn hint(&self) -> usize {
         match *self {
             Step::Field(_, index) | Step::Variant(_, index) => index,
             Step::Index(index, _) | Step::VariantIndex(index) => index,
             Step::BufferedField(_, key) => key % 61,
-            // Elements, keys and values: the first, second and third.
+            // Elements, keys and values have the first, second and third position.
             Step::Single(kind) => kind.wrapping_sub(scope_kind::ELEMENT) as usize,
         }
     }
@@ -146,7 +147,7 @@ fn index_key(index: usize) -> usize {
     16 + index.min(4000)
 }
 
-/// At most `most` bytes of a text, whole characters.
+/// Returns at most `most` bytes of a text, in whole characters.
 fn cut(text: &str, most: usize) -> &str {
     let mut end = most.min(text.len());
     while !text.is_char_boundary(end) {
@@ -155,7 +156,7 @@ fn cut(text: &str, most: usize) -> &str {
     text.get(..end).unwrap_or("")
 }
 
-/// A short text on the stack: what does not fit is left out.
+/// A short text on the stack. The part that does not fit is dropped.
 #[derive(Clone, Copy)]
 pub(in super::super) struct Text {
     bytes: [u8; MOST_NAME + 32],
@@ -174,7 +175,7 @@ impl Text {
         text
     }
 
-    /// Puts another text in its place.
+    /// Replaces the text.
     pub(in super::super) fn set(&mut self, text: &str) {
         self.len = 0;
         let _ = self.write_str(text);

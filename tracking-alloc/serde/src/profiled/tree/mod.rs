@@ -1,7 +1,7 @@
-//! The tree of places in the data: one for all threads, kept beside the recording so that a known
-//! place is found without a lock, by comparing addresses.
+//! The tree of places in the data. There is one tree for all threads, separate from the recording,
+//! so that a known place is found without a lock, by comparing addresses.
 //!
-//! Its memory is [leaked](heapglass_recorder::leaked). Never panics.
+//! Its memory is [leaked](heapglass_recorder::leaked). It never panics.
 
 mod edges;
 mod grow;
@@ -22,12 +22,12 @@ use std::any::type_name;
 use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering::*};
 use tracking_alloc_recording::scope_kind;
 
-/// The type of the values at a place; by default unknown.
+/// The type of the values at a place. The default is unknown.
 #[derive(Clone, Copy, Default)]
 pub struct Type {
-    /// Full name; empty where nothing is known.
+    /// The full name, or empty if nothing is known.
     pub(super) name: &'static str,
-    /// `size_of`.
+    /// The size of the type.
     pub(super) bytes: usize,
 }
 
@@ -42,7 +42,9 @@ impl Type {
     }
 }
 
-/// Says the type of the values at a place. PERF: one word, by which places are compared.
+/// A function that returns the type of the values at a place.
+///
+/// PERF: one word, by which places are compared.
 pub type TypeOf = fn() -> Type;
 
 /// A place in the data: all values at one path under one phase.
@@ -50,35 +52,35 @@ pub type TypeOf = fn() -> Type;
 pub(super) struct Node {
     /// The scope in the recording: its own, or its parent's if it is folded.
     pub(super) scope: u32,
-    /// The scope whose visits are counted; 0 = none.
+    /// The scope whose visits are counted, or 0 for none.
     visit: u32,
-    /// The table was full when it was made: each visit is a loss.
+    /// `true` if the table was full when the node was made. Each visit is then a loss.
     lost: bool,
     pub(super) ty: Type,
     label: Link<Label>,
     pub(super) parent: Option<&'static Node>,
     edges: Link<Edges>,
-    /// First of the places below, and the next one beside.
+    /// The first of the places below, and the next sibling.
     children: Link<Node>,
     next_sibling: Link<Node>,
     children_len: AtomicU32,
     other: Link<Node>,
     buffered: Link<Node>,
     from_buffer: Link<Node>,
-    /// Flags of the scope that are set already; [`AWAITS_TYPE`].
+    /// Flags of the scope that are already set, and [`AWAITS_TYPE`].
     flags_set: AtomicU32,
-    /// The last list of names whose order was proved to be the order of elements, and the last one
-    /// disproved.
+    /// The last list of names that was proved to be in the order of elements, and the last list for
+    /// which this was disproved.
     proved: AtomicPtr<&'static str>,
     disproved: AtomicPtr<&'static str>,
 }
 
-/// The place of a `deserialize_with` whose type is not known yet. No scope has this flag.
+/// Marks the place of a `deserialize_with` whose type is not known yet. No scope has this flag.
 const AWAITS_TYPE: u32 = 1 << 31;
 
 impl Node {
-    /// Enters the child of a step with values of `ty`, made when there is none. `fold`: a type
-    /// inside itself is counted at its outermost place.
+    /// Enters the child of a step with values of `ty`, creating it if there is none. With `fold`, a
+    /// type inside itself is counted at its outermost place.
     #[inline]
     pub(super) fn enter(&'static self, step: Step<'_>, ty: TypeOf, fold: bool) -> &'static Node {
         let found = self.child(step, ty, fold);
@@ -86,11 +88,12 @@ impl Node {
         found.node
     }
 
-    /// The same for a field.
+    /// Enters the child for a field.
     ///
-    /// PERF: this and the next are never inlined: leaves without a frame of their own, once for all
-    /// types, so that what calls them stays small enough to be inlined. Generic, so that they are
-    /// compiled with the program, which knows better where its thread-locals are.
+    /// PERF: this function and the next are never inlined. They are leaves without a frame of their
+    /// own, once for all types, so their callers stay small enough to be inlined. They are generic,
+    /// so that they are compiled with the program, whose compiler knows better where its
+    /// thread-locals are.
     #[inline(never)]
     pub(super) fn enter_field<const HERE: bool>(
         &'static self,
@@ -114,7 +117,7 @@ impl Node {
         }
     }
 
-    /// The same for a place that is the only one of its kind: elements, keys or values.
+    /// Enters the only child of its kind: elements, keys or values.
     #[inline(never)]
     pub(super) fn enter_only<const KIND: u32>(&'static self, ty: TypeOf) -> &'static Node {
         match self.first(Step::Single(KIND), ty) {
@@ -123,7 +126,8 @@ impl Node {
         }
     }
 
-    // PERF: these get what a step is made of: a whole one would need a frame in their callers.
+    // PERF: these functions get the parts of a step, because a whole step would need a frame in
+    // their callers.
     #[cold]
     #[inline(never)]
     fn enter_new_field(
@@ -141,7 +145,7 @@ impl Node {
         self.enter(Step::Single(kind), ty, true)
     }
 
-    /// The same child, not entered.
+    /// Returns the child without entering it.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn child(&'static self, step: Step<'_>, ty: TypeOf, fold: bool) -> Found {
         match self.find(&step, ty) {
@@ -150,7 +154,7 @@ impl Node {
         }
     }
 
-    /// The node itself, as if it had been looked for.
+    /// Returns the node itself, as if it had been looked up.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn found(&'static self) -> Found {
         Found {
@@ -177,7 +181,7 @@ impl Node {
         }
     }
 
-    /// Returns its label.
+    /// Returns the node's label.
     pub(super) fn label(&self) -> &'static Label {
         self.label.get().unwrap_or(&Label::NONE)
     }
@@ -195,8 +199,8 @@ impl Node {
         self.flags_set.load(Relaxed) & AWAITS_TYPE != 0
     }
 
-    /// What that function really deserializes: the first time it is seen, it becomes the type of
-    /// the scope.
+    /// Notes the type that the function of a `deserialize_with` really reads. The first such type
+    /// becomes the type of the scope.
     #[cold]
     #[inline(never)]
     pub(super) fn retype(&self, ty: Type) {
@@ -216,8 +220,8 @@ impl Node {
         node
     }
 
-    /// Gives it a scope of its own below the one it is counted at so far, with values of `shown`,
-    /// or says why it has none.
+    /// Gives the node a scope of its own, with values of `shown`, below the scope at which it is
+    /// counted so far. Otherwise, returns the reason why it has none.
     fn add_scope(&mut self, shown: Type) -> Added {
         let label = self.label();
         let added = scopes::add(&NewScope {

@@ -16,11 +16,11 @@ static ROOTS: [Link<Root>; BUCKETS] = [const { Link::new() }; BUCKETS];
 /// The key that distinguishes roots of one type.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Key {
-    /// The scope around it.
+    /// The enclosing scope.
     outer: u32,
-    /// Its recording.
+    /// The root's recording.
     generation: u32,
-    /// Its values are built in an arena.
+    /// `true` if the values are built in an arena.
     in_arena: bool,
 }
 
@@ -30,8 +30,8 @@ struct Root {
     next: Option<&'static Root>,
 }
 
-/// The root for values of `ty` deserialized while the thread is in `outer`; those built in an arena
-/// have one of their own. Returns `None` if it cannot be made now.
+/// Returns the root for values of `ty` deserialized while the thread is in `outer`. Values built in
+/// an arena have a root of their own. Returns `None` if the root cannot be made now.
 pub(in super::super) fn root(
     ty: Type,
     outer: u32,
@@ -48,7 +48,7 @@ pub(in super::super) fn root(
         generation,
         in_arena,
     };
-    // PERF: most names are the same constant.
+    // PERF: equal names are usually the same constant.
     let is_name = |name: &str| std::ptr::eq(name, ty.name) || name == ty.name;
     let find = || {
         std::iter::successors(bucket.get(), |root| root.next)

@@ -1,21 +1,21 @@
-//! The write lock of the tree: one thread at a time adds to it. Nobody waits for ever: a place that
-//! cannot be made in a second is counted at its parent, as a loss.
+//! The write lock of the tree: only one thread at a time adds to it. No thread waits forever. A
+//! place that cannot be created within a second is counted at its parent, as a loss.
 //!
-//! The word is the process that holds it, so that a forked child takes it from a thread that does
-//! not exist there. Additions are published by one store each, at the end: an abandoned one was
-//! never seen.
+//! The word contains the process that holds the lock, so that a forked child can take it from a
+//! thread that does not exist there. Each addition is published by one store at its end, so an
+//! abandoned addition was never visible.
 
 use std::sync::atomic::{AtomicU32, Ordering::*};
 
 static HOLDER: AtomicU32 = AtomicU32::new(0);
 
 const YIELDS: u32 = 200;
-/// In total a second: far more than a holder can need, and an end when it is this very thread, in a
-/// signal handler.
+/// A second in total. That is far more than a holder needs, and it ends the wait if the holder is
+/// this same thread, in a signal handler.
 const SLEEPS: u32 = 10_000;
 const SLEEP_NS: u32 = 100_000;
 
-/// While it lives, this thread alone adds.
+/// A guard during which only this thread adds to the tree.
 pub(super) struct WriteLock;
 
 impl WriteLock {
@@ -30,8 +30,7 @@ impl WriteLock {
             if attempt < YIELDS {
                 std::thread::yield_now();
             } else {
-                // The holder may have been taken off its core on a busy machine: yielding gets
-                // nobody anywhere then.
+                // On a busy machine, the holder may not be running. Yielding does not help then.
                 sleep();
             }
         }
@@ -45,7 +44,7 @@ impl Drop for WriteLock {
     }
 }
 
-/// No cancellation point where the recorder's own calls can be had.
+/// Sleeps. Where the recorder's own calls are available, this is not a cancellation point.
 fn sleep() {
     #[cfg(recording)]
     heapglass_recorder::sleep(SLEEP_NS);
@@ -53,7 +52,7 @@ fn sleep() {
     std::thread::sleep(std::time::Duration::from_nanos(SLEEP_NS.into()));
 }
 
-/// 1 where there are no processes.
+/// Returns the id of the process, or 1 on platforms without processes.
 fn process() -> u32 {
     if cfg!(any(unix, windows)) {
         std::process::id().max(1)
