@@ -53,9 +53,9 @@ pub use budget::{Budget, ProfiledSeed};
 /// | maps | `{key}` and `{value}` |
 /// | enum, externally tagged | `::Variant`, then `#0` or `.name`; a newtype variant is `::Variant` alone |
 /// | enum, internally tagged | `(buffered)` and `(from buffer)` |
-/// | enum, adjacently tagged | `.content` under its own name, then `#0` or `.name`, all variants together; `(buffered)` and `(from buffer)` where the content comes before the tag |
+/// | enum, adjacently tagged | `.content` under its own name, then `#0` or `.name`, all variants together; `(buffered)` and `(from buffer)` if the content comes before the tag |
 /// | enum, untagged | `(buffered)` and `(from buffer)`, failed variants included |
-/// | `flatten` of a struct or a map | the fields the struct knows as ever; all others `(buffered)` and `(from buffer)` |
+/// | `flatten` of a struct or a map | the fields of the struct itself as usual; all others `(buffered)` and `(from buffer)` |
 /// | `with`, `deserialize_with` | `.name`; its type is the first one the function deserializes, steps go on below |
 /// | `default`, `skip` | nothing: they are not deserialized; what their functions allocate is counted at the struct |
 /// | a type inside itself | folded: counted at its nearest place further out, which is marked recursive |
@@ -90,9 +90,9 @@ pub use budget::{Budget, ProfiledSeed};
 /// places are counted at their ancestor. Names are truncated to 256 bytes. Keys of maps never
 /// become names, so hostile data cannot create places.
 ///
-/// The wrapper uses additional stack for each level of nesting: 230 to 850 bytes in optimised code
+/// The wrapper uses additional stack for each level of nesting: 230 to 850 bytes in optimized code
 /// on x86-64 (340 for a list of `Option<Box<_>>` in postcard, 610 for a tree of `Vec` in JSON, 850
-/// in rmp), and 2 to 4 KiB without optimisation. A format without a depth limit runs out of stack
+/// in rmp), and 2 to 4 KiB without optimization. A format without a depth limit runs out of stack
 /// correspondingly earlier.
 ///
 /// On a fleet of 38,000 ships (30 MB of JSON), deserializing took 1.09 times as long as exact
