@@ -8,7 +8,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering::*;
 
-/// What [`start()`] records to. The environment sets everything else (`HEAPGLASS_MODE` and others).
+/// The destination of [`start()`]. The environment sets everything else (`HEAPGLASS_MODE` and
+/// others).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Options<'a> {

@@ -1,4 +1,4 @@
-//! What a measured value retains, in the form in which a source passes it to the recording.
+//! The data of a measured value, in the form in which a source passes it to the recording.
 
 pub use crate::session::{Measured, Part, Type};
 pub use crate::start::usable_bytes;

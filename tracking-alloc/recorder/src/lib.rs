@@ -53,14 +53,16 @@
 //! not hold (sampling, for example) must change the code that relies on it:
 //!
 //! - **Every event is reported**, so the rows of a recording add up to the figures of the process.
-//!   [`stats()`] returns the sum of the rows and of the events that no row counts, and says that it
-//!   is exact.
-//! - **A free without a known block** is one of a block from before the recording, from a pause, or
-//!   from another allocator. The recorder counts it as an unknown free and changes no row.
-//! - **A block's birth number** is the number of allocations of its lane, `total_blocks` of the row
-//!   of all events, at that moment. The difference of two such numbers is a lifetime.
-//! - **Sizes are requested sizes**, not usable ones. If [`freed`] and [`reallocating`] are not
-//!   told the size, they take it from the recording.
+//!   [`stats()`] returns the sum of the rows and of the events that no row counts, and documents it
+//!   as exact.
+//! - **A free without a known block** belongs to a block that was allocated before the recording,
+//!   during a pause, or by another allocator. The recorder counts it as an unknown free and changes
+//!   no row.
+//! - **A block's birth number** is the number of allocations of its lane so far, which is
+//!   `total_blocks` in the lane's row of all events. The difference of two such numbers is a
+//!   lifetime.
+//! - **Sizes are requested sizes**, not usable ones. If [`freed`] and [`reallocating`] do not get
+//!   the size, they take it from the recording.
 //!
 //! # Guarantees
 //!

@@ -263,8 +263,8 @@ fn a_threads_name_is_the_one_it_has_soon_after_its_beginning() {
     assert_eq!(of_lane(&recording, "first").total, (12 * 40_000, 12));
 }
 
-/// So many phases that the first thread's rows and scopes need more room than a recording has at
-/// first, and the second thread's rows more than the next growth provides.
+/// Number of phases. The first thread's rows and scopes need more room than a recording has at
+/// first, and the second thread's rows need more than the next growth provides.
 const PHASES: usize = 6_000;
 
 /// Returns the name of a phase: three letters.

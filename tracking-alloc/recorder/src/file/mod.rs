@@ -22,13 +22,13 @@ pub(crate) use table::Table;
 /// The reason why nothing is recorded, printed as "what `value` (errno); advice".
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Refused {
-    /// What failed.
+    /// The failed operation.
     pub(crate) what: &'static str,
     /// The rejected value of an environment variable; empty if `what` names no variable.
     pub(crate) value: &'static [u8],
     /// The errno of the failed call, or 0 if there is none.
     pub(crate) errno: i32,
-    /// What the user can do about it; may be empty.
+    /// Advice for the user; may be empty.
     pub(crate) advice: &'static str,
 }
 

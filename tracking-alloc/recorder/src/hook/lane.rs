@@ -31,15 +31,15 @@ use tracking_alloc_recording::{self as recording, LANES, MAX_FRAMES, MAX_LANES, 
 
 /// Bit of a lane's tag: its owner measures. No state of a recording has this bit.
 pub(super) const MEASURED: u32 = 8;
-/// Bit of a lane's tag: the lane was idle for long, and its sums are taken as known. No state of a
-/// recording has this bit.
+/// Bit of a lane's tag: the lane was idle for long, and its sums are assumed to be known. No state
+/// of a recording has this bit.
 const PARKED: u32 = 4;
 const _: () = assert!(PARKED == crate::state::COUNT && MEASURED < crate::state::GENERATION);
 
 /// Number of pairs of entries in the cache from stack to row. A key may be in either entry of its
 /// pair.
 pub(super) const CACHE: usize = 1024;
-/// A product's upper bits are the pair's number.
+/// The upper bits of the product are the pair's number.
 const CACHE_SHIFT: u32 = u64::BITS - CACHE.ilog2();
 
 const _: () = assert!(CACHE * size_of::<[Cached; 2]>() <= 32 * PAGE);
@@ -77,7 +77,7 @@ pub(crate) struct Lane {
     pub(super) bits: LaneBits,
     /// `true` while the hook runs in the owner.
     pub(super) busy: AtomicBool,
-    /// Its rows of all events, of "(table full)" and of "(unattributed)".
+    /// The lane's rows: of all events, of "(table full)" and of "(unattributed)".
     pub(super) fixed: *const [Row; 3],
     pub(super) cache: *mut [Cached; 2],
     /// The pages of the cache that were written, one bit each.
@@ -89,7 +89,7 @@ pub(crate) struct Lane {
     /// A fall from this net or above may be the fall from a new peak.
     pub(super) limit: AtomicI64,
     pub(super) turning: Turning,
-    /// Birth number at the time the present owner took the lane.
+    /// Birth number at the time the current owner took the lane.
     pub(super) since_births: Cell<u64>,
     /// Number of peak checks that will still read the thread's name.
     pub(super) names_to_read: Cell<u32>,
@@ -99,7 +99,7 @@ pub(crate) struct Lane {
     pub(super) limits: Limits,
     pub(super) record: *const recording::Lane,
     pub(super) mutex: UnsafeCell<libc::pthread_mutex_t>,
-    /// For the overflow lane: one event at a time.
+    /// For the overflow lane: lets only one event run at a time.
     pub(super) shared: Lock<()>,
     pub(super) tables: UnsafeCell<LaneTables>,
     /// Number of times a site was found by its key alone.
@@ -108,9 +108,9 @@ pub(crate) struct Lane {
     scratch: UnsafeCell<[u64; MAX_FRAMES]>,
     /// The slot for sites for which the lane has no memory.
     spare: Slot,
-    /// By site.
+    /// The slots, by site.
     pub(super) slots: Chunked<Slot, { MAX_SITES as usize / CHUNK }>,
-    /// By scope.
+    /// The counters of visits, by scope.
     visits: Chunked<visited::Visited, { MAX_SCOPES / CHUNK }>,
     /// The last walk of the owner's stack. Its pages are written only if stacks are deep.
     pub(super) last_walks: LastWalks,

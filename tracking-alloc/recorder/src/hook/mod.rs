@@ -1,6 +1,6 @@
 //! The hook: the code that runs at each allocator call while something records.
 //!
-//! The hook never allocates through the hooked allocator, never panics, takes no lock on its hot
+//! The hook never allocates through the observed allocator, never panics, takes no lock on its hot
 //! path, and keeps `errno`. An allocation is forwarded first and then recorded; a free is recorded
 //! first and then forwarded. A realloc is one event.
 

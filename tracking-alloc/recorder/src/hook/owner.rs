@@ -19,7 +19,7 @@ use tracking_alloc_recording::{
     LANES, MAX_LANES, SITE_TABLE_FULL, SITE_UNATTRIBUTED, lane_kind, table,
 };
 
-/// Returns the calling thread's lane in the present recording, its own or the shared one. Creates
+/// Returns the calling thread's lane in the current recording, its own or the shared one. Creates
 /// one if it has none.
 pub(super) fn of_thread(_: &Inside, session: &Session) -> Option<&'static Lane> {
     let (own, shared) = thread::with(|thread| (thread.lane.get(), thread.shared.get()))?;
@@ -138,7 +138,7 @@ fn make(session: &Session, number: u32) -> Option<&'static Lane> {
     session.prepare_lane(number)?;
     let mut bump = Bump::new();
     let place: NonNull<Lane> = bump.take_sparse(1)?;
-    // This counts the lane up to its table from site to row, of which few pages are used.
+    // This counts the lane up to its table from site to row, which uses few pages.
     sys::count_own(std::mem::offset_of!(Lane, slots).next_multiple_of(sys::PAGE));
     let cache: NonNull<[Cached; 2]> = bump.take_sparse(CACHE)?;
     let fixed @ [_, full, unattributed] = fixed_rows(number)?;
@@ -191,7 +191,7 @@ impl Lane {
         self.read_name();
     }
 
-    /// Adds the last owner's figures to the threads with its name.
+    /// Adds the previous owner's figures to those of threads with its name.
     fn hand_over(&self, session: &Session) {
         let record = self.record();
         let mut figures = figures_of(self.all());

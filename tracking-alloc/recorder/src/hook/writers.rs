@@ -31,7 +31,7 @@ pub(crate) fn wait_until_idle() -> bool {
         return false;
     }
     let mut patience = sys::Patience::new(SLEEPS);
-    // The shared lane is never busy: threads on it were counted as open.
+    // The shared lane is never busy. Threads that use it are counted as open writers.
     patience.wait_until(|| !is_open())
         && lane::lanes().all(|lane| patience.wait_until(|| !lane.busy.load(Acquire)))
 }
@@ -119,7 +119,7 @@ mod tests {
         assert!(is_here());
         thread::with(|thread| thread.busy.set(false));
         assert!(!is_here());
-        // SAFETY: all-zero bytes are a lane nobody owned yet.
+        // SAFETY: all-zero bytes are a lane that never had an owner.
         let lane = Box::new(unsafe { MaybeUninit::<Lane>::zeroed().assume_init() });
         let place: *const Lane = &raw const *lane;
         // The pointer is reset below, before the lane is dropped.

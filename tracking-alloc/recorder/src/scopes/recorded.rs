@@ -1,6 +1,6 @@
 //! Access of phases and fields to the recording's scopes.
 //!
-//! Never allocates through the hooked allocator. A scope that does not fit is counted at its
+//! Never allocates through the observed allocator. A scope that does not fit is counted at its
 //! parent, and the recording says so. Access to a record needs [`Inside`], which does not exist
 //! after a recording is finished, nor in a forked child.
 

@@ -29,7 +29,7 @@ impl Block {
     }
 }
 
-/// What is known about the addresses from `low` up to, but not including, `high`.
+/// The known contents of the addresses from `low` up to, but not including, `high`.
 #[derive(Clone, Copy, Default)]
 struct Known {
     low: usize,

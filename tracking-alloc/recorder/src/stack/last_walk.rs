@@ -7,9 +7,9 @@
 //! the outer frames is known. If a word changed, the walk continues at that frame.
 //!
 //! Nothing is assumed that is not compared:
-//! - Words are read only at or outside of the present frame, and only inside the stack for which
+//! - Words are read only at or outside of the current frame, and only inside the stack for which
 //!   they were kept. The one exception is the place of rbp: it is part of the frame's state, so the
-//!   present walk found it too.
+//!   current walk found it too.
 //! - The frame at which a walk ended is kept and compared like all others.
 //! - In a stack deeper than [`MAX_FRAMES`], only the innermost [`MAX_FRAMES`] frames count, as in a
 //!   full walk. The sum of the outer frames is subtracted, so only that sum must be known.
@@ -45,7 +45,7 @@ pub(super) trait Frame: Copy {
     /// Compares two words. Each result is 0 if its word is unchanged.
     ///
     /// # Safety
-    /// The words must be readable: the frame's place lies in the present stack, at or outside of a
+    /// The words must be readable: the frame's place lies in the current stack, at or outside of a
     /// frame in progress.
     unsafe fn changes(&self) -> [u64; 2];
 
@@ -127,7 +127,7 @@ const _: () = assert!(PAGE == align_of::<LastWalk<()>>());
 /// Number of frames whose words are compared before the result is checked.
 const CHUNK: usize = 8;
 /// If a walk skips at most this many kept frames, they stay for the next walk, even though they lie
-/// further inside than the present frame.
+/// further inside than the current frame.
 const MOST_PASSED: usize = 16;
 /// After this many changes in one stack, a walk stops looking for kept frames.
 const MOST_CHANGES: u32 = 3;
@@ -157,7 +157,7 @@ impl<F: Frame> LastWalk<F> {
     }
 
     /// Returns the sum of a walk of `stack` that has come to `state`. This is the common case: the
-    /// present frame is kept, and nothing outside of it changed.
+    /// current frame is kept, and nothing outside of it changed.
     ///
     /// Call this only while the thread that owns the lane runs inside the hook, so that no signal
     /// handler interferes.
@@ -179,7 +179,7 @@ impl<F: Frame> LastWalk<F> {
         let known = outer.last().filter(|known| known.frame.is_in(state))?;
         let counts = kept.len() - outer.len() <= MOST_PASSED
             && sum.frames + outer.len() <= MAX_FRAMES
-            // SAFETY: the present frame is the innermost of these frames. All others lie outside of
+            // SAFETY: the current frame is the innermost of these frames. All others lie outside of
             // it, in the stack for which they were kept.
             && !unsafe { F::have_changed(outer) };
         counts.then(|| sum.with_outer(known.hash))
@@ -230,7 +230,7 @@ impl<F: Frame> LastWalk<F> {
         if let Some(known) = frames[..len].last()
             && known.frame.is_in(state)
             && (first > 0 || self.ends.get())
-            // SAFETY: the present frame is the innermost of these frames. All others lie outside of
+            // SAFETY: the current frame is the innermost of these frames. All others lie outside of
             // it, in the stack for which they were kept.
             && !unsafe { F::have_changed(&frames[first..len]) }
         {
@@ -324,8 +324,8 @@ impl<F: Frame> LastWalk<F> {
                         let room = fresh - same;
                         frames.copy_within(changed + 1..len, room);
                         changes += 1;
-                        // After so many changes it is a different stack. Walking it is faster than
-                        // comparing it.
+                        // After this many changes it is a different stack. Walking it is faster
+                        // than comparing it.
                         len = if changes < MOST_CHANGES { changed } else { 0 };
                         fresh = room;
                     }

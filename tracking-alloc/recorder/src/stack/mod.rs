@@ -476,7 +476,7 @@ impl Limits {
     }
 
     /// If code changed, forgets the addresses after which stacks were cut. Returns `true` if there
-    /// were any; then the present stack must be walked again.
+    /// were any; then the current stack must be walked again.
     pub(crate) fn forget_old_cuts(&self) -> bool {
         let is_old = self.cut_after.seed.replace(POWERS.seed()) != POWERS.seed();
         let forgets = is_old && self.cut_after.in_use().is_some();

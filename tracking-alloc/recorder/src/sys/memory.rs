@@ -1,4 +1,4 @@
-//! Memory for heapglass itself. It comes only from mmap, never from the hooked allocator.
+//! Memory for heapglass itself. It comes only from mmap, never from the observed allocator.
 
 use std::ptr::{NonNull, null_mut};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

@@ -1,5 +1,5 @@
-//! Memory for the measurement of a value. It is mapped, never taken from the hooked allocator, and
-//! unmapped when the measurement ends.
+//! Memory for the measurement of a value. It is mapped, never taken from the observed allocator,
+//! and unmapped when the measurement ends.
 
 use heapglass_recorder::hash::spread;
 use heapglass_recorder::leaked;

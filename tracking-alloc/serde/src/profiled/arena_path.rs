@@ -3,7 +3,7 @@
 //!
 //! The place is kept in a thread-local word, because foreign seeds and visitors lie between one
 //! level and the next. While nothing records there is no place, and entering one is a load and a
-//! comparison. It never allocates through the hooked allocator.
+//! comparison. It never allocates through the observed allocator.
 
 use super::tree::{self, Node, Step};
 pub use super::tree::{Type, TypeOf};

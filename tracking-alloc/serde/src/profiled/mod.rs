@@ -1,7 +1,7 @@
 //! `Profiled<T>`: allocations by field and type. A deserializer around the format's own keeps track
 //! of the place in the data.
 //!
-//! It never changes the deserialized value or the error, and never allocates through the hooked
+//! It never changes the deserialized value or the error, and never allocates through the observed
 //! allocator.
 
 mod access;

@@ -28,11 +28,11 @@ pub(in crate::hook) struct Slot {
     snaps: Cell<*const Snaps>,
 }
 
-/// No block was allocated at the site yet.
+/// No block has been allocated at the site yet.
 pub(super) const NO_CLASS: u32 = u32::MAX;
-/// Several classes: they are counted in size records.
+/// There are several classes, which are counted in size records.
 pub(super) const MIXED: u32 = u32::MAX - 1;
-/// More classes than one size record holds.
+/// There are more classes than one size record holds.
 pub(super) const SPREAD: u32 = u32::MAX - 2;
 
 /// The counter for blocks of one size at a site.

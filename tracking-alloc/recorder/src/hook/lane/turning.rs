@@ -18,7 +18,7 @@ pub(in crate::hook) struct Turning {
     pub(in crate::hook) backoff: Cell<u32>,
     /// `true` if a turning point was skipped since the last check.
     pub(in crate::hook) passed: AtomicBool,
-    /// Number of checks that had seen a lane change, at the last check.
+    /// Number of checks that had seen a change in any lane, at this lane's last check.
     pub(in crate::hook) moves: Cell<u64>,
     /// Events of the lane at the last check.
     pub(in crate::hook) events: Cell<u64>,
@@ -40,7 +40,7 @@ impl Turning {
         self.row_events.set(events);
     }
 
-    /// Returns `true` if every row of the lane is as it was at the present maximum: since then one
+    /// Returns `true` if every row of the lane is as it was at the current maximum: since then one
     /// block was freed from a row, and one event restored that row. An equal maximum then needs no
     /// new clock.
     #[inline(always)]

@@ -14,9 +14,9 @@ pub(super) struct Visited(Cell<*const Visits>);
 impl Lane {
     #[inline(always)]
     pub(in crate::hook) fn count_visit(&self, scope: u32) -> bool {
-        // SAFETY: reached by the lane's owner alone; null or a record, which stays mapped.
+        // SAFETY: only the lane's owner reaches this. It is null or a record, which stays mapped.
         let known = |visited: &Visited| unsafe { visited.0.get().as_ref() };
-        // The generation above the number falls away.
+        // The table ignores the generation in the upper bits of the number.
         let visits = self.visits.get(scope).and_then(known);
         if let Some(visits) = visits {
             add(&visits.count, 1);
@@ -28,7 +28,7 @@ impl Lane {
     pub(in crate::hook) fn count_first_visit(&self, scope: u32) -> Option<()> {
         let _errno = Errno::keep();
         let scope = scope_number(scope);
-        // SAFETY: the tables belong to the lane's owner, who is calling.
+        // SAFETY: the tables belong to the lane's owner, who is the caller.
         let bump = unsafe { &mut (*self.tables.get()).bump };
         let visited = self.visits.get_or_make(scope, || bump.take(CHUNK))?;
         let fill = |visits: &Visits| {

@@ -79,8 +79,8 @@ fn find(sections: &Sections, address: u64) -> Option<usize> {
 #[inline(never)]
 fn encode(frames: &EhFrame<Bytes>, row: &UnwindTableRow<usize, Storage>) -> Option<Rule> {
     match row.register(X86_64::RA) {
-        // Not mentioned means that its place was not described at all; "undefined" that there is no
-        // caller.
+        // If the register is not mentioned, its place was not described. "Undefined" means that
+        // there is no caller.
         Some(RegisterRule::Undefined) => return Some(Rule::OUTERMOST),
         Some(RegisterRule::Offset(-8)) => {}
         _ => return None,
@@ -95,8 +95,8 @@ fn encode(frames: &EhFrame<Bytes>, row: &UnwindTableRow<usize, Storage>) -> Opti
             (base, u64::try_from(*offset).ok()?)
         }
         CfaRule::Expression(expression) => {
-            // The one expression compilers write into functions that call: the frame's end was kept
-            // below rbp.
+            // The only expression that compilers write for functions that call: the frame's end was
+            // saved below rbp.
             let (X86_64::RBP, offset, true) = base_register(frames, expression)? else {
                 return None;
             };
@@ -121,8 +121,8 @@ fn encode(frames: &EhFrame<Bytes>, row: &UnwindTableRow<usize, Storage>) -> Opti
     Rule::new(base, offset, saved_bp)
 }
 
-/// Reads an expression "register plus offset", and whether it is followed by a load; `None` for any
-/// other.
+/// Reads an expression "register plus offset". Returns the register, the offset, and `true` if a
+/// load follows. Returns `None` for any other expression.
 fn base_register(
     frames: &EhFrame<Bytes>,
     expression: &UnwindExpression<usize>,

@@ -9,7 +9,7 @@
 //!          fill: module ─▶ tables (copied from its file) ─▶ gimli ─▶ rule
 //! ```
 //! Rules come from gimli, not from framehop: framehop's collections of modules and rules allocate,
-//! which would call the hooked allocator.
+//! which would call the observed allocator.
 //!
 //! Whatever the rules say, a walk reads only the thread's own stack, between the hook's frame and
 //! the top of the stack. It never allocates and never calls the dynamic linker. It never reads the

@@ -146,7 +146,7 @@ impl NearWalks {
         }
         for (bp, value) in &near.needs.frames[..near.needs.len.min(MOST_NEEDS)] {
             let bp_at = bp.in_walk_from(start);
-            // SAFETY: as above: the same frames lead to this place, so the walk may read it.
+            // SAFETY: as above if it is a place on the stack, because the same frames led to it.
             // Otherwise it is the word that holds the register.
             if unsafe { word_at(bp_at) } != start.sp + *value as usize {
                 return None;

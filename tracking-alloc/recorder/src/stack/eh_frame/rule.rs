@@ -11,7 +11,7 @@ use std::cell::Cell;
 /// ```text
 /// bits 0-1    base of the frame's end (CFA): 0 = rsp, 1 = rbp, 2 = the word at rbp - offset (realigned stacks), 3 = stop
 /// bits 2-22   offset in words of 8 bytes; for "stop" the reason
-/// bits 23-29  the caller's rbp is so many words below the frame's end, 0 = unchanged
+/// /// bits 23-29  number of words from the frame's end down to the caller's rbp, 0 = unchanged
 /// ```
 /// The return address is always the word below the frame's end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -290,7 +290,7 @@ impl last_walk::Frame for UnwoundFrame {
         // SAFETY: words of the stack (guaranteed by the caller), or a static.
         let address = unsafe { word_at(self.address_at) } as u64 ^ self.address;
         let bp = match self.plain {
-            // This walk also found the place of rbp: it is that of the present frame, or a frame
+            // This walk also found the place of rbp: it is that of the current frame, or a frame
             // outside of it holds it.
             0 => self.frame.bp() ^ self.bp,
             _ => 0,

@@ -166,7 +166,7 @@ impl Model {
         });
     }
 
-    /// Returns the sum of the present stack, and checks that a full walk gives the same sum.
+    /// Returns the sum of the current stack, and checks that a full walk gives the same sum.
     fn hash(&self, powers: &Powers) -> u64 {
         let Registers { pc, sp, bp } = *self.frames.last().expect("the outermost");
         let start = Start::from_registers((bp, sp, pc));

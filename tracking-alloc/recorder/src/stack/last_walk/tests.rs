@@ -101,7 +101,7 @@ fn whatever_was_walked_before_the_sum_is_that_of_a_walk_in_full() {
         let (mut model, last) = (Model::new(), last_walk());
         let mut kept = 0;
         for round in 0..40_000 {
-            // Mostly near where it was, at times far out.
+            // The next stack is usually close to the previous one, and sometimes much shorter.
             let fewer = if round % 701 == 0 { depth } else { 6 };
             for _ in 0..random.below(fewer) {
                 model.frames.pop();
