@@ -49,11 +49,11 @@ impl Demangler {
     ///
     /// The return type is left out, as it is not part of the name.
     pub(crate) fn demangle(&mut self, linkage: &Arc<str>) -> Arc<str> {
-        if !is_mangled(linkage) || self.has_given_up {
-            return Arc::clone(linkage);
-        }
         if let Some(known) = self.known.get(linkage) {
             return Arc::clone(known);
+        }
+        if !is_mangled_cpp(linkage) || self.has_given_up {
+            return Arc::clone(linkage);
         }
         let start = Instant::now();
         let demangled = demangle(linkage);
@@ -72,8 +72,8 @@ impl Demangler {
     }
 }
 
-/// Returns `true` if a linkage name is mangled as C++ names are.
-fn is_mangled(linkage: &str) -> bool {
+/// Returns `true` if a linkage name is mangled as names of C++ are, and as legacy names of Rust.
+pub(crate) fn is_mangled_cpp(linkage: &str) -> bool {
     linkage.starts_with('_') && linkage.trim_start_matches('_').starts_with('Z')
 }
 

@@ -14,7 +14,7 @@ mod segment;
 mod short;
 mod tokens;
 
-pub(crate) use cpp::Demangler;
+pub(crate) use cpp::{Demangler, is_mangled_cpp};
 pub(crate) use origin::is_std_crate;
 pub(crate) use segment::{Part, Segment, path_and_arguments, segments, split_at_commas, types};
 pub(crate) use short::one_of;
@@ -62,7 +62,7 @@ impl<'a> FunctionName<'a> {
         &self.segments
     }
 
-    /// The path of the first segments, so many of them.
+    /// The path that ends with the last of a number of segments.
     pub(crate) fn path_of(&self, segments: usize) -> &'a str {
         let last = segments.checked_sub(1).and_then(|at| self.segments.get(at));
         let end = last.map_or(0, |last| last.start + last.text.len());

@@ -13,7 +13,7 @@ use super::{SourceFrame, Symbols};
 use crate::name::{FunctionName, Language, is_std_crate, one_of, path};
 use crate::profile::{Function, OWN_CRATES, Origin};
 
-/// Decides what functions are, with what all frames of a recording together tell about crates.
+/// Determines whose code functions are, from all that the frames of a recording say about crates.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Classifier {
     /// Crates that a file of theirs shows to be dependencies.
@@ -32,7 +32,7 @@ pub(crate) struct Classifier {
 const STD_SYMBOLIZER: &str = "std::backtrace_rs::";
 
 impl Classifier {
-    /// Learns from all frames with a source file whose the crates are.
+    /// Learns from all frames with a source file who owns each crate.
     pub(crate) fn new(symbols: &Symbols) -> Classifier {
         let mut dependencies = HashSet::new();
         let mut programs = HashSet::new();
@@ -279,7 +279,7 @@ fn image_name(module: &str) -> &str {
     name.rsplit('/').next().unwrap_or(name)
 }
 
-/// Whose a source file is, and the crate it belongs to; `None`: the user's own.
+/// The owner of a source file and its crate; `None` for the user's own files.
 fn by_file(file: &str) -> Option<(Origin, String)> {
     let std = std_crate_of_file(file).map(|krate| (Origin::Std, krate));
     std.or_else(|| Some((Origin::Dependency, dependency_of_file(file)?)))

@@ -1,10 +1,10 @@
-//! Function names as people read them: linkage names demangled without the hash, joined with what
-//! only the debug information knows (generics of inlined functions), and a module path guessed from
-//! the source file where there is no linkage name at all. It must never invent a path: with nothing
-//! to go by, the bare name stays.
+//! Function names as people read them. Linkage names are demangled without the hash, and joined with
+//! the generics of inlined functions, which only the debug information knows. Without a linkage name,
+//! the module path is guessed from the source file. This module must never invent a path: if nothing
+//! suggests one, the bare name stays.
 
 use super::SourceFrame;
-use crate::name::{FunctionName, Language};
+use crate::name::{FunctionName, Language, is_mangled_cpp};
 use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -24,6 +24,11 @@ pub(super) const MOST_ALIASES: usize = 8;
 pub(super) fn is_rust(linkage: &str) -> bool {
     // Legacy mangling is valid Itanium mangling: only the hash segment tells it from C++.
     rustc_demangle::try_demangle(linkage).is_ok() && (is_v0(linkage) || has_legacy_hash(linkage))
+}
+
+/// Returns `true` if a linkage name is one of C++.
+fn is_cpp(linkage: &str) -> bool {
+    is_mangled_cpp(linkage) && !is_rust(linkage)
 }
 
 /// Returns `true` if a Rust name is v0, not legacy.
@@ -48,8 +53,7 @@ pub(super) fn demangle(linkage: &str) -> String {
     })
 }
 
-/// Joins a linkage name and a `DW_AT_name`: the path of the first, the generics of whichever has
-/// them.
+/// Joins a linkage name and a `DW_AT_name`: the path of the first, with the generics of either.
 ///
 /// Legacy mangling gives `serde_json::de::from_slice`, the debug information `from_slice<Vec<u8>>`:
 /// the result is `serde_json::de::from_slice<Vec<u8>>`. v0 has everything already.
@@ -102,9 +106,16 @@ pub(super) fn aliases<'a>(
 
 /// Returns `true` if a linkage name can belong to the function the debug information calls `name`.
 pub(super) fn agrees(linkage: &str, name: &str) -> bool {
+    let bare = parsed(name);
+    if is_cpp(linkage) {
+        // An identifier stands behind its length: `_ZN3app4loadEv`.
+        return bare.last().is_some_and(|base| {
+            let identifier = format!("{}{}", base.plain.len(), base.plain);
+            linkage.contains(&identifier)
+        });
+    }
     let demangled = demangle(linkage);
-    let (linkage, bare) = (parsed(&demangled), parsed(name));
-    match (linkage.last(), bare.last()) {
+    match (parsed(&demangled).last(), bare.last()) {
         (Some(last), Some(base)) => {
             last.plain == base.plain || (last.text.starts_with('{') && base.text.starts_with('{'))
         }

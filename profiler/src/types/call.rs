@@ -1,5 +1,5 @@
-//! What a function's name says about its type: the type it is a method of, with the parameters
-//! replaced by generic arguments, the module, and the arguments.
+//! Function names, read for types: the type that a function is a method of, with parameters replaced
+//! by generic arguments; the module; and the arguments.
 //!
 //! Names come in three spellings: v0 (`<alloc::vec::Vec<u8>>::push`), legacy mangling joined with the
 //! generics of `DW_AT_name` (`alloc::vec::Vec<T,A>::push<u8, Global>`), and a module path guessed

@@ -1,5 +1,5 @@
-//! What one function's name says, found out once: thousands of stacks share their functions. No
-//! stack is known here.
+//! Facts about single functions, by their names. Each is found once, as thousands of stacks share
+//! their functions. This module knows no stacks.
 
 use super::call::Call;
 use super::merged;
@@ -11,34 +11,34 @@ use crate::profile::{Function, Origin};
 /// The facts about a function.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Facts {
-    /// heapglass itself, or an allocator of the program's.
+    /// `true` for heapglass itself, and for an allocator of the program.
     pub(super) hook: bool,
     /// `true` for functions between collections and allocators: `alloc::alloc::realloc`,
     /// `__rust_alloc`.
     pub(super) allocation: bool,
-    /// A function of the standard library that may be a collection's.
+    /// `true` for functions of the standard library that may belong to a collection.
     pub(super) collection: bool,
-    /// The standard library, and crates of containers.
+    /// `true` for the standard library and crates of containers.
     pub(super) looked_through: bool,
-    /// A method of such a type by its name, whichever file debug information gives.
+    /// `true` for a method of such a type by its name, whatever file the debug information gives.
     pub(super) named_for_itself: bool,
     /// `true` if it makes the buffer of a new vector or string, of any element.
     pub(super) new_buffer: bool,
-    /// The buffer below `Vec` and its like where it does not know its type.
+    /// `true` for the buffer below `Vec` and similar types, which does not know its element.
     pub(super) buffer: bool,
-    /// Innards of containers, with nothing of others between them and the container.
+    /// `true` for innards of containers. No code of others runs between them and the container.
     pub(super) machinery: bool,
-    /// The type that is being made: of a `Deserialize`, of its visitor, of a `Clone`.
+    /// The type that a `Deserialize`, its visitor or a `Clone` makes.
     pub(super) made: Option<String>,
     /// The type that is being read: `next_value<X>`.
     pub(super) read: Option<String>,
     /// The type that a format begins to read: `from_slice<X>`.
     pub(super) entered: Option<String>,
-    /// A visitor's method in the program.
+    /// `true` for a visitor's method in the program.
     pub(super) visits: bool,
-    /// Any of the above four.
+    /// `true` if any of the four fields above is set.
     pub(super) says_owner: bool,
-    /// Whose type is the owner in any case, wherever the function is met.
+    /// `true` if its type is the owner wherever the function stands on a stack.
     pub(super) decides_owner: bool,
 }
 

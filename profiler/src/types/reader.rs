@@ -1,4 +1,4 @@
-//! What a function's name says of the type that it makes or reads.
+//! The types that functions make or read, by their names.
 
 use super::call::{Call, is_whole};
 use super::spell::{normal, short};
@@ -11,7 +11,7 @@ const MAKERS: [&str; 3] = [
     "core::clone::Clone",
 ];
 
-/// Functions of serde's traits with the type that is read last among their arguments.
+/// Functions of serde's traits. The last of their arguments is the type that they read.
 const READERS: [&str; 5] = [
     "next_value",
     "next_element",
@@ -52,8 +52,7 @@ fn is_visitor(of: &str) -> bool {
             .any(|segment| segment.plain == "__Visitor")
 }
 
-/// The type that a function of serde reads: `X` of `next_value<.., X>`, `PhantomData<X>`,
-/// `from_str<X>`.
+/// The type that a function of serde reads: `X` of `next_value<.., X>` and `PhantomData<X>`.
 pub(super) fn read_type(name: &FunctionName<'_>) -> Option<String> {
     let call = Call::of(name)?;
     if let Some(of) = &call.of {
@@ -64,7 +63,7 @@ pub(super) fn read_type(name: &FunctionName<'_>) -> Option<String> {
     }
     let serde = |path: &str| begins_with(path, &["serde_core::", "serde::"]);
     if call.name == "deserialize" {
-        // `PhantomData<T>`'s, without its type: the module has no other.
+        // Without its type, this is the method of `PhantomData<T>`, as the module has no other.
         let phantom = call.of.is_none() && matches!(call.module, "serde_core::de" | "serde::de");
         return call
             .argument(0)
@@ -96,7 +95,7 @@ pub(super) fn entered(name: &FunctionName<'_>) -> Option<String> {
     if !begins_to_read(&call) {
         return None;
     }
-    // Readers come first, and the format's own settings are no value.
+    // Readers come first, and the format's own settings are not values.
     let krate = call.module.split("::").next().unwrap_or_default();
     let of_format = |of: &str| of.split("::").next() == Some(krate);
     let read = call
@@ -114,8 +113,8 @@ fn begins_to_read(call: &Call<'_>) -> bool {
     call.of.is_none() && begins_with(call.name, &starts)
 }
 
-/// The type that a function deserializes, in short: of a `Deserialize`, its visitor, or a reader of
-/// serde's traits; only what is of the program or a dependency, or a container of such.
+/// The short name of the type that a function deserializes: a method of `Deserialize`, a visitor or
+/// a reader of serde's traits. `None` for types of the standard library that are not containers.
 pub(crate) fn deserialized(name: &FunctionName<'_>) -> Option<String> {
     let cloned = name.implements().any(|of| of == "core::clone::Clone");
     let of = made(name).filter(|_| !cloned).or_else(|| read_type(name))?;
@@ -129,8 +128,8 @@ pub(crate) fn deserialized(name: &FunctionName<'_>) -> Option<String> {
     (is_own(of) || begins_with(of, &container)).then(|| short(&normal(of)))
 }
 
-/// The type that a function which begins to read a format returns, in short: `Catalog` of
-/// `from_str<Catalog>`. It is the last of its arguments that is no reader.
+/// The short name of the type that a function returns which begins to read a format: `Catalog` of
+/// `from_str<Catalog>`. It is the last argument.
 pub(crate) fn read_by(name: &FunctionName<'_>) -> Option<String> {
     let call = Call::of(name)?;
     if !begins_to_read(&call) {
@@ -151,8 +150,7 @@ pub(super) fn unwrapped(of: &str) -> &str {
     }
 }
 
-/// Returns `true` if a type is one of the program's or of a dependency's that is no part of
-/// reading.
+/// Returns `true` if a type belongs to the program or a dependency, and is not part of reading.
 pub(super) fn is_own(of: &str) -> bool {
     let Some((krate, _)) = of.split_once("::") else {
         return false;

@@ -46,6 +46,12 @@ fn generics_of_the_debug_information_join_the_path_of_the_linkage_name() {
     );
     assert_eq!(join(legacy, None), "serde_json::de::from_slice");
     assert!(agrees(legacy, "from_slice<u8>") && !agrees(legacy, "from_str<u8>"));
+    let cpp = "_ZN4shop12_GLOBAL__N_16hiddenEi";
+    assert!(agrees(cpp, "hidden") && !agrees(cpp, "hid") && !agrees(cpp, "load"));
+    assert!(agrees(
+        "_ZN4shop4eachIZNS_3runEiEUliE_EEvT_",
+        "each<shop::run(int)::<lambda(int)> >"
+    ));
     assert!(agrees(
         "_ZN3app4main28_$u7b$$u7b$closure$u7d$$u7d$17h0123456789abcdefE",
         "{closure#0}"
