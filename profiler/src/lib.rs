@@ -64,10 +64,11 @@ mod name;
 mod parallel;
 pub mod profile;
 pub mod report;
-pub mod symbols;
+mod symbols;
 pub mod table;
 mod types;
 pub mod units;
 
 pub use load::{Early, Error, OpenOptions, Session, open, pack};
 pub use profile::{arenas, fields};
+pub use symbols::{Progress, SymbolOptions};

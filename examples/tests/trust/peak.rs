@@ -22,7 +22,7 @@ fn unrecorded(words: &[&str]) -> String {
 
 /// Returns the bound that reports print.
 fn printed_bound(target: &Target) -> i64 {
-    let symbols = heapglass_profiler::symbols::SymbolOptions {
+    let symbols = heapglass_profiler::SymbolOptions {
         cache: Some(env!("CARGO_TARGET_TMPDIR").into()),
         ..Default::default()
     };

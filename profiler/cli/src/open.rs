@@ -11,9 +11,8 @@ use std::time::Duration;
 
 use heapglass_profiler::diff::Recording;
 use heapglass_profiler::profile::Profile;
-use heapglass_profiler::symbols::Progress;
 use heapglass_profiler::units::printable;
-use heapglass_profiler::{Early, OpenOptions, Session};
+use heapglass_profiler::{Early, OpenOptions, Progress, Session};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressFinish, ProgressStyle};
 use tracking_alloc_recording::{HeaderValue, OLDEST_VERSION, VERSION};
 

@@ -75,7 +75,7 @@ impl OpenOptions {
 ///
 /// # let file = heapglass_fixture::recording("shop-profiled");
 /// # let path = file.as_ref();
-/// let progress = |at: heapglass_profiler::symbols::Progress<'_>| {
+/// let progress = |at: heapglass_profiler::Progress<'_>| {
 ///     eprintln!("{}: {} of {}", at.module, at.done, at.total);
 /// };
 /// let profile = open(path, &OpenOptions::default(), &progress)?;

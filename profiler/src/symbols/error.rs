@@ -8,7 +8,7 @@ use std::path::Path;
 /// An error of [`resolve`](super::resolve). It is always about the file given as
 /// [`SymbolOptions::binary`](super::SymbolOptions): misuse, exit status 2 in the command.
 #[derive(Debug)]
-pub struct Error(String);
+pub(crate) struct Error(String);
 
 impl Error {
     pub(super) fn unreadable(path: &Path, reason: &str) -> Error {

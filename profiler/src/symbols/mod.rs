@@ -27,7 +27,7 @@ mod table;
 mod trim;
 
 pub(crate) use classify::{Classifier, unresolved};
-pub use error::Error;
+pub(crate) use error::Error;
 pub(crate) use locate::hex_all;
 pub(crate) use role::{is_handed_over, role};
 pub(crate) use stored::{Shared, StoredFrame, Strings, string_of};
@@ -48,14 +48,14 @@ pub struct SymbolOptions {
     /// `NAME.dwp`, `.dwo` files or the binaries themselves, with or without their folders.
     /// `/usr/lib/debug` is always looked at.
     pub debug_dirs: Vec<PathBuf>,
-    /// Folder of the symbol cache, by build-id; `None` = no cache. See [`default_cache_dir`].
+    /// Folder of the symbol cache, by build-id; `None` = no cache.
+    /// [`OpenOptions::with_cache`](crate::OpenOptions::with_cache) chooses the user's.
     pub cache: Option<PathBuf>,
 }
 
 /// The identity of the build that ran.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Identity {
+pub(crate) enum Identity {
     /// GNU build-id (or Mach-O UUID), as bytes.
     BuildId(Vec<u8>),
     /// Length and time of a binary without a build-id.
@@ -71,7 +71,7 @@ pub enum Identity {
 
 /// A loaded image. The first one given to [`resolve`] is the main executable.
 #[derive(Clone, Debug)]
-pub struct ModuleRef<'a> {
+pub(crate) struct ModuleRef<'a> {
     /// Path in the target; a trailing ` (deleted)` is ignored.
     pub path: &'a str,
     /// The build that ran.
@@ -80,8 +80,7 @@ pub struct ModuleRef<'a> {
 
 /// A function at a place, inlined or not.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct SourceFrame {
+pub(crate) struct SourceFrame {
     /// The name for people: demangled, without the hash, with generics where they are known.
     pub function: Arc<str>,
     /// The linkage name, if there is one.
@@ -111,8 +110,7 @@ impl SourceFrame {
 
 /// The symbols that [`resolve`] found.
 #[derive(Clone, Debug, Default)]
-#[non_exhaustive]
-pub struct Symbols {
+pub(crate) struct Symbols {
     /// The source frames of each raw frame, innermost first; empty = unresolved.
     pub frames: Vec<Vec<SourceFrame>>,
     /// The source of the symbols of each module.
@@ -121,7 +119,7 @@ pub struct Symbols {
     pub notes: Vec<String>,
 }
 
-/// The progress of [`resolve`].
+/// The progress of reading symbols.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress<'a> {
     /// The module at hand: its path in the target.
@@ -141,7 +139,7 @@ struct AddressFrames {
 }
 
 /// `$XDG_CACHE_HOME/heapglass`, else `~/.cache/heapglass`; `None` without either.
-pub fn default_cache_dir() -> Option<PathBuf> {
+pub(crate) fn default_cache_dir() -> Option<PathBuf> {
     let set = |name: &str| {
         std::env::var_os(name)
             .map(PathBuf::from)
@@ -159,7 +157,7 @@ pub fn default_cache_dir() -> Option<PathBuf> {
 /// # Errors
 /// Returns an error only if [`SymbolOptions::binary`] cannot be read, or is of another build than the
 /// recorded one. [`Symbols::modules`] and [`Symbols::notes`] say what else is missing.
-pub fn resolve(
+pub(crate) fn resolve(
     modules: &[ModuleRef<'_>],
     frames: &[(u32, u64)],
     options: &SymbolOptions,

@@ -1,8 +1,11 @@
 //! Small binaries whose debug information asks for far more than it is: written here byte by byte.
 
-use crate::{SMALL_FILE_BYTES, alone, hold, place, write};
-use heapglass_profiler::symbols::{Identity, ModuleRef, SymbolOptions, Symbols, resolve};
+use crate::parts::seal;
+use crate::rich::rich;
+use crate::{SMALL_FILE_BYTES, alone, golden, hold, place, write};
+use heapglass_profiler::{OpenOptions, open};
 use std::fs::File;
+use std::path::Path;
 
 /// An ELF file with these sections.
 fn elf(sections: &[(&str, Vec<u8>)]) -> Vec<u8> {
@@ -72,27 +75,34 @@ fn units(
     (0..count).flat_map(unit).collect()
 }
 
-/// Names frames by such a binary, held to the limits of a small one.
-fn symbols(name: &str, bytes: &[u8]) -> Symbols {
+/// Opens a recording of such a binary, held to the limits of a small one. Returns the notes on what
+/// is missing.
+fn notes(name: &str, bytes: &[u8]) -> Vec<String> {
     assert!(bytes.len() < SMALL_FILE_BYTES, "{} bytes", bytes.len());
     let _alone = alone();
     let path = place(name);
     write(&path, bytes, None);
-    let module = ModuleRef {
-        path: path.to_str().expect("UTF-8"),
-        identity: Identity::None,
-    };
-    let frames: Vec<(u32, u64)> = (0..200).map(|index| (0, 0x1008 + index * 16)).collect();
-    let mut found = Symbols::default();
+    let addresses: Vec<u64> = (0..200).map(|index| 0x1007 + index * 16).collect();
+    recorded(&path, bytes.len(), &addresses)
+}
+
+/// Opens a recording of the binary at `path` with frames at these addresses.
+fn recorded(path: &Path, bytes: usize, addresses: &[u64]) -> Vec<String> {
+    let binary = path.to_str().expect("UTF-8");
+    let mut recording = rich(&golden("v3.hg"), binary, addresses).bytes();
+    seal(&mut recording);
+    let recorded = path.with_extension("hg");
+    write(&recorded, &recording, None);
+    let mut notes = Vec::new();
     let mut seen = Default::default();
-    hold(bytes.len(), &mut seen, || {
-        found =
-            resolve(&[module], &frames, &SymbolOptions::default(), &|_| ()).expect("no --binary");
+    hold(bytes, &mut seen, || {
+        let profile = open(&recorded, &OpenOptions::default(), &|_| ()).expect("a recording");
+        notes = profile.lost().notes.clone();
         true
     })
     .expect("within the limits");
-    println!("{name}: {seen:?}");
-    found
+    println!("{binary}: {seen:?}");
+    notes
 }
 
 /// DW_TAG_compile_unit without children: low_pc (address), high_pc (data4), and one more of form
@@ -130,11 +140,10 @@ fn thousands_of_units_with_one_large_line_table_do_not_each_keep_it() {
         ),
         (".debug_line", line),
     ]);
-    let found = symbols("lines.so", &binary);
+    let notes = notes("lines.so", &binary);
     assert!(
-        found.notes.iter().any(|note| note.contains("is broken")),
-        "{:?}",
-        found.notes
+        notes.iter().any(|note| note.contains("is broken")),
+        "{notes:?}"
     );
 }
 
@@ -155,7 +164,7 @@ fn thousands_of_units_with_one_long_list_of_ranges_end_soon() {
         ),
         (".debug_ranges", ranges),
     ]);
-    symbols("ranges.so", &binary);
+    notes("ranges.so", &binary);
 }
 
 #[test]
@@ -179,11 +188,10 @@ fn tables_of_abbreviations_inside_each_other_are_refused() {
             units(20_000, |index| index * 7, |_| vec![0; 4]),
         ),
     ]);
-    let found = symbols("abbreviations.so", &binary);
+    let notes = notes("abbreviations.so", &binary);
     assert!(
-        found.notes.iter().any(|note| note.contains("overlap")),
-        "{:?}",
-        found.notes
+        notes.iter().any(|note| note.contains("overlap")),
+        "{notes:?}"
     );
 }
 
@@ -192,24 +200,10 @@ fn a_sparse_binary_of_gigabytes_is_not_read_whole() {
     let path = place("sparse.so");
     let binary = elf(&[(".debug_info", vec![1; 64]), (".symtab", vec![0; 24])]);
     write(&path, &binary, Some(7 << 30));
-    let module = ModuleRef {
-        path: path.to_str().expect("UTF-8"),
-        identity: Identity::None,
-    };
     let _alone = alone();
-    let mut found = Symbols::default();
-    hold(binary.len(), &mut Default::default(), || {
-        found = resolve(&[module], &[(0, 64)], &SymbolOptions::default(), &|_| ())
-            .expect("no --binary");
-        true
-    })
-    .expect("within the limits");
+    let notes = recorded(&path, binary.len(), &[63]);
     File::create(&path).expect("an empty file again");
-    assert!(
-        found.notes.iter().any(|note| note.contains("empty")),
-        "{:?}",
-        found.notes
-    );
+    assert!(notes.iter().any(|note| note.contains("empty")), "{notes:?}");
 }
 
 /// A binary whose symbol table names a function at each address that [`symbols`] asks for.
