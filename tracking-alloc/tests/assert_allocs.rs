@@ -281,7 +281,7 @@ fn a_handle_serves_many_blocks_but_one_at_a_time() {
     let panic = inside.expect_err("it counts another block");
     let said = panic.downcast_ref::<&str>().expect("a message");
     assert!(said.contains("counts another block already"), "{said}");
-    // A block that unwound has ended.
+    // The first block ended when it unwound, so another block may count.
     assert_allocs!(threads, blocks <= 0, {});
 }
 
@@ -605,7 +605,7 @@ fn a_broken_limit_names_the_functions_that_allocated_most_with_their_callers() {
         by_blocks[1].starts_with("300 bytes in 3 blocks  assert_allocs::hundreds"),
         "{said}"
     );
-    // All places are listed, and none that belongs to the message itself.
+    // All places are listed, except places of the message itself.
     for other in [
         "other place",
         "not captured",
@@ -680,7 +680,7 @@ fn what_is_beyond_the_largest_places_is_summed_up() {
     // Three callers distinguish eight places, five of which are listed.
     assert!(said.contains("in 3 other places\n"), "{said}");
     assert_eq!(said.matches("        called by ").count(), 5 * 3, "{said}");
-    // 4,096 stacks are more than fit.
+    // 4,096 stacks do not fit.
     let said =
         failure_of(|| assert_allocs!(blocks <= 0, { (0..4_096).for_each(|n| allocate(12, n)) }));
     assert!(

@@ -1,8 +1,9 @@
 //! No two modules of a crate import each other, directly or through others.
 //!
-//! Each `use` and path, function bodies and macros included, is resolved to the module that defines what it names, also
-//! through re-exports. It counts as an edge between the two modules right below the innermost module that holds both.
-//! Code under `#[cfg(test)]` does not count, nor does an edge between a module and one inside it.
+//! The test resolves each `use` and each path, also in function bodies and macros, to the module
+//! that defines the item, through re-exports if necessary. A resolved path is an edge between two
+//! modules. Both are children of the innermost module that contains the two ends. Code under
+//! `#[cfg(test)]` does not count, nor does an edge between a module and one inside it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -37,10 +38,10 @@ type Names = Vec<String>;
 struct Module {
     children: BTreeSet<String>,
     items: BTreeSet<String>,
-    /// What `use` brings in: name to path as written.
+    /// The names that `use` imports, each with its path as written.
     imports: BTreeMap<String, Names>,
     globs: Vec<Names>,
-    /// Every path in it as written, those of `use` among them.
+    /// Every path in the module as written, including those of `use`.
     paths: BTreeSet<Names>,
 }
 
@@ -73,8 +74,8 @@ fn no_two_modules_import_each_other() {
     assert!(cycles.is_empty(), "import cycles:\n{}", cycles.join("\n"));
 }
 
-/// The import graph, kept next to this test: the modules of each crate, each below those that it
-/// imports. `HEAPGLASS_BLESS=1` writes it anew.
+/// Compares the import graph with `imports.txt`: the modules of each crate, each below those that
+/// it imports. `HEAPGLASS_BLESS=1` rewrites the file.
 #[test]
 fn the_graph_is_the_one_that_is_shown() {
     let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
@@ -115,10 +116,10 @@ fn the_graph_is_the_one_that_is_shown() {
     assert_eq!(text, kept, "the imports changed; bless tests/imports.txt");
 }
 
-/// Edges between children of one module, each with where it comes from.
+/// Edges between children of one module, each with the paths that cause it.
 type Edges = BTreeMap<(String, String), Vec<String>>;
 
-/// The edges that are part of a cycle.
+/// Returns the edges that are part of a cycle.
 fn in_cycles(edges: &Edges) -> Edges {
     let reaches = |from: &str, to: &str| {
         let (mut seen, mut open) = (BTreeSet::from([from]), vec![from]);
@@ -153,7 +154,7 @@ impl Crate {
         self.add_items(names, &parsed.items, folder);
     }
 
-    /// `folder` is where files of child modules lie.
+    /// Adds a module. `folder` contains the files of its child modules.
     fn add_items(&mut self, names: Names, items: &[syn::Item], folder: &Path) {
         let mut collector = Collector::default();
         items.iter().for_each(|item| collector.visit_item(item));
@@ -176,7 +177,8 @@ impl Crate {
         }
     }
 
-    /// The module that defines what a path in a module names; `None` when it is another crate's, or unknown.
+    /// Returns the module that defines the item at a path in a module. Returns `None` if the item
+    /// is unknown or belongs to another crate.
     fn resolve(&self, from: &[String], path: &[String], depth: usize) -> Option<Names> {
         let mut here = from.to_vec();
         let mut rest = path;
@@ -204,7 +206,7 @@ impl Crate {
                 return None;
             }
             if let Some(imported) = module.imports.get(name) {
-                // `use name;` of another crate leads to itself.
+                // `use name;` of another crate resolves to itself.
                 if imported.first() == Some(name) {
                     return None;
                 }
@@ -216,14 +218,15 @@ impl Crate {
             let found = globs
                 .filter_map(|glob| self.resolve(&here, glob, depth + 1))
                 .find(|of| self.modules[of].items.contains(name));
-            // What a macro defines is not known: then it is the module that was named.
+            // The items that a macro defines are unknown. The path then leads to the module that it
+            // names.
             let is_named = !is_relative || here.len() > start;
             return found.or_else(|| is_named.then_some(here));
         }
         Some(here)
     }
 
-    /// Edges by the module that holds both ends.
+    /// Returns the edges by the module that contains both ends.
     fn edges(&self) -> BTreeMap<Names, Edges> {
         let mut all: BTreeMap<Names, Edges> = BTreeMap::new();
         for (from, module) in &self.modules {
@@ -244,7 +247,7 @@ impl Crate {
     }
 }
 
-/// Collects what one module says, and its child modules.
+/// Collects the items and paths of one module, and its child modules.
 #[derive(Default)]
 struct Collector<'a> {
     module: Module,
@@ -286,7 +289,7 @@ impl Collector<'_> {
         }
     }
 
-    /// The paths in a macro's tokens.
+    /// Adds the paths in a macro's tokens.
     fn add_tokens(&mut self, tokens: proc_macro2::TokenStream) {
         use proc_macro2::TokenTree::*;
         let (mut path, mut colons) = (Names::new(), 0);

@@ -1,4 +1,4 @@
-//! Ends of every kind, and limits of every kind.
+//! Ways in which a program ends while it records, and programs that may exceed a limit.
 
 use super::{Block, Tally};
 use crate::data::Random;

@@ -45,8 +45,8 @@ use syn::{Data, DeriveInput, Error};
 
 /// Derives `tracking_alloc::arena::ArenaDeserialize`. See the crate for its attributes.
 ///
-/// A field whose type owns global memory (`Box`, `String`, `Vec`, `HashMap`, ..) is an error: an
-/// arena never drops what lies in it, so that memory would leak.
+/// A field whose type owns global memory (`Box`, `String`, `Vec`, `HashMap`, ..) is an error. An
+/// arena never drops its contents, so that memory would leak.
 #[proc_macro_derive(ArenaDeserialize, attributes(arena))]
 pub fn derive_arena_deserialize(input: TokenStream) -> TokenStream {
     let input = syn::parse_macro_input!(input as DeriveInput);

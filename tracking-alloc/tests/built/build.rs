@@ -119,7 +119,7 @@ impl Program {
     /// Returns the path of its recording in `test`. No file exists there.
     pub(crate) fn recording(&self, test: &str) -> PathBuf {
         let path = self.executable.with_extension(format!("{test}.hg"));
-        // A taken path is not replaced.
+        // The recorder does not replace an existing file.
         let _ = std::fs::remove_file(&path);
         path
     }

@@ -141,7 +141,7 @@ pub(crate) fn in_thread(name: &'static std::ffi::CStr, f: fn()) {
     join(spawn(name, f));
 }
 
-/// Begins a thread of that name, without an allocation.
+/// Starts a thread with that name, without an allocation.
 pub(crate) fn spawn(name: &'static std::ffi::CStr, f: fn()) -> libc::pthread_t {
     static NAME: std::sync::atomic::AtomicPtr<libc::c_char> =
         std::sync::atomic::AtomicPtr::new(std::ptr::null_mut());

@@ -27,7 +27,7 @@ fn one() {
     {
         let _phase = enter("a");
         let mut block = Block::new(40); // 140
-        block.resize(90); // 190, the most there is in this phase
+        block.resize(90); // 190, the maximum in this phase
         block.resize(90); // 190
         block.resize(60); // 160
         block.free(); // 100
@@ -160,19 +160,19 @@ fn scopes_say_how_often_they_were_entered_and_what_stayed() {
 fn temporary() {
     Block::new(1000).free();
     let (first, second) = (Block::new(300), Block::new(200));
-    first.free(); // Not the one allocated last.
-    second.free(); // It is, although another one was freed meanwhile.
+    first.free(); // It was not allocated last.
+    second.free(); // It was allocated last, although the other one was freed first.
     let mut grown = Block::new(30);
     grown.resize(40);
-    grown.free(); // A realloc ends it.
+    grown.free(); // The realloc counts as a later allocation.
     let mut block = Block::new(50);
     let last = Block::new(60);
     block.resize(70);
-    last.free(); // So does the realloc of another block.
+    last.free(); // The realloc of another block came later.
     block.free();
     let paused = Block::new(80);
     Recorder::current().expect("it records").pause();
-    paused.free(); // Followed all the same.
+    paused.free(); // Still counted during the pause.
 }
 
 #[test]
@@ -197,8 +197,8 @@ fn lifetimes() {
         let _phase = enter("then");
         block = Block::new(20);
         block.resize(400);
-        block.resize(12); // Too small to keep its birth,
-        block.resize(90); // and it does not come back.
+        block.resize(12); // Too small to keep its birth number,
+        block.resize(90); // which stays unknown.
         block.free();
         let mut block = Block::new(20);
         block.resize(100);
@@ -305,7 +305,7 @@ fn paused() {
     second.resize(50);
     unseen.resize(2000);
     recorder.resume();
-    unseen.resize(300); // Not known: a fresh block.
+    unseen.resize(300); // An unknown block counts as a new one.
     Block::new(80).free();
     recorder.pause();
     Block::new(5000).free();

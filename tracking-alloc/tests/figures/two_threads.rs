@@ -18,7 +18,7 @@ pub(crate) const PROGRAMS: Programs = &[
     ("crowd", crowd),
 ];
 
-/// Blocks on their way from one thread to the other.
+/// Blocks that one thread passes to the other.
 static PASSED: Mutex<[Option<Block>; 4]> = Mutex::new([None; 4]);
 
 fn give(block: Block) {

@@ -9,7 +9,7 @@ use tracking_alloc::{Profiled, Recorder, mark, phase};
 
 static TALLY: Tally = Tally::new();
 
-/// Runs a case. Returns `None` if there is none of that name. `words` starts with the path of the
+/// Runs a case. Returns `None` if no case has that name. `words` starts with the path of the
 /// recording.
 pub(super) fn run(name: &str, words: &[&str]) -> Option<ExitCode> {
     let case: fn() = match name {

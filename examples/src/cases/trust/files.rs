@@ -12,7 +12,7 @@ static TALLY: Tally = Tally::new();
 const EARLY: usize = 1 << SITE_BITS;
 const SITE_BITS: u32 = 13;
 
-/// Runs a case. Returns `None` if there is none of that name.
+/// Runs a case. Returns `None` if no case has that name.
 pub(super) fn run(name: &str, words: &[&str]) -> Option<ExitCode> {
     match (name, words) {
         ("files-hold", _) => hold(),

@@ -8,7 +8,7 @@ mod work;
 
 use std::process::ExitCode;
 
-/// Runs a case. Returns `None` if there is none of that name.
+/// Runs a case. Returns `None` if no case has that name.
 pub(super) fn run(name: &str, words: &[&str]) -> Option<ExitCode> {
     let word = words.first().copied().unwrap_or_default();
     let number = word.parse().unwrap_or(1);

@@ -8,7 +8,7 @@ mod sandbox;
 
 use std::process::ExitCode;
 
-/// Runs a case. Returns `None` if there is none of that name.
+/// Runs a case. Returns `None` if no case has that name.
 pub(super) fn run(name: &str, words: &[&str]) -> Option<ExitCode> {
     figures::run(name, words)
         .or_else(|| files::run(name, words))

@@ -9,7 +9,7 @@ use tracking_alloc::{Recorder, Stats, measure, phase, stats};
 
 static TALLY: Tally = Tally::new();
 
-/// Runs a case. Returns `None` if there is none of that name.
+/// Runs a case. Returns `None` if no case has that name.
 pub(super) fn run(name: &str, words: &[&str]) -> Option<ExitCode> {
     let number = |index: usize| {
         words

@@ -1,4 +1,4 @@
-//! Paths that are taken: nothing is replaced, and each process keeps a recording of its own.
+//! Paths of existing files: nothing is replaced, and each process has a recording of its own.
 
 use crate::common::{Target, assert_work_is_as_printed, files};
 use heapglass_examples::recorded;

@@ -7,7 +7,8 @@ pub struct Chunks {
     pub count: u64,
     /// Usable bytes of all chunks.
     pub bytes: u64,
-    /// The same, including the arena's own headers: the bytes requested from its allocator.
+    /// Bytes of all chunks, including the arena's own headers: the bytes requested from its
+    /// allocator.
     pub bytes_with_metadata: u64,
     /// Unused bytes in all chunks, including those before and after the current one.
     pub unused_tail_bytes: u64,

@@ -100,7 +100,7 @@ counters! {
     free,
     /// Usable bytes of the chunks.
     allocated_bytes,
-    /// The same, including the arena's own headers.
+    /// Bytes of the chunks, including the arena's own headers.
     allocated_bytes_including_metadata,
     /// Number of chunks ever taken.
     total_chunks,

@@ -15,7 +15,7 @@ pub struct ArenaStats {
     /// Usable bytes of its chunks: bumpalo's `allocated_bytes()`, bump-scope's
     /// `stats().capacity()`.
     pub allocated_bytes: u64,
-    /// The same, including the crate's own headers: bumpalo's
+    /// Bytes of its chunks, including the crate's own headers: bumpalo's
     /// `allocated_bytes_including_metadata()`, bump-scope's `stats().size()`.
     pub allocated_bytes_including_metadata: u64,
     /// Unused bytes in the current chunk: bumpalo's `chunk_capacity()`.

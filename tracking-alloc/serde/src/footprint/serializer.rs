@@ -127,7 +127,7 @@ impl<'a> At<'a> {
 /// The names of the places inside a value.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Names {
-    /// By their kind: elements, keys and values, or fields with their names.
+    /// Plain kinds: elements, keys and values, or fields with their names.
     Plain,
     /// The places of a tuple, by number. Contains the next number.
     Numbered(u32),

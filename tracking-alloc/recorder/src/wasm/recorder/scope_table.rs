@@ -10,8 +10,8 @@ use tracking_alloc_recording::{MAX_SCOPE_DEPTH, MAX_SCOPES, ScopeValue, scope_ki
 /// One scope.
 #[derive(Default)]
 pub(super) struct Scope {
-    /// The same as in the recording, except that strings are added at the end, and that `entered`
-    /// is also used for fields.
+    /// The record as it is written to the recording, except that strings are added at the end, and
+    /// that `entered` is also used for fields.
     pub(super) value: ScopeValue,
     pub(super) name: String,
     pub(super) type_name: &'static str,
