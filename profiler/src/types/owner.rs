@@ -4,7 +4,7 @@
 //! belongs to the type with the field, not to itself.
 
 use super::facts::Facts;
-use super::reader::{is_own, unwrapped};
+use super::reader::{is_own, is_profiled, unwrapped};
 use crate::name::path_and_arguments;
 use std::rc::Rc;
 
@@ -14,7 +14,7 @@ pub(super) fn owner(functions: impl Iterator<Item = Rc<Facts>>) -> Option<String
     let found = found(functions)?;
     let of = unwrapped(&found);
     // `Profiled` is only read through.
-    (is_own(of) && of != "tracking_alloc_serde::profiled::Profiled").then(|| of.to_owned())
+    (is_own(of) && !is_profiled(of)).then(|| of.to_owned())
 }
 
 fn found(functions: impl Iterator<Item = Rc<Facts>>) -> Option<String> {

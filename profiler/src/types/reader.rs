@@ -3,6 +3,7 @@
 use super::call::{Call, is_whole};
 use super::spell::{normal, short};
 use crate::name::{FunctionName, Part, Segment, begins_with, path_and_arguments, segments};
+use crate::profile::OWN_CRATES;
 
 /// Traits whose implementor is made by their method.
 const MAKERS: [&str; 3] = [
@@ -140,12 +141,18 @@ pub(crate) fn read_by(name: &FunctionName<'_>) -> Option<String> {
     (!closure).then(|| short(&normal(unwrapped(read))))
 }
 
+/// Returns `true` for the path of our own wrapper, whichever of our crates defines it.
+pub(super) fn is_profiled(path: &str) -> bool {
+    let Some((krate, rest)) = path.split_once("::") else {
+        return false;
+    };
+    rest == "profiled::Profiled" && OWN_CRATES.contains(&krate)
+}
+
 /// The value inside our own wrapper.
 pub(super) fn unwrapped(of: &str) -> &str {
     match path_and_arguments(of) {
-        ("tracking_alloc_serde::profiled::Profiled", arguments) if !arguments.is_empty() => {
-            arguments[0]
-        }
+        (path, arguments) if is_profiled(path) && !arguments.is_empty() => arguments[0],
         _ => of,
     }
 }
