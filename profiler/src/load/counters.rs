@@ -179,14 +179,8 @@ pub(super) fn find_peak(recording: &Recording) -> Peak {
 /// Returns the most that a lane's net can have exceeded its last peak check since then.
 fn most_rise(lane: &LaneColumns) -> i64 {
     let (record, total) = (&lane.lane, lane.all.total_bytes);
-    // Older recordings do not record how much had been allocated by then.
-    let is_told = record.checked_total_bytes != 0 || record.checked_blocks == 0;
     let allocated = total.wrapping_sub(record.checked_total_bytes);
-    if is_told {
-        allocated.min(LANE_DRIFT) as i64
-    } else {
-        LANE_DRIFT as i64
-    }
+    allocated.min(LANE_DRIFT) as i64
 }
 
 /// The rows that a mark kept.

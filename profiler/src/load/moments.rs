@@ -43,7 +43,6 @@ pub(super) fn capture(recording: &Recording, peak: &Peak) -> Capture {
         last_resident: resident_parts(&header.last_resident),
         recording_bytes: recording.file_bytes,
         own_crates: own_crates(recording),
-        layout: header.version,
     }
 }
 
@@ -56,12 +55,7 @@ fn peak_error(header: &HeaderValue, bound: i64, bytes: i64) -> u64 {
 
 /// The crates that who recorded called the program's own.
 fn own_crates(recording: &Recording) -> Vec<String> {
-    let header = &recording.header;
-    let named = match header.version {
-        // It was another word.
-        ..3 => None,
-        _ => recording.string(header.own_crates),
-    };
+    let named = recording.string(recording.header.own_crates);
     let named = named.unwrap_or_default();
     let names = named.split(',').map(str::trim);
     let names = names.filter(|name| !name.is_empty());

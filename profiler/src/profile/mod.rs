@@ -187,9 +187,6 @@ pub struct Capture {
     /// who packed the recording, or who recorded. Empty: those whose sources lie outside
     /// registries, git checkouts and the toolchain.
     pub own_crates: Vec<String>,
-    /// The version of the recording's layout, 0 = no recording behind it. In layout 1 phases do not
-    /// tell what they retained.
-    pub layout: u32,
 }
 
 /// Everything that could not be counted or named. All zero and empty = nothing was lost. The names

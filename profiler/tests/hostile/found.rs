@@ -19,17 +19,17 @@ fn hold(name: &str, bytes: &[u8]) {
 
 #[test]
 fn unchanged_recordings_load_without_losses_of_the_reader() {
-    for name in ["v1.hg", "v2.hg", "v3.hg", "wasm.hg"] {
+    for name in ["native.hg", "wasm.hg"] {
         hold("unchanged.hg", &golden(name));
     }
-    let mut rich = rich::rich(&golden("v3.hg"), "/nonexistent", &[64, 128]).bytes();
+    let mut rich = rich::rich(&golden("native.hg"), "/nonexistent", &[64, 128]).bytes();
     seal(&mut rich);
     hold("unchanged.hg", &rich);
 }
 
 #[test]
 fn parts_put_together_again_are_the_recording_they_were_of() {
-    for name in ["v1.hg", "v2.hg", "v3.hg", "wasm.hg"] {
+    for name in ["native.hg", "wasm.hg"] {
         let bytes = golden(name);
         let again = Parts::of(&bytes).bytes();
         let read = |bytes: &[u8]| {
@@ -54,7 +54,7 @@ fn hold_small(name: &str, parts: &Parts) {
 
 #[test]
 fn one_long_name_of_many_scopes_marks_and_nodes_is_not_copied_for_each() {
-    let mut parts = Parts::of(&golden("v3.hg"));
+    let mut parts = Parts::of(&golden("native.hg"));
     let name = parts.string(&"Long<".repeat(60_000));
     let first = parts.header.scopes_len;
     let scopes: Vec<ScopeValue> = (0..6_000)
@@ -75,7 +75,7 @@ fn one_long_name_of_many_scopes_marks_and_nodes_is_not_copied_for_each() {
 
 /// `count` sites, each with a stack of its own leaf above one long chain.
 fn deep(count: u32, chain: u32) -> Parts {
-    let mut parts = rich::rich(&golden("v3.hg"), "/nonexistent", &[64]);
+    let mut parts = rich::rich(&golden("native.hg"), "/nonexistent", &[64]);
     let first_frame = parts.header.frames_len;
     let frames: Vec<FrameValue> = (0..count)
         .map(|offset| FrameValue {
@@ -158,7 +158,7 @@ fn packed_frames_inlined_without_end_are_bounded_over_all_sites() {
 
 #[test]
 fn a_directory_of_thousands_of_lanes_costs_little() {
-    let mut bytes = golden("v3.hg");
+    let mut bytes = golden("native.hg");
     let mut header = HeaderValue::parse(&bytes);
     let more = 10_000;
     let offset = bytes.len();
@@ -204,7 +204,7 @@ fn a_directory_of_thousands_of_lanes_costs_little() {
 
 /// Loads a recording whose rows were changed.
 fn with_rows(finished: bool, change: impl Fn(&mut RowValue)) -> Profile {
-    let mut parts = rich::rich(&golden("v3.hg"), "/nonexistent", &[64]);
+    let mut parts = rich::rich(&golden("native.hg"), "/nonexistent", &[64]);
     for (segment, bytes) in &mut parts.segments {
         if segment.table == table::ROWS || segment.table == table::FIXED_ROWS {
             for record in bytes.chunks_exact_mut(RowValue::SIZE) {

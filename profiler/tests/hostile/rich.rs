@@ -193,7 +193,6 @@ fn values(parts: &mut Parts, first_scope: u32, first_site: u32, names: &[u32]) {
             lane: 2,
             peak_bytes: 50,
             peak_blocks: 1,
-            ..MarkRowValue::default()
         })
         .collect();
     let first_row = parts.append(table::MARK_ROWS, 0, &rows);
@@ -224,7 +223,6 @@ fn values(parts: &mut Parts, first_scope: u32, first_site: u32, names: &[u32]) {
             used_bytes: 300,
             shared_blocks: 1,
             shared_bytes: 16,
-            ..FootprintNodeValue::default()
         })
         .collect();
     let first_node = parts.append(table::FOOTPRINT_NODES, 0, &nodes);
@@ -253,7 +251,6 @@ fn values(parts: &mut Parts, first_scope: u32, first_site: u32, names: &[u32]) {
             },
             count: 3,
             bytes: 72,
-            ..ArenaValuesValue::default()
         })
         .collect();
     parts.append(table::ARENA_VALUES, 0, &values);

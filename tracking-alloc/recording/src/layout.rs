@@ -7,17 +7,9 @@ use crate::words::record;
 /// The first eight bytes of a recording.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"heapgls\n");
 
-/// Version of the layout. Any change of a record increments it.
-///
-/// | version | change |
-/// |---|---|
-/// | 1 | sites, lanes, timeline, phases, marks |
-/// | 2 | fields and types in [`Scope`], [`Visits`], footprints and arenas; everything from version 1 keeps its place. Added later, in words that were zero: [`arch::WASM32`] with its linear memory, and [`ArenaValues`] |
-/// | 3 | [`Row::lifetime_blocks`] replaces the old sizes of grows. Words that no reader used are unused: in [`Header`] the operating system (later [`Header::own_crates`]), the number of the window, unreadable modules, the self-test and the live bytes of snapshots (two of these words now serve [`FailedRequest`]); in [`Module`] the addresses and the inode; in [`Site`] the key; in [`Lane`] the thread id |
-pub const VERSION: u32 = 3;
-
-/// The oldest version that readers accept. Words that later versions added are zero in it.
-pub const OLDEST_VERSION: u32 = 1;
+/// Version of the layout. Any change of a record increments it, and readers reject every other
+/// version.
+pub const VERSION: u32 = 4;
 
 /// Bytes reserved for the header at the start of the file.
 pub const HEADER_BYTES: u64 = 4096;
@@ -40,8 +32,7 @@ pub const FIRST_SEGMENT_BYTES: u64 = 1 << 20;
 /// is shared by all threads that get no lane of their own.
 pub const LANES: usize = 256;
 
-/// Lanes in each further segment of these tables. Segments are added on demand; older recordings
-/// have none.
+/// Lanes in each further segment of these tables. Segments are added on demand.
 pub const FURTHER_LANES: usize = 256;
 
 /// Maximum number of lane segments.
@@ -319,7 +310,11 @@ pub mod table {
 
 record! {
     /// The start of a recording. The rest of its first [`HEADER_BYTES`] is zero.
-    Header / HeaderValue, 768 {
+    ///
+    /// The words before [`started_unix_ns`](Header::started_unix_ns) say which process writes the
+    /// recording. They keep their place in every version, so that no file that is still being
+    /// written is taken for an abandoned one.
+    Header / HeaderValue, 720 {
         /// [`MAGIC`].
         0 magic: u64,
         /// [`VERSION`].
@@ -333,7 +328,6 @@ record! {
         /// See [`unwinder`].
         24 unwinder: u32,
         /// String: the names of the program's own crates, separated by commas; 0 = not given.
-        /// Another word before version 3.
         28 own_crates: u32,
         /// See [`arch`].
         32 arch: u32,
@@ -353,18 +347,18 @@ record! {
         88 executable: u32,
         /// String: the command line; each word ends with NUL.
         92 command: u32,
-        /// Unused since version 3.
-        96 unused_96: u32,
         /// See [`growth`].
-        100 growth_ended: u32,
+        96 growth_ended: u32,
         /// The `errno` that ended growth.
-        104 growth_errno: u32,
+        100 growth_errno: u32,
         /// Number of lanes ever used.
-        108 lanes: u32,
+        104 lanes: u32,
         /// Largest number of lanes that live threads owned at once, as seen by checks.
-        112 most_lanes: u32,
+        108 most_lanes: u32,
         /// The current half of the timeline: 0 or 1.
-        116 timeline_half: u32,
+        112 timeline_half: u32,
+        /// Number of points in the current half of the timeline.
+        116 timeline_len: u32,
         /// The epoch of the last peak, in the bits above the number of the last snapshot
         /// ([`CLOCK_SNAPSHOT_BITS`]).
         120 clock: u64,
@@ -374,10 +368,8 @@ record! {
         136 peak_ns: u64,
         /// Upper bound on live bytes at moments when several lanes changed at once.
         144 peak_bound_bytes: i64,
-        /// Number of sites with failed requests. Another word before version 3.
-        152 failed_requests_len: u32,
-        /// Number of points in the current half of the timeline.
-        156 timeline_len: u32,
+        /// Number of sites with failed requests.
+        152 failed_requests_len: u64,
         /// Number of directory entries.
         160 directory_len: u32,
         /// Number of modules.
@@ -415,7 +407,7 @@ record! {
         256 lost_threads: u64,
         /// Number of rows for values in arenas.
         264 arena_values_len: u64,
-        /// Failed requests: the allocator returned null. Another word before version 3.
+        /// Failed requests: the allocator returned null.
         272 failed_requests: u64,
         /// Incremental walks that differ from a full walk. Counted only in debug builds of the
         /// recorder.
@@ -426,42 +418,40 @@ record! {
         416 snapshot_ns: [u64; 16],
         /// The largest resident set with a breakdown: nanoseconds after the start (0 = none), its
         /// bytes, the bytes in mappings that hold or held blocks, live bytes, and heapglass's own
-        /// bytes. Other words before version 3.
+        /// bytes.
         544 most_resident: [u64; 5],
         /// The same figures for the last resident set with a breakdown.
         584 last_resident: [u64; 5],
-        /// Unused since version 3.
-        624 unused_624: [u64; 6],
         /// [`Checksum`](crate::Checksum) of the whole file with this word zero; set when the
         /// recording is finished, 0 = none.
-        672 checksum: u64,
+        624 checksum: u64,
         /// Stacks for which `.eh_frame` disagrees, among the first (at most 32) that were walked by
         /// frame pointers.
-        680 unwinder_disagreements: u64,
+        632 unwinder_disagreements: u64,
         /// Number of footprints.
-        688 footprints_len: u32,
+        640 footprints_len: u32,
         /// Number of arenas.
-        692 arenas_len: u32,
+        644 arenas_len: u32,
         /// Number of footprint nodes.
-        696 footprint_nodes_len: u64,
+        648 footprint_nodes_len: u64,
         /// Number of arena rows.
-        704 arena_rows_len: u64,
+        656 arena_rows_len: u64,
         /// Number of records in the history of arena chunks.
-        712 arena_chunks_len: u64,
+        664 arena_chunks_len: u64,
         /// Requests for a scope that did not fit.
-        720 lost_scopes: u64,
+        672 lost_scopes: u64,
         /// Footprints and arena records that did not fit.
-        728 lost_records: u64,
+        680 lost_records: u64,
         /// Linear memory at the end, in pages of 64 KiB, including pages that the program does not
         /// use; 0 = not [`arch::WASM32`].
-        736 memory_pages: u64,
+        688 memory_pages: u64,
         /// Pages of linear memory at the start of the recording.
-        744 first_pages: u64,
+        696 first_pages: u64,
         /// Pages of `memory_pages` that heapglass has taken for itself since the start.
-        752 own_pages: u64,
+        704 own_pages: u64,
         /// Number of times linear memory has grown since the start, except for heapglass's own
         /// growth.
-        760 memory_grows: u64,
+        712 memory_grows: u64,
     }
 }
 
@@ -501,7 +491,7 @@ record! {
 
 record! {
     /// A loaded image.
-    Module / ModuleValue, 128 {
+    Module / ModuleValue, 48 {
         /// String: its path.
         0 path: u32,
         /// See [`module_id`].
@@ -512,8 +502,6 @@ record! {
         12 generation: u32,
         /// The build-id, or the size and modification time (nanoseconds) of the file.
         16 id: [u64; 4],
-        /// Zero since version 3.
-        48 spare: [u64; 10],
     }
 }
 
@@ -583,7 +571,7 @@ record! {
 
 record! {
     /// A stack in a scope, to which allocations are charged. Sites 0 (none), 1 and 2 are fixed.
-    Site / SiteValue, 32 {
+    Site / SiteValue, 16 {
         /// Stack index.
         0 stack: u32,
         /// Scope index.
@@ -592,8 +580,6 @@ record! {
         8 flags: u32,
         /// Zero.
         12 reserved: u32,
-        /// Zero since version 3.
-        16 spare: [u64; 2],
     }
 }
 
@@ -610,8 +596,8 @@ record! {
         12 snaps_len: u32,
         /// Number of threads that have had the lane.
         16 tenancies: u32,
-        /// Unused since version 3.
-        20 unused_20: u32,
+        /// Number of visit records in use.
+        20 visits_len: u32,
         /// The thread's name, up to 15 bytes, NUL-padded.
         24 name: [u64; 2],
         /// The clock when the thread got the lane.
@@ -624,14 +610,10 @@ record! {
         128 checked_bytes: i64,
         /// Allocations up to the lane's last check.
         136 checked_blocks: u64,
-        /// Number of visit records in use.
-        144 visits_len: u32,
-        /// Zero.
-        148 reserved: u32,
-        /// Bytes allocated up to the last check. Zero in older recordings.
-        152 checked_total_bytes: u64,
-        /// Zero.
-        160 spare: [u64; 12],
+        /// Bytes allocated up to the last check.
+        144 checked_total_bytes: u64,
+        /// Zero. Two threads never write to the same cache line.
+        152 padding: [u64; 13],
     }
 }
 
@@ -657,7 +639,7 @@ record! {
         56 temporary_blocks: u64,
         /// Bytes of `temporary_blocks`.
         64 temporary_bytes: u64,
-        /// Blocks whose lifetime is in `lifetime`. Another figure before version 3.
+        /// Blocks whose lifetime is in `lifetime`.
         72 lifetime_blocks: u64,
         /// Sum of the lifetimes of blocks freed by their own thread. A lifetime is the number of
         /// allocations, including reallocs, that the thread made between the block's allocation and
@@ -709,7 +691,7 @@ record! {
 
 record! {
     /// The merged figures of threads with the same name that ended.
-    ThreadName / ThreadNameValue, 128 {
+    ThreadName / ThreadNameValue, 120 {
         /// The name, up to 15 bytes, NUL-padded.
         0 name: [u64; 2],
         /// Number of threads.
@@ -722,8 +704,6 @@ record! {
         104 peak_blocks: i64,
         /// The clock of that peak.
         112 clock: u64,
-        /// Zero.
-        120 spare: u64,
     }
 }
 
@@ -747,7 +727,7 @@ record! {
 
 record! {
     /// A named moment that the program set.
-    Mark / MarkValue, 160 {
+    Mark / MarkValue, 136 {
         /// String: its name.
         0 name: u32,
         /// 1 = the mark has rows and began a new peak window.
@@ -768,14 +748,12 @@ record! {
         120 peak_ns: u64,
         /// Upper bound on concurrent moments in that window, as [`Header::peak_bound_bytes`].
         128 peak_bound_bytes: i64,
-        /// Zero.
-        136 spare: [u64; 3],
     }
 }
 
 record! {
     /// The state of one row at the peak of the window that a mark ended.
-    MarkRow / MarkRowValue, 32 {
+    MarkRow / MarkRowValue, 24 {
         /// The site.
         0 site: u32,
         /// The lane.
@@ -784,8 +762,6 @@ record! {
         8 peak_bytes: i64,
         /// Net blocks at that peak.
         16 peak_blocks: i64,
-        /// Zero.
-        24 spare: u64,
     }
 }
 
@@ -811,14 +787,13 @@ record! {
         /// Nodes or values that did not fit. They are counted at their parent.
         48 folded: u64,
         /// Values that could not be inspected; if there are any, the figures are a lower bound.
-        /// Zero in older recordings.
         56 hidden_values: u64,
     }
 }
 
 record! {
     /// A place in a measured value, for all values at the same path.
-    FootprintNode / FootprintNodeValue, 96 {
+    FootprintNode / FootprintNodeValue, 80 {
         /// The parent node, counted from the footprint's first node. The first node is its own
         /// parent.
         0 parent: u32,
@@ -844,15 +819,13 @@ record! {
         64 shared_blocks: u64,
         /// Requested bytes of those blocks, counted once per reference.
         72 shared_bytes: u64,
-        /// Zero.
-        80 spare: [u64; 2],
     }
 }
 
 record! {
     /// All arena instances with one name. Always: `allocated_bytes = used_bytes + padding_bytes +
     /// abandoned_bytes + bypassed_bytes + unused_tail_bytes`.
-    Arena / ArenaValue, 256 {
+    Arena / ArenaValue, 192 {
         /// String: its name.
         0 name: u32,
         /// String: the crate of the arena.
@@ -903,8 +876,6 @@ record! {
         176 limit_reached: u64,
         /// Most chunks that one instance took.
         184 most_chunks: u64,
-        /// Zero.
-        192 spare: [u64; 8],
     }
 }
 
@@ -958,7 +929,7 @@ record! {
     /// Values in an arena, put there through its handle, whose drop never runs; counted by type and
     /// scope. Or the blocks of one site to which words of these values pointed when they were put
     /// there.
-    ArenaValues / ArenaValuesValue, 64 {
+    ArenaValues / ArenaValuesValue, 32 {
         /// The arena.
         0 arena: u32,
         /// The scope.
@@ -971,7 +942,5 @@ record! {
         16 count: u64,
         /// `size_of` of the values, or requested bytes of the blocks.
         24 bytes: u64,
-        /// Zero.
-        32 spare: [u64; 4],
     }
 }

@@ -35,7 +35,6 @@ fn arenas_rows_history_and_values_are_as_they_were_recorded() {
         copied_bytes: 21,
         limit_reached: 22,
         most_chunks: 23,
-        ..ArenaValue::default()
     };
     parts.append(table::ARENAS, 0, &[arena]);
     parts.header.arenas_len = 1;

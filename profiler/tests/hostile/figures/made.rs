@@ -7,7 +7,7 @@ use tracking_alloc_recording::*;
 
 /// A finished recording without anything in its tables but what is reserved.
 pub(super) fn empty() -> Parts {
-    let mut parts = Parts::of(&crate::golden("v3.hg"));
+    let mut parts = Parts::of(&crate::golden("native.hg"));
     parts.segments.clear();
     let golden = parts.header;
     parts.header = HeaderValue {

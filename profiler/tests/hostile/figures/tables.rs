@@ -139,7 +139,6 @@ fn scopes_and_footprints_are_as_they_were_recorded() {
             used_bytes: 6,
             shared_blocks: 7,
             shared_bytes: 8,
-            ..FootprintNodeValue::default()
         })
         .collect();
     parts.append(table::FOOTPRINT_NODES, 0, &nodes);

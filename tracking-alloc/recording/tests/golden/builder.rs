@@ -315,7 +315,6 @@ pub(crate) fn small(state: u32) -> Vec<u8> {
             lane: 0,
             peak_bytes: 77,
             peak_blocks: 1,
-            ..MarkRowValue::default()
         }],
     );
     let visits = |scope, count| VisitsValue {
@@ -358,7 +357,6 @@ fn footprints(builder: &mut Builder, label: u32, type_name: u32, field: u32) {
         used_bytes: blocks * 60,
         shared_blocks: 2,
         shared_bytes: 80,
-        ..FootprintNodeValue::default()
     };
     let whole = node(0, scope_kind::ROOT, 0, 1);
     let inside = node(0, scope_kind::FIELD, field, 3);
