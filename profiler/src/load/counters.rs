@@ -7,12 +7,12 @@
 
 use super::distribution::SizeRecords;
 use crate::parallel::on_parts;
-use crate::profile::{FailedRequest, Figures, Site, Snapshot};
+use crate::profile::{Checkpoint, FailedRequest, Figures, Site};
 use std::cmp::Reverse;
 use std::iter::repeat_with;
 use std::num::NonZero;
 use tracking_alloc_recording::{
-    CLOCK_SNAPSHOT_BITS, FIRST_SITE, FailedRequestValue, HeaderValue, LaneColumns, MarkRowValue,
+    CLOCK_CHECKPOINT_BITS, FIRST_SITE, FailedRequestValue, HeaderValue, LaneColumns, MarkRowValue,
     MarkValue, Recording, RowValue, SITE_TABLE_FULL, SITE_UNATTRIBUTED, Sums, state,
 };
 
@@ -93,7 +93,7 @@ pub(super) fn plus(one: Net, other: Net) -> Net {
 pub(super) fn at_epoch(row: &RowValue, header: &HeaderValue) -> Net {
     // A row of a newer epoch was read later than the header: what it saved was the state before
     // that.
-    if row.clock >> CLOCK_SNAPSHOT_BITS >= header.clock >> CLOCK_SNAPSHOT_BITS {
+    if row.clock >> CLOCK_CHECKPOINT_BITS >= header.clock >> CLOCK_CHECKPOINT_BITS {
         (row.saved_bytes, row.saved_blocks)
     } else {
         net(row)
@@ -340,19 +340,19 @@ fn set_nets(figures: &mut Figures, live: Net, at_peak: Net) {
     (figures.peak_bytes, figures.peak_blocks) = (shown(at_peak.0), shown(at_peak.1));
 }
 
-/// Live bytes of each of the sites at each snapshot, oldest first.
-pub(super) fn snapshots(recording: &Recording, counted: &CountedSites) -> Vec<Snapshot> {
-    const SEEN: u64 = (1 << CLOCK_SNAPSHOT_BITS) - 1;
+/// Live bytes of each of the sites at each checkpoint, oldest first.
+pub(super) fn checkpoints(recording: &Recording, counted: &CountedSites) -> Vec<Checkpoint> {
+    const SEEN: u64 = (1 << CLOCK_CHECKPOINT_BITS) - 1;
     let header = &recording.header;
-    let mut taken: Vec<(u64, usize)> = header.snapshot_seq.into_iter().zip(0..).collect();
+    let mut taken: Vec<(u64, usize)> = header.checkpoint_seq.into_iter().zip(0..).collect();
     taken.retain(|(sequence, _)| *sequence != 0);
     taken.sort_unstable();
     let mut nets = vec![vec![0_i64; counted.numbers.len()]; taken.len()];
     for lane in &recording.lanes {
         let mut saved: Vec<Option<&[i64; 16]>> = vec![None; lane.rows.len()];
-        for snaps in &lane.snaps {
-            if let Some(saved) = saved.get_mut(snaps.row as usize) {
-                *saved = Some(&snaps.live_bytes);
+        for checkpoints in &lane.checkpoints {
+            if let Some(saved) = saved.get_mut(checkpoints.row as usize) {
+                *saved = Some(&checkpoints.live_bytes);
             }
         }
         for (site, row, index) in rows(lane) {
@@ -371,8 +371,8 @@ pub(super) fn snapshots(recording: &Recording, counted: &CountedSites) -> Vec<Sn
         }
     }
     let moments = taken.iter().zip(nets);
-    let moments = moments.map(|(&(_, slot), nets)| Snapshot {
-        time_ns: header.snapshot_ns[slot],
+    let moments = moments.map(|(&(_, slot), nets)| Checkpoint {
+        time_ns: header.checkpoint_ns[slot],
         live_bytes: nets.into_iter().map(|live| live.max(0) as u64).collect(),
     });
     moments.collect()

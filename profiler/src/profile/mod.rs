@@ -96,8 +96,8 @@ pub struct Profile {
     pub threads: Vec<Thread>,
     /// Live bytes over time.
     pub timeline: Vec<TimelinePoint>,
-    /// Live bytes of each site at a few moments.
-    pub snapshots: Vec<Snapshot>,
+    /// Live bytes of each site at up to 16 moments, oldest first.
+    pub checkpoints: Vec<Checkpoint>,
     /// Named moments set by the program.
     pub marks: Vec<Mark>,
     /// Live values that the program had measured, oldest first.
@@ -457,7 +457,7 @@ fn unless_zero<S: Serializer>(bytes: &u64, serializer: S) -> Result<S::Ok, S::Er
 
 /// Live bytes of every site at one moment.
 #[derive(Clone, Debug, Default)]
-pub struct Snapshot {
+pub struct Checkpoint {
     /// Nanoseconds after the start.
     pub time_ns: u64,
     /// Same order as [`Profile::sites`].

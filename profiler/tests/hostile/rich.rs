@@ -102,7 +102,7 @@ fn row(site: u32, size: u64) -> RowValue {
         lifetime: 9,
         saved_bytes: size as i64 * 6,
         saved_blocks: 6,
-        clock: 5 << CLOCK_SNAPSHOT_BITS | 1,
+        clock: 5 << CLOCK_CHECKPOINT_BITS | 1,
         site,
         ..RowValue::default()
     }
@@ -128,7 +128,7 @@ fn lanes(parts: &mut Parts, first_site: u32) {
             kind: if number == LANES as u32 { 2 } else { 1 },
             rows_len: rows.len() as u32,
             sizes_len: 20,
-            snaps_len: 20,
+            checkpoints_len: 20,
             visits_len: 10,
             tenancies: 2,
             name: [u64::from_le_bytes(*b"worker\0\0"), 0],
@@ -152,14 +152,14 @@ fn lanes(parts: &mut Parts, first_site: u32) {
             })
             .collect();
         parts.append(table::SIZES, number, &sizes);
-        let snaps: Vec<SnapsValue> = (0..20)
-            .map(|row| SnapsValue {
+        let checkpoints: Vec<CheckpointsValue> = (0..20)
+            .map(|row| CheckpointsValue {
                 row,
                 live_bytes: [200; 16],
-                ..SnapsValue::default()
+                ..CheckpointsValue::default()
             })
             .collect();
-        parts.append(table::SNAPS, number, &snaps);
+        parts.append(table::CHECKPOINTS, number, &checkpoints);
         let visits: Vec<VisitsValue> = (1..11)
             .map(|scope| VisitsValue {
                 scope,
@@ -182,7 +182,7 @@ fn lanes(parts: &mut Parts, first_site: u32) {
     }
     parts.header.lanes = 7;
     parts.header.most_lanes = 6;
-    parts.header.snapshot_seq = std::array::from_fn(|slot| slot as u64);
+    parts.header.checkpoint_seq = std::array::from_fn(|slot| slot as u64);
 }
 
 /// More marks, footprints and arenas.

@@ -7,8 +7,8 @@ mod fleet;
 mod real;
 
 use heapglass_profiler::profile::{
-    Capture, Distribution, Figures, Frame, FrameId, Function, FunctionId, Losses, Mark, Module,
-    Origin, Process, Profile, Scope, ScopeId, ScopeKind, Site, Snapshot, StackMarks, State,
+    Capture, Checkpoint, Distribution, Figures, Frame, FrameId, Function, FunctionId, Losses, Mark,
+    Module, Origin, Process, Profile, Scope, ScopeId, ScopeKind, Site, StackMarks, State,
     SymbolSource, Thread, TimelinePoint, TypeId, TypeKind, TypeName,
 };
 use heapglass_profiler::types::{normal, short as short_type};
@@ -502,8 +502,8 @@ fn surroundings(b: &mut Builder) {
             }
         })
         .collect();
-    p.snapshots = (1..=4_u64)
-        .map(|i| Snapshot {
+    p.checkpoints = (1..=4_u64)
+        .map(|i| Checkpoint {
             time_ns: i * 400_000_000,
             live_bytes: p
                 .sites

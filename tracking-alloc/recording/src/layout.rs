@@ -60,8 +60,8 @@ pub const LONGEST_OWN_CRATES: usize = 4096;
 /// Maximum recording size in bytes if `HEAPGLASS_MAX_BYTES` is not set.
 pub const DEFAULT_MAX_BYTES: u64 = 1 << 30;
 
-/// Slots of thinned snapshots.
-pub const SNAPSHOT_SLOTS: usize = 16;
+/// Maximum number of checkpoints that a recording keeps.
+pub const CHECKPOINT_SLOTS: usize = 16;
 
 /// (class, count) pairs in one record of [`Sizes`].
 pub const SIZE_PAIRS: usize = 7;
@@ -72,9 +72,9 @@ pub const SIZE_COUNT_BITS: u32 = 48;
 /// Points in each half of the timeline.
 pub const TIMELINE_POINTS: usize = 1024;
 
-/// Bits of [`Header::clock`] that hold the number of the last snapshot. The peak's epoch is in the
-/// bits above them.
-pub const CLOCK_SNAPSHOT_BITS: u32 = 16;
+/// Bits of [`Header::clock`] that hold the number of the last checkpoint. The peak's epoch is in
+/// the bits above them.
+pub const CLOCK_CHECKPOINT_BITS: u32 = 16;
 
 /// The site of events that did not fit into a table.
 pub const SITE_TABLE_FULL: u32 = 1;
@@ -278,8 +278,8 @@ pub mod table {
     pub const ROWS: u32 = 10;
     /// [`Sizes`](super::Sizes) of one lane.
     pub const SIZES: u32 = 11;
-    /// [`Snaps`](super::Snaps) of one lane.
-    pub const SNAPS: u32 = 12;
+    /// [`Checkpoints`](super::Checkpoints) of one lane.
+    pub const CHECKPOINTS: u32 = 12;
     /// [`ThreadName`](super::ThreadName) records of threads that ended.
     pub const THREADS: u32 = 13;
     /// [`Point`](super::Point)s: two halves of `TIMELINE_POINTS`.
@@ -359,8 +359,8 @@ record! {
         112 timeline_half: u32,
         /// Number of points in the current half of the timeline.
         116 timeline_len: u32,
-        /// The epoch of the last peak, in the bits above the number of the last snapshot
-        /// ([`CLOCK_SNAPSHOT_BITS`]).
+        /// The epoch of the last peak, in the bits above the number of the last checkpoint
+        /// ([`CLOCK_CHECKPOINT_BITS`]).
         120 clock: u64,
         /// The largest live bytes since the last mark that began a window.
         128 peak_bytes: i64,
@@ -412,10 +412,10 @@ record! {
         /// Incremental walks that differ from a full walk. Counted only in debug builds of the
         /// recorder.
         280 walk_disagreements: u64,
-        /// Sequence number of the snapshot in each slot; 0 = free slot.
-        288 snapshot_seq: [u64; 16],
-        /// Nanoseconds from the start to the snapshot in each slot.
-        416 snapshot_ns: [u64; 16],
+        /// Sequence number of the checkpoint in each slot; 0 = free slot.
+        288 checkpoint_seq: [u64; 16],
+        /// Nanoseconds from the start to the checkpoint in each slot.
+        416 checkpoint_ns: [u64; 16],
         /// The largest resident set with a breakdown: nanoseconds after the start (0 = none), its
         /// bytes, the bytes in mappings that hold or held blocks, live bytes, and heapglass's own
         /// bytes.
@@ -592,8 +592,8 @@ record! {
         4 rows_len: u32,
         /// Number of size records in use.
         8 sizes_len: u32,
-        /// Number of snapshot records in use.
-        12 snaps_len: u32,
+        /// Number of checkpoint records in use.
+        12 checkpoints_len: u32,
         /// Number of threads that have had the lane.
         16 tenancies: u32,
         /// Number of visit records in use.
@@ -678,13 +678,13 @@ record! {
 }
 
 record! {
-    /// The live bytes of a row at the snapshots taken since the row first changed.
-    Snaps / SnapsValue, 136 {
+    /// The live bytes of a row at the checkpoints taken since the row first changed.
+    Checkpoints / CheckpointsValue, 136 {
         /// Row index in the same lane.
         0 row: u32,
         /// Zero.
         4 reserved: u32,
-        /// Net bytes at the snapshot of each slot.
+        /// Net bytes at the checkpoint of each slot.
         8 live_bytes: [i64; 16],
     }
 }

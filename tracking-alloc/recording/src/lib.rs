@@ -32,7 +32,7 @@
 //! | [`FIXED_ROWS`](table::FIXED_ROWS) | three [`Row`]s a lane: all its events, "(table full)", "(unattributed)" | 128 | [`Lane::kind`] |
 //! | [`ROWS`](table::ROWS) of a lane | [`Row`] | 128 | [`Lane::rows_len`] |
 //! | [`SIZES`](table::SIZES) of a lane | [`Sizes`] | 64 | [`Lane::sizes_len`] |
-//! | [`SNAPS`](table::SNAPS) of a lane | [`Snaps`] | 136 | [`Lane::snaps_len`] |
+//! | [`CHECKPOINTS`](table::CHECKPOINTS) of a lane | [`Checkpoints`] | 136 | [`Lane::checkpoints_len`] |
 //! | [`THREADS`](table::THREADS) | [`ThreadName`] | 120 | [`Header::threads_len`] |
 //! | [`TIMELINE`](table::TIMELINE) | two halves of 1,024 [`Point`]s; [`Header::timeline_half`] is current | 48 | [`Header::timeline_len`] |
 //! | [`MARKS`](table::MARKS) | [`Mark`] | 136 | [`Header::marks_len`] |
@@ -60,16 +60,23 @@
 //! # The peak
 //!
 //! [`Header::clock`] holds the epoch of the last maximum in its upper bits, and the number of the
-//! last snapshot in its lower bits. A row that changes in a newer epoch first saves its net values.
-//! So a row with the header's epoch held `saved_*` at the peak, and a row with an older epoch has
-//! not changed since the peak. If the sum of net values has risen to or above the last maximum and
-//! not fallen since, the peak is now. Snapshots work the same way, with 16 thinned slots.
+//! last checkpoint in its lower bits. A row that changes in a newer epoch first saves its net
+//! values. So a row with the header's epoch held `saved_*` at the peak, and a row with an older
+//! epoch has not changed since the peak. If the sum of net values has risen to or above the last
+//! maximum and not fallen since, the peak is now.
+//!
+//! # Checkpoints
+//!
+//! A checkpoint is a moment at which the recording keeps the live bytes of every row. Checkpoints
+//! are numbered from 1. A row that changes when the number in the clock is newer than its own first
+//! saves its net bytes for every checkpoint in between ([`Checkpoints`]). There are
+//! [`CHECKPOINT_SLOTS`] slots. When all are taken, every second checkpoint is dropped.
 //!
 //! # Versions
 //!
-//! [`VERSION`] is the version of the layout. Readers accept only this version and reject all others,
-//! so no record ever has two meanings. The size of each record is checked at compile time, and
-//! `tests/golden` keeps a recording of this version.
+//! [`VERSION`] is the version of the layout. Readers accept only this version and reject all
+//! others, so no record ever has two meanings. The size of each record is checked at compile time,
+//! and `tests/golden` keeps a recording of this version.
 #![forbid(unsafe_code)]
 #![warn(clippy::match_bool)]
 

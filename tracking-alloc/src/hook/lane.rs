@@ -126,7 +126,7 @@ pub(crate) struct Lane {
 struct LaneTables {
     rows: Table,
     sizes: Table,
-    snaps: Table,
+    checkpoints: Table,
     #[cfg(feature = "serde")]
     visits: Table,
     bump: Bump,
@@ -220,16 +220,16 @@ impl Lane {
         Some((index as u32, record))
     }
 
-    /// Saves a row's values at the peak and at snapshots taken since, before the row changes. `now`
-    /// is the clock, read once for an event.
+    /// Saves a row's values at the peak and at checkpoints taken since, before the row changes.
+    /// `now` is the clock, read once for an event.
     #[inline(always)]
     pub(super) fn touch(&'static self, site: u32, row: &Row, now: u64) {
         if let Some(then) = touch(row, now) {
-            self.save_snapshots(site, row, then);
+            self.save_checkpoints(site, row, then);
         }
     }
 
-    /// Does the same for the row of a site and the row of all events, whose snapshots are in the
+    /// Does the same for the row of a site and the row of all events, whose checkpoints are in the
     /// header.
     pub(super) fn touch_both(&'static self, site: u32, row: &Row, now: u64) {
         self.touch(site, row, now);

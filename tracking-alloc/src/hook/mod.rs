@@ -24,6 +24,6 @@ pub(crate) use stats::{part, recorded_stats};
 
 use crate::sys::Lock;
 
-/// The peak lock, for the peak, the timeline, snapshots and marks. It is taken before the write
+/// The peak lock, for the peak, the timeline, checkpoints and marks. It is taken before the write
 /// lock, never after it.
 pub(crate) static PEAK_CHECKS: Lock<PeakChecks> = Lock::new(PeakChecks::new());

@@ -4,7 +4,7 @@
 //! then: exactly the rules of the mapped recording, so the reader needs to know nothing.
 
 use crate::counters::{Counter, Counters};
-use tracking_alloc_recording::{CLOCK_SNAPSHOT_BITS, FIRST_SITE, RowValue};
+use tracking_alloc_recording::{CLOCK_CHECKPOINT_BITS, FIRST_SITE, RowValue};
 
 /// The row of "(table full)"; those of scopes follow.
 pub(super) const FULL: u32 = 0;
@@ -76,7 +76,7 @@ impl Rows {
 
     /// Changes a row and the one of all events alike.
     pub(super) fn change(&mut self, row: u32, change: impl Fn(&mut RowValue)) {
-        let clock = self.epoch << CLOCK_SNAPSHOT_BITS;
+        let clock = self.epoch << CLOCK_CHECKPOINT_BITS;
         let own = match row {
             FULL => Some(&mut self.full),
             row => self.own.get_mut(row as usize - 1),

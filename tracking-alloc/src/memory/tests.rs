@@ -9,7 +9,7 @@ use crate::current_scope::{Added, NewScope};
 use std::collections::HashMap;
 use std::sync::Mutex;
 use tracking_alloc_recording::{
-    CLOCK_SNAPSHOT_BITS, FIRST_SITE, Recording, RowValue, Sums, arch, mode, state, unwinder,
+    CLOCK_CHECKPOINT_BITS, FIRST_SITE, Recording, RowValue, Sums, arch, mode, state, unwinder,
 };
 #[cfg(feature = "serde")]
 use tracking_alloc_recording::{scope_flags, scope_kind};
@@ -59,7 +59,7 @@ fn read(recorder: &Recorder) -> Recording {
 
 /// What a row held at the peak: as the profiler reads it.
 fn at_peak(row: &RowValue, clock: u64) -> (i64, i64) {
-    if row.clock >> CLOCK_SNAPSHOT_BITS >= clock >> CLOCK_SNAPSHOT_BITS {
+    if row.clock >> CLOCK_CHECKPOINT_BITS >= clock >> CLOCK_CHECKPOINT_BITS {
         (row.saved_bytes, row.saved_blocks)
     } else {
         super::rows::net(row)

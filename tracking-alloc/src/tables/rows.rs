@@ -3,15 +3,15 @@
 
 use crate::counters::{Counter, Counters, Sums};
 use std::sync::atomic::{AtomicU64, Ordering::*};
-use tracking_alloc_recording::{CLOCK_SNAPSHOT_BITS, Record, Row, RowValue};
+use tracking_alloc_recording::{CLOCK_CHECKPOINT_BITS, Record, Row, RowValue};
 
-/// The clock: the epoch of the last peak in the bits above the number of the last snapshot. Changed
-/// under the peak lock.
+/// The clock: the epoch of the last peak in the bits above the number of the last checkpoint.
+/// Changed under the peak lock.
 pub(crate) static CLOCK: AtomicU64 = AtomicU64::new(0);
 
 /// Returns the epoch of the last peak.
 pub(crate) fn epoch() -> u64 {
-    CLOCK.load(Relaxed) >> CLOCK_SNAPSHOT_BITS
+    CLOCK.load(Relaxed) >> CLOCK_CHECKPOINT_BITS
 }
 
 /// Returns the clock at the start of an event.
@@ -84,8 +84,8 @@ pub(crate) fn net_blocks(row: &Row) -> i64 {
 }
 
 /// Saves a row's net values before it changes, if the clock has advanced since its last change:
-/// these are its values at the peak. Returns the row's old clock if a snapshot was taken since, so
-/// that the caller saves that too.
+/// these are its values at the peak. Returns the row's old clock if a checkpoint was taken since,
+/// so that the caller saves that too.
 ///
 /// `now` is the clock, read once for the whole event, so that all rows count the event on the same
 /// side of a peak.
@@ -95,7 +95,7 @@ pub(crate) fn touch(row: &Row, now: u64) -> Option<u64> {
     if now == then {
         return None;
     }
-    if now >> CLOCK_SNAPSHOT_BITS != then >> CLOCK_SNAPSHOT_BITS {
+    if now >> CLOCK_CHECKPOINT_BITS != then >> CLOCK_CHECKPOINT_BITS {
         row.saved_bytes.store(net_bytes(row), Relaxed);
         row.saved_blocks.store(net_blocks(row), Relaxed);
     }
@@ -106,7 +106,7 @@ pub(crate) fn touch(row: &Row, now: u64) -> Option<u64> {
 
 /// Returns the bytes and blocks of a row at the peak of the present epoch.
 pub(crate) fn at_peak(row: &Row, epoch: u64) -> (i64, i64) {
-    if row.clock.load(Acquire) >> CLOCK_SNAPSHOT_BITS == epoch {
+    if row.clock.load(Acquire) >> CLOCK_CHECKPOINT_BITS == epoch {
         (
             row.saved_bytes.load(Relaxed),
             row.saved_blocks.load(Relaxed),

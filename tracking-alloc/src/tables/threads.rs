@@ -4,7 +4,7 @@ use super::Writer;
 use super::rows::{CLOCK, at_peak, epoch, figures_net};
 use crate::hash::fnv1a;
 use std::sync::atomic::Ordering::*;
-use tracking_alloc_recording::{CLOCK_SNAPSHOT_BITS, Row, ThreadName, ThreadNameValue};
+use tracking_alloc_recording::{CLOCK_CHECKPOINT_BITS, Row, ThreadName, ThreadNameValue};
 
 /// Maximum number of names. Threads with further names are merged.
 const MOST_NAMES: u64 = 512;
@@ -34,13 +34,13 @@ impl Writer {
         // peak: they hold what they left behind. This one holds nothing if it came after the peak.
         let epoch = epoch();
         let (mut peak_bytes, mut peak_blocks) = figures_net(&record.figures);
-        if record.clock.load(Relaxed) >> CLOCK_SNAPSHOT_BITS == epoch {
+        if record.clock.load(Relaxed) >> CLOCK_CHECKPOINT_BITS == epoch {
             (peak_bytes, peak_blocks) = (
                 record.peak_bytes.load(Relaxed),
                 record.peak_blocks.load(Relaxed),
             );
         }
-        if since_clock >> CLOCK_SNAPSHOT_BITS < epoch {
+        if since_clock >> CLOCK_CHECKPOINT_BITS < epoch {
             let (at_bytes, at_blocks) = at_peak(all, epoch);
             peak_bytes += at_bytes - bytes;
             peak_blocks += at_blocks - blocks;

@@ -128,7 +128,7 @@ fn pages(program: &str) -> u64 {
 fn each_thread_and_each_place_of_its_cache_is_counted_once() {
     let more = |pages: [u64; 3]| [pages[1] - pages[0], pages[2] - pages[1]];
     // Of its lane, its rows, its cache, its look-up from site to row and its last walk (the frames kept, and those met anew);
-    // of tables for 500 phases and sites, and all places of the cache, then of nothing. A snapshot takes pages too: it falls due where a run is slow, on a busy machine.
+    // of tables for 500 phases and sites, and all places of the cache, then of nothing. A checkpoint takes pages too: it falls due where a run is slow, on a busy machine.
     let expected = ([8, 8], [47, 0]);
     let mut seen = Vec::new();
     while seen.len() < 20 && seen.last() != Some(&expected) {

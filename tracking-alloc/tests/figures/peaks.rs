@@ -19,8 +19,8 @@ pub(crate) const PROGRAMS: Programs = &[
     ("zero-difference", zero_difference),
     ("large", large),
     ("windows", windows),
-    ("snapshots", snapshots),
-    ("snapshot-after", snapshot_after),
+    ("checkpoints", checkpoints),
+    ("checkpoint-after", checkpoint_after),
 ];
 
 /// Two equal maxima of different phases.
@@ -343,10 +343,10 @@ fn a_mark_keeps_the_totals_and_the_peak_of_its_window() {
     assert_eq!(recording.header.lost_marks, 0);
 }
 
-/// Three snapshots, each due when a large block is allocated. Live bytes stand behind each event.
-fn snapshots() {
+/// Three checkpoints, each due when a large block is allocated. Live bytes stand behind each event.
+fn checkpoints() {
     fn take() {
-        // SAFETY: no preconditions. A snapshot is due after 50 ms.
+        // SAFETY: no preconditions. A checkpoint is due after 50 ms.
         unsafe { libc::usleep(60_000) };
         let _phase = enter("large");
         Block::new(40_000).free();
@@ -367,8 +367,8 @@ fn snapshots() {
 }
 
 #[test]
-fn snapshots_have_what_each_row_held() {
-    let recording = Run::new("snapshots", "move").finished();
+fn checkpoints_have_what_each_row_held() {
+    let recording = Run::new("checkpoints", "move").finished();
     let held = |phases: &[(&str, i64)]| -> BTreeMap<String, i64> {
         let owned = |(name, live): &(&str, i64)| ((*name).to_owned(), *live);
         phases.iter().map(owned).collect()
@@ -384,14 +384,14 @@ fn snapshots_have_what_each_row_held() {
         ),
         (40_030, held(&[("first", 30), ("large", 40_000)])),
     ];
-    let mut taken = read::snapshots(&recording);
+    let mut taken = read::checkpoints(&recording);
     // On a busy machine one more may be due when the large block is freed.
     taken.dedup();
     assert_eq!(taken, expected);
 }
 
-/// A snapshot long after the peak, and then changes of the rows that the peak is made of.
-fn snapshot_after() {
+/// A checkpoint long after the peak, and then changes of the rows that the peak is made of.
+fn checkpoint_after() {
     fn kept(name: &str, bytes: usize) -> Block {
         let _phase = enter(name);
         Block::new(bytes)
@@ -401,16 +401,16 @@ fn snapshot_after() {
         let (large, small) = (kept("large", of_large), kept("small", of_small)); // 50,100
         small.free();
         large.free();
-        // SAFETY: no preconditions. A snapshot is due after 50 ms.
+        // SAFETY: no preconditions. A checkpoint is due after 50 ms.
         unsafe { libc::usleep(60_000) };
         Block::new(40_000).free();
     }
 }
 
 #[test]
-fn rows_that_change_after_a_snapshot_keep_what_they_held_at_the_peak() {
-    let recording = Run::new("snapshot-after", "move").finished();
-    assert!(!read::snapshots(&recording).is_empty());
+fn rows_that_change_after_a_checkpoint_keep_what_they_held_at_the_peak() {
+    let recording = Run::new("checkpoint-after", "move").finished();
+    assert!(!read::checkpoints(&recording).is_empty());
     assert_eq!(phase(&recording, "large").peak, (50_000, 1));
     assert_eq!(phase(&recording, "small").peak, (100, 1));
 }

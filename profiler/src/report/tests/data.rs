@@ -1,7 +1,7 @@
 //! Rows by type and by field, phases with their input, footprints.
 
 use super::*;
-use crate::profile::{Distribution, Frames, ScopeKind, Snapshot, TypeId};
+use crate::profile::{Checkpoint, Distribution, Frames, ScopeKind, TypeId};
 
 fn by(by: By) -> Options<'static> {
     Options {
@@ -478,16 +478,16 @@ fn of_two_sites() -> Profile {
     second.add_blocks(24, 1);
     b.site(&[main], ScopeId(0), counted(2, 2 * 24, 3))
         .distribution = second;
-    let snapshot = |time_ns, first, second| Snapshot {
+    let checkpoint = |time_ns, first, second| Checkpoint {
         time_ns,
         live_bytes: vec![first, second],
     };
-    b.profile().snapshots = vec![snapshot(100, 64, 0), snapshot(200, 24, 48)];
+    b.profile().checkpoints = vec![checkpoint(100, 64, 0), checkpoint(200, 24, 48)];
     b.build()
 }
 
 #[test]
-fn a_site_says_sizes_lifetimes_and_what_it_held_at_snapshots() {
+fn a_site_says_sizes_lifetimes_and_what_it_held_at_checkpoints() {
     let json = json(&of_two_sites(), &by(By::Site));
     let rows = json["rows"].as_array().expect("rows");
     let [row] = &rows[..] else {
@@ -510,12 +510,15 @@ fn a_site_says_sizes_lifetimes_and_what_it_held_at_snapshots() {
         "known_share": 0.8,
     });
     assert_eq!(row["lifetime"], lifetime);
-    assert_eq!(row["snapshot_live_bytes"], serde_json::json!([64, 24 + 48]));
+    assert_eq!(
+        row["checkpoint_live_bytes"],
+        serde_json::json!([64, 24 + 48])
+    );
     let moments = serde_json::json!([
         {"time_ns": 100, "live_bytes": 64},
         {"time_ns": 200, "live_bytes": 24 + 48},
     ]);
-    assert_eq!(json["snapshots"], moments);
+    assert_eq!(json["checkpoints"], moments);
 }
 
 #[test]

@@ -351,7 +351,7 @@ fn threads_of_one_name_are_one() {
     let heir = |name, clock| LaneValue {
         tenancies: 2,
         since,
-        since_clock: clock << CLOCK_SNAPSHOT_BITS,
+        since_clock: clock << CLOCK_CHECKPOINT_BITS,
         ..lane(name)
     };
     let shared = LaneValue {
@@ -390,7 +390,7 @@ fn threads_of_one_name_are_one() {
         figures: [50 + live, 5, 50, 4, 0, 0, 0, 0, 0],
         peak_bytes: 40,
         peak_blocks: 2,
-        clock: clock << CLOCK_SNAPSHOT_BITS,
+        clock: clock << CLOCK_CHECKPOINT_BITS,
     };
     parts.append(
         table::THREADS,

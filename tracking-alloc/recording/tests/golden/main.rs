@@ -79,7 +79,7 @@ fn the_golden_recording_reads_as_what_was_put_in() {
         (-150, 2)
     );
     assert_eq!(
-        (main.sizes[0].pairs[0], main.snaps[0].live_bytes[15]),
+        (main.sizes[0].pairs[0], main.checkpoints[0].live_bytes[15]),
         (24 << 48 | 3, 300)
     );
     assert_eq!(

@@ -170,7 +170,7 @@ fn make(session: &Session, number: u32) -> Option<&'static Lane> {
         (&raw mut (*lane).tables).write(UnsafeCell::new(LaneTables {
             rows: table(table::ROWS),
             sizes: table(table::SIZES),
-            snaps: table(table::SNAPS),
+            checkpoints: table(table::CHECKPOINTS),
             #[cfg(feature = "serde")]
             visits: table(table::VISITS),
             bump,
