@@ -142,24 +142,28 @@ pub fn window(path: &Path) -> Result<BTreeMap<String, u64>, String> {
         })
     };
     let (begin, end) = (find("begin")?, find("end")?);
-    let between = |word: usize| end.figures[word].wrapping_sub(begin.figures[word]);
-    let live = |total: usize, freed: usize| net(between(total), between(freed)).max(0) as u64;
+    let between = end.sums.zip(begin.sums, u64::wrapping_sub);
+    let (live_bytes, live_blocks) = between.net();
     // The mark's peak is that of the window; what lived before it is not the window's.
-    let over = |peak: i64, total: usize, freed: usize| {
-        let before = net(begin.figures[total], begin.figures[freed]);
-        peak.saturating_sub(before).max(0) as u64
-    };
+    let (bytes_before, blocks_before) = begin.sums.net();
+    let positive = |net: i64| net.max(0) as u64;
     let mut figures = BTreeMap::from(
         [
-            ("total_bytes", between(0)),
-            ("total_blocks", between(1)),
-            ("live_bytes", live(0, 2)),
-            ("live_blocks", live(1, 3)),
-            ("peak_bytes", over(end.peak_bytes, 0, 2)),
-            ("peak_blocks", over(end.peak_blocks, 1, 3)),
-            ("grows", between(4)),
-            ("shrinks", between(5)),
-            ("copied_bytes", between(6)),
+            ("total_bytes", between.total_bytes),
+            ("total_blocks", between.total_blocks),
+            ("live_bytes", positive(live_bytes)),
+            ("live_blocks", positive(live_blocks)),
+            (
+                "peak_bytes",
+                positive(end.peak_bytes.saturating_sub(bytes_before)),
+            ),
+            (
+                "peak_blocks",
+                positive(end.peak_blocks.saturating_sub(blocks_before)),
+            ),
+            ("grows", between.grows),
+            ("shrinks", between.shrinks),
+            ("copied_bytes", between.copied_bytes),
         ]
         .map(|(name, value)| (name.to_owned(), value)),
     );

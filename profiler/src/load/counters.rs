@@ -12,8 +12,9 @@ use std::cmp::Reverse;
 use std::iter::repeat_with;
 use std::num::NonZero;
 use tracking_alloc_recording::{
-    CLOCK_CHECKPOINT_BITS, FIRST_SITE, FailedRequestValue, HeaderValue, LaneColumns, MarkRowValue,
-    MarkValue, Recording, RowValue, SITE_TABLE_FULL, SITE_UNATTRIBUTED, Sums, state,
+    CLOCK_CHECKPOINT_BITS, COUNTERS, FIRST_SITE, FailedRequestValue, HeaderValue, LaneColumns,
+    MarkRowValue, MarkValue, Recording, RowValue, SITE_TABLE_FULL, SITE_UNATTRIBUTED, Sums,
+    for_each_counter, state,
 };
 
 /// The error each live lane may add to the peak while several move at once, bytes.
@@ -74,15 +75,7 @@ pub(super) enum PeakAt {
 pub(super) type Net = (i64, i64);
 
 pub(super) fn net(row: &RowValue) -> Net {
-    net_of(&row.sums())
-}
-
-/// Returns the allocations minus the frees.
-pub(super) fn net_of(sums: &Sums) -> Net {
-    (
-        sums[0].wrapping_sub(sums[2]) as i64,
-        sums[1].wrapping_sub(sums[3]) as i64,
-    )
+    row.sums().net()
 }
 
 pub(super) fn plus(one: Net, other: Net) -> Net {
@@ -309,30 +302,29 @@ const MOST_BYTES: u64 = 1 << 56;
 /// may be half counted.
 fn is_impossible(row: &RowValue, header: &HeaderValue) -> bool {
     let slack = u64::from(header.state != state::FINISHED);
-    row.sums().iter().any(|word| *word > MOST_BYTES)
+    <[u64; COUNTERS]>::from(row.sums())
+        .iter()
+        .any(|sum| *sum > MOST_BYTES)
         || row.grows + row.shrinks > row.total_blocks + slack
         || row.temporary_blocks > row.freed_blocks + slack
         || slack == 0
             && (row.temporary_bytes > row.freed_bytes || row.copied_bytes > row.total_bytes)
 }
 
-/// The figures of sums and nets.
-pub(super) fn figures(sums: &Sums, live: Net, at_peak: Net) -> Figures {
-    let mut figures = Figures {
-        total_bytes: sums[0],
-        total_blocks: sums[1],
-        freed_bytes: sums[2],
-        freed_blocks: sums[3],
-        grows: sums[4],
-        shrinks: sums[5],
-        copied_bytes: sums[6],
-        temporary_blocks: sums[7],
-        temporary_bytes: sums[8],
-        ..Figures::default()
+macro_rules! of_counters {
+    ($($(#[$doc:meta])* $offset:literal $counter:ident $field:ident,)*) => {
+        /// Returns the figures of sums and nets.
+        pub(super) fn figures(sums: &Sums, live: Net, at_peak: Net) -> Figures {
+            let mut figures = Figures {
+                $($field: sums.$field,)*
+                ..Figures::default()
+            };
+            set_nets(&mut figures, live, at_peak);
+            figures
+        }
     };
-    set_nets(&mut figures, live, at_peak);
-    figures
 }
+for_each_counter!(of_counters);
 
 fn set_nets(figures: &mut Figures, live: Net, at_peak: Net) {
     let shown = |net: i64| net.max(0) as u64;

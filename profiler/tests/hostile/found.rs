@@ -242,21 +242,10 @@ fn with_rows(finished: bool, change: impl Fn(&mut RowValue)) -> Profile {
 fn sums_beyond_64_bits_saturate_and_the_recording_is_called_damaged() {
     let sound = with_rows(true, |_| ());
     assert_eq!((sound.lost.damaged, sound.lost.torn), (0, 0));
-    let fields: [fn(&mut RowValue) -> &mut u64; 9] = [
-        |row| &mut row.total_bytes,
-        |row| &mut row.total_blocks,
-        |row| &mut row.freed_bytes,
-        |row| &mut row.freed_blocks,
-        |row| &mut row.grows,
-        |row| &mut row.shrinks,
-        |row| &mut row.copied_bytes,
-        |row| &mut row.temporary_blocks,
-        |row| &mut row.temporary_bytes,
-    ];
-    for (index, field) in fields.into_iter().enumerate() {
+    for counter in Counter::ALL {
         for value in [14_123_288_431_484_207_197, u64::MAX, 1 << 63] {
-            let profile = with_rows(true, |row| *field(row) = value);
-            assert!(profile.lost.damaged > 0, "field {index}, {value}");
+            let profile = with_rows(true, |row| *row.counter_mut(counter) = value);
+            assert!(profile.lost.damaged > 0, "{counter:?}, {value}");
             let mut text = Vec::new();
             report::write_text(&profile, &report::Options::default(), &mut text).expect("text");
             let text = String::from_utf8(text).expect("UTF-8");

@@ -201,7 +201,7 @@ fn values(parts: &mut Parts, first_scope: u32, first_site: u32, names: &[u32]) {
         name: names[0],
         has_rows: 1,
         time_ns: 900,
-        figures: [600, 12, 300, 4, 1, 1, 10, 1, 10],
+        sums: Sums::from([600, 12, 300, 4, 1, 1, 10, 1, 10]),
         peak_bytes: 5_000_000,
         first_row,
         rows: 10,

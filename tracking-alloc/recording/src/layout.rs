@@ -2,7 +2,10 @@
 //!
 //! This file only defines where each word lies. It interprets nothing.
 
+use crate::counter::{Counter, Sums};
+use crate::for_each_counter;
 use crate::words::record;
+use std::sync::atomic::AtomicU64;
 
 /// The first eight bytes of a recording.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"heapgls\n");
@@ -602,8 +605,8 @@ record! {
         24 name: [u64; 2],
         /// The clock when the thread got the lane.
         40 since_clock: u64,
-        /// The lane's figures when the thread got it, in the order of the first words of [`Row`].
-        48 since: [u64; 9],
+        /// The lane's counters when the thread got it.
+        48 since: Sums,
         /// Frees of blocks that are not in the recording.
         120 unknown_frees: u64,
         /// Net bytes at the lane's last check.
@@ -617,51 +620,63 @@ record! {
     }
 }
 
-record! {
-    /// The counters of one site in one lane. Only the lane's thread writes them: total before
-    /// freed, bytes before blocks.
-    Row / RowValue, 128 {
-        /// Bytes allocated; a realloc counts its new size.
-        0 total_bytes: u64,
-        /// Blocks allocated, including reallocs.
-        8 total_blocks: u64,
-        /// Bytes freed, including the old size of reallocs.
-        16 freed_bytes: u64,
-        /// Blocks freed, including the old block of reallocs.
-        24 freed_blocks: u64,
-        /// Reallocs to the same or a larger size.
-        32 grows: u64,
-        /// Reallocs to a smaller size.
-        40 shrinks: u64,
-        /// `min(old, new)` bytes of reallocs that moved their block.
-        48 copied_bytes: u64,
-        /// Blocks that their thread freed before its next allocation.
-        56 temporary_blocks: u64,
-        /// Bytes of `temporary_blocks`.
-        64 temporary_bytes: u64,
-        /// Blocks whose lifetime is in `lifetime`.
-        72 lifetime_blocks: u64,
-        /// Sum of the lifetimes of blocks freed by their own thread. A lifetime is the number of
-        /// allocations, including reallocs, that the thread made between the block's allocation and
-        /// its free. A realloc is neither of those. The lifetime is unknown for blocks of up to 16
-        /// bytes, and where the birth number may have wrapped.
-        80 lifetime: u64,
-        /// Blocks of more than 16 bytes that another thread than the allocating one freed. A later
-        /// thread in the same lane counts as another thread.
-        88 freed_elsewhere: u64,
-        /// Net bytes at the peak with epoch `clock`.
-        96 saved_bytes: i64,
-        /// Net blocks at that peak.
-        104 saved_blocks: i64,
-        /// The clock when the row last changed. If its epoch is older than the header's, the row is
-        /// unchanged since the peak.
-        112 clock: u64,
-        /// The site.
-        120 site: u32,
-        /// Zero.
-        124 reserved: u32,
-    }
+macro_rules! row {
+    ($($(#[$doc:meta])* $offset:literal $counter:ident $field:ident,)*) => {
+        record! {
+            /// The counters of one site in one lane. Only the lane's thread writes them: total
+            /// before freed, bytes before blocks.
+            Row / RowValue, 128 {
+                $($(#[$doc])* $offset $field: u64,)*
+                /// Blocks whose lifetime is in `lifetime`.
+                72 lifetime_blocks: u64,
+                /// Sum of the lifetimes of blocks freed by their own thread. A lifetime is the number of
+                /// allocations, including reallocs, that the thread made between the block's allocation and
+                /// its free. A realloc is neither of those. The lifetime is unknown for blocks of up to 16
+                /// bytes, and where the birth number may have wrapped.
+                80 lifetime: u64,
+                /// Blocks of more than 16 bytes that another thread than the allocating one freed. A later
+                /// thread in the same lane counts as another thread.
+                88 freed_elsewhere: u64,
+                /// Net bytes at the peak with epoch `clock`.
+                96 saved_bytes: i64,
+                /// Net blocks at that peak.
+                104 saved_blocks: i64,
+                /// The clock when the row last changed. If its epoch is older than the header's, the row is
+                /// unchanged since the peak.
+                112 clock: u64,
+                /// The site.
+                120 site: u32,
+                /// Zero.
+                124 reserved: u32,
+            }
+        }
+
+        impl Row {
+            /// Returns the word of a counter.
+            #[inline(always)]
+            pub fn counter(&self, counter: Counter) -> &AtomicU64 {
+                match counter {
+                    $(Counter::$counter => &self.$field,)*
+                }
+            }
+        }
+
+        impl RowValue {
+            /// Returns the word of a counter.
+            pub fn counter_mut(&mut self, counter: Counter) -> &mut u64 {
+                match counter {
+                    $(Counter::$counter => &mut self.$field,)*
+                }
+            }
+
+            /// Returns the values of all counters.
+            pub fn sums(&self) -> Sums {
+                Sums { $($field: self.$field,)* }
+            }
+        }
+    };
 }
+for_each_counter!(row);
 
 record! {
     /// Block sizes at a site that uses more than its first size class. A site may have several
@@ -696,8 +711,8 @@ record! {
         0 name: [u64; 2],
         /// Number of threads.
         16 count: u64,
-        /// Figures, in the order of the first words of [`Row`].
-        24 figures: [u64; 9],
+        /// Counters.
+        24 sums: Sums,
         /// Net bytes at the peak, while the thread owned the lane.
         96 peak_bytes: i64,
         /// Net blocks at the peak.
@@ -734,8 +749,8 @@ record! {
         4 has_rows: u32,
         /// Nanoseconds after the start.
         8 time_ns: u64,
-        /// Totals, in the order of the first words of [`Row`].
-        16 figures: [u64; 9],
+        /// Counters of the whole process.
+        16 sums: Sums,
         /// The largest live bytes in the window that ended here.
         88 peak_bytes: i64,
         /// Live blocks at that maximum.

@@ -81,6 +81,7 @@
 #![warn(clippy::match_bool)]
 
 mod checksum;
+mod counter;
 mod layout;
 #[cfg(feature = "read")]
 mod pack;
@@ -89,12 +90,12 @@ mod pattern;
 mod read;
 mod size;
 mod size_class;
-mod sums;
 mod tables;
 mod words;
 mod writer;
 
 pub use checksum::Checksum;
+pub use counter::{COUNTERS, Counter, Sums};
 pub use layout::*;
 #[cfg(feature = "read")]
 pub use pack::with_symbols;
@@ -103,7 +104,6 @@ pub use pattern::{PathPiece, literal_path, path_pieces};
 pub use read::{Error, LaneColumns, ReadAt, Recording, file_checksum, read_bytes};
 pub use size::parse_size;
 pub use size_class::{SIZE_CLASSES, class_bounds, size_class};
-pub use sums::Sums;
 pub use tables::TableRecord;
 pub use words::{Record, Word};
 pub use writer::{Host, ProcessEntry, ProcessStat, Writer, is_own_proc};

@@ -99,16 +99,6 @@ impl Rows {
 
 impl Counters for &mut RowValue {
     fn add(&mut self, counter: Counter, more: u64) {
-        *match counter {
-            Counter::TotalBytes => &mut self.total_bytes,
-            Counter::TotalBlocks => &mut self.total_blocks,
-            Counter::FreedBytes => &mut self.freed_bytes,
-            Counter::FreedBlocks => &mut self.freed_blocks,
-            Counter::Grows => &mut self.grows,
-            Counter::Shrinks => &mut self.shrinks,
-            Counter::CopiedBytes => &mut self.copied_bytes,
-            Counter::TemporaryBlocks => &mut self.temporary_blocks,
-            Counter::TemporaryBytes => &mut self.temporary_bytes,
-        } += more;
+        *self.counter_mut(counter) += more;
     }
 }

@@ -425,15 +425,15 @@ fn rows_of_every_kind_of_event_are_what_arithmetic_says() {
             .iter()
             .map(|row| figures_of(row, &recording))
             .collect();
-        let of_a = [304, 5, 304, 5, 2, 1, copied(190), 1, 24];
-        let of_b = [257, 3, 250, 2, 1, 1, copied(100), 0, 0];
+        let of_a = [304, 5, 304, 5, 2, 1, copied(190), 1, 24].into();
+        let of_b = [257, 3, 250, 2, 1, 1, copied(100), 0, 0].into();
         let expected = [
-            ([100, 1, 100, 1, 0, 0, 0, 0, 0], (0, 0)),
+            ([100, 1, 100, 1, 0, 0, 0, 0, 0].into(), (0, 0)),
             (of_a, (0, 0)),
             (of_b, (207, 2)),
         ];
         assert_eq!(rows, expected);
-        let all = [661, 9, 654, 8, 3, 2, copied(290), 1, 24];
+        let all = [661, 9, 654, 8, 3, 2, copied(290), 1, 24].into();
         assert_eq!(figures_of(&lane.all, &recording), (all, (207, 2)));
         assert_eq!((lane.table_full, lane.unattributed), Default::default());
         assert_eq!((lane.lane.checked_bytes, lane.lane.checked_blocks), (7, 9));

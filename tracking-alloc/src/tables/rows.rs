@@ -26,21 +26,6 @@ pub(crate) fn add(counter: &AtomicU64, more: u64) {
     counter.store(counter.load(Relaxed).wrapping_add(more), Relaxed);
 }
 
-#[inline(always)]
-fn word(row: &Row, counter: Counter) -> &AtomicU64 {
-    match counter {
-        Counter::TotalBytes => &row.total_bytes,
-        Counter::TotalBlocks => &row.total_blocks,
-        Counter::FreedBytes => &row.freed_bytes,
-        Counter::FreedBlocks => &row.freed_blocks,
-        Counter::Grows => &row.grows,
-        Counter::Shrinks => &row.shrinks,
-        Counter::CopiedBytes => &row.copied_bytes,
-        Counter::TemporaryBlocks => &row.temporary_blocks,
-        Counter::TemporaryBytes => &row.temporary_bytes,
-    }
-}
-
 /// Gives access to a row as its single writer.
 pub(crate) struct Owned<'r>(&'r Row);
 
@@ -53,7 +38,7 @@ pub(crate) fn owned(row: &Row) -> Owned<'_> {
 impl Counters for Owned<'_> {
     #[inline(always)]
     fn add(&mut self, counter: Counter, more: u64) {
-        add(word(self.0, counter), more);
+        add(self.0.counter(counter), more);
     }
 }
 
@@ -63,7 +48,7 @@ pub(crate) struct Shared<'r>(pub(crate) &'r Row);
 
 impl Counters for Shared<'_> {
     fn add(&mut self, counter: Counter, more: u64) {
-        word(self.0, counter).fetch_add(more, Relaxed);
+        self.0.counter(counter).fetch_add(more, Relaxed);
     }
 }
 
@@ -116,16 +101,7 @@ pub(crate) fn at_peak(row: &Row, epoch: u64) -> (i64, i64) {
     }
 }
 
-/// Returns the first nine words of a row, as thread and mark records keep them.
-pub(crate) fn figures_of(row: &Row) -> Sums {
+/// Returns the counters of a row.
+pub(crate) fn sums_of(row: &Row) -> Sums {
     RowValue::load(row).sums()
-}
-
-/// Returns the net bytes and blocks of the figures in a record.
-pub(crate) fn figures_net(figures: &[AtomicU64; 9]) -> (i64, i64) {
-    let word = |index: usize| figures[index].load(Relaxed);
-    (
-        word(0).wrapping_sub(word(2)) as i64,
-        word(1).wrapping_sub(word(3)) as i64,
-    )
 }

@@ -1,10 +1,12 @@
 //! The table of ended threads, merged by name.
 
 use super::Writer;
-use super::rows::{CLOCK, at_peak, epoch, figures_net};
+use super::rows::{CLOCK, at_peak, epoch};
 use crate::hash::fnv1a;
 use std::sync::atomic::Ordering::*;
-use tracking_alloc_recording::{CLOCK_CHECKPOINT_BITS, Row, ThreadName, ThreadNameValue};
+use tracking_alloc_recording::{
+    CLOCK_CHECKPOINT_BITS, Row, Sums, ThreadName, ThreadNameValue, Word,
+};
 
 /// Maximum number of names. Threads with further names are merged.
 const MOST_NAMES: u64 = 512;
@@ -16,12 +18,12 @@ const OTHERS: [u64; 2] = [
 ];
 
 impl Writer {
-    /// Adds the figures of an ended thread to the threads with its name. `since` is its lane's net
+    /// Adds the counters of an ended thread to the threads with its name. `since` is its lane's net
     /// and the clock when it got the lane.
     pub(crate) fn thread_ended(
         &mut self,
         name: [u64; 2],
-        figures: [u64; 9],
+        sums: Sums,
         all: &Row,
         ((bytes, blocks), since_clock): ((i64, i64), u64),
     ) {
@@ -33,7 +35,8 @@ impl Writer {
         // What its threads held at the peak. Those merged before the present epoch ended before its
         // peak: they hold what they left behind. This one holds nothing if it came after the peak.
         let epoch = epoch();
-        let (mut peak_bytes, mut peak_blocks) = figures_net(&record.figures);
+        let merged = Sums::load(&record.sums);
+        let (mut peak_bytes, mut peak_blocks) = merged.net();
         if record.clock.load(Relaxed) >> CLOCK_CHECKPOINT_BITS == epoch {
             (peak_bytes, peak_blocks) = (
                 record.peak_bytes.load(Relaxed),
@@ -46,9 +49,7 @@ impl Writer {
             peak_blocks += at_blocks - blocks;
         }
         record.count.store(record.count.load(Relaxed) + 1, Relaxed);
-        for (sum, figure) in record.figures.iter().zip(figures) {
-            sum.store(sum.load(Relaxed).wrapping_add(figure), Relaxed);
-        }
+        merged.zip(sums, u64::wrapping_add).store(&record.sums);
         record.peak_bytes.store(peak_bytes, Relaxed);
         record.peak_blocks.store(peak_blocks, Relaxed);
         record.clock.store(CLOCK.load(Relaxed), Relaxed);

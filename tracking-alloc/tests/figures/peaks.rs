@@ -317,7 +317,7 @@ fn a_mark_keeps_the_totals_and_the_peak_of_its_window() {
             let peak = (mark.peak_bytes, mark.peak_blocks);
             // One thread: no window is in doubt.
             let doubt = (mark.peak_bound_bytes - mark.peak_bytes).max(0);
-            (name, mark.figures, peak, doubt, mark.has_rows)
+            (name, mark.sums, peak, doubt, mark.has_rows)
         })
         .collect();
     let expected = [
@@ -325,7 +325,7 @@ fn a_mark_keeps_the_totals_and_the_peak_of_its_window() {
         ("two", [195, 5, 185, 4, 0, 0, 0, 2, 95], (100, 3)),
         ("three", [202, 6, 185, 4, 0, 0, 0, 2, 95], (17, 2)),
     ]
-    .map(|(name, figures, peak)| (name.to_owned(), figures, peak, 0, 1));
+    .map(|(name, sums, peak)| (name.to_owned(), sums.into(), peak, 0, 1));
     assert_eq!(marks, expected);
     let held = |expected: &[(&str, i64, i64)]| -> BTreeMap<String, (i64, i64)> {
         let owned = |row: &(&str, i64, i64)| (row.0.to_owned(), (row.1, row.2));

@@ -280,7 +280,7 @@ fn the_largest_window_is_the_peak_and_a_mark_keeps_its_rows() {
         name: early,
         has_rows: 1,
         time_ns: 2_000,
-        figures: [6000, 60, 300, 3, 1, 2, 10, 4, 40],
+        sums: Sums::from([6000, 60, 300, 3, 1, 2, 10, 4, 40]),
         peak_bytes: 5710,
         peak_blocks: 57,
         first_row: 1,
@@ -291,7 +291,7 @@ fn the_largest_window_is_the_peak_and_a_mark_keeps_its_rows() {
     let none = MarkValue {
         name: late,
         time_ns: 3_000,
-        figures: [7000, 70, 6900, 69, 0, 0, 0, 0, 0],
+        sums: Sums::from([7000, 70, 6900, 69, 0, 0, 0, 0, 0]),
         peak_bound_bytes: 5705,
         ..MarkValue::default()
     };
@@ -350,7 +350,7 @@ fn threads_of_one_name_are_one() {
     let since = [300, 3, 100, 1, 0, 0, 0, 0, 0];
     let heir = |name, clock| LaneValue {
         tenancies: 2,
-        since,
+        since: Sums::from(since),
         since_clock: clock << CLOCK_CHECKPOINT_BITS,
         ..lane(name)
     };
@@ -387,7 +387,7 @@ fn threads_of_one_name_are_one() {
     let ended = |name: &[u8; 8], clock: u64, live: u64| ThreadNameValue {
         name: named(name),
         count: 3,
-        figures: [50 + live, 5, 50, 4, 0, 0, 0, 0, 0],
+        sums: Sums::from([50 + live, 5, 50, 4, 0, 0, 0, 0, 0]),
         peak_bytes: 40,
         peak_blocks: 2,
         clock: clock << CLOCK_CHECKPOINT_BITS,

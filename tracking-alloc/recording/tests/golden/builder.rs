@@ -274,7 +274,7 @@ pub(crate) fn small(state: u32) -> Vec<u8> {
         &[ThreadNameValue {
             name: [u64::from_le_bytes(*b"worker\0\0"), 0],
             count: 2,
-            figures: [5; 9],
+            sums: Sums::from([5; COUNTERS]),
             ..ThreadNameValue::default()
         }],
     );
@@ -300,7 +300,7 @@ pub(crate) fn small(state: u32) -> Vec<u8> {
             name: mark,
             has_rows: 1,
             time_ns: 500,
-            figures: [9; 9],
+            sums: Sums::from([9; COUNTERS]),
             rows: 1,
             peak_bytes: 77,
             ..MarkValue::default()
