@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use tracking_alloc_recording::{CLOCK_SNAPSHOT_BITS, Recording, RowValue};
+use tracking_alloc_recording::{CLOCK_CHECKPOINT_BITS, Recording, RowValue};
 
 /// Sums over the rows of the whole process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -27,7 +27,7 @@ impl Sums {
         self.total_blocks = self.total_blocks.wrapping_add(row.total_blocks);
         self.freed_bytes = self.freed_bytes.wrapping_add(row.freed_bytes);
         self.freed_blocks = self.freed_blocks.wrapping_add(row.freed_blocks);
-        let saved = row.clock >> CLOCK_SNAPSHOT_BITS >= epoch;
+        let saved = row.clock >> CLOCK_CHECKPOINT_BITS >= epoch;
         self.peak_bytes += if saved {
             row.saved_bytes
         } else {
@@ -76,7 +76,7 @@ pub fn open(path: &Path) -> Recording {
 
 /// Returns the sum over all rows: sites, "(table full)", "(unattributed)".
 pub fn sums(recording: &Recording) -> Sums {
-    let epoch = recording.header.clock >> CLOCK_SNAPSHOT_BITS;
+    let epoch = recording.header.clock >> CLOCK_CHECKPOINT_BITS;
     let mut sums = Sums::default();
     for column in &recording.lanes {
         column
@@ -90,7 +90,7 @@ pub fn sums(recording: &Recording) -> Sums {
 
 /// Returns the sum over the rows of all events of each lane, which must equal [`sums`].
 pub fn sums_of_lanes(recording: &Recording) -> Sums {
-    let epoch = recording.header.clock >> CLOCK_SNAPSHOT_BITS;
+    let epoch = recording.header.clock >> CLOCK_CHECKPOINT_BITS;
     let mut sums = Sums::default();
     for column in &recording.lanes {
         sums.add(&column.all, epoch);
@@ -102,7 +102,7 @@ pub fn sums_of_lanes(recording: &Recording) -> Sums {
 /// Returns the sums per scope, in the order of [`Recording::scopes`], each without the scopes
 /// inside it.
 pub fn sums_by_scope(recording: &Recording) -> Vec<Sums> {
-    let epoch = recording.header.clock >> CLOCK_SNAPSHOT_BITS;
+    let epoch = recording.header.clock >> CLOCK_CHECKPOINT_BITS;
     let mut sums = vec![Sums::default(); recording.scopes.len()];
     for row in recording.lanes.iter().flat_map(|column| &column.rows) {
         let site = recording.sites.get(row.site as usize);
@@ -144,25 +144,28 @@ pub fn window(path: &Path) -> Result<BTreeMap<String, u64>, String> {
         })
     };
     let (begin, end) = (find("begin")?, find("end")?);
-    let between = |word: usize| end.figures[word].wrapping_sub(begin.figures[word]);
-    let live = |total: usize, freed: usize| net(between(total), between(freed)).max(0) as u64;
-    // The mark's peak is that of the window. Bytes that were live before the window are not part of
-    // it.
-    let over = |peak: i64, total: usize, freed: usize| {
-        let before = net(begin.figures[total], begin.figures[freed]);
-        peak.saturating_sub(before).max(0) as u64
-    };
+    let between = end.sums.zip(begin.sums, u64::wrapping_sub);
+    let (live_bytes, live_blocks) = between.net();
+    // The mark's peak is that of the window; what lived before it is not the window's.
+    let (bytes_before, blocks_before) = begin.sums.net();
+    let positive = |net: i64| net.max(0) as u64;
     let mut figures = BTreeMap::from(
         [
-            ("total_bytes", between(0)),
-            ("total_blocks", between(1)),
-            ("live_bytes", live(0, 2)),
-            ("live_blocks", live(1, 3)),
-            ("peak_bytes", over(end.peak_bytes, 0, 2)),
-            ("peak_blocks", over(end.peak_blocks, 1, 3)),
-            ("grows", between(4)),
-            ("shrinks", between(5)),
-            ("copied_bytes", between(6)),
+            ("total_bytes", between.total_bytes),
+            ("total_blocks", between.total_blocks),
+            ("live_bytes", positive(live_bytes)),
+            ("live_blocks", positive(live_blocks)),
+            (
+                "peak_bytes",
+                positive(end.peak_bytes.saturating_sub(bytes_before)),
+            ),
+            (
+                "peak_blocks",
+                positive(end.peak_blocks.saturating_sub(blocks_before)),
+            ),
+            ("grows", between.grows),
+            ("shrinks", between.shrinks),
+            ("copied_bytes", between.copied_bytes),
         ]
         .map(|(name, value)| (name.to_owned(), value)),
     );

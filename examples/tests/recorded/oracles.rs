@@ -32,9 +32,9 @@ fn window(recording: &Recording) -> Value {
     let [begin, end] = recording.marks.as_slice() else {
         panic!("two marks: {:?}", recording.marks)
     };
-    let live = |mark: &tracking_alloc_recording::MarkValue, bytes: usize| {
-        mark.figures[bytes] as i64 - mark.figures[bytes + 2] as i64
-    };
+    let between = end.sums.zip(begin.sums, u64::wrapping_sub);
+    let (live_bytes, live_blocks) = between.net();
+    let (bytes_before, blocks_before) = begin.sums.net();
     let rows = &recording.mark_rows[end.first_row as usize..(end.first_row + end.rows) as usize];
     // The rows at the window's peak include blocks that were live before the window.
     let (bytes, blocks) = rows.iter().fold((0, 0), |sum, row| {
@@ -46,9 +46,9 @@ fn window(recording: &Recording) -> Value {
         "the sum over sites at the peak is the peak"
     );
     serde_json::json!({
-        "total_bytes": end.figures[0] - begin.figures[0], "total_blocks": end.figures[1] - begin.figures[1],
-        "live_bytes": live(end, 0) - live(begin, 0), "live_blocks": live(end, 1) - live(begin, 1),
-        "peak_bytes": bytes - live(begin, 0), "peak_blocks": blocks - live(begin, 1),
+        "total_bytes": between.total_bytes, "total_blocks": between.total_blocks,
+        "live_bytes": live_bytes, "live_blocks": live_blocks,
+        "peak_bytes": bytes - bytes_before, "peak_blocks": blocks - blocks_before,
     })
 }
 

@@ -119,7 +119,7 @@ fn every_window_between_marks_has_a_peak_of_its_own() {
 }
 
 #[test]
-fn timeline_and_snapshots_follow_the_rise_and_fall() {
+fn timeline_and_checkpoints_follow_the_rise_and_fall() {
     let (recording, printed) = record(&["time", "2500"]);
     assert_work_is_as_printed(&recording, &printed);
     let points = &recording.timeline;
@@ -150,28 +150,28 @@ fn timeline_and_snapshots_follow_the_rise_and_fall() {
     );
     assert!(points.iter().any(|point| point.rss_bytes > 1 << 20));
     let taken: Vec<usize> = (0..16)
-        .filter(|slot| recording.header.snapshot_seq[*slot] != 0)
+        .filter(|slot| recording.header.checkpoint_seq[*slot] != 0)
         .collect();
-    assert!(taken.len() >= 6, "{} snapshots", taken.len());
+    assert!(taken.len() >= 6, "{} checkpoints", taken.len());
     for slot in taken {
-        let time_ns = recording.header.snapshot_ns[slot];
-        // A snapshot is taken together with a point of the timeline, and no point was dropped yet.
+        let time_ns = recording.header.checkpoint_ns[slot];
+        // A checkpoint is taken together with a point of the timeline, and no point was dropped yet.
         let point = points.iter().find(|point| point.time_ns == time_ns);
-        let seen = point.expect("the point of the snapshot").live_bytes as i64;
+        let seen = point.expect("the point of the checkpoint").live_bytes as i64;
         let mut sum = 0;
         for column in &recording.lanes {
             for (index, row) in (0u32..).zip(&column.rows) {
-                let later = row.clock & 0xffff >= recording.header.snapshot_seq[slot];
+                let later = row.clock & 0xffff >= recording.header.checkpoint_seq[slot];
                 let kept = column
-                    .snaps
+                    .checkpoints
                     .iter()
-                    .find(|snaps| snaps.row == index && later);
-                sum += kept.map_or((row.total_bytes - row.freed_bytes) as i64, |snaps| {
-                    snaps.live_bytes[slot]
+                    .find(|checkpoints| checkpoints.row == index && later);
+                sum += kept.map_or((row.total_bytes - row.freed_bytes) as i64, |checkpoints| {
+                    checkpoints.live_bytes[slot]
                 });
             }
         }
-        assert_eq!(sum, seen, "the sites of the snapshot at {time_ns} ns");
+        assert_eq!(sum, seen, "the sites of the checkpoint at {time_ns} ns");
     }
 }
 

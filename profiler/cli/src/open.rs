@@ -14,7 +14,7 @@ use heapglass_profiler::profile::Profile;
 use heapglass_profiler::units::printable;
 use heapglass_profiler::{Early, OpenOptions, Progress, Session};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressFinish, ProgressStyle};
-use tracking_alloc_recording::{HeaderValue, OLDEST_VERSION, VERSION};
+use tracking_alloc_recording::VERSION;
 
 use crate::args::Symbols;
 use crate::error::Error;
@@ -118,9 +118,7 @@ pub(crate) fn session(symbols: &Symbols) -> Session {
 /// # Errors
 /// Returns an error if the file cannot be read or is not a recording.
 pub(crate) fn check(path: &Path) -> Result<(), Error> {
-    let versions = OLDEST_VERSION..=VERSION;
-    let is_known = |header: HeaderValue| versions.contains(&header.version);
-    if has_terminal() && header::read(path).is_some_and(is_known) {
+    if has_terminal() && header::read(path).is_some_and(|header| header.version == VERSION) {
         return Ok(());
     }
     tracking_alloc_recording::Recording::open(path)

@@ -2,7 +2,7 @@
 //!
 //! Figures are bytes inside arenas, of blocks that are already counted elsewhere. This module must
 //! keep the sum: allocations that no row names have a node of their own, and the nodes of live
-//! bytes add up to the chunk bytes.
+//! bytes add up to the allocated bytes.
 
 use crate::profile::arenas::{Part, unscoped};
 use crate::profile::{ArenaFigures, Figures, Label, MarkKind, Measure, Profile, ScopeId};

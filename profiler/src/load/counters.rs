@@ -7,13 +7,14 @@
 
 use super::distribution::SizeRecords;
 use crate::parallel::on_parts;
-use crate::profile::{FailedRequest, Figures, Site, Snapshot};
+use crate::profile::{Checkpoint, FailedRequest, Figures, Site};
 use std::cmp::Reverse;
 use std::iter::repeat_with;
 use std::num::NonZero;
 use tracking_alloc_recording::{
-    CLOCK_SNAPSHOT_BITS, FIRST_SITE, FailedRequestValue, HeaderValue, LaneColumns, MarkRowValue,
-    MarkValue, Recording, RowValue, SITE_TABLE_FULL, SITE_UNATTRIBUTED, Sums, state,
+    CLOCK_CHECKPOINT_BITS, COUNTERS, FIRST_SITE, FailedRequestValue, HeaderValue, LaneColumns,
+    MarkRowValue, MarkValue, Recording, RowValue, SITE_TABLE_FULL, SITE_UNATTRIBUTED, Sums,
+    for_each_counter, state,
 };
 
 /// The error each live lane may add to the peak while several move at once, bytes.
@@ -74,15 +75,7 @@ pub(super) enum PeakAt {
 pub(super) type Net = (i64, i64);
 
 pub(super) fn net(row: &RowValue) -> Net {
-    net_of(&row.sums())
-}
-
-/// Returns the allocations minus the frees.
-pub(super) fn net_of(sums: &Sums) -> Net {
-    (
-        sums[0].wrapping_sub(sums[2]) as i64,
-        sums[1].wrapping_sub(sums[3]) as i64,
-    )
+    row.sums().net()
 }
 
 pub(super) fn plus(one: Net, other: Net) -> Net {
@@ -93,7 +86,7 @@ pub(super) fn plus(one: Net, other: Net) -> Net {
 pub(super) fn at_epoch(row: &RowValue, header: &HeaderValue) -> Net {
     // A row of a newer epoch was read later than the header: what it saved was the state before
     // that.
-    if row.clock >> CLOCK_SNAPSHOT_BITS >= header.clock >> CLOCK_SNAPSHOT_BITS {
+    if row.clock >> CLOCK_CHECKPOINT_BITS >= header.clock >> CLOCK_CHECKPOINT_BITS {
         (row.saved_bytes, row.saved_blocks)
     } else {
         net(row)
@@ -179,14 +172,8 @@ pub(super) fn find_peak(recording: &Recording) -> Peak {
 /// Returns the most that a lane's net can have exceeded its last peak check since then.
 fn most_rise(lane: &LaneColumns) -> i64 {
     let (record, total) = (&lane.lane, lane.all.total_bytes);
-    // Older recordings do not record how much had been allocated by then.
-    let is_told = record.checked_total_bytes != 0 || record.checked_blocks == 0;
     let allocated = total.wrapping_sub(record.checked_total_bytes);
-    if is_told {
-        allocated.min(LANE_DRIFT) as i64
-    } else {
-        LANE_DRIFT as i64
-    }
+    allocated.min(LANE_DRIFT) as i64
 }
 
 /// The rows that a mark kept.
@@ -315,30 +302,29 @@ const MOST_BYTES: u64 = 1 << 56;
 /// may be half counted.
 fn is_impossible(row: &RowValue, header: &HeaderValue) -> bool {
     let slack = u64::from(header.state != state::FINISHED);
-    row.sums().iter().any(|word| *word > MOST_BYTES)
+    <[u64; COUNTERS]>::from(row.sums())
+        .iter()
+        .any(|sum| *sum > MOST_BYTES)
         || row.grows + row.shrinks > row.total_blocks + slack
         || row.temporary_blocks > row.freed_blocks + slack
         || slack == 0
             && (row.temporary_bytes > row.freed_bytes || row.copied_bytes > row.total_bytes)
 }
 
-/// The figures of sums and nets.
-pub(super) fn figures(sums: &Sums, live: Net, at_peak: Net) -> Figures {
-    let mut figures = Figures {
-        total_bytes: sums[0],
-        total_blocks: sums[1],
-        freed_bytes: sums[2],
-        freed_blocks: sums[3],
-        grows: sums[4],
-        shrinks: sums[5],
-        copied_bytes: sums[6],
-        temporary_blocks: sums[7],
-        temporary_bytes: sums[8],
-        ..Figures::default()
+macro_rules! of_counters {
+    ($($(#[$doc:meta])* $offset:literal $counter:ident $field:ident,)*) => {
+        /// Returns the figures of sums and nets.
+        pub(super) fn figures(sums: &Sums, live: Net, at_peak: Net) -> Figures {
+            let mut figures = Figures {
+                $($field: sums.$field,)*
+                ..Figures::default()
+            };
+            set_nets(&mut figures, live, at_peak);
+            figures
+        }
     };
-    set_nets(&mut figures, live, at_peak);
-    figures
 }
+for_each_counter!(of_counters);
 
 fn set_nets(figures: &mut Figures, live: Net, at_peak: Net) {
     let shown = |net: i64| net.max(0) as u64;
@@ -346,19 +332,19 @@ fn set_nets(figures: &mut Figures, live: Net, at_peak: Net) {
     (figures.peak_bytes, figures.peak_blocks) = (shown(at_peak.0), shown(at_peak.1));
 }
 
-/// Live bytes of each of the sites at each snapshot, oldest first.
-pub(super) fn snapshots(recording: &Recording, counted: &CountedSites) -> Vec<Snapshot> {
-    const SEEN: u64 = (1 << CLOCK_SNAPSHOT_BITS) - 1;
+/// Live bytes of each of the sites at each checkpoint, oldest first.
+pub(super) fn checkpoints(recording: &Recording, counted: &CountedSites) -> Vec<Checkpoint> {
+    const SEEN: u64 = (1 << CLOCK_CHECKPOINT_BITS) - 1;
     let header = &recording.header;
-    let mut taken: Vec<(u64, usize)> = header.snapshot_seq.into_iter().zip(0..).collect();
+    let mut taken: Vec<(u64, usize)> = header.checkpoint_seq.into_iter().zip(0..).collect();
     taken.retain(|(sequence, _)| *sequence != 0);
     taken.sort_unstable();
     let mut nets = vec![vec![0_i64; counted.numbers.len()]; taken.len()];
     for lane in &recording.lanes {
         let mut saved: Vec<Option<&[i64; 16]>> = vec![None; lane.rows.len()];
-        for snaps in &lane.snaps {
-            if let Some(saved) = saved.get_mut(snaps.row as usize) {
-                *saved = Some(&snaps.live_bytes);
+        for checkpoints in &lane.checkpoints {
+            if let Some(saved) = saved.get_mut(checkpoints.row as usize) {
+                *saved = Some(&checkpoints.live_bytes);
             }
         }
         for (site, row, index) in rows(lane) {
@@ -377,8 +363,8 @@ pub(super) fn snapshots(recording: &Recording, counted: &CountedSites) -> Vec<Sn
         }
     }
     let moments = taken.iter().zip(nets);
-    let moments = moments.map(|(&(_, slot), nets)| Snapshot {
-        time_ns: header.snapshot_ns[slot],
+    let moments = moments.map(|(&(_, slot), nets)| Checkpoint {
+        time_ns: header.checkpoint_ns[slot],
         live_bytes: nets.into_iter().map(|live| live.max(0) as u64).collect(),
     });
     moments.collect()

@@ -7,9 +7,6 @@ use tracking_alloc_recording::{
     class_bounds, growth, size_class, state,
 };
 
-/// From this layout on rows say how many blocks the sum of lifetimes is of.
-const LAYOUT_WITH_LIFETIME_BLOCKS: u32 = 3;
-
 /// The size records of one lane, by row.
 pub(super) struct SizeRecords<'a>(FxHashMap<u32, Vec<&'a SizesValue>>);
 
@@ -45,13 +42,11 @@ impl<'a> SizeRecords<'a> {
                 return None;
             }
         }
-        if header.version >= LAYOUT_WITH_LIFETIME_BLOCKS {
-            found.lifetime = row.lifetime;
-            found.lifetime_blocks = row.lifetime_blocks;
-            found.freed_elsewhere = row.freed_elsewhere;
-            if is_finished && found.known_blocks() > row.freed_blocks {
-                return None;
-            }
+        found.lifetime = row.lifetime;
+        found.lifetime_blocks = row.lifetime_blocks;
+        found.freed_elsewhere = row.freed_elsewhere;
+        if is_finished && found.known_blocks() > row.freed_blocks {
+            return None;
         }
         Some(found)
     }

@@ -40,8 +40,7 @@ pub(super) fn fill(profile: &mut Profile, recording: &Recording, impossible: u64
             header.unwinder_disagreements
         ));
     }
-    // In older layouts it was another word.
-    if header.version >= 3 && header.walk_disagreements > 0 {
+    if header.walk_disagreements > 0 {
         lost.notes.push(format!(
             "{} that reused the previous walk found a different stack than a full walk; this is a bug \
              in heapglass, please report it",

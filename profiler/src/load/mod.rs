@@ -214,10 +214,10 @@ impl Unnamed {
         let peak = counters::find_peak(&recording);
         profile.capture = moments::capture(&recording, &peak);
         let counted = CountedSites::of(&recording, &peak);
-        profile.snapshots = counters::snapshots(&recording, &counted);
+        profile.checkpoints = counters::checkpoints(&recording, &counted);
         // What is not needed again: of a large recording it is most.
         for lane in &mut recording.lanes {
-            lane.snaps = Vec::new();
+            lane.checkpoints = Vec::new();
         }
         let (sites, impossible) = counters::count(&recording, &peak, &counted);
         for site in &sites {

@@ -1,7 +1,7 @@
 //! The parts that do not belong to sites: the settings of the recording, threads, the timeline and
 //! marks.
 
-use super::counters::{LANE_DRIFT, Peak, figures, mark_rows, net_of};
+use super::counters::{LANE_DRIFT, Peak, figures, mark_rows};
 use crate::profile::{
     Capture, LinearMemory, Mark, PAGE_BYTES, ResidentParts, Thread, TimelinePoint,
 };
@@ -43,7 +43,6 @@ pub(super) fn capture(recording: &Recording, peak: &Peak) -> Capture {
         last_resident: resident_parts(&header.last_resident),
         recording_bytes: recording.file_bytes,
         own_crates: own_crates(recording),
-        layout: header.version,
     }
 }
 
@@ -56,12 +55,7 @@ fn peak_error(header: &HeaderValue, bound: i64, bytes: i64) -> u64 {
 
 /// The crates that who recorded called the program's own.
 fn own_crates(recording: &Recording) -> Vec<String> {
-    let header = &recording.header;
-    let named = match header.version {
-        // It was another word.
-        ..3 => None,
-        _ => recording.string(header.own_crates),
-    };
+    let named = recording.string(recording.header.own_crates);
     let named = named.unwrap_or_default();
     let names = named.split(',').map(str::trim);
     let names = names.filter(|name| !name.is_empty());
@@ -110,15 +104,13 @@ pub(super) fn threads(recording: &Recording) -> Vec<Thread> {
         thread.figures.add(&figures(sums, (0, 0), (0, 0)));
     };
     for ended in &recording.threads {
-        add(thread_name(ended.name), ended.count, &ended.figures);
+        add(thread_name(ended.name), ended.count, &ended.sums);
     }
     for lane in &recording.lanes {
-        let now = lane.all.sums();
-        let since = &lane.lane.since;
-        let sums: Sums = std::array::from_fn(|index| now[index].saturating_sub(since[index]));
+        let sums = lane.all.sums().zip(lane.lane.since, u64::saturating_sub);
         if lane.lane.kind != lane_kind::SHARED {
             add(thread_name(lane.lane.name), 1, &sums);
-        } else if sums.iter().any(|&sum| sum > 0) {
+        } else if sums != Sums::default() {
             let count = u64::from(lane.lane.tenancies.max(1));
             add("(further threads)".to_owned(), count, &sums);
         }
@@ -152,8 +144,8 @@ pub(super) fn marks(recording: &Recording) -> Vec<Mark> {
         name: recording.string(mark.name).unwrap_or_default(),
         time_ns: mark.time_ns,
         figures: figures(
-            &mark.figures,
-            net_of(&mark.figures),
+            &mark.sums,
+            mark.sums.net(),
             (mark.peak_bytes, mark.peak_blocks),
         ),
     };

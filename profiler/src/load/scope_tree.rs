@@ -7,9 +7,6 @@ use tracking_alloc_recording::{
     FootprintValue, Recording, footprint_kind, scope_flags, scope_kind,
 };
 
-/// Recordings of this layout do not tell what phases retained.
-const LAYOUT_WITHOUT_RETAINED: u32 = 1;
-
 /// The tree of scopes; there is always the root.
 pub(super) fn scopes(recording: &Recording, types: &mut Types) -> Vec<Scope> {
     let mut visits: HashMap<u32, u64> = HashMap::new();
@@ -17,7 +14,6 @@ pub(super) fn scopes(recording: &Recording, types: &mut Types) -> Vec<Scope> {
         let count = visits.entry(visit.scope).or_default();
         *count = count.saturating_add(visit.count);
     }
-    let tells_retained = recording.header.version != LAYOUT_WITHOUT_RETAINED;
     let mut scopes: Vec<Scope> = (0u32..)
         .zip(&recording.scopes)
         .map(|(number, scope)| Scope {
@@ -34,7 +30,7 @@ pub(super) fn scopes(recording: &Recording, types: &mut Types) -> Vec<Scope> {
                 .saturating_add(visits.get(&number).copied().unwrap_or(0)),
             input_bytes: scope.input_bytes,
             records: scope.records,
-            retained_bytes: (tells_retained && scope.flags & scope_flags::RETAINED_UNKNOWN == 0)
+            retained_bytes: (scope.flags & scope_flags::RETAINED_UNKNOWN == 0)
                 .then_some(scope.retained_bytes),
         })
         .collect();

@@ -9,62 +9,66 @@ use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 use std::hash::Hash;
 
-/// The counts of one row: a site, a thread, a phase or the whole process.
-///
-/// `total_*` counts every allocation and, in full, the new size of every realloc; `freed_*` counts
-/// frees and the old side of every realloc, as DHAT and heaptrack do. `peak_*` is the row's value
-/// at the moment of the global maximum (t-gmax), never the row's own maximum, so rows add up.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct Figures {
-    /// Bytes allocated.
-    pub total_bytes: u64,
-    /// Blocks allocated.
-    pub total_blocks: u64,
-    /// Bytes given back.
-    pub freed_bytes: u64,
-    /// Blocks given back.
-    pub freed_blocks: u64,
-    /// Bytes not given back at the end of the recording (or now, when the program still runs).
-    pub live_bytes: u64,
-    /// Blocks not given back.
-    pub live_blocks: u64,
-    /// Bytes live at the moment of the global maximum.
-    pub peak_bytes: u64,
-    /// Blocks live at that moment.
-    pub peak_blocks: u64,
-    /// Reallocs to the same or a larger size.
-    pub grows: u64,
-    /// Reallocs to a smaller size.
-    pub shrinks: u64,
-    /// `min(old, new)` bytes of every realloc that moved its block: an upper bound of what was
-    /// copied.
-    pub copied_bytes: u64,
-    /// Blocks freed by their thread before it allocated another one.
-    pub temporary_blocks: u64,
-    /// Bytes of those blocks.
-    pub temporary_bytes: u64,
+/// Defines a struct of figures, with its addition and the list of its keys.
+macro_rules! figures {
+    ($(#[$meta:meta])* pub struct $name:ident { $($(#[$doc:meta])* pub $field:ident: u64,)* }) => {
+        $(#[$meta])*
+        pub struct $name { $($(#[$doc])* pub $field: u64,)* }
+
+        impl $name {
+            /// Adds `other` to `self`, column by column. Saturates: a hostile recording may claim
+            /// any figures.
+            pub fn add(&mut self, other: &$name) {
+                $(self.$field = self.$field.saturating_add(other.$field);)*
+            }
+        }
+
+        /// All figures, in the order they are written.
+        pub(crate) const FIGURES: [Figure; [$(stringify!($field)),*].len()] =
+            [$((stringify!($field), |figures| figures.$field)),*];
+    };
+}
+
+figures! {
+    /// The counts of one row: a site, a thread, a phase or the whole process.
+    ///
+    /// `total_*` counts every allocation and, in full, the new size of every realloc; `freed_*`
+    /// counts frees and the old side of every realloc, as DHAT and heaptrack do. `peak_*` is the
+    /// row's value at the moment of the global maximum (t-gmax), never the row's own maximum, so
+    /// rows add up.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+    pub struct Figures {
+        /// Bytes allocated.
+        pub total_bytes: u64,
+        /// Blocks allocated.
+        pub total_blocks: u64,
+        /// Bytes given back.
+        pub freed_bytes: u64,
+        /// Blocks given back.
+        pub freed_blocks: u64,
+        /// Bytes not given back at the end of the recording (or now, when the program still runs).
+        pub live_bytes: u64,
+        /// Blocks not given back.
+        pub live_blocks: u64,
+        /// Bytes live at the moment of the global maximum.
+        pub peak_bytes: u64,
+        /// Blocks live at that moment.
+        pub peak_blocks: u64,
+        /// Reallocs to the same or a larger size.
+        pub grows: u64,
+        /// Reallocs to a smaller size.
+        pub shrinks: u64,
+        /// `min(old, new)` bytes of every realloc that moved its block: an upper bound of what was
+        /// copied.
+        pub copied_bytes: u64,
+        /// Blocks freed by their thread before it allocated another one.
+        pub temporary_blocks: u64,
+        /// Bytes of those blocks.
+        pub temporary_bytes: u64,
+    }
 }
 
 impl Figures {
-    /// Adds `other` to `self`, column by column. Saturates: a hostile recording may claim any
-    /// figures.
-    pub fn add(&mut self, other: &Figures) {
-        self.total_bytes = self.total_bytes.saturating_add(other.total_bytes);
-        self.total_blocks = self.total_blocks.saturating_add(other.total_blocks);
-        self.freed_bytes = self.freed_bytes.saturating_add(other.freed_bytes);
-        self.freed_blocks = self.freed_blocks.saturating_add(other.freed_blocks);
-        self.live_bytes = self.live_bytes.saturating_add(other.live_bytes);
-        self.live_blocks = self.live_blocks.saturating_add(other.live_blocks);
-        self.peak_bytes = self.peak_bytes.saturating_add(other.peak_bytes);
-        self.peak_blocks = self.peak_blocks.saturating_add(other.peak_blocks);
-        self.grows = self.grows.saturating_add(other.grows);
-        self.shrinks = self.shrinks.saturating_add(other.shrinks);
-        self.copied_bytes = self.copied_bytes.saturating_add(other.copied_bytes);
-        self.temporary_blocks = self.temporary_blocks.saturating_add(other.temporary_blocks);
-        self.temporary_bytes = self.temporary_bytes.saturating_add(other.temporary_bytes);
-    }
-
     /// Returns `true` if a sum reached its limit: only what a damaged recording claims does.
     pub(crate) fn saturated(&self) -> bool {
         FIGURES.iter().any(|(_, figure)| figure(self) == u64::MAX)
@@ -86,23 +90,6 @@ pub(crate) fn sums<K: Copy + Eq + Hash + Ord>(
 
 /// A figure of a row: its key, and how it is read.
 type Figure = (&'static str, fn(&Figures) -> u64);
-
-/// All figures, in the order they are written.
-pub(crate) const FIGURES: [Figure; 13] = [
-    ("total_bytes", |figures| figures.total_bytes),
-    ("total_blocks", |figures| figures.total_blocks),
-    ("freed_bytes", |figures| figures.freed_bytes),
-    ("freed_blocks", |figures| figures.freed_blocks),
-    ("live_bytes", |figures| figures.live_bytes),
-    ("live_blocks", |figures| figures.live_blocks),
-    ("peak_bytes", |figures| figures.peak_bytes),
-    ("peak_blocks", |figures| figures.peak_blocks),
-    ("grows", |figures| figures.grows),
-    ("shrinks", |figures| figures.shrinks),
-    ("copied_bytes", |figures| figures.copied_bytes),
-    ("temporary_blocks", |figures| figures.temporary_blocks),
-    ("temporary_bytes", |figures| figures.temporary_bytes),
-];
 
 /// A figure by which a frontend orders and sizes its rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]

@@ -119,7 +119,7 @@ pub struct Profile {
     /// Live bytes over time.
     pub(crate) timeline: Vec<TimelinePoint>,
     /// Live bytes of each site at a few moments.
-    pub(crate) snapshots: Vec<Snapshot>,
+    pub(crate) checkpoints: Vec<Checkpoint>,
     /// Named moments set by the program.
     pub(crate) marks: Vec<Mark>,
     /// Live values that the program had measured, oldest first.
@@ -212,9 +212,6 @@ pub struct Capture {
     /// who packed the recording, or who recorded. Empty: those whose sources lie outside
     /// registries, git checkouts and the toolchain.
     pub own_crates: Vec<String>,
-    /// The version of the recording's layout, 0 = no recording behind it. In layout 1 phases do not
-    /// tell what they retained.
-    pub layout: u32,
 }
 
 /// Everything that could not be counted or named. All zero and empty = nothing was lost. The names
@@ -501,7 +498,7 @@ fn unless_zero<S: Serializer>(bytes: &u64, serializer: S) -> Result<S::Ok, S::Er
 /// Live bytes of every site at one moment.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
-pub struct Snapshot {
+pub struct Checkpoint {
     /// Nanoseconds after the start.
     pub time_ns: u64,
     /// Same order as [`Profile::sites`].
@@ -657,8 +654,8 @@ impl Profile {
     }
 
     /// Returns the live bytes of each site at a few moments, oldest first.
-    pub fn snapshots(&self) -> &[Snapshot] {
-        &self.snapshots
+    pub fn checkpoints(&self) -> &[Checkpoint] {
+        &self.checkpoints
     }
 
     /// Returns the moments that the program named, oldest first.

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use super::{
-    Analysis, Arena, Capture, FailedRequest, Figures, Footprint, Frame, FrameId, Function, Losses,
-    Mark, Module, Process, Profile, Scope, Site, Snapshot, SourceLines, Stack, Thread,
+    Analysis, Arena, Capture, Checkpoint, FailedRequest, Figures, Footprint, Frame, FrameId,
+    Function, Losses, Mark, Module, Process, Profile, Scope, Site, SourceLines, Stack, Thread,
     TimelinePoint, TypeName,
 };
 
@@ -27,7 +27,7 @@ pub struct Parts<'a> {
     pub types: &'a mut Vec<TypeName>,
     pub threads: &'a mut Vec<Thread>,
     pub timeline: &'a mut Vec<TimelinePoint>,
-    pub snapshots: &'a mut Vec<Snapshot>,
+    pub checkpoints: &'a mut Vec<Checkpoint>,
     pub marks: &'a mut Vec<Mark>,
     pub footprints: &'a mut Vec<Footprint>,
     pub arenas: &'a mut Vec<Arena>,
@@ -55,7 +55,7 @@ impl Profile {
             types: &mut self.types,
             threads: &mut self.threads,
             timeline: &mut self.timeline,
-            snapshots: &mut self.snapshots,
+            checkpoints: &mut self.checkpoints,
             marks: &mut self.marks,
             footprints: &mut self.footprints,
             arenas: &mut self.arenas,

@@ -396,7 +396,7 @@ fn a_function_of_the_tree_by_type_keeps_its_place_in_the_source() {
 }
 
 #[test]
-fn a_tree_of_arenas_holds_all_that_was_handed_out_and_all_chunk_bytes() {
+fn a_tree_of_arenas_holds_all_used_and_all_allocated_bytes() {
     let mut profile = fixture::city_arenas();
     // 700 of the bytes in use were allocated where no row tells it.
     let scratch = &mut profile.parts().arenas[2];
@@ -418,10 +418,10 @@ fn a_tree_of_arenas_holds_all_that_was_handed_out_and_all_chunk_bytes() {
     };
     let tree = build(Measure::Total);
     let total = tree.total(NodeId::ROOT);
-    let handed = sum(|arena| arena.figures.total_used_bytes);
+    let used = sum(|arena| arena.figures.total_used_bytes);
     assert_eq!(
         total.total_bytes,
-        handed + of_rows(|inside| inside.bypassed_bytes)
+        used + of_rows(|inside| inside.bypassed_bytes)
     );
     assert_eq!(
         total.total_blocks,

@@ -4,6 +4,7 @@
 use crate::parts::{Parts, seal};
 use proptest::prelude::*;
 use proptest::sample::Index;
+use std::mem::offset_of;
 use tracking_alloc_recording::*;
 
 /// A recording to begin with, and what is done to it.
@@ -162,32 +163,46 @@ fn change_word(bytes: &mut [u8], at: usize, wide: bool, value: Value) {
     word.copy_from_slice(&new[..size]);
 }
 
-/// Bytes of a record of a table, and where the header says how many there are: offset and width.
+/// Returns the bytes of a record of a table, and the place in the header of the number of records:
+/// its offset, and `true` if it has 64 bits.
 fn record_of(table: u32) -> (usize, Option<(usize, bool)>) {
+    macro_rules! counted {
+        ($record:ident, $len:ident) => {
+            (
+                $record::SIZE,
+                Some((offset_of!(Header, $len), is_wide(|header| &header.$len))),
+            )
+        };
+    }
     match table {
-        table::MODULES => (128, Some((164, false))),
-        table::FRAMES => (16, Some((168, false))),
-        table::STACKS => (8, Some((172, false))),
-        table::SCOPES => (64, Some((176, false))),
-        table::SITES => (32, Some((180, false))),
-        table::THREADS => (128, Some((184, false))),
-        table::MARKS => (160, Some((188, false))),
-        table::MARK_ROWS => (32, Some((192, true))),
-        table::FOOTPRINTS => (64, Some((688, false))),
-        table::FOOTPRINT_NODES => (96, Some((696, true))),
-        table::ARENAS => (256, Some((692, false))),
-        table::ARENA_ROWS => (64, Some((704, true))),
-        table::ARENA_CHUNKS => (48, Some((712, true))),
-        table::ARENA_VALUES => (64, Some((264, true))),
-        table::FAILED_REQUESTS => (32, Some((152, false))),
-        table::LANES => (256, None),
-        table::FIXED_ROWS | table::ROWS => (128, None),
-        table::SIZES => (64, None),
-        table::SNAPS => (136, None),
-        table::VISITS => (16, None),
-        table::TIMELINE => (48, None),
+        table::MODULES => counted!(ModuleValue, modules_len),
+        table::FRAMES => counted!(FrameValue, frames_len),
+        table::STACKS => counted!(StackValue, stacks_len),
+        table::SCOPES => counted!(ScopeValue, scopes_len),
+        table::SITES => counted!(SiteValue, sites_len),
+        table::THREADS => counted!(ThreadNameValue, threads_len),
+        table::MARKS => counted!(MarkValue, marks_len),
+        table::MARK_ROWS => counted!(MarkRowValue, mark_rows_len),
+        table::FOOTPRINTS => counted!(FootprintValue, footprints_len),
+        table::FOOTPRINT_NODES => counted!(FootprintNodeValue, footprint_nodes_len),
+        table::ARENAS => counted!(ArenaValue, arenas_len),
+        table::ARENA_ROWS => counted!(ArenaRowValue, arena_rows_len),
+        table::ARENA_CHUNKS => counted!(ArenaChunkValue, arena_chunks_len),
+        table::ARENA_VALUES => counted!(ArenaValuesValue, arena_values_len),
+        table::FAILED_REQUESTS => counted!(FailedRequestValue, failed_requests_len),
+        table::LANES => (LaneValue::SIZE, None),
+        table::FIXED_ROWS | table::ROWS => (RowValue::SIZE, None),
+        table::SIZES => (SizesValue::SIZE, None),
+        table::CHECKPOINTS => (CheckpointsValue::SIZE, None),
+        table::VISITS => (VisitsValue::SIZE, None),
+        table::TIMELINE => (PointValue::SIZE, None),
         _ => (4, None),
     }
+}
+
+/// Returns `true` if a word of the header has 64 bits.
+fn is_wide<W>(_: impl Fn(&HeaderValue) -> &W) -> bool {
+    size_of::<W>() == 8
 }
 
 fn symbols(frames: u16, inlined: u8, number: u32, text: &str) -> Vec<u8> {

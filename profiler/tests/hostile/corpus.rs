@@ -156,7 +156,7 @@ fn binaries_of_the_corpus_cost_little_and_never_panic() {
     let _alone = alone();
     let (binary, path) = (place("corpus.so"), place("of-corpus.hg"));
     let recording = rich::rich(
-        &golden("v3.hg"),
+        &golden("native.hg"),
         binary.to_str().expect("UTF-8"),
         &addresses(),
     );
@@ -173,7 +173,7 @@ fn a_file_of_the_corpus_is_where_an_input_differs_from_its_base() {
         assert_eq!(applied(&file, base), bytes);
         file.len()
     };
-    let bytes = golden("v3.hg");
+    let bytes = golden("native.hg");
     assert_eq!(again(&bytes, &bytes), 4);
     assert!(again(&bytes, &[]) < 8 << 10);
     assert_eq!(again(&[0; 40], &[]), 4);

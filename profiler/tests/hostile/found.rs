@@ -23,17 +23,17 @@ fn hold(name: &str, bytes: &[u8]) {
 
 #[test]
 fn unchanged_recordings_load_without_losses_of_the_reader() {
-    for name in ["v1.hg", "v2.hg", "v3.hg", "wasm.hg"] {
+    for name in ["native.hg", "wasm.hg"] {
         hold("unchanged.hg", &golden(name));
     }
-    let mut rich = rich::rich(&golden("v3.hg"), "/nonexistent", &[64, 128]).bytes();
+    let mut rich = rich::rich(&golden("native.hg"), "/nonexistent", &[64, 128]).bytes();
     seal(&mut rich);
     hold("unchanged.hg", &rich);
 }
 
 #[test]
 fn parts_put_together_again_are_the_recording_they_were_of() {
-    for name in ["v1.hg", "v2.hg", "v3.hg", "wasm.hg"] {
+    for name in ["native.hg", "wasm.hg"] {
         let bytes = golden(name);
         let again = Parts::of(&bytes).bytes();
         let read = |bytes: &[u8]| {
@@ -58,7 +58,7 @@ fn hold_small(name: &str, parts: &Parts) {
 
 #[test]
 fn one_long_name_of_many_scopes_marks_and_nodes_is_not_copied_for_each() {
-    let mut parts = Parts::of(&golden("v3.hg"));
+    let mut parts = Parts::of(&golden("native.hg"));
     let name = parts.string(&"Long<".repeat(60_000));
     let first = parts.header.scopes_len;
     let scopes: Vec<ScopeValue> = (0..6_000)
@@ -79,7 +79,7 @@ fn one_long_name_of_many_scopes_marks_and_nodes_is_not_copied_for_each() {
 
 /// `count` sites, each with a stack of its own leaf above one long chain.
 fn deep(count: u32, chain: u32) -> Parts {
-    let mut parts = rich::rich(&golden("v3.hg"), "/nonexistent", &[64]);
+    let mut parts = rich::rich(&golden("native.hg"), "/nonexistent", &[64]);
     let first_frame = parts.header.frames_len;
     let frames: Vec<FrameValue> = (0..count)
         .map(|offset| FrameValue {
@@ -162,7 +162,7 @@ fn packed_frames_inlined_without_end_are_bounded_over_all_sites() {
 
 #[test]
 fn a_directory_of_thousands_of_lanes_costs_little() {
-    let mut bytes = golden("v3.hg");
+    let mut bytes = golden("native.hg");
     let mut header = HeaderValue::parse(&bytes);
     let more = 10_000;
     let offset = bytes.len();
@@ -208,7 +208,7 @@ fn a_directory_of_thousands_of_lanes_costs_little() {
 
 /// Loads a recording whose rows were changed.
 fn with_rows(finished: bool, change: impl Fn(&mut RowValue)) -> Profile {
-    let mut parts = rich::rich(&golden("v3.hg"), "/nonexistent", &[64]);
+    let mut parts = rich::rich(&golden("native.hg"), "/nonexistent", &[64]);
     for (segment, bytes) in &mut parts.segments {
         if segment.table == table::ROWS || segment.table == table::FIXED_ROWS {
             for record in bytes.chunks_exact_mut(RowValue::SIZE) {
@@ -246,21 +246,10 @@ fn with_rows(finished: bool, change: impl Fn(&mut RowValue)) -> Profile {
 fn sums_beyond_64_bits_saturate_and_the_recording_is_called_damaged() {
     let sound = with_rows(true, |_| ());
     assert_eq!((sound.lost().damaged, sound.lost().torn), (0, 0));
-    let fields: [fn(&mut RowValue) -> &mut u64; 9] = [
-        |row| &mut row.total_bytes,
-        |row| &mut row.total_blocks,
-        |row| &mut row.freed_bytes,
-        |row| &mut row.freed_blocks,
-        |row| &mut row.grows,
-        |row| &mut row.shrinks,
-        |row| &mut row.copied_bytes,
-        |row| &mut row.temporary_blocks,
-        |row| &mut row.temporary_bytes,
-    ];
-    for (index, field) in fields.into_iter().enumerate() {
+    for counter in Counter::ALL {
         for value in [14_123_288_431_484_207_197, u64::MAX, 1 << 63] {
-            let profile = with_rows(true, |row| *field(row) = value);
-            assert!(profile.lost().damaged > 0, "field {index}, {value}");
+            let profile = with_rows(true, |row| *row.counter_mut(counter) = value);
+            assert!(profile.lost().damaged > 0, "{counter:?}, {value}");
             let mut text = Vec::new();
             report::write_text(&profile, &ReportOptions::default(), &mut text).expect("text");
             let text = String::from_utf8(text).expect("UTF-8");

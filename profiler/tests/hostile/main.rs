@@ -80,13 +80,13 @@ fn golden(name: &str) -> Vec<u8> {
 /// The recordings that are changed.
 fn bases(binary: &Path, addresses: &[u64]) -> Vec<Parts> {
     let mut bases = vec![rich::rich(
-        &golden("v3.hg"),
+        &golden("native.hg"),
         binary.to_str().expect("UTF-8"),
         addresses,
     )];
     // The one with everything has half of the turns.
     bases.extend([bases[0].clone(), bases[0].clone()]);
-    bases.extend(["v1.hg", "v2.hg", "v3.hg", "wasm.hg"].map(|name| Parts::of(&golden(name))));
+    bases.extend(["native.hg", "wasm.hg"].map(|name| Parts::of(&golden(name))));
     bases
 }
 
@@ -242,7 +242,7 @@ fn changed_binaries_cost_little_and_never_panic() {
     let binaries = binary::build(folder.path());
     let (binary, path) = (place("changed.so"), place("of-binary.hg"));
     let recording = rich::rich(
-        &golden("v3.hg"),
+        &golden("native.hg"),
         binary.to_str().expect("UTF-8"),
         &binaries[0].addresses,
     );

@@ -102,7 +102,7 @@ fn row(site: u32, size: u64) -> RowValue {
         lifetime: 9,
         saved_bytes: size as i64 * 6,
         saved_blocks: 6,
-        clock: 5 << CLOCK_SNAPSHOT_BITS | 1,
+        clock: 5 << CLOCK_CHECKPOINT_BITS | 1,
         site,
         ..RowValue::default()
     }
@@ -128,7 +128,7 @@ fn lanes(parts: &mut Parts, first_site: u32) {
             kind: if number == LANES as u32 { 2 } else { 1 },
             rows_len: rows.len() as u32,
             sizes_len: 20,
-            snaps_len: 20,
+            checkpoints_len: 20,
             visits_len: 10,
             tenancies: 2,
             name: [u64::from_le_bytes(*b"worker\0\0"), 0],
@@ -152,14 +152,14 @@ fn lanes(parts: &mut Parts, first_site: u32) {
             })
             .collect();
         parts.append(table::SIZES, number, &sizes);
-        let snaps: Vec<SnapsValue> = (0..20)
-            .map(|row| SnapsValue {
+        let checkpoints: Vec<CheckpointsValue> = (0..20)
+            .map(|row| CheckpointsValue {
                 row,
                 live_bytes: [200; 16],
-                ..SnapsValue::default()
+                ..CheckpointsValue::default()
             })
             .collect();
-        parts.append(table::SNAPS, number, &snaps);
+        parts.append(table::CHECKPOINTS, number, &checkpoints);
         let visits: Vec<VisitsValue> = (1..11)
             .map(|scope| VisitsValue {
                 scope,
@@ -182,7 +182,7 @@ fn lanes(parts: &mut Parts, first_site: u32) {
     }
     parts.header.lanes = 7;
     parts.header.most_lanes = 6;
-    parts.header.snapshot_seq = std::array::from_fn(|slot| slot as u64);
+    parts.header.checkpoint_seq = std::array::from_fn(|slot| slot as u64);
 }
 
 /// More marks, footprints and arenas.
@@ -193,7 +193,6 @@ fn values(parts: &mut Parts, first_scope: u32, first_site: u32, names: &[u32]) {
             lane: 2,
             peak_bytes: 50,
             peak_blocks: 1,
-            ..MarkRowValue::default()
         })
         .collect();
     let first_row = parts.append(table::MARK_ROWS, 0, &rows);
@@ -202,7 +201,7 @@ fn values(parts: &mut Parts, first_scope: u32, first_site: u32, names: &[u32]) {
         name: names[0],
         has_rows: 1,
         time_ns: 900,
-        figures: [600, 12, 300, 4, 1, 1, 10, 1, 10],
+        sums: Sums::from([600, 12, 300, 4, 1, 1, 10, 1, 10]),
         peak_bytes: 5_000_000,
         first_row,
         rows: 10,
@@ -224,7 +223,6 @@ fn values(parts: &mut Parts, first_scope: u32, first_site: u32, names: &[u32]) {
             used_bytes: 300,
             shared_blocks: 1,
             shared_bytes: 16,
-            ..FootprintNodeValue::default()
         })
         .collect();
     let first_node = parts.append(table::FOOTPRINT_NODES, 0, &nodes);
@@ -253,7 +251,6 @@ fn values(parts: &mut Parts, first_scope: u32, first_site: u32, names: &[u32]) {
             },
             count: 3,
             bytes: 72,
-            ..ArenaValuesValue::default()
         })
         .collect();
     parts.append(table::ARENA_VALUES, 0, &values);

@@ -23,25 +23,7 @@ pub(crate) struct Realloc {
     pub(crate) bytes: usize,
 }
 
-/// Counters, in the order of a row's words.
-#[derive(Clone, Copy)]
-pub(crate) enum Counter {
-    TotalBytes,
-    TotalBlocks,
-    FreedBytes,
-    FreedBlocks,
-    Grows,
-    Shrinks,
-    CopiedBytes,
-    TemporaryBlocks,
-    TemporaryBytes,
-}
-
-/// The values of the counters that all counting structures have.
-pub(crate) use tracking_alloc_recording::Sums;
-
-/// Number of those counters.
-pub(crate) const SUMS: usize = size_of::<Sums>() / size_of::<u64>();
+pub(crate) use tracking_alloc_recording::{COUNTERS, Counter, Sums};
 
 /// A set of counters.
 pub(crate) trait Counters {

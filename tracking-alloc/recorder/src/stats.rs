@@ -2,6 +2,7 @@
 //! names.
 
 use crate::accounting::Sums;
+use tracking_alloc_recording::for_each_counter;
 
 /// Counts of one thread in a window ([`measure`](crate::counting)), or of the process so far
 /// ([`stats`](crate::stats())).
@@ -44,69 +45,45 @@ pub struct Stats {
 /// The changes in a window, as returned by [`measure`](crate::counting).
 pub type Delta = Stats;
 
-impl Stats {
-    /// Creates figures from counters, the largest live bytes, and the blocks at that moment.
-    pub(crate) fn new(sums: Sums, (peak_bytes, peak_blocks): (i64, i64)) -> Stats {
-        let [
-            total_bytes,
-            total_blocks,
-            freed_bytes,
-            freed_blocks,
-            grows,
-            shrinks,
-            copied_bytes,
-            temporary_blocks,
-            temporary_bytes,
-        ] = sums;
-        Stats {
-            total_bytes,
-            total_blocks,
-            freed_bytes,
-            freed_blocks,
-            live_bytes: total_bytes.wrapping_sub(freed_bytes) as i64,
-            live_blocks: total_blocks.wrapping_sub(freed_blocks) as i64,
-            peak_bytes: peak_bytes.max(0) as u64,
-            peak_blocks: peak_blocks.max(0) as u64,
-            grows,
-            shrinks,
-            copied_bytes,
-            temporary_blocks,
-            temporary_bytes,
+macro_rules! conversions {
+    ($($(#[$doc:meta])* $offset:literal $counter:ident $field:ident,)*) => {
+        impl Stats {
+            /// Makes figures from these counters, the largest live bytes and the blocks at that
+            /// moment.
+            pub(crate) fn new(sums: Sums, (peak_bytes, peak_blocks): (i64, i64)) -> Stats {
+                let (live_bytes, live_blocks) = sums.net();
+                Stats {
+                    $($field: sums.$field,)*
+                    live_bytes,
+                    live_blocks,
+                    peak_bytes: peak_bytes.max(0) as u64,
+                    peak_blocks: peak_blocks.max(0) as u64,
+                }
+            }
+
+            /// Returns the counters.
+            pub(crate) fn sums(&self) -> Sums {
+                Sums { $($field: self.$field,)* }
+            }
         }
-    }
+    };
+}
+for_each_counter!(conversions);
 
-    /// Returns the counters.
-    pub(crate) fn sums(&self) -> Sums {
-        [
-            self.total_bytes,
-            self.total_blocks,
-            self.freed_bytes,
-            self.freed_blocks,
-            self.grows,
-            self.shrinks,
-            self.copied_bytes,
-            self.temporary_blocks,
-            self.temporary_bytes,
-        ]
-    }
-
+impl Stats {
     pub(crate) fn peak(&self) -> (i64, i64) {
         (self.peak_bytes as i64, self.peak_blocks as i64)
     }
 
     /// Adds these counters, and sets the peak.
     pub(crate) fn plus(&self, more: &Sums, peak: (i64, i64)) -> Stats {
-        let mut sums = self.sums();
-        add_sums(&mut sums, more);
-        Stats::new(sums, peak)
+        Stats::new(self.sums().zip(*more, u64::wrapping_add), peak)
     }
 
     /// Returns the events counted after `before`, with the peak in between.
     #[doc(hidden)]
     pub fn since(&self, before: &Stats, peak: (i64, i64)) -> Stats {
-        let (now, before) = (self.sums(), before.sums());
-        let sums = std::array::from_fn(|sum| now[sum].wrapping_sub(before[sum]));
-        Stats::new(sums, peak)
+        Stats::new(self.sums().zip(before.sums(), u64::wrapping_sub), peak)
     }
 
     /// Adds a window inside this one that has just ended.
@@ -123,12 +100,5 @@ impl Stats {
                 self.peak()
             },
         )
-    }
-}
-
-/// Adds counters one by one.
-pub(crate) fn add_sums(sums: &mut Sums, more: &Sums) {
-    for (sum, more) in sums.iter_mut().zip(more) {
-        *sum = sum.wrapping_add(*more);
     }
 }

@@ -2,22 +2,17 @@
 //!
 //! This file only defines where each word lies. It interprets nothing.
 
+use crate::counter::{Counter, Sums};
+use crate::for_each_counter;
 use crate::words::record;
+use std::sync::atomic::AtomicU64;
 
 /// The first eight bytes of a recording.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"heapgls\n");
 
-/// Version of the layout. Any change of a record increments it.
-///
-/// | version | change |
-/// |---|---|
-/// | 1 | sites, lanes, timeline, phases, marks |
-/// | 2 | fields and types in [`Scope`], [`Visits`], footprints and arenas; everything from version 1 keeps its place. Added later, in words that were zero: [`arch::WASM32`] with its linear memory, and [`ArenaValues`] |
-/// | 3 | [`Row::lifetime_blocks`] replaces the old sizes of grows. Words that no reader used are unused: in [`Header`] the operating system (later [`Header::own_crates`]), the number of the window, unreadable modules, the self-test and the live bytes of snapshots (two of these words now serve [`FailedRequest`]); in [`Module`] the addresses and the inode; in [`Site`] the key; in [`Lane`] the thread id |
-pub const VERSION: u32 = 3;
-
-/// The oldest version that readers accept. Words that later versions added are zero in it.
-pub const OLDEST_VERSION: u32 = 1;
+/// Version of the layout. Any change of a record increments it, and readers reject every other
+/// version.
+pub const VERSION: u32 = 4;
 
 /// Bytes reserved for the header at the start of the file.
 pub const HEADER_BYTES: u64 = 4096;
@@ -40,8 +35,7 @@ pub const FIRST_SEGMENT_BYTES: u64 = 1 << 20;
 /// is shared by all threads that get no lane of their own.
 pub const LANES: usize = 256;
 
-/// Lanes in each further segment of these tables. Segments are added on demand; older recordings
-/// have none.
+/// Lanes in each further segment of these tables. Segments are added on demand.
 pub const FURTHER_LANES: usize = 256;
 
 /// Maximum number of lane segments.
@@ -69,8 +63,8 @@ pub const LONGEST_OWN_CRATES: usize = 4096;
 /// Maximum recording size in bytes if `HEAPGLASS_MAX_BYTES` is not set.
 pub const DEFAULT_MAX_BYTES: u64 = 1 << 30;
 
-/// Slots of thinned snapshots.
-pub const SNAPSHOT_SLOTS: usize = 16;
+/// Maximum number of checkpoints that a recording keeps.
+pub const CHECKPOINT_SLOTS: usize = 16;
 
 /// (class, count) pairs in one record of [`Sizes`].
 pub const SIZE_PAIRS: usize = 7;
@@ -81,9 +75,9 @@ pub const SIZE_COUNT_BITS: u32 = 48;
 /// Points in each half of the timeline.
 pub const TIMELINE_POINTS: usize = 1024;
 
-/// Bits of [`Header::clock`] that hold the number of the last snapshot. The peak's epoch is in the
-/// bits above them.
-pub const CLOCK_SNAPSHOT_BITS: u32 = 16;
+/// Bits of [`Header::clock`] that hold the number of the last checkpoint. The peak's epoch is in
+/// the bits above them.
+pub const CLOCK_CHECKPOINT_BITS: u32 = 16;
 
 /// The site of events that did not fit into a table.
 pub const SITE_TABLE_FULL: u32 = 1;
@@ -287,8 +281,8 @@ pub mod table {
     pub const ROWS: u32 = 10;
     /// [`Sizes`](super::Sizes) of one lane.
     pub const SIZES: u32 = 11;
-    /// [`Snaps`](super::Snaps) of one lane.
-    pub const SNAPS: u32 = 12;
+    /// [`Checkpoints`](super::Checkpoints) of one lane.
+    pub const CHECKPOINTS: u32 = 12;
     /// [`ThreadName`](super::ThreadName) records of threads that ended.
     pub const THREADS: u32 = 13;
     /// [`Point`](super::Point)s: two halves of `TIMELINE_POINTS`.
@@ -319,7 +313,11 @@ pub mod table {
 
 record! {
     /// The start of a recording. The rest of its first [`HEADER_BYTES`] is zero.
-    Header / HeaderValue, 768 {
+    ///
+    /// The words before [`started_unix_ns`](Header::started_unix_ns) say which process writes the
+    /// recording. They keep their place in every version, so that no file that is still being
+    /// written is taken for an abandoned one.
+    Header / HeaderValue, 720 {
         /// [`MAGIC`].
         0 magic: u64,
         /// [`VERSION`].
@@ -333,7 +331,6 @@ record! {
         /// See [`unwinder`].
         24 unwinder: u32,
         /// String: the names of the program's own crates, separated by commas; 0 = not given.
-        /// Another word before version 3.
         28 own_crates: u32,
         /// See [`arch`].
         32 arch: u32,
@@ -353,20 +350,20 @@ record! {
         88 executable: u32,
         /// String: the command line; each word ends with NUL.
         92 command: u32,
-        /// Unused since version 3.
-        96 unused_96: u32,
         /// See [`growth`].
-        100 growth_ended: u32,
+        96 growth_ended: u32,
         /// The `errno` that ended growth.
-        104 growth_errno: u32,
+        100 growth_errno: u32,
         /// Number of lanes ever used.
-        108 lanes: u32,
+        104 lanes: u32,
         /// Largest number of lanes that live threads owned at once, as seen by checks.
-        112 most_lanes: u32,
+        108 most_lanes: u32,
         /// The current half of the timeline: 0 or 1.
-        116 timeline_half: u32,
-        /// The epoch of the last peak, in the bits above the number of the last snapshot
-        /// ([`CLOCK_SNAPSHOT_BITS`]).
+        112 timeline_half: u32,
+        /// Number of points in the current half of the timeline.
+        116 timeline_len: u32,
+        /// The epoch of the last peak, in the bits above the number of the last checkpoint
+        /// ([`CLOCK_CHECKPOINT_BITS`]).
         120 clock: u64,
         /// The largest live bytes since the last mark that began a window.
         128 peak_bytes: i64,
@@ -374,10 +371,8 @@ record! {
         136 peak_ns: u64,
         /// Upper bound on live bytes at moments when several lanes changed at once.
         144 peak_bound_bytes: i64,
-        /// Number of sites with failed requests. Another word before version 3.
-        152 failed_requests_len: u32,
-        /// Number of points in the current half of the timeline.
-        156 timeline_len: u32,
+        /// Number of sites with failed requests.
+        152 failed_requests_len: u64,
         /// Number of directory entries.
         160 directory_len: u32,
         /// Number of modules.
@@ -415,53 +410,51 @@ record! {
         256 lost_threads: u64,
         /// Number of rows for values in arenas.
         264 arena_values_len: u64,
-        /// Failed requests: the allocator returned null. Another word before version 3.
+        /// Failed requests: the allocator returned null.
         272 failed_requests: u64,
         /// Incremental walks that differ from a full walk. Counted only in debug builds of the
         /// recorder.
         280 walk_disagreements: u64,
-        /// Sequence number of the snapshot in each slot; 0 = free slot.
-        288 snapshot_seq: [u64; 16],
-        /// Nanoseconds from the start to the snapshot in each slot.
-        416 snapshot_ns: [u64; 16],
+        /// Sequence number of the checkpoint in each slot; 0 = free slot.
+        288 checkpoint_seq: [u64; 16],
+        /// Nanoseconds from the start to the checkpoint in each slot.
+        416 checkpoint_ns: [u64; 16],
         /// The largest resident set with a breakdown: nanoseconds after the start (0 = none), its
         /// bytes, the bytes in mappings that hold or held blocks, live bytes, and heapglass's own
-        /// bytes. Other words before version 3.
+        /// bytes.
         544 most_resident: [u64; 5],
         /// The same figures for the last resident set with a breakdown.
         584 last_resident: [u64; 5],
-        /// Unused since version 3.
-        624 unused_624: [u64; 6],
         /// [`Checksum`](crate::Checksum) of the whole file with this word zero; set when the
         /// recording is finished, 0 = none.
-        672 checksum: u64,
+        624 checksum: u64,
         /// Stacks for which `.eh_frame` disagrees, among the first (at most 32) that were walked by
         /// frame pointers.
-        680 unwinder_disagreements: u64,
+        632 unwinder_disagreements: u64,
         /// Number of footprints.
-        688 footprints_len: u32,
+        640 footprints_len: u32,
         /// Number of arenas.
-        692 arenas_len: u32,
+        644 arenas_len: u32,
         /// Number of footprint nodes.
-        696 footprint_nodes_len: u64,
+        648 footprint_nodes_len: u64,
         /// Number of arena rows.
-        704 arena_rows_len: u64,
+        656 arena_rows_len: u64,
         /// Number of records in the history of arena chunks.
-        712 arena_chunks_len: u64,
+        664 arena_chunks_len: u64,
         /// Requests for a scope that did not fit.
-        720 lost_scopes: u64,
+        672 lost_scopes: u64,
         /// Footprints and arena records that did not fit.
-        728 lost_records: u64,
+        680 lost_records: u64,
         /// Linear memory at the end, in pages of 64 KiB, including pages that the program does not
         /// use; 0 = not [`arch::WASM32`].
-        736 memory_pages: u64,
+        688 memory_pages: u64,
         /// Pages of linear memory at the start of the recording.
-        744 first_pages: u64,
+        696 first_pages: u64,
         /// Pages of `memory_pages` that heapglass has taken for itself since the start.
-        752 own_pages: u64,
+        704 own_pages: u64,
         /// Number of times linear memory has grown since the start, except for heapglass's own
         /// growth.
-        760 memory_grows: u64,
+        712 memory_grows: u64,
     }
 }
 
@@ -501,7 +494,7 @@ record! {
 
 record! {
     /// A loaded image.
-    Module / ModuleValue, 128 {
+    Module / ModuleValue, 48 {
         /// String: its path.
         0 path: u32,
         /// See [`module_id`].
@@ -512,8 +505,6 @@ record! {
         12 generation: u32,
         /// The build-id, or the size and modification time (nanoseconds) of the file.
         16 id: [u64; 4],
-        /// Zero since version 3.
-        48 spare: [u64; 10],
     }
 }
 
@@ -583,7 +574,7 @@ record! {
 
 record! {
     /// A stack in a scope, to which allocations are charged. Sites 0 (none), 1 and 2 are fixed.
-    Site / SiteValue, 32 {
+    Site / SiteValue, 16 {
         /// Stack index.
         0 stack: u32,
         /// Scope index.
@@ -592,8 +583,6 @@ record! {
         8 flags: u32,
         /// Zero.
         12 reserved: u32,
-        /// Zero since version 3.
-        16 spare: [u64; 2],
     }
 }
 
@@ -606,80 +595,88 @@ record! {
         4 rows_len: u32,
         /// Number of size records in use.
         8 sizes_len: u32,
-        /// Number of snapshot records in use.
-        12 snaps_len: u32,
+        /// Number of checkpoint records in use.
+        12 checkpoints_len: u32,
         /// Number of threads that have had the lane.
         16 tenancies: u32,
-        /// Unused since version 3.
-        20 unused_20: u32,
+        /// Number of visit records in use.
+        20 visits_len: u32,
         /// The thread's name, up to 15 bytes, NUL-padded.
         24 name: [u64; 2],
         /// The clock when the thread got the lane.
         40 since_clock: u64,
-        /// The lane's figures when the thread got it, in the order of the first words of [`Row`].
-        48 since: [u64; 9],
+        /// The lane's counters when the thread got it.
+        48 since: Sums,
         /// Frees of blocks that are not in the recording.
         120 unknown_frees: u64,
         /// Net bytes at the lane's last check.
         128 checked_bytes: i64,
         /// Allocations up to the lane's last check.
         136 checked_blocks: u64,
-        /// Number of visit records in use.
-        144 visits_len: u32,
-        /// Zero.
-        148 reserved: u32,
-        /// Bytes allocated up to the last check. Zero in older recordings.
-        152 checked_total_bytes: u64,
-        /// Zero.
-        160 spare: [u64; 12],
+        /// Bytes allocated up to the last check.
+        144 checked_total_bytes: u64,
+        /// Zero. Two threads never write to the same cache line.
+        152 padding: [u64; 13],
     }
 }
 
-record! {
-    /// The counters of one site in one lane. Only the lane's thread writes them: total before
-    /// freed, bytes before blocks.
-    Row / RowValue, 128 {
-        /// Bytes allocated; a realloc counts its new size.
-        0 total_bytes: u64,
-        /// Blocks allocated, including reallocs.
-        8 total_blocks: u64,
-        /// Bytes freed, including the old size of reallocs.
-        16 freed_bytes: u64,
-        /// Blocks freed, including the old block of reallocs.
-        24 freed_blocks: u64,
-        /// Reallocs to the same or a larger size.
-        32 grows: u64,
-        /// Reallocs to a smaller size.
-        40 shrinks: u64,
-        /// `min(old, new)` bytes of reallocs that moved their block.
-        48 copied_bytes: u64,
-        /// Blocks that their thread freed before its next allocation.
-        56 temporary_blocks: u64,
-        /// Bytes of `temporary_blocks`.
-        64 temporary_bytes: u64,
-        /// Blocks whose lifetime is in `lifetime`. Another figure before version 3.
-        72 lifetime_blocks: u64,
-        /// Sum of the lifetimes of blocks freed by their own thread. A lifetime is the number of
-        /// allocations, including reallocs, that the thread made between the block's allocation and
-        /// its free. A realloc is neither of those. The lifetime is unknown for blocks of up to 16
-        /// bytes, and where the birth number may have wrapped.
-        80 lifetime: u64,
-        /// Blocks of more than 16 bytes that another thread than the allocating one freed. A later
-        /// thread in the same lane counts as another thread.
-        88 freed_elsewhere: u64,
-        /// Net bytes at the peak with epoch `clock`.
-        96 saved_bytes: i64,
-        /// Net blocks at that peak.
-        104 saved_blocks: i64,
-        /// The clock when the row last changed. If its epoch is older than the header's, the row is
-        /// unchanged since the peak.
-        112 clock: u64,
-        /// The site.
-        120 site: u32,
-        /// Zero.
-        124 reserved: u32,
-    }
+macro_rules! row {
+    ($($(#[$doc:meta])* $offset:literal $counter:ident $field:ident,)*) => {
+        record! {
+            /// The counters of one site in one lane. Only the lane's thread writes them: total
+            /// before freed, bytes before blocks.
+            Row / RowValue, 128 {
+                $($(#[$doc])* $offset $field: u64,)*
+                /// Blocks whose lifetime is in `lifetime`.
+                72 lifetime_blocks: u64,
+                /// Sum of the lifetimes of blocks freed by their own thread. A lifetime is the number of
+                /// allocations, including reallocs, that the thread made between the block's allocation and
+                /// its free. A realloc is neither of those. The lifetime is unknown for blocks of up to 16
+                /// bytes, and where the birth number may have wrapped.
+                80 lifetime: u64,
+                /// Blocks of more than 16 bytes that another thread than the allocating one freed. A later
+                /// thread in the same lane counts as another thread.
+                88 freed_elsewhere: u64,
+                /// Net bytes at the peak with epoch `clock`.
+                96 saved_bytes: i64,
+                /// Net blocks at that peak.
+                104 saved_blocks: i64,
+                /// The clock when the row last changed. If its epoch is older than the header's, the row is
+                /// unchanged since the peak.
+                112 clock: u64,
+                /// The site.
+                120 site: u32,
+                /// Zero.
+                124 reserved: u32,
+            }
+        }
+
+        impl Row {
+            /// Returns the word of a counter.
+            #[inline(always)]
+            pub fn counter(&self, counter: Counter) -> &AtomicU64 {
+                match counter {
+                    $(Counter::$counter => &self.$field,)*
+                }
+            }
+        }
+
+        impl RowValue {
+            /// Returns the word of a counter.
+            pub fn counter_mut(&mut self, counter: Counter) -> &mut u64 {
+                match counter {
+                    $(Counter::$counter => &mut self.$field,)*
+                }
+            }
+
+            /// Returns the values of all counters.
+            pub fn sums(&self) -> Sums {
+                Sums { $($field: self.$field,)* }
+            }
+        }
+    };
 }
+for_each_counter!(row);
 
 record! {
     /// Block sizes at a site that uses more than its first size class. A site may have several
@@ -696,34 +693,32 @@ record! {
 }
 
 record! {
-    /// The live bytes of a row at the snapshots taken since the row first changed.
-    Snaps / SnapsValue, 136 {
+    /// The live bytes of a row at the checkpoints taken since the row first changed.
+    Checkpoints / CheckpointsValue, 136 {
         /// Row index in the same lane.
         0 row: u32,
         /// Zero.
         4 reserved: u32,
-        /// Net bytes at the snapshot of each slot.
+        /// Net bytes at the checkpoint of each slot.
         8 live_bytes: [i64; 16],
     }
 }
 
 record! {
     /// The merged figures of threads with the same name that ended.
-    ThreadName / ThreadNameValue, 128 {
+    ThreadName / ThreadNameValue, 120 {
         /// The name, up to 15 bytes, NUL-padded.
         0 name: [u64; 2],
         /// Number of threads.
         16 count: u64,
-        /// Figures, in the order of the first words of [`Row`].
-        24 figures: [u64; 9],
+        /// Counters.
+        24 sums: Sums,
         /// Net bytes at the peak, while the thread owned the lane.
         96 peak_bytes: i64,
         /// Net blocks at the peak.
         104 peak_blocks: i64,
         /// The clock of that peak.
         112 clock: u64,
-        /// Zero.
-        120 spare: u64,
     }
 }
 
@@ -747,15 +742,15 @@ record! {
 
 record! {
     /// A named moment that the program set.
-    Mark / MarkValue, 160 {
+    Mark / MarkValue, 136 {
         /// String: its name.
         0 name: u32,
         /// 1 = the mark has rows and began a new peak window.
         4 has_rows: u32,
         /// Nanoseconds after the start.
         8 time_ns: u64,
-        /// Totals, in the order of the first words of [`Row`].
-        16 figures: [u64; 9],
+        /// Counters of the whole process.
+        16 sums: Sums,
         /// The largest live bytes in the window that ended here.
         88 peak_bytes: i64,
         /// Live blocks at that maximum.
@@ -768,14 +763,12 @@ record! {
         120 peak_ns: u64,
         /// Upper bound on concurrent moments in that window, as [`Header::peak_bound_bytes`].
         128 peak_bound_bytes: i64,
-        /// Zero.
-        136 spare: [u64; 3],
     }
 }
 
 record! {
     /// The state of one row at the peak of the window that a mark ended.
-    MarkRow / MarkRowValue, 32 {
+    MarkRow / MarkRowValue, 24 {
         /// The site.
         0 site: u32,
         /// The lane.
@@ -784,8 +777,6 @@ record! {
         8 peak_bytes: i64,
         /// Net blocks at that peak.
         16 peak_blocks: i64,
-        /// Zero.
-        24 spare: u64,
     }
 }
 
@@ -811,14 +802,13 @@ record! {
         /// Nodes or values that did not fit. They are counted at their parent.
         48 folded: u64,
         /// Values that could not be inspected; if there are any, the figures are a lower bound.
-        /// Zero in older recordings.
         56 hidden_values: u64,
     }
 }
 
 record! {
     /// A place in a measured value, for all values at the same path.
-    FootprintNode / FootprintNodeValue, 96 {
+    FootprintNode / FootprintNodeValue, 80 {
         /// The parent node, counted from the footprint's first node. The first node is its own
         /// parent.
         0 parent: u32,
@@ -844,15 +834,13 @@ record! {
         64 shared_blocks: u64,
         /// Requested bytes of those blocks, counted once per reference.
         72 shared_bytes: u64,
-        /// Zero.
-        80 spare: [u64; 2],
     }
 }
 
 record! {
     /// All arena instances with one name. Always: `allocated_bytes = used_bytes + padding_bytes +
     /// abandoned_bytes + bypassed_bytes + unused_tail_bytes`.
-    Arena / ArenaValue, 256 {
+    Arena / ArenaValue, 192 {
         /// String: its name.
         0 name: u32,
         /// String: the crate of the arena.
@@ -903,8 +891,6 @@ record! {
         176 limit_reached: u64,
         /// Most chunks that one instance took.
         184 most_chunks: u64,
-        /// Zero.
-        192 spare: [u64; 8],
     }
 }
 
@@ -958,7 +944,7 @@ record! {
     /// Values in an arena, put there through its handle, whose drop never runs; counted by type and
     /// scope. Or the blocks of one site to which words of these values pointed when they were put
     /// there.
-    ArenaValues / ArenaValuesValue, 64 {
+    ArenaValues / ArenaValuesValue, 32 {
         /// The arena.
         0 arena: u32,
         /// The scope.
@@ -971,7 +957,5 @@ record! {
         16 count: u64,
         /// `size_of` of the values, or requested bytes of the blocks.
         24 bytes: u64,
-        /// Zero.
-        32 spare: [u64; 4],
     }
 }

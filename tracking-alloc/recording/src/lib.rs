@@ -23,27 +23,27 @@
 //! | table | record | bytes | published by |
 //! |---|---|---|---|
 //! | [`STRINGS`](table::STRINGS) | `u32` length, bytes, padded to 4; a reference is the offset in the table, 0 = none | - | [`Header::strings_len`] |
-//! | [`MODULES`](table::MODULES) | [`Module`] | 128 | [`Header::modules_len`] |
+//! | [`MODULES`](table::MODULES) | [`Module`] | 48 | [`Header::modules_len`] |
 //! | [`FRAMES`](table::FRAMES) | [`Frame`] | 16 | [`Header::frames_len`] |
 //! | [`STACKS`](table::STACKS) | [`Stack`], parents before children | 8 | [`Header::stacks_len`] |
 //! | [`SCOPES`](table::SCOPES) | [`Scope`], parents before children | 64 | [`Header::scopes_len`] |
-//! | [`SITES`](table::SITES) | [`Site`] | 32 | [`Header::sites_len`] |
+//! | [`SITES`](table::SITES) | [`Site`] | 16 | [`Header::sites_len`] |
 //! | [`LANES`](table::LANES) | [`Lane`], 257 of them, then 256 in each further segment | 256 | [`Lane::kind`] |
 //! | [`FIXED_ROWS`](table::FIXED_ROWS) | three [`Row`]s a lane: all its events, "(table full)", "(unattributed)" | 128 | [`Lane::kind`] |
 //! | [`ROWS`](table::ROWS) of a lane | [`Row`] | 128 | [`Lane::rows_len`] |
 //! | [`SIZES`](table::SIZES) of a lane | [`Sizes`] | 64 | [`Lane::sizes_len`] |
-//! | [`SNAPS`](table::SNAPS) of a lane | [`Snaps`] | 136 | [`Lane::snaps_len`] |
-//! | [`THREADS`](table::THREADS) | [`ThreadName`] | 128 | [`Header::threads_len`] |
+//! | [`CHECKPOINTS`](table::CHECKPOINTS) of a lane | [`Checkpoints`] | 136 | [`Lane::checkpoints_len`] |
+//! | [`THREADS`](table::THREADS) | [`ThreadName`] | 120 | [`Header::threads_len`] |
 //! | [`TIMELINE`](table::TIMELINE) | two halves of 1,024 [`Point`]s; [`Header::timeline_half`] is current | 48 | [`Header::timeline_len`] |
-//! | [`MARKS`](table::MARKS) | [`Mark`] | 160 | [`Header::marks_len`] |
-//! | [`MARK_ROWS`](table::MARK_ROWS) | [`MarkRow`] | 32 | [`Header::mark_rows_len`] |
+//! | [`MARKS`](table::MARKS) | [`Mark`] | 136 | [`Header::marks_len`] |
+//! | [`MARK_ROWS`](table::MARK_ROWS) | [`MarkRow`] | 24 | [`Header::mark_rows_len`] |
 //! | [`VISITS`](table::VISITS) of a lane | [`Visits`] | 16 | [`Lane::visits_len`] |
 //! | [`FOOTPRINTS`](table::FOOTPRINTS) | [`Footprint`] | 64 | [`Header::footprints_len`] |
-//! | [`FOOTPRINT_NODES`](table::FOOTPRINT_NODES) | [`FootprintNode`] | 96 | [`Header::footprint_nodes_len`] |
-//! | [`ARENAS`](table::ARENAS) | [`Arena`] | 256 | [`Header::arenas_len`] |
+//! | [`FOOTPRINT_NODES`](table::FOOTPRINT_NODES) | [`FootprintNode`] | 80 | [`Header::footprint_nodes_len`] |
+//! | [`ARENAS`](table::ARENAS) | [`Arena`] | 192 | [`Header::arenas_len`] |
 //! | [`ARENA_ROWS`](table::ARENA_ROWS) | [`ArenaRow`] | 64 | [`Header::arena_rows_len`] |
 //! | [`ARENA_CHUNKS`](table::ARENA_CHUNKS) | [`ArenaChunk`] | 48 | [`Header::arena_chunks_len`] |
-//! | [`ARENA_VALUES`](table::ARENA_VALUES) | [`ArenaValues`] | 64 | [`Header::arena_values_len`] |
+//! | [`ARENA_VALUES`](table::ARENA_VALUES) | [`ArenaValues`] | 32 | [`Header::arena_values_len`] |
 //! | [`FAILED_REQUESTS`](table::FAILED_REQUESTS) | [`FailedRequest`] | 32 | [`Header::failed_requests_len`] |
 //! | [`SYMBOLS`](table::SYMBOLS) | JSON, added by `heapglass pack` | - | its segments |
 //!
@@ -60,20 +60,28 @@
 //! # The peak
 //!
 //! [`Header::clock`] holds the epoch of the last maximum in its upper bits, and the number of the
-//! last snapshot in its lower bits. A row that changes in a newer epoch first saves its net values.
-//! So a row with the header's epoch held `saved_*` at the peak, and a row with an older epoch has
-//! not changed since the peak. If the sum of net values has risen to or above the last maximum and
-//! not fallen since, the peak is now. Snapshots work the same way, with 16 thinned slots.
+//! last checkpoint in its lower bits. A row that changes in a newer epoch first saves its net
+//! values. So a row with the header's epoch held `saved_*` at the peak, and a row with an older
+//! epoch has not changed since the peak. If the sum of net values has risen to or above the last
+//! maximum and not fallen since, the peak is now.
+//!
+//! # Checkpoints
+//!
+//! A checkpoint is a moment at which the recording keeps the live bytes of every row. Checkpoints
+//! are numbered from 1. A row that changes when the number in the clock is newer than its own first
+//! saves its net bytes for every checkpoint in between ([`Checkpoints`]). There are
+//! [`CHECKPOINT_SLOTS`] slots. When all are taken, every second checkpoint is dropped.
 //!
 //! # Versions
 //!
-//! [`VERSION`] is the version of the layout. Records keep their size within a version (checked at
-//! compile time), and `tests/golden` keeps a golden recording of every version. Readers accept
-//! [`OLDEST_VERSION`] to [`VERSION`] and reject other versions.
+//! [`VERSION`] is the version of the layout. Readers accept only this version and reject all
+//! others, so no record ever has two meanings. The size of each record is checked at compile time,
+//! and `tests/golden` keeps a recording of this version.
 #![forbid(unsafe_code)]
 #![warn(clippy::match_bool)]
 
 mod checksum;
+mod counter;
 mod layout;
 #[cfg(feature = "read")]
 mod pack;
@@ -82,12 +90,12 @@ mod pattern;
 mod read;
 mod size;
 mod size_class;
-mod sums;
 mod tables;
 mod words;
 mod writer;
 
 pub use checksum::Checksum;
+pub use counter::{COUNTERS, Counter, Sums};
 pub use layout::*;
 #[cfg(feature = "read")]
 pub use pack::with_symbols;
@@ -96,7 +104,6 @@ pub use pattern::{PathPiece, literal_path, path_pieces};
 pub use read::{Error, LaneColumns, ReadAt, Recording, file_checksum, read_bytes};
 pub use size::parse_size;
 pub use size_class::{SIZE_CLASSES, class_bounds, size_class};
-pub use sums::Sums;
 pub use tables::TableRecord;
 pub use words::{Record, Word};
 pub use writer::{Host, ProcessEntry, ProcessStat, Writer, is_own_proc};

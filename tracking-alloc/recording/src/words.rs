@@ -95,9 +95,9 @@ pub trait Record: Copy + Default {
 /// Defines `$name` (atomics, `#[repr(C)]`, for the writer) and `$value` (plain, for the reader)
 /// with one layout.
 ///
-/// Every field states its byte offset and the record its size; both are checked at compile time. **Changing
-/// any of them changes the format: increment [`VERSION`](crate::VERSION) and keep a golden
-/// recording of the old version.**
+/// Every field states its byte offset and the record its size; both are checked at compile time.
+/// **Changing any of them changes the layout: increment [`VERSION`](crate::VERSION) and bless the
+/// golden recording.**
 macro_rules! record {
     ($(#[$meta:meta])* $name:ident / $value:ident, $size:literal {
         $($(#[$field_meta:meta])* $offset:literal $field:ident: $word:ty,)*

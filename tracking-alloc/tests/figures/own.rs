@@ -130,7 +130,7 @@ fn each_thread_and_each_place_of_its_cache_is_counted_once() {
     let more = |pages: [u64; 3]| [pages[1] - pages[0], pages[2] - pages[1]];
     // First, pages of a lane, its rows, its cache, its look-up from site to row, and its last walk
     // (the kept frames and the new ones). Then pages of tables for 500 phases and sites and of all
-    // cache places, and then none. A snapshot takes pages too. It may fall due on a slow, busy
+    // cache places, and then none. A checkpoint takes pages too. It may fall due on a slow, busy
     // machine.
     let expected = ([8, 8], [49, 0]);
     let mut seen = Vec::new();

@@ -19,8 +19,8 @@ pub(crate) const PROGRAMS: Programs = &[
     ("zero-difference", zero_difference),
     ("large", large),
     ("windows", windows),
-    ("snapshots", snapshots),
-    ("snapshot-after", snapshot_after),
+    ("checkpoints", checkpoints),
+    ("checkpoint-after", checkpoint_after),
 ];
 
 /// Two equal maxima of different phases.
@@ -318,7 +318,7 @@ fn a_mark_keeps_the_totals_and_the_peak_of_its_window() {
             let peak = (mark.peak_bytes, mark.peak_blocks);
             // There is one thread, so the peak of each window is certain.
             let doubt = (mark.peak_bound_bytes - mark.peak_bytes).max(0);
-            (name, mark.figures, peak, doubt, mark.has_rows)
+            (name, mark.sums, peak, doubt, mark.has_rows)
         })
         .collect();
     let expected = [
@@ -326,7 +326,7 @@ fn a_mark_keeps_the_totals_and_the_peak_of_its_window() {
         ("two", [195, 5, 185, 4, 0, 0, 0, 2, 95], (100, 3)),
         ("three", [202, 6, 185, 4, 0, 0, 0, 2, 95], (17, 2)),
     ]
-    .map(|(name, figures, peak)| (name.to_owned(), figures, peak, 0, 1));
+    .map(|(name, sums, peak)| (name.to_owned(), sums.into(), peak, 0, 1));
     assert_eq!(marks, expected);
     let held = |expected: &[(&str, i64, i64)]| -> BTreeMap<String, (i64, i64)> {
         let owned = |row: &(&str, i64, i64)| (row.0.to_owned(), (row.1, row.2));
@@ -344,11 +344,11 @@ fn a_mark_keeps_the_totals_and_the_peak_of_its_window() {
     assert_eq!(recording.header.lost_marks, 0);
 }
 
-/// Three snapshots, each due when a large block is allocated. The comments give the live bytes
+/// Three checkpoints, each due when a large block is allocated. The comments give the live bytes
 /// after each event.
-fn snapshots() {
+fn checkpoints() {
     fn take() {
-        // SAFETY: no preconditions. A snapshot is due after 50 ms.
+        // SAFETY: no preconditions. A checkpoint is due after 50 ms.
         unsafe { libc::usleep(60_000) };
         let _phase = enter("large");
         Block::new(40_000).free();
@@ -369,8 +369,8 @@ fn snapshots() {
 }
 
 #[test]
-fn snapshots_have_what_each_row_held() {
-    let recording = Run::new("snapshots", "move").finished();
+fn checkpoints_have_what_each_row_held() {
+    let recording = Run::new("checkpoints", "move").finished();
     let held = |phases: &[(&str, i64)]| -> BTreeMap<String, i64> {
         let owned = |(name, live): &(&str, i64)| ((*name).to_owned(), *live);
         phases.iter().map(owned).collect()
@@ -386,14 +386,14 @@ fn snapshots_have_what_each_row_held() {
         ),
         (40_030, held(&[("first", 30), ("large", 40_000)])),
     ];
-    let mut taken = read::snapshots(&recording);
-    // On a busy machine, another snapshot may be due when the large block is freed.
+    let mut taken = read::checkpoints(&recording);
+    // On a busy machine, another checkpoint may be due when the large block is freed.
     taken.dedup();
     assert_eq!(taken, expected);
 }
 
-/// A snapshot long after the peak, followed by changes of the rows that the peak consists of.
-fn snapshot_after() {
+/// A checkpoint long after the peak, followed by changes of the rows that the peak consists of.
+fn checkpoint_after() {
     fn kept(name: &str, bytes: usize) -> Block {
         let _phase = enter(name);
         Block::new(bytes)
@@ -403,16 +403,16 @@ fn snapshot_after() {
         let (large, small) = (kept("large", of_large), kept("small", of_small)); // 50,100
         small.free();
         large.free();
-        // SAFETY: no preconditions. A snapshot is due after 50 ms.
+        // SAFETY: no preconditions. A checkpoint is due after 50 ms.
         unsafe { libc::usleep(60_000) };
         Block::new(40_000).free();
     }
 }
 
 #[test]
-fn rows_that_change_after_a_snapshot_keep_what_they_held_at_the_peak() {
-    let recording = Run::new("snapshot-after", "move").finished();
-    assert!(!read::snapshots(&recording).is_empty());
+fn rows_that_change_after_a_checkpoint_keep_what_they_held_at_the_peak() {
+    let recording = Run::new("checkpoint-after", "move").finished();
+    assert!(!read::checkpoints(&recording).is_empty());
     assert_eq!(phase(&recording, "large").peak, (50_000, 1));
     assert_eq!(phase(&recording, "small").peak, (100, 1));
 }

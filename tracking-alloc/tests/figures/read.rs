@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use tracking_alloc_recording::{
-    CLOCK_SNAPSHOT_BITS, LaneColumns, Recording, RowValue, class_bounds,
+    CLOCK_CHECKPOINT_BITS, LaneColumns, Recording, RowValue, class_bounds,
 };
 
 /// The figures of a row.
@@ -70,7 +70,7 @@ fn net(row: &RowValue) -> (i64, i64) {
 }
 
 fn at_epoch(row: &RowValue, recording: &Recording) -> (i64, i64) {
-    if row.clock >> CLOCK_SNAPSHOT_BITS >= recording.header.clock >> CLOCK_SNAPSHOT_BITS {
+    if row.clock >> CLOCK_CHECKPOINT_BITS >= recording.header.clock >> CLOCK_CHECKPOINT_BITS {
         (row.saved_bytes, row.saved_blocks)
     } else {
         net(row)
@@ -196,30 +196,30 @@ pub(crate) fn sizes(recording: &Recording, phase: &str) -> BTreeMap<u64, u64> {
     sizes
 }
 
-/// Returns the live bytes of all phases and of each phase at each snapshot.
-pub(crate) fn snapshots(recording: &Recording) -> Vec<(u64, BTreeMap<String, i64>)> {
+/// Returns the live bytes of all phases and of each phase at each checkpoint.
+pub(crate) fn checkpoints(recording: &Recording) -> Vec<(u64, BTreeMap<String, i64>)> {
     let header = &recording.header;
-    let taken = (0..header.snapshot_seq.len()).filter(|slot| header.snapshot_seq[*slot] != 0);
+    let taken = (0..header.checkpoint_seq.len()).filter(|slot| header.checkpoint_seq[*slot] != 0);
     taken
         .map(|slot| {
             let mut phases: BTreeMap<String, i64> = BTreeMap::new();
             for lane in &recording.lanes {
                 for (index, row) in (0_u32..).zip(&lane.rows) {
-                    // The value at the snapshot was saved when the row first changed after it.
-                    let changed =
-                        row.clock & ((1 << CLOCK_SNAPSHOT_BITS) - 1) >= header.snapshot_seq[slot];
+                    // The value at the checkpoint was saved when the row first changed after it.
+                    let changed = row.clock & ((1 << CLOCK_CHECKPOINT_BITS) - 1)
+                        >= header.checkpoint_seq[slot];
                     let kept = lane
-                        .snaps
+                        .checkpoints
                         .iter()
-                        .find(|snaps| snaps.row == index && changed);
-                    let live = kept.map_or(net(row).0, |snaps| snaps.live_bytes[slot]);
+                        .find(|checkpoints| checkpoints.row == index && changed);
+                    let live = kept.map_or(net(row).0, |checkpoints| checkpoints.live_bytes[slot]);
                     let scope = recording.sites[row.site as usize].scope;
                     *phases.entry(path(recording, scope)).or_default() += live;
                 }
             }
             phases.retain(|_, live| *live != 0);
-            // A snapshot is taken together with a point of the timeline.
-            let time_ns = header.snapshot_ns[slot];
+            // A checkpoint is taken together with a point of the timeline.
+            let time_ns = header.checkpoint_ns[slot];
             let mut points = recording.timeline.iter();
             let point = points.find(|point| point.time_ns == time_ns);
             (point.expect("a point").live_bytes, phases)

@@ -6,7 +6,9 @@ use crate::read::{Counts, all, name_of, of_lane, phase};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering::*};
 use tracking_alloc::phase as enter;
-use tracking_alloc_recording::{LaneColumns, MAX_LANES, Recording, lane_kind, site_flags, state};
+use tracking_alloc_recording::{
+    LaneColumns, MAX_LANES, Recording, Sums, lane_kind, site_flags, state,
+};
 
 pub(crate) const PROGRAMS: Programs = &[
     ("passed", passed),
@@ -100,10 +102,10 @@ fn a_block_counts_where_it_was_allocated_and_its_end_in_the_lane_that_freed_it()
         panic!("one thread ended before another took its lane");
     };
     assert_eq!((name_of(ended.name).as_str(), ended.count), ("first", 1));
-    assert_eq!(ended.figures, [1358, 4, 8, 1, 0, 0, 0, 1, 8]);
+    assert_eq!(ended.sums, [1358, 4, 8, 1, 0, 0, 0, 1, 8].into());
     assert_eq!((ended.peak_bytes, ended.peak_blocks), (1358, 4));
     // The lane's counts when the second thread came.
-    assert_eq!(recording.lanes[0].lane.since, ended.figures);
+    assert_eq!(recording.lanes[0].lane.since, ended.sums);
 }
 
 static STEP: AtomicU32 = AtomicU32::new(0);
@@ -142,7 +144,7 @@ fn both_alive_of(recording: &Recording) {
     assert_eq!((second.live(), second.peak), ((470 - 1770, -2), (0, 0)));
     assert_eq!((second.grows, second.copied_bytes), (1, 300));
     for lane in &recording.lanes {
-        assert_eq!((lane.lane.tenancies, lane.lane.since), (1, [0; 9]));
+        assert_eq!((lane.lane.tenancies, lane.lane.since), (1, Sums::default()));
     }
 }
 
@@ -226,7 +228,7 @@ fn threads_of_one_name_that_ended_are_one_record() {
         .iter()
         .map(|thread| {
             let peak = (thread.peak_bytes, thread.peak_blocks);
-            (name_of(thread.name), thread.count, thread.figures, peak)
+            (name_of(thread.name), thread.count, thread.sums, peak)
         })
         .collect();
     let expected = [
@@ -236,7 +238,7 @@ fn threads_of_one_name_that_ended_are_one_record() {
         // 40 -> 60 -> 20, moved each time.
         ("last", 1, [83, 3, 103, 3, 1, 1, 60, 1, 3], (0, 0)),
     ]
-    .map(|(name, count, figures, peak)| (name.to_owned(), count, figures, peak));
+    .map(|(name, count, sums, peak)| (name.to_owned(), count, sums.into(), peak));
     assert_eq!(ended, expected);
     // A block that an earlier thread of the same lane allocated counts as freed elsewhere.
     assert_eq!(all(&recording).freed_elsewhere, 2);

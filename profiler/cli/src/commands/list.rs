@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use heapglass_profiler::units::{Bytes, printable};
 use time::UtcDateTime;
-use tracking_alloc_recording::{HeaderValue, Recording, Writer};
+use tracking_alloc_recording::{HeaderValue, Recording, VERSION, Writer};
 
 use super::tui::show_file;
 use crate::args::Symbols;
@@ -194,6 +194,9 @@ impl Offer {
     }
 
     fn state(&self) -> &'static str {
+        if self.header.version != VERSION {
+            return "other version";
+        }
         match Writer::of(&self.header) {
             Writer::Finished if self.is_damaged() => "damaged",
             Writer::Finished => "finished",

@@ -68,10 +68,9 @@ pub(crate) fn in_this_folder() -> impl Iterator<Item = (PathBuf, HeaderValue)> {
     let files = std::fs::read_dir(".").into_iter().flatten().flatten();
     let mut found: Vec<_> = files
         .filter(|file| {
-            let file_name = file.file_name();
-            let name = file_name.as_encoded_bytes();
-            // `.hg`, and `.hg.PID` for recordings of earlier versions whose path was taken.
-            !name.starts_with(b".") && name.windows(3).any(|part| part == b".hg")
+            let name = file.file_name();
+            let name = name.as_encoded_bytes();
+            !name.starts_with(b".") && name.ends_with(b".hg")
         })
         .filter_map(|file| {
             let path = PathBuf::from(file.file_name());

@@ -208,18 +208,11 @@ fn a_recording_that_was_left_moves_here_after_a_question() {
 fn a_folder_that_somebody_sent_makes_no_command_write_anything() {
     let place = Place::new();
     place.record("k.hg");
-    let victim = place.path("victim");
-    fs::create_dir(&victim).unwrap();
-    // The files of earlier versions: the folder of a run, and a file with its wanted path.
+    // The folder of a run, with a pipe in place of its lock.
     let folder = place.path(".heapglass-1-0");
     fs::create_dir(&folder).unwrap();
     fs::set_permissions(&folder, PermissionsExt::from_mode(0o700)).unwrap();
     fs::copy(place.path("k.hg"), folder.join("app-1.hg")).unwrap();
-    fs::write(
-        folder.join(".wanted"),
-        victim.join("run.sh").to_str().unwrap(),
-    )
-    .unwrap();
     Command::new("mkfifo")
         .arg(folder.join(".lock"))
         .status()
@@ -228,22 +221,22 @@ fn a_folder_that_somebody_sent_makes_no_command_write_anything() {
     let bytes = fs::read(place.path("k.hg")).unwrap();
     fs::write(place.path(".k.hg.1.tmp"), &bytes[..72]).unwrap();
     std::os::unix::fs::symlink("/etc/passwd", place.path("other.hg")).unwrap();
-    // A header that points elsewhere, as those of earlier versions did, from process 0.
-    let mut pointer = bytes.clone();
-    pointer[16..20].copy_from_slice(&3u32.to_le_bytes());
-    pointer[36..40].copy_from_slice(&0u32.to_le_bytes());
-    fs::write(place.path("pointer.hg"), pointer).unwrap();
+    // A header with an unknown state, from process 0.
+    let mut stateless = bytes.clone();
+    stateless[16..20].copy_from_slice(&3u32.to_le_bytes());
+    stateless[36..40].copy_from_slice(&0u32.to_le_bytes());
+    fs::write(place.path("stateless.hg"), stateless).unwrap();
     fs::remove_dir_all(place.path(".cache")).ok();
     let before = contents(place.root());
-    let pointed: [&[&str]; 2] = [&["report", "pointer.hg"], &["report", "other.hg"]];
-    for words in LOOKING.iter().chain(&pointed) {
+    let unreadable: [&[&str]; 2] = [&["report", "stateless.hg"], &["report", "other.hg"]];
+    for words in LOOKING.iter().chain(&unreadable) {
         let cache = tempfile::tempdir().unwrap();
         let output = place
             .heapglass(words)
             .env("XDG_CACHE_HOME", cache.path())
             .output()
             .unwrap();
-        let is_recording = !pointed.contains(words);
+        let is_recording = !unreadable.contains(words);
         assert_eq!(
             output.status.success(),
             is_recording,

@@ -73,6 +73,24 @@ fn missing_empty_foreign_and_cut_recordings_are_refused() {
 }
 
 #[test]
+fn a_recording_of_another_layout_version_is_refused_and_listed_as_one() {
+    let place = Place::new();
+    place.record("x.hg");
+    let mut bytes = fs::read(place.path("x.hg")).unwrap();
+    bytes[8] -= 1;
+    fs::write(place.path("x.hg"), &bytes).unwrap();
+    let done = place.run(&["report", "x.hg"]);
+    let expected = format!(
+        "heapglass: x.hg: written in layout version {}, and this heapglass reads version {}; record again with",
+        bytes[8],
+        bytes[8] + 1
+    );
+    assert!(done.stderr.starts_with(&expected), "{}", done.stderr);
+    let listed: serde_json::Value = serde_json::from_str(&place.run(&["--json"]).stdout).unwrap();
+    assert_eq!(listed["recordings"][0]["state"], "other version");
+}
+
+#[test]
 fn a_folder_given_as_a_recording_is_called_so() {
     let place = Place::new();
     fs::create_dir(place.path("x.hg")).unwrap();

@@ -28,7 +28,8 @@ fn earlier(recording: &Recording, sites: usize) -> Recording {
         lane.rows.truncate(rows.unwrap_or(lane.rows.len()));
         let rows = lane.rows.len() as u32;
         lane.sizes.retain(|sizes| sizes.row < rows);
-        lane.snaps.retain(|snaps| snaps.row < rows);
+        lane.checkpoints
+            .retain(|checkpoints| checkpoints.row < rows);
     }
     part
 }

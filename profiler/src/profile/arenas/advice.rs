@@ -12,8 +12,8 @@ use serde::Serialize;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-/// Abandoned bytes and padding get a sentence from this share of the chunk bytes on: one in this
-/// number.
+/// Abandoned bytes and padding get a sentence from this share of the allocated bytes on: one in
+/// this number.
 const WORTH_ONE_IN: u64 = 20;
 
 /// An arena smaller than this is not called too large, bytes.

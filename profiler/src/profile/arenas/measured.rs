@@ -34,8 +34,9 @@ fn of_inside(measure: Measure) -> Figure<ArenaFigures> {
     })
 }
 
-/// Returns the figure of an arena for a measure: for `peak` the most chunk bytes held at once, for
-/// `live` the chunk bytes held now, else the allocations. `None` = arenas have no such figure.
+/// Returns the figure of an arena for a measure: for `peak` the most allocated bytes held at once,
+/// for `live` the allocated bytes held now, else the allocations. `None` = arenas have no such
+/// figure.
 pub fn measured(arena: &Arena, measure: Measure) -> Option<u64> {
     of_arena(measure).map(|(figure, _)| figure(&arena.figures))
 }

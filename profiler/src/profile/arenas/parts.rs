@@ -6,7 +6,7 @@
 use crate::profile::{Arena, ArenaValue};
 use crate::units::{Bytes, printable};
 
-/// A part of the chunk bytes of live instances.
+/// A part of the allocated bytes of live instances.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Part {
@@ -86,7 +86,8 @@ pub fn bar(arena: &Arena, cells: usize) -> [(Part, usize); 5] {
     std::array::from_fn(|i| (Part::ALL[i], shares[i]))
 }
 
-/// Returns a sentence if the parts of an arena do not add up to its chunk bytes; `None` if they do.
+/// Returns a sentence if the parts of an arena do not add up to its allocated bytes; `None` if they
+/// do.
 pub fn imbalance(arena: &Arena) -> Option<String> {
     let parts = Part::ALL.map(|part| u128::from(part.of(arena)));
     let parts: u128 = parts.iter().sum();

@@ -7,8 +7,8 @@ pub use tracking_alloc_recording::ArenaValue;
 
 /// Arenas of one name, all instances together.
 ///
-/// Of live instances, always:
-/// `allocated_bytes = used_bytes + padding_bytes + abandoned_bytes + bypassed_bytes + unused_tail_bytes`.
+/// Of live instances, always: `allocated_bytes = used_bytes + padding_bytes + abandoned_bytes +
+/// bypassed_bytes + unused_tail_bytes`.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Arena {

@@ -20,7 +20,7 @@ use super::ReportOptions;
 use super::escape;
 use super::header::{command, threads};
 use super::notes::notes;
-use crate::profile::{Figures, Measure, Module, Profile, Snapshot, State, SymbolSource, TypeId};
+use crate::profile::{Checkpoint, Figures, Measure, Module, Profile, State, SymbolSource, TypeId};
 use crate::table::{By, Row, rows};
 use crate::table::{by_key, failed_requests};
 use footprint::FootprintJson;
@@ -47,8 +47,9 @@ pub const FORMAT: u32 = 2;
 /// `mean` over `blocks` that their own thread freed, from allocation to free; a realloc ends no
 /// lifetime. `freed_elsewhere` blocks were freed by another thread, the `freed_elsewhere_share` of
 /// both. Neither is known of blocks up to 16 bytes: `known_share` says of what part of
-/// `freed_blocks` it is, which count reallocated ones too. Snapshots are moments with the live
-/// bytes of everything, and in each site row, in the same order, of that row. `linear_memory` is of
+/// `freed_blocks` it is, which count reallocated ones too. `checkpoints` are up to 16 moments with
+/// the live bytes of the process; `checkpoint_live_bytes` of a site row has the row's live bytes at
+/// the same moments. `linear_memory` is of
 /// WebAssembly modules, whose times are all 0. `most_resident` and `last_resident` are resident
 /// sets that were taken apart (null = none was), with their moments. `failed_requests` are what the
 /// allocator refused (it returned null), the last first: they are in no figure;
@@ -194,8 +195,8 @@ impl Serialize for Report<'_> {
             .map(|measured| FootprintJson { profile, measured })
             .collect();
         json.serialize_entry("footprints", &footprints)?;
-        let snapshots: Vec<_> = profile.snapshots.iter().map(snapshot).collect();
-        json.serialize_entry("snapshots", &snapshots)?;
+        let checkpoints: Vec<_> = profile.checkpoints.iter().map(checkpoint).collect();
+        json.serialize_entry("checkpoints", &checkpoints)?;
         json.serialize_entry("marks", &profile.marks)?;
         let modules: Vec<_> = profile.modules.iter().map(ModuleJson).collect();
         json.serialize_entry("modules", &modules)?;
@@ -224,10 +225,10 @@ impl Serialize for Elided<'_> {
     }
 }
 
-fn snapshot(snapshot: &Snapshot) -> Entries<2> {
-    let live_bytes = snapshot.live_bytes.iter();
+fn checkpoint(checkpoint: &Checkpoint) -> Entries<2> {
+    let live_bytes = checkpoint.live_bytes.iter();
     let live_bytes = live_bytes.fold(0, |sum: u64, bytes| sum.saturating_add(*bytes));
-    Entries([("time_ns", snapshot.time_ns), ("live_bytes", live_bytes)])
+    Entries([("time_ns", checkpoint.time_ns), ("live_bytes", live_bytes)])
 }
 
 struct ModuleJson<'a>(&'a Module);

@@ -117,8 +117,8 @@ struct SiteJson<'a> {
     sizes: Vec<Entries<3>>,
     sized_blocks: u64,
     lifetime: Option<LifetimeJson>,
-    /// Live bytes at each snapshot.
-    snapshot_live_bytes: Vec<u64>,
+    /// Live bytes at each checkpoint.
+    checkpoint_live_bytes: Vec<u64>,
     /// Index into the table of the stack that represents all.
     stack: Option<usize>,
     stacks: &'a [usize],
@@ -199,7 +199,7 @@ fn site<'a>(
         sizes: distribution.classes().map(size).collect(),
         sized_blocks: distribution.sized_blocks(),
         lifetime: lifetime(&distribution, &row.figures),
-        snapshot_live_bytes: profile.live_bytes_at_snapshots(&detail.sites),
+        checkpoint_live_bytes: profile.live_bytes_at_checkpoints(&detail.sites),
         stack: stacks.first().copied(),
         stacks,
     }

@@ -182,11 +182,15 @@ fn ever(figures: &ArenaValue) -> String {
 /// `Vec<Citizen> 4.4 MiB, &str 984.4 KiB, 2 more`
 fn largest(parts: &[ArenaPart]) -> String {
     let named = parts.iter().map(|part| {
-        let (total, past) = (part.inside.total_bytes, part.inside.bypassed_bytes);
-        let bytes = match (total, past) {
+        let (total, bypassed) = (part.inside.total_bytes, part.inside.bypassed_bytes);
+        let bytes = match (total, bypassed) {
             (_, 0) => Bytes(total).to_string(),
-            (0, _) => format!("{} bypassed the handle", Bytes(past)),
-            _ => format!("{} (and {} bypassed the handle)", Bytes(total), Bytes(past)),
+            (0, _) => format!("{} bypassed the handle", Bytes(bypassed)),
+            _ => format!(
+                "{} (and {} bypassed the handle)",
+                Bytes(total),
+                Bytes(bypassed)
+            ),
         };
         format!("{} {bytes}", printable(&part.key))
     });

@@ -235,25 +235,25 @@ fn beside_row(inside: ArenaFigures, bypassed_bytes: u64) -> Vec<Certainty> {
 
 #[test]
 fn an_instance_holds_values_when_pieces_bytes_or_bypassing_bytes_are_in_use() {
-    let handed = fixture::made!(ArenaFigures {
+    let used = fixture::made!(ArenaFigures {
         total_bytes: 48,
         total_blocks: 1,
     });
     let bypassing = fixture::made!(ArenaFigures { bypassed_bytes: 9 });
     let (gone, alive) = ([Certainty::Leaked], [Certainty::InstancesLive]);
     assert_eq!(beside_row(ArenaFigures::default(), 0), []);
-    assert_eq!(beside_row(handed, 0), gone);
-    assert_eq!(beside_row(handed, 9), gone, "those bytes are of other rows");
+    assert_eq!(beside_row(used, 0), gone);
+    assert_eq!(beside_row(used, 9), gone, "those bytes are of other rows");
     assert_eq!(beside_row(bypassing, 0), gone, "they came back");
     assert_eq!(beside_row(bypassing, 9), alive);
     let pieces = fixture::made!(ArenaFigures {
         live_blocks: 1,
-        ..handed
+        ..used
     });
     assert_eq!(beside_row(pieces, 0), alive);
     let bytes = fixture::made!(ArenaFigures {
         live_bytes: 1,
-        ..handed
+        ..used
     });
     assert_eq!(beside_row(bytes, 0), alive);
 }

@@ -87,7 +87,7 @@ fn a_bar_has_a_cell_for_every_part_and_no_cell_too_many() {
 }
 
 #[test]
-fn types_and_fields_hold_all_that_was_handed_out() {
+fn types_and_fields_hold_all_used_bytes() {
     let profile = fixture::city_arenas();
     let fields = profile.fields();
     for arena in profile.arenas() {

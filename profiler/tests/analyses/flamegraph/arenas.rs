@@ -65,17 +65,17 @@ fn one_arena_holds_its_parts() {
 }
 
 #[test]
-fn what_was_handed_out_comes_to_that_and_what_went_past() {
+fn what_was_used_comes_to_that_and_what_bypassed_the_handle() {
     let profile = fixture::city_arenas();
-    let handed: u64 = profile
+    let used: u64 = profile
         .arenas()
         .iter()
         .map(|a| a.figures.total_used_bytes)
         .sum();
     let rows = profile.arenas().iter().flat_map(|arena| &arena.rows);
-    let past: u64 = rows.map(|row| row.inside.bypassed_bytes).sum();
+    let bypassed: u64 = rows.map(|row| row.inside.bypassed_bytes).sum();
     let (svg, drawn) = draw(&profile, &by_arena(Measure::Total));
-    assert_eq!(drawn.total, handed + past);
+    assert_eq!(drawn.total, used + bypassed);
     assert!(svg.contains("bytes used inside arenas"));
 }
 

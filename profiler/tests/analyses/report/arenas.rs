@@ -226,7 +226,7 @@ fn every_measure_of_arenas_reads_the_figure_it_is_called_by() {
             ..Default::default()
         },
     });
-    let handed = fixture::made!(heapglass_profiler::profile::arenas::ArenaFigures {
+    let used = fixture::made!(heapglass_profiler::profile::arenas::ArenaFigures {
         live_bytes: 2,
         total_bytes: 3,
         total_blocks: 4,
@@ -237,7 +237,7 @@ fn every_measure_of_arenas_reads_the_figure_it_is_called_by() {
         .into_iter()
         .map(|measure| {
             let of_arena = heapglass_profiler::profile::arenas::measured(&arena, measure);
-            let inside = heapglass_profiler::profile::arenas::measured_inside(&handed, measure);
+            let inside = heapglass_profiler::profile::arenas::measured_inside(&used, measure);
             let named = heapglass_profiler::profile::arenas::measured_title(measure).is_some();
             assert_eq!(named, of_arena.is_some());
             let named =

@@ -1,7 +1,7 @@
 //! Rows by type and by field, phases with their input, footprints.
 
 use super::*;
-use heapglass_profiler::profile::{Distribution, Frames, ScopeKind, Snapshot, TypeId};
+use heapglass_profiler::profile::{Checkpoint, Distribution, Frames, ScopeKind, TypeId};
 
 fn by(by: By) -> ReportOptions<'static> {
     ReportOptions {
@@ -479,18 +479,18 @@ fn of_two_sites() -> Profile {
     second.add_blocks(24, 1);
     b.site(&[main], ScopeId(0), counted(2, 2 * 24, 3))
         .distribution = second;
-    let snapshot = |time_ns, first, second| {
-        fixture::made!(Snapshot {
+    let checkpoint = |time_ns, first, second| {
+        fixture::made!(Checkpoint {
             time_ns,
             live_bytes: vec![first, second],
         })
     };
-    *b.parts().snapshots = vec![snapshot(100, 64, 0), snapshot(200, 24, 48)];
+    *b.parts().checkpoints = vec![checkpoint(100, 64, 0), checkpoint(200, 24, 48)];
     b.build()
 }
 
 #[test]
-fn a_site_says_sizes_lifetimes_and_what_it_held_at_snapshots() {
+fn a_site_says_sizes_lifetimes_and_what_it_held_at_checkpoints() {
     let json = json(&of_two_sites(), &by(By::Site));
     let rows = json["rows"].as_array().expect("rows");
     let [row] = &rows[..] else {
@@ -513,12 +513,15 @@ fn a_site_says_sizes_lifetimes_and_what_it_held_at_snapshots() {
         "known_share": 0.8,
     });
     assert_eq!(row["lifetime"], lifetime);
-    assert_eq!(row["snapshot_live_bytes"], serde_json::json!([64, 24 + 48]));
+    assert_eq!(
+        row["checkpoint_live_bytes"],
+        serde_json::json!([64, 24 + 48])
+    );
     let moments = serde_json::json!([
         {"time_ns": 100, "live_bytes": 64},
         {"time_ns": 200, "live_bytes": 24 + 48},
     ]);
-    assert_eq!(json["snapshots"], moments);
+    assert_eq!(json["checkpoints"], moments);
 }
 
 #[test]

@@ -35,11 +35,10 @@ fn arenas_rows_history_and_values_are_as_they_were_recorded() {
         copied_bytes: 21,
         limit_reached: 22,
         most_chunks: 23,
-        ..ArenaValue::default()
     };
     parts.append(table::ARENAS, 0, &[arena]);
     parts.header.arenas_len = 1;
-    let handed = ArenaRowValue {
+    let used = ArenaRowValue {
         scope: 1,
         total_bytes: 31,
         total_blocks: 32,
@@ -54,10 +53,10 @@ fn arenas_rows_history_and_values_are_as_they_were_recorded() {
         live_bytes: -1,
         live_blocks: -1,
         bypassed_bytes: -1_i64 as u64,
-        ..handed
+        ..used
     };
     parts.header.arena_rows_len = 2;
-    parts.append(table::ARENA_ROWS, 0, &[handed, below_zero]);
+    parts.append(table::ARENA_ROWS, 0, &[used, below_zero]);
     let event = |what, instance, site| ArenaChunkValue {
         what,
         instance,
@@ -125,7 +124,7 @@ fn arenas_rows_history_and_values_are_as_they_were_recorded() {
         arena.figures.most_chunks,
     ];
     assert_eq!(figures, std::array::from_fn(|index| index as u64 + 1));
-    let handed = heapglass_fixture::made!(ArenaFigures {
+    let used = heapglass_fixture::made!(ArenaFigures {
         total_bytes: 31,
         total_blocks: 32,
         live_bytes: 33,
@@ -138,7 +137,7 @@ fn arenas_rows_history_and_values_are_as_they_were_recorded() {
         live_bytes: 0,
         live_blocks: 0,
         bypassed_bytes: 0,
-        ..handed
+        ..used
     });
     let of_scope = |inside| {
         heapglass_fixture::made!(ArenaRow {
@@ -146,7 +145,7 @@ fn arenas_rows_history_and_values_are_as_they_were_recorded() {
             inside,
         })
     };
-    assert_eq!(arena.rows, [handed, at_zero].map(of_scope));
+    assert_eq!(arena.rows, [used, at_zero].map(of_scope));
     let history: Vec<_> = arena
         .history
         .iter()

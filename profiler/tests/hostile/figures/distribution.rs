@@ -114,23 +114,11 @@ fn where_a_size_record_may_be_missing_a_row_without_one_tells_no_size() {
 }
 
 #[test]
-fn recordings_of_older_layouts_tell_sizes_and_no_lifetimes() {
-    for version in OLDEST_VERSION..3 {
-        let mut parts = recorded();
-        parts.header.version = version;
-        let profile = load(&parts);
-        let first = of(&profile, 1);
-        assert_eq!((first.known_blocks(), first.lifetime), (0, 0));
-        assert_eq!((first.sized_blocks(), first.mean_lifetime()), (19, None));
-        // Their rows had another figure where these have blocks.
-        let golden = load(&Parts::of(&crate::golden(&format!("v{version}.hg"))));
-        let phase = of(&golden, 1);
-        let classes: Vec<_> = phase.classes().collect();
-        assert_eq!(classes, [(24..=24, 3), (113..=128, 1)]);
-        assert_eq!(phase.mean_lifetime(), None);
-    }
-    let golden = load(&Parts::of(&crate::golden("v3.hg")));
+fn the_golden_recording_tells_sizes_and_lifetimes() {
+    let golden = load(&Parts::of(&crate::golden("native.hg")));
     let phase = of(&golden, 1);
+    let classes: Vec<_> = phase.classes().collect();
+    assert_eq!(classes, [(24..=24, 3), (113..=128, 1)]);
     assert_eq!(phase.mean_lifetime(), Some(17.0 / 2.0));
     assert_eq!((phase.freed_elsewhere, phase.sized_blocks()), (1, 4));
 }

@@ -7,7 +7,7 @@ use tracking_alloc_recording::*;
 
 /// A finished recording without anything in its tables but what is reserved.
 pub(super) fn empty() -> Parts {
-    let mut parts = Parts::of(&crate::golden("v3.hg"));
+    let mut parts = Parts::of(&crate::golden("native.hg"));
     parts.segments.clear();
     let golden = parts.header;
     parts.header = HeaderValue {
@@ -18,7 +18,7 @@ pub(super) fn empty() -> Parts {
         mode: mode::EXACT,
         unwinder: unwinder::FRAME_POINTERS,
         arch: arch::X86_64,
-        clock: EPOCH << CLOCK_SNAPSHOT_BITS,
+        clock: EPOCH << CLOCK_CHECKPOINT_BITS,
         ..HeaderValue::default()
     };
     parts.append_bytes(table::STRINGS, 0, 1, vec![0; 4]);
@@ -115,7 +115,7 @@ pub(super) fn row(site: u32, total: (u64, u64), freed: (u64, u64), peak: (i64, i
         freed_blocks: freed.1,
         saved_bytes: peak.0,
         saved_blocks: peak.1,
-        clock: EPOCH << CLOCK_SNAPSHOT_BITS,
+        clock: EPOCH << CLOCK_CHECKPOINT_BITS,
         ..RowValue::default()
     }
 }
@@ -123,7 +123,7 @@ pub(super) fn row(site: u32, total: (u64, u64), freed: (u64, u64), peak: (i64, i
 /// One that did not change since the peak: its net is what it held then.
 pub(super) fn still(site: u32, total: (u64, u64), freed: (u64, u64)) -> RowValue {
     RowValue {
-        clock: (EPOCH - 1) << CLOCK_SNAPSHOT_BITS,
+        clock: (EPOCH - 1) << CLOCK_CHECKPOINT_BITS,
         ..row(site, total, freed, (777, 7))
     }
 }

@@ -1,24 +1,24 @@
-//! Snapshots, scopes and footprints.
+//! Checkpoints, scopes and footprints.
 
 use super::made::*;
 use heapglass_profiler::profile::ScopeKind;
 use tracking_alloc_recording::*;
 
 #[test]
-fn snapshots_are_what_rows_held_when_they_were_taken() {
+fn checkpoints_are_what_rows_held_when_they_were_taken() {
     let mut parts = empty();
     add_scopes(&mut parts, 2);
     let at = |seen: u64, row: RowValue| RowValue {
-        clock: EPOCH << CLOCK_SNAPSHOT_BITS | seen,
+        clock: EPOCH << CLOCK_CHECKPOINT_BITS | seen,
         ..row
     };
-    // The second snapshot was taken after the second row changed last.
+    // The second checkpoint was taken after the second row changed last.
     let rows = [
         at(2, row(3, (1000, 10), (0, 0), (0, 0))),
         at(1, row(4, (80, 1), (0, 0), (0, 0))),
     ];
     let first = LaneValue {
-        snaps_len: 2,
+        checkpoints_len: 2,
         ..lane(b"one\0\0\0\0\0")
     };
     add_lanes(
@@ -35,34 +35,40 @@ fn snapshots_are_what_rows_held_when_they_were_taken() {
     let live = |first: i64, second: i64| {
         std::array::from_fn(|slot| [second, 9, first].get(slot).copied().unwrap_or(0))
     };
-    let snaps = [
-        SnapsValue {
+    let checkpoints = [
+        CheckpointsValue {
             row: 0,
             live_bytes: live(300, 600),
-            ..SnapsValue::default()
+            ..CheckpointsValue::default()
         },
-        SnapsValue {
+        CheckpointsValue {
             row: 1,
             live_bytes: live(0, -9),
-            ..SnapsValue::default()
+            ..CheckpointsValue::default()
         },
     ];
-    parts.append(table::SNAPS, 1, &snaps);
-    (parts.header.snapshot_seq[2], parts.header.snapshot_ns[2]) = (1, 100);
-    (parts.header.snapshot_seq[0], parts.header.snapshot_ns[0]) = (2, 200);
+    parts.append(table::CHECKPOINTS, 1, &checkpoints);
+    (
+        parts.header.checkpoint_seq[2],
+        parts.header.checkpoint_ns[2],
+    ) = (1, 100);
+    (
+        parts.header.checkpoint_seq[0],
+        parts.header.checkpoint_ns[0],
+    ) = (2, 200);
     let profile = load(&parts);
     let of: Vec<_> = profile
-        .snapshots()
+        .checkpoints()
         .iter()
-        .map(|snapshot| {
+        .map(|checkpoint| {
             let live = |scope| {
                 let index = profile
                     .sites()
                     .iter()
                     .position(|site| site.scope.0 == scope);
-                snapshot.live_bytes[index.expect("a site")]
+                checkpoint.live_bytes[index.expect("a site")]
             };
-            (snapshot.time_ns, live(1), live(2))
+            (checkpoint.time_ns, live(1), live(2))
         })
         .collect();
     assert_eq!(of, [(100, 300 + 5, 0), (200, 600 + 5, 80)]);
@@ -142,7 +148,6 @@ fn scopes_and_footprints_are_as_they_were_recorded() {
             used_bytes: 6,
             shared_blocks: 7,
             shared_bytes: 8,
-            ..FootprintNodeValue::default()
         })
         .collect();
     parts.append(table::FOOTPRINT_NODES, 0, &nodes);

@@ -1,11 +1,12 @@
 //! Figures that are updated in place, one word after the other.
 
-use crate::accounting::SUMS;
+use crate::accounting::COUNTERS;
 use crate::stats::Stats;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::*};
+use tracking_alloc_recording::Word;
 
 pub(super) struct AtomicStats {
-    pub(super) sums: [AtomicU64; SUMS],
+    pub(super) sums: [AtomicU64; COUNTERS],
     /// The largest live bytes, and the live blocks at about that moment.
     pub(super) peak: [AtomicI64; 2],
 }
@@ -13,21 +14,19 @@ pub(super) struct AtomicStats {
 impl AtomicStats {
     pub(super) const fn new() -> Self {
         AtomicStats {
-            sums: [const { AtomicU64::new(0) }; SUMS],
+            sums: [const { AtomicU64::new(0) }; COUNTERS],
             peak: [const { AtomicI64::new(0) }; 2],
         }
     }
 
     pub(super) fn get(&self) -> Stats {
         let [bytes, blocks] = &self.peak;
-        let sums = std::array::from_fn(|sum| self.sums[sum].load(Relaxed));
-        Stats::new(sums, (bytes.load(Relaxed), blocks.load(Relaxed)))
+        let peak = (bytes.load(Relaxed), blocks.load(Relaxed));
+        Stats::new(Word::load(&self.sums), peak)
     }
 
     pub(super) fn set(&self, figures: &Stats) {
-        for (sum, value) in self.sums.iter().zip(figures.sums()) {
-            sum.store(value, Relaxed);
-        }
+        figures.sums().store(&self.sums);
         self.set_peak(figures.peak());
     }
 

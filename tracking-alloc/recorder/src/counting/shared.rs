@@ -5,7 +5,7 @@ use super::atomic_stats::AtomicStats;
 use super::sites::Slot;
 #[cfg(captures)]
 use crate::accounting::Realloc;
-use crate::accounting::{self, Counter, Counters, Event};
+use crate::accounting::{self, COUNTERS, Counter, Counters, Event};
 use crate::stats::Stats;
 use std::sync::atomic::{AtomicI64, Ordering::*};
 
@@ -74,7 +74,8 @@ impl Shared {
     /// Adds the sums of a finished recording while counting continues.
     #[cfg(recording)]
     pub(crate) fn add_figures(&self, more: &Stats) {
-        for (sum, more) in self.figures.sums.iter().zip(more.sums()) {
+        let sums = <[u64; COUNTERS]>::from(more.sums());
+        for (sum, more) in self.figures.sums.iter().zip(sums) {
             sum.fetch_add(more, Relaxed);
         }
         self.moved(more.live_bytes, more.live_blocks);

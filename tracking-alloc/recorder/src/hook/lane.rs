@@ -119,7 +119,7 @@ pub(crate) struct Lane {
 pub(super) struct LaneTables {
     pub(super) rows: Table,
     pub(super) sizes: Table,
-    pub(super) snaps: Table,
+    pub(super) checkpoints: Table,
     pub(super) visits: Table,
     pub(super) bump: Bump,
 }
@@ -230,17 +230,17 @@ impl Lane {
         Some((index as u32, record))
     }
 
-    /// Saves a row's values for the peak and for snapshots taken since, before the row changes.
+    /// Saves a row's values for the peak and for checkpoints taken since, before the row changes.
     /// `now` is the clock, read once per event.
     #[inline(always)]
     pub(super) fn touch(&'static self, site: u32, row: &Row, now: u64) {
         if let Some(then) = touch(row, now) {
-            self.save_snapshots(site, row, then);
+            self.save_checkpoints(site, row, then);
         }
     }
 
     /// Calls [`touch`](Self::touch) for the row of a site, and saves the row of all events, whose
-    /// snapshots are in the header.
+    /// checkpoints are in the header.
     pub(super) fn touch_both(&'static self, site: u32, row: &Row, now: u64) {
         self.touch(site, row, now);
         let _ = touch(self.all(), now);

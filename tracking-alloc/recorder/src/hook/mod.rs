@@ -26,6 +26,6 @@ pub(crate) use writers::{Inside, forget_all, wait_until_idle};
 
 use crate::sys::Lock;
 
-/// The peak lock, for the peak, the timeline, snapshots and marks. It is taken before the write
+/// The peak lock, for the peak, the timeline, checkpoints and marks. It is taken before the write
 /// lock, never after it.
 pub(crate) static PEAK_CHECKS: Lock<PeakChecks> = Lock::new(PeakChecks::new());

@@ -6,8 +6,7 @@ use super::lane::{CACHE, Cached, Lane, LaneTables, MEASURED, STEP, lane_at, publ
 use super::writers::Inside;
 use crate::file::Table;
 use crate::session::{
-    CLOCK, LANES_USED, OVERFLOW_USED, Session, figures_net, figures_of, fixed_rows, header,
-    lane_number,
+    CLOCK, LANES_USED, OVERFLOW_USED, Session, fixed_rows, header, lane_number, sums_of,
 };
 use crate::shadow::LaneBits;
 use crate::sys::{self, Bump, Errno, Stack};
@@ -16,7 +15,7 @@ use std::cell::UnsafeCell;
 use std::ptr::{NonNull, from_ref, null};
 use std::sync::atomic::Ordering::*;
 use tracking_alloc_recording::{
-    LANES, MAX_LANES, SITE_TABLE_FULL, SITE_UNATTRIBUTED, lane_kind, table,
+    LANES, MAX_LANES, SITE_TABLE_FULL, SITE_UNATTRIBUTED, Sums, Word, lane_kind, table,
 };
 
 /// Returns the calling thread's lane in the current recording, its own or the shared one. Creates
@@ -161,7 +160,7 @@ fn make(session: &Session, number: u32) -> Option<&'static Lane> {
         (&raw mut (*lane).tables).write(UnsafeCell::new(LaneTables {
             rows: table(table::ROWS),
             sizes: table(table::SIZES),
-            snaps: table(table::SNAPS),
+            checkpoints: table(table::CHECKPOINTS),
             visits: table(table::VISITS),
             bump,
         }));
@@ -180,9 +179,7 @@ impl Lane {
         self.limits.set_stack(stack);
         self.limits.forget_foreign();
         self.since_births.set(all.total_blocks.load(Relaxed));
-        for (since, now) in record.since.iter().zip(figures_of(all)) {
-            since.store(now, Relaxed);
-        }
+        sums_of(all).store(&record.since);
         record.since_clock.store(CLOCK.load(Relaxed), Relaxed);
         record
             .tenancies
@@ -191,18 +188,16 @@ impl Lane {
         self.read_name();
     }
 
-    /// Adds the previous owner's figures to those of threads with its name.
+    /// Adds the last owner's counters to the threads with its name.
     fn hand_over(&self, session: &Session) {
         let record = self.record();
-        let mut figures = figures_of(self.all());
-        for (figure, since) in figures.iter_mut().zip(&record.since) {
-            *figure = figure.wrapping_sub(since.load(Relaxed));
-        }
+        let since = Sums::load(&record.since);
+        let sums = sums_of(self.all()).zip(since, u64::wrapping_sub);
         let name = [record.name[0].load(Relaxed), record.name[1].load(Relaxed)];
-        let since = (figures_net(&record.since), record.since_clock.load(Relaxed));
+        let since = (since.net(), record.since_clock.load(Relaxed));
         session
             .write
             .lock()
-            .thread_ended(name, figures, self.all(), since);
+            .thread_ended(name, sums, self.all(), since);
     }
 }

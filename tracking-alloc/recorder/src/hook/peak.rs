@@ -50,7 +50,7 @@ use super::{PEAK_CHECKS, resident};
 use crate::session::{self, CLOCK, Timeline, Visit, net_bytes};
 use lanes::Sums;
 use std::sync::atomic::{Ordering::*, fence};
-use tracking_alloc_recording::{CLOCK_SNAPSHOT_BITS, Point, Row};
+use tracking_alloc_recording::{CLOCK_CHECKPOINT_BITS, Point, Row};
 
 pub(crate) use window::mark_window;
 
@@ -309,7 +309,7 @@ impl PeakChecks {
             self.peak = sums.bytes;
             self.peak_blocks = sums.blocks;
             self.peak_ns = ns;
-            CLOCK.store(CLOCK.load(Relaxed) + (1 << CLOCK_SNAPSHOT_BITS), Release);
+            CLOCK.store(CLOCK.load(Relaxed) + (1 << CLOCK_CHECKPOINT_BITS), Release);
         }
         crate::counting::note_rows(sums.bytes, sums.blocks);
         sums
@@ -335,10 +335,10 @@ impl PeakChecks {
         if visit != Visit::Nothing {
             resident::point_taken();
         }
-        if visit == Visit::Snapshot {
-            // A snapshot was taken: its number is the lower part of the clock.
+        if visit == Visit::Checkpoint {
+            // A checkpoint was taken: its number is the lower part of the clock.
             let clock = CLOCK.load(Relaxed);
-            CLOCK.store(clock & !0xffff | self.timeline.snapshots(), Release);
+            CLOCK.store(clock & !0xffff | self.timeline.checkpoints(), Release);
         }
         header.clock.store(CLOCK.load(Relaxed), Release);
     }

@@ -71,10 +71,9 @@ pub(crate) fn read() {
     let resident = header.rss_bytes.load(Relaxed);
     if resident > 0 && resident <= MOST_RESIDENT_BYTES {
         let moment = header.elapsed_ns.load(Relaxed).max(1);
-        let figures = session::sums_of_lanes();
-        let live_bytes = figures[0].wrapping_sub(figures[2]);
+        let (live_bytes, _) = session::sums_of_lanes().net();
         if let Some(sizes) = read_mappings(&mut buffer, started + LONGEST_NS) {
-            store(header, moment, live_bytes, &sizes);
+            store(header, moment, live_bytes as u64, &sizes);
         }
     }
     let took = sys::now_ns().saturating_sub(started);

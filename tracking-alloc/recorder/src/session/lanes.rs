@@ -1,8 +1,7 @@
 //! Lanes by number: the lanes in use, and their fixed rows.
 
-use super::rows::figures_of;
+use super::rows::sums_of;
 use crate::accounting::Sums;
-use crate::stats::add_sums;
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering::*};
 use tracking_alloc_recording::{FURTHER_LANES, LANE_TABLES, LANES, Row};
@@ -70,8 +69,8 @@ pub(crate) fn fixed_rows(lane: u32) -> Option<&'static [Row; 3]> {
 pub(crate) fn sums_of_lanes() -> Sums {
     let mut sums = Sums::default();
     for [all, _, unattributed] in lanes_in_use().filter_map(fixed_rows) {
-        add_sums(&mut sums, &figures_of(all));
-        add_sums(&mut sums, &figures_of(unattributed));
+        sums = sums.zip(sums_of(all), u64::wrapping_add);
+        sums = sums.zip(sums_of(unattributed), u64::wrapping_add);
     }
     sums
 }

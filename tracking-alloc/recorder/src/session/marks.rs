@@ -16,7 +16,7 @@ impl Writer {
         let mark = MarkValue {
             name: self.string(name),
             time_ns,
-            figures: sums_of_lanes(),
+            sums: sums_of_lanes(),
             ..window.unwrap_or_default()
         };
         self.add(mark)?;

@@ -37,8 +37,7 @@ pub(crate) use lanes::{
     LANES_USED, OVERFLOW_USED, fixed_rows, lane_number, lanes_in_use, sums_of_lanes,
 };
 pub(crate) use rows::{
-    CLOCK, Shared, add, at_peak, clock, epoch, figures_net, figures_of, net_blocks, net_bytes,
-    owned, touch,
+    CLOCK, Shared, add, at_peak, clock, epoch, net_blocks, net_bytes, owned, sums_of, touch,
 };
 pub(crate) use scope_table::{forget_scopes, scope_number, scope_record};
 pub(crate) use sites::{KnownSite, check_modules, find_site, forget_sites, intern};

@@ -29,7 +29,6 @@ impl Writer {
                 id: std::array::from_fn(|word| {
                     words.get(word).map_or(0, |word| u64::from_le_bytes(*word))
                 }),
-                ..ModuleValue::default()
             };
             if self.add(module).is_none() {
                 return;

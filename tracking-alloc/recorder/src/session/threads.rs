@@ -1,10 +1,12 @@
 //! The table of ended threads, merged by name.
 
 use super::Writer;
-use super::rows::{CLOCK, at_peak, epoch, figures_net};
+use super::rows::{CLOCK, at_peak, epoch};
 use crate::hash::fnv1a;
 use std::sync::atomic::Ordering::*;
-use tracking_alloc_recording::{CLOCK_SNAPSHOT_BITS, Row, ThreadName, ThreadNameValue};
+use tracking_alloc_recording::{
+    CLOCK_CHECKPOINT_BITS, Row, Sums, ThreadName, ThreadNameValue, Word,
+};
 
 /// Maximum number of names. Threads with further names are merged.
 const MOST_NAMES: u64 = 512;
@@ -21,7 +23,7 @@ impl Writer {
     pub(crate) fn thread_ended(
         &mut self,
         name: [u64; 2],
-        figures: [u64; 9],
+        sums: Sums,
         all: &Row,
         ((bytes, blocks), since_clock): ((i64, i64), u64),
     ) {
@@ -34,22 +36,21 @@ impl Writer {
         // ended before its peak, so they hold what they left behind. This thread holds nothing if
         // it came after the peak.
         let epoch = epoch();
-        let (mut peak_bytes, mut peak_blocks) = figures_net(&record.figures);
-        if record.clock.load(Relaxed) >> CLOCK_SNAPSHOT_BITS == epoch {
+        let merged = Sums::load(&record.sums);
+        let (mut peak_bytes, mut peak_blocks) = merged.net();
+        if record.clock.load(Relaxed) >> CLOCK_CHECKPOINT_BITS == epoch {
             (peak_bytes, peak_blocks) = (
                 record.peak_bytes.load(Relaxed),
                 record.peak_blocks.load(Relaxed),
             );
         }
-        if since_clock >> CLOCK_SNAPSHOT_BITS < epoch {
+        if since_clock >> CLOCK_CHECKPOINT_BITS < epoch {
             let (at_bytes, at_blocks) = at_peak(all, epoch);
             peak_bytes += at_bytes - bytes;
             peak_blocks += at_blocks - blocks;
         }
         record.count.store(record.count.load(Relaxed) + 1, Relaxed);
-        for (sum, figure) in record.figures.iter().zip(figures) {
-            sum.store(sum.load(Relaxed).wrapping_add(figure), Relaxed);
-        }
+        merged.zip(sums, u64::wrapping_add).store(&record.sums);
         record.peak_bytes.store(peak_bytes, Relaxed);
         record.peak_blocks.store(peak_blocks, Relaxed);
         record.clock.store(CLOCK.load(Relaxed), Relaxed);

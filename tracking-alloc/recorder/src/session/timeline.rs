@@ -1,4 +1,4 @@
-//! The timeline and the snapshots: points in time, taken at checks when they are due, and thinned
+//! The timeline and the checkpoints: points in time, taken at checks when they are due, and thinned
 //! out to a fixed size.
 
 use super::lanes::tables_of_lanes;
@@ -6,21 +6,21 @@ use crate::sys;
 use std::ptr::null;
 use std::sync::atomic::Ordering::*;
 use tracking_alloc_recording::{
-    Header, Lane, Point, PointValue, Record, Row, SNAPSHOT_SLOTS, Segment, TIMELINE_POINTS,
+    CHECKPOINT_SLOTS, Header, Lane, Point, PointValue, Record, Row, Segment, TIMELINE_POINTS,
 };
 
 /// The smallest step between two points, in nanoseconds.
 const FINEST_NS: u64 = 10_000_000;
-/// The maximum number of snapshots: the number of the last one uses 16 bits of the clock.
-const MOST_SNAPSHOTS: u64 = 0xffff;
+/// The number of the last checkpoint uses 16 bits of the clock.
+const MOST_CHECKPOINTS: u64 = 0xffff;
 
 /// The result of a visit to the timeline.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Visit {
     Nothing,
     Point,
-    /// A point and a snapshot.
-    Snapshot,
+    /// A point and a checkpoint.
+    Checkpoint,
 }
 
 /// The state of the timeline, accessed under the peak lock.
@@ -37,9 +37,9 @@ pub(crate) struct Timeline {
     /// The time of the current check, in ticks and in nanoseconds after the start.
     ticks: u64,
     elapsed_ns: u64,
-    snapshot_step_ns: u64,
-    snapshot_due_ns: u64,
-    snapshots: u64,
+    checkpoint_step_ns: u64,
+    checkpoint_due_ns: u64,
+    checkpoints: u64,
     /// `true` if files may be read (not in a sandbox).
     reads_files: bool,
 }
@@ -59,9 +59,9 @@ impl Timeline {
             last_ns: 0,
             ticks: 0,
             elapsed_ns: 0,
-            snapshot_step_ns: 5 * FINEST_NS,
-            snapshot_due_ns: 5 * FINEST_NS,
-            snapshots: 0,
+            checkpoint_step_ns: 5 * FINEST_NS,
+            checkpoint_due_ns: 5 * FINEST_NS,
+            checkpoints: 0,
             reads_files: true,
         }
     }
@@ -98,9 +98,9 @@ impl Timeline {
         self.elapsed_ns
     }
 
-    /// Returns the number of the last snapshot.
-    pub(crate) fn snapshots(&self) -> u64 {
-        self.snapshots
+    /// Returns the number of the last checkpoint.
+    pub(crate) fn checkpoints(&self) -> u64 {
+        self.checkpoints
     }
 
     /// Makes the next visit take a point.
@@ -109,7 +109,7 @@ impl Timeline {
         self.last_ns = 0;
     }
 
-    /// Takes the point and the snapshot that are due at this check. `moment` is live bytes, live
+    /// Takes the point and the checkpoint that are due at this check. `moment` is live bytes, live
     /// blocks, total bytes.
     pub(crate) fn visit(&mut self, header: &Header, moment: (u64, u64, u64)) -> Visit {
         let ticks = self.ticks;
@@ -130,8 +130,8 @@ impl Timeline {
         self.schedule(ticks, self.step_ns);
         let _errno = sys::Errno::keep();
         self.point(header, now, moment);
-        if now >= self.snapshot_due_ns && self.snapshot(header, now) {
-            Visit::Snapshot
+        if now >= self.checkpoint_due_ns && self.checkpoint(header, now) {
+            Visit::Checkpoint
         } else {
             Visit::Point
         }
@@ -196,41 +196,42 @@ impl Timeline {
         TIMELINE_POINTS / 2
     }
 
-    /// Gives the next snapshot a slot. Thins the older ones if all slots are taken.
-    fn snapshot(&mut self, header: &Header, now: u64) -> bool {
-        if self.snapshots >= MOST_SNAPSHOTS {
+    /// Gives the next checkpoint a slot. Thins the older ones if all slots are taken.
+    fn checkpoint(&mut self, header: &Header, now: u64) -> bool {
+        if self.checkpoints >= MOST_CHECKPOINTS {
             return false;
         }
-        let mut slots = header.snapshot_seq.iter();
+        let mut slots = header.checkpoint_seq.iter();
         let free = slots.position(|sequence| sequence.load(Relaxed) == 0);
-        let slot = free.unwrap_or_else(|| self.thin_snapshots(header));
-        self.snapshots += 1;
-        self.snapshot_due_ns = now + self.snapshot_step_ns;
-        let (Some(sequence), Some(time)) =
-            (header.snapshot_seq.get(slot), header.snapshot_ns.get(slot))
-        else {
+        let slot = free.unwrap_or_else(|| self.thin_checkpoints(header));
+        self.checkpoints += 1;
+        self.checkpoint_due_ns = now + self.checkpoint_step_ns;
+        let (Some(sequence), Some(time)) = (
+            header.checkpoint_seq.get(slot),
+            header.checkpoint_ns.get(slot),
+        ) else {
             return false;
         };
         time.store(now, Relaxed);
-        sequence.store(self.snapshots, Release);
+        sequence.store(self.checkpoints, Release);
         true
     }
 
-    /// Drops every second snapshot by age and doubles the step. Returns a free slot.
-    fn thin_snapshots(&mut self, header: &Header) -> usize {
-        let mut by_age: [(u64, usize); SNAPSHOT_SLOTS] = [(0, 0); SNAPSHOT_SLOTS];
-        for (slot, (entry, sequence)) in by_age.iter_mut().zip(&header.snapshot_seq).enumerate() {
+    /// Drops every second checkpoint by age and doubles the step; returns a free slot.
+    fn thin_checkpoints(&mut self, header: &Header) -> usize {
+        let mut by_age: [(u64, usize); CHECKPOINT_SLOTS] = [(0, 0); CHECKPOINT_SLOTS];
+        for (slot, (entry, sequence)) in by_age.iter_mut().zip(&header.checkpoint_seq).enumerate() {
             *entry = (sequence.load(Relaxed), slot);
         }
         by_age.sort_unstable();
         let mut free = 0;
         for (_, slot) in by_age.iter().skip(1).step_by(2) {
-            if let Some(sequence) = header.snapshot_seq.get(*slot) {
+            if let Some(sequence) = header.checkpoint_seq.get(*slot) {
                 sequence.store(0, Relaxed);
                 free = *slot;
             }
         }
-        self.snapshot_step_ns *= 2;
+        self.checkpoint_step_ns *= 2;
         free
     }
 }

@@ -39,7 +39,7 @@ impl Error {
         matches!(self.0, Kind::Foreign | Kind::NoFile { .. } | Kind::Empty)
     }
 
-    /// Returns `true` if this reader does not know the version of the recording.
+    /// Returns `true` if the recording has another layout version than this reader.
     pub fn is_version(&self) -> bool {
         matches!(self.0, Kind::Version { .. })
     }
@@ -75,11 +75,19 @@ impl fmt::Display for Error {
             Kind::Truncated { needed, found } => {
                 write!(f, "truncated: {found} bytes where the recording needs {needed}; copy it again, whole")
             }
-            Kind::Version { found } if *found > crate::VERSION => {
-                write!(f, "written by a newer heapglass (layout {found}, this one reads {}); update heapglass", crate::VERSION)
-            }
             Kind::Version { found } => {
-                write!(f, "layout {found} is older than this heapglass reads ({}); read it with the heapglass that recorded it", crate::VERSION)
+                let update = if *found > crate::VERSION {
+                    "update heapglass, or "
+                } else {
+                    ""
+                };
+                write!(
+                    f,
+                    "written in layout version {found}, and this heapglass reads version {}; \
+                     {update}record again with tracking-alloc {}",
+                    crate::VERSION,
+                    env!("CARGO_PKG_VERSION")
+                )
             }
             Kind::Damaged(what) => write!(f, "damaged: {what}; record again or copy it again from where it was written"),
             Kind::NoMemory => f.write_str("not enough memory to read it; close other programs, or read it on a larger machine"),

@@ -16,7 +16,7 @@ pub(super) fn read_header(source: &dyn ReadAt) -> Result<(HeaderValue, u64), Err
     }
     let mut bytes = vec![0; HEADER_BYTES as usize];
     let found = source.fill_at(&mut bytes, 0)? as u64;
-    let mut header = HeaderValue::parse(&bytes);
+    let header = HeaderValue::parse(&bytes);
     if header.magic != MAGIC {
         return Err(Error(Kind::Foreign));
     }
@@ -24,15 +24,9 @@ pub(super) fn read_header(source: &dyn ReadAt) -> Result<(HeaderValue, u64), Err
     if found < 16 {
         return Err(Error::truncated(HEADER_BYTES, found));
     }
-    if !(OLDEST_VERSION..=VERSION).contains(&header.version) {
+    if header.version != VERSION {
         let found = header.version;
         return Err(Error(Kind::Version { found }));
-    }
-    if header.version < 3 {
-        // Other words were there.
-        (header.failed_requests_len, header.failed_requests) = (0, 0);
-        header.walk_disagreements = 0;
-        (header.most_resident, header.last_resident) = ([0; 5], [0; 5]);
     }
     // NOTE: asked after the header was read, since a live file grows before its header says so.
     let file_bytes = source.byte_len()?;

@@ -37,8 +37,8 @@ impl Recording {
             for sizes in &mut column.sizes {
                 bound(&mut sizes.row, rows);
             }
-            for snaps in &mut column.snaps {
-                bound(&mut snaps.row, rows);
+            for checkpoints in &mut column.checkpoints {
+                bound(&mut checkpoints.row, rows);
             }
             for visits in &mut column.visits {
                 bound(&mut visits.scope, scopes);

@@ -89,8 +89,8 @@ pub struct LaneColumns {
     pub rows: Vec<RowValue>,
     /// Size records, referring to rows.
     pub sizes: Vec<SizesValue>,
-    /// Snapshot records, referring to rows.
-    pub snaps: Vec<SnapsValue>,
+    /// Checkpoint records, referring to rows.
+    pub checkpoints: Vec<CheckpointsValue>,
     /// The number of times its threads entered fields.
     pub visits: Vec<VisitsValue>,
 }
@@ -210,7 +210,7 @@ fn read_lanes(directory: &Directory<'_>) -> Result<Vec<LaneColumns>, Error> {
             unattributed: fixed_row(2),
             rows: directory.records((table::ROWS, number), lane.rows_len)?,
             sizes: directory.records((table::SIZES, number), lane.sizes_len)?,
-            snaps: directory.records((table::SNAPS, number), lane.snaps_len)?,
+            checkpoints: directory.records((table::CHECKPOINTS, number), lane.checkpoints_len)?,
             visits: directory.records((table::VISITS, number), lane.visits_len)?,
         });
     }

@@ -1,5 +1,5 @@
-//! A small recording of the present version, made byte by byte, with something in every table. Must not change within
-//! a version: the golden file is what this makes.
+//! A small recording of the present version, made byte by byte, with something in every table. Must
+//! not change within a version: the golden file is what this makes.
 
 use tracking_alloc_recording::*;
 
@@ -75,7 +75,7 @@ fn row(site: u32, total: (u64, u64), freed: (u64, u64), saved: (i64, i64)) -> Ro
         freed_elsewhere: 1,
         saved_bytes: saved.0,
         saved_blocks: saved.1,
-        clock: 5 << CLOCK_SNAPSHOT_BITS | 1,
+        clock: 5 << CLOCK_CHECKPOINT_BITS | 1,
         site,
         reserved: 0,
     }
@@ -120,7 +120,7 @@ pub(crate) fn small(state: u32) -> Vec<u8> {
         command,
         lanes: 2,
         most_lanes: 2,
-        clock: 5 << CLOCK_SNAPSHOT_BITS | 1,
+        clock: 5 << CLOCK_CHECKPOINT_BITS | 1,
         peak_bytes: 700,
         timeline_len: 2,
         modules_len: 2,
@@ -139,7 +139,7 @@ pub(crate) fn small(state: u32) -> Vec<u8> {
         arena_chunks_len: 2,
         lost_scopes: 6,
         lost_records: 8,
-        snapshot_seq: [1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0],
+        checkpoint_seq: [1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0],
         ..HeaderValue::default()
     };
     builder.bytes(table::STRINGS, 0, 0, &strings);
@@ -219,7 +219,7 @@ pub(crate) fn small(state: u32) -> Vec<u8> {
         kind: 1,
         rows_len: 2,
         sizes_len: 1,
-        snaps_len: 1,
+        checkpoints_len: 1,
         tenancies: 1,
         visits_len: 2,
         name: [u64::from_le_bytes(*b"main\0\0\0\0"), 0],
@@ -258,13 +258,13 @@ pub(crate) fn small(state: u32) -> Vec<u8> {
         }],
     );
     builder.records(
-        table::SNAPS,
+        table::CHECKPOINTS,
         0,
         0,
-        &[SnapsValue {
+        &[CheckpointsValue {
             row: 1,
             live_bytes: [300; 16],
-            ..SnapsValue::default()
+            ..CheckpointsValue::default()
         }],
     );
     builder.records(
@@ -274,7 +274,7 @@ pub(crate) fn small(state: u32) -> Vec<u8> {
         &[ThreadNameValue {
             name: [u64::from_le_bytes(*b"worker\0\0"), 0],
             count: 2,
-            figures: [5; 9],
+            sums: Sums::from([5; COUNTERS]),
             ..ThreadNameValue::default()
         }],
     );
@@ -300,7 +300,7 @@ pub(crate) fn small(state: u32) -> Vec<u8> {
             name: mark,
             has_rows: 1,
             time_ns: 500,
-            figures: [9; 9],
+            sums: Sums::from([9; COUNTERS]),
             rows: 1,
             peak_bytes: 77,
             ..MarkValue::default()
@@ -315,7 +315,6 @@ pub(crate) fn small(state: u32) -> Vec<u8> {
             lane: 0,
             peak_bytes: 77,
             peak_blocks: 1,
-            ..MarkRowValue::default()
         }],
     );
     let visits = |scope, count| VisitsValue {
@@ -358,7 +357,6 @@ fn footprints(builder: &mut Builder, label: u32, type_name: u32, field: u32) {
         used_bytes: blocks * 60,
         shared_blocks: 2,
         shared_bytes: 80,
-        ..FootprintNodeValue::default()
     };
     let whole = node(0, scope_kind::ROOT, 0, 1);
     let inside = node(0, scope_kind::FIELD, field, 3);

@@ -1,5 +1,5 @@
-//! Files that claim far more than they have: refused at once, without memory for what they claim. A copy with holes
-//! where zeros were is no such file.
+//! Files that claim far more than they have: refused at once, without memory for what they claim. A
+//! copy with holes where zeros were is no such file.
 
 use crate::builder::small;
 use std::fs::File;
@@ -10,7 +10,8 @@ use tracking_alloc_recording::*;
 
 const TERABYTES: u64 = 4 << 40;
 
-/// A running recording of which only header and directory are on disk: `entries` name tables of its `file_bytes`.
+/// A running recording of which only header and directory are on disk: `entries` name tables of its
+/// `file_bytes`.
 fn claim(
     path: &Path,
     file_bytes: u64,
@@ -46,8 +47,8 @@ fn segment(table: u32, offset: u64, bytes: u64) -> SegmentValue {
     }
 }
 
-/// Reads a file that has to be refused, and fast: nothing may be read or reserved for what it claims. To read it would
-/// take hours; the limit is one that a busy machine keeps.
+/// Reads a file that has to be refused, and fast: nothing may be read or reserved for what it
+/// claims. To read it would take hours; the limit is one that a busy machine keeps.
 fn refused(path: &Path) -> String {
     let start = Instant::now();
     let error = Recording::open(path).expect_err("refused");

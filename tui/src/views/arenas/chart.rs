@@ -1,5 +1,5 @@
-//! The history of an arena: the chunk bytes of its live instances over time and, as far as it was
-//! read, the part in use.
+//! The history of an arena: the allocated bytes of its live instances over time and, as far as it
+//! was read, the part in use.
 
 use heapglass_profiler::arenas::Point;
 use heapglass_profiler::profile::Arena;
@@ -46,7 +46,7 @@ pub(super) fn render(
     write(buffer, right, &text, theme::dim());
 }
 
-/// Returns chunk bytes and bytes in use, the largest of each stretch of time.
+/// Returns allocated bytes and bytes in use, the largest of each stretch of time.
 fn history(arena: &Arena, points: &[Point], end: u64, cells: usize) -> Vec<(u64, u64)> {
     let points = points
         .iter()

@@ -1,4 +1,4 @@
-//! The data of a lane on each site: its row, the counts of its size classes, and its snapshots.
+//! The data of a lane on each site: its row, the counts of its size classes, and its checkpoints.
 
 use super::size_class::{Class, Spread};
 use super::{CACHE, Lane};
@@ -9,7 +9,7 @@ use crate::sys::{CHUNK, Errno, PAGE, count_own};
 use std::cell::Cell;
 use std::ptr::{from_ref, null, null_mut};
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering::*};
-use tracking_alloc_recording::{CLOCK_SNAPSHOT_BITS, Row, SITE_TABLE_FULL, Sizes, Snaps};
+use tracking_alloc_recording::{CLOCK_CHECKPOINT_BITS, Checkpoints, Row, SITE_TABLE_FULL, Sizes};
 
 const _: () = assert!(
     PAGE.is_multiple_of(size_of::<Slot>()) && (CHUNK * size_of::<Slot>()).is_multiple_of(PAGE)
@@ -25,7 +25,7 @@ pub(in crate::hook) struct Slot {
     pub(super) class: Cell<u32>,
     /// The size records: one while the class is [`MIXED`], all while it is [`SPREAD`].
     sizes: Cell<*const ()>,
-    snaps: Cell<*const Snaps>,
+    checkpoints: Cell<*const Checkpoints>,
 }
 
 /// No block has been allocated at the site yet.
@@ -251,7 +251,7 @@ impl Lane {
 
     #[cold]
     #[inline(never)]
-    pub(super) fn save_snapshots(&'static self, site: u32, row: &Row, then: u64) {
+    pub(super) fn save_checkpoints(&'static self, site: u32, row: &Row, then: u64) {
         let Some(header) = session::header() else {
             return;
         };
@@ -260,21 +260,22 @@ impl Lane {
         {
             return;
         }
-        if slot.snaps.get().is_null() {
+        if slot.checkpoints.get().is_null() {
             let _errno = Errno::keep();
             let added = self.add_record(
-                |tables| &mut tables.snaps,
-                |lane| &lane.snaps_len,
-                |snaps: &Snaps| snaps.row.store(slot.row_index.get(), Relaxed),
+                |tables| &mut tables.checkpoints,
+                |lane| &lane.checkpoints_len,
+                |checkpoints: &Checkpoints| checkpoints.row.store(slot.row_index.get(), Relaxed),
             );
-            slot.snaps.set(added.map_or(null(), |(_, snaps)| snaps));
+            slot.checkpoints
+                .set(added.map_or(null(), |(_, checkpoints)| checkpoints));
         }
-        // SAFETY: null or one of the lane's own records, which stay mapped.
-        let Some(snaps) = (unsafe { slot.snaps.get().as_ref() }) else {
+        // SAFETY: null or a record of the lane's own that stays mapped.
+        let Some(checkpoints) = (unsafe { slot.checkpoints.get().as_ref() }) else {
             return;
         };
-        let (live, seen) = (net_bytes(row), then & ((1 << CLOCK_SNAPSHOT_BITS) - 1));
-        for (sequence, value) in header.snapshot_seq.iter().zip(&snaps.live_bytes) {
+        let (live, seen) = (net_bytes(row), then & ((1 << CLOCK_CHECKPOINT_BITS) - 1));
+        for (sequence, value) in header.checkpoint_seq.iter().zip(&checkpoints.live_bytes) {
             if sequence.load(Relaxed) > seen {
                 value.store(live, Relaxed);
             }

@@ -25,7 +25,6 @@ pub(crate) fn mark_window(checks: &mut PeakChecks) -> Option<MarkValue> {
                     lane,
                     peak_bytes,
                     peak_blocks,
-                    ..MarkRowValue::default()
                 };
                 whole = writer.add(held).is_some();
             }

@@ -7,7 +7,7 @@ use super::scope_table::Scope;
 use std::collections::BTreeMap;
 use tracking_alloc_recording as recording;
 use tracking_alloc_recording::{
-    CHECKSUM_OFFSET, CLOCK_SNAPSHOT_BITS, DIRECTORY_BYTES, FIRST_SITE, HEADER_BYTES, HeaderValue,
+    CHECKSUM_OFFSET, CLOCK_CHECKPOINT_BITS, DIRECTORY_BYTES, FIRST_SITE, HEADER_BYTES, HeaderValue,
     LaneValue, Record, RowValue, ScopeValue, SegmentValue, SiteValue, StackValue, VisitsValue,
     scope_kind, table,
 };
@@ -71,7 +71,7 @@ impl Recorder {
         };
         let header = HeaderValue {
             executable: program,
-            clock: rows.epoch << CLOCK_SNAPSHOT_BITS,
+            clock: rows.epoch << CLOCK_CHECKPOINT_BITS,
             peak_bytes: rows.peak.0,
             stacks_len: 1,
             scopes_len: scopes.len() as u32,

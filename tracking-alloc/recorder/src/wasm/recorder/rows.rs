@@ -4,7 +4,7 @@
 //! These are exactly the rules of the mapped recording, so the reader treats both alike.
 
 use crate::accounting::{Counter, Counters};
-use tracking_alloc_recording::{CLOCK_SNAPSHOT_BITS, FIRST_SITE, RowValue};
+use tracking_alloc_recording::{CLOCK_CHECKPOINT_BITS, FIRST_SITE, RowValue};
 
 /// The row "(table full)". The rows of scopes follow.
 pub(super) const FULL: u32 = 0;
@@ -76,7 +76,7 @@ impl Rows {
 
     /// Changes a row, and the row of all events in the same way.
     pub(super) fn change(&mut self, row: u32, change: impl Fn(&mut RowValue)) {
-        let clock = self.epoch << CLOCK_SNAPSHOT_BITS;
+        let clock = self.epoch << CLOCK_CHECKPOINT_BITS;
         let own = match row {
             FULL => Some(&mut self.full),
             row => self.own.get_mut(row as usize - 1),
@@ -99,16 +99,6 @@ impl Rows {
 
 impl Counters for &mut RowValue {
     fn add(&mut self, counter: Counter, more: u64) {
-        *match counter {
-            Counter::TotalBytes => &mut self.total_bytes,
-            Counter::TotalBlocks => &mut self.total_blocks,
-            Counter::FreedBytes => &mut self.freed_bytes,
-            Counter::FreedBlocks => &mut self.freed_blocks,
-            Counter::Grows => &mut self.grows,
-            Counter::Shrinks => &mut self.shrinks,
-            Counter::CopiedBytes => &mut self.copied_bytes,
-            Counter::TemporaryBlocks => &mut self.temporary_blocks,
-            Counter::TemporaryBytes => &mut self.temporary_bytes,
-        } += more;
+        *self.counter_mut(counter) += more;
     }
 }

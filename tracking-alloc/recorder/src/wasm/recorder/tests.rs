@@ -8,7 +8,7 @@ use crate::current_scope::{Added, NewScope};
 use std::collections::HashMap;
 use std::sync::Mutex;
 use tracking_alloc_recording::{
-    CLOCK_SNAPSHOT_BITS, FIRST_SITE, Recording, RowValue, Sums, arch, mode, state, unwinder,
+    CLOCK_CHECKPOINT_BITS, FIRST_SITE, Recording, RowValue, Sums, arch, mode, state, unwinder,
 };
 use tracking_alloc_recording::{scope_flags, scope_kind};
 
@@ -57,7 +57,7 @@ fn read(recorder: &Recorder) -> Recording {
 
 /// Returns the values of a row at the peak, computed like in the profiler.
 fn at_peak(row: &RowValue, clock: u64) -> (i64, i64) {
-    if row.clock >> CLOCK_SNAPSHOT_BITS >= clock >> CLOCK_SNAPSHOT_BITS {
+    if row.clock >> CLOCK_CHECKPOINT_BITS >= clock >> CLOCK_CHECKPOINT_BITS {
         (row.saved_bytes, row.saved_blocks)
     } else {
         super::rows::net(row)
@@ -422,15 +422,15 @@ fn rows_of_every_kind_of_event_are_what_arithmetic_says() {
             .iter()
             .map(|row| figures_of(row, &recording))
             .collect();
-        let of_a = [304, 5, 304, 5, 2, 1, copied(190), 1, 24];
-        let of_b = [257, 3, 250, 2, 1, 1, copied(100), 0, 0];
+        let of_a = [304, 5, 304, 5, 2, 1, copied(190), 1, 24].into();
+        let of_b = [257, 3, 250, 2, 1, 1, copied(100), 0, 0].into();
         let expected = [
-            ([100, 1, 100, 1, 0, 0, 0, 0, 0], (0, 0)),
+            ([100, 1, 100, 1, 0, 0, 0, 0, 0].into(), (0, 0)),
             (of_a, (0, 0)),
             (of_b, (207, 2)),
         ];
         assert_eq!(rows, expected);
-        let all = [661, 9, 654, 8, 3, 2, copied(290), 1, 24];
+        let all = [661, 9, 654, 8, 3, 2, copied(290), 1, 24].into();
         assert_eq!(figures_of(&lane.all, &recording), (all, (207, 2)));
         assert_eq!((lane.table_full, lane.unattributed), Default::default());
         assert_eq!((lane.lane.checked_bytes, lane.lane.checked_blocks), (7, 9));
