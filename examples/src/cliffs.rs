@@ -1,20 +1,21 @@
-//! What the benchmark of cliffs runs, in a process of its own for each situation: it prints nanoseconds (of processor
-//! time) per event.
+//! The situations of the benchmark of cliffs, each in a process of its own. Prints nanoseconds of
+//! processor time per event.
 //!
-//! Every situation runs the same loop of allocations and frees on one thread, while it records in memory.
+//! Every situation runs the same loop of allocations and frees on one thread, while recording in
+//! memory.
 
 use std::hint::black_box;
 use std::sync::mpsc;
 use std::thread::JoinHandle;
 use tracking_alloc::Recorder;
 
-/// Events of one loop.
+/// Number of events of one loop.
 const EVENTS: u32 = 1_000_000;
 
-/// Runs the situation named by the first argument and prints its nanoseconds per event.
+/// Runs the situation named by the first argument, and prints its nanoseconds per event.
 ///
 /// # Panics
-/// When there is no such situation, or the process cannot be recorded.
+/// If there is no such situation, or the process cannot be recorded.
 pub fn main() {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let situation = words.first().map_or("", String::as_str);
@@ -37,7 +38,7 @@ pub fn main() {
             measuring.end();
             ns
         }
-        // The last of so many live threads.
+        // The last of that many live threads.
         "last" => std::thread::spawn(|| {
             below_the_peak();
             small()
@@ -88,17 +89,17 @@ impl Idle {
     }
 }
 
-/// Makes a maximum that what follows stays below.
+/// Makes a maximum, so that all that follows stays below it.
 fn below_the_peak() {
     drop(black_box(vec![1u8; 8 << 20]));
 }
 
-/// One block at a time, of one size.
+/// Allocates one small block at a time, always of the same size.
 fn small() -> f64 {
     timed(64)
 }
 
-/// The same with blocks large enough to be looked at one by one.
+/// Allocates one block at a time, large enough that each needs a check.
 fn large() -> f64 {
     timed(40 << 10)
 }
@@ -116,7 +117,7 @@ fn timed(bytes: usize) -> f64 {
     (cpu_time_ns() - begin) as f64 / f64::from(EVENTS)
 }
 
-/// Nanoseconds for which the calling thread ran: what else runs on the machine does not count.
+/// Returns the nanoseconds for which the calling thread ran. Other processes do not affect it.
 fn cpu_time_ns() -> u64 {
     let mut time = libc::timespec {
         tv_sec: 0,

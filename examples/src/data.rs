@@ -1,19 +1,21 @@
-//! Made-up data: a fleet with its crews, of any size, the same for the same seed; and the random numbers behind it.
+//! Generated data: a fleet with its crews, of any size, the same for the same seed, and the random
+//! numbers for it.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// A small generator of random numbers (xorshift64*): the same sequence for the same seed, everywhere.
+/// A small generator of random numbers (xorshift64*), which gives the same sequence for the same
+/// seed.
 #[derive(Clone, Debug)]
 pub struct Random(u64);
 
 impl Random {
-    /// A generator from a seed.
+    /// Creates a generator from a seed.
     pub fn new(seed: u64) -> Self {
         Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
     }
 
-    /// The next 64 bits.
+    /// Returns the next 64 bits.
     pub fn bits(&mut self) -> u64 {
         self.0 ^= self.0 >> 12;
         self.0 ^= self.0 << 25;
@@ -21,13 +23,13 @@ impl Random {
         self.0.wrapping_mul(0x2545_F491_4F6C_DD1D)
     }
 
-    /// A number below `end`, which must not be 0.
+    /// Returns a number below `end`, which must not be 0.
     pub fn below(&mut self, end: usize) -> usize {
         ((u128::from(self.bits()) * end as u128) >> 64) as usize
     }
 }
 
-/// The whole.
+/// A fleet.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Fleet {
     /// Its ships.
@@ -39,26 +41,26 @@ pub struct Fleet {
 pub struct Vessel {
     /// Its name.
     pub name: String,
-    /// Where it is.
+    /// Its position.
     pub position: (f64, f64),
-    /// Who is on board.
+    /// The people on board.
     pub crew: Vec<Sailor>,
-    /// What the manifest says, by key.
+    /// The contents of the manifest, by key.
     pub manifest: BTreeMap<String, u32>,
     /// Free text, often missing.
     pub remark: Option<String>,
 }
 
-/// Somebody on board.
+/// A person on board.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Sailor {
     /// Given name.
     pub first: String,
     /// Family name.
     pub last: String,
-    /// Years.
+    /// The age in years.
     pub age: u8,
-    /// What they can do.
+    /// The person's skills.
     pub skills: Vec<String>,
 }
 
@@ -70,7 +72,7 @@ fn word(random: &mut Random, least: usize, most: usize) -> String {
 }
 
 impl Fleet {
-    /// A fleet of so many vessels.
+    /// Generates a fleet of `vessels` vessels.
     pub fn generate(vessels: usize, seed: u64) -> Fleet {
         let random = &mut Random::new(seed);
         Fleet {

@@ -1,4 +1,5 @@
-//! Values measured while they live, each made in a phase of its own: what the recorder counted there is what they retain.
+//! Measures live values. Each is created in a phase of its own, so the recorder's count of that
+//! phase is what the value retains.
 
 use crate::data::{Fleet, Random};
 use deepsize::DeepSizeOf;
@@ -49,12 +50,13 @@ fn city(citizens: usize, random: &mut Random) -> City {
     }
 }
 
-/// Makes each value, measures it under the name of its phase, and prints what both ways say.
+/// Creates each value, measures it under the name of its phase, and prints the results of both
+/// methods.
 ///
 /// # Panics
-/// When nothing records, or `metadata` is not what cargo says of a workspace.
+/// If nothing records, or if `metadata` is not the metadata of a cargo workspace.
 pub fn run(metadata: &str) {
-    // As the demo reads it, by the structs of the cargo_metadata crate.
+    // Read with the structs of the cargo_metadata crate, as in the demo.
     exact("metadata", || {
         let read = serde_json::from_str::<Profiled<cargo_metadata::Metadata>>(metadata);
         read.expect("what cargo says of a workspace").0
@@ -88,13 +90,13 @@ pub fn run(metadata: &str) {
     });
 }
 
-/// Measures a value where it lies, and keeps it.
+/// Measures a value in its place, and keeps it.
 fn exact<T: Serialize + 'static>(label: &str, make: impl FnOnce() -> T) -> &'static T {
     let value = {
         let _phase = phase(label);
         make()
     };
-    // A block of its own, in no phase: the value itself is no part of what it retains.
+    // The value lies in a block of its own, in no phase, because it is not part of what it retains.
     let value: &'static T = Box::leak(Box::new(value));
     let found = footprint(label, value).expect("something records");
     println!(

@@ -1,9 +1,9 @@
-//! Compiles the code of the README and of the guide: each block is a documentation test of its own, with nothing added.
-//! `tests/guide.rs` holds that no page and no block is left out.
+//! Compiles the code of the README and of the guide: each block is a documentation test of its own,
+//! with nothing added. `tests/guide.rs` checks that no page and no block is missing.
 
 macro_rules! pages {
     ($($name:ident $path:literal)*) => {
-        /// The pages that have code.
+        /// The pages that contain code.
         pub const PAGES: &[&str] = &[$($path),*];
         $(
             #[cfg(doctest)]
@@ -29,7 +29,8 @@ pages! {
     wasm "docs/src/wasm.md"
 }
 
-/// Pages with blocks that another workspace compiles (`rust,ignore`), and the file that has the same lines.
+/// Pages with blocks that another workspace compiles (`rust,ignore`), and the file that contains
+/// the same lines.
 pub const ELSEWHERE: &[(&str, &str)] = &[
     ("docs/src/leak.md", "examples/real/server/src/bin/leaky.rs"),
     ("docs/src/wasm.md", "examples/wasm/examples/guide.rs"),

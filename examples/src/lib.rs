@@ -1,5 +1,5 @@
-//! Programs that heapglass is proved on, and what they share. The tests and the benchmark in this package run them as
-//! processes of their own; nothing here analyses a recording except [`recorded`].
+//! Programs that test heapglass, and their shared parts. The tests and the benchmark in this
+//! package run them as processes of their own. Only [`recorded`] analyzes recordings.
 
 pub mod cases;
 pub mod cliffs;

@@ -1,16 +1,18 @@
-//! Workloads counted by several instruments over the same window: heapglass, dhat-rs, stats_alloc, arithmetic.
+//! Workloads counted by several instruments over the same window: heapglass, dhat-rs, stats_alloc,
+//! and arithmetic.
 //!
-//! Each runs in a process of its own. Input is prepared before the window; what the workload returns lives past it.
+//! Each runs in a process of its own. Its input is prepared before the window, and its result lives
+//! longer than the window.
 
 use crate::data::Fleet;
 use std::alloc::{Layout, alloc, alloc_zeroed, dealloc, realloc};
 use std::any::Any;
 use std::collections::{BTreeMap, HashMap};
 
-/// A workload: its name, and what it does with the input.
+/// A workload: its name, and a function of the input.
 pub type Workload = (&'static str, fn(&[u8]) -> Box<dyn Any>);
 
-/// All of them.
+/// All workloads.
 pub const WORKLOADS: &[Workload] = &[
     ("vec_growth", vec_growth),
     ("hash_map", hash_map),
@@ -28,18 +30,18 @@ pub const WORKLOADS: &[Workload] = &[
     ("json", json),
 ];
 
-/// The input of every workload: JSON of a small fleet.
+/// Returns the input of every workload: JSON of a small fleet.
 ///
 /// # Panics
-/// Never: a fleet is JSON.
+/// Never, because a fleet is JSON.
 pub fn input() -> Vec<u8> {
     serde_json::to_vec(&Fleet::generate(40, 7)).expect("a fleet is JSON")
 }
 
-/// The workload of that name.
+/// Returns the workload of that name.
 ///
 /// # Panics
-/// When there is none.
+/// If there is none.
 pub fn workload(name: &str) -> fn(&[u8]) -> Box<dyn Any> {
     WORKLOADS
         .iter()
@@ -100,7 +102,7 @@ fn boxes(_: &[u8]) -> Box<dyn Any> {
     Box::new(kept)
 }
 
-/// A block as the allocator sees it, freed on drop.
+/// A block as the allocator sees it. It is freed on drop.
 struct Raw(*mut u8, Layout);
 
 impl Raw {
@@ -118,9 +120,9 @@ impl Raw {
         Raw(block, layout)
     }
 
-    /// False when the allocator refused; then nothing has changed.
+    /// Returns `false` if the allocator refused. Then nothing has changed.
     fn resize(&mut self, bytes: usize) -> bool {
-        // SAFETY: the block is of this layout and the new size is not 0.
+        // SAFETY: the block has this layout, and the new size is not 0.
         let new = unsafe { realloc(self.0, self.1, bytes) };
         if new.is_null() {
             return false;
@@ -133,7 +135,7 @@ impl Raw {
 
 impl Drop for Raw {
     fn drop(&mut self) {
-        // SAFETY: the block is live and of this layout.
+        // SAFETY: the block is live and has this layout.
         unsafe { dealloc(self.0, self.1) };
     }
 }
@@ -212,7 +214,7 @@ fn zero_sized(_: &[u8]) -> Box<dyn Any> {
 fn equal_peaks(_: &[u8]) -> Box<dyn Any> {
     let floor = vec![1u8; 5_000];
     for round in 0..50 {
-        // The same maximum again and again, made of different blocks: the latest counts.
+        // The same maximum several times, made of different blocks. The latest counts.
         let pieces: Vec<Vec<u8>> = (0..10)
             .map(|piece| vec![0u8; if (piece + round) % 2 == 0 { 100 } else { 300 }])
             .collect();

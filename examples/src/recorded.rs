@@ -1,10 +1,10 @@
-//! Reading what a program recorded, for tests: sums over the rows of a recording, nothing more.
+//! Reads recordings for tests: only sums over the rows of a recording.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 use tracking_alloc_recording::{CLOCK_SNAPSHOT_BITS, Recording, RowValue};
 
-/// Sums over rows, whole process.
+/// Sums over the rows of the whole process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sums {
     /// Bytes allocated.
@@ -40,12 +40,12 @@ impl Sums {
         };
     }
 
-    /// Bytes live at exit.
+    /// Returns the bytes live at exit.
     pub fn live_bytes(&self) -> i64 {
         net(self.total_bytes, self.freed_bytes)
     }
 
-    /// Blocks live at exit.
+    /// Returns the blocks live at exit.
     pub fn live_blocks(&self) -> i64 {
         net(self.total_blocks, self.freed_blocks)
     }
@@ -69,12 +69,12 @@ fn net(total: u64, freed: u64) -> i64 {
 /// Opens a recording.
 ///
 /// # Panics
-/// When it cannot be read.
+/// If it cannot be read.
 pub fn open(path: &Path) -> Recording {
     Recording::open(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// The sum over all rows: sites, "(table full)", "(unattributed)".
+/// Returns the sum over all rows: sites, "(table full)", "(unattributed)".
 pub fn sums(recording: &Recording) -> Sums {
     let epoch = recording.header.clock >> CLOCK_SNAPSHOT_BITS;
     let mut sums = Sums::default();
@@ -88,7 +88,7 @@ pub fn sums(recording: &Recording) -> Sums {
     sums
 }
 
-/// The sum over the rows of all events of each lane: must agree with [`sums`].
+/// Returns the sum over the rows of all events of each lane, which must equal [`sums`].
 pub fn sums_of_lanes(recording: &Recording) -> Sums {
     let epoch = recording.header.clock >> CLOCK_SNAPSHOT_BITS;
     let mut sums = Sums::default();
@@ -99,7 +99,8 @@ pub fn sums_of_lanes(recording: &Recording) -> Sums {
     sums
 }
 
-/// Sums per scope, in the order of [`Recording::scopes`]; each without the scopes inside it.
+/// Returns the sums per scope, in the order of [`Recording::scopes`], each without the scopes
+/// inside it.
 pub fn sums_by_scope(recording: &Recording) -> Vec<Sums> {
     let epoch = recording.header.clock >> CLOCK_SNAPSHOT_BITS;
     let mut sums = vec![Sums::default(); recording.scopes.len()];
@@ -113,7 +114,7 @@ pub fn sums_by_scope(recording: &Recording) -> Vec<Sums> {
     sums
 }
 
-/// Sums per phase: the scopes of that name, for every site in them.
+/// Returns the sums per phase: the scopes of that name, for every site in them.
 pub fn sums_in_scope(recording: &Recording, name: &str) -> Sums {
     let mut found = Sums::default();
     for (scope, sums) in recording.scopes.iter().zip(sums_by_scope(recording)) {
@@ -124,11 +125,12 @@ pub fn sums_in_scope(recording: &Recording, name: &str) -> Sums {
     found
 }
 
-/// What happened between the marks "begin" and "end", by the names of the report's JSON. `peak_error_bytes` is there when
-/// several threads allocated around the peak: it is known to within so much.
+/// Returns the figures between the marks "begin" and "end", by their names in the report's JSON.
+/// `peak_error_bytes` is present if several threads allocated around the peak. It is the error
+/// bound of the peak.
 ///
 /// # Errors
-/// When the recording cannot be read or has no such marks.
+/// If the recording cannot be read or has no such marks.
 pub fn window(path: &Path) -> Result<BTreeMap<String, u64>, String> {
     let told = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
     let recording = Recording::open(path).map_err(|error| told(&error))?;
@@ -144,7 +146,8 @@ pub fn window(path: &Path) -> Result<BTreeMap<String, u64>, String> {
     let (begin, end) = (find("begin")?, find("end")?);
     let between = |word: usize| end.figures[word].wrapping_sub(begin.figures[word]);
     let live = |total: usize, freed: usize| net(between(total), between(freed)).max(0) as u64;
-    // The mark's peak is that of the window; what lived before it is not the window's.
+    // The mark's peak is that of the window. Bytes that were live before the window are not part of
+    // it.
     let over = |peak: i64, total: usize, freed: usize| {
         let before = net(begin.figures[total], begin.figures[freed]);
         peak.saturating_sub(before).max(0) as u64

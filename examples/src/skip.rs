@@ -1,9 +1,10 @@
-//! Tests that cannot run on a machine say so.
+//! Reports tests that cannot run on a machine.
 
 use std::fmt::Display;
 use std::io::Write;
 
-/// Writes a line that `.ci/run` lists at its end. Unlike `eprintln!`, it is seen where a test passes too.
+/// Writes a line that `.ci/run` lists at its end. Unlike `eprintln!`, it is visible even if the
+/// test passes.
 pub fn skipped(why: impl Display) {
     let thread = std::thread::current();
     let test = thread.name().unwrap_or("a test");

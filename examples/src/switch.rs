@@ -1,6 +1,7 @@
-//! The inner allocator of the target programs, chosen by `CASE_ALLOC` at the first allocation: `system` (default),
-//! `mimalloc`, `jemalloc`, or `pack`, which hands out bytes back to back with no more alignment than was asked for. With
-//! `move` every realloc moves its block, with `stay` none does (up to 64 KiB): so what is copied is known.
+//! The inner allocator of the target programs. `CASE_ALLOC` selects it at the first allocation:
+//! `system` (default), `mimalloc`, `jemalloc`, or `pack`, which hands out bytes back to back with
+//! no more alignment than requested. With `move`, every realloc moves its block. With `stay`, no
+//! realloc does (up to 64 KiB). So the number of copied bytes is known.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering::*};
@@ -19,7 +20,7 @@ const MOVE: u8 = 5;
 const STAY: u8 = 6;
 
 impl Switch {
-    /// Not chosen yet.
+    /// Creates an allocator without a choice.
     pub const fn new() -> Self {
         Switch {
             chosen: AtomicU8::new(0),
@@ -35,7 +36,8 @@ impl Switch {
 
     #[cold]
     fn choose(&self) -> u8 {
-        // SAFETY: getenv neither allocates nor locks; nothing changes the environment before `main`.
+        // SAFETY: getenv neither allocates nor locks, and nothing changes the environment before
+        // `main`.
         let name = unsafe {
             let value = libc::getenv(c"CASE_ALLOC".as_ptr());
             if value.is_null() {
@@ -66,10 +68,11 @@ impl Default for Switch {
     }
 }
 
-// SAFETY: every call goes to one and the same allocator, chosen before the first block is handed out.
+// SAFETY: every call goes to the same allocator, which is chosen before the first block is handed
+// out.
 unsafe impl GlobalAlloc for Switch {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: the caller's promise is passed on.
+        // SAFETY: the caller's guarantees are passed on.
         unsafe {
             match self.chosen() {
                 MIMALLOC => mimalloc::MiMalloc.alloc(layout),
@@ -83,7 +86,7 @@ unsafe impl GlobalAlloc for Switch {
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: the caller's promise is passed on.
+        // SAFETY: the caller's guarantees are passed on.
         unsafe {
             match self.chosen() {
                 MIMALLOC => mimalloc::MiMalloc.alloc_zeroed(layout),
@@ -97,7 +100,7 @@ unsafe impl GlobalAlloc for Switch {
     }
 
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
-        // SAFETY: the caller's promise is passed on.
+        // SAFETY: the caller's guarantees are passed on.
         unsafe {
             match self.chosen() {
                 MIMALLOC => mimalloc::MiMalloc.dealloc(block, layout),
@@ -111,7 +114,7 @@ unsafe impl GlobalAlloc for Switch {
     }
 
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
-        // SAFETY: the caller's promise is passed on.
+        // SAFETY: the caller's guarantees are passed on.
         unsafe {
             match self.chosen() {
                 MIMALLOC => mimalloc::MiMalloc.realloc(block, layout, new_size),
@@ -125,8 +128,9 @@ unsafe impl GlobalAlloc for Switch {
     }
 }
 
-/// Hands out bytes of one large mapping back to back: blocks of any alignment share granules. The last block is taken
-/// back when it is freed, others never. Lock-free, so signal handlers may use it.
+/// Hands out bytes of one large mapping back to back, so blocks of any alignment share granules.
+/// The last block is taken back when it is freed, others never. It takes no lock, so signal
+/// handlers may use it.
 struct Pack {
     base: AtomicUsize,
     used: AtomicUsize,
@@ -146,7 +150,7 @@ impl Pack {
             libc::PROT_READ | libc::PROT_WRITE,
             libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
         );
-        // SAFETY: an anonymous mapping at an address of the kernel's choice.
+        // SAFETY: the kernel chooses the address of the anonymous mapping.
         let place =
             unsafe { libc::mmap(std::ptr::null_mut(), PACK_BYTES, protection, flags, -1, 0) };
         if place != libc::MAP_FAILED {
@@ -155,7 +159,8 @@ impl Pack {
     }
 }
 
-// SAFETY: blocks lie inside the mapping, do not overlap while they live, and have the alignment asked for.
+// SAFETY: blocks lie inside the mapping, do not overlap while they live, and have the requested
+// alignment.
 unsafe impl GlobalAlloc for Pack {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let base = self.base.load(Acquire);
@@ -179,18 +184,19 @@ unsafe impl GlobalAlloc for Pack {
     }
 }
 
-/// The system's allocator, without its realloc: the new block is taken while the old one is there.
+/// The system's allocator without its realloc: the new block is allocated before the old one is
+/// freed.
 struct Move;
 
-// SAFETY: the system's blocks; `realloc` is that of the trait.
+// SAFETY: the blocks are the system's, and `realloc` is the trait's default.
 unsafe impl GlobalAlloc for Move {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: the caller's promise is passed on.
+        // SAFETY: the caller's guarantees are passed on.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
-        // SAFETY: the caller's promise is passed on.
+        // SAFETY: the caller's guarantees are passed on.
         unsafe { System.dealloc(block, layout) }
     }
 }
@@ -203,12 +209,14 @@ const ROOM: usize = 64 << 10;
 impl Stay {
     fn roomy(layout: Layout) -> Layout {
         let size = layout.size().max(ROOM);
-        // SAFETY: as well aligned as before, and 64 KiB are not too much for any alignment that fits a smaller size.
+        // SAFETY: the alignment is unchanged, and 64 KiB are not too much for an alignment that
+        // fits a smaller size.
         unsafe { Layout::from_size_align_unchecked(size, layout.align()) }
     }
 }
 
-// SAFETY: blocks of the system with at least the size asked for, given back with the size they were taken with.
+// SAFETY: blocks of the system with at least the requested size, freed with the size with which
+// they were allocated.
 unsafe impl GlobalAlloc for Stay {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: the layout is not empty.
@@ -224,7 +232,7 @@ unsafe impl GlobalAlloc for Stay {
         if layout.size().max(new_size) <= ROOM {
             return block;
         }
-        // SAFETY: a block of that layout; its room afterwards is that of its new size.
+        // SAFETY: a block of that layout. Afterwards, it has the room for its new size.
         unsafe { System.realloc(block, Stay::roomy(layout), new_size.max(ROOM)) }
     }
 }

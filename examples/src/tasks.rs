@@ -1,21 +1,21 @@
-//! What the tasks of `fields tasks` read: the program makes it, a test knows it.
+//! The data that the tasks of `fields tasks` read. The program generates it, and a test knows it.
 
 use serde::{Deserialize, Serialize};
 
-/// How often each task reads its data.
+/// Number of times that each task reads its data.
 pub const ROUNDS: usize = 3;
 
-/// What a task reads: lengths follow from its number.
+/// The data of a task. Its lengths follow from the task's number.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Job {
     /// `1 + number % 40` bytes.
     pub name: String,
-    /// `1 + number % 10` texts, the one at `i` of `1 + (number + i) % 30` bytes.
+    /// `1 + number % 10` texts. The text at `i` has `1 + (number + i) % 30` bytes.
     pub items: Vec<String>,
 }
 
 impl Job {
-    /// The job of a task.
+    /// Returns the job of a task.
     pub fn of(number: usize) -> Job {
         let text = |length: usize| "x".repeat(length);
         Job {

@@ -1,4 +1,5 @@
-//! Budgets in three formats: a decode that takes more fails with the place and the figure, and nothing else changes.
+//! Budgets in three formats. A decode that needs more fails with the place and the figure, and
+//! nothing else changes.
 
 use heapglass_examples::data::Fleet;
 use serde::de::{DeserializeOwned, DeserializeSeed};
@@ -8,7 +9,7 @@ use tracking_alloc::{Budget, Profiled, TrackingAlloc, measure};
 #[global_allocator]
 static ALLOC: TrackingAlloc = TrackingAlloc::system();
 
-/// A format's own function, its errors as they print.
+/// A format's own functions, with its errors as text.
 trait Format {
     fn encode(fleet: &Fleet) -> Vec<u8>;
     fn decode<T: DeserializeOwned>(input: &[u8]) -> Result<T, String>;
@@ -49,7 +50,8 @@ fn failed<T: Debug>(outcome: Result<T, String>) -> String {
     outcome.expect_err("more than allowed")
 }
 
-/// The path and the two figures of `memory budget exceeded at PATH: N bytes live, M allowed`.
+/// Returns the path and the two figures of `memory budget exceeded at PATH: N bytes live, M
+/// allowed`.
 fn told(error: &str) -> (String, u64, u64) {
     let words = error
         .strip_prefix("memory budget exceeded at ")
@@ -67,14 +69,14 @@ fn holds<F: Format>(says_why: bool) {
     let input = F::encode(&fleet);
     let (bare, needed) = measure(|| F::decode::<Fleet>(&input));
     assert_eq!(bare, Ok(fleet));
-    // Enough: the same value, by the same allocations.
+    // The budget is enough: the same value, by the same allocations.
     let enough = Budget::new()
         .total_bytes(needed.total_bytes)
         .live_bytes(needed.peak_bytes);
     let (read, taken) = measure(|| enough.run(|| F::decode::<Profiled<Fleet>>(&input)));
     assert_eq!(read.map(|read| read.0), bare);
     assert_eq!(taken, needed);
-    // A byte less than is live in the end.
+    // One byte less than is live at the end.
     let scarce = Budget::new().live_bytes(needed.live_bytes as u64 - 1);
     let (error, left) = measure(|| failed(scarce.run(|| F::decode::<Profiled<Fleet>>(&input))));
     assert_eq!(
@@ -88,7 +90,7 @@ fn holds<F: Format>(says_why: bool) {
         assert_eq!(allowed, needed.live_bytes as u64 - 1, "{error}");
         assert!(bytes > allowed && bytes <= needed.peak_bytes, "{error}");
     }
-    // For a field: every vessel's crew on its own, however many vessels there are.
+    // For a field: each vessel's crew has the whole budget, however many vessels there are.
     let largest = |fleet: &Fleet| {
         let crews = fleet
             .vessels
@@ -109,10 +111,11 @@ fn holds<F: Format>(says_why: bool) {
         assert_eq!(told(&error).0, "Fleet.vessels[].crew", "{error}");
         assert_eq!(told(&error).2, largest / 2, "{error}");
     } else {
-        // postcard keeps no error of anybody else's: it says only that there was one.
+        // postcard does not keep the messages of other crates' errors; it only reports that there
+        // was one.
         assert_eq!(error, "Serde Deserialization Error");
     }
-    // What is over is over: no budget is left behind, and errors are the format's own again.
+    // Afterwards, no budget is left behind, and errors are the format's own again.
     assert!(F::decode::<Profiled<Fleet>>(&input).is_ok());
     let cut = &input[..input.len() / 2];
     let within = enough.run(|| F::decode::<Profiled<Fleet>>(cut));

@@ -1,4 +1,5 @@
-//! The guide's code: every block is compiled, by `src/guide.rs` as a documentation test or as a program of its own.
+//! The code of the guide. Every block is compiled, by `src/guide.rs` as a documentation test or as
+//! a program of its own.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,7 +14,7 @@ fn read(path: &str) -> String {
     fs::read_to_string(workspace().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
-/// The blocks of a page: the words behind the fence, and the lines inside it.
+/// Returns the blocks of a page: the words after the fence, and the lines inside it.
 fn blocks(text: &str) -> Vec<(String, String)> {
     let mut blocks = Vec::new();
     let mut lines = text.lines();
@@ -60,7 +61,8 @@ fn every_block_says_its_language_and_rust_is_compiled() {
             );
             match words.as_str() {
                 "rust" | "rust,no_run" => {}
-                // What needs another target or other dependencies is part of a program that has them.
+                // Blocks that need another target or other dependencies are part of a program that
+                // has them.
                 "rust,ignore" => {
                     let (_, program) =
                         ELSEWHERE
@@ -80,7 +82,7 @@ fn every_block_says_its_language_and_rust_is_compiled() {
     }
 }
 
-/// There is no release yet: whoever follows the guide has a checkout.
+/// There is no release yet, so readers of the guide have a checkout.
 #[test]
 fn the_dependency_of_the_guide_is_that_of_the_advice() {
     let advice: toml::Table = tracking_alloc::__private::DEPENDENCY.parse().unwrap();

@@ -60,6 +60,7 @@ pub mod export;
 pub mod flamegraph;
 mod interned;
 mod load;
+mod name;
 mod parallel;
 pub mod profile;
 pub mod report;

@@ -1,5 +1,6 @@
 //! The wrapper: it forwards four methods and reads the state word once before or after each.
 
+use heapglass_recorder::{InnerAllocator, Source, allocated_by};
 use std::alloc::{GlobalAlloc, Layout, System};
 
 /// A global allocator that forwards to another one and can record every event.
@@ -35,13 +36,15 @@ impl<A> TrackingAlloc<A> {
     }
 }
 
-/// The first allocation of a process: the environment may ask for a recording.
-#[cold]
-#[inline(never)]
-fn first<A>(block: *mut u8, bytes: usize) {
-    // The recorder knows more about the system's allocator than about others.
-    let is_system = std::any::type_name::<A>() == std::any::type_name::<System>();
-    crate::events::first_allocated(block, bytes, is_system);
+impl<A> Source for TrackingAlloc<A> {
+    fn inner() -> InnerAllocator {
+        // The recorder knows more about the system's allocator than about others.
+        if std::any::type_name::<A>() == std::any::type_name::<System>() {
+            InnerAllocator::System
+        } else {
+            InnerAllocator::Other
+        }
+    }
 }
 
 // SAFETY: every call is forwarded with unchanged arguments, and its result is returned unchanged;
@@ -51,7 +54,7 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for TrackingAlloc<A> {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: the caller's promise is passed on.
         let block = unsafe { self.inner.alloc(layout) };
-        crate::events::allocated(block, layout.size(), first::<A>);
+        allocated_by::<Self>(block, layout.size());
         block
     }
 
@@ -59,23 +62,23 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for TrackingAlloc<A> {
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         // SAFETY: the caller's promise is passed on.
         let block = unsafe { self.inner.alloc_zeroed(layout) };
-        crate::events::allocated(block, layout.size(), first::<A>);
+        allocated_by::<Self>(block, layout.size());
         block
     }
 
     #[inline]
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
-        crate::events::freed(block, layout.size());
+        heapglass_recorder::freed(block, Some(layout.size()));
         // SAFETY: the caller's promise is passed on.
         unsafe { self.inner.dealloc(block, layout) }
     }
 
     #[inline]
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
-        let owner = crate::events::reallocating(block);
+        let old = heapglass_recorder::reallocating(block, Some(layout.size()));
         // SAFETY: the caller's promise is passed on.
         let new = unsafe { self.inner.realloc(block, layout, new_size) };
-        crate::events::reallocated(owner, (block, layout.size()), (new, new_size));
+        heapglass_recorder::reallocated(old, new, new_size);
         new
     }
 }

@@ -9,8 +9,7 @@ mod sites;
 #[cfg(captures)]
 mod sites;
 
-use crate::figures::Stats;
-use crate::probe;
+use crate::Stats;
 use crate::threads::Threads;
 use sites::Capture;
 
@@ -148,7 +147,7 @@ pub struct Measured {
 /// Runs and counts the block of [`assert_allocs!`].
 #[track_caller]
 pub fn measure<R>(counted: Counted<'_>, block: impl FnOnce() -> R) -> (R, Measured) {
-    probe::assert_installed("assert_allocs");
+    heapglass_recorder::assert_observing("assert_allocs");
     let own;
     let threads = match counted {
         Counted::Thread => {
@@ -163,7 +162,7 @@ pub fn measure<R>(counted: Counted<'_>, block: impl FnOnce() -> R) -> (R, Measur
         Some(threads) => threads.measure(block),
         None => {
             let before = crate::stats();
-            let (value, _) = crate::measure::measured(block);
+            let (value, _) = heapglass_recorder::measured(block);
             (value, crate::stats().since(&before, (0, 0)))
         }
     };

@@ -1,12 +1,19 @@
 //! Phases: named parts of the program's work.
 
-use crate::current_scope::{ScopeGuard, current, set};
-use crate::scope_records::{self, Retained};
+mod guards;
+
+use guards::Guards;
+use heapglass_recorder::scopes::{self, Retained, ScopeGuard, current, set};
 use std::fmt;
 use std::future::Future;
 use std::marker::PhantomData;
 use std::pin::Pin;
 use std::task::{Context, Poll};
+
+thread_local! {
+    /// The phase guards of the thread. It has no destructor, so it exists until the thread's end.
+    static GUARDS: Guards = const { Guards::new() };
+}
 
 /// Enters a phase, which ends when the guard is dropped. Phases nest. Everything that this thread
 /// allocates in the meantime is counted in the phase.
@@ -29,10 +36,10 @@ use std::task::{Context, Poll};
 #[must_use = "the phase ends when the guard is dropped"]
 pub fn phase(name: &str) -> Phase {
     let before = current();
-    let scope = scope_records::enter(before, name);
+    let scope = scopes::enter(before, name);
     set(scope.unwrap_or(before));
     Phase {
-        number: scope.and_then(|_| crate::thread::with(|thread| thread.guards.push(before))),
+        number: scope.map(|_| GUARDS.with(|guards| guards.push(before))),
         scope,
         before,
         _retained: scope.and_then(Retained::enter),
@@ -75,9 +82,9 @@ impl fmt::Debug for Phase {
 
 impl Drop for Phase {
     fn drop(&mut self) {
-        let back = self.number.and_then(|number| {
-            crate::thread::with(|thread| thread.guards.drop(number, self.before)).flatten()
-        });
+        let back = self
+            .number
+            .and_then(|number| GUARDS.with(|guards| guards.drop(number, self.before)));
         if let Some(scope) = back {
             set(scope);
         }
@@ -93,7 +100,7 @@ impl Drop for Phase {
 pub fn phase_async<F: Future>(name: &str, future: F) -> PhaseFuture<F> {
     let parent = current();
     PhaseFuture {
-        scope: scope_records::enter(parent, name),
+        scope: scopes::enter(parent, name),
         parent,
         future,
     }
@@ -132,7 +139,7 @@ impl<F: Future> Future for PhaseFuture<F> {
         // or Unpin of ours.
         let future = unsafe { self.map_unchecked_mut(|whole| &mut whole.future) };
         let _polled = Polled {
-            mark: crate::thread::with(|thread| thread.guards.mark()),
+            mark: GUARDS.with(Guards::mark),
             _back: ScopeGuard { back: current() },
         };
         let _retained = scope.and_then(Retained::enter);
@@ -144,21 +151,18 @@ impl<F: Future> Future for PhaseFuture<F> {
 /// One poll. Dropping it, also after a panic of the future, returns the thread to its earlier
 /// scope: it leaves all phases that the future entered and still holds.
 struct Polled {
-    /// `None` if the guards of the thread are gone.
-    mark: Option<u32>,
+    mark: u32,
     _back: ScopeGuard,
 }
 
 impl Drop for Polled {
     fn drop(&mut self) {
-        if let Some(mark) = self.mark {
-            crate::thread::with(|thread| thread.guards.suspend_since(mark));
-        }
+        GUARDS.with(|guards| guards.suspend_since(self.mark));
     }
 }
 
 fn report(scope: Option<u32>, bytes: u64, records: u64) {
     if let Some(scope) = scope {
-        scope_records::report(scope, bytes, records);
+        scopes::report(scope, bytes, records);
     }
 }

@@ -1,8 +1,7 @@
 //! `Threads`: a group of threads that `assert_allocs!` counts together.
 
-use crate::count::Group;
-use crate::figures::Stats;
-use crate::measure;
+use heapglass_recorder::counting::Group;
+use heapglass_recorder::{Stats, measured_with};
 use std::fmt;
 
 /// A handle to count several threads together in [`assert_allocs!`](crate::assert_allocs). Only
@@ -47,7 +46,7 @@ impl Threads {
     /// there. An allocator call at that exact moment may be counted in part. Calls nest, also in
     /// one thread, where each event counts once. A panic in `f` passes through.
     pub fn enter<R>(&self, f: impl FnOnce() -> R) -> R {
-        measure::counted(Some(self.group), f).0
+        measured_with(Some(self.group), f).0
     }
 
     /// Runs `f` inside the handle and counts the events of all threads that are inside in the

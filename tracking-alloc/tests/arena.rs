@@ -1,4 +1,5 @@
-//! Arenas: their figures against the crates' own, the derive against serde's, and what the global allocator sees.
+//! Arenas: their figures compared with the crates' own, the derive with serde's, and the blocks
+//! that the global allocator sees.
 
 #![forbid(unsafe_op_in_unsafe_fn)]
 

@@ -1,4 +1,5 @@
-//! Tracked arenas in a recording: each test runs itself again as a recorded process and reads what that left.
+//! Tracked arenas in a recording. Each test runs itself again as a recorded process and reads its
+//! recording.
 
 #![cfg(all(
     target_os = "linux",
@@ -18,12 +19,13 @@ use tracking_alloc_recording::{
 #[global_allocator]
 static ALLOC: tracking_alloc::TrackingAlloc = tracking_alloc::TrackingAlloc::system();
 
-/// Runs `work` in a recorded process of its own: what it printed, and the recording. `test`: the calling test.
+/// Runs `work` in a recorded process of its own. `test` is the calling test. Returns the output and
+/// the recording.
 fn recorded(test: &str, work: fn()) -> (String, Recording) {
     recorded_until(test, None, work)
 }
 
-/// The same for work that is ended by a signal.
+/// Does the same for work that a signal ends.
 fn recorded_until(test: &str, signal: Option<i32>, work: fn()) -> (String, Recording) {
     const CASE: &str = "ARENA_CASE";
     if std::env::var_os(CASE).is_some_and(|case| case == test) {
@@ -50,7 +52,7 @@ fn recorded_until(test: &str, signal: Option<i32>, work: fn()) -> (String, Recor
     (String::from_utf8(ended.stdout).unwrap(), recording)
 }
 
-/// The one arena of that name.
+/// Returns the only arena of that name.
 fn arena(recording: &Recording, name: &str) -> (u32, ArenaValue) {
     let mut found = recording
         .arenas
@@ -74,7 +76,7 @@ fn arena(recording: &Recording, name: &str) -> (u32, ArenaValue) {
     (index as u32, *arena)
 }
 
-/// What a program prints of its arena, to be compared with the recording.
+/// Prints the figures of an arena for the comparison with the recording.
 fn print(stats: ArenaStats) {
     println!(
         "STATS {} {} {} {} {} {} {} {} {}",
@@ -226,7 +228,8 @@ fn what_an_arena_holds_is_recorded_by_field_and_type() {
     );
     assert_eq!(sum(|row| row.grows as i64), arena.grows as i64);
 
-    // The types are those of the fields, and the smuggled strings are blocks of the process under their field.
+    // The types are those of the fields, and the strings moved in are blocks of the process, under
+    // their fields.
     let notes: Vec<u32> = (0..recording.scopes.len() as u32)
         .filter(|scope| path(&recording, *scope).ends_with("City.citizens[].note"))
         .collect();
@@ -250,7 +253,7 @@ fn what_an_arena_holds_is_recorded_by_field_and_type() {
         .sum();
     assert!(live >= 17_000, "{live}");
 
-    // Every chunk has its moment, and the site that allocated it.
+    // Every chunk has a moment in the history, and the site that allocated it.
     let chunks: Vec<_> = recording.arena_chunks.iter().collect();
     assert_eq!(chunks.len() as u64, arena.chunks);
     assert!(
@@ -521,11 +524,12 @@ fn arenas_of_more_names_than_are_kept_apart_are_instances_of_other() {
 
 #[test]
 fn a_recording_begun_later_finds_the_arena_at_its_next_look() {
-    // In this process, which records nothing else: the other tests record processes of their own.
+    // This runs in this process, which records nothing else. The other tests record processes of
+    // their own.
     let tracked = Tracked::new("early", bumpalo::Bump::new());
     tracked.alloc(1_u64);
     let Ok(recorder) = tracking_alloc::Recorder::start_in_memory() else {
-        // This process is a case of another test, recorded from outside.
+        // This process runs a case of another test, and is recorded from outside.
         return;
     };
     tracked.stats();

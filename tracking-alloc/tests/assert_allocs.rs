@@ -1,4 +1,5 @@
-//! `assert_allocs!` counts its own thread, or the threads it is given, to the byte, whatever other tests do meanwhile.
+//! `assert_allocs!` counts its own thread, or the given threads, to the byte, whatever other tests
+//! do meanwhile.
 
 use std::hint::black_box;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -11,7 +12,7 @@ use tracking_alloc::{Threads, assert_allocs};
 #[global_allocator]
 static ALLOC: tracking_alloc::TrackingAlloc = tracking_alloc::TrackingAlloc::system();
 
-/// One block of 100 bytes that grows once to 200, and another of 50 that stays.
+/// Allocates a block of 100 bytes that grows once to 200, and a block of 50 that stays.
 fn work() -> Vec<u8> {
     let mut grown: Vec<u8> = Vec::with_capacity(100);
     grown.resize(100, 1);
@@ -21,7 +22,7 @@ fn work() -> Vec<u8> {
     black_box(Vec::with_capacity(50))
 }
 
-/// What a failed assertion says.
+/// Returns the message of a failed assertion.
 fn failure(run: impl FnOnce() + std::panic::UnwindSafe) -> String {
     let panic = catch_unwind(run).expect_err("more than allowed");
     panic.downcast_ref::<String>().expect("a message").clone()
@@ -106,8 +107,9 @@ fn assertions_nest() {
     });
 }
 
-/// Runs `job` in a thread of its own that is inside from the beginning: allocating the thread is not part of any block.
-/// It starts and is waited for at the barrier, twice.
+/// Runs `job` in a thread of its own that is inside from its beginning, so that allocating the
+/// thread is not part of any block. The thread waits at the barrier twice, before and after the
+/// job.
 fn worker(
     threads: &Threads,
     barrier: &Arc<Barrier>,
@@ -121,7 +123,7 @@ fn worker(
     })
 }
 
-/// What a failed assertion says, whatever the closure holds.
+/// Returns the message of a failed assertion, whatever the closure holds.
 fn failure_of(run: impl FnOnce()) -> String {
     failure(AssertUnwindSafe(run))
 }
@@ -190,7 +192,7 @@ fn a_block_that_another_thread_frees_is_live_no_more() {
 fn the_peak_is_that_of_all_threads_together() {
     let threads = Threads::new();
     let barrier = Arc::new(Barrier::new(5));
-    // Each holds its block until all have one.
+    // Each thread holds its block until all have one.
     let jobs = |_| {
         let inside = barrier.clone();
         worker(&threads, &barrier, move || {
@@ -236,7 +238,7 @@ fn a_thread_that_is_inside_all_the_time_is_counted_from_the_beginning_to_the_end
             });
         }
     });
-    // 100 bytes were allocated before the block, and 3 after it.
+    // 100 bytes were allocated before the block, and 3 are allocated after its start.
     barrier.wait();
     let said = failure_of(|| {
         assert_allocs!(threads, blocks <= 0, {
@@ -248,7 +250,7 @@ fn a_thread_that_is_inside_all_the_time_is_counted_from_the_beginning_to_the_end
     assert!(said.contains(counted), "{said}");
     barrier.wait();
     barrier.wait();
-    // The same handle again, with nothing of what it counted before: 3 bytes are freed, 4 allocated.
+    // The same handle again, without its earlier counts: 3 bytes are freed, 4 allocated.
     let said = failure_of(|| {
         assert_allocs!(threads, bytes <= 3, {
             barrier.wait();
@@ -279,7 +281,7 @@ fn a_handle_serves_many_blocks_but_one_at_a_time() {
     let panic = inside.expect_err("it counts another block");
     let said = panic.downcast_ref::<&str>().expect("a message");
     assert!(said.contains("counts another block already"), "{said}");
-    // A block that unwound has ended.
+    // The first block ended when it unwound, so another block may count.
     assert_allocs!(threads, blocks <= 0, {});
 }
 
@@ -291,7 +293,7 @@ fn entering_again_in_one_thread_counts_each_event_once() {
         assert_allocs!(threads, blocks <= 11, {
             threads.enter(|| {
                 drop(work());
-                // Of the inner handle: 6 of these 9 blocks.
+                // The inner handle counts 6 of these 9 blocks.
                 assert_allocs!(other, blocks <= 6, {
                     drop(threads.enter(work));
                     drop(other.enter(work));
@@ -393,12 +395,12 @@ fn many_assertions_at_once_count_their_own_threads_alone() {
     });
 }
 
-/// Runs one of the tests below in a process of its own, where no other test runs.
+/// Runs one of the tests below in a process of its own, without other tests.
 fn run_alone(test: &str) {
     let program = std::env::current_exe().expect("known");
     let output = Command::new(program)
         .args(["--exact", test, "--ignored", "--test-threads=1"])
-        // A panic that prints a backtrace reads symbols too.
+        // A panic that prints a backtrace would also read symbols.
         .env("RUST_BACKTRACE", "0")
         .output()
         .expect("it runs");
@@ -417,7 +419,7 @@ fn a_process_counts_all_its_threads() {
 #[test]
 #[ignore = "run by another test, in a process of its own"]
 fn in_a_process_of_its_own() {
-    // The harness, whose main thread waits, allocates two blocks when it begins to.
+    // The main thread of the harness waits. It allocates two blocks when it begins to wait.
     let said: Vec<String> = (0..5).map(|_| count_three_threads()).collect();
     let all = "allowed: blocks 9001, at most 9000; live 20, at most 19\n  \
                measured: blocks 9001, bytes 1050020, live 20, grows 3000\n";
@@ -437,7 +439,7 @@ fn in_a_process_of_its_own() {
     while_recording();
 }
 
-/// The same while a recording is written: its rows count then, and it has the stacks.
+/// Counts while a recording is written. Its rows count then, and it contains the stacks.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 fn while_recording() {
     let recorder = tracking_alloc::Recorder::start_in_memory().expect("it begins");
@@ -468,8 +470,8 @@ fn symbols_that_a_message_takes_are_not_recorded() {
     run_alone("with_the_first_symbols_of_a_process");
 }
 
-/// What a failed assertion reads to name functions belongs to no test: a recording has the blocks of the test, and the
-/// text of the message.
+/// The memory that a failed assertion uses to name functions belongs to no test. A recording
+/// contains only the blocks of the test, and the text of the message.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 #[test]
 #[ignore = "run by another test, in a process of its own"]
@@ -494,14 +496,15 @@ fn with_the_first_symbols_of_a_process() {
 #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
 fn while_recording() {}
 
-/// What is said of 9,001 blocks of the process, with a limit of 9,000. No peak, which is not known.
+/// Returns the message on 9,001 blocks of the process with a limit of 9,000. The peak is not
+/// checked, because it is unknown.
 fn count_three_threads() -> String {
     let barrier = Arc::new(Barrier::new(4));
     let threads: Vec<_> = (0..3)
         .map(|_| {
             let barrier = barrier.clone();
             std::thread::spawn(move || {
-                // Beginning and ending a thread takes blocks too: neither is in the block.
+                // Beginning and ending a thread takes blocks too. Neither happens in the block.
                 barrier.wait();
                 barrier.wait();
                 (0..1_000).for_each(|_| drop(work()));
@@ -525,13 +528,13 @@ fn count_three_threads() -> String {
     said
 }
 
-/// Three blocks, 300 bytes.
+/// Allocates three blocks of 100 bytes.
 #[inline(never)]
 fn hundreds() -> [Vec<u8>; 3] {
     [(); 3].map(|()| black_box(Vec::with_capacity(100)))
 }
 
-/// One block, 1,000 bytes, in a caller of its own.
+/// Allocates one block of 1,000 bytes, in a function of its own.
 #[inline(never)]
 fn thousand() -> Vec<u8> {
     #[inline(never)]
@@ -541,12 +544,13 @@ fn thousand() -> Vec<u8> {
     black_box(inner())
 }
 
-/// Whether a message has lines of source: this file was built with debug information.
+/// Returns `true` if a message names lines of source, because this file was built with debug
+/// information.
 fn has_lines(said: &str) -> bool {
     said.contains("assert_allocs.rs:")
 }
 
-/// The lines about places of a message, without what depends on the compiler.
+/// Returns the lines about places in a message, without parts that depend on the compiler.
 fn places(said: &str) -> Vec<&str> {
     let lines = said.lines().skip(2);
     let lines = lines.take_while(|line| !line.starts_with("  to see where"));
@@ -601,7 +605,7 @@ fn a_broken_limit_names_the_functions_that_allocated_most_with_their_callers() {
         by_blocks[1].starts_with("300 bytes in 3 blocks  assert_allocs::hundreds"),
         "{said}"
     );
-    // All of them, and nothing that is the message's own.
+    // All places are listed, except places of the message itself.
     for other in [
         "other place",
         "not captured",
@@ -653,7 +657,7 @@ fn places_of_all_threads_are_named_and_other_assertions_have_their_own() {
 #[test]
 #[cfg(unix)]
 fn what_is_beyond_the_largest_places_is_summed_up() {
-    /// A frame for each bit: as many stacks as numbers, of one function.
+    /// Has one frame for each bit: as many stacks as numbers, all of one function.
     #[inline(never)]
     fn allocate(bits: u32, number: u32) {
         match (bits, number & 1) {
@@ -673,10 +677,10 @@ fn what_is_beyond_the_largest_places_is_summed_up() {
     if !has_lines(&said) {
         return;
     }
-    // Three callers tell eight places apart, of which five are listed.
+    // Three callers distinguish eight places, five of which are listed.
     assert!(said.contains("in 3 other places\n"), "{said}");
     assert_eq!(said.matches("        called by ").count(), 5 * 3, "{said}");
-    // 4,096 stacks are more than fit.
+    // 4,096 stacks do not fit.
     let said =
         failure_of(|| assert_allocs!(blocks <= 0, { (0..4_096).for_each(|n| allocate(12, n)) }));
     assert!(

@@ -49,7 +49,7 @@ fn fleet() -> Fleet {
     }
 }
 
-/// Paths with count, blocks and bytes; the way `Profiled` spells them.
+/// Returns the paths with count, blocks and bytes, spelled as by `Profiled`.
 fn paths(recording: &Recording, nodes: &[FootprintNodeValue]) -> Vec<(String, u64, u64, u64)> {
     let mut paths: Vec<String> = Vec::new();
     let mut rows = Vec::new();
@@ -87,7 +87,7 @@ fn footprints_of_one_label_are_a_series_with_a_place_for_each_path() {
     let second = footprint("fleet", &value).expect("something records");
     #[cfg(feature = "deepsize")]
     let estimate = tracking_alloc::footprint_estimate("names", &vec!["Ada".to_owned()]);
-    // Both of what was decoded, in one call.
+    // Both footprints of a decoded value, in one call.
     #[cfg(feature = "deepsize")]
     let decoded = {
         let text = br#"["Ada","Grace"]"#;
@@ -118,7 +118,7 @@ fn footprints_of_one_label_are_a_series_with_a_place_for_each_path() {
         let type_name = recording.string(footprint.type_name).unwrap_or_default();
         assert!(type_name.ends_with("::Fleet"), "{type_name}");
     }
-    // Names are written once for all of the series.
+    // Names are written once for the whole series.
     let names = |footprint: &tracking_alloc_recording::FootprintValue| {
         let own = &recording.footprint_nodes[footprint.first_node as usize..];
         let own = &own[..footprint.nodes as usize];
@@ -180,7 +180,7 @@ fn footprints_of_one_label_are_a_series_with_a_place_for_each_path() {
         assert_eq!(estimate.block_bytes, 24 + 3);
 
         let (exact, estimate) = decoded.expect("something recorded");
-        // Room for four strings, and two texts; deepsize too takes the list by its capacity.
+        // Room for four strings, and two texts. deepsize also counts the list by its capacity.
         assert_eq!((exact.blocks, exact.block_bytes), (3, 4 * 24 + 3 + 5));
         assert_eq!(estimate.block_bytes, 4 * 24 + 3 + 5);
         let kept = &recording.footprints[3..];

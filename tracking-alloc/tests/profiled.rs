@@ -1,4 +1,5 @@
-//! `Profiled<T>` in whole programs: each test runs itself again as a recorded process and reads what that left.
+//! `Profiled<T>` in whole programs. Each test runs itself again as a recorded process and reads its
+//! recording.
 
 #![cfg(all(
     feature = "serde",

@@ -1,4 +1,4 @@
-//! A program that forgot the allocator: a budget says so, and never holds nothing.
+//! A program that forgot the allocator. A budget reports this error instead of never failing.
 
 #![cfg(feature = "serde")]
 

@@ -1,5 +1,5 @@
-//! A target program: `case NAME [WORDS..]` runs one of [`heapglass_examples::cases`] under `TrackingAlloc` over the
-//! allocator that `CASE_ALLOC` names.
+//! A target program. `case NAME [WORDS..]` runs one of [`heapglass_examples::cases`] under
+//! `TrackingAlloc`, over the allocator that `CASE_ALLOC` names.
 
 use heapglass_examples::switch::Switch;
 use tracking_alloc::TrackingAlloc;

@@ -1,4 +1,4 @@
-//! Prints what an event costs in one situation: see `benches/cliffs.rs`.
+//! Prints the cost of an event in one situation; see `benches/cliffs.rs`.
 
 #[global_allocator]
 static ALLOC: tracking_alloc::TrackingAlloc = tracking_alloc::TrackingAlloc::system();

@@ -1,5 +1,5 @@
-//! A target program: `footprints FILE` measures live values, one of them read from the output of `cargo metadata`; see
-//! [`heapglass_examples::footprints`].
+//! A target program. `footprints FILE` measures live values, one of which is read from the output
+//! of `cargo metadata`; see [`heapglass_examples::footprints`].
 
 use tracking_alloc::TrackingAlloc;
 

@@ -1,5 +1,6 @@
-//! Runs an oracle's workload under heapglass over stats_alloc: `oracle WORKLOAD [measure] [second-thread]`.
-//! Prints, in one line of JSON, what `measure`, `stats` and stats_alloc counted in the window between the marks.
+//! Runs an oracle's workload under heapglass over stats_alloc: `oracle WORKLOAD [measure]
+//! [second-thread]`. Prints one line of JSON with the counts of `measure`, `stats` and stats_alloc
+//! in the window between the marks.
 
 use serde_json::json;
 use stats_alloc::{Region, StatsAlloc};

@@ -1,4 +1,4 @@
-//! Runs an oracle's workload under dhat-rs: `oracle_dhat WORKLOAD`. Prints what it counted, as JSON.
+//! Runs an oracle's workload under dhat-rs: `oracle_dhat WORKLOAD`. Prints its counts as JSON.
 
 #[global_allocator]
 static ALLOC: dhat::Alloc = dhat::Alloc;

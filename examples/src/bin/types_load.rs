@@ -1,6 +1,7 @@
-//! Reads a fleet from JSON inside the phase `load` and prints the bytes that each type asks for, by arithmetic: what
-//! types from stacks are held to (`tests/recorded/types.rs`), built there at several levels of debug information. It must
-//! know its figures from the values and the rules of the containers, never from a count of allocator calls.
+//! Reads a fleet from JSON in the phase `load`, and prints the bytes that each type requests. The
+//! test `tests/recorded/types.rs` builds this program with several levels of debug information and
+//! compares the types found in stacks with this output. The output must follow from the values and
+//! from the rules of the containers, never from a count of allocator calls.
 
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap, VecDeque};
@@ -88,7 +89,7 @@ fn fleet(vessels: usize) -> Fleet {
     }
 }
 
-/// Bytes that a buffer asks for, in total, while it grows by single elements.
+/// Returns the total bytes that a buffer requests while it grows by single elements.
 fn grown<T>(count: usize) -> usize {
     let mut capacity = if size_of::<T>() == 1 { 8 } else { 4 };
     let mut bytes = 0;
@@ -104,7 +105,7 @@ fn grown<T>(count: usize) -> usize {
     }
 }
 
-/// Bytes that a hash table asks for, in total, while it grows by single entries.
+/// Returns the total bytes that a hash table requests while it grows by single entries.
 fn hashed<T>(count: usize) -> usize {
     let mut buckets = 4;
     let mut bytes = 0;
@@ -125,7 +126,8 @@ fn hashed<T>(count: usize) -> usize {
     }
 }
 
-/// Bytes of the one leaf of a small B-tree: parent, eleven keys and values, two indexes.
+/// Returns the bytes of the only leaf of a small B-tree: parent, eleven keys and values, two
+/// indexes.
 fn leaf<K, V>(count: usize) -> usize {
     let bytes = 8 + 11 * (size_of::<K>() + size_of::<V>()) + 4;
     if count > 0 {
@@ -135,7 +137,7 @@ fn leaf<K, V>(count: usize) -> usize {
     }
 }
 
-/// Bytes by the container that asks for them, and by the type that was being read.
+/// Bytes by the container that requests them, and by the type that was being read.
 #[derive(Default, Serialize)]
 struct Expected {
     types: BTreeMap<&'static str, usize>,
@@ -168,7 +170,7 @@ impl Expected {
             STRING,
             vessel.name.len() + keys.map(String::len).sum::<usize>(),
         );
-        // Read as a string of that length, whose block then changes hands.
+        // Read as a string of that length. Its block then moves to another type.
         add(STRING, vessel.motto.as_deref().map_or(0, str::len));
         add(
             "alloc::vec::Vec<types_load::Sailor>",

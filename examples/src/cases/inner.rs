@@ -1,4 +1,4 @@
-//! Blocks of awkward sizes and alignments, for inner allocators that lay them close together.
+//! Blocks of unusual sizes and alignments, for inner allocators that place blocks close together.
 
 use super::{Block, Tally};
 use crate::data::Random;
@@ -11,8 +11,9 @@ static TALLIES: [Tally; 4] = [const { Tally::new() }; 4];
 const NAMES: [&str; 4] = ["site 0", "site 1", "site 2", "site 3"];
 const STEPS: usize = 20_000;
 
-/// Random sizes 1..=40 and alignments 1..=64 at four sites. After every step the process's live figures must have moved
-/// as arithmetic says; every 400 steps the live figures of each site are read from the recording.
+/// Allocates random sizes 1..=40 with alignments 1..=64 at four sites. After each step, the live
+/// figures of the process must have changed as computed. Every 400 steps, the live figures of each
+/// site are read from the recording.
 pub(super) fn sizes(seed: u64) -> ExitCode {
     let random = &mut Random::new(seed);
     let recording = std::env::var_os("HEAPGLASS_OUT")
@@ -83,7 +84,7 @@ fn sites_agree(step: usize, recording: &std::path::Path) -> bool {
     })
 }
 
-/// Boxes of one and of eight bytes, half of them freed.
+/// Allocates boxes of one and of eight bytes, and frees half of them.
 pub(super) fn boxes(each: usize) {
     let mut bytes: Vec<Box<u8>> = Vec::with_capacity(each);
     let mut words: Vec<Box<u64>> = Vec::with_capacity(each);
@@ -105,6 +106,6 @@ pub(super) fn boxes(each: usize) {
         9 * each,
         2 * each
     );
-    // What is left stays live.
+    // The remaining boxes stay live.
     std::mem::forget((bytes, words));
 }

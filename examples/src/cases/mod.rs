@@ -1,8 +1,8 @@
-//! The target programs, one function a case. Each prints what it did as `name=number` words, for a test to compare
-//! with the recording it left.
+//! The target programs, one function per case. Each prints what it did as `name=number` words,
+//! which a test compares with the recording.
 //!
-//! What is to be compared happens in the phase `work`, by allocator calls that the case itself counts: so what the
-//! runtime allocates beside (threads, output) does not blur the arithmetic.
+//! The compared work happens in the phase `work`, by allocator calls that the case itself counts.
+//! So other allocations of the runtime (threads, output) do not affect the figures.
 
 mod inner;
 mod phases;
@@ -18,10 +18,10 @@ pub use tally::{Block, Tally};
 
 use std::process::ExitCode;
 
-/// Runs a case; its exit status.
+/// Runs a case. Returns its exit status.
 ///
 /// # Panics
-/// When there is none of that name, and wherever the system refuses what the case needs.
+/// If there is no case of that name, or if the system refuses what the case needs.
 pub fn run(name: &str, words: &[&str]) -> ExitCode {
     let number = |index: usize| {
         words

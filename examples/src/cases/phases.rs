@@ -1,4 +1,4 @@
-//! Phases, marks, pauses, time, and how large a recording gets.
+//! Phases, marks, pauses, time, and the size of a recording.
 
 use super::{Block, Tally};
 use std::future::Future;
@@ -9,7 +9,8 @@ use tracking_alloc::{mark, phase, phase_async};
 
 static TALLY: Tally = Tally::new();
 
-/// Phases within phases: `load` holds 1,000 bytes of its own and 3 x 100 in `parse`; then the same names again.
+/// Phases inside phases: `load` holds 1,000 bytes of its own and 3 x 100 in `parse`. Then the same
+/// names again.
 pub(super) fn nested() {
     let mut kept = Vec::with_capacity(100);
     for _ in 0..2 {
@@ -34,7 +35,7 @@ pub(super) fn nested() {
     std::mem::forget(kept);
 }
 
-/// One variable for the phase: the next guard is made before the last is dropped.
+/// One variable for the phase: the next guard is created before the last one is dropped.
 #[expect(
     unused_assignments,
     reason = "a guard is dropped when the next takes its place"
@@ -53,7 +54,7 @@ pub(super) fn in_turn() {
     std::mem::forget(kept);
 }
 
-/// A future that allocates in three steps, pending in between.
+/// A future that allocates in three steps and is pending in between.
 struct Steps {
     left: usize,
     bytes: usize,
@@ -76,7 +77,7 @@ impl Future for Steps {
     }
 }
 
-/// A future that holds a guard of a phase across an await, and is dropped before it ends.
+/// A future that holds the guard of a phase across an await, and is dropped before it ends.
 pub(super) fn in_dropped_future() {
     let mut context = Context::from_waker(Waker::noop());
     let mut held = Vec::with_capacity(2);
@@ -92,7 +93,7 @@ pub(super) fn in_dropped_future() {
     TALLY.print();
 }
 
-/// So many tasks, polled in turn by two threads, each in a phase of its own by parity.
+/// Runs `tasks` tasks that two threads poll in turn. Each runs in a phase chosen by its parity.
 pub(super) fn asynchronous(tasks: usize) {
     type Task = Pin<Box<dyn Future<Output = Vec<Block>> + Send>>;
     let poll_all = |mut tasks: Vec<Task>| {
@@ -133,7 +134,8 @@ pub(super) fn asynchronous(tasks: usize) {
     TALLY.print();
 }
 
-/// Blocks before, within and after a pause; those of the pause are not counted, frees of known ones are.
+/// Blocks before, during and after a pause. Blocks of the pause are not counted, but frees of known
+/// blocks are.
 pub(super) fn pause() {
     let recorder = tracking_alloc::Recorder::current().expect("it records");
     let mut kept = Vec::with_capacity(100);
@@ -145,7 +147,8 @@ pub(super) fn pause() {
     kept.truncate(5);
     kept[0].resize(300);
     recorder.resume();
-    // Blocks of the pause that go now are unknown; addresses used again are known.
+    // Blocks of the pause that are freed now are unknown. If their addresses are used again, they
+    // are known.
     paused.clear();
     (0..10).for_each(|_| kept.push(Block::new(&TALLY, 1_000, 8)));
     drop(work);
@@ -165,7 +168,7 @@ pub(super) fn windows() {
     TALLY.print();
 }
 
-/// Works for so many milliseconds, live bytes rising to the middle and falling after it.
+/// Works for some milliseconds. Live bytes rise until the middle and then fall.
 pub(super) fn time(milliseconds: usize) {
     let begin = std::time::Instant::now();
     let total = milliseconds as u128;
@@ -187,7 +190,7 @@ pub(super) fn time(milliseconds: usize) {
     TALLY.print();
 }
 
-/// So many threads that each touch so many sites, again and again, with blocks of many sizes.
+/// Runs `threads` threads that each visit `sites` sites again and again, with blocks of many sizes.
 pub(super) fn bounded(threads: usize, sites: usize) {
     let barrier = Arc::new(Barrier::new(threads));
     let running: Vec<_> = (0..threads)
@@ -201,7 +204,8 @@ pub(super) fn bounded(threads: usize, sites: usize) {
                         drop(Block::new(&TALLY, [29, 32, 36, 40][round], 8));
                     }
                 }
-                // One site and very many events of very many sizes: not a byte more for it.
+                // One site with very many events of very many sizes must not make the recording
+                // larger.
                 let random = &mut crate::data::Random::new(3);
                 let _phase = phase("sizes");
                 for _ in 0..30_000 {

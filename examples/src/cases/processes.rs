@@ -1,4 +1,4 @@
-//! Children of every kind, and descriptors that are closed behind our back.
+//! Children of every kind, and descriptors that the program closes without knowing them.
 
 use super::{Block, Tally};
 use crate::data::Random;
@@ -23,14 +23,14 @@ fn work(seed: u64, rounds: usize) {
     }
 }
 
-/// Waits for a child: whether it ended with status 0.
+/// Waits for a child. Returns `true` if it ended with status 0.
 fn waited(child: libc::pid_t) -> bool {
     let mut status = -1;
     // SAFETY: `status` is valid to write into.
     unsafe { libc::waitpid(child, &mut status, 0) == child && status == 0 }
 }
 
-/// Forks so often while two threads allocate. Children allocate too, and leave by `exit`.
+/// Forks `times` times while two threads allocate. The children allocate too, and leave by `exit`.
 pub(super) fn fork(times: usize) {
     static STOP: AtomicBool = AtomicBool::new(false);
     let threads: Vec<_> = (0..2)
@@ -43,14 +43,15 @@ pub(super) fn fork(times: usize) {
         })
         .collect();
     for _ in 0..times {
-        // SAFETY: the child uses the allocator, which glibc keeps usable after a fork, and leaves.
+        // SAFETY: the child uses the allocator, which glibc keeps usable after a fork, and then
+        // exits.
         let child = unsafe { libc::fork() };
         assert!(child >= 0);
         if child == 0 {
             let _phase = phase("child");
             let blocks: Vec<Block> = (1..200).map(|bytes| Block::new(&CHILD, bytes, 8)).collect();
             drop(blocks);
-            // SAFETY: runs the handlers registered with atexit, ours among them.
+            // SAFETY: this runs the handlers registered with atexit, including ours.
             unsafe { libc::exit(0) };
         }
         assert!(waited(child));
@@ -62,7 +63,7 @@ pub(super) fn fork(times: usize) {
     TALLY.print();
 }
 
-/// Runs so many commands.
+/// Runs `times` commands.
 pub(super) fn spawn(times: usize) {
     for _ in 0..times {
         work(1, 5);
@@ -76,7 +77,7 @@ pub(super) fn spawn(times: usize) {
     TALLY.print();
 }
 
-/// Becomes another program that records too, to the same path.
+/// Replaces itself by another program that also records to the same path.
 pub(super) fn exec() {
     work(3, 1_000);
     TALLY.print();
@@ -86,7 +87,7 @@ pub(super) fn exec() {
 
 /// Closes every descriptor, opens a file of its own, and makes the recording grow.
 pub(super) fn close_all(own: &str) {
-    // SAFETY: closes what nobody uses any more.
+    // SAFETY: nobody uses the closed descriptors any more.
     let closed = unsafe { libc::syscall(libc::SYS_close_range, 3, libc::c_uint::MAX, 0) };
     assert_eq!(closed, 0);
     let mut file = std::fs::File::options()
@@ -114,7 +115,7 @@ pub(super) fn child_recorder(path: &str) {
         let _work = phase("work");
         Block::new(&TALLY, 1_000, 8)
     };
-    // SAFETY: the only thread forks; the child leaves by `_exit`.
+    // SAFETY: the only thread forks, and the child leaves by `_exit`.
     let child = unsafe { libc::fork() };
     assert!(child >= 0);
     if child == 0 {
@@ -131,7 +132,7 @@ pub(super) fn child_recorder(path: &str) {
         threads
             .into_iter()
             .for_each(|thread| thread.join().expect("it ends"));
-        // A block of the parent's is none of the child's recording.
+        // The parent's block is not part of the child's recording.
         drop(held);
         recorder.finish().expect("finished");
         // SAFETY: never returns.

@@ -1,4 +1,5 @@
-//! Code that meets the hook at awkward moments: signal handlers, `errno`, frames that are none.
+//! Code that meets the hook at difficult moments: signal handlers, `errno`, data that looks like
+//! frames.
 
 use super::{Block, Tally};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -15,10 +16,11 @@ extern "C" fn handler(_: libc::c_int) {
     HANDLED.fetch_add(1, Relaxed);
 }
 
-/// Allocates while a timer interrupts as often as the system allows, and the handler allocates too.
+/// Allocates while a timer interrupts as often as the system allows. The handler allocates too.
 pub(super) fn timer(milliseconds: usize) {
     let work = phase("work");
-    // SAFETY: the handler is async-signal-safe as far as this program goes; the structures are valid.
+    // SAFETY: the handler does only what is async-signal-safe in this program, and the structures
+    // are valid.
     unsafe {
         let mut action: libc::sigaction = std::mem::zeroed();
         action.sa_sigaction = handler as extern "C" fn(libc::c_int) as usize;
@@ -46,7 +48,7 @@ pub(super) fn timer(milliseconds: usize) {
         let mut block = Block::new(&TALLY, 100, 8);
         block.resize(120);
         drop(block);
-        // Large events hold a lock in the hook; marks and phases too.
+        // Large events hold a lock in the hook, and so do marks and phases.
         drop(Block::new(&TALLY, 40_000, 8));
         round += 1;
         if round.is_multiple_of(64) {
@@ -57,7 +59,7 @@ pub(super) fn timer(milliseconds: usize) {
             tracking_alloc::mark("moment");
         }
     }
-    // SAFETY: stops the timer.
+    // SAFETY: this stops the timer.
     unsafe {
         let never = libc::timeval {
             tv_sec: 0,
@@ -74,10 +76,10 @@ pub(super) fn timer(milliseconds: usize) {
     TALLY.print();
 }
 
-/// `errno` must come through allocations and frees unharmed, cold paths included.
+/// Checks that `errno` is unchanged by allocations and frees, on cold paths too.
 pub(super) fn errno() {
     let keeps = |what: &str, work: &mut dyn FnMut()| {
-        // SAFETY: this thread's errno.
+        // SAFETY: the address of this thread's errno.
         unsafe { *libc::__errno_location() = 1234 };
         work();
         // SAFETY: as above.
@@ -146,19 +148,20 @@ extern "C" fn allocates() {
     drop(Block::new(&TALLY, 48, 8));
 }
 
-/// One call site, reached so often through code that keeps a data address in the frame pointer: the data on the stack
-/// looks like ever new frames.
+/// One call site, reached many times through code that keeps a data address in the frame pointer
+/// register. The data on the stack looks like new frames each time.
 pub(super) fn frame_register(times: usize) {
     let work = phase("work");
     let random = &mut crate::data::Random::new(9);
     for _ in 0..times {
-        // Looks like a frame: a link outward, and a return address, never the same.
+        // The data looks like a frame: a link outward, and a return address that is different each
+        // time.
         let mut data = [0u64; 8];
         data[0] = (&raw const data[4]) as u64;
         data[1] = random.bits() >> 17;
         data[4] = 0;
         data[5] = random.bits() >> 17;
-        // SAFETY: the function calls back and returns; the data outlives the call.
+        // SAFETY: the function calls back and returns, and the data outlives the call.
         unsafe { heapglass_call_with_data(allocates, std::hint::black_box(data.as_ptr())) };
     }
     drop(work);

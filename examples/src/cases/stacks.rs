@@ -1,18 +1,19 @@
-//! Very many stacks, to measure how recordings of such programs are read.
+//! Very many stacks, to measure how fast recordings of such programs are read.
 
 use super::{Block, Tally};
 use std::hint::black_box;
 
 static TALLY: Tally = Tally::new();
 
-/// Calls on the way to each block, each of one of four functions.
+/// Number of calls before each block. Each goes to one of four functions.
 const LEVELS: u32 = 12;
 
-/// An odd number: multiplied by it, each path still leads to a stack of its own, and the first calls vary too.
+/// An odd number. After multiplication with it, each path still has a stack of its own, and the
+/// outermost calls vary too.
 const SPREAD: u32 = 0x9e_3779;
 
-/// One block from each of so many stacks (at most 4^12). Then, when told to go on, blocks from all of them in turn until
-/// somebody kills it.
+/// Allocates one block from each of `stacks` stacks (at most 4^12). With `goes_on`, it then
+/// allocates blocks from all of them in turn until the process is killed.
 pub(super) fn stacks(stacks: u32, goes_on: bool) {
     let mut kept: Vec<Block> = Vec::with_capacity(stacks as usize);
     kept.extend((0..stacks).map(allocate));
@@ -33,7 +34,7 @@ fn allocate(path: u32) -> Block {
     turn(spread, LEVELS)
 }
 
-/// Goes one of four ways at each two bits of `path`.
+/// Takes one of four branches for every two bits of `path`.
 #[inline(always)]
 fn turn(path: u32, levels: u32) -> Block {
     match (levels, path & 3) {
@@ -48,7 +49,8 @@ fn turn(path: u32, levels: u32) -> Block {
 #[inline(never)]
 fn way<const WAY: u32>(path: u32, levels: u32) -> Block {
     let block = turn(path, levels);
-    // Different in each, so that they do not become one; after the call, so that the frame stays.
+    // Different in each function, so that they are not merged. After the call, so that the frame
+    // stays.
     black_box(WAY);
     block
 }

@@ -1,4 +1,4 @@
-//! Ends of every kind, and limits of every kind.
+//! Ways in which a program ends while it records, and programs that may exceed a limit.
 
 use super::{Block, Tally};
 use crate::data::Random;
@@ -20,13 +20,13 @@ fn some_work() -> Vec<Block> {
     kept
 }
 
-/// Works, prints what it did, and ends as told.
+/// Works, prints what it did, and ends as requested.
 pub(super) fn die(how: &str) -> ExitCode {
     let kept = some_work();
     TALLY.print();
     match how {
         "kill" => {
-            // SAFETY: plain numbers.
+            // SAFETY: the argument is a plain number.
             unsafe { libc::raise(libc::SIGKILL) };
         }
         "abort" => std::process::abort(),
@@ -36,7 +36,7 @@ pub(super) fn die(how: &str) -> ExitCode {
             unsafe { libc::_exit(7) }
         }
         "panic-abort" => {
-            // A panic that may not unwind ends as under panic=abort.
+            // A panic that may not unwind ends the program like panic=abort.
             extern "C" fn no_unwinding() {
                 panic!("on purpose");
             }
@@ -47,7 +47,7 @@ pub(super) fn die(how: &str) -> ExitCode {
             println!("{}", overflow(0));
         }
         "segfault" => {
-            // SAFETY: none: the program is meant to be killed here.
+            // SAFETY: none. The program is meant to be killed here.
             unsafe { std::ptr::with_exposed_provenance_mut::<u8>(8).write_volatile(1) };
         }
         "return" => {
@@ -70,7 +70,7 @@ fn overflow(depth: u64) -> u64 {
     overflow(depth + 1) + std::hint::black_box(page)[7]
 }
 
-/// Two threads that make blocks and sites until somebody kills them.
+/// Runs two threads that create blocks and sites until the process is killed.
 pub(super) fn forever() {
     println!("begun");
     let work = |seed: u64| {
@@ -91,7 +91,8 @@ pub(super) fn forever() {
     work(2);
 }
 
-/// Blocks at so many sites, more than a limit allows for, perhaps; `remove` removes the recording's folder first.
+/// Allocates blocks at `sites` sites, possibly more than a limit allows. With `remove`, it first
+/// removes the recording's folder.
 pub(super) fn many_sites(sites: usize, remove: Option<&str>) -> ExitCode {
     if let Some(folder) = remove {
         std::fs::remove_dir_all(folder).expect("the folder can be removed");

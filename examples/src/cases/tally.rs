@@ -3,7 +3,7 @@
 use std::alloc::{Layout, alloc, alloc_zeroed, dealloc, realloc};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// What a case did, from all its threads.
+/// The allocator calls of a case, from all its threads.
 #[derive(Debug, Default)]
 pub struct Tally {
     total_bytes: AtomicU64,
@@ -13,7 +13,7 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Nothing yet.
+    /// Creates a tally without calls.
     pub const fn new() -> Tally {
         Tally {
             total_bytes: AtomicU64::new(0),
@@ -33,17 +33,17 @@ impl Tally {
         self.freed_blocks.fetch_add(1, Relaxed);
     }
 
-    /// Bytes live.
+    /// Returns the live bytes.
     pub fn live_bytes(&self) -> i64 {
         self.total_bytes.load(Relaxed) as i64 - self.freed_bytes.load(Relaxed) as i64
     }
 
-    /// Blocks live.
+    /// Returns the live blocks.
     pub fn live_blocks(&self) -> i64 {
         self.total_blocks.load(Relaxed) as i64 - self.freed_blocks.load(Relaxed) as i64
     }
 
-    /// Prints the figures and makes sure they are out.
+    /// Prints the figures and flushes them.
     pub fn print(&self) {
         use std::io::Write;
         println!(
@@ -57,7 +57,7 @@ impl Tally {
     }
 }
 
-/// A live block; freed, and counted as freed, when dropped.
+/// A live block. Dropping it frees it and counts the free.
 #[derive(Debug)]
 pub struct Block {
     place: *mut u8,
@@ -65,18 +65,18 @@ pub struct Block {
     tally: &'static Tally,
 }
 
-// SAFETY: the block is the owner's alone, whichever thread that is.
+// SAFETY: only the owner uses the block, whichever thread that is.
 unsafe impl Send for Block {}
 
 impl Block {
-    /// A block of so many bytes.
+    /// Allocates a block of `bytes`.
     ///
     /// # Panics
-    /// When the allocator refuses.
+    /// If the allocator refuses.
     #[inline(never)]
     pub fn new(tally: &'static Tally, bytes: usize, align: usize) -> Block {
         let layout = Layout::from_size_align(bytes, align).expect("a layout");
-        // SAFETY: the layout is not empty: no case asks for nothing.
+        // SAFETY: the layout is not empty, because no case requests 0 bytes.
         let place = unsafe {
             if bytes % 7 == 3 {
                 alloc_zeroed(layout)
@@ -86,7 +86,8 @@ impl Block {
         };
         assert!(!place.is_null());
         tally.allocated(bytes);
-        // SAFETY: the block is that long. Written to, so that a block handed out twice shows.
+        // SAFETY: the block has that length. It is written to, so that a block handed out twice
+        // shows.
         unsafe { place.write_bytes(bytes as u8, bytes) };
         Block {
             place,
@@ -95,18 +96,18 @@ impl Block {
         }
     }
 
-    /// Its size.
+    /// Returns the size of the block.
     pub fn bytes(&self) -> usize {
         self.layout.size()
     }
 
-    /// Makes it as long as asked.
+    /// Resizes the block to `bytes`.
     ///
     /// # Panics
-    /// When the allocator refuses.
+    /// If the allocator refuses.
     #[inline(never)]
     pub fn resize(&mut self, bytes: usize) {
-        // SAFETY: the block is live and of this layout, and the new size is not 0.
+        // SAFETY: the block is live and has this layout, and the new size is not 0.
         let place = unsafe { realloc(self.place, self.layout, bytes) };
         assert!(!place.is_null());
         self.tally.allocated(bytes);
@@ -118,7 +119,7 @@ impl Block {
 
 impl Drop for Block {
     fn drop(&mut self) {
-        // SAFETY: the block is live and of this layout.
+        // SAFETY: the block is live and has this layout.
         unsafe { dealloc(self.place, self.layout) };
         self.tally.freed(self.layout.size());
     }

@@ -1,4 +1,4 @@
-//! Threads that come, go, hand blocks over, panic, and die late.
+//! Threads that come, go, hand over blocks, panic, and end late.
 
 use super::{Block, Tally};
 use crate::data::Random;
@@ -10,7 +10,7 @@ static TALLY: Tally = Tally::new();
 
 fn churn(random: &mut Random, rounds: usize) {
     let mut kept: Vec<Option<Block>> = {
-        // The table itself is none of the counted blocks.
+        // The table itself is not one of the counted blocks.
         let _outside = phase("table");
         (0..16).map(|_| None).collect()
     };
@@ -31,7 +31,7 @@ fn churn(random: &mut Random, rounds: usize) {
     kept.iter_mut().for_each(|entry| drop(entry.take()));
 }
 
-/// One thread becomes two at so many random moments, and one again.
+/// At `times` random moments, a second thread starts and ends again.
 pub(super) fn switch(times: usize) {
     let random = &mut Random::new(11);
     for moment in 0..times {
@@ -53,7 +53,7 @@ pub(super) fn switch(times: usize) {
     TALLY.print();
 }
 
-/// Two threads that allocate, and free what the other one allocated.
+/// Two threads allocate, and each frees what the other allocated.
 pub(super) fn swap(rounds: usize) {
     static SLOTS: [Mutex<Option<Block>>; 32] = [const { Mutex::new(None) }; 32];
     std::thread::scope(|scope| {
@@ -78,7 +78,7 @@ pub(super) fn swap(rounds: usize) {
     TALLY.print();
 }
 
-/// Threads by the thousand, a few at a time; each leaves a block to the next one.
+/// Thousands of threads, a few at a time. Each leaves a block to the next one.
 pub(super) fn short(threads: usize) {
     static LEFT: Mutex<Option<Block>> = Mutex::new(None);
     let mut running = std::collections::VecDeque::new();
@@ -104,7 +104,7 @@ pub(super) fn short(threads: usize) {
     TALLY.print();
 }
 
-/// So many threads alive at once, all working; more than there are lanes, perhaps.
+/// Runs `threads` threads at once, possibly more than there are lanes. All of them work.
 pub(super) fn live(threads: usize) {
     let all_here = Arc::new(Barrier::new(threads));
     let running: Vec<_> = (0..threads)
@@ -166,7 +166,7 @@ pub(super) fn ends() {
                     Block::new(&TALLY, 200, 8)
                 }])
             };
-            // SAFETY: the key was made above; its destructor takes the box.
+            // SAFETY: the key was created above, and its destructor takes the box.
             unsafe { libc::pthread_setspecific(key, Box::into_raw(boxed).cast()) };
             let held = {
                 let _work = phase("work");
@@ -183,7 +183,7 @@ pub(super) fn ends() {
     TALLY.print();
 }
 
-/// Threads that all hold their most at the same moment.
+/// Threads that all reach their maximum at the same moment.
 pub(super) fn peak(threads: usize) {
     const BLOCKS: usize = 2_000;
     const BYTES: usize = 100;
@@ -202,7 +202,7 @@ pub(super) fn peak(threads: usize) {
                         (0..BLOCKS).for_each(|_| blocks.push(Block::new(&TALLY, BYTES, 8)));
                     }
                     barrier.wait();
-                    // Down and up again by a little, which is no new maximum.
+                    // Falls and rises again by a little, which is no new maximum.
                     blocks.truncate(BLOCKS - 10);
                     barrier.wait();
                     blocks.clear();

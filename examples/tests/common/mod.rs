@@ -1,4 +1,4 @@
-//! Running target programs and finding what they recorded.
+//! Runs target programs and finds their recordings.
 #![allow(
     dead_code,
     clippy::allow_attributes,
@@ -19,14 +19,15 @@ pub(crate) struct Target {
     pub(crate) command: Command,
 }
 
-/// The path of `case`: what `HEAPGLASS_CASE` says, which may be built for another C library, else
-/// that of this build.
+/// Returns the path of `case`: the value of `HEAPGLASS_CASE`, which may be built for another C
+/// library, or the one of this build.
 pub(crate) fn case_program() -> String {
     std::env::var("HEAPGLASS_CASE").unwrap_or_else(|_| env!("CARGO_BIN_EXE_case").to_owned())
 }
 
 impl Target {
-    /// `program` with `words`; records to [`recording`](Target::recording) from its first allocation.
+    /// Prepares `program` with `words`. It records to [`recording`](Target::recording) from its
+    /// first allocation.
     pub(crate) fn new(program: &str, words: &[&str]) -> Target {
         let folder = tempfile::tempdir().expect("a folder");
         let mut command = Command::new(program);
@@ -41,7 +42,7 @@ impl Target {
         Target { folder, command }
     }
 
-    /// `case` with `words`.
+    /// Prepares `case` with `words`.
     pub(crate) fn case(words: &[&str]) -> Target {
         Target::new(&case_program(), words)
     }
@@ -55,17 +56,17 @@ impl Target {
         self.folder.path().join("out.hg")
     }
 
-    /// Runs it to its end.
+    /// Runs the program to its end.
     pub(crate) fn run(&mut self) -> Output {
         self.command.output().expect("the program starts")
     }
 
-    /// Runs it to its end, which must be a success; what it printed.
+    /// Runs the program to its end, which must be a success. Returns its output.
     pub(crate) fn succeed(&mut self) -> String {
         self.ends_with(0)
     }
 
-    /// Runs it to its end with that exit status; what it printed.
+    /// Runs the program to its end, which must have that exit status. Returns its output.
     pub(crate) fn ends_with(&mut self, status: i32) -> String {
         let output = self.run();
         assert_eq!(
@@ -79,7 +80,7 @@ impl Target {
         String::from_utf8(output.stdout).expect("text")
     }
 
-    /// Limits what it may take of a resource.
+    /// Limits a resource of the program.
     pub(crate) fn limit(mut self, resource: libc::__rlimit_resource_t, most: u64) -> Target {
         // SAFETY: setrlimit is async-signal-safe.
         unsafe {
@@ -98,7 +99,7 @@ impl Target {
     }
 }
 
-/// The number after `name=` in what a program printed.
+/// Returns the number after `name=` in the output of a program.
 pub(crate) fn number(text: &str, name: &str) -> u64 {
     let found = text
         .split_whitespace()
@@ -109,7 +110,7 @@ pub(crate) fn number(text: &str, name: &str) -> u64 {
         .unwrap_or_else(|| panic!("{name}= is not in {text:?}"))
 }
 
-/// Totals and frees of the phase `work` must be what the program printed; returns the recording.
+/// Checks that totals and frees of the phase `work` are what the program printed.
 pub(crate) fn assert_work_is_as_printed(recording: &Recording, printed: &str) {
     let work = recorded::sums_in_scope(recording, "work");
     let found = [
@@ -127,7 +128,7 @@ pub(crate) fn assert_work_is_as_printed(recording: &Recording, printed: &str) {
     assert_consistent(recording);
 }
 
-/// Nothing is damaged, and the rows of sites and of lanes tell the same.
+/// Checks that nothing is damaged, and that the rows of sites and of lanes have equal sums.
 pub(crate) fn assert_consistent(recording: &Recording) {
     assert_eq!(recording.damage, 0);
     let (sites, lanes) = (
@@ -146,12 +147,13 @@ pub(crate) fn assert_consistent(recording: &Recording) {
     );
 }
 
-/// How far the peak, which is the sum of rows, can be from the largest moment, as the recording states it, bytes.
+/// Returns the error bound of the peak, in bytes: how far the sum of rows can be from the program's
+/// largest moment, as stated in the recording.
 pub(crate) fn peak_error(recording: &Recording) -> i64 {
     (recording.header.peak_bound_bytes - recorded::sums(recording).peak_bytes).max(0)
 }
 
-/// Every file in a folder, by name.
+/// Returns the names of all files in a folder.
 pub(crate) fn files(folder: &Path) -> Vec<String> {
     let mut names: Vec<String> = std::fs::read_dir(folder)
         .expect("a folder")

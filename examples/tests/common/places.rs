@@ -1,4 +1,5 @@
-//! What a recording says of the places in data: paths, types, values, and what was allocated there.
+//! The places in data that a recording contains: paths, types, values, and the allocations made
+//! there.
 
 use heapglass_examples::recorded::{Sums, sums_by_scope};
 use heapglass_profiler::profile::TypeName;
@@ -7,7 +8,8 @@ use tracking_alloc_recording::{Recording, scope_kind};
 /// A place in the data read in some phase.
 #[derive(Clone, Debug)]
 pub(crate) struct Place {
-    /// From the type where it begins: `Person.tags[]`. Empty for the phase itself.
+    /// The path from the type where it begins, such as `Person.tags[]`. It is empty for the phase
+    /// itself.
     pub(crate) path: String,
     /// The type of its values, without module paths.
     pub(crate) type_name: String,
@@ -15,11 +17,11 @@ pub(crate) struct Place {
     pub(crate) flags: u32,
     pub(crate) values: u64,
     pub(crate) retained_bytes: i64,
-    /// Without the places inside.
+    /// Its sums without the places inside it.
     pub(crate) own: Sums,
 }
 
-/// The scopes of a recording with what was counted in each.
+/// The scopes of a recording, with the counts of each.
 pub(crate) struct Places<'a> {
     recording: &'a Recording,
     sums: Vec<Sums>,
@@ -39,7 +41,7 @@ impl<'a> Places<'a> {
         }
     }
 
-    /// The number of the phase of that name; there must be one.
+    /// Returns the number of the phase of that name. There must be one.
     pub(crate) fn phase(&self, name: &str) -> usize {
         let found = self.recording.scopes.iter().position(|scope| {
             scope.kind == scope_kind::PHASE
@@ -48,7 +50,8 @@ impl<'a> Places<'a> {
         found.unwrap_or_else(|| panic!("no phase is called {name}"))
     }
 
-    /// A phase and the places in it, parents before children; the first is the phase itself.
+    /// Returns a phase and the places in it, parents before children. The first is the phase
+    /// itself.
     pub(crate) fn within(&self, phase: usize) -> Vec<Place> {
         let scopes = &self.recording.scopes;
         let mut found: Vec<Option<Place>> = vec![None; scopes.len()];
@@ -93,14 +96,14 @@ pub(crate) fn step(kind: u32, name: &str, type_name: &str) -> String {
     }
 }
 
-/// The sum over places.
+/// Returns the sum over places.
 pub(crate) fn total(places: &[Place]) -> Sums {
     let mut total = Sums::default();
     places.iter().for_each(|place| total += place.own);
     total
 }
 
-/// The place of that path; there must be one.
+/// Returns the place with that path. There must be one.
 pub(crate) fn at<'p>(places: &'p [Place], path: &str) -> &'p Place {
     let found = places.iter().find(|place| place.path == path);
     found.unwrap_or_else(|| {

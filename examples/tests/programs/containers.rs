@@ -1,4 +1,4 @@
-//! Containers of crates that are no part of the standard library, and the bytes they come to by arithmetic; built by
+//! Containers of crates outside of the standard library, with their computed bytes. Built by
 //! `tests/recorded/types.rs`.
 
 use std::collections::BTreeMap;
@@ -20,7 +20,7 @@ fn sailor(at: usize) -> Sailor {
     }
 }
 
-/// Bytes of a hash table for `count` entries of `size` bytes, made at once.
+/// Returns the bytes of a hash table that was created for `count` entries of `size` bytes.
 fn table(count: usize, size: usize) -> usize {
     let buckets = (count * 8 / 7).next_power_of_two();
     (buckets * size).next_multiple_of(16) + buckets + 16

@@ -1,5 +1,5 @@
-//! A library that calls back: with `--cfg other` the same machine code under other names, with `--cfg shifted` other
-//! code.
+//! A library that calls back. With `--cfg other`, it has the same machine code under other names;
+//! with `--cfg shifted`, it has other code.
 #![no_std]
 
 #[panic_handler]
@@ -17,7 +17,7 @@ extern "C" fn shifts(numbers: &mut [u64; 4]) {
     }
 }
 
-/// What differs between two builds of one program: a name, and data.
+/// The difference between two builds of one program: a name and data.
 #[cfg(not(other))]
 #[unsafe(no_mangle)]
 static NAME_OF_FIRST: [u8; 8] = *b"library1";
@@ -31,6 +31,6 @@ extern "C" fn enter(allocate: extern "C" fn(usize), bytes: usize) -> usize {
     #[cfg(shifted)]
     shifts(&mut [bytes as u64; 4]);
     allocate(bytes);
-    // Not a tail call.
+    // This prevents a tail call.
     core::hint::black_box(bytes)
 }

@@ -1,4 +1,5 @@
-//! A web shop's loader, in two builds: with the feature `changed` one function copies what it only looked at before.
+//! A web shop's loader, in two builds. With the feature `changed`, one function copies data that it
+//! only read before.
 
 use std::collections::BTreeMap;
 

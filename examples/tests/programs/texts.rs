@@ -1,5 +1,6 @@
-//! Texts read from JSON, and the bytes they come to by arithmetic; built by `tests/recorded/types.rs`. What serde's
-//! visitors do with a text is where the compiler makes one piece of code of several: it must all be told as what it is.
+//! Texts read from JSON, with their computed bytes. Built by `tests/recorded/types.rs`. The
+//! compiler often merges the code of serde's visitors of texts, and each type must still be
+//! reported as what it is.
 
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -22,7 +23,7 @@ struct Row {
     either: Either,
 }
 
-/// Kept in serde's buffer first: as borrowed text.
+/// The text is first kept in serde's buffer, as borrowed text.
 #[derive(Deserialize)]
 #[serde(untagged)]
 #[allow(dead_code)]
@@ -31,7 +32,8 @@ enum Either {
     Number(u64),
 }
 
-/// Bytes that a vector asks for, in total, while it grows by single elements of `size` bytes.
+/// Returns the total bytes that a vector requests while it grows by single elements of `size`
+/// bytes.
 fn grown(count: usize, size: usize) -> usize {
     let mut capacity = 4;
     let mut bytes = capacity * size;
@@ -42,7 +44,8 @@ fn grown(count: usize, size: usize) -> usize {
     bytes
 }
 
-/// Bytes of the one leaf of a small B-tree: parent, eleven keys and values, two indexes.
+/// Returns the bytes of the only leaf of a small B-tree: parent, eleven keys and values, two
+/// indexes.
 fn leaf<K, V>() -> usize {
     (8 + 11 * (size_of::<K>() + size_of::<V>()) + 4).next_multiple_of(8)
 }
@@ -65,7 +68,7 @@ fn main() {
         let json = format!(
             r#"{{"name": "{name}", "tags": ["{tag}", "{tag}"], "note": "{note}", "boxed": "{boxed}", "more": {{"{first}": "{other}", "{second}": "{other}"}}, "either": "{either}"}}"#
         );
-        // The tag and the other text are there twice.
+        // The tag and the other text exist twice.
         let bytes = texts.iter().map(String::len).sum::<usize>() + tag.len() + other.len();
         (json, bytes + keys.map(str::len).iter().sum::<usize>())
     };
@@ -73,7 +76,7 @@ fn main() {
     let json: Vec<&str> = rows.iter().map(|(json, _)| json.as_str()).collect();
     let json = format!("[{}]", json.join(","));
     let texts: usize = rows.iter().map(|(_, bytes)| bytes).sum();
-    // The names of the fields are texts where the data is not read into structs.
+    // The names of the fields are texts if the data is not read into structs.
     let names = n * ["name", "tags", "note", "boxed", "more", "either"]
         .map(str::len)
         .iter()

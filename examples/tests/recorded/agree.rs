@@ -1,12 +1,12 @@
-//! Two ways to a type that know nothing of each other: the scope that `Profiled<T>` was in, and the frames of the stack
-//! (debug information). On three programs they agree to the byte, type by type; where they say different things, both
-//! are true, and the table below says how.
+//! Two independent ways to find a type: the scope of `Profiled<T>`, and the frames of the stack
+//! (debug information). On three programs they agree to the byte for each type. If they differ,
+//! both are true, and the table below explains the difference.
 
 use crate::common::Target;
 use heapglass_profiler::profile::{Profile, Site, TypeId};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The type of the place, the container on the stack, and why they differ.
+/// The type of the place, the container on the stack, and the reason for the difference.
 const EXPLAINED: &[(&str, &str, &str)] = &[
     (
         "Option<String>",
@@ -44,7 +44,7 @@ fn name(profile: &Profile, id: Option<TypeId>) -> &str {
     id.map_or("(none)", |id| &profile.type_name(id).short)
 }
 
-/// What the scope says, and what the stack says.
+/// Returns the type by the scope, and the type by the stack.
 fn both<'p>(profile: &'p Profile, site: &Site) -> (&'p str, &'p str) {
     let scope = &profile.scopes()[site.scope.0 as usize];
     let container = site.contents.map(|contents| contents.container);
@@ -53,7 +53,7 @@ fn both<'p>(profile: &'p Profile, site: &Site) -> (&'p str, &'p str) {
 
 type Sums<'p> = BTreeMap<&'p str, (u64, u64)>;
 
-/// Reads with `program`; returns the pairs of names that were explained.
+/// Reads with `program`. Returns the pairs of names that the table explains.
 fn held_together(program: &str) -> BTreeSet<(String, String)> {
     let mut target = Target::new(env!("CARGO_BIN_EXE_fields"), &["agree", program, "120"]);
     target.succeed();
@@ -91,7 +91,7 @@ fn held_together(program: &str) -> BTreeSet<(String, String)> {
     assert_eq!(by_scope, by_stack, "{program}");
     let all: u64 = by_scope.values().map(|(bytes, _)| bytes).sum();
     println!("{program}: {all} bytes, {bytes_explained} of them explained: {by_scope:#?}");
-    // It is agreement that is shown here, not explanation.
+    // Most bytes must agree without an explanation.
     assert!(
         all > 10_000 && bytes_explained * 4 < all,
         "{program}: {bytes_explained} of {all}"

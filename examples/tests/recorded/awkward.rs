@@ -1,4 +1,4 @@
-//! Awkward moments: signal handlers in the middle of events, `errno`, a frame register that holds data.
+//! Difficult moments: signal handlers during events, `errno`, a frame register that holds data.
 
 use crate::common::{Target, assert_consistent, assert_work_is_as_printed, number};
 use heapglass_examples::recorded;

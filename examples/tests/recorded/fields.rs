@@ -1,6 +1,8 @@
-//! `Profiled<T>` on data of every feature, in every format: the same allocations as without it, each at its place.
+//! `Profiled<T>` on data of every feature, in every format: the same allocations as without it,
+//! each at its place.
 //!
-//! `tests/golden/fields.txt` lists every place of every feature: the table in the documentation of `Profiled` in full.
+//! `tests/golden/fields.txt` lists every place of every feature. It is the full version of the
+//! table in the documentation of `Profiled`.
 
 use crate::common::places::{Places, at, total};
 use crate::common::{Target, assert_consistent};
@@ -11,7 +13,8 @@ use std::path::Path;
 use std::sync::OnceLock;
 use tracking_alloc_recording::{Recording, scope_flags};
 
-/// What formats cannot do, and what they say: nobody reads these, bare or profiled.
+/// The features that formats do not support, with their errors. They cannot be read, bare or
+/// profiled.
 const LEFT_OUT: &[(&str, &str, &str)] = &[
     (
         "adjacently tagged",
@@ -29,7 +32,7 @@ const LEFT_OUT: &[(&str, &str, &str)] = &[
         "rmp-array",
         "invalid length 1, expected adjacently tagged enum AdjacentShape",
     ),
-    // Lists of numbers lend nothing; see "borrowed bytes of text".
+    // Lists of numbers cannot be borrowed from; see "borrowed bytes of text".
     (
         "borrowed bytes",
         "json",
@@ -45,14 +48,14 @@ const LEFT_OUT: &[(&str, &str, &str)] = &[
         "yaml",
         "serialization and deserialization of bytes in YAML is not implemented",
     ),
-    // Nothing in these formats tells that a field is missing.
+    // These formats cannot express that a field is missing.
     ("default", "bincode", "UnexpectedEnd { additional: 1 }"),
     (
         "default",
         "postcard",
         "Hit the end of buffer, expected more data",
     ),
-    // The number of entries comes first, and with flattened fields nobody knows it.
+    // The number of entries comes first, and it is unknown with flattened fields.
     ("flatten map", "bincode", "Serde(SequenceMustHaveLength)"),
     (
         "flatten map",
@@ -65,7 +68,7 @@ const LEFT_OUT: &[(&str, &str, &str)] = &[
         "postcard",
         "The length of a sequence must be known",
     ),
-    // These do not describe themselves: `deserialize_any` is an error.
+    // These formats do not describe themselves, so `deserialize_any` is an error.
     ("internally tagged", "bincode", "Serde(AnyNotSupported)"),
     (
         "internally tagged",
@@ -84,7 +87,7 @@ const LEFT_OUT: &[(&str, &str, &str)] = &[
         "postcard",
         "This is a feature that PostCard will never implement",
     ),
-    // Both variants are arrays of one element there, and the first wants two.
+    // Both variants are arrays of one element in this format, and the first one needs two elements.
     (
         "untagged",
         "rmp-array",
@@ -98,15 +101,15 @@ const LEFT_OUT: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// What the program printed of one feature in one format.
+/// The program's output for one feature in one format.
 struct Line {
     format: String,
     feature: String,
-    /// Bare and profiled: total bytes, total blocks, freed bytes, freed blocks; or the error.
+    /// Bare and profiled: total bytes, total blocks, freed bytes, freed blocks. Or the error.
     outcome: Result<[Vec<u64>; 2], String>,
 }
 
-/// One run of the program for all tests.
+/// Runs the program once for all tests.
 fn features() -> &'static (Vec<Line>, Recording) {
     static RUN: OnceLock<(Vec<Line>, Recording)> = OnceLock::new();
     RUN.get_or_init(|| {
@@ -119,7 +122,7 @@ fn features() -> &'static (Vec<Line>, Recording) {
 
 fn line(line: &str) -> Option<Line> {
     let words: Vec<&str> = line.split('\t').collect();
-    // What a format's error says in more lines than one.
+    // Further lines of a format's error.
     let [format, feature, first, second] = words[..] else {
         return None;
     };
@@ -161,7 +164,7 @@ fn profiled_allocates_what_bare_does_and_its_places_sum_to_it() {
             sums.freed_blocks,
         ];
         if line.feature == "in place" {
-            // Frees count where their blocks were made: before, in no phase.
+            // Frees count where their blocks were allocated: earlier, in no phase.
             assert_eq!(found[2..], [0, 0], "{name}");
             found[2..].copy_from_slice(&profiled[2..]);
         }
@@ -174,7 +177,8 @@ fn profiled_allocates_what_bare_does_and_its_places_sum_to_it() {
             within[0].retained_bytes, live,
             "{name}: what stays of the phase"
         );
-        // These have memory of their own around the value: parsed ahead, or a buffer for texts.
+        // These formats have memory of their own around the value: parsed in advance, or a buffer
+        // for texts.
         let around = ["toml", "yaml", "json-reader"].contains(&line.format.as_str());
         if !around && line.feature != "raw value" {
             assert_eq!(
@@ -203,7 +207,7 @@ fn what_a_format_cannot_do_fails_in_the_same_words_and_all_else_works() {
     assert_eq!(failed, LEFT_OUT);
 }
 
-/// For each feature its places, formats of one list together.
+/// Lists the places of each feature. Formats with the same list are grouped.
 fn listed() -> String {
     let (lines, recording) = features();
     let places = Places::of(recording);
@@ -231,7 +235,7 @@ fn listed() -> String {
                 place.path, place.type_name
             ));
         }
-        // In one order, whichever fields the format brought first.
+        // Sorted, because formats bring the fields in different orders.
         list.sort();
         let list = list.concat();
         let index = match features
@@ -290,7 +294,8 @@ fn the_bytes_of_each_place_are_those_of_its_values() {
         (own.total_bytes, own.total_blocks, own.live_bytes())
     };
     let string = size_of::<String>() as u64;
-    // A list of two grows to four without a hint of its length, and is right at once with one.
+    // A list of two elements grows to four places without a size hint. With a hint, it has two from
+    // the start.
     assert_eq!(
         own("json/struct", "Person.tags"),
         (4 * string, 1, 4 * string as i64)
@@ -314,7 +319,7 @@ fn the_bytes_of_each_place_are_those_of_its_values() {
         assert_eq!(own("struct", "Person"), (0, 0, 0), "{format}");
         assert_eq!(own("option", "Options.some"), (9, 1, 9), "{format}");
         assert_eq!(own("option", "Options.person.name"), (7, 1, 7), "{format}");
-        // A box of a person: its block is the pointer's.
+        // A box of a person: its block belongs to the pointer's place.
         assert_eq!(own("option", "Options.person"), (56, 1, 56), "{format}");
         assert_eq!(own("map", "Maps.lists{key}"), (2, 2, 2), "{format}");
         assert_eq!(own("map", "Maps.lists{value}[]"), (2, 2, 2), "{format}");
@@ -322,6 +327,6 @@ fn the_bytes_of_each_place_are_those_of_its_values() {
         assert_eq!(own("map", "Maps.counts{key}"), (10, 2, 10), "{format}");
         assert_eq!(own("array", "Arrays.names[]"), (12, 3, 12), "{format}");
     }
-    // Small texts of a scratch buffer: the reader's own, at the place that happened to be read.
+    // The reader's own scratch buffer counts at the place that was being read.
     assert_eq!(own("json-reader/struct", "Person.tags[]").2, 13);
 }

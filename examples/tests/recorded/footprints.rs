@@ -1,5 +1,5 @@
-//! Live values measured by their addresses, held against what the recorder counted while they were made: exact to the
-//! byte, also where deepsize is far off.
+//! Live values, measured by their addresses and compared with the recorder's count of their
+//! creation. They agree to the byte, even where deepsize is far off.
 
 use crate::common::places::{Place, Places, step, total};
 use crate::common::{Target, assert_consistent, number};
@@ -8,11 +8,11 @@ use std::collections::BTreeMap;
 use std::process::Command;
 use tracking_alloc_recording::{FootprintValue, Recording};
 
-/// What cargo says of this workspace: the demo's input.
+/// Returns the cargo metadata of this workspace, which is the input of the demo.
 fn metadata() -> Vec<u8> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
-    // What other platforms need may not have been fetched.
+    // The dependencies of other platforms may not have been fetched.
     let platform = format!("{}-unknown-linux-gnu", std::env::consts::ARCH);
     command
         .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
@@ -24,8 +24,9 @@ fn metadata() -> Vec<u8> {
     output.stdout
 }
 
-/// The same places by both ways: what `Profiled` says stayed there, and what the value itself was found to retain. Prints
-/// where they differ: values that write themselves as text.
+/// Compares the same places by both methods: the bytes that stayed there according to `Profiled`,
+/// and the bytes that the value retains. Prints the differences, which are values that serialize as
+/// text.
 fn by_field(recording: &Recording, read: &[Place]) {
     let mut live: BTreeMap<&str, [i64; 2]> = BTreeMap::new();
     for place in read {
@@ -97,7 +98,7 @@ fn what_values_retain_is_found_to_the_byte() {
         assert_eq!(found, live(label), "{label}: found (left) and live (right)");
         assert!(number(line(label), "usable_bytes") >= found.0, "{label}");
     }
-    // Where deepsize is known to be off, so that its column is seen to differ.
+    // deepsize is known to be off here, so its column must differ.
     for label in ["b_tree_map", "hash_map", "rc_str"] {
         let estimate = number(line(&format!("{label}-estimate")), "block_bytes");
         assert!(estimate * 10 < live(label).0 * 9, "{label}: {estimate}");
@@ -119,7 +120,7 @@ fn what_values_retain_is_found_to_the_byte() {
         assert!(found <= bytes, "{label}: {found} of {bytes}");
         let hidden_values = number(line(label), "hidden_values");
         if label == "metadata" {
-            // Requirements of versions write themselves as text: they are hidden, and the figure says so.
+            // Version requirements serialize as text. So they are hidden, and the figure says so.
             assert!(hidden_values > 0, "{label}");
             assert!(found * 100 >= bytes * 93, "{label}: {found} of {bytes}");
         } else {

@@ -1,5 +1,5 @@
-//! Data made to do harm: the table of scopes stays bounded, what is lost is told, no name reaches a terminal as it is,
-//! and the sums stay what they are.
+//! Hostile data: the table of scopes stays bounded, losses are reported, no name reaches a terminal
+//! unescaped, and sums are unchanged.
 
 use crate::common::places::{Place, Places, at, total};
 use crate::common::{Target, assert_consistent, number};
@@ -11,9 +11,9 @@ use heapglass_profiler::report::{self, ReportOptions};
 use heapglass_profiler::table::By;
 use tracking_alloc_recording::{Recording, scope_flags, scope_kind};
 
-/// Scopes in a recording, as design and documentation say.
+/// The maximum number of scopes in a recording, as documented.
 const MOST_SCOPES: usize = 65_536;
-/// Places directly inside one.
+/// The maximum number of places directly inside one place.
 const MOST_INSIDE: usize = 4_096;
 
 fn record(words: &[&str]) -> (Recording, Profile, String) {
@@ -35,7 +35,7 @@ fn record(words: &[&str]) -> (Recording, Profile, String) {
     {
         inside[scope.parent as usize] += 1;
     }
-    // One more: "(other)".
+    // One more, for "(other)".
     assert!(inside.iter().all(|inside| *inside <= MOST_INSIDE + 1));
     let options = heapglass_profiler::OpenOptions::default();
     let profile = heapglass_profiler::open(&target.recording(), &options, &|_| ())
@@ -44,7 +44,8 @@ fn record(words: &[&str]) -> (Recording, Profile, String) {
     (recording, profile, printed)
 }
 
-/// Nothing that a terminal or browser would obey is in any text made of the profile.
+/// Checks that no text made of the profile contains anything that a terminal or a browser would
+/// obey.
 fn assert_is_harmless(profile: &Profile) {
     let harmless = |text: &[u8], what: &str| {
         let text = std::str::from_utf8(text).expect("UTF-8");
@@ -64,12 +65,12 @@ fn assert_is_harmless(profile: &Profile) {
         report::write_text(profile, &options, &mut text).expect("a text");
         harmless(&text, by.name());
         if by == By::Site && profile.scopes().len() > 50 {
-            // Long, and its names are those of functions.
+            // It is long, and its names are those of functions.
             continue;
         }
         let mut json = Vec::new();
         report::write_json(profile, &options, &mut json).expect("JSON");
-        // Escaped as JSON does it; what it stands for is the name as it was recorded.
+        // The text is escaped as JSON, and stands for the recorded name.
         assert!(
             json.iter().all(|byte| *byte >= b' ' || *byte == b'\n'),
             "{}",
@@ -204,7 +205,8 @@ fn more_scopes_than_there_may_be_are_counted_further_out_and_told() {
         told.contains("a phase or field did not fit in the recording"),
         "{told}"
     );
-    // All of them: what found no room is counted further out, at last in no phase.
+    // All bytes are there. Those without a scope of their own count further out, at last in no
+    // phase.
     let bytes = total(&Places::of(&recording).within(0)).total_bytes;
     // The names of the inner phases are allocated in the outer ones.
     let names: usize = (0..inner).map(|inner| format!("inner-{inner}").len()).sum();
@@ -216,7 +218,8 @@ fn more_scopes_than_there_may_be_are_counted_further_out_and_told() {
     );
 }
 
-/// Built without optimisation, as tests are; optimised it is a few hundred bytes: see the documentation of `Profiled`.
+/// Tests are built without optimization. With optimization it is a few hundred bytes; see the
+/// documentation of `Profiled`.
 #[test]
 fn a_level_takes_little_more_stack_with_profiled_than_without() {
     let (_, _, printed) = record(&["stack", "2000"]);

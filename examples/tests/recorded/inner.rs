@@ -1,4 +1,5 @@
-//! Inner allocators that lay small blocks close together: live per site equals arithmetic after every step.
+//! Inner allocators that place small blocks close together: the live figures of each site equal
+//! arithmetic after every step.
 
 use crate::common::{Target, assert_work_is_as_printed};
 use heapglass_examples::recorded;

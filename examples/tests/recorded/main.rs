@@ -1,11 +1,12 @@
-//! Programs that are recorded, and what is in their recordings: one program for all tests, since each costs as much to
-//! link as most of them to run. `tests/budget.rs` has an allocator of its own.
+//! Recorded programs and the contents of their recordings. All tests are in one program, because
+//! linking one takes as long as running most tests. `tests/budget.rs` has an allocator of its own.
 
 #[path = "../common/mod.rs"]
 mod common;
 
 mod agree;
 mod awkward;
+mod c;
 mod fields;
 mod footprints;
 mod hostile;

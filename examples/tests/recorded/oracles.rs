@@ -1,4 +1,5 @@
-//! The same window counted by heapglass, dhat-rs, stats_alloc and the workload's own arithmetic: equal to the byte and block.
+//! The same window counted by heapglass, dhat-rs, stats_alloc and arithmetic: equal to the byte and
+//! block.
 
 use crate::common::Target;
 use heapglass_examples::oracle::WORKLOADS;
@@ -26,7 +27,7 @@ fn ours(words: &[&str]) -> (Value, Recording) {
     (printed, recorded::open(&target.recording()))
 }
 
-/// The window between the two marks, as the recording tells it.
+/// Returns the window between the two marks, from the recording.
 fn window(recording: &Recording) -> Value {
     let [begin, end] = recording.marks.as_slice() else {
         panic!("two marks: {:?}", recording.marks)
@@ -35,7 +36,7 @@ fn window(recording: &Recording) -> Value {
         mark.figures[bytes] as i64 - mark.figures[bytes + 2] as i64
     };
     let rows = &recording.mark_rows[end.first_row as usize..(end.first_row + end.rows) as usize];
-    // The rows at the window's peak hold what was there before it, too.
+    // The rows at the window's peak include blocks that were live before the window.
     let (bytes, blocks) = rows.iter().fold((0, 0), |sum, row| {
         (sum.0 + row.peak_bytes, sum.1 + row.peak_blocks)
     });
@@ -72,7 +73,7 @@ fn agree(workload: &str, extra: &[&str]) {
             "{workload}: {key} of stats() and of dhat-rs"
         );
     }
-    // stats_alloc counts a refused realloc as one that succeeded.
+    // stats_alloc counts a failed realloc as a successful one.
     for key in if workload == "realloc_failed" {
         &["fresh_blocks"][..]
     } else {
@@ -124,7 +125,7 @@ fn a_sleeping_second_thread_changes_nothing() {
 
 #[test]
 fn totals_equal_arithmetic() {
-    // 99 blocks of 3, 6, .. 297 bytes, each reallocated to its own size; their vector, boxed.
+    // 99 blocks of 3, 6, .. 297 bytes, each reallocated to its own size, and their boxed vector.
     let (printed, recording) = ours(&["realloc_same", "measure"]);
     let blocks: u64 = (1..100).map(|bytes| bytes * 3).sum();
     let vector = 99 * 24 + 24;
@@ -135,12 +136,12 @@ fn totals_equal_arithmetic() {
         "the same size counts as a grow"
     );
     assert_eq!(printed["measure"]["shrinks"], 0);
-    // Nothing but the box around the triple: boxes, vectors and strings of nothing are no blocks.
+    // Only the box around the triple: boxes, vectors and strings of nothing are no blocks.
     let (printed, _) = ours(&["zero_sized", "measure"]);
-    // The vector of a hundred boxes is one block even so.
+    // The vector of a hundred boxes is still one block.
     assert_eq!(printed["measure"]["total_blocks"], 2);
     assert_eq!(printed["measure"]["total_bytes"], 100 * 8 + 72);
-    // A refused realloc is no event: 49 blocks and 20 reallocs, the vector, its box.
+    // A failed realloc is no event: 49 blocks and 20 reallocs, the vector and its box.
     let (printed, _) = ours(&["realloc_failed", "measure"]);
     assert_eq!(printed["measure"]["total_blocks"], 49 + 20 + 2);
     assert_eq!(printed["measure"]["live_bytes"], 20 * 500 + 49 * 24 + 24);

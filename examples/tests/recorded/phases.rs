@@ -1,4 +1,4 @@
-//! Phases, marks, pauses, time; and a recording that stays small however much happens.
+//! Phases, marks, pauses, time, and a recording that stays small whatever happens.
 
 use crate::common::{Target, assert_consistent, assert_work_is_as_printed};
 use heapglass_examples::recorded::{self, Sums};
@@ -37,7 +37,8 @@ fn blocks_belong_to_the_innermost_phase_they_were_made_in() {
     assert_eq!((parse.entered, parse.records, parse.depth), (6, 12, 2));
     assert_eq!(parse.parent as usize, scope("load"));
     let panics = recorded::sums_in_scope(&recording, "panics");
-    // What panicking itself allocates; not the block made after the phase was unwound.
+    // Only the allocations of the panic itself, not the block allocated after the phase was
+    // unwound.
     assert!(panics.total_blocks < 20, "{panics:?}");
 }
 
@@ -154,7 +155,7 @@ fn timeline_and_snapshots_follow_the_rise_and_fall() {
     assert!(taken.len() >= 6, "{} snapshots", taken.len());
     for slot in taken {
         let time_ns = recording.header.snapshot_ns[slot];
-        // A snapshot is taken together with a point of the timeline, of which none was thinned yet.
+        // A snapshot is taken together with a point of the timeline, and no point was dropped yet.
         let point = points.iter().find(|point| point.time_ns == time_ns);
         let seen = point.expect("the point of the snapshot").live_bytes as i64;
         let mut sum = 0;

@@ -1,4 +1,5 @@
-//! Children, commands, exec, closed descriptors: the parent's totals stay exact and nobody's files are touched.
+//! Children, commands, exec, closed descriptors: the parent's totals stay exact, and no other file
+//! is touched.
 
 use crate::common::{Target, assert_work_is_as_printed, files};
 use heapglass_examples::recorded;
@@ -27,7 +28,7 @@ fn a_program_that_becomes_another_leaves_two_recordings() {
     let printed = target.ends_with(7);
     let (first, second) = printed.split_once('\n').expect("two lines");
     let names = files(target.folder.path());
-    // The first lives on in the second: its path stays its own.
+    // The first program continues in the second, so its path remains taken.
     let [suffixed, wanted] = names.as_slice() else {
         panic!("{names:?}");
     };

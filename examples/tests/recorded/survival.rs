@@ -1,5 +1,5 @@
-//! However a program ends, and whatever the system refuses: the recording opens and holds every event up to then, and
-//! the program ends with its own status.
+//! However a program ends, and whatever the system refuses, the recording opens and contains every
+//! event up to that moment, and the program ends with its own status.
 
 use crate::common::{
     Target, assert_consistent, assert_work_is_as_printed, case_program, files, number,
@@ -12,7 +12,8 @@ use tracking_alloc_recording::{Recording, growth, state};
 
 #[test]
 fn every_end_leaves_a_recording_of_every_event() {
-    // Where std knows the guard page of the main thread's stack (not with musl), it reports and aborts.
+    // If std knows the guard page of the main thread's stack (not with musl), it reports the
+    // overflow and aborts.
     let is_other_library = std::env::var_os("HEAPGLASS_CASE").is_some();
     let overflow = if is_other_library {
         libc::SIGSEGV
@@ -41,7 +42,8 @@ fn every_end_leaves_a_recording_of_every_event() {
         let recording = recorded::open(&target.recording());
         let printed = String::from_utf8_lossy(&output.stdout);
         if how == "panic" {
-            // Unwinding frees what the program held; everything allocated is there even so.
+            // Unwinding frees the blocks of the program, but all its allocations are still in the
+            // recording.
             assert_eq!(
                 recorded::sums_in_scope(&recording, "work").total_bytes,
                 number(&printed, "total_bytes")
@@ -63,7 +65,7 @@ fn every_end_leaves_a_recording_of_every_event() {
 fn a_program_killed_at_any_moment_never_leaves_an_unreadable_recording() {
     let random = &mut Random::new(21);
     let (mut read, mut killed) = (0, 0);
-    // On a busy machine many are killed before they begin.
+    // On a busy machine, many are killed before they begin.
     while killed < 200 || read <= 100 {
         killed += 1;
         assert!(killed <= 2_000, "only {read} of 2,000 had begun to record");
@@ -74,7 +76,7 @@ fn a_program_killed_at_any_moment_never_leaves_an_unreadable_recording() {
             .spawn()
             .expect("it starts");
         std::thread::sleep(Duration::from_micros(random.below(25_000) as u64));
-        // Read while it runs, too.
+        // Also read it while the program runs.
         let live = Recording::open(&target.recording());
         child.kill().expect("killed");
         child.wait().expect("gone");
@@ -95,7 +97,7 @@ fn a_program_killed_at_any_moment_never_leaves_an_unreadable_recording() {
                     "{sites:?} {lanes:?}"
                 );
             }
-            // Killed before it began: there is no file.
+            // It was killed before it began, so there is no file.
             Err(error) => assert!(
                 error.is_io(),
                 "{error}; the folder holds {:?}",
@@ -105,7 +107,8 @@ fn a_program_killed_at_any_moment_never_leaves_an_unreadable_recording() {
     }
 }
 
-/// Runs `many-sites` under a limit: it must end with its own status; the recording and what it printed.
+/// Runs `many-sites` under a limit. It must end with its own status. Returns the recording and the
+/// output.
 fn limited(mut target: Target) -> (Recording, String) {
     let printed = target.ends_with(7);
     let recording = recorded::open(&target.recording());

@@ -1,4 +1,5 @@
-//! A thousand tasks on four threads, each in a phase of its own that ends and begins at every await.
+//! A thousand tasks on four threads. Each runs in a phase of its own, which ends and begins at
+//! every await.
 
 use crate::common::places::{Places, at, total};
 use crate::common::{Target, assert_consistent};
@@ -15,7 +16,7 @@ fn totals(sums: Sums) -> (u64, u64) {
     (sums.total_bytes, sums.total_blocks)
 }
 
-/// What pushing so many texts allocates: room for 4, 8, 16, ...
+/// Returns the bytes and blocks allocated by pushing that many texts: room for 4, 8, 16, ...
 fn growth(length: usize) -> (usize, usize) {
     let (mut room, mut bytes, mut blocks) = (0, 0, 0);
     while room < length {
@@ -56,12 +57,13 @@ fn every_byte_of_a_thousand_interleaved_tasks_is_in_its_own_phase_and_field() {
         assert_eq!(own("Job.items[]"), each, "{phase}");
         assert_eq!(at(&within, "Job").values, ROUNDS as u64, "{phase}");
         assert_eq!(at(&within, "Job.items[]").values, each.1, "{phase}");
-        // The task itself makes the job it compares with, exactly as long as needed, and drops it.
+        // The task itself creates the job for the comparison, exactly as long as needed, and drops
+        // it.
         let compared = job.name.len() + job.items.len() * size_of::<String>() + texts;
         let own = within[0].own;
         assert_eq!(totals(own), sum(compared, 2 + job.items.len()), "{phase}");
         assert_eq!(own.live_bytes(), 0, "{phase}");
-        // What was read stays, but for the shorter blocks that its list grew out of.
+        // The data read stays, except for the shorter blocks that its list outgrew.
         let stays = job.name.len()
             + texts
             + job.items.len().max(4).next_power_of_two() * size_of::<String>();

@@ -1,4 +1,4 @@
-//! Threads of every kind: not an event is lost, whoever allocates and whoever frees.
+//! Threads of every kind: no event is lost, whichever thread allocates or frees.
 
 use crate::common::{Target, assert_work_is_as_printed, peak_error};
 use heapglass_examples::recorded;

@@ -1,5 +1,5 @@
-//! Types from stacks on a program that reads JSON with no change to its types, at the levels of debug information
-//! and with the manglings that programs are built with: bytes by type are what arithmetic says.
+//! Types from stacks, on a program that reads JSON and does not change its types for this, with
+//! several levels of debug information and both manglings: bytes by type equal arithmetic.
 
 use crate::common::Target;
 use heapglass_profiler::diff::{self, DiffOptions, Recording};
@@ -10,14 +10,14 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-/// Bytes by name.
+/// The bytes by name.
 type Sums = BTreeMap<String, u64>;
 
-/// What the program says that it comes to.
+/// The figures that the program expects.
 #[derive(serde::Deserialize)]
 struct Expected {
     types: Sums,
-    /// Not said where nothing is read.
+    /// `None` if the program reads no data.
     #[serde(default)]
     owners: Option<Sums>,
 }
@@ -29,8 +29,9 @@ const WAYS: [(&str, &[&str]); 4] = [
     ("1", &["-Csymbol-mangling-version=v0"]),
 ];
 
-/// A package with the fixture as its program, and the versions of this workspace. It stays, and so does what it builds:
-/// what does not depend on the way of building is built once.
+/// Creates a package with the fixture as its program and the dependency versions of this workspace.
+/// The package and its build stay, so what does not depend on the way of building is built only
+/// once.
 fn package() -> &'static Path {
     static FOLDER: OnceLock<PathBuf> = OnceLock::new();
     FOLDER.get_or_init(|| {
@@ -56,14 +57,14 @@ fn package() -> &'static Path {
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("types");
         std::fs::create_dir_all(&folder).expect("a folder");
         std::fs::write(folder.join("Cargo.toml"), manifest).expect("a manifest");
-        // The same versions as here, so that nothing need be fetched.
+        // The same versions as here, so that nothing must be fetched.
         std::fs::copy(workspace.join("Cargo.lock"), folder.join("Cargo.lock"))
             .expect("a lock file");
         folder
     })
 }
 
-/// The machine that everything here is built for.
+/// Returns the target triple of this machine, for which everything here is built.
 fn host() -> &'static str {
     static HOST: OnceLock<String> = OnceLock::new();
     HOST.get_or_init(|| {
@@ -76,7 +77,8 @@ fn host() -> &'static str {
     })
 }
 
-/// Builds programs of [`package`], and copies them to a folder of that name: the first of them.
+/// Builds programs of [`package`] and copies them to a folder called `name`. Returns the first
+/// program.
 fn build_as(
     name: &str,
     (debug, lto, flags): (&str, &str, &[&str]),
@@ -91,7 +93,7 @@ fn build_as(
     command
         .current_dir(folder)
         .args(["build", "--release", "--offline", "--quiet"])
-        // With a target that is named, flags are for the programs alone, and macros are built once.
+        // With an explicit target, the flags apply only to the programs, and macros are built once.
         .args(["--target-dir", "target", "--target", host()])
         .args(["--features", features])
         .args(programs.iter().flat_map(|name| ["--bin", name]))
@@ -119,13 +121,13 @@ fn build_as(
     copies.join(programs[0])
 }
 
-/// Programs whose types are known, built in one way: the first of them.
+/// Builds programs with known types in one way. Returns the first program.
 fn build(debug: &str, lto: &str, flags: &[&str], programs: &[&str]) -> PathBuf {
     let name = format!("{debug}-{lto}{}", flags.concat());
     build_as(&name, (debug, lto, flags), "", programs)
 }
 
-/// Runs it; the profile of what it recorded, and what it printed.
+/// Runs a program. Returns the profile of its recording, and its output.
 fn profile_of(program: &Path) -> (Profile, String) {
     let mut target = Target::new(program.to_str().expect("a path"), &[]);
     let printed = target.succeed();
@@ -138,7 +140,7 @@ fn profile_of(program: &Path) -> (Profile, String) {
     (profile, printed)
 }
 
-/// The same of a program that prints what it expects.
+/// Runs a program that prints its expected figures.
 fn record(program: &Path) -> (Profile, Expected) {
     let (profile, printed) = profile_of(program);
     (profile, serde_json::from_str(&printed).expect("JSON"))
@@ -159,7 +161,8 @@ fn stack(profile: &Profile, site: &Site) -> Vec<String> {
     frames.map(|id| profile.function(id).name.clone()).collect()
 }
 
-/// Bytes by container and by owner are what the program says; a site without one shows its stack.
+/// Checks bytes by container and by owner against the program's output. A site without a type shows
+/// its stack.
 fn assert_types(program: &Path, how: &str) {
     let (profile, expected) = record(program);
     let (mut types, mut owners) = (Sums::new(), Sums::new());
@@ -230,7 +233,7 @@ fn without_debug_information_no_type_is_named_and_the_setting_is() {
 #[test]
 fn two_builds_that_differ_in_one_function_differ_in_that_function_alone() {
     let ways = ("limited", "false", &[][..]);
-    // Names of one length: the path of a program is what it is started with, and counted.
+    // Both names have the same length, because the path of a program is allocated at its start.
     let before = build_as("shop-a", ways, "", &["shop"]);
     let after = build_as("shop-b", ways, "changed", &["shop"]);
     let ((before, said), (after, says)) = (profile_of(&before), profile_of(&after));
@@ -274,7 +277,7 @@ fn two_builds_that_differ_in_one_function_differ_in_that_function_alone() {
                 "{by:?}: {rows:?}"
             ),
         }
-        // By function there are also those on its stacks that ask for nothing themselves.
+        // By function, there are also functions on its stacks that request nothing themselves.
         assert!(by == By::Function || found.other_rows == 0, "{by:?}");
     }
 }

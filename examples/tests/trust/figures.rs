@@ -1,5 +1,6 @@
-//! Every figure of a report's JSON, by arithmetic: small programs of which each allocator call is known, one thread and
-//! two, finished, alive and killed. What each key reads is held by the profiler's own tests; here stand the values.
+//! Every figure of a report's JSON, by arithmetic, on small programs whose allocator calls are all
+//! known: with one thread and with two, finished, alive and killed. The profiler's own tests check
+//! what each key reads; the values are checked here.
 
 use crate::common::Target;
 use heapglass_profiler::report::{self, ReportOptions};
@@ -10,7 +11,7 @@ use std::io::{Read, Write};
 use std::path::Path;
 use std::process::Stdio;
 
-/// A case of these, with its allocator; it starts to record by itself.
+/// Prepares one of these cases with its allocator. It starts to record by itself.
 fn target(case: &str, allocator: &str, word: &str) -> Target {
     let mut target = Target::case(&[case]);
     let path = target.recording();
@@ -29,7 +30,7 @@ fn finished(case: &str, allocator: &str) -> Profile {
     open(&target.recording())
 }
 
-/// The profile while the program waits to be read, and that of what a kill left.
+/// Returns the profile while the program waits to be read, and the profile after it was killed.
 fn alive_and_killed(case: &str) -> (Profile, Profile) {
     let mut target = target(case, "move", "wait");
     let piped = target.command.stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -69,13 +70,13 @@ const FIGURES: [&str; 13] = [
     "temporary_bytes",
 ];
 
-/// The thirteen figures of an object, in the order of [`FIGURES`].
+/// Returns the thirteen figures of an object, in the order of [`FIGURES`].
 fn figures(of: &Value) -> [u64; 13] {
     FIGURES.map(|key| of[key].as_u64().unwrap_or_else(|| panic!("{key} of {of}")))
 }
 
-/// The figures of a thread: [`figures`] without live bytes, live blocks and the peak's, which are
-/// null because no block belongs to a thread.
+/// Returns the figures of a thread: those of [`figures`] without live bytes, live blocks and the
+/// peak's, which are null because no block belongs to a thread.
 fn of_thread(of: &Value) -> [u64; 9] {
     const HELD: std::ops::Range<usize> = 4..8;
     for key in &FIGURES[HELD] {
@@ -88,7 +89,7 @@ fn of_thread(of: &Value) -> [u64; 9] {
     without_held(figures(&counted))
 }
 
-/// What [`of_thread`] keeps of `figures`.
+/// Returns the part of `figures` that [`of_thread`] keeps.
 fn without_held(figures: [u64; 13]) -> [u64; 9] {
     let mut kept = [0; 9];
     kept[..4].copy_from_slice(&figures[..4]);
@@ -96,7 +97,7 @@ fn without_held(figures: [u64; 13]) -> [u64; 9] {
     kept
 }
 
-/// The figures of every thread, by name.
+/// Returns the figures of every thread, by name.
 fn thread_rows(json: &Value) -> Vec<(&str, [u64; 9])> {
     let rows = json["rows"].as_array().expect("rows");
     let mut rows: Vec<_> = rows
@@ -107,7 +108,7 @@ fn thread_rows(json: &Value) -> Vec<(&str, [u64; 9])> {
     rows
 }
 
-/// The figures of every row, by key.
+/// Returns the figures of every row, by key.
 fn rows(json: &Value) -> Vec<(&str, [u64; 13])> {
     let rows = json["rows"].as_array().expect("rows");
     let mut rows: Vec<_> = rows
@@ -136,7 +137,7 @@ fn sum(rows: &[[u64; 13]]) -> [u64; 13] {
     sum
 }
 
-/// What nothing was lost of.
+/// Checks that nothing was lost.
 fn nothing_is_lost(json: &Value) {
     let lost = json["lost"].as_object().expect("losses");
     for (key, value) in lost {
@@ -150,14 +151,15 @@ fn nothing_is_lost(json: &Value) {
     assert_eq!(json["peak_discrepancy_bytes"], 0);
 }
 
-/// Rows of the case `figures-one`: no phase, a, b and c.
+/// Returns the expected rows of the case `figures-one`: no phase, a, b and c.
 fn one(moved: bool) -> [[u64; 13]; 4] {
     let copied = |bytes| if moved { bytes } else { 0 };
     [
         [100, 1, 100, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0],
-        // 40, 90, 90 and 60 bytes of one block, and 24; to the same size is a grow.
+        // One block with 40, 90, 90 and 60 bytes, and a block of 24. A realloc to the same size is
+        // a grow.
         [304, 5, 304, 5, 0, 0, 0, 0, 2, 1, copied(190), 1, 24],
-        // The block of 100 bytes goes on as 50 and 200.
+        // The block of 100 bytes becomes 50 and 200.
         [250, 2, 250, 2, 0, 0, 200, 1, 1, 1, copied(100), 0, 0],
         [7, 1, 0, 0, 7, 1, 7, 1, 0, 0, 0, 0, 0],
     ]
@@ -228,7 +230,7 @@ fn one_by_everything(profile: &Profile, moved: bool) {
     assert_eq!(rows(&report(profile, By::Type)), [("(unknown type)", all)]);
     assert_eq!(rows(&report(profile, By::Field)), [("(no field)", all)]);
     assert_eq!(rows(&report(profile, By::Arena)), []);
-    // Sites of a phase come to the phase.
+    // The sites of a phase add up to the phase.
     let sites = report(profile, By::Site);
     let sites = sites["rows"].as_array().expect("rows");
     for (phase, expected) in phases {
@@ -277,7 +279,7 @@ fn one_thread_alive_and_killed() {
     }
 }
 
-/// What and how much was refused, the last request first, with the owner.
+/// Returns the failed requests with their sizes and owners, the last request first.
 fn refused(json: &Value) -> Vec<(u64, u64, String)> {
     let requests = json["failed_requests"].as_array().expect("requests");
     let request = |request: &Value| {
@@ -361,7 +363,7 @@ fn memory_that_the_allocator_keeps_is_told_from_live_memory() {
 
 fn two_by_everything(profile: &Profile) {
     let none = [1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 1, 1];
-    // 1,000 and 300 bytes end in the other thread, 50 stay.
+    // 1,000 and 300 bytes end in the other thread, and 50 bytes stay.
     let make = [1358, 4, 1308, 3, 50, 1, 1358, 4, 0, 0, 0, 1, 8];
     // 300 bytes become 400.
     let used = [470, 2, 70, 1, 400, 1, 0, 0, 1, 0, 300, 1, 70];
@@ -373,13 +375,13 @@ fn two_by_everything(profile: &Profile) {
     assert_eq!(row(&json, "make")["retained_bytes"], 1350);
     assert_eq!(row(&json, "use")["retained_bytes"], 470 - 1000 - 300 - 70);
     nothing_is_lost(&json);
-    // A block that the other thread frees is freed there.
+    // A block freed by the other thread counts as freed there.
     let json = report(profile, By::Thread);
     let maker = [1358, 4, 8, 1, 0, 0, 0, 1, 8];
     let main = [471, 3, 1371, 4, 1, 0, 300, 2, 71];
     assert_eq!(thread_rows(&json), [("main", main), ("maker", maker)]);
     assert_eq!(json["threads"], 2);
-    // In every figure that threads have.
+    // This holds for every figure that threads have.
     assert_eq!(json["rows_sum_to_totals"], true);
 }
 
@@ -444,10 +446,10 @@ fn frees_of_blocks_older_than_the_recording_are_a_loss_that_is_told() {
 fn fields_and_types_of_what_was_deserialized() {
     let profile = finished("figures-fields", "move");
     let city = size_of::<(String, Vec<u32>)>() as u64;
-    // Four places, of which one is used in the end.
+    // Four places, one of which is used at the end.
     let list = [4 * city, 1, 0, 0, 4 * city, 1, 4 * city, 1, 0, 0, 0, 0, 0];
     let name = [7 + 4, 2, 4, 1, 7, 1, 7 + 4, 2, 0, 0, 0, 0, 0];
-    // 4 and 8 places of 4 bytes; 4 places, the block allocated last and then freed.
+    // 4 and 8 places of 4 bytes; 4 places, for the block allocated last and then freed.
     let people = [
         16 + 32 + 16,
         3,
@@ -494,7 +496,7 @@ fn fields_and_types_of_what_was_deserialized() {
     ] {
         let row = row(&json, key);
         assert_eq!(figures(row), own, "{key}");
-        // Of blocks at the peak: rows are ordered by that.
+        // The mean is that of blocks at the peak, by which rows are ordered.
         assert_eq!(row["mean_block_bytes"], own[6] / own[7], "{key}");
         let field = &row["fields"][0];
         assert_eq!(field["path"], path);

@@ -1,4 +1,4 @@
-//! Where a recording lies: full disks, limits, taken paths, other processes.
+//! The location of a recording: full disks, limits, taken paths, other processes.
 
 mod disks;
 mod folders;

@@ -1,4 +1,4 @@
-//! Starting and finishing: threads that race, forked children, two copies of the recorder, kills.
+//! Starting and finishing: racing threads, forked children, two copies of the recorder, kills.
 
 mod copies;
 mod ends;
@@ -10,7 +10,7 @@ use heapglass_examples::recorded;
 use std::path::Path;
 use tracking_alloc_recording::{Recording, scope_flags, state};
 
-/// A recording that was finished and sealed: opening it compares its contents with its checksum.
+/// Opens a recording that was finished and sealed. Opening compares its contents with its checksum.
 fn sealed(path: &Path) -> Recording {
     let recording = recorded::open(path);
     assert_eq!(recording.header.state, state::FINISHED, "{path:?}");
@@ -19,7 +19,7 @@ fn sealed(path: &Path) -> Recording {
     recording
 }
 
-/// How often phases of a name were entered.
+/// Returns the number of times that phases of a name were entered.
 fn entered(recording: &Recording, name: &str) -> u64 {
     let scopes = recording.scopes.iter();
     scopes
@@ -28,7 +28,7 @@ fn entered(recording: &Recording, name: &str) -> u64 {
         .sum()
 }
 
-/// No scope says that what it retained is not known: every thread had a lane of its own.
+/// Checks that every scope's retained bytes are known, because every thread had a lane of its own.
 fn assert_retained_is_known(recording: &Recording) {
     for scope in &recording.scopes {
         assert_eq!(scope.flags & scope_flags::RETAINED_UNKNOWN, 0, "{scope:?}");

@@ -1,4 +1,5 @@
-//! What an attack on the recorder found, one module for each kind of attack: every finding stays fixed.
+//! The findings of an attack on the recorder, one module for each kind of attack. Every finding
+//! stays fixed.
 
 #[path = "../common/mod.rs"]
 mod common;

@@ -1,4 +1,5 @@
-//! The peak and its printed bound, with few and many threads; what events and figures beside a recording cost and hold.
+//! The peak and its printed bound, with few and many threads, and events and figures outside of a
+//! recording.
 
 use crate::common::{Target, assert_consistent, assert_work_is_as_printed, number, peak_error};
 use heapglass_examples::recorded;
@@ -12,14 +13,14 @@ fn recorded_as_printed(words: &[&str]) -> (Target, Recording, String) {
     (target, recording, printed)
 }
 
-/// The case starts its own recording, or none.
+/// Runs a case that starts its own recording, or none.
 fn unrecorded(words: &[&str]) -> String {
     let mut target = Target::case(words);
     target.command.env_remove("HEAPGLASS_OUT");
     target.succeed()
 }
 
-/// The bound that reports print.
+/// Returns the bound that reports print.
 fn printed_bound(target: &Target) -> i64 {
     let symbols = heapglass_profiler::SymbolOptions {
         cache: Some(env!("CARGO_TARGET_TMPDIR").into()),
@@ -33,7 +34,7 @@ fn printed_bound(target: &Target) -> i64 {
     profile.expect("a recording").capture().peak_error_bytes as i64
 }
 
-/// The bound that is printed for a recording, and how far its peak is from the known one.
+/// Returns the bound printed for a recording, and the distance of its peak from the known one.
 fn bound_and_error(threads: usize, seed: usize, largest: usize) -> (i64, i64) {
     let words = [threads, seed, largest].map(|word| word.to_string());
     let words: Vec<&str> = std::iter::once("known-peak")
@@ -50,7 +51,7 @@ fn bound_and_error(threads: usize, seed: usize, largest: usize) -> (i64, i64) {
     (bound, error)
 }
 
-/// `HEAPGLASS_TRUST_RUNS=200` runs as many; a few without.
+/// Runs `HEAPGLASS_TRUST_RUNS` times, or a few times if that is not set.
 #[test]
 fn the_stated_bound_is_never_below_the_error_and_its_median_is_small() {
     let runs = std::env::var("HEAPGLASS_TRUST_RUNS").ok();
@@ -125,7 +126,8 @@ fn a_thread_that_measures_itself_and_those_beside_it_are_counted_exactly() {
 fn three_and_six_hundred_live_threads_have_lanes_of_their_own_and_lose_nothing() {
     for threads in ["300", "600"] {
         let (target, recording, _) = recorded_as_printed(&["live-threads", threads]);
-        // Sealed when nobody moved any more: what the recorder's last look knew is all there is to know.
+        // It was sealed when no thread changed anything any more, so the last check knew the final
+        // figures.
         assert_eq!(printed_bound(&target), peak_error(&recording));
         assert!(recording.lanes.iter().all(|column| column.lane.kind == 1));
         assert!(recording.lanes.len() < MAX_LANES);

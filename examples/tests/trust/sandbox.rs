@@ -1,5 +1,5 @@
-//! What the system refuses or makes unusual: limits, no /proc, small stacks, foreign stacks, unloaded libraries.
-//! (`tracking-alloc/tests/built/sandbox.rs` has seccomp and the figures of stack.)
+//! Restrictions and unusual environments: limits, no /proc, small stacks, foreign stacks, unloaded
+//! libraries. (`tracking-alloc/tests/built/sandbox.rs` tests seccomp and the stack usage.)
 
 mod libraries;
 mod limits;

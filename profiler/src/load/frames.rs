@@ -8,7 +8,9 @@ use crate::interned::Interned;
 use crate::profile::{Frame, FrameId, Function, FunctionId, Origin};
 use crate::symbols::{self, Classifier, Part, Symbols};
 use crate::types::StackFrame;
+use rustc_hash::FxHashMap;
 use std::ops::Range;
+use std::sync::Arc;
 use tracking_alloc_recording::Recording;
 
 /// Names of a frame that counts for one.
@@ -40,10 +42,24 @@ pub(super) struct FrameNames<'a> {
     pub(super) classifier: &'a Classifier,
 }
 
+/// All that decides how the function of a source frame is described.
+#[derive(PartialEq, Eq, Hash)]
+struct FunctionKey {
+    name: Arc<str>,
+    raw: Option<Arc<str>>,
+    file: Option<Arc<str>>,
+    aliases: Vec<Arc<str>>,
+    module: u32,
+    is_symbolizer: bool,
+}
+
 /// Source frames and functions, numbered as they were first met.
 #[derive(Default)]
 pub(super) struct FrameTable {
     functions: Interned<Function>,
+    /// The functions that were described before: names are parsed once for each function, not for
+    /// each frame.
+    described: FxHashMap<FunctionKey, FunctionId>,
     frames: Interned<Frame>,
     /// The traits of each function.
     traits: Vec<Traits>,
@@ -155,11 +171,25 @@ impl FrameTable {
         let module = names.modules.position(value.module);
         let named = names.symbols.frames.get(raw);
         for source in named.into_iter().flatten().rev() {
-            let function = functions::described(
-                names.classifier.function_of_raw(raw as u32, source, path),
-                names.own,
-            );
-            let function = self.number(function);
+            let is_symbolizer = names.classifier.is_symbolizer(raw as u32);
+            let key = FunctionKey {
+                name: source.function.clone(),
+                raw: source.raw.clone(),
+                file: source.file.clone(),
+                aliases: source.aliases.clone(),
+                module: value.module,
+                is_symbolizer,
+            };
+            let function = match self.described.get(&key) {
+                Some(known) => *known,
+                None => {
+                    let classifier = names.classifier;
+                    let function = classifier.function_of_raw(raw as u32, source, path);
+                    let number = self.number(functions::described(function, names.own));
+                    self.described.insert(key, number);
+                    number
+                }
+            };
             let frame = self.frames.number(Frame {
                 function,
                 file: source.file.as_deref().map(str::to_owned),

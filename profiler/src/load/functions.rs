@@ -1,6 +1,7 @@
 //! The facts in a function's name: its role, what a call of it does, and the type that it
 //! deserializes.
 
+use crate::name::FunctionName;
 use crate::profile::{Function, Origin, Role};
 use crate::symbols;
 use crate::types;
@@ -30,33 +31,35 @@ pub(super) fn described(mut function: Function, own: &Own) -> Function {
         }
         _ => {}
     }
-    function.role = symbols::role(&function);
+    let name = function.name.clone();
+    let name = FunctionName::parse(&name, function.language);
+    function.role = symbols::role(&function, &name);
     if function.origin == Origin::Unresolved || function.origin == Origin::Native {
         return function;
     }
-    function.makes = types::deserialized(&function.name).filter(|_| function.origin != Origin::Std);
-    function.does = does(&function);
+    function.makes = types::deserialized(&name).filter(|_| function.origin != Origin::Std);
+    function.does = does(&function, &name);
     function
 }
 
 /// `serde_json::from_str -> Catalog`, `regex::Regex::new`, `HashMap::insert`.
-fn does(function: &Function) -> String {
+fn does(function: &Function, name: &FunctionName<'_>) -> String {
     if function.origin != Origin::Dependency {
         return function.short.clone();
     }
     // What closures of a dependency do, the function does that they stand in.
     let short = function.owner_name();
-    let (module, name) = short.rsplit_once("::").unwrap_or(("", short));
+    let (module, last) = short.rsplit_once("::").unwrap_or(("", short));
     // A free function is the crate's, whichever module it is in; a method keeps its type.
     let of_type = module.starts_with(|c: char| c.is_uppercase() || c == '[');
     let call = match function.krate.as_str() {
         "" => short.to_owned(),
         krate if krate == module => short.to_owned(),
-        krate if of_type => format!("{krate}::{module}::{name}"),
-        krate => format!("{krate}::{name}"),
+        krate if of_type => format!("{krate}::{module}::{last}"),
+        krate => format!("{krate}::{last}"),
     };
     // What is called back was entered further out.
-    let result = types::read_by(&function.name).filter(|_| function.role != Role::Callback);
+    let result = types::read_by(name).filter(|_| function.role != Role::Callback);
     match result {
         Some(result) => format!("{call} -> {result}"),
         None => call,
@@ -135,7 +138,7 @@ mod tests {
         );
         assert_eq!(
             does(
-                "serde_json::de::from_str<tracking_alloc::profiled::Profiled<shop::Catalog>>",
+                "serde_json::de::from_str<tracking_alloc_serde::profiled::Profiled<shop::Catalog>>",
                 "serde_json",
                 "de::from_str"
             ),
@@ -156,7 +159,7 @@ mod tests {
             "read_dir::{{closure}}",
         );
         closure.outer = "walk::read_dir".to_owned();
-        assert_eq!(super::does(&closure), "ignore::read_dir");
+        assert_eq!(super::does(&closure, &closure.parsed()), "ignore::read_dir");
         assert_eq!(
             does("<regex::regex::string::Regex>::new", "regex", "Regex::new"),
             "regex::Regex::new"

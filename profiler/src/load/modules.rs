@@ -105,7 +105,7 @@ impl Modules {
             *all += 1;
             if let [only] = chain.as_slice()
                 && only.is_name_only()
-                && classifier.function_of_raw(raw, only, "").origin != Origin::Std
+                && classifier.origin_of_raw(raw, only, "") != Origin::Std
             {
                 *bare += 1;
             }

@@ -31,7 +31,7 @@ impl Claim {
             origin: function.origin,
             role: function.role,
             krate: krate.finish(),
-            is_handed_over: symbols::is_handed_over(function),
+            is_handed_over: symbols::is_handed_over(&function.parsed()),
             is_own: function.is_own(),
             is_named: !function.name.starts_with('('),
         }

@@ -235,7 +235,7 @@ fn own(
 ) -> Own {
     let is_own = |(number, (chain, raw)): (u32, (&Vec<SourceFrame>, &FrameValue))| {
         let module = modules.path(raw.module);
-        let origin = |frame| classifier.function_of_raw(number, frame, module).origin;
+        let origin = |frame| classifier.origin_of_raw(number, frame, module);
         chain.iter().any(|frame| origin(frame) == Origin::User)
     };
     let frames = names.symbols.frames.iter().zip(&recording.frames);

@@ -35,7 +35,6 @@ pub use distribution::Distribution;
 pub(crate) use distribution::dominant_block_text;
 pub(crate) use figures::{FIGURES, sums};
 pub use figures::{Figures, Measure};
-pub(crate) use folding::plain;
 pub use folding::{Folding, Frames, Step};
 pub use footprints::{Footprint, FootprintNode, FootprintNodeValue};
 pub use label::{Label, MarkKind};
@@ -53,6 +52,9 @@ pub(crate) use type_names::sharing_a_name;
 pub use type_rows::{Source, TypeRow, UNKNOWN};
 pub use types::{Contents, TypeId, TypeKind, TypeName};
 
+pub use crate::name::Language;
+
+use crate::name::FunctionName;
 use std::collections::HashMap;
 use std::path::PathBuf;
 
@@ -292,6 +294,8 @@ pub enum SymbolSource {
 pub struct Function {
     /// Demangled, without the hash: `alloc::vec::Vec<T,A>::push`.
     pub name: String,
+    /// The language of the name.
+    pub language: Language,
     /// The other functions that its machine code is, by name: equal functions are compiled to one,
     /// and nothing tells which of them was called.
     pub aliases: Vec<String>,
@@ -545,9 +549,20 @@ impl Capture {
 }
 
 /// Crates of heapglass that are linked into the program.
-pub(crate) const OWN_CRATES: [&str; 2] = ["tracking_alloc", "tracking_alloc_recording"];
+pub(crate) const OWN_CRATES: [&str; 5] = [
+    "tracking_alloc",
+    "heapglass_recorder",
+    "tracking_alloc_arena",
+    "tracking_alloc_recording",
+    "tracking_alloc_serde",
+];
 
 impl Function {
+    /// Its name, taken apart.
+    pub(crate) fn parsed(&self) -> FunctionName<'_> {
+        FunctionName::parse(&self.name, self.language)
+    }
+
     /// Returns `true` if it is heapglass's own, wherever it was built.
     pub(crate) fn is_own(&self) -> bool {
         OWN_CRATES.contains(&self.krate.as_str())

@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 
 const MAGIC: &[u8; 8] = b"HGSYMBOL";
 /// Change what is kept or the way names are made: change this.
-const FORMAT: u32 = 4;
+const FORMAT: u32 = 5;
 /// Names are made by this version; another may make better ones.
 const WRITER: &str = env!("CARGO_PKG_VERSION");
 /// A larger file is not ours.

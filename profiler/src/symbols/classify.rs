@@ -9,14 +9,11 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::names::{is_rust, without_version};
-use super::short::{
-    begins_with, crate_of, is_of_foreign_trait, is_std_crate, last_segment, one_of, path, short,
-    short_outer,
-};
 use super::{SourceFrame, Symbols};
+use crate::name::{FunctionName, Language, is_std_crate, one_of, path};
 use crate::profile::{Function, OWN_CRATES, Origin};
 
-/// Decides what functions are, with what all frames of a recording together tell about crates.
+/// Determines whose code functions are, from all that the frames of a recording say about crates.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Classifier {
     /// Crates that a file of theirs shows to be dependencies.
@@ -35,7 +32,7 @@ pub(crate) struct Classifier {
 const STD_SYMBOLIZER: &str = "std::backtrace_rs::";
 
 impl Classifier {
-    /// Learns from all frames with a source file whose the crates are.
+    /// Learns from all frames with a source file who owns each crate.
     pub(crate) fn new(symbols: &Symbols) -> Classifier {
         let mut dependencies = HashSet::new();
         let mut programs = HashSet::new();
@@ -44,7 +41,8 @@ impl Classifier {
         let mut seen = HashSet::new();
         for frame in symbols.frames.iter().flatten() {
             let Some(file) = &frame.file else { continue };
-            if frame.at_declaration && is_of_foreign_trait(&frame.function) {
+            let name = || FunctionName::parse(&frame.function, Language::Rust);
+            if frame.at_declaration && name().is_of_foreign_trait() {
                 derived.insert(frame.function.clone());
             }
             if let Some(program) = frame.function.strip_suffix("::main")
@@ -59,7 +57,7 @@ impl Classifier {
             }
             if let Some((Origin::Dependency, owner)) = by_file(file)
                 // Generic code of a dependency is compiled into others: only its own name counts.
-                && crate_of(&frame.function) == Some(&owner)
+                && name().krate() == Some(&owner)
             {
                 dependencies.insert(owner);
             }
@@ -102,36 +100,59 @@ impl Classifier {
         self
     }
 
-    /// [`function`](Classifier::function) of a source frame of the raw frame with that number.
+    /// Returns `true` for a raw frame that only the standard library's symbolizer calls.
+    pub(crate) fn is_symbolizer(&self, raw: u32) -> bool {
+        self.symbolizer.contains(&raw)
+    }
+
+    /// Describes the function of a source frame of the raw frame with that number.
     pub(crate) fn function_of_raw(&self, raw: u32, frame: &SourceFrame, module: &str) -> Function {
         let mut function = self.function(frame, module);
-        // An allocator of the program's own is called there too: its file tells, if there is one.
-        let may_be_std = match function.origin {
+        function.origin = self.called_origin(raw, frame, (function.origin, &function.krate));
+        function
+    }
+
+    /// Returns the origin of a function, as in [`function_of_raw`](Classifier::function_of_raw).
+    pub(crate) fn origin_of_raw(&self, raw: u32, frame: &SourceFrame, module: &str) -> Origin {
+        let name = FunctionName::parse(&frame.function, language(frame));
+        let (origin, krate) = self.owner(frame, &name, module);
+        self.called_origin(raw, frame, (origin, &krate))
+    }
+
+    /// The origin of a function, given what its name and file say, and who calls it.
+    fn called_origin(
+        &self,
+        raw: u32,
+        frame: &SourceFrame,
+        (origin, krate): (Origin, &str),
+    ) -> Origin {
+        // The symbolizer also calls an allocator of the program's own, whose file is known.
+        let may_be_std = match origin {
             Origin::User => frame.file.is_none(),
-            Origin::Dependency => !function.is_own(),
+            Origin::Dependency => !OWN_CRATES.contains(&krate),
             _ => false,
         };
-        if may_be_std && self.symbolizer.contains(&raw) {
-            function.origin = Origin::Std;
+        if may_be_std && self.is_symbolizer(raw) {
+            Origin::Std
+        } else {
+            origin
         }
-        function
     }
 
     /// Describes the function of a frame. `module` is the path of the image it is in.
     pub(crate) fn function(&self, frame: &SourceFrame, module: &str) -> Function {
-        let name = &*frame.function;
-        let (origin, krate) = self.owner(frame, module);
-        let named = |by: fn(&str) -> String| {
-            let all = std::iter::once(name).chain(frame.aliases.iter().map(|alias| &**alias));
-            one_of(all.map(by))
-        };
-        let (short, outer) = if origin == Origin::Native {
-            (name.to_owned(), name.to_owned())
-        } else {
-            (named(short), named(short_outer))
-        };
+        let language = language(frame);
+        let parse = |name| FunctionName::parse(name, language);
+        let aliases = frame.aliases.iter().map(|alias| parse(alias));
+        let all: Vec<FunctionName<'_>> = std::iter::once(parse(&frame.function))
+            .chain(aliases)
+            .collect();
+        let (origin, krate) = self.owner(frame, &all[0], module);
+        let short = one_of(all.iter().map(FunctionName::short));
+        let outer = one_of(all.iter().map(FunctionName::short_outer));
         Function {
-            name: name.to_owned(),
+            name: frame.function.to_string(),
+            language,
             aliases: frame.aliases.iter().map(|name| name.to_string()).collect(),
             outer: if outer == short { String::new() } else { outer },
             short,
@@ -142,22 +163,21 @@ impl Classifier {
         }
     }
 
-    fn owner(&self, frame: &SourceFrame, module: &str) -> (Origin, String) {
-        let name = &*frame.function;
+    fn owner(
+        &self,
+        frame: &SourceFrame,
+        name: &FunctionName<'_>,
+        module: &str,
+    ) -> (Origin, String) {
         let file = frame.file.as_deref();
-        let rust_file = file.is_some_and(|file| file.ends_with(".rs"));
-        let rust_name = match frame.raw.as_deref() {
-            Some(raw) => is_rust(raw),
-            None => file.is_none() && name.contains("::"),
-        };
         // `#[global_allocator]` puts them into the user's crate, at the line of the static.
-        if is_allocator_shim(name) {
+        if name.is_allocator_shim() {
             return (Origin::Std, "alloc".to_owned());
         }
-        if !rust_file && !rust_name {
+        if !name.is_rust() {
             return (Origin::Native, image_name(module).to_owned());
         }
-        let krate = crate_of(name);
+        let krate = name.krate();
         if let Some(own) = krate.filter(|krate| OWN_CRATES.contains(krate)) {
             return (Origin::Dependency, own.to_owned());
         }
@@ -168,7 +188,7 @@ impl Classifier {
         if let Some((origin, owner)) = file.and_then(by_file) {
             // What a macro of a dependency wrote belongs to the crate that called it. Generic code
             // and implementations of traits may be a dependency's whatever type they are named for.
-            let is_plain = !name.starts_with('<');
+            let is_plain = !frame.function.starts_with('<');
             if let Some(krate) = krate.filter(|krate| is_plain && **krate != *owner)
                 && origin == Origin::Dependency
                 && !self.programs.contains(&owner)
@@ -208,13 +228,21 @@ impl Classifier {
     }
 }
 
-/// `.../tracking-alloc/src/..` of a checkout, `.../tracking-alloc-0.1.0/src/..` of a registry.
+/// Returns `true` for `.../tracking-alloc/src/..` and `.../tracking-alloc/recorder/src/..` of a
+/// checkout, and `.../tracking-alloc-0.1.0/src/..` of a registry.
 fn is_own_file(file: &str) -> bool {
+    const FOLDERS: [&str; 4] = ["arena", "recorder", "recording", "serde"];
     let folders: Vec<&str> = file.split('/').collect();
-    folders.windows(2).any(|pair| {
-        pair[1] == "src"
-            && OWN_CRATES.contains(&without_version(pair[0]).replace('-', "_").as_str())
-    }) || file.contains("/tracking-alloc/recording/src/")
+    let is_own =
+        |folder: &str| OWN_CRATES.contains(&without_version(folder).replace('-', "_").as_str());
+    folders.iter().enumerate().any(|(index, folder)| {
+        *folder == "src"
+            && match folders[..index] {
+                [.., "tracking-alloc", part] if FOLDERS.contains(&part) => true,
+                [.., folder] => is_own(folder),
+                [] => false,
+            }
+    })
 }
 
 /// A frame that nothing names: `libc.so.6+0x29d90`.
@@ -231,17 +259,19 @@ pub(crate) fn unresolved(module: &str, offset: u64) -> Function {
     }
 }
 
-/// Returns `true` if a function is one that the compiler puts between `alloc` and the global
-/// allocator.
-pub(crate) fn is_allocator_shim(name: &str) -> bool {
-    let shims = [
-        "__rust_alloc",
-        "__rust_realloc",
-        "__rust_dealloc",
-        "__rdl_",
-        "__rg_",
-    ];
-    begins_with(last_segment(name), &shims)
+/// The language of a function: that of its source file or of its linkage name.
+fn language(frame: &SourceFrame) -> Language {
+    let file = frame.file.as_deref();
+    let is_rust = file.is_some_and(|file| file.ends_with(".rs"))
+        || match frame.raw.as_deref() {
+            Some(raw) => is_rust(raw),
+            None => file.is_none() && frame.function.contains("::"),
+        };
+    if is_rust {
+        Language::Rust
+    } else {
+        Language::Cpp
+    }
 }
 
 fn image_name(module: &str) -> &str {
@@ -249,7 +279,7 @@ fn image_name(module: &str) -> &str {
     name.rsplit('/').next().unwrap_or(name)
 }
 
-/// Whose a source file is, and the crate it belongs to; `None`: the user's own.
+/// The owner of a source file and its crate; `None` for the user's own files.
 fn by_file(file: &str) -> Option<(Origin, String)> {
     let std = std_crate_of_file(file).map(|krate| (Origin::Std, krate));
     std.or_else(|| Some((Origin::Dependency, dependency_of_file(file)?)))

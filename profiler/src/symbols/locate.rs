@@ -45,7 +45,7 @@ impl Files {
     }
 
     /// Changes when any of the files does: names cached under another fingerprint may be poorer.
-    /// Where the files are does not matter, their build is known.
+    /// The place of the files does not matter, as their build is known.
     pub(super) fn fingerprint(&self) -> u64 {
         let mut hasher = DefaultHasher::new();
         let mut add = |image: &Image| (image.len, image.mtime_ns).hash(&mut hasher);
@@ -195,7 +195,7 @@ fn open_checked(path: &Path, identity: &Identity, exact: bool) -> Result<File, S
     }
 }
 
-/// Debug information outside the binary: by build-id, by debug link, or beside it.
+/// Debug information outside the binary: by build-id, by debug link, or next to it.
 fn separate_debug_file(
     path: &Path,
     headers: Option<&Headers>,

@@ -10,8 +10,8 @@
 //! wrong one.
 //!
 //! Out of scope: `.gnu_debugdata` (compressed symbol tables inside stripped binaries),
-//! supplementary files made by `dwz`, and demangling of languages other than Rust; such frames keep
-//! the names in the symbol table.
+//! supplementary files made by `dwz`, and demangling of languages other than Rust and C++; such
+//! frames keep the names in the symbol table.
 
 mod cache;
 mod classify;
@@ -22,17 +22,14 @@ mod locate;
 mod module;
 mod names;
 mod role;
-mod short;
 mod stored;
 mod table;
 mod trim;
 
-pub(crate) use classify::is_allocator_shim;
 pub(crate) use classify::{Classifier, unresolved};
 pub(crate) use error::Error;
 pub(crate) use locate::hex_all;
 pub(crate) use role::{is_handed_over, role};
-pub(crate) use short::{begins_with, each_outermost, one_of, segments, self_type, split_outermost};
 pub(crate) use stored::{Shared, StoredFrame, Strings, string_of};
 pub(crate) use trim::{Part, trim};
 

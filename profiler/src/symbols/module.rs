@@ -8,6 +8,7 @@ use super::locate::Files;
 use super::table::Table;
 use super::{AddressFrames, Identity, ModuleRef, Progress, SourceFrame, SymbolOptions};
 use super::{cache, dwarf, locate, names};
+use crate::name::Demangler;
 use crate::profile::SymbolSource;
 use crate::units::counted;
 
@@ -153,7 +154,20 @@ fn read_files(
         }
         AddressFrames { from_debug, frames }
     });
-    named.collect()
+    let mut named: Vec<AddressFrames> = named.collect();
+    let mut cpp = Demangler::default();
+    for frame in named.iter_mut().flat_map(|found| &mut found.frames) {
+        // A name of Rust is demangled already, and differs from its linkage name.
+        if let Some(raw) = frame.raw.as_ref().filter(|raw| **raw == frame.function) {
+            frame.function = cpp.demangle(raw);
+        }
+    }
+    if cpp.has_given_up() {
+        notes.push(format!(
+            "{name}: names of C++ functions are mangled, as demangling them took too long"
+        ));
+    }
+    named
 }
 
 /// Returns the source of a module's names: the kind that names most of its frames.

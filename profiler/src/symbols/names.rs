@@ -1,10 +1,10 @@
-//! Function names as people read them: linkage names demangled without the hash, joined with what
-//! only the debug information knows (generics of inlined functions), and a module path guessed from
-//! the source file where there is no linkage name at all. It must never invent a path: with nothing
-//! to go by, the bare name stays.
+//! Function names as people read them. Linkage names are demangled without the hash, and joined with
+//! the generics of inlined functions, which only the debug information knows. Without a linkage name,
+//! the module path is guessed from the source file. This module must never invent a path: if nothing
+//! suggests one, the bare name stays.
 
 use super::SourceFrame;
-use super::short::{beginning, last_segment, strip_generics};
+use crate::name::{FunctionName, Language, is_mangled_cpp};
 use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -26,6 +26,11 @@ pub(super) fn is_rust(linkage: &str) -> bool {
     rustc_demangle::try_demangle(linkage).is_ok() && (is_v0(linkage) || has_legacy_hash(linkage))
 }
 
+/// Returns `true` if a linkage name is one of C++.
+fn is_cpp(linkage: &str) -> bool {
+    is_mangled_cpp(linkage) && !is_rust(linkage)
+}
+
 /// Returns `true` if a Rust name is v0, not legacy.
 fn is_v0(linkage: &str) -> bool {
     linkage.trim_start_matches('_').starts_with('R')
@@ -38,7 +43,8 @@ fn has_legacy_hash(linkage: &str) -> bool {
     })
 }
 
-/// A linkage name for people: Rust demangled without the hash, all others as they are.
+/// A linkage name for people: Rust demangled without the hash, all others as they are. Names of C++
+/// are demangled when all names of a module are known ([`Demangler`](crate::name::Demangler)).
 pub(super) fn demangle(linkage: &str) -> String {
     cut(if is_rust(linkage) {
         format!("{:#}", rustc_demangle::demangle(linkage))
@@ -47,8 +53,7 @@ pub(super) fn demangle(linkage: &str) -> String {
     })
 }
 
-/// Joins a linkage name and a `DW_AT_name`: the path of the first, the generics of whichever has
-/// them.
+/// Joins a linkage name and a `DW_AT_name`: the path of the first, with the generics of either.
 ///
 /// Legacy mangling gives `serde_json::de::from_slice`, the debug information `from_slice<Vec<u8>>`:
 /// the result is `serde_json::de::from_slice<Vec<u8>>`. v0 has everything already.
@@ -56,10 +61,12 @@ pub(super) fn join(linkage: &str, name: Option<&str>) -> String {
     let demangled = demangle(linkage);
     if let Some(name) = name
         && !(is_v0(linkage) && is_rust(linkage))
-        && let Some(at) = name.find('<').filter(|&at| at > 0)
-        && last_segment(&demangled) == &name[..at]
+        && let Some(bare) = parsed(name).last()
+        && let Some(generics) = name.strip_prefix(bare.plain)
+        && generics.starts_with('<')
+        && parsed(&demangled).last().map(|last| last.text) == Some(bare.plain)
     {
-        return cut(demangled + &name[at..]);
+        return cut(demangled + generics);
     }
     demangled
 }
@@ -99,10 +106,25 @@ pub(super) fn aliases<'a>(
 
 /// Returns `true` if a linkage name can belong to the function the debug information calls `name`.
 pub(super) fn agrees(linkage: &str, name: &str) -> bool {
+    let bare = parsed(name);
+    if is_cpp(linkage) {
+        // An identifier stands behind its length: `_ZN3app4loadEv`.
+        return bare.last().is_some_and(|base| {
+            let identifier = format!("{}{}", base.plain.len(), base.plain);
+            linkage.contains(&identifier)
+        });
+    }
     let demangled = demangle(linkage);
-    let last = strip_generics(last_segment(&demangled));
-    let base = strip_generics(name);
-    last == base || (last.starts_with('{') && base.starts_with('{'))
+    match (parsed(&demangled).last(), bare.last()) {
+        (Some(last), Some(base)) => {
+            last.plain == base.plain || (last.text.starts_with('{') && base.text.starts_with('{'))
+        }
+        (last, base) => last == base,
+    }
+}
+
+fn parsed(name: &str) -> FunctionName<'_> {
+    FunctionName::parse(name, Language::Rust)
 }
 
 /// A function without a linkage name: its name under the module path its source file suggests.
@@ -113,6 +135,15 @@ pub(super) fn under_module(module: Option<&str>, name: &str) -> String {
         Some(module) => cut(format!("{module}::{name}")),
         None => cut(name.to_owned()),
     }
+}
+
+/// Returns the beginning of a text in whole characters, at most `most_bytes` bytes.
+pub(super) fn beginning(text: &str, most_bytes: usize) -> &str {
+    let mut end = text.len().min(most_bytes);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    &text[..end]
 }
 
 fn cut(name: String) -> String {

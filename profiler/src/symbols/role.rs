@@ -1,7 +1,7 @@
-//! The role of a function on a stack, by its name: it was called back, passes a call on, reads a
-//! format or reports a panic.
+//! The role of a function on a stack, by its name: whether it was called back, passes a call on,
+//! reads a format or reports a panic.
 
-use super::short::{begins_with, is_call, last_segment, path, segments, self_type, strip_generics};
+use crate::name::{FunctionName, Part, begins_with, path_and_arguments};
 use crate::profile::{Function, Origin, Role};
 
 /// Crates that work for whoever calls them.
@@ -71,7 +71,7 @@ const CALLED_BACK: [&str; 8] = [
     "serde::de::DeserializeSeed",
     "serde::de::Visitor",
     "core::clone::Clone",
-    "tracking_alloc::arena::ArenaDeserialize",
+    "tracking_alloc_arena::deserialize::ArenaDeserialize",
 ];
 
 /// Paths of what in the standard library only calls on.
@@ -109,11 +109,10 @@ const PANIC: &[&str] = &[
     "__rustc::rust_begin_unwind",
 ];
 
-/// Returns the role of a function.
-pub(crate) fn role(function: &Function) -> Role {
-    let name = function.name.as_str();
+/// Returns the role of a function, given its parsed name.
+pub(crate) fn role(function: &Function, name: &FunctionName<'_>) -> Role {
     match function.origin {
-        Origin::Std if begins_with(name.trim_start_matches('<'), PANIC) => Role::Panic,
+        Origin::Std if name.begins_with(PANIC) => Role::Panic,
         Origin::Std if is_glue(name) => Role::Glue,
         Origin::Dependency if SERVICES.contains(&&*function.krate) => Role::Service,
         Origin::User | Origin::Dependency if function.is_derived || is_called_back(name) => {
@@ -123,40 +122,35 @@ pub(crate) fn role(function: &Function) -> Role {
     }
 }
 
-/// A method of a trait that formats and containers call, or what a derive macro put beside it.
-fn is_called_back(name: &str) -> bool {
-    for segment in segments(name) {
-        // What macros put into `const _: () = { .. };`.
-        if segment == "_" {
-            return true;
-        }
-        let implemented = self_type(segment).and_then(|(_, implemented)| implemented);
-        let path = implemented.map(|path| path.split('<').next().unwrap_or(path));
-        if path.is_some_and(|path| CALLED_BACK.contains(&path)) {
-            return true;
-        }
+/// Returns `true` for a method of a trait that formats and containers call, and for what a derive
+/// macro puts next to it.
+fn is_called_back(name: &FunctionName<'_>) -> bool {
+    // Macros write `const _: () = { .. };`.
+    let is_of_macro = || name.segments().iter().any(|segment| segment.text == "_");
+    let is_trait = |of: &str| CALLED_BACK.contains(&path_and_arguments(of).0);
+    if name.is_rust() && (is_of_macro() || name.implements().any(is_trait)) {
+        return true;
     }
-    // Without linkage names only the method's own is told.
-    let method = strip_generics(last_segment(name));
-    let generic = last_segment(name).contains('<');
-    generic && (method.starts_with("visit_") || method == "deserialize")
+    // Without a linkage name, only the method's own name is known.
+    let method = name.own_name();
+    name.last()
+        .is_some_and(|last| last.plain.len() < last.text.len())
+        && (method.starts_with("visit_") || method == "deserialize")
 }
 
 /// Returns `true` for work that one crate hands to another to run: a closure, or a future that is
 /// polled.
-pub(crate) fn is_handed_over(function: &Function) -> bool {
-    let segments = segments(&function.name);
-    let is_closure = segments.last().is_some_and(|last| last.starts_with('{'));
-    let is_run = segments.iter().any(|segment| {
-        let implemented = self_type(segment).and_then(|(_, implemented)| implemented);
-        implemented
-            .is_some_and(|path| begins_with(path, &["core::future::", "core::ops::function::"]))
-    });
-    is_closure || is_run
+pub(crate) fn is_handed_over(name: &FunctionName<'_>) -> bool {
+    let is_made = name
+        .last()
+        .is_some_and(|last| !matches!(last.part, Part::Named | Part::Impl { .. }));
+    let runs = ["core::future::", "core::ops::function::"];
+    is_made || name.implements().any(|of| begins_with(of, &runs))
 }
 
-/// The call of a closure, or an adaptor of iterators, in the standard library.
-fn is_glue(name: &str) -> bool {
-    let called = strip_generics(last_segment(name));
-    is_call(name) || matches!(called, "catch_unwind" | "do_call") || begins_with(path(name), GLUE)
+/// Returns `true` for the call of a closure, or an adaptor of iterators, in the standard library.
+fn is_glue(name: &FunctionName<'_>) -> bool {
+    name.is_call()
+        || matches!(name.own_name(), "catch_unwind" | "do_call")
+        || name.begins_with(GLUE)
 }

@@ -2,8 +2,7 @@
 //! strings once; parsed as hostile input.
 
 use super::SourceFrame;
-use super::names::MOST_ALIASES;
-use super::short::beginning;
+use super::names::{MOST_ALIASES, beginning};
 use crate::interned::Interned;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;

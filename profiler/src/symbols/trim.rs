@@ -3,8 +3,6 @@
 
 use std::ops::Range;
 
-use super::classify::is_allocator_shim;
-use super::short::{begins_with, is_call, path};
 use crate::profile::{Function, Origin};
 
 /// Paths of what stands between a collection and the allocator, and of heapglass itself.
@@ -16,16 +14,19 @@ const MACHINERY: &[&str] = &[
     "hashbrown::raw::",
     "std::alloc::",
     "std::sys::alloc::",
+    "heapglass_recorder::",
     "tracking_alloc::",
+    "tracking_alloc_arena::",
     "tracking_alloc_recording::",
+    "tracking_alloc_serde::",
     "__rustc::",
 ];
 
-/// In the names of a global allocator's methods: whoever implements it, they are machinery.
-const ALLOCATOR_METHODS: &[&str] = &[
-    " as core::alloc::global::GlobalAlloc>::",
-    " as core::alloc::GlobalAlloc>::",
-    " as core::alloc::Allocator>::",
+/// Traits of allocators. Their methods are machinery, whoever implements them.
+const ALLOCATORS: &[&str] = &[
+    "core::alloc::global::GlobalAlloc",
+    "core::alloc::GlobalAlloc",
+    "core::alloc::Allocator",
 ];
 
 /// Paths of what runs before `main` or a thread's closure.
@@ -80,21 +81,21 @@ pub(crate) struct Part {
 impl Part {
     /// Returns the properties of a function, by its name and origin.
     pub(crate) fn of(function: &Function) -> Part {
-        let (name, origin) = (&*function.name, function.origin);
-        let begins = |prefixes| begins_with(path(name), prefixes);
+        let name = function.parsed();
+        let origin = function.origin;
         Part {
-            machinery: begins(MACHINERY)
+            machinery: name.begins_with(MACHINERY)
                 || function.is_own()
-                || is_allocator_shim(name)
-                || ALLOCATOR_METHODS.iter().any(|of| name.contains(of)),
+                || name.is_allocator_shim()
+                || name.implements().any(|of| ALLOCATORS.contains(&of)),
             // Closures and thread-local access between frames of machinery.
-            glue: origin == Origin::Std && begins(&["core::", "std::thread::local::"]),
+            glue: origin == Origin::Std && name.begins_with(&["core::", "std::thread::local::"]),
             start_up: match origin {
-                Origin::Native => NATIVE_START_UP.contains(&name),
-                Origin::Std => begins(START_UP),
+                Origin::Native => NATIVE_START_UP.contains(&&*function.name),
+                Origin::Std => name.begins_with(START_UP),
                 _ => false,
             },
-            call: origin == Origin::Std && is_call(name),
+            call: origin == Origin::Std && name.is_call(),
             nameless: matches!(origin, Origin::Unresolved | Origin::Native),
         }
     }

@@ -11,7 +11,7 @@ use super::site::{asking, owner_name};
 use super::{By, Detail, NO_STACK, Part, Row};
 use crate::interned::Interned;
 use crate::profile::{
-    Figures, FrameId, Frames, Function, FunctionId, Group, Measure, Origin, Profile, Site, plain,
+    Figures, FrameId, Frames, Function, FunctionId, Group, Measure, Origin, Profile, Site,
 };
 
 /// A function on stacks. The names are the keys in JSON.
@@ -44,7 +44,7 @@ fn full_name(function: &Function) -> String {
     if function.name.is_empty() {
         "[unnamed]".to_owned()
     } else {
-        plain(&function.name)
+        function.parsed().without_arguments()
     }
 }
 

@@ -1,27 +1,27 @@
-//! A stack as it would read if a function on it were another one with the same machine code.
+//! Stacks read under another name of a function on them.
 //!
-//! Equal functions are compiled to one, and the symbol table may keep the names of all. Where they
-//! are instances of one generic function (`make::<Metre>`, `make::<Second>`), what differs in the
-//! names is put in its place in the functions inlined there too; of any other function only its
-//! name is known, so that what is inlined there is left out.
+//! The compiler makes one function of equal ones, and the symbol table may keep the names of all. If
+//! the functions are instances of one generic function (`make::<Metre>`, `make::<Second>`), the
+//! differences between their names are applied to the functions inlined there too. Of any other
+//! function only the name is known, and the functions inlined into it are left out.
 
-use super::call::split_outermost_commas;
-use super::stack::StackFrame;
+use super::frame::StackFrame;
+use crate::name::split_at_commas;
 use crate::profile::{Function, FunctionId};
 use std::collections::HashMap;
 use std::rc::Rc;
 
-/// Functions under other names, numbered like the others of a profile, from the highest number
-/// down.
+/// Functions under other names. Their numbers fall from the highest one, so that they differ from
+/// those of the profile.
 #[derive(Default)]
 pub(super) struct Renamed {
     functions: HashMap<(FunctionId, FunctionId, usize), (FunctionId, Rc<Function>)>,
 }
 
 impl Renamed {
-    /// The last of some frames, which is not inlined, under the name of that alias, and those
-    /// inlined into it, which are before it: in their places, and of the last one alone where it
-    /// does not tell what would be inlined there.
+    /// Renames the last of some frames, which is not inlined, to one of its aliases, together with the
+    /// frames before it, which are inlined into it. Returns only the last one if its alias does not
+    /// tell what would be inlined there.
     pub(super) fn functions(
         &mut self,
         frames: &[StackFrame<'_>],
@@ -57,8 +57,8 @@ impl Renamed {
     }
 }
 
-/// Where the names of two instances of one generic function differ: what stands in the one, and in
-/// its place in the other; `None` for functions that are not such.
+/// The differences between the names of two instances of one generic function: arguments of the
+/// one, each with the argument of the other. `None` for other functions.
 fn differences<'a>(one: &'a str, other: &'a str) -> Option<Vec<(&'a str, &'a str)>> {
     let begins_argument = |byte: u8| matches!(byte, b'<' | b'(' | b'[' | b',' | b' ' | b'&');
     let ends_argument = |byte: u8| matches!(byte, b'>' | b')' | b']' | b',' | b' ' | b';');
@@ -77,40 +77,49 @@ fn differences<'a>(one: &'a str, other: &'a str) -> Option<Vec<(&'a str, &'a str
         .take_while(|(a, b)| a == b)
         .count();
     let from = one.len() - equal_end;
-    let mut end = equal_end
-        - one.as_bytes()[from..]
+    let end = from
+        + one.as_bytes()[from..]
             .iter()
             .position(|&byte| ends_argument(byte))?;
-    // What differs is whole arguments: `Vec<A>` and `Option<B>`, not `Vec<A` and `Option<B`.
-    loop {
-        let (a, b) = (
-            one.get(start..one.len() - end)?,
-            other.get(start..other.len() - end)?,
-        );
-        if depth(a) == 0 && depth(b) == 0 {
-            let (a, b) = (split_outermost_commas(a), split_outermost_commas(b));
-            // Outside all brackets it is the path of the function that differs.
-            let inside = depth(one.get(..start)?) > 0;
-            return (inside && a.len() == b.len())
-                .then(|| a.into_iter().zip(b).filter(|(a, b)| a != b).collect());
-        }
-        end = end.checked_sub(1)?;
+    // The differences are whole arguments: `Vec<A>` and `Option<B>`, not `Vec<A` and `Option<B`. The
+    // texts after them are equal, so both grow by the same letters until no bracket is open.
+    let longer = other.len() as isize - one.len() as isize;
+    let end_in_other = |end: usize| end.checked_add_signed(longer);
+    let mut open = depth(one.get(start..end)?);
+    if open != depth(other.get(start..end_in_other(end)?)?) {
+        return None;
     }
+    let mut end = end;
+    while open != 0 {
+        if end == one.len() {
+            return None;
+        }
+        open += step(one.as_bytes(), end);
+        end += 1;
+    }
+    let a = split_at_commas(one.get(start..end)?);
+    let b = split_at_commas(other.get(start..end_in_other(end)?)?);
+    // Outside all brackets, the paths of the functions differ.
+    let inside = depth(one.get(..start)?) > 0;
+    (inside && a.len() == b.len()).then(|| a.into_iter().zip(b).filter(|(a, b)| a != b).collect())
 }
 
-fn depth(text: &str) -> i32 {
-    let bytes = text.as_bytes();
-    let step = |at: usize| match bytes[at] {
+/// The number of brackets that a byte opens: -1 if it closes one.
+fn step(bytes: &[u8], at: usize) -> i32 {
+    match bytes[at] {
         b'<' | b'(' | b'[' | b'{' => 1,
         // `->` closes nothing.
         b'>' if at > 0 && bytes[at - 1] == b'-' => 0,
         b'>' | b')' | b']' | b'}' => -1,
         _ => 0,
-    };
-    (0..bytes.len()).map(step).sum()
+    }
 }
 
-/// A name with what differs put in its place, wherever it is a whole path.
+fn depth(text: &str) -> i32 {
+    (0..text.len()).map(|at| step(text.as_bytes(), at)).sum()
+}
+
+/// Replaces whole paths in a name: the first of each pair by the second.
 fn replaced(name: &str, differences: &[(&str, &str)]) -> String {
     let in_path = |letter: char| letter.is_alphanumeric() || letter == '_';
     let mut out = String::with_capacity(name.len());

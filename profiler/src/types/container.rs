@@ -1,11 +1,11 @@
-//! Containers, and which of them are made of which: a `String` of a `Vec<u8>`, a `HashMap` of a raw
-//! table.
+//! Containers, and the containers that they are made of: a `String` is made of a `Vec<u8>`, a
+//! `HashMap` of a raw table.
 //!
-//! It must never take a container for the one around it: a `Vec<String>` is not made of its
+//! This module must never take a container for the one around it: a `Vec<String>` is not made of its
 //! strings.
 
-use super::call::{path_and_arguments, split_types};
 use super::spell::normal;
+use crate::name::{path_and_arguments, types};
 
 /// The kind of container that asked for a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,8 +46,8 @@ pub(super) const STD_SET: &str = "std::collections::hash::set::HashSet";
 pub(super) const BROWN_MAP: &str = "hashbrown::map::HashMap";
 pub(super) const BROWN_SET: &str = "hashbrown::set::HashSet";
 
-/// Types by their path, or (with `::` at the end) by the module around it, and what asks for memory
-/// in their methods. The first one of a kind, but text, is the kind's own type.
+/// Types by their path, or (with `::` at the end) by the module around it, with the container that
+/// asks for memory in their methods. The first entry of a kind, except text, is the kind's own type.
 pub(super) const TYPES: &[(&str, Kind)] = &[
     ("str", Kind::Text(STRING)),
     ("alloc::vec::Vec", Kind::Vec),
@@ -125,8 +125,8 @@ pub(crate) struct ContentNames {
     pub element: Option<String>,
     /// The type being deserialized, or cloned, when it asked.
     pub owner: Option<String>,
-    /// What it would say if a function on it were another one with the same machine code, where
-    /// that is something else; `None`: of that function nothing is known.
+    /// The contents under the other names of a function on the stack that has the same machine code
+    /// as other functions, if they differ. `None` if such a name does not tell the contents.
     pub others: Vec<Option<ContentNames>>,
 }
 
@@ -136,8 +136,9 @@ pub(super) struct Container {
     pub(super) kind: Kind,
     /// Its type's arguments, spelled one way, the allocator left out.
     pub(super) arguments: Vec<String>,
-    /// Known from functions that were not inlined into the code of the program only: the linker may
-    /// have folded functions of other types, with the same instructions, into them.
+    /// `true` if the container is known only from functions that were not inlined into the program's
+    /// code. The linker may have folded functions of other types, with the same instructions, into
+    /// them.
     pub(super) shared: bool,
 }
 
@@ -151,7 +152,7 @@ impl Container {
         .plain()
     }
 
-    /// What a box of another container's innards is: that container.
+    /// Returns the container whose innards are in a box, for such a box.
     fn plain(self) -> Container {
         let (path, arguments) = match (self.kind, self.arguments.as_slice()) {
             (Kind::Box | Kind::Rc | Kind::Arc, [inner]) => path_and_arguments(inner),
@@ -175,8 +176,8 @@ impl Container {
         Container::new(kind, arguments)
     }
 
-    /// What it is when `outer` turns out to have asked for it: `None` if that is another container,
-    /// whose business this block is not.
+    /// Combines a container with the one whose code called it. Returns `None` if `outer` is a
+    /// different container, which the block does not belong to.
     pub(super) fn within(&self, outer: &Container, direct: bool) -> Option<Container> {
         let inner = self;
         let fits = |expected: &[&str]| inner.arguments.iter().eq(expected.iter());
@@ -313,7 +314,7 @@ impl Container {
             }
             (Kind::Box | Kind::Rc | Kind::Arc, [held, ..]) => {
                 let slice = in_brackets(held)
-                    .filter(|element| split_types(element).len() == 1)
+                    .filter(|element| types(element).len() == 1)
                     .filter(|_| array_element(held).is_none());
                 match (held.as_str(), slice) {
                     ("str", _) => None,
@@ -337,7 +338,7 @@ impl Container {
     fn table_entry(&self) -> Option<[&str; 2]> {
         let pair = self.arguments.first()?;
         let pair = pair.strip_prefix('(')?.strip_suffix(')')?;
-        split_types(pair).try_into().ok()
+        types(pair).try_into().ok()
     }
 }
 

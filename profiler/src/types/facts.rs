@@ -1,86 +1,88 @@
-//! What one function's name says, found out once: thousands of stacks share their functions. No
-//! stack is known here.
+//! Facts about single functions, by their names. Each is found once, as thousands of stacks share
+//! their functions. This module knows no stacks.
 
 use super::call::Call;
 use super::merged;
 use super::reader;
 use super::rules::CONTAINER_CRATES;
+use crate::name::FunctionName;
 use crate::profile::{Function, Origin};
-use crate::symbols::{begins_with, is_allocator_shim};
 
 /// The facts about a function.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Facts {
-    /// heapglass itself, or an allocator of the program's.
+    /// `true` for heapglass itself, and for an allocator of the program.
     pub(super) hook: bool,
     /// `true` for functions between collections and allocators: `alloc::alloc::realloc`,
     /// `__rust_alloc`.
     pub(super) allocation: bool,
-    /// A function of the standard library that may be a collection's.
+    /// `true` for functions of the standard library that may belong to a collection.
     pub(super) collection: bool,
-    /// The standard library, and crates of containers.
+    /// `true` for the standard library and crates of containers.
     pub(super) looked_through: bool,
-    /// A method of such a type by its name, whichever file debug information gives.
+    /// `true` for a method of such a type by its name, whatever file the debug information gives.
     pub(super) named_for_itself: bool,
     /// `true` if it makes the buffer of a new vector or string, of any element.
     pub(super) new_buffer: bool,
-    /// The buffer below `Vec` and its like where it does not know its type.
+    /// `true` for the buffer below `Vec` and similar types, which does not know its element.
     pub(super) buffer: bool,
-    /// Innards of containers, with nothing of others between them and the container.
+    /// `true` for innards of containers. No code of others runs between them and the container.
     pub(super) machinery: bool,
-    /// The type that is being made: of a `Deserialize`, of its visitor, of a `Clone`.
+    /// The type that a `Deserialize`, its visitor or a `Clone` makes.
     pub(super) made: Option<String>,
     /// The type that is being read: `next_value<X>`.
     pub(super) read: Option<String>,
     /// The type that a format begins to read: `from_slice<X>`.
     pub(super) entered: Option<String>,
-    /// A visitor's method in the program.
+    /// `true` for a visitor's method in the program.
     pub(super) visits: bool,
-    /// Any of the above four.
+    /// `true` if any of the four fields above is set.
     pub(super) says_owner: bool,
-    /// Whose type is the owner in any case, wherever the function is met.
+    /// `true` if its type is the owner wherever the function stands on a stack.
     pub(super) decides_owner: bool,
 }
 
 impl Facts {
     pub(super) fn of(function: &Function) -> Facts {
-        let name = function.name.as_str();
-        let path = name.trim_start_matches('<');
-        let starts = |starts: &[&str]| begins_with(path, starts);
+        let name = function.parsed();
+        if !name.is_rust() {
+            return Facts::default();
+        }
         let std = function.origin == Origin::Std;
-        let closure = name
-            .rsplit("::")
-            .next()
-            .is_some_and(|last| last.starts_with('{'));
-        let allocation = is_allocator_shim(name)
-            || starts(&[
+        let closure = name.last().is_some_and(|last| last.text.starts_with('{'));
+        let allocation = name.is_allocator_shim()
+            || name.begins_with(&[
                 "alloc::alloc::",
                 "std::alloc::",
                 "std::sys::alloc::",
                 "core::alloc::",
             ])
-            || name.contains(" as core::alloc::Allocator>::");
-        let buffer = starts(&["alloc::raw_vec::"]);
+            || name.implements().any(|of| of == "core::alloc::Allocator");
+        let buffer = name.begins_with(&["alloc::raw_vec::"]);
+        let is_visit = || {
+            let mut inside = name.segments().iter().skip(1);
+            inside.any(|segment| segment.plain.starts_with("visit_"))
+        };
         let known = CONTAINER_CRATES.contains(&function.krate.as_str());
-        let made = reader::made(name);
-        let read = reader::read_type(name);
+        let made = reader::made(&name);
+        let read = reader::read_type(&name);
         let entered = (function.origin == Origin::Dependency)
-            .then(|| reader::entered(name))
+            .then(|| reader::entered(&name))
             .flatten();
-        let visits = function.origin == Origin::User && name.contains("::visit_");
+        let visits = function.origin == Origin::User && is_visit();
         let is_own = |of: &Option<String>| of.as_deref().is_some_and(reader::is_own);
         Facts {
-            hook: function.is_own() || name.contains("GlobalAlloc>::"),
+            hook: function.is_own() || name.implements().any(|of| of.ends_with("GlobalAlloc")),
             allocation,
-            collection: std && !starts(&["core::", "std::thread::local"]),
+            collection: std && !name.begins_with(&["core::", "std::thread::local"]),
             looked_through: std || (function.origin == Origin::Dependency && known),
-            named_for_itself: is_method_of_containers(name),
-            new_buffer: merged::is_new_buffer(name),
+            named_for_itself: is_method_of_containers(&name),
+            new_buffer: merged::is_new_buffer(&name),
             buffer,
             machinery: closure
                 || buffer
                 || allocation
-                || starts(&["alloc::collections::btree::", "hashbrown::raw::"]),
+                || name.begins_with(&["alloc::collections::btree::", "hashbrown::raw::"]),
             says_owner: made.is_some() || read.is_some() || entered.is_some() || visits,
             decides_owner: is_own(&made) || is_own(&read) || entered.is_some(),
             made,
@@ -91,14 +93,12 @@ impl Facts {
     }
 }
 
-fn is_method_of_containers(name: &str) -> bool {
+/// Returns `true` for a method of a type of the standard library or of a crate of containers.
+fn is_method_of_containers(name: &FunctionName<'_>) -> bool {
     let known = |path: &str| {
         let krate = path.split("::").next().unwrap_or_default();
         matches!(krate, "alloc" | "core" | "std") || CONTAINER_CRATES.contains(&krate)
     };
-    Call::parse(name).is_some_and(|call| {
-        call.method
-            && known(name.trim_start_matches(['<', '&']))
-            && call.implements.is_none_or(known)
-    })
+    Call::of(name)
+        .is_some_and(|call| call.method && known(name.path()) && call.implements.is_none_or(known))
 }

@@ -1,23 +1,22 @@
-//! What code that was made one by the compiler still tells.
+//! Containers of code that the compiler merged.
 //!
-//! Where two arms of a function end in equal instructions, LLVM keeps one copy: its call of the
-//! allocator has no line and none of the functions inlined there, so the innermost frame is the
-//! function that both arms are in. A format does that to serde's visitors: `visit_str` and
+//! If two arms of a function end in equal instructions, LLVM keeps one copy. Its call of the
+//! allocator has no line, and the functions inlined there are lost. The innermost frame is then the
+//! function that holds both arms. This happens to serde's visitors in a format: `visit_str` and
 //! `visit_borrowed_str` of one visitor both copy the text into a `String`, in `deserialize_str`,
-//! `deserialize_any` and the like.
+//! `deserialize_any` and similar functions.
 //!
-//! Code is merged only where what comes after it is equal as well, so both arms end in the same
-//! value. It is named where *all* that a visitor can ask for in that place is one container; it
-//! must never be named for a format whose own scratch memory could be asked for there:
-//! `serde_json`'s grows in functions of its own (`Vec::reserve`), which are not inlined, and so do
-//! its errors. What a visitor makes of lists and maps has frames of its own (`visit_seq`,
-//! `visit_map`).
+//! Code is merged only if the code after it is equal as well, so both arms end in the same value.
+//! The container is named only if a visitor can ask for no other one in that place. It must never be
+//! named for a format that could ask for scratch memory of its own there. The scratch memory of
+//! `serde_json` grows in functions that are not inlined (`Vec::reserve`), and so do its errors. Lists
+//! and maps have frames of their own (`visit_seq`, `visit_map`).
 
-use super::call::{Call, path_and_arguments};
+use super::call::Call;
 use super::container::{Container, Kind, PATH_BUF, STRING};
-use crate::symbols::begins_with;
+use crate::name::{FunctionName, begins_with, path, path_and_arguments, segments};
 
-/// Visitors around a visitor; names of hostile binaries may have any number.
+/// Visitors around a visitor. Names of hostile binaries may have any number.
 const MOST_WRAPPED: usize = 8;
 
 /// Returns the container that the merged code of a function asks for; `None` if there may be more
@@ -33,7 +32,7 @@ pub(super) fn container(call: &Call<'_>) -> Option<Container> {
             | "__deserialize_content_v1"
     );
     let (visitor, before) = call.arguments.split_last()?;
-    // The format is in the type (v0), or in the argument before the visitor: its reader, or its
+    // The format is in the type (v0), or in the argument before the visitor, as its reader or its
     // error.
     let format = match (&call.of, before) {
         (_, [first, ..]) => first,
@@ -55,37 +54,35 @@ pub(super) fn container(call: &Call<'_>) -> Option<Container> {
     Some(Container::new(Kind::Text(path), []))
 }
 
-/// Returns `true` if a function makes the buffer of a new vector or string, of whatever element:
-/// where it is not inlined it stands between merged code and the allocator, and tells no more than
-/// the allocator does. Buffers that grow never come here.
-pub(super) fn is_new_buffer(name: &str) -> bool {
-    name.trim_start_matches('<')
-        .starts_with("alloc::raw_vec::RawVecInner")
-        && ["::try_allocate_in", "::with_capacity_in"]
-            .iter()
-            .any(|method| name.contains(method))
+/// Returns `true` if a function makes the buffer of a new vector or string, of any element. If it is
+/// not inlined, it stands between merged code and the allocator, and says no more than the allocator.
+/// Buffers that grow never come here.
+pub(super) fn is_new_buffer(name: &FunctionName<'_>) -> bool {
+    let methods = ["try_allocate_in", "with_capacity_in"];
+    let mut segments = name.segments().iter();
+    name.begins_with(&["alloc::raw_vec::RawVecInner"])
+        && segments.any(|segment| begins_with(segment.plain, &methods))
 }
 
 /// Returns `true` if a type is serde_json's, or has such a type as its argument.
 fn of_serde_json(of: &str) -> bool {
-    let of = of.trim_start_matches('&').trim_start_matches("mut ");
-    let (path, arguments) = path_and_arguments(of);
-    path.starts_with("serde_json::")
-        || (is_serdes(path) && arguments.iter().any(|of| of.starts_with("serde_json::")))
+    let (of, arguments) = path_and_arguments(path(of));
+    of.starts_with("serde_json::")
+        || (is_serdes(of) && arguments.iter().any(|of| of.starts_with("serde_json::")))
 }
 
 fn is_serdes(path: &str) -> bool {
     begins_with(path, &["serde::", "serde_core::", "serde_json::"])
 }
 
-/// The name of a visitor of serde's or serde_json's: of the one inside where others are around it,
-/// such as `Profiled`'s or that of `serde_path_to_error`, through which axum reads.
+/// The name of a visitor of serde or serde_json, if need be inside other visitors, such as that of
+/// `Profiled` or that of `serde_path_to_error`, through which axum reads.
 fn visited(mut visitor: &str) -> Option<&str> {
     for _ in 0..MOST_WRAPPED {
         // `<serde_json::value::Value as ..>::deserialize::ValueVisitor`,
         // `serde_json::value::de::{impl#0}::..`.
-        if is_serdes(visitor.trim_start_matches('<')) {
-            return visitor.rsplit("::").next();
+        if is_serdes(path(visitor)) {
+            return segments(visitor).last().map(|last| last.plain);
         }
         let (_, arguments) = path_and_arguments(visitor);
         visitor = arguments.first()?;

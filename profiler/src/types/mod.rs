@@ -1,26 +1,28 @@
-//! Types: names spelled one way, and what a stack says its blocks hold.
+//! Types: names in one spelling, and the contents of blocks according to their stacks.
 //!
-//! A stack is read from the allocator outward (`stack`): each function's name is taken apart
-//! (`call`), says which container it is part of (`rules`), and the containers found are laid into
-//! each other (`container`) up to the program's own code; around that is the type being read or
-//! cloned (`owner`). It must never guess: what no frame tells has no type.
+//! A stack is read from the allocator outward (`stack`). The name of each function (`call`) says which
+//! container it is part of (`rules`). The containers found are combined (`container`), up to the
+//! program's own code. Around that is the type being read or cloned (`owner`). This module must never
+//! guess: if no frame tells the type, the block has none.
 //!
-//! One limit is the compiler's: functions whose machine code is equal become one, under one of
-//! their names. The functions inlined into the program's own code then still tell the truth and
-//! win; where such a function of the program itself is called (`load::<A>` and `load::<B>` that do
-//! the same to values of one layout), its name, its lines and its types may be the other's, here as
-//! in any profiler. Where the symbol table still has the names of all, the type is "one of" those
-//! that they stand for (`alias`). Inside one function, equal code becomes one too: then no line and
-//! no inlined function is known at all, and only what `merged` can prove is named.
+//! One limit comes from the compiler: it makes one function of those with equal machine code, under
+//! one of their names. Functions inlined into the program's own code still tell the truth, and win. If
+//! the program calls such a function of its own (`load::<A>` and `load::<B>`, which do the same to
+//! values of one layout), the name, lines and types may be those of the other, as in any profiler. If
+//! the symbol table still has all names, the type is "one of" the types that they stand for
+//! (`alias`). Equal code inside one function is merged too. Then no line and no inlined function is
+//! known, and only what `merged` can prove is named.
 //!
-//! Another is the library's: `vec![a, b]` asks for its block by `Box::<[T; 2]>::new_uninit()`, and
-//! nothing else on the stack tells the two apart. Such a block is a `Vec<T>`'s here: a box of an
-//! array made by that function written out by hand, unlike one of `Box::new`, is in the wrong row.
+//! Another limit comes from the library: `vec![a, b]` asks for its block by
+//! `Box::<[T; 2]>::new_uninit()`, and nothing else on the stack tells the two apart. Such a block
+//! counts as a `Vec<T>`. So a boxed array that the program makes with `new_uninit` is in the wrong
+//! row; one made with `Box::new` is not.
 
 mod alias;
 mod call;
 mod container;
 mod facts;
+mod frame;
 mod merged;
 mod owner;
 mod reader;
@@ -29,15 +31,16 @@ mod spell;
 mod stack;
 
 pub(crate) use container::ContentNames;
+pub(crate) use frame::StackFrame;
 pub(crate) use reader::{deserialized, read_by};
-use spell::{normal, short};
-pub(crate) use stack::{StackFrame, Stacks};
+pub(crate) use spell::{normal, short};
+pub(crate) use stack::Stacks;
 
+use crate::name::one_of;
 use crate::profile::{TypeId, TypeKind, TypeName};
-use crate::symbols::one_of;
 use std::collections::HashMap;
 
-/// In place of a type, or a function, that is not known.
+/// Replaces a type or a function that is not known.
 const UNKNOWN: &str = "?";
 
 impl TypeName {
@@ -53,7 +56,7 @@ impl TypeName {
     }
 }
 
-/// Types numbered in the order they were first seen, whatever the source spelled them like.
+/// Types, numbered in the order in which they were first seen, whatever their spelling.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Types {
     values: Vec<TypeName>,
@@ -72,8 +75,8 @@ impl Types {
         number
     }
 
-    /// The number of "one of" several types; `None` stands for one that is not known. A single one
-    /// is itself.
+    /// The number of "one of" several types. `None` stands for an unknown type. A single type is
+    /// itself.
     pub(crate) fn one_of(&mut self, names: &[Option<&str>]) -> TypeId {
         let all = names.iter();
         let all: Vec<String> = all
@@ -85,7 +88,7 @@ impl Types {
         }
         let number = TypeId(u32::try_from(self.values.len()).unwrap_or(u32::MAX));
         self.values.push(TypeName {
-            // Types that differ in nothing that is shown, such as the hasher, read like one.
+            // Types that differ only in parts that are not shown, such as the hasher, look the same.
             short: one_of(all.iter().map(|full| short(full))),
             kind: TypeKind::of(all.first().map_or(UNKNOWN, String::as_str)),
             full: full.clone(),

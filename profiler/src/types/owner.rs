@@ -1,26 +1,24 @@
-//! Whose block it is: the type of the program that is being deserialized, or cloned, around an
-//! allocation.
+//! Owners of blocks: the type of the program that is deserialized or cloned around an allocation.
 //!
-//! It must never name a type of the standard library: a `Vec<Sailor>` that is deserialized belongs
-//! to the type with the field, not to itself.
+//! This module must never name a type of the standard library: a `Vec<Sailor>` that is deserialized
+//! belongs to the type with the field, not to itself.
 
-use super::call::path_and_arguments;
 use super::facts::Facts;
 use super::reader::{is_own, unwrapped};
+use crate::name::path_and_arguments;
 use std::rc::Rc;
 
-/// The type being made, by what is known of the functions around, innermost first; `None` where
-/// none names one.
+/// The type that is made around an allocation, given the facts about the functions there, innermost
+/// first; `None` if no function names one.
 pub(super) fn owner(functions: impl Iterator<Item = Rc<Facts>>) -> Option<String> {
     let found = found(functions)?;
     let of = unwrapped(&found);
     // `Profiled` is only read through.
-    (is_own(of) && of != "tracking_alloc::profiled::Profiled").then(|| of.to_owned())
+    (is_own(of) && of != "tracking_alloc_serde::profiled::Profiled").then(|| of.to_owned())
 }
 
 fn found(functions: impl Iterator<Item = Rc<Facts>>) -> Option<String> {
-    // A visitor of the program whose name does not say of which type: the next reader further out
-    // does.
+    // The name of a visitor of the program may not say its type. The next reader further out does.
     let mut visited = false;
     for facts in functions {
         if let Some(made) = facts.made.as_ref().filter(|of| is_own(of)) {

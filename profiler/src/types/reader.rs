@@ -1,8 +1,8 @@
-//! What a function's name says of the type that it makes or reads.
+//! The types that functions make or read, by their names.
 
-use super::call::{Call, is_whole, path_and_arguments};
+use super::call::{Call, is_whole};
 use super::spell::{normal, short};
-use crate::symbols::{begins_with, segments, self_type, split_outermost};
+use crate::name::{FunctionName, Part, Segment, begins_with, path_and_arguments, segments};
 
 /// Traits whose implementor is made by their method.
 const MAKERS: [&str; 3] = [
@@ -11,7 +11,7 @@ const MAKERS: [&str; 3] = [
     "core::clone::Clone",
 ];
 
-/// Functions of serde's traits with the type that is read last among their arguments.
+/// Functions of serde's traits. The last of their arguments is the type that they read.
 const READERS: [&str; 5] = [
     "next_value",
     "next_element",
@@ -20,35 +20,41 @@ const READERS: [&str; 5] = [
     "next_key",
 ];
 
+/// Visitors inside visitors. Names of hostile binaries may have any number.
+const MOST_VISITORS: usize = 8;
+
 /// `X` of `<X as Deserialize>::deserialize`, of a visitor inside it, and of
 /// `<impl Deserialize for X>`.
-pub(super) fn made(name: &str) -> Option<String> {
-    for segment in segments(name) {
-        let Some((of, implements)) = self_type(segment) else {
+pub(super) fn made(name: &FunctionName<'_>) -> Option<String> {
+    made_in(name.segments(), 0)
+}
+
+fn made_in(path: &[Segment<'_>], depth: usize) -> Option<String> {
+    for segment in path {
+        let Part::Impl { of, implements, .. } = segment.part else {
             continue;
         };
-        if let Some(implements) = implements {
-            let path = implements.split('<').next().unwrap_or(implements);
-            if MAKERS.contains(&path) {
-                return is_whole(of).then(|| of.to_owned());
-            }
+        if implements.is_some_and(|of| MAKERS.contains(&path_and_arguments(of).0)) {
+            return is_whole(of).then(|| of.to_owned());
         }
-        // A visitor lives in the function that it is made for.
-        if of.ends_with("::__Visitor") || of.contains("::__Visitor<") {
-            return made(of);
-        }
-        // `<impl ..>` in the middle of a path inside: the visitor's own.
-        if let Some((before, _)) = split_outermost(of, " as ") {
-            return made(before);
+        if depth < MOST_VISITORS && is_visitor(of) {
+            return made_in(&segments(of), depth + 1);
         }
     }
     None
 }
 
-/// The type that a function of serde reads: `X` of `next_value<.., X>`, `PhantomData<X>`,
-/// `from_str<X>`.
-pub(super) fn read_type(name: &str) -> Option<String> {
-    let call = Call::parse(name)?;
+/// Returns `true` for the visitor of a derive. It lives in the function that it is made for.
+fn is_visitor(of: &str) -> bool {
+    of.contains("::__Visitor")
+        && segments(of)
+            .iter()
+            .any(|segment| segment.plain == "__Visitor")
+}
+
+/// The type that a function of serde reads: `X` of `next_value<.., X>` and `PhantomData<X>`.
+pub(super) fn read_type(name: &FunctionName<'_>) -> Option<String> {
+    let call = Call::of(name)?;
     if let Some(of) = &call.of {
         let (path, arguments) = path_and_arguments(of);
         if path == "core::marker::PhantomData" && call.name == "deserialize" {
@@ -57,14 +63,14 @@ pub(super) fn read_type(name: &str) -> Option<String> {
     }
     let serde = |path: &str| begins_with(path, &["serde_core::", "serde::"]);
     if call.name == "deserialize" {
-        // `PhantomData<T>`'s, without its type: the module has no other.
-        let phantom = call.of.is_none() && matches!(&*call.module, "serde_core::de" | "serde::de");
+        // Without its type, this is the method of `PhantomData<T>`, as the module has no other.
+        let phantom = call.of.is_none() && matches!(call.module, "serde_core::de" | "serde::de");
         return call
             .argument(0)
             .filter(|_| phantom && call.arguments.len() == 2)
             .map(str::to_owned);
     }
-    let of_serde = serde(&call.module) || call.implements.is_some_and(serde);
+    let of_serde = serde(call.module) || call.implements.is_some_and(serde);
     if !of_serde || !READERS.contains(&call.name) {
         return None;
     }
@@ -76,17 +82,20 @@ pub(super) fn read_type(name: &str) -> Option<String> {
 /// The type that a format's own function begins to read: `Fleet` of
 /// `serde_json::de::from_slice<Fleet>`, and of anything that has the visitor of a `Fleet` among its
 /// arguments.
-pub(super) fn entered(name: &str) -> Option<String> {
-    let call = Call::parse(name)?;
+pub(super) fn entered(name: &FunctionName<'_>) -> Option<String> {
+    let call = Call::of(name)?;
     let mut visitors = call.arguments.iter().rev();
-    let visitor = visitors.find_map(|of| of.ends_with("::__Visitor").then(|| made(of))?);
+    let visitor = visitors.find_map(|of| {
+        of.ends_with("::__Visitor")
+            .then(|| made_in(&segments(of), 0))?
+    });
     if let Some(visitor) = visitor.filter(|of| is_own(of)) {
         return Some(visitor);
     }
     if !begins_to_read(&call) {
         return None;
     }
-    // Readers come first, and the format's own settings are no value.
+    // Readers come first, and the format's own settings are not values.
     let krate = call.module.split("::").next().unwrap_or_default();
     let of_format = |of: &str| of.split("::").next() == Some(krate);
     let read = call
@@ -104,10 +113,10 @@ fn begins_to_read(call: &Call<'_>) -> bool {
     call.of.is_none() && begins_with(call.name, &starts)
 }
 
-/// The type that a function deserializes, in short: of a `Deserialize`, its visitor, or a reader of
-/// serde's traits; only what is of the program or a dependency, or a container of such.
-pub(crate) fn deserialized(name: &str) -> Option<String> {
-    let cloned = name.contains("core::clone::Clone");
+/// The short name of the type that a function deserializes: a method of `Deserialize`, a visitor or
+/// a reader of serde's traits. `None` for types of the standard library that are not containers.
+pub(crate) fn deserialized(name: &FunctionName<'_>) -> Option<String> {
+    let cloned = name.implements().any(|of| of == "core::clone::Clone");
     let of = made(name).filter(|_| !cloned).or_else(|| read_type(name))?;
     let of = unwrapped(&of);
     let container = [
@@ -119,10 +128,10 @@ pub(crate) fn deserialized(name: &str) -> Option<String> {
     (is_own(of) || begins_with(of, &container)).then(|| short(&normal(of)))
 }
 
-/// The type that a function which begins to read a format returns, in short: `Catalog` of
-/// `from_str<Catalog>`. It is the last of its arguments that is no reader.
-pub(crate) fn read_by(name: &str) -> Option<String> {
-    let call = Call::parse(name)?;
+/// The short name of the type that a function returns which begins to read a format: `Catalog` of
+/// `from_str<Catalog>`. It is the last argument.
+pub(crate) fn read_by(name: &FunctionName<'_>) -> Option<String> {
+    let call = Call::of(name)?;
     if !begins_to_read(&call) {
         return None;
     }
@@ -134,13 +143,14 @@ pub(crate) fn read_by(name: &str) -> Option<String> {
 /// The value inside our own wrapper.
 pub(super) fn unwrapped(of: &str) -> &str {
     match path_and_arguments(of) {
-        ("tracking_alloc::profiled::Profiled", arguments) if !arguments.is_empty() => arguments[0],
+        ("tracking_alloc_serde::profiled::Profiled", arguments) if !arguments.is_empty() => {
+            arguments[0]
+        }
         _ => of,
     }
 }
 
-/// Returns `true` if a type is one of the program's or of a dependency's that is no part of
-/// reading.
+/// Returns `true` if a type belongs to the program or a dependency, and is not part of reading.
 pub(super) fn is_own(of: &str) -> bool {
     let Some((krate, _)) = of.split_once("::") else {
         return false;

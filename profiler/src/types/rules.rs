@@ -1,15 +1,16 @@
-//! Which container a function of the standard library (or of a well-known crate of containers) asks
+//! The containers that functions of the standard library, and of well-known crates of containers, ask
 //! memory for.
 //!
-//! The type a method belongs to decides where the name tells it; else the module its file is in,
-//! and the order of the generic arguments there, which is the order of the impl's. It must never
-//! answer for a function whose arguments mean something else: no answer, and the next outer frame
-//! is asked.
+//! If the name says which type a method belongs to, the type decides. If not, the module of its file
+//! decides, and the order of the generic arguments there, which is the order of the impl. This module
+//! must never answer for a function whose arguments mean something else: without an answer, the next
+//! outer frame is asked.
 
-use super::call::{Call, is_whole, path_and_arguments};
+use super::call::{Call, is_whole};
 use super::container::{
     BROWN_MAP, C_STRING, Container, Kind, STD_MAP, STRING, TYPES, array_element, in_brackets,
 };
+use crate::name::path_and_arguments;
 
 /// Crates whose frames are looked through like the standard library's.
 pub(super) const CONTAINER_CRATES: [&str; 5] = [
@@ -20,8 +21,8 @@ pub(super) const CONTAINER_CRATES: [&str; 5] = [
     "allocator_api2",
 ];
 
-/// The container that a call is part of; `None`: it does not say. `std` = it is in the standard
-/// library's own copy; `inner` = what the frames inside it are of.
+/// The container that a call is part of; `None` if its name does not say. `std`: the function is in
+/// the standard library's own copy. `inner`: the container of the frames inside it.
 pub(super) fn container(
     call: &Call<'_>,
     std: bool,
@@ -29,12 +30,11 @@ pub(super) fn container(
 ) -> Option<Container> {
     let found = match &call.of {
         Some(of) => of_type(of, call, std),
-        // The type has unknown parameters: the arguments cannot be trusted either.
+        // If the type has unknown parameters, the arguments cannot be trusted either.
         None if call.method => None,
         None => of_module(call, std, inner),
     }?;
-    // Paths and the like also make other things (buffers, handles): only what is text inside is
-    // theirs.
+    // Paths and similar types also make buffers and handles. Only text inside them is theirs.
     let text = matches!(found.kind, Kind::Text(path) if path != STRING);
     (!text || inner.is_some()).then_some(found)
 }
@@ -59,7 +59,7 @@ fn makes_one(name: &str) -> bool {
     made.iter().any(|made| plain.starts_with(made)) && !makes_slice(name)
 }
 
-/// Functions of theirs that make a block for a slice.
+/// Functions of `Box`, `Rc` and `Arc` that make a block for a slice.
 fn makes_slice(name: &str) -> bool {
     let plain = name.strip_prefix("try_").unwrap_or(name);
     matches!(
@@ -123,7 +123,7 @@ fn of_type(of: &str, call: &Call<'_>, std: bool) -> Option<Container> {
     let has_hasher = kind.has_hasher() && !known.ends_with("::");
     let needed = match arguments.get(..count) {
         Some(needed) => needed,
-        // A map or set is one even where its arguments are missing.
+        // A map or set is one even if its arguments are missing.
         None if has_hasher => &arguments[..],
         None => return None,
     };
@@ -150,9 +150,9 @@ fn of_pointer(kind: Kind, held: &str, call: &Call<'_>, is_element: bool) -> Opti
     let names_all = held.starts_with('[')
         || held == "str"
         || matches!(call.name, "from" | "clone" | "from_iter");
-    // What else they do (calling, polling, printing what is inside) is no business of theirs.
+    // They also call, poll and print their value. Blocks made there are not theirs.
     let asks = makes_one(call.name) || !is_element && (makes_slice(call.name) || names_all);
-    // Errors made of strings: the box is of what is in it, and another block.
+    // An error made of a string: the box holds that value, and is another block.
     let is_dyn = held.starts_with("dyn ") || held.starts_with("(dyn ");
     (asks && !is_dyn).then(|| Container::new(kind, [held]))
 }
@@ -161,7 +161,7 @@ fn map_of(std: bool) -> &'static str {
     if std { STD_MAP } else { BROWN_MAP }
 }
 
-/// Modules beside those that types of [`TYPES`] are in, with what asks for memory in functions
+/// Modules in addition to those of [`TYPES`], with the container that asks for memory in functions
 /// there.
 const MODULES: &[(&str, Kind)] = &[
     ("alloc::slice", Kind::Vec),
@@ -234,7 +234,7 @@ fn of_module(call: &Call<'_>, std: bool, inner: Option<&Container>) -> Option<Co
 /// `Box`, `Rc` and `Arc` by the module of a function.
 fn pointer_of_module(kind: Kind, call: &Call<'_>, inner: Option<&Container>) -> Option<Container> {
     if matches!(call.name, "from" | "clone" | "from_iter") {
-        // Which of many these are, what they are made of has to say.
+        // Many functions have these names. The container inside says which one it is.
         let inner = inner?;
         let vector = matches!(inner.kind, Kind::Vec | Kind::Buffer);
         let bytes =
@@ -254,8 +254,8 @@ fn pointer_of_module(kind: Kind, call: &Call<'_>, inner: Option<&Container>) -> 
     of_pointer(kind, held, call, true)
 }
 
-/// Returns `true` if the argument after key and value is the hasher: not where a function has one
-/// of its own there.
+/// Returns `true` if the argument after key and value is the hasher, not an argument of the function
+/// itself.
 fn names_hasher(name: &str) -> bool {
     matches!(
         name,

@@ -1,200 +1,228 @@
-//! Spelling: one name a type, whichever of `type_name`, v0, legacy mangling or `DW_AT_name` it came
-//! from.
+//! Spelling: one name for each type, whether it came from `type_name`, v0, legacy mangling or
+//! `DW_AT_name`.
 //!
-//! The spelling is `type_name`'s: arguments that are the default (the global allocator, the
-//! standard hasher) are left out, closures are `{{closure}}`. Works on text from files: any input
-//! gives some answer, none panics, and an argument that is *not* the default is never dropped.
+//! The spelling is that of `type_name`: arguments that are the default (the global allocator, the
+//! standard hasher) are left out, and closures are `{{closure}}`. Names come from files, so any text
+//! must give some answer. An argument that is *not* the default is never dropped.
 
-use super::call::split_types;
+use crate::name::{Kind, Tokens, is_in_word};
+use crate::profile::Language;
+use std::ops::Range;
 
-/// Arguments open at the same time; what nests deeper is copied as it is.
-const MAX_DEPTH: usize = 64;
-
-/// An open `<`.
-struct Angle {
-    /// Whose arguments they are.
-    base: String,
-    /// The position in the output where each begins.
-    arguments: Vec<usize>,
-    /// Round and square brackets open in it: commas inside them do not part its arguments.
-    inside: usize,
+/// A bracket that is open while a name is spelled.
+enum Bracket {
+    /// `<`
+    Angle {
+        /// The path in the output whose arguments these are.
+        base: Range<usize>,
+        /// The position in the output at which each argument begins.
+        arguments: Vec<usize>,
+    },
+    /// `(`
+    Round {
+        /// The position after it in the output.
+        start: usize,
+        /// `true` if it begins a tuple, not the arguments of a function.
+        is_tuple: bool,
+        /// `true` if it stands around `dyn A + B` for no reason, so that it is left out.
+        is_dropped: bool,
+        /// `true` if it has a comma of its own.
+        has_comma: bool,
+    },
+    /// Any other.
+    Other,
 }
 
-/// An open `(`.
-struct Round {
-    /// Its position in the output.
-    start: usize,
-    /// `true` if it begins a tuple, not the arguments of a function.
-    is_tuple: bool,
-    /// `true` if it is around `dyn A + B` where nothing needs it, so that it is left out.
-    is_dropped: bool,
+/// A name while it is spelled.
+struct Speller<'a> {
+    tokens: Tokens<'a>,
+    out: String,
+    open: Vec<Bracket>,
 }
 
 /// A full name spelled one way.
-pub(super) fn normal(name: &str) -> String {
+pub(crate) fn normal(name: &str) -> String {
     let name = name.trim();
-    let mut out = String::with_capacity(name.len());
-    let mut angles: Vec<Angle> = Vec::new();
-    let mut rounds: Vec<Round> = Vec::new();
-    let mut rest = name;
-    while let Some(next) = rest.chars().next() {
-        if let Some(after) = closure(rest) {
-            out.push_str("{{closure}}");
-            rest = after;
-            continue;
-        }
-        if next == '\''
-            && let Some(after) = lifetime(rest)
-        {
-            rest = after;
-            continue;
-        }
-        if let Some(after) = rest.strip_prefix("for<'")
-            && !out.ends_with(|c: char| c.is_alphanumeric() || c == '_')
-            && let Some((_, after)) = after.split_once("> ")
-        {
-            rest = after;
-            continue;
-        }
-        rest = &rest[next.len_utf8()..];
-        match next {
-            '=' if !rest.starts_with(['=', '>']) && !out.ends_with(['=', '<', '>', '!']) => {
-                out.truncate(out.trim_end().len());
-                out.push_str(" = ");
-                rest = rest.trim_start();
+    let mut speller = Speller {
+        tokens: Tokens::new(name, Language::Rust),
+        out: String::with_capacity(name.len()),
+        open: Vec::new(),
+    };
+    let mut at = 0;
+    while at < speller.tokens.all().len() {
+        at = speller.spell(at);
+    }
+    speller.out
+}
+
+impl Speller<'_> {
+    /// Spells the token at an index; returns the index of the next one.
+    fn spell(&mut self, at: usize) -> usize {
+        let token = self.tokens.all()[at];
+        let text = self.tokens.text_of(token);
+        match token.kind {
+            Kind::Lifetime => return self.after_any(at + 1, &[" ", ","]),
+            Kind::Word if text == "for" && self.is_binder(at + 1) => {
+                return self.tokens.after(at + 1) + 1;
             }
-            '<' if angles.len() < MAX_DEPTH => {
-                let base = path_before(&out).to_owned();
+            Kind::Open if self.is_closure(at) => {
+                self.out.push_str("{{closure}}");
+                return self.tokens.after(at);
+            }
+            Kind::Open => self.open(at, text),
+            Kind::Close => self.close(at, text),
+            Kind::Other if text == "=" && self.is_binding(at) => {
+                self.out.truncate(self.out.trim_end().len());
+                self.out.push_str(" = ");
+                return self.after_any(at + 1, &[" "]);
+            }
+            Kind::Other if text == "," => {
+                let next = self.after_any(at + 1, &[" "]);
+                self.comma(next);
+                return next;
+            }
+            _ => self.out.push_str(text),
+        }
+        at + 1
+    }
+
+    /// The index of the first token from an index on that is none of these texts.
+    fn after_any(&self, mut at: usize, texts: &[&str]) -> usize {
+        while texts.iter().any(|text| self.tokens.is(at, text)) {
+            at += 1;
+        }
+        at
+    }
+
+    fn kind(&self, at: usize) -> Option<Kind> {
+        self.tokens.all().get(at).map(|token| token.kind)
+    }
+
+    /// Returns `true` for the brackets of `for<'a> `.
+    fn is_binder(&self, at: usize) -> bool {
+        self.tokens.is(at, "<")
+            && self.kind(at + 1) == Some(Kind::Lifetime)
+            && self.tokens.is(self.tokens.after(at), " ")
+    }
+
+    /// Returns `true` for `{closure#0}`, `{closure_env#0}`, `{async_fn_env#0}` and
+    /// `{async_block#1}`.
+    fn is_closure(&self, at: usize) -> bool {
+        let kinds = ["closure", "async", "coroutine", "gen_"];
+        let inside = self.tokens.inside(at).unwrap_or_default();
+        let word = self.tokens.text(inside);
+        self.tokens.is(at, "{")
+            && self.tokens.is_closed(at)
+            && kinds.iter().any(|kind| word.starts_with(kind))
+            && word.contains('#')
+    }
+
+    /// Returns `true` for the `=` in `Fn<(), Output=u8>`.
+    fn is_binding(&self, at: usize) -> bool {
+        !self.tokens.is(at + 1, "=") && !self.out.ends_with(['=', '<', '>', '!'])
+    }
+
+    fn open(&mut self, at: usize, text: &str) {
+        if self.tokens.inside(at).is_none() {
+            self.out.push_str(text);
+            return;
+        }
+        let bracket = match text {
+            "<" => {
+                let mut base = path_before(&self.out);
                 // `f::<T>` is `f<T>`.
-                if base.ends_with("::") {
-                    out.truncate(out.len() - 2);
+                if self.out[base.clone()].ends_with("::") {
+                    base.end -= 2;
+                    self.out.truncate(base.end);
                 }
-                out.push('<');
-                angles.push(Angle {
+                Bracket::Angle {
                     base,
-                    arguments: vec![out.len()],
-                    inside: 0,
-                });
-            }
-            '>' if out.ends_with(['-', '=']) => out.push('>'),
-            '>' => {
-                if let Some(angle) = angles.pop() {
-                    drop_defaults(&mut out, &angle.base, &angle.arguments);
-                    // Nothing but lifetimes was in there.
-                    if out.ends_with('<') {
-                        out.pop();
-                        continue;
-                    }
-                }
-                out.push('>');
-            }
-            ',' => {
-                rest = rest.trim_start();
-                if rest.is_empty() || rest.starts_with(['>', ']']) {
-                    continue;
-                }
-                if rest.starts_with(')') {
-                    out.push(',');
-                    continue;
-                }
-                out.push_str(", ");
-                if let Some(angle) = angles.last_mut()
-                    && angle.inside == 0
-                {
-                    angle.arguments.push(out.len());
+                    arguments: vec![self.out.len() + 1],
                 }
             }
-            '(' | '[' => {
-                if let Some(angle) = angles.last_mut() {
-                    angle.inside += 1;
+            "(" => {
+                let in_name = |letter: char| letter.is_alphanumeric() || "_:>}".contains(letter);
+                let begins_argument = self.out.ends_with('<') || self.out.ends_with(", ");
+                let is_dyn = self.tokens.is(at + 1, "dyn") && self.tokens.is(at + 2, " ");
+                Bracket::Round {
+                    start: self.out.len() + 1,
+                    is_tuple: !is_dyn && !self.out.ends_with(in_name),
+                    is_dropped: is_dyn && begins_argument,
+                    has_comma: false,
                 }
-                if next == '(' {
-                    let known = rounds.len() < MAX_DEPTH;
-                    let in_name = |c: char| c.is_alphanumeric() || "_:>}".contains(c);
-                    let begins_argument = out.ends_with('<') || out.ends_with(", ");
-                    let is_dropped = known && rest.starts_with("dyn ") && begins_argument;
-                    rounds.push(Round {
-                        start: out.len(),
-                        is_tuple: known && !out.ends_with(in_name),
-                        is_dropped,
-                    });
-                    if is_dropped {
-                        continue;
-                    }
-                }
-                out.push(next);
             }
-            ')' | ']' => {
-                if let Some(angle) = angles.last_mut() {
-                    angle.inside = angle.inside.saturating_sub(1);
-                }
-                if next == ')'
-                    && let Some(round) = rounds.pop()
-                {
-                    if round.is_dropped {
-                        continue;
-                    }
-                    if round.is_tuple && is_tuple_of_one(&out, round.start) {
-                        out.push(',');
-                    }
-                }
-                out.push(next);
+            _ => Bracket::Other,
+        };
+        if !matches!(
+            bracket,
+            Bracket::Round {
+                is_dropped: true,
+                ..
             }
-            _ => out.push(next),
+        ) {
+            self.out.push_str(text);
+        }
+        self.open.push(bracket);
+    }
+
+    fn close(&mut self, at: usize, text: &str) {
+        let bracket = if self.tokens.is_partner(at) {
+            self.open.pop()
+        } else {
+            None
+        };
+        match bracket {
+            Some(Bracket::Angle { base, arguments }) => {
+                drop_defaults(&mut self.out, base, &arguments);
+                // Only lifetimes were in there.
+                if self.out.ends_with('<') {
+                    self.out.pop();
+                    return;
+                }
+            }
+            Some(Bracket::Round {
+                is_dropped: true, ..
+            }) => return,
+            // Debug information spells a tuple of one without its comma.
+            Some(Bracket::Round {
+                start,
+                is_tuple: true,
+                has_comma: false,
+                ..
+            }) if self.out.len() > start => self.out.push(','),
+            _ => {}
+        }
+        self.out.push_str(text);
+    }
+
+    /// Spells a comma before the token at an index.
+    fn comma(&mut self, next: usize) {
+        let is_next = |text: &str| self.tokens.is(next, text);
+        if self.kind(next).is_none() || is_next(">") || is_next("]") {
+            return;
+        }
+        let is_last = is_next(")");
+        self.out.push_str(if is_last { "," } else { ", " });
+        match self.open.last_mut() {
+            Some(Bracket::Angle { arguments, .. }) if !is_last => arguments.push(self.out.len()),
+            Some(Bracket::Round { has_comma, .. }) => *has_comma = true,
+            _ => {}
         }
     }
-    out
-}
-
-/// Returns `true` if what stands after a `(` is a tuple of one without its comma, as debug
-/// information spells it.
-fn is_tuple_of_one(out: &str, start: usize) -> bool {
-    let inside = out.get(start + 1..).unwrap_or_default();
-    !inside.is_empty()
-        && !inside.ends_with(',')
-        && !inside.starts_with("dyn ")
-        && split_types(inside).len() == 1
-}
-
-/// Returns the text after `{closure#0}`, `{closure_env#0}`, `{async_fn_env#0}` or `{async_block#1}`
-/// at the start of a text.
-fn closure(text: &str) -> Option<&str> {
-    let inside = text.strip_prefix('{')?;
-    let kind = ["closure", "async", "coroutine", "gen_"];
-    if !kind.iter().any(|kind| inside.starts_with(kind)) {
-        return None;
-    }
-    let (word, after) = inside.split_once('}')?;
-    word.contains('#').then_some(after)
-}
-
-/// Returns the text after a lifetime (`'a `, `'static `) at the start of a text.
-fn lifetime(text: &str) -> Option<&str> {
-    let word = text.strip_prefix('\'')?;
-    let end = word
-        .find(|c: char| !(c.is_alphanumeric() || c == '_'))
-        .unwrap_or(word.len());
-    let after = word.get(end..)?;
-    // A character constant is no lifetime.
-    (end > 0 && !after.starts_with('\'')).then(|| after.trim_start_matches([' ', ',']))
 }
 
 /// The path at the end of a text: `a::b::C` of `(x, a::b::C`.
-fn path_before(text: &str) -> &str {
-    let start = text
-        .rfind(|c: char| !(c.is_alphanumeric() || c == '_' || c == ':'))
-        .map_or(0, |at| {
-            at + text[at..].chars().next().map_or(1, char::len_utf8)
-        });
-    text.get(start..).unwrap_or_default()
+fn path_before(text: &str) -> Range<usize> {
+    let in_path = |letter: char| is_in_word(letter) || letter == ':';
+    text.trim_end_matches(in_path).len()..text.len()
 }
 
-/// Takes the last arguments away while they are the default of what they are arguments of.
-fn drop_defaults(out: &mut String, base: &str, arguments: &[usize]) {
+/// Removes the last arguments while they are the default of the path that they are arguments of.
+fn drop_defaults(out: &mut String, base: Range<usize>, arguments: &[usize]) {
     for (index, &start) in arguments.iter().enumerate().skip(1).rev() {
         let is_default = out
             .get(start..)
-            .is_some_and(|argument| is_default(base, index, argument));
+            .is_some_and(|argument| is_default(&out[base.clone()], index, argument));
         if !is_default {
             return;
         }
@@ -233,36 +261,36 @@ fn is_default(base: &str, index: usize, argument: &str) -> bool {
     }
 }
 
-/// A full name without module paths: `Vec<Sailor>` of `alloc::vec::Vec<app::Sailor>`; a closure
-/// keeps the function it is in.
-pub(super) fn short(full: &str) -> String {
+/// A full name without module paths: `Vec<Sailor>` of `alloc::vec::Vec<app::Sailor>`. A closure
+/// keeps the function that it stands in.
+pub(crate) fn short(full: &str) -> String {
+    let tokens = Tokens::new(full, Language::Rust);
+    let is_impl = |at: usize| tokens.is(at + 1, "impl") && tokens.is(at + 2, "#");
     let mut out = String::with_capacity(full.len());
+    // The start of the last word in the output.
     let mut word = 0;
-    let mut rest = full;
-    while let Some(next) = rest.chars().next() {
-        // An impl in the middle of a path is a module for all that a short name says.
-        if let Some(inside) = rest.strip_prefix("{impl#")
-            && let Some((_, after)) = inside.split_once("}::")
-        {
-            rest = after;
+    let mut at = 0;
+    while let Some(&token) = tokens.all().get(at) {
+        let is_made = tokens.is(at, "{");
+        // An impl in the middle of a path says no more than a module.
+        if is_made && is_impl(at) && tokens.is(tokens.after(at), "::") {
+            at = tokens.after(at) + 1;
             continue;
         }
-        if let Some(after) = rest.strip_prefix("::") {
-            // `<T as Trait>::Name` has no path to lose, `main::{{closure}}` would say nothing
-            // without it.
-            if word == out.len() || (after.starts_with('{') && !after.starts_with("{impl#")) {
+        at += 1;
+        match token.kind {
+            // `<T as Trait>::Name` has no path to lose, and `main::{{closure}}` would say nothing
+            // without its path.
+            Kind::Separator if word == out.len() || (tokens.is(at, "{") && !is_impl(at)) => {
                 out.push_str("::");
                 word = out.len();
-            } else {
-                out.truncate(word);
             }
-            rest = after;
-            continue;
-        }
-        rest = &rest[next.len_utf8()..];
-        out.push(next);
-        if !(next.is_alphanumeric() || next == '_') {
-            word = out.len();
+            Kind::Separator => out.truncate(word),
+            Kind::Word => out.push_str(tokens.text_of(token)),
+            _ => {
+                out.push_str(tokens.text_of(token));
+                word = out.len();
+            }
         }
     }
     out

@@ -1,52 +1,38 @@
-//! What a stack says its block holds: from the allocator outward, through the standard library, up
-//! to the first frame of the program or of a dependency.
+//! The contents of a block, according to its stack: read from the allocator outward, through the
+//! standard library, up to the first frame of the program or of a dependency.
 //!
-//! The innermost container begins; one further out takes its place only when it is made of it (a
-//! `String` of a `Vec<u8>`), so a `Vec<String>` never claims the bytes of the strings that are made
-//! while it is filled. Without debug information there is no answer: the names of a symbol table
-//! alone are those of functions that survived inlining, and would give plausible, wrong types.
+//! The reader begins with the innermost container. One further out takes its place only if it is made
+//! of the inner one, as a `String` is of a `Vec<u8>`. So a `Vec<String>` never claims the bytes of the
+//! strings that are made while it is filled. Without debug information there is no answer: a symbol
+//! table names only the functions that were not inlined, and these would give plausible, wrong types.
 
 use super::alias::Renamed;
-use super::call::{Call, path_and_arguments};
+use super::call::Call;
 use super::container::{Container, ContentNames, Kind, STRING};
 use super::facts::Facts;
+use super::frame::StackFrame;
 use super::{merged, owner, rules};
-use crate::profile::{Function, FunctionId, Origin};
+use crate::name::path_and_arguments;
+use crate::profile::{FunctionId, Origin};
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
 
-/// A frame, as much of it as types need.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct StackFrame<'a> {
-    /// The function's number: functions of one number are one.
-    pub id: FunctionId,
-    /// The function.
-    pub function: &'a Function,
-    /// `true` if the compiler inlined it into the next outer frame.
-    pub inlined: bool,
-    /// `true` if debug information describes it: a symbol table knows no files.
-    pub has_file: bool,
-    /// `true` if debug information gives its instructions no line: the compiler made one piece of
-    /// code of several that were equal, and what was inlined there is lost, and the file is not the
-    /// function's own.
-    pub merged: bool,
-}
-
 /// The hook and the allocator are within this many frames, inlined ones included.
 const MAX_HOOK: usize = 48;
-/// Frames of an allocator of the program's own, around or inside ours, up to the compiler's shim.
+/// Frames of the program's own allocator, around or inside ours, up to the compiler's shim.
 const MAX_FOREIGN: usize = 8;
-/// Other answers of one stack.
+/// Number of other answers that are kept of one stack.
 const MAX_OTHERS: usize = 8;
 
-/// Frames of containers: functions, and whether they are inlined and described.
+/// Frames of containers: the function, `true` if it is inlined, `true` if it is described.
 type Chain = Vec<(FunctionId, bool, bool)>;
 
-/// Reads stacks, and remembers what it learnt of functions and of the frames of containers:
-/// thousands of sites share both.
+/// Reads stacks, and remembers the facts about functions and the containers of frames, which
+/// thousands of sites share.
 #[derive(Default)]
 pub(crate) struct Stacks {
-    /// By number; those of renamed functions, whose numbers fall from the highest, apart.
+    /// The facts about functions by number. Those of renamed functions, whose numbers fall from the
+    /// highest one, are in a list of their own.
     facts: [Vec<Option<Rc<Facts>>>; 2],
     /// The results for chains: container and element.
     chains: FxHashMap<Chain, Option<ContentNames>>,
@@ -94,8 +80,8 @@ impl Stacks {
         Some(names)
     }
 
-    /// Puts into `key` what decides the answer of [`contents`](Stacks::contents): stacks of one key
-    /// hold the same. `false` where more decides than frames can tell in short.
+    /// Puts into `key` all that decides the answer of [`contents`](Stacks::contents): stacks of one
+    /// key have the same contents. Returns `false` if a key would not be enough.
     pub(crate) fn key(&mut self, stack: &[StackFrame<'_>], key: &mut Vec<u32>) -> bool {
         key.clear();
         let stack = stack.get(self.hook_frames(stack)..).unwrap_or_default();
@@ -120,8 +106,8 @@ impl Stacks {
         if let Some(frame) = program.next() {
             key.extend([u32::MAX, frame.id.0, u32::from(frame.has_file)]);
         }
-        // Those that may say whose block it is, up to one that does, and what is being read where
-        // that may tell the type.
+        // The frames that may name the owner, up to one that does, and the type being read, if it may
+        // tell the container.
         key.push(u32::MAX);
         let mut decided = end;
         let (mut has_owner, mut has_read) = (false, !has_buffer);
@@ -137,7 +123,7 @@ impl Stacks {
                 }
             }
         }
-        // Under another name, a function may say something else.
+        // Under another name, a function may give another answer.
         let mut renamed = stack.iter().enumerate().filter(|(_, frame)| !frame.inlined);
         let last = renamed.clone().find(|(at, _)| *at + 1 >= decided);
         let last = last.map_or(stack.len(), |(at, _)| at);
@@ -150,7 +136,7 @@ impl Stacks {
         let asking = stack.iter().position(|frame| !self.facts(frame).new_buffer);
         if let Some(at) = asking
             && stack[at].merged
-            && let Some(call) = Call::parse(&stack[at].function.name)
+            && let Some(call) = Call::of(&stack[at].function.parsed())
             && let Some(container) = merged::container(&call)
         {
             let (names, decided) = self.with_owner(container.names(), stack, 0);
@@ -189,7 +175,8 @@ impl Stacks {
         Some(self.with_owner(container, stack, end))
     }
 
-    /// What the frames from `end` on say of the owner, beside what those before it hold.
+    /// Adds the owner that the frames from `end` on name. Returns the contents and the number of
+    /// frames that decided them.
     fn with_owner(
         &mut self,
         mut names: ContentNames,
@@ -214,7 +201,7 @@ impl Stacks {
     }
 
     /// Returns `true` if a stack begins with merged code of a buffer, inlined into code of a buffer
-    /// that was not merged: then both arms that were made one lie in that buffer.
+    /// that was not merged. Then both arms that were merged are in that buffer.
     fn is_of_buffer(&mut self, stack: &[StackFrame<'_>]) -> bool {
         let [frame, caller, ..] = stack else {
             return false;
@@ -223,9 +210,9 @@ impl Stacks {
         is_inside && self.facts(frame).buffer && self.facts(caller).buffer
     }
 
-    /// Returns `true` if a frame is between the allocator and the code whose block it is. The file
-    /// of merged code is not its own, and so is a module that is guessed from it: there the name of
-    /// a type decides.
+    /// Returns `true` if a frame is between the allocator and the code that the block belongs to. The
+    /// file of merged code is not its own, nor is a module that was guessed from it. There, the name
+    /// of a type decides.
     fn looks_through(&mut self, frame: &StackFrame<'_>) -> bool {
         let facts = self.facts(frame);
         facts.looked_through && (facts.named_for_itself || !frame.merged)
@@ -246,14 +233,14 @@ impl Stacks {
         Rc::clone(facts)
     }
 
-    /// The innermost container, and what it is made for.
+    /// The innermost container, or one further out that is made of it.
     fn innermost(&mut self, inside: &[StackFrame<'_>]) -> Option<Container> {
         let mut found: Option<Container> = None;
-        // Whether the container last met was called by the next outer one itself.
+        // `true` while the next outer container itself may have called the last one.
         let mut direct = true;
         for frame in inside {
             let std = frame.function.origin == Origin::Std;
-            let outer = Call::parse(&frame.function.name)
+            let outer = Call::of(&frame.function.parsed())
                 .filter(|_| frame.has_file)
                 .and_then(|call| rules::container(&call, std, found.as_ref()));
             match (outer, &found) {
@@ -297,8 +284,8 @@ impl Stacks {
         end
     }
 
-    /// A growing buffer whose own frames tell no type, in the middle of a serde access: what is
-    /// being read is it.
+    /// The container of a growing buffer whose own frames do not tell its type, while serde reads: the
+    /// type that is being read.
     fn read_by_serde(&mut self, outside: &[StackFrame<'_>]) -> Option<Container> {
         let mut facts = outside.iter().map(|frame| self.facts(frame));
         let reader = facts.find(|facts| facts.read.is_some())?;

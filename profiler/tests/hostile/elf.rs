@@ -3,6 +3,7 @@
 use crate::parts::seal;
 use crate::rich::rich;
 use crate::{SMALL_FILE_BYTES, alone, golden, hold, place, write};
+use heapglass_profiler::profile::Profile;
 use heapglass_profiler::{OpenOptions, open};
 use std::fs::File;
 use std::path::Path;
@@ -10,6 +11,8 @@ use std::path::Path;
 /// An ELF file with these sections.
 fn elf(sections: &[(&str, Vec<u8>)]) -> Vec<u8> {
     const HEADER: usize = 64;
+    const SYMTAB: u32 = 2;
+    const STRTAB: u32 = 3;
     let mut names = vec![0];
     let mut bytes = vec![0; HEADER];
     let mut headers = vec![vec![0; 64]];
@@ -20,15 +23,29 @@ fn elf(sections: &[(&str, Vec<u8>)]) -> Vec<u8> {
         header[24..32].copy_from_slice(&(bytes.len() as u64).to_le_bytes());
         names.extend_from_slice(name.as_bytes());
         names.push(0);
-        let contents = if kind == 3 { &names } else { contents };
+        let contents = if name == ".shstrtab" {
+            &names
+        } else {
+            contents
+        };
+        if kind == SYMTAB {
+            // The strings are in the next section, and each symbol has 24 bytes.
+            header[40..44].copy_from_slice(&(headers.len() as u32 + 1).to_le_bytes());
+            header[56..64].copy_from_slice(&24_u64.to_le_bytes());
+        }
         header[32..40].copy_from_slice(&(contents.len() as u64).to_le_bytes());
         bytes.extend_from_slice(contents);
         headers.push(header);
     };
     for (name, contents) in sections {
-        add(name, 1, contents, &mut bytes);
+        let kind = match *name {
+            ".symtab" => SYMTAB,
+            ".strtab" => STRTAB,
+            _ => 1,
+        };
+        add(name, kind, contents, &mut bytes);
     }
-    add(".shstrtab", 3, &[], &mut bytes);
+    add(".shstrtab", STRTAB, &[], &mut bytes);
     let table = bytes.len() as u64;
     let count = headers.len() as u16;
     bytes.extend(headers.concat());
@@ -62,6 +79,11 @@ fn units(
 /// Opens a recording of such a binary, held to the limits of a small one. Returns the notes on what
 /// is missing.
 fn notes(name: &str, bytes: &[u8]) -> Vec<String> {
+    profile(name, bytes).lost().notes.clone()
+}
+
+/// Opens a recording of such a binary, held to the limits of a small one.
+fn profile(name: &str, bytes: &[u8]) -> Profile {
     assert!(bytes.len() < SMALL_FILE_BYTES, "{} bytes", bytes.len());
     let _alone = alone();
     let path = place(name);
@@ -71,22 +93,22 @@ fn notes(name: &str, bytes: &[u8]) -> Vec<String> {
 }
 
 /// Opens a recording of the binary at `path` with frames at these addresses.
-fn recorded(path: &Path, bytes: usize, addresses: &[u64]) -> Vec<String> {
+fn recorded(path: &Path, bytes: usize, addresses: &[u64]) -> Profile {
     let binary = path.to_str().expect("UTF-8");
     let mut recording = rich(&golden("v3.hg"), binary, addresses).bytes();
     seal(&mut recording);
     let recorded = path.with_extension("hg");
     write(&recorded, &recording, None);
-    let mut notes = Vec::new();
+    let mut profile = None;
     let mut seen = Default::default();
     hold(bytes, &mut seen, || {
-        let profile = open(&recorded, &OpenOptions::default(), &|_| ()).expect("a recording");
-        notes = profile.lost().notes.clone();
+        let opened = open(&recorded, &OpenOptions::default(), &|_| ()).expect("a recording");
+        profile = Some(opened);
         true
     })
     .expect("within the limits");
     println!("{binary}: {seen:?}");
-    notes
+    profile.expect("opened")
 }
 
 /// DW_TAG_compile_unit without children: low_pc (address), high_pc (data4), and one more of form
@@ -185,7 +207,71 @@ fn a_sparse_binary_of_gigabytes_is_not_read_whole() {
     let binary = elf(&[(".debug_info", vec![1; 64]), (".symtab", vec![0; 24])]);
     write(&path, &binary, Some(7 << 30));
     let _alone = alone();
-    let notes = recorded(&path, binary.len(), &[63]);
+    let notes = recorded(&path, binary.len(), &[63]).lost().notes.clone();
     File::create(&path).expect("an empty file again");
     assert!(notes.iter().any(|note| note.contains("empty")), "{notes:?}");
+}
+
+/// A binary whose symbol table names a function at each address that [`symbols`] asks for.
+fn with_names(name: impl Fn(u64) -> String) -> Vec<u8> {
+    let mut strings = vec![0];
+    let mut symbols = vec![0; 24];
+    for index in 0..200_u64 {
+        symbols.extend((strings.len() as u32).to_le_bytes());
+        // A global function in the first section.
+        symbols.extend([0x12, 0, 1, 0]);
+        symbols.extend((0x1000 + index * 16).to_le_bytes());
+        symbols.extend(16_u64.to_le_bytes());
+        strings.extend(name(index).as_bytes());
+        strings.push(0);
+    }
+    elf(&[(".symtab", symbols), (".strtab", strings)])
+}
+
+#[test]
+fn names_of_cpp_that_keep_a_demangler_busy_stay_mangled() {
+    let names: [(&str, &dyn Fn(u64) -> String); 6] = [
+        // Each level of these is parsed twice.
+        ("busy", &|index| {
+            format!("_ZN4F{index:03}cvT_I{}i", "T_I".repeat(14))
+        }),
+        ("new", &|index| {
+            format!("_ZN4F{index:03}3runIX{}A", "nw".repeat(30))
+        }),
+        // Each type is twice as long as the one before it.
+        ("doubling", &|index| {
+            let numbers = "0123456789ABCDEFGHIJ".chars();
+            let types = numbers.map(|number| format!("1bIS{number}_S{number}_E"));
+            let types: String = types.collect();
+            format!("_ZN4F{index:03}I1aIiE1bIS_S_E{types}E3runEv")
+        }),
+        ("deep", &|index| {
+            format!("_ZN4F{index:03}3runE{}i", "P".repeat(4000))
+        }),
+        ("unclosed", &|index| {
+            format!("_ZN4F{index:03}{}", "I1a".repeat(1000))
+        }),
+        ("long", &|index| {
+            format!("_ZN4000F{index:03}{}E", "a".repeat(3996))
+        }),
+    ];
+    for (what, name) in names {
+        let found = profile(&format!("cpp-{what}.so"), &with_names(name));
+        let is_known = |function: &str| function.contains("F050") || function.starts_with("_Z");
+        let functions = found.functions().iter();
+        let known = functions.filter(|function| is_known(&function.name));
+        assert_ne!(known.count(), 0, "{what}");
+    }
+}
+
+#[test]
+fn a_name_of_cpp_is_demangled() {
+    let name = |index| format!("_ZN3app4Load4f{index:03}Ei");
+    let found = profile("cpp.so", &with_names(name));
+    let functions: Vec<&str> = found
+        .functions()
+        .iter()
+        .map(|function| &*function.name)
+        .collect();
+    assert!(functions.contains(&"app::Load::f007(int)"), "{functions:?}");
 }

@@ -93,7 +93,7 @@ impl Attributes {
         Ok(read)
     }
 
-    /// Takes over an attribute.
+    /// Stores an attribute.
     fn set(&mut self, name: &str, meta: &ParseNestedMeta<'_>) -> Result<()> {
         match name {
             "rename" => once(&mut self.rename, meta, string(meta)?.value())?,

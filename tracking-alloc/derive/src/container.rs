@@ -1,4 +1,4 @@
-//! The type as a whole: its lifetimes, its generics, and the impl around a body.
+//! The type: its lifetimes, its generics, and the impl around a body.
 
 use crate::attributes::Attributes;
 use proc_macro2::{Span, TokenStream};
@@ -9,10 +9,10 @@ use syn::{DeriveInput, Error, Generics, Ident, Lifetime, Result, parse_quote};
 /// The parts of generated code that describe the type.
 pub(crate) struct Container<'i> {
     pub(crate) ident: &'i Ident,
-    /// Its name, as given to the format.
+    /// The type's name, as passed to the format.
     pub(crate) name: String,
     pub(crate) attributes: Attributes,
-    /// The arena's lifetime; the input's is `'de`.
+    /// The arena's lifetime. The input's lifetime is `'de`.
     pub(crate) arena: Lifetime,
     /// The name in the source code, for messages.
     pub(crate) arena_name: String,
@@ -66,8 +66,9 @@ impl<'i> Container<'i> {
         })
     }
 
-    /// Returns the impl. `read` are the statements that read the value from `__deserializer`.
-    /// `scalars` are one expression per field, `true` if its values take nothing from the arena.
+    /// Returns the impl. `read` is the code that reads the value from `__deserializer`. `scalars`
+    /// has one expression per field, which is `true` if the field's values take nothing from the
+    /// arena.
     pub(crate) fn implement(&self, read: &TokenStream, scalars: &[TokenStream]) -> TokenStream {
         let krate = match &self.attributes.krate {
             Some(path) => quote!(#path),
@@ -95,8 +96,8 @@ impl<'i> Container<'i> {
         }
     }
 
-    /// Returns the declaration of a visitor that makes the type with these methods, and an
-    /// expression that makes the visitor, as [`made`](Container::made).
+    /// Returns the declaration of a visitor with these methods, which creates the type, and an
+    /// expression that creates the visitor, like [`made`](Container::made).
     pub(crate) fn visitor(
         &self,
         expecting: &str,
@@ -144,7 +145,7 @@ impl<'i> Container<'i> {
         }
     }
 
-    /// Returns an expression that makes a helper, where the arena is called `__arena`.
+    /// Returns an expression that creates a helper. The arena must be called `__arena` there.
     pub(crate) fn made(&self, name: &Ident) -> TokenStream {
         let (_, types, _) = self.extended.split_for_impl();
         let types = types.as_turbofish();

@@ -30,7 +30,7 @@ pub(crate) fn body(
             let case = container.attributes.rename_all;
             case.map_or_else(|| own_name.clone(), |case| case.of_variant(&own_name))
         });
-        // As in serde, the enum's `rename_all` is for its variants, not for their fields.
+        // As in serde, the enum's `rename_all` applies to its variants and not to their fields.
         let path = format!("{}::{own_name}", container.ident.unraw());
         let fields = fields::read(container, &variant.fields, None, &path)?;
         arms.push(variant_arm(container, index, variant, &fields, &name)?);
@@ -40,7 +40,7 @@ pub(crate) fn body(
         names.push((all, variant.ident.span()));
     }
     let find = fields::find(&names, "variants")?;
-    // As serde lists them: aliases too.
+    // Aliases are listed too, as in serde.
     let listed = names.iter().flat_map(|(names, _)| names);
     let count = names.len();
     let methods = quote! {

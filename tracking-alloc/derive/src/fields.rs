@@ -17,21 +17,21 @@ pub(crate) struct Field<'i> {
     member: Member,
     ty: &'i Type,
     attributes: Attributes,
-    /// Its name in the input.
+    /// The field's name in the input.
     name: String,
-    /// The variable that holds it until all fields are read.
+    /// The variable that holds the field until all fields are read.
     held: Ident,
-    /// The name of its seed type, if it has its own.
+    /// The name of the field's seed type, if it has one of its own.
     with: Ident,
 }
 
 /// The code that reads a field.
 enum Reader {
-    /// `ArenaDeserialize`.
+    /// Reads by `ArenaDeserialize`.
     Arena,
-    /// A function of the user.
+    /// Reads by a function of the user.
     Function,
-    /// serde's own `Deserialize`.
+    /// Reads by serde's own `Deserialize`.
     Serde,
 }
 
@@ -100,7 +100,7 @@ impl Field<'_> {
         }
     }
 
-    /// Returns the seed that reads it at a place.
+    /// Returns the seed that reads the field at a place.
     pub(crate) fn seed(&self, container: &Container<'_>, place: Place<'_>) -> TokenStream {
         let (ty, name) = (self.ty, &self.name);
         let step = match place {
@@ -156,7 +156,7 @@ impl Field<'_> {
         }
     }
 
-    /// Returns a constant expression: `true` if values take nothing from the arena.
+    /// Returns a constant expression that is `true` if values take nothing from the arena.
     pub(crate) fn scalar(&self, container: &Container<'_>) -> TokenStream {
         let (arena, ty) = (&container.arena, self.ty);
         match self.reader() {
@@ -170,13 +170,13 @@ impl Field<'_> {
 /// The place of a field's value in the data.
 #[derive(Clone, Copy)]
 pub(crate) enum Place<'n> {
-    /// Below the present place, by its name and its number among the fields that are read.
+    /// Below the current place, with its name and its number among the fields that are read.
     Field(usize),
-    /// Below the present place, by number.
+    /// Below the current place, by number.
     Index(usize),
-    /// Below the present place, in that variant, by name and number.
+    /// Below the current place, in that variant, by name and number.
     Variant(&'n str, usize),
-    /// The present place.
+    /// The current place.
     Same,
 }
 
@@ -193,8 +193,8 @@ fn borrows_input(ty: &Type) -> bool {
     search.0
 }
 
-/// Returns `{ a: .., b: .. }` for a constructor, with the held values, and the defaults of fields
-/// that are not read.
+/// Returns `{ a: .., b: .. }` for a constructor, with the values of the fields that are read, and
+/// the defaults of the others.
 fn construction(fields: &[Field<'_>]) -> TokenStream {
     let parts = fields.iter().map(|field| {
         let (member, held) = (&field.member, &field.held);
@@ -228,7 +228,7 @@ pub(crate) struct Visiting<'v, 'i> {
     /// The path of the constructor.
     pub(crate) constructor: TokenStream,
     pub(crate) fields: &'v [Field<'i>],
-    /// "struct City"
+    /// The expected input, such as "struct City".
     pub(crate) expecting: String,
     pub(crate) named: bool,
 }
@@ -249,8 +249,8 @@ impl Visiting<'_, '_> {
         self.fields.iter().filter(|field| field.is_read())
     }
 
-    /// Returns the declaration of the visitor and the items that it needs, and an expression that
-    /// makes one. `further` adds methods.
+    /// Returns the declaration of the visitor, with the items that it needs, and an expression that
+    /// creates one. `further` adds methods.
     pub(crate) fn visitor(
         &self,
         further: Option<TokenStream>,
@@ -383,7 +383,7 @@ impl Visiting<'_, '_> {
     }
 }
 
-/// Returns `fn __find`, which finds a number by name. Names must differ.
+/// Returns the function `__find`, which finds a number by name. Names must differ.
 pub(crate) fn find(names: &[(Vec<String>, Span)], what: &str) -> Result<TokenStream> {
     let mut known = std::collections::HashMap::new();
     for (index, (names, span)) in names.iter().enumerate() {

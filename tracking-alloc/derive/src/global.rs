@@ -1,5 +1,5 @@
-//! Types that own global memory, recognized by name. The compiler rejects them by type; these
-//! messages say why.
+//! Types that own global memory, recognized by name. The compiler rejects them by type; the
+//! messages here explain why.
 
 use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
@@ -106,7 +106,7 @@ fn is_of_arena(segment: &PathSegment, name: &str, types: usize) -> bool {
     let has_lifetime = given.any(|given| matches!(given, GenericArgument::Lifetime(_)));
     let given = arguments.args.iter();
     let given = given.filter(|given| matches!(given, GenericArgument::Type(_)));
-    // A hasher is no allocator.
+    // A hasher is not an allocator.
     let hashed = usize::from(name == "HashMap" || name == "HashSet");
     has_lifetime && name != "Cow" || given.count() > types + hashed
 }

@@ -7,21 +7,21 @@
 //!
 //! | attribute | meaning |
 //! |---|---|
-//! | `#[arena(rename = "..")]` | the name that the format gets |
-//! | `#[arena(rename_all = "..")]` | case of fields or variants, as in serde: `camelCase`, `kebab-case`, .. |
-//! | `#[arena(transparent)]` | a struct with one field reads as that field |
-//! | `#[arena(crate = "..")]` | where `tracking_alloc` is, when the dependency is renamed |
+//! | `#[arena(rename = "..")]` | the name passed to the format |
+//! | `#[arena(rename_all = "..")]` | the case of fields or variants, as in serde: `camelCase`, `kebab-case`, .. |
+//! | `#[arena(transparent)]` | read a struct with one field like that field |
+//! | `#[arena(crate = "..")]` | the path of `tracking_alloc`, if the dependency is renamed |
 //!
-//! # On a field, or on a variant where it says so
+//! # On a field, or on a variant where noted
 //!
 //! | attribute | meaning |
 //! |---|---|
-//! | `#[arena(rename = "..")]` | its name in the input (variants too) |
+//! | `#[arena(rename = "..")]` | the name in the input (variants too) |
 //! | `#[arena(alias = "..")]` | a further name; may be repeated (variants too) |
-//! | `#[arena(default)]`, `#[arena(default = "path")]` | what stands for it when it is missing |
-//! | `#[arena(skip)]` | not read: its default, always |
+//! | `#[arena(default)]`, `#[arena(default = "path")]` | the value of a missing field |
+//! | `#[arena(skip)]` | do not read the field; it always has its default |
 //! | `#[arena(deserialize_with = "path")]` | read by `fn(deserializer, arena) -> Result<_, D::Error>` |
-//! | `#[arena(global)]` | may own global memory: read by serde's `Deserialize`, and leaked where the arena is its owner |
+//! | `#[arena(global)]` | may own global memory: read by serde's `Deserialize`, and leaked if the arena is its owner |
 //!
 //! # Lifetimes
 //!
@@ -45,8 +45,8 @@ use syn::{Data, DeriveInput, Error};
 
 /// Derives `tracking_alloc::arena::ArenaDeserialize`. See the crate for its attributes.
 ///
-/// A field whose type owns global memory (`Box`, `String`, `Vec`, `HashMap`, ..) is an error: an
-/// arena never drops what lies in it, so that memory would leak.
+/// A field whose type owns global memory (`Box`, `String`, `Vec`, `HashMap`, ..) is an error. An
+/// arena never drops its contents, so that memory would leak.
 #[proc_macro_derive(ArenaDeserialize, attributes(arena))]
 pub fn derive_arena_deserialize(input: TokenStream) -> TokenStream {
     let input = syn::parse_macro_input!(input as DeriveInput);
@@ -55,7 +55,7 @@ pub fn derive_arena_deserialize(input: TokenStream) -> TokenStream {
         .into()
 }
 
-/// The impl, or what is wrong with the type.
+/// Returns the impl, or the error in the type.
 fn derive(input: &DeriveInput) -> syn::Result<proc_macro2::TokenStream> {
     let container = Container::read(input)?;
     let (read, scalars) = match &input.data {

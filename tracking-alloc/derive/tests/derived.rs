@@ -1,10 +1,10 @@
-//! Derived code needs no unsafe code, no prelude and no other dependency: it compiles here.
+//! Derived code compiles without unsafe code, without a prelude and without other dependencies.
 
 #![forbid(unsafe_code)]
 #![deny(warnings)]
 #![no_implicit_prelude]
 
-/// With a field of each kind.
+/// A type with a field of each kind.
 #[derive(::tracking_alloc::arena::ArenaDeserialize)]
 pub struct City<'bump> {
     /// Text.
@@ -16,12 +16,12 @@ pub struct City<'bump> {
     pub twin: ::std::option::Option<&'bump City<'bump>>,
 }
 
-/// With and without a value.
+/// An enum with variants with and without a value.
 #[derive(::tracking_alloc::arena::ArenaDeserialize)]
 pub enum Kind<'bump> {
-    /// Without.
+    /// Without a value.
     Free,
-    /// With.
+    /// With a value.
     Of(&'bump [u8]),
 }
 

@@ -1,10 +1,10 @@
-//! What the derive refuses, and what it says then. Here and not in tracking-alloc, whose tests have many dependencies:
-//! all that the package's tests depend on is checked for this.
+//! The errors of the derive. These tests are here and not in tracking-alloc, because trybuild
+//! checks all dependencies of the package's tests, and tracking-alloc's tests have many.
 //!
 //! Refresh with `TRYBUILD=overwrite cargo test -p tracking-alloc-derive --test refusals`.
 
-// The unit tests of these modules run here: with tests of its own the crate, a procedural macro, would have every
-// dependency of tests built a second time.
+// The unit tests of these modules run here. If the crate, a procedural macro, had tests of its own,
+// every dependency of tests would be built a second time.
 #[path = "../src/case.rs"]
 #[expect(dead_code, reason = "the crate uses the rest")]
 mod case;

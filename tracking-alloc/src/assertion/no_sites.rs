@@ -1,6 +1,6 @@
 //! Without the feature `assert-sites`, or where stacks cannot be walked: nothing is captured.
 
-use crate::figures::Stats;
+use crate::Stats;
 use crate::threads::Threads;
 
 pub(super) struct Capture;

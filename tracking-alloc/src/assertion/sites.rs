@@ -1,9 +1,9 @@
 //! The functions that allocated most, which a failing limit names with the feature `assert-sites`.
 
-use crate::count::{PROCESS, Stack, Stacks};
-use crate::figures::Stats;
+use crate::Stats;
 use crate::threads::Threads;
 use backtrace::Symbol;
+use heapglass_recorder::counting::{self, Stack, Stacks};
 use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::ffi::c_void;
@@ -21,8 +21,7 @@ pub(super) struct Capture(Option<Stacks>);
 impl Capture {
     /// Captures the stacks of the threads that entered a handle, or of all threads.
     pub(super) fn begin(threads: Option<&Threads>) -> Self {
-        let counters = threads.map_or(&PROCESS, |threads| &threads.group.counters);
-        Capture(counters.sites.begin())
+        Capture(counting::capture(threads.map(|threads| threads.group)))
     }
 
     /// The block has ended.
@@ -86,7 +85,7 @@ impl Capture {
 /// Runs `f`, and records nothing that it allocates.
 fn unrecorded<R>(f: impl FnOnce() -> R) -> R {
     #[cfg(recording)]
-    let _passed_over = crate::hook::PassedOver::begin();
+    let _passed_over = heapglass_recorder::PassedOver::begin();
     f()
 }
 
@@ -199,8 +198,9 @@ impl Function {
 fn whose(name: &str, file: Option<&str>) -> FrameOwner {
     // How threads and programs begin.
     const STARTS: [&str; 4] = ["start_thread", "clone", "clone3", "_start"];
-    const INTERNALS: [&str; 5] = [
+    const INTERNALS: [&str; 6] = [
         "tracking_alloc::",
+        "heapglass_recorder::",
         "__rust",
         "__rg_",
         "__libc_start",
@@ -208,7 +208,7 @@ fn whose(name: &str, file: Option<&str>) -> FrameOwner {
     ];
     let krate = name.trim_start_matches('<');
     let is_of = |crates: &[&str]| crates.iter().any(|of| krate.starts_with(of));
-    if is_of(&["tracking_alloc::measure::"]) {
+    if is_of(&["heapglass_recorder::measured::"]) {
         return FrameOwner::Block;
     }
     if STARTS.contains(&name) || is_of(&INTERNALS) {

@@ -1,4 +1,4 @@
-//! A tracked arena as an allocator of collections, and an arena of one's own.
+//! A tracked arena as an allocator of collections, and a user-defined arena.
 
 use std::alloc::Layout;
 use std::cell::Cell;
@@ -51,7 +51,8 @@ impl Fixed {
     }
 }
 
-// SAFETY: pieces lie one behind the other in a block that never moves; grow, shrink and release are the defaults.
+// SAFETY: pieces follow each other in a block that never moves. Grow, shrink and release are the
+// defaults.
 unsafe impl Arena for Fixed {
     fn try_alloc_layout(&self, layout: Layout) -> Result<NonNull<u8>, AllocError> {
         let base = NonNull::from(&*self.bytes).cast::<u8>();

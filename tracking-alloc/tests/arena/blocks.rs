@@ -1,4 +1,4 @@
-//! What the global allocator sees of a load into an arena: chunks, and nothing else.
+//! The global allocator sees only the chunks of a load into an arena.
 
 use super::source::{self, arena};
 use serde::de::DeserializeSeed;
@@ -21,7 +21,8 @@ fn the_global_allocator_sees_only_chunks() {
         (stats, bump.allocated_bytes_including_metadata())
     });
     let (stats, with_metadata) = stats;
-    // serde_json unescapes the city's name in a buffer of its own: one block, grown, and gone.
+    // serde_json unescapes the city's name in a buffer of its own: one block, which grows and is
+    // freed.
     let chunks =
         delta.total_blocks - delta.grows - delta.freed_blocks + delta.grows + delta.shrinks;
     assert_eq!(chunks, stats.chunks);

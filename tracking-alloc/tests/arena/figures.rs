@@ -1,5 +1,6 @@
-//! A randomized run of allocs, grows, shrinks, releases, resets and drops, with allocations that bypass the handle: at every
-//! step our figures are the crate's own, add up, and are what a model of the run says.
+//! A random sequence of allocations, grows, shrinks, releases, resets and drops, with allocations
+//! that bypass the handle. At every step our figures equal the crate's own, add up, and match a
+//! model.
 
 use std::alloc::Layout;
 use std::ops::Range;
@@ -28,7 +29,8 @@ impl Random {
     }
 }
 
-/// What a crate says of its own arena: chunks, bytes, with metadata, used, and free in the present chunk.
+/// The figures that a crate reports for its own arena: chunks, bytes, bytes with metadata, used
+/// bytes, and free bytes in the current chunk.
 #[derive(Debug, PartialEq)]
 struct Own {
     chunks: u64,
@@ -41,7 +43,7 @@ struct Own {
 trait Subject: Reset {
     fn fresh() -> Self;
     fn own(&self) -> Own;
-    /// Something that the handle does not see.
+    /// Allocates without the handle.
     fn past(&self, layout: Layout);
 }
 
@@ -122,7 +124,7 @@ impl Piece {
 
     fn check(&self, bytes: usize) {
         assert!(self.place.addr().get().is_multiple_of(self.layout.align()));
-        // SAFETY: so many bytes of the piece were filled.
+        // SAFETY: that many bytes of the piece were filled.
         let bytes = unsafe {
             NonNull::slice_from_raw_parts(self.place, bytes.min(self.layout.size())).as_ref()
         };
@@ -130,7 +132,7 @@ impl Piece {
     }
 }
 
-/// What the run itself knows.
+/// The expected figures.
 #[derive(Debug, Default, PartialEq)]
 struct Model {
     used_bytes: u64,
@@ -193,7 +195,8 @@ fn run<S: Subject>(seed: u64, steps: usize) {
     go_on(random, arena, steps);
 }
 
-/// Short runs in an empty arena, where there is no padding yet to hide a byte that is booked twice.
+/// Short runs in an empty arena, in which there is no padding yet that could hide a byte counted
+/// twice.
 fn run_short<S: Subject>() {
     for seed in 0..RUNS * 50 {
         go_on(Random(seed), S::fresh(), 8);
@@ -227,7 +230,7 @@ fn go_on<S: Subject>(mut random: Random, arena: S, steps: usize) {
                 model.total_used_blocks += 1;
             }
             45..65 if !pieces.is_empty() => {
-                // Often the last one, which can grow in place.
+                // Often the last piece, which can grow in place.
                 let at = pieces.len() - 1 - random.below(0..pieces.len().min(3));
                 let piece = &mut pieces[at];
                 let old = piece.layout;
@@ -243,7 +246,7 @@ fn go_on<S: Subject>(mut random: Random, arena: S, steps: usize) {
                 model.used_bytes += (new.size() - old.size()) as u64;
                 model.total_used_bytes += new.size() as u64;
                 model.total_used_blocks += 1;
-                // The old place is waste when the new one needed all of its size anew.
+                // The old place is abandoned if the whole new size was allocated.
                 if tracked.arena().own().used - before >= new.size() as u64 {
                     model.copied_bytes += old.size() as u64;
                     model.abandoned_bytes += old.size() as u64;
@@ -261,10 +264,11 @@ fn go_on<S: Subject>(mut random: Random, arena: S, steps: usize) {
                 piece.layout = new;
                 piece.check(new.size());
                 model.used_bytes -= (old.size() - new.size()) as u64;
-                // What the piece still takes for the least alignment is padding.
+                // The bytes that the piece still takes for the minimum alignment are padding.
                 if tracked.arena().own().used == before {
                     let taken = |layout: Layout| match layout.size() {
-                        // Nothing of it is left: its padding is not allocated, so not given up.
+                        // Nothing of the piece is left. Its padding was not allocated, so it is not
+                        // abandoned.
                         0 => (0, 0),
                         bytes => (bytes, bytes.next_multiple_of(tracked.min_align())),
                     };
@@ -280,7 +284,7 @@ fn go_on<S: Subject>(mut random: Random, arena: S, steps: usize) {
                 let piece = pieces.swap_remove(at);
                 piece.check(usize::MAX);
                 let before = tracked.arena().own().used;
-                // SAFETY: the piece is in use with that layout, and forgotten here.
+                // SAFETY: the piece is in use with that layout, and it is not used afterwards.
                 unsafe { tracked.release(piece.place, piece.layout) };
                 model.used_bytes -= piece.layout.size() as u64;
                 model.used_blocks -= 1;
@@ -317,7 +321,7 @@ fn go_on<S: Subject>(mut random: Random, arena: S, steps: usize) {
     drop(tracked);
 }
 
-/// Fewer under Miri and the like.
+/// Fewer runs under Miri and similar tools.
 const RUNS: u64 = if cfg!(miri) { 2 } else { 60 };
 const STEPS: usize = if cfg!(miri) { 60 } else { 400 };
 
@@ -385,8 +389,8 @@ fn what_a_shrunk_piece_gives_back_when_it_is_released_is_not_abandoned() {
     assert_eq!(stats.allocated_bytes, 448);
 }
 
-/// An arena of one chunk that takes back all behind a released or grown piece, also what it left there when the piece
-/// shrank: it says nothing of how it rounds.
+/// An arena of one chunk. It takes back everything after a released or grown piece, including the
+/// bytes that the piece left there when it shrank. It does not report how it rounds.
 struct Stack {
     chunk: Box<[std::cell::UnsafeCell<u8>]>,
     used: std::cell::Cell<usize>,
@@ -398,7 +402,7 @@ impl Stack {
     }
 }
 
-// SAFETY: pieces come from the chunk, behind one another; those that are released or grown are the last.
+// SAFETY: pieces come one after another from the chunk. Only the last piece is released or grown.
 unsafe impl Arena for Stack {
     fn try_alloc_layout(
         &self,
@@ -475,7 +479,8 @@ fn the_parts_add_up_where_an_arena_takes_back_what_shrinking_left() {
             tracked.try_alloc_layout(layout(50)).unwrap();
         }
         let mut place = tracked.try_alloc_layout(layout(256)).unwrap();
-        // SAFETY: the last piece, in use with the layout it has then; sizes fall where they must and rise where they must.
+        // SAFETY: the last piece, in use with its layout at that moment. Sizes decrease and
+        // increase as required.
         unsafe {
             place = tracked.try_shrink(place, layout(256), layout(139)).unwrap();
             add_up(tracked.stats());
@@ -483,7 +488,8 @@ fn the_parts_add_up_where_an_arena_takes_back_what_shrinking_left() {
             let stats = add_up(tracked.stats());
             assert_eq!(stats.used_bytes, 250 + 50 * keep);
             if keep == 0 {
-                // All that is used besides; padding of another piece could stand for some of it.
+                // These are all other used bytes. Padding of another piece could stand for some of
+                // them.
                 assert_eq!(stats.abandoned_bytes, 6);
             }
             place = tracked.try_shrink(place, layout(250), layout(10)).unwrap();

@@ -6,7 +6,7 @@ use serde::de::DeserializeSeed;
 use std::fmt::Debug;
 use tracking_alloc::arena::{Arena, ArenaDeserialize, ArenaSeed, Tracked, map_as_pairs};
 
-/// Reads `input` in each format as an `$arena` and checks that it is what it was made of.
+/// Reads `input` in each format as an `$arena`, and checks that it equals the original value.
 macro_rules! reads_as_serde {
     ($arena:ty, $owned:ty, $value:expr) => {{
         let value: $owned = $value;
@@ -55,7 +55,8 @@ macro_rules! reads_as_serde {
     }};
 }
 
-/// Everything in these tests goes through the handle, but for what was there before it.
+/// Returns the bytes used before the handle existed. All later allocations in these tests use the
+/// handle.
 fn bump_used_before<A: Arena>(tracked: &Tracked<A>) -> u64 {
     let stats = tracked.stats();
     stats.occupied_bytes() - stats.used_bytes - stats.padding_bytes - stats.abandoned_bytes
@@ -98,7 +99,7 @@ fn an_alias_is_read_and_a_default_stands_in() {
     assert_eq!(city.citizens[0].tags[0], (7, "x"));
 }
 
-/// Everything the derive takes.
+/// Everything that the derive supports.
 #[derive(ArenaDeserialize, Debug, PartialEq)]
 #[arena(rename_all = "camelCase")]
 struct Everything<'a, T, const N: usize> {
@@ -376,7 +377,7 @@ fn collections_of_each_crate_are_handed_out_by_the_handle() {
     assert_eq!(tracked.stats().bypassed_bytes, 0);
 }
 
-/// What serde's derive says of wrong input, ours says too.
+/// For wrong input, the errors are those of serde's derive.
 #[test]
 fn errors_are_those_of_serde() {
     #[derive(serde::Deserialize, Debug)]

@@ -1,5 +1,5 @@
-//! The types that arena deserialization was first written for, and a log record, each for an arena and as serde's
-//! derive would own them.
+//! The types for which arena deserialization was first written, and a log record, each for an arena
+//! and as owned types for serde's derive.
 
 use serde::{Deserialize, Serialize, Serializer};
 use std::collections::BTreeMap;
@@ -187,7 +187,7 @@ fn pairs_as_map<S: Serializer>(
     serializer.collect_map(pairs.iter().map(|(key, value)| (key, value)))
 }
 
-/// A city of so many.
+/// Creates a city with that many citizens.
 pub(crate) fn city(citizens: usize) -> owned::City {
     owned::City {
         name: "Ulm \"an der\" Donau".to_owned(),

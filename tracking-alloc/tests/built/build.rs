@@ -4,15 +4,15 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-/// What a program is built with.
+/// The flags with which a program is built.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Flags {
     pub(crate) frame_pointers: bool,
     pub(crate) panic: &'static str,
     pub(crate) opt_level: &'static str,
-    /// With the checks of debug builds: each walk is compared with one in full.
+    /// `true` to check each walk against a full walk, as debug builds do.
     pub(crate) checks: bool,
-    /// With the C library inside.
+    /// `true` to link the C library statically.
     pub(crate) is_static: bool,
 }
 
@@ -30,7 +30,7 @@ impl Flags {
     };
 }
 
-/// The examples that are built.
+/// The examples to build.
 const PROGRAMS: [&str; 8] = [
     "callbacks",
     "jumps",
@@ -42,8 +42,8 @@ const PROGRAMS: [&str; 8] = [
     "unwound",
 ];
 
-/// A package with the examples as its programs. As examples they would bring the dependencies of all tests, and each
-/// choice of flags would build those again.
+/// Creates a package with the examples as its programs. As examples they would need the
+/// dependencies of all tests, and each choice of flags would build those again.
 fn package() -> &'static Path {
     static FOLDER: OnceLock<PathBuf> = OnceLock::new();
     FOLDER.get_or_init(|| {
@@ -63,7 +63,7 @@ fn package() -> &'static Path {
         );
         std::fs::create_dir_all(&folder).expect("a folder");
         std::fs::write(folder.join("Cargo.toml"), manifest).expect("a manifest");
-        // The same versions as here, so that nothing need be fetched.
+        // The same versions as here, so that nothing must be fetched.
         std::fs::copy(this.join("../Cargo.lock"), folder.join("Cargo.lock")).expect("a lock file");
         folder
     })
@@ -75,8 +75,8 @@ pub(crate) struct Program {
 }
 
 impl Program {
-    /// Builds `examples/NAME.rs`, or finds it built already. Tests that build with the same flags wait for each other in
-    /// cargo.
+    /// Builds `examples/NAME.rs`, or finds it already built. Tests that build with the same flags
+    /// wait for each other in cargo.
     pub(crate) fn build(name: &str, flags: Flags) -> Program {
         let kept = if flags.frame_pointers { "yes" } else { "no" };
         let checks = if flags.checks { "yes" } else { "no" };
@@ -116,15 +116,15 @@ impl Program {
         }
     }
 
-    /// Where it is recorded to in `test`: no file is there.
+    /// Returns the path of its recording in `test`. No file exists there.
     pub(crate) fn recording(&self, test: &str) -> PathBuf {
         let path = self.executable.with_extension(format!("{test}.hg"));
-        // A taken path is not replaced.
+        // The recorder does not replace an existing file.
         let _ = std::fs::remove_file(&path);
         path
     }
 
-    /// The program, not recorded.
+    /// Returns a command that runs the program without recording.
     pub(crate) fn command(&self) -> Command {
         let mut command = Command::new(&self.executable);
         command.env_remove("HEAPGLASS_OUT");

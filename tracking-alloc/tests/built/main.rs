@@ -1,4 +1,5 @@
-//! Programs built with several flags, with and without frame pointers, each in a target folder of its own.
+//! Programs built with several flags, with and without frame pointers, each in a target folder of
+//! its own.
 
 mod build;
 #[cfg(target_os = "linux")]

@@ -1,12 +1,12 @@
-//! What the recorder asks of a program that has little: no calls that have to do with files, little stack.
+//! The recorder's demands on a restricted program: no system calls for files, little stack.
 
 use crate::build::{Flags, Program};
 use std::os::unix::process::ExitStatusExt;
 use tracking_alloc_recording::{Recording, module_id, site_flags, state, unwinder};
 
-/// Most stack that beginning a recording may take, bytes.
+/// The maximum stack use of beginning a recording, in bytes.
 const MOST_AT_START: usize = 16 << 10;
-/// The same for any other event.
+/// The maximum stack use of any other event, in bytes.
 const MOST_IN_EVENT: usize = 4 << 10;
 
 #[test]

@@ -1,21 +1,21 @@
-//! Stacks of a recording by function names, from symbol tables.
+//! The stacks of a recording by function names, from symbol tables.
 
 use crate::build::Program;
 use object::{Object, ObjectSymbol};
 use std::collections::{BTreeMap, HashMap};
 use tracking_alloc_recording::{FIRST_SITE, HeaderValue, Recording};
 
-/// How many blocks were allocated at each stack.
+/// The number of blocks allocated at each stack.
 pub(crate) struct Stacks {
     pub(crate) header: HeaderValue,
-    /// Stack, outermost function first, to blocks.
+    /// The map from stack, outermost function first, to blocks.
     pub(crate) blocks: BTreeMap<String, u64>,
-    /// Flags of its sites.
+    /// The flags of each stack's sites.
     flags: BTreeMap<String, u32>,
 }
 
 impl Stacks {
-    /// Runs a program, recorded to a file named after `test`.
+    /// Runs a program, and records to a file named after `test`.
     pub(crate) fn of(program: &Program, test: &str) -> Stacks {
         let path = program.recording(test);
         let mut command = program.command();
@@ -56,7 +56,7 @@ impl Stacks {
         }
     }
 
-    /// Stacks that pass through a function.
+    /// Returns the stacks that pass through a function.
     pub(crate) fn through(&self, function: &str) -> Vec<&str> {
         self.blocks
             .keys()
@@ -65,7 +65,7 @@ impl Stacks {
             .collect()
     }
 
-    /// Stacks that have one of these flags.
+    /// Returns the stacks that have one of these flags.
     pub(crate) fn flagged(&self, wanted: u32) -> Vec<String> {
         self.flags
             .iter()
@@ -74,7 +74,7 @@ impl Stacks {
             .collect()
     }
 
-    /// What the two do not share.
+    /// Returns the stacks that the two do not share.
     pub(crate) fn difference(&self, other: &Stacks) -> Vec<String> {
         let lines = |sign, mine: &Stacks, theirs: &Stacks| -> Vec<String> {
             let only = mine
@@ -109,7 +109,8 @@ impl Images {
             .checked_sub(1)
             .map(|index| &symbols[index])
             .filter(|(start, size, _)| address - start < *size);
-        // Addresses in stripped libraries are the same in both runs: it is the same library.
+        // Addresses in stripped libraries are the same in both runs, because it is the same
+        // library.
         found.map_or_else(
             || format!("{path}+{return_address:#x}"),
             |(.., name)| name.clone(),
@@ -128,7 +129,7 @@ fn read(path: &str) -> Vec<(u64, u64, String)> {
         .symbols()
         .chain(file.dynamic_symbols())
         .filter(|symbol| symbol.is_definition() && symbol.size() > 0)
-        // Hashes in names depend on the flags of the build.
+        // Hashes in names depend on the build flags.
         .filter_map(|symbol| {
             Some((
                 symbol.address(),

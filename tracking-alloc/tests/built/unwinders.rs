@@ -1,10 +1,12 @@
-//! The two ways of walking a stack: the same program, built with and without frame pointers, shows the same stacks.
+//! The two ways of walking a stack: the same program, built with and without frame pointers, has
+//! the same stacks.
 
 use crate::build::{Flags, Program};
 use crate::stacks::Stacks;
 use tracking_alloc_recording::{site_flags, unwinder};
 
-/// A program's recordings with and without frame pointers show the same stacks as often.
+/// Checks that a program's recordings with and without frame pointers have the same stacks, with
+/// the same number of blocks.
 fn assert_same_stacks(flags: Flags) {
     let kept = Stacks::of(
         &Program::build(
@@ -116,7 +118,7 @@ fn on_stacks_that_are_not_the_threads_own_the_whole_stack_is_there() {
         let through = stacks.through("segments::innermost");
         assert_eq!(through.len(), 2, "{flags:?}: {through:#?}");
         for stack in through {
-            // Of a long run of one function two frames are kept.
+            // Two frames of a long run of one function are kept.
             let times = |name: &str| stack.split(" > ").filter(|frame| *frame == name).count();
             assert_eq!(
                 (times("segments::descend"), times("segments::go_on")),
@@ -130,7 +132,7 @@ fn on_stacks_that_are_not_the_threads_own_the_whole_stack_is_there() {
             beneath[0].contains("segments::switch_to_coroutine::coroutine"),
             "{flags:?}: {beneath:#?}"
         );
-        // Nothing says who switched to the coroutine.
+        // Nothing tells which code switched to the coroutine.
         assert_eq!(stacks.flagged(site_flags::FOREIGN), beneath, "{flags:?}");
         assert_eq!(
             stacks.flagged(site_flags::CUT),
@@ -168,7 +170,8 @@ fn code_that_keeps_data_in_the_frame_pointer_makes_a_handful_of_sites() {
             "{} sites of 10,000 calls, {flags:?}",
             through.len()
         );
-        // Described by .eh_frame rules, the assembly is no obstacle; frame pointers end at it.
+        // With .eh_frame rules, the walk passes through the assembly. With frame pointers, it ends
+        // there.
         let whole = through
             .iter()
             .filter(|stack| stack.contains("callbacks::main"))

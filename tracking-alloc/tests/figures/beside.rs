@@ -1,5 +1,5 @@
-//! What counts beside the rows of plain events: futures in phases, signal handlers in the middle of an event, `stats()`
-//! around a recording, and forked children.
+//! Counts other than those of plain events: futures in phases, signal handlers during an event,
+//! `stats()` around a recording, and forked children.
 
 use crate::child::{Block, OUT, Programs, Run, environment, in_thread};
 use crate::counted::words;
@@ -26,7 +26,7 @@ fn out() -> &'static Path {
     Path::new(OsStr::from_bytes(environment(OUT).expect("a path")))
 }
 
-/// Pending once.
+/// Is pending once.
 async fn pause() {
     let mut was_polled = false;
     std::future::poll_fn(|_| match std::mem::replace(&mut was_polled, true) {
@@ -36,7 +36,7 @@ async fn pause() {
     .await;
 }
 
-/// A future is in its phase while it is polled, wherever that is, and only then.
+/// A future is in its phase only while it is polled, on whatever thread.
 fn futures() {
     let context = &mut Context::from_waker(Waker::noop());
     let outer = enter("outer");
@@ -62,7 +62,7 @@ fn futures() {
     drop(other);
     Block::new(8).free();
     block.free();
-    // One that panics leaves its phase too.
+    // A future that panics leaves its phase too.
     let thrown = std::panic::catch_unwind(|| {
         let mut task = pin!(phase_async("thrown", async {
             std::panic::resume_unwind(Box::new(()))
@@ -99,7 +99,7 @@ fn a_future_counts_in_its_phase_while_it_is_polled() {
         ..phases["outer > task"]
     };
     assert_eq!(found, task);
-    // Exceptions are made outside of the phase that they end.
+    // Exceptions are allocated outside of the phase that they end.
     assert!(phases[""].total.0 >= 8 + 16);
     assert_eq!(phases[""].temporary, (8 + 16, 2));
     let scope = |name: &str| {
@@ -117,7 +117,7 @@ fn a_future_counts_in_its_phase_while_it_is_polled() {
 }
 
 const SIGNALS: u64 = 500;
-/// Bytes of the blocks that signals interrupt.
+/// The size of the blocks that signals interrupt.
 const BYTES: usize = 8;
 const KEPT: usize = 64;
 
@@ -125,8 +125,9 @@ static HANDLED: AtomicU64 = AtomicU64::new(0);
 static LEFT: AtomicU64 = AtomicU64::new(0);
 static PASSED: [AtomicPtr<u8>; KEPT] = [const { AtomicPtr::new(std::ptr::null_mut()) }; KEPT];
 
-/// A signal handler that allocates, which the inner allocator allows where blocks lie back to back: three blocks (one of them by a
-/// realloc), of which it frees two or, while there is room for it, one.
+/// A signal handler that allocates. This is allowed with the inner allocator that places blocks
+/// back to back. It allocates three blocks (one of them by a realloc) and frees two, or one while
+/// there is room for the other.
 extern "C" fn handler(_: libc::c_int) {
     let mut block = Block::new(24);
     block.resize(48);
@@ -142,13 +143,14 @@ extern "C" fn handler(_: libc::c_int) {
     block.free();
 }
 
-/// Signals come in the middle of events, too. What the handler leaves is freed and reallocated outside of it.
+/// Signals also come during events. Blocks left by the handler are freed and reallocated outside of
+/// it.
 fn interrupted() {
     let phase = enter("handled");
     // The thread has its lane before the first signal.
     Block::new(BYTES).free();
     let mut events = 1_usize;
-    // SAFETY: a handler that takes the signal's number, and a timer that is stopped again.
+    // SAFETY: the handler takes the signal's number, and the timer is stopped again.
     unsafe {
         libc::signal(libc::SIGALRM, handler as *const () as usize);
         let micros = |tv_usec| libc::itimerval {
@@ -202,7 +204,8 @@ fn events_of_signal_handlers_in_the_middle_of_an_event_are_in_the_totals() {
         "they are of the thread's own lane"
     );
     assert!(unattributed <= 3 * handled);
-    // Half of those that were left are reallocated to their own size: so many are not known here, but how often is.
+    // Half of the remaining blocks are reallocated to their own size. The number of blocks is not
+    // known here, but the number of events is.
     let again = sum.total.1 - events - 3 * handled;
     assert!(again <= left);
     assert_eq!(
@@ -221,7 +224,7 @@ fn events_of_signal_handlers_in_the_middle_of_an_event_are_in_the_totals() {
     assert_eq!(unknown, 0);
 }
 
-/// `stats()` counts before a recording, through it and after it, as if there were none.
+/// `stats()` counts before, during and after a recording as if there were none.
 fn stats_around() {
     assert_eq!(words(stats()), [0; 13], "it begins here");
     let early = Block::new(500); // 500
@@ -272,9 +275,9 @@ fn stats_go_on_through_a_recording() {
     Run::unrecorded("stats-around", "move").succeeds();
 }
 
-/// Runs `f` in a forked child, and waits until it ended well.
+/// Runs `f` in a forked child, and waits until the child ended well.
 fn in_child(f: impl FnOnce()) {
-    // SAFETY: one thread; the child ends here.
+    // SAFETY: there is one thread, and the child ends here.
     unsafe {
         let child = libc::fork();
         if child == 0 {
@@ -287,13 +290,13 @@ fn in_child(f: impl FnOnce()) {
     }
 }
 
-/// A forked child's own recording has phases of its own, also of the same name.
+/// A forked child's own recording has phases of its own, even with the same name.
 fn forked() {
     let _outer = enter("outer");
     let phase = enter("a");
     let block = Block::new(100);
     in_child(|| {
-        // Of the parent: neither its phases nor its blocks are known here.
+        // The child's recording knows neither phases nor blocks of the parent.
         let path = out().with_extension("child");
         let recorder = Recorder::start(&path).expect("it records");
         std::mem::forget(path);
@@ -323,34 +326,31 @@ fn a_forked_childs_recording_has_its_own_phases() {
     assert_eq!((child.lanes.len(), child.header.lanes), (1, 1));
     assert_eq!(child.lanes[0].lane.unknown_frees, 1);
     let parent = run.read();
-    // The guard was dropped here, too, before the last block.
+    // The guard was also dropped here, before the last block.
     assert_eq!(phase(&parent, "outer > a").total, (100, 1));
     assert_eq!(phase(&parent, "outer").total, (16, 1));
     assert_eq!(parent.scopes[2].records, 0);
 }
 
-/// What happens when the recorder asks where a thread's stack lies: in the middle of the thread's first event, before it
-/// has a lane.
+/// The function called when the recorder looks up a thread's stack, which is during the thread's
+/// first event, before it has a lane.
 static IN_FIRST_EVENT: AtomicPtr<()> = AtomicPtr::new(std::ptr::null_mut());
 
-/// In the place of libc's function, which it calls.
+/// Replaces libc's function, and calls it.
 ///
 /// # Safety
-/// As that.
+/// The requirements of libc's function hold.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn pthread_getattr_np(
-    thread: libc::pthread_t,
-    attributes: *mut libc::pthread_attr_t,
-) -> libc::c_int {
-    type Real = unsafe extern "C" fn(libc::pthread_t, *mut libc::pthread_attr_t) -> libc::c_int;
+unsafe extern "C" fn getauxval(kind: libc::c_ulong) -> libc::c_ulong {
+    type Real = unsafe extern "C" fn(libc::c_ulong) -> libc::c_ulong;
     let first = IN_FIRST_EVENT.swap(std::ptr::null_mut(), AcqRel);
-    // SAFETY: null or a function without arguments; libc's function has the arguments it is declared with.
+    // SAFETY: null or a function without arguments. libc's function gets its declared argument.
     unsafe {
         if !first.is_null() {
             std::mem::transmute::<*mut (), fn()>(first)();
         }
-        let real = libc::dlsym(libc::RTLD_NEXT, c"pthread_getattr_np".as_ptr());
-        std::mem::transmute::<*mut libc::c_void, Real>(real)(thread, attributes)
+        let real = libc::dlsym(libc::RTLD_NEXT, c"getauxval".as_ptr());
+        std::mem::transmute::<*mut libc::c_void, Real>(real)(kind)
     }
 }
 
@@ -364,7 +364,7 @@ fn first_event() {
     static KEPT: AtomicPtr<u8> = AtomicPtr::new(std::ptr::null_mut());
     Block::new(100).free();
     in_first_event(|| {
-        // No phase begins in the middle of an event: it would wait for what the event holds.
+        // No phase begins during an event, because it would wait for a lock that the event holds.
         drop(enter("not entered"));
         Block::new(50).free();
         KEPT.store(Block::new(24).as_ptr(), Release);
@@ -385,7 +385,8 @@ fn what_is_allocated_in_the_middle_of_a_threads_first_event_is_in_the_totals() {
         )
     };
     assert_eq!(recording.scopes.len(), 1);
-    // The first thread frees what was kept, the second has a lane by then, and the last lane is nobody's.
+    // The first thread frees the kept block, the second already has a lane, and nobody owns the
+    // last lane.
     let lanes: Vec<_> = (0..recording.lanes.len()).map(unattributed).collect();
     assert_eq!(
         lanes,
@@ -396,12 +397,12 @@ fn what_is_allocated_in_the_middle_of_a_threads_first_event_is_in_the_totals() {
     assert_eq!(totals, [100, 8]);
 }
 
-/// The recording is finished in the middle of an event: by a signal handler, as it were.
+/// The recording is finished during an event, as if by a signal handler.
 fn finished_inside() {
     Block::new(100).free();
     in_first_event(|| {
         let recorder = Recorder::current().expect("it records");
-        // What it says is that the file has no checksum.
+        // The result states that the file has no checksum.
         std::mem::forget(recorder.finish());
     });
 }

@@ -1,4 +1,4 @@
-//! Programs that are recorded, and how this binary runs itself as one of them.
+//! Recorded programs. This binary runs itself as one of them.
 
 use crate::inner::{self, Reallocs};
 use std::alloc::Layout;
@@ -57,11 +57,11 @@ extern "C" fn instead_of_main() {
     } else {
         program();
     }
-    // SAFETY: ends the process in order.
+    // SAFETY: this ends the process normally.
     unsafe { libc::exit(0) }
 }
 
-/// A variable, without an allocation.
+/// Returns an environment variable, without an allocation.
 pub(crate) fn environment(name: &std::ffi::CStr) -> Option<&'static [u8]> {
     // SAFETY: getenv neither allocates nor locks, and nothing changes the environment.
     unsafe {
@@ -73,14 +73,14 @@ pub(crate) fn environment(name: &std::ffi::CStr) -> Option<&'static [u8]> {
 /// The programs of a test module, by name.
 pub(crate) type Programs = &'static [(&'static str, fn())];
 
-/// A block of a program, given back by hand.
+/// A block of a program, which is freed explicitly.
 #[derive(Clone, Copy)]
 pub(crate) struct Block {
     place: *mut u8,
     bytes: usize,
 }
 
-// SAFETY: a block is passed on from thread to thread, and used by one at a time.
+// SAFETY: a block is passed between threads, but only one thread uses it at a time.
 unsafe impl Send for Block {}
 
 impl Block {
@@ -90,17 +90,16 @@ impl Block {
 
     #[inline(never)]
     pub(crate) fn new(bytes: usize) -> Block {
-        // SAFETY: no program asks for 0 bytes.
+        // SAFETY: no program requests 0 bytes.
         let place = unsafe { std::alloc::alloc(Block::layout(bytes)) };
         assert!(!place.is_null());
         Block { place, bytes }
     }
 
-    /// A live block of so many bytes; `None` of null.
+    /// Returns a live block of `bytes`, or `None` for null.
     ///
     /// # Safety
-    ///
-    /// `place` is null or was [`Block::as_ptr`] of a block of `bytes`, which is not used any more.
+    /// `place` is null, or was [`Block::as_ptr`] of a block of `bytes` that is not used any more.
     pub(crate) unsafe fn of(place: *mut u8, bytes: usize) -> Option<Block> {
         (!place.is_null()).then_some(Block { place, bytes })
     }
@@ -113,7 +112,7 @@ impl Block {
         self.place
     }
 
-    /// The same block with another size, if there is one.
+    /// Resizes the block. Returns `false` if that fails.
     pub(crate) fn try_resize(&mut self, bytes: usize) -> bool {
         // SAFETY: a live block of that layout, and not 0 bytes.
         let place = unsafe { std::alloc::realloc(self.place, Block::layout(self.bytes), bytes) };
@@ -136,18 +135,20 @@ impl Block {
     }
 }
 
-/// Runs `f` in a thread of that name, one that allocates nothing of its own, and returns when it has ended.
+/// Runs `f` in a thread of that name, which allocates nothing of its own, and returns when it has
+/// ended.
 pub(crate) fn in_thread(name: &'static std::ffi::CStr, f: fn()) {
     join(spawn(name, f));
 }
 
-/// Begins a thread of that name, without an allocation.
+/// Starts a thread with that name, without an allocation.
 pub(crate) fn spawn(name: &'static std::ffi::CStr, f: fn()) -> libc::pthread_t {
     static NAME: std::sync::atomic::AtomicPtr<libc::c_char> =
         std::sync::atomic::AtomicPtr::new(std::ptr::null_mut());
     static READY: AtomicU32 = AtomicU32::new(0);
     extern "C" fn run(f: *mut libc::c_void) -> *mut libc::c_void {
-        // SAFETY: PR_SET_NAME reads a string that lives for ever; `f` was made from such a function.
+        // SAFETY: PR_SET_NAME reads a string that lives forever, and `f` was made from such a
+        // function.
         let f: fn() = unsafe {
             libc::prctl(libc::PR_SET_NAME, NAME.load(Acquire));
             std::mem::transmute::<*mut libc::c_void, fn()>(f)
@@ -159,7 +160,7 @@ pub(crate) fn spawn(name: &'static std::ffi::CStr, f: fn()) -> libc::pthread_t {
     NAME.store(name.as_ptr().cast_mut(), Release);
     READY.store(0, Release);
     let mut thread = 0;
-    // SAFETY: the function takes what it is given: a function without arguments.
+    // SAFETY: the function gets the argument that it expects: a function without arguments.
     let made =
         unsafe { libc::pthread_create(&mut thread, std::ptr::null(), run, f as *mut libc::c_void) };
     assert_eq!(made, 0);
@@ -168,7 +169,7 @@ pub(crate) fn spawn(name: &'static std::ffi::CStr, f: fn()) -> libc::pthread_t {
 }
 
 pub(crate) fn join(thread: libc::pthread_t) {
-    // SAFETY: a thread that was made and not joined.
+    // SAFETY: the thread was created and not joined.
     let joined = unsafe { libc::pthread_join(thread, std::ptr::null_mut()) };
     assert_eq!(joined, 0);
 }
@@ -180,7 +181,7 @@ pub(crate) fn until(condition: impl Fn() -> bool) {
     }
 }
 
-/// Tells the test that this is the moment to read the recording, and waits until it has.
+/// Tells the test to read the recording now, and waits until it has.
 pub(crate) fn be_read() {
     let mut byte = [b'.'];
     // SAFETY: one byte to write and to read.
@@ -190,28 +191,28 @@ pub(crate) fn be_read() {
     }
 }
 
-/// A program that is about to run or runs.
+/// A program before or during its run.
 pub(crate) struct Run {
     command: Command,
     path: PathBuf,
 }
 
 impl Run {
-    /// The program of that name, recorded from its beginning.
+    /// Prepares the program of that name, recorded from its beginning.
     pub(crate) fn new(name: &str, word: &str) -> Run {
         let mut run = Run::unrecorded(name, word);
         run.command.env(START.to_str().expect("a name"), "1");
         run
     }
 
-    /// The same, recorded from its first allocation by what the environment says.
+    /// Prepares the program, recorded from its first allocation because of the environment.
     pub(crate) fn by_environment(name: &str, word: &str) -> Run {
         let mut run = Run::unrecorded(name, word);
         run.command.env("HEAPGLASS_OUT", &run.path);
         run
     }
 
-    /// The same, recorded when it starts that itself.
+    /// Prepares the program, recorded only if it starts a recording itself.
     pub(crate) fn unrecorded(name: &str, word: &str) -> Run {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let number = NUMBER.fetch_add(1, Relaxed);
@@ -232,13 +233,13 @@ impl Run {
         Run { command, path }
     }
 
-    /// The same with this in its environment.
+    /// Adds a variable to its environment.
     pub(crate) fn with(mut self, name: &str, value: &str) -> Run {
         self.command.env(name, value);
         self
     }
 
-    /// Runs it to its end, in which all it asserts holds.
+    /// Runs it to its end. All its assertions must hold.
     pub(crate) fn succeeds(&mut self) {
         let mut child = self.command.spawn().expect("it starts");
         drop(child.stdin.take());
@@ -246,13 +247,14 @@ impl Run {
         assert!(status.success(), "{:?}: {status}", self.command);
     }
 
-    /// The recording it leaves when it ends in order.
+    /// Returns the recording after the program ended normally.
     pub(crate) fn finished(mut self) -> Recording {
         self.succeeds();
         self.read()
     }
 
-    /// The recording while it says that it is to be read, and what is left after a kill, or after its end in order.
+    /// Returns the recording at the moment when the program requests to be read, and the recording
+    /// after a kill or after a normal end.
     pub(crate) fn alive(mut self, then_kill: bool) -> (Recording, Recording) {
         let mut child = self.command.spawn().expect("it starts");
         let mut byte = [0];
@@ -274,7 +276,8 @@ impl Run {
         (alive, left)
     }
 
-    /// The recording each time that it says it is to be read, and the one it leaves when it then ends in order.
+    /// Returns the recording each time when the program requests to be read, and the one after its
+    /// normal end.
     pub(crate) fn watched(
         mut self,
         times: usize,
@@ -296,7 +299,7 @@ impl Run {
         Run::read_at(&self.path)
     }
 
-    /// Another recording of that extension, read and removed.
+    /// Reads another recording with that extension, and removes it.
     pub(crate) fn read_beside(&self, extension: &str) -> Recording {
         let path = self.path.with_extension(extension);
         let recording = Run::read_at(&path);
@@ -317,7 +320,7 @@ impl Drop for Run {
     }
 }
 
-/// Waits for the end, and not for ever: a program that hangs is a failure.
+/// Waits for the end, with a limit: a program that hangs is a failure.
 fn ended(child: &mut Child) -> std::process::ExitStatus {
     let begun = Instant::now();
     loop {

@@ -1,4 +1,5 @@
-//! What the program itself is told: `measure` and `stats`, before, while and after something records.
+//! The figures that the program itself gets: `measure` and `stats`, before, during and after a
+//! recording.
 
 use crate::child::{Block, Programs, Run, in_thread};
 use crate::read;
@@ -11,7 +12,7 @@ pub(crate) const PROGRAMS: Programs = &[
     ("recorded-stats", recorded_stats),
 ];
 
-/// All thirteen, in the order of [`Stats`].
+/// Returns all thirteen figures, in the order of [`Stats`].
 pub(crate) fn words(figures: Stats) -> [i64; 13] {
     [
         figures.total_bytes as i64,
@@ -30,7 +31,7 @@ pub(crate) fn words(figures: Stats) -> [i64; 13] {
     ]
 }
 
-/// Every kind of event. Bytes live after each stand behind it, counted from the start.
+/// Events of every kind. The comments give the live bytes after each event, counted from the start.
 fn work() -> Block {
     let mut block = Block::new(100); // 100
     block.resize(150); // 150
@@ -66,7 +67,7 @@ fn measured() {
     assert_eq!(words(delta), WORK);
     let ((), delta) = measure(|| block.free());
     assert_eq!(words(delta), [0, 0, 30, 1, -30, -1, 0, 0, 0, 0, 0, 0, 0]);
-    // What it frees of before makes room: the most live bytes there were are less than none.
+    // Freeing older blocks makes room, so the maximum of live bytes is below zero.
     let ((), delta) = measure(|| {
         older.free();
         Block::new(400).free();
@@ -91,7 +92,7 @@ fn measure_counts_every_kind_of_event_of_its_thread() {
         let run = if record { Run::new } else { Run::unrecorded };
         run("measured", "move").succeeds();
     }
-    // Measuring changes nothing of what is recorded: one lane for each of the two threads, taken once.
+    // Measuring changes nothing in the recording: one lane for each of the two threads, taken once.
     let recording = Run::new("measured", "move").finished();
     let tenancies = recording.lanes.iter().map(|lane| lane.lane.tenancies);
     assert_eq!(tenancies.collect::<Vec<_>>(), [1, 1]);
@@ -103,7 +104,7 @@ fn nested() {
         let first = Block::new(1000); // 1,000
         let (block, inner) = measure(work); // 1,150: 4 blocks
         figures[0] = inner;
-        // The block allocated last belongs to the inner one: it cannot be temporary here.
+        // The block allocated last belongs to the inner call, so it cannot be temporary here.
         let ((), freed) = measure(|| first.free()); // 30
         figures[1] = freed;
         let last = Block::new(5);
@@ -122,7 +123,7 @@ fn nested() {
     expected[3] += 2;
     (expected[6], expected[7]) = (1150, 4);
     assert_eq!(words(outer), expected);
-    // Equal peaks: the latest. The second one has one block more.
+    // Of equal peaks, the latest counts. The second one has one block more.
     let ((), twice) = measure(|| {
         let ((), _) = measure(|| Block::new(60).free());
         let ((), _) = measure(|| {
@@ -130,7 +131,7 @@ fn nested() {
             one.free();
             other.free();
         });
-        // And one that frees only never is the peak.
+        // A call that only frees is never the peak.
         let ((), _) = measure(|| block.free());
     });
     assert_eq!(words(twice)[6..8], [60, 2]);

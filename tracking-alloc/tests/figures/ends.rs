@@ -1,4 +1,4 @@
-//! The same figures while a program runs, when it was killed and when it ended in order.
+//! The same figures while a program runs, after it was killed, and after it ended normally.
 
 use crate::child::{Block, Programs, Run, be_read};
 use crate::read::{Counts, all, phase};
@@ -62,7 +62,7 @@ fn what_is_reserved_at_once_stays_below_a_cap_between_two_segments() {
     assert_eq!(recording.header.file_bytes, 1200000 / 65536 * 65536);
 }
 
-/// Recorded twice over: to memory, and its bytes to a file.
+/// Recorded twice: to memory, and the bytes from there to a file.
 fn in_memory() {
     let recorder = Recorder::start_in_memory().expect("it records");
     Block::new(70).free();

@@ -1,28 +1,28 @@
-//! The allocator under the recorder, which does with a realloc what the program asks for: so it is known whether a
-//! block moved.
+//! The allocator under the recorder. It treats reallocs as the program requests, so the program
+//! knows whether a block moved.
 
 use std::alloc::{GlobalAlloc, Layout};
 use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering::Relaxed};
 
-/// What happens to blocks.
+/// The treatment of reallocs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reallocs {
     /// Every realloc moves its block.
     Move = 0,
-    /// No realloc moves its block: each has room for [`ROOM`] bytes.
+    /// No realloc moves its block, because each block has room for [`ROOM`] bytes.
     Stay = 1,
-    /// Every realloc is refused.
+    /// Every realloc fails.
     Fail = 2,
-    /// As `Move`, and blocks lie back to back, with no more alignment than was asked for.
+    /// Like `Move`, and blocks lie back to back, with no more alignment than requested.
     Pack = 3,
 }
 
-/// What a block may grow to where none moves.
+/// The maximum size of a block that does not move.
 pub(crate) const ROOM: usize = 64 << 10;
 
 static REALLOCS: AtomicU8 = AtomicU8::new(Reallocs::Move as u8);
 
-/// Chooses for all blocks from now on.
+/// Sets the treatment of all blocks from now on.
 pub(crate) fn choose(reallocs: Reallocs) {
     REALLOCS.store(reallocs as u8, Relaxed);
 }
@@ -31,7 +31,7 @@ fn chosen(reallocs: Reallocs) -> bool {
     REALLOCS.load(Relaxed) == reallocs as u8
 }
 
-/// Bytes of blocks that lie back to back, and how many of them are in use; none is ever given back.
+/// The bytes of blocks that lie back to back, and the number of bytes in use. They are never freed.
 #[repr(align(4096))]
 struct Packed(std::cell::UnsafeCell<[u8; 64 << 20]>);
 
@@ -55,12 +55,12 @@ fn is_packed(block: *mut u8) -> bool {
     (block as usize).wrapping_sub(PACKED.0.get() as usize) < size_of::<Packed>()
 }
 
-/// The system's allocator, but for reallocs.
+/// The system's allocator, except for reallocs.
 #[derive(Debug)]
 pub(crate) struct Inner;
 
-// SAFETY: blocks are the system's with at least the layout asked for, or bytes handed out once; both are given back as
-// they were taken.
+// SAFETY: blocks are the system's, with at least the requested layout, or bytes that are handed out
+// once. Both are freed the same way as they were allocated.
 unsafe impl GlobalAlloc for Inner {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         if chosen(Reallocs::Pack) {
@@ -71,7 +71,7 @@ unsafe impl GlobalAlloc for Inner {
         } else {
             layout.size()
         };
-        // SAFETY: the programs ask for no more alignment than malloc gives.
+        // SAFETY: the programs request no more alignment than malloc provides.
         unsafe { libc::malloc(size).cast() }
     }
 
@@ -89,8 +89,8 @@ unsafe impl GlobalAlloc for Inner {
         if chosen(Reallocs::Stay) {
             return block;
         }
-        // SAFETY: the new block is taken while the old one is there, so it is another one; as much is copied as both
-        // have.
+        // SAFETY: the new block is allocated while the old one exists, so they differ. The smaller
+        // of both sizes is copied.
         unsafe {
             let new = self.alloc(Layout::from_size_align_unchecked(new_size, layout.align()));
             if !new.is_null() {

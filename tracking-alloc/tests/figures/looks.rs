@@ -1,6 +1,8 @@
-//! When lanes look for the peak, event by event: two threads take turns, and the recording is read after each event.
+//! The moments of peak checks, event by event: two threads take turns, and the recording is read
+//! after each event.
 //!
-//! What a lane had at its last look is in its record, so every look shows. The rules are those of `hook/peak.rs`.
+//! A lane's record contains its net at its last check, so every check is visible. The rules are
+//! those of `hook/peak.rs`.
 
 use crate::child::{Block, Programs, Run, be_read, join, spawn};
 use crate::read::{name_of, of_lane};
@@ -23,8 +25,8 @@ pub(crate) const PROGRAMS: Programs = &[
     ("half-idle", || act_in_turns(half_idle, false)),
 ];
 
-/// What happens at a step: in which of two threads, and the bytes of a block that is made, or given back where they are
-/// negative. `None` after the last step.
+/// Returns the thread of a step, and the bytes of the block that it allocates, or frees if they are
+/// negative. Returns `None` after the last step.
 type Steps = fn(usize) -> Option<(u32, i64)>;
 
 /// One thread, around one maximum.
@@ -38,7 +40,7 @@ fn alone(step: usize) -> Option<(u32, i64)> {
     Some((0, bytes))
 }
 
-/// Two threads, one after the other, each making and giving back one block.
+/// Two threads take turns. Each allocates and frees one block.
 fn in_turn(step: usize) -> Option<(u32, i64)> {
     match step {
         0 | 1 => Some((step as u32, 1_000)),
@@ -47,7 +49,7 @@ fn in_turn(step: usize) -> Option<(u32, i64)> {
     }
 }
 
-/// Both have a block at the same time.
+/// Both threads have a block at the same time.
 fn together(step: usize) -> Option<(u32, i64)> {
     match step {
         0 | 1 => Some((step as u32, 1_000)),
@@ -56,13 +58,13 @@ fn together(step: usize) -> Option<(u32, i64)> {
     }
 }
 
-/// Large blocks beside small ones.
+/// Large and small blocks.
 fn far(step: usize) -> Option<(u32, i64)> {
     const STEPS: [(u32, i64); 4] = [(0, 40_000), (1, 10_000), (1, -10_000), (0, -40_000)];
     STEPS.get(step).copied()
 }
 
-/// One thread moves alone around a maximum, and then the other one.
+/// One thread changes alone around a maximum, and then the other one.
 fn apart(step: usize) -> Option<(u32, i64)> {
     const STEPS: [(u32, i64); 14] = [
         (1, 1_000),
@@ -83,7 +85,7 @@ fn apart(step: usize) -> Option<(u32, i64)> {
     STEPS.get(step).copied()
 }
 
-/// Three threads, each with up to eight blocks, of sizes that often reach the maximum again.
+/// Three threads with up to eight blocks each. Their sizes often reach the maximum again.
 fn at_random(step: usize) -> Option<(u32, i64)> {
     const STEPS: usize = 400;
     const MADE: [(u32, i64); STEPS] = {
@@ -111,8 +113,8 @@ fn at_random(step: usize) -> Option<(u32, i64)> {
     MADE.get(step).copied()
 }
 
-/// Two threads stand still, holding blocks, while a third one looks so often that they are taken for idle. Live bytes
-/// stand behind each event.
+/// Two threads hold blocks and do nothing, while a third one checks so often that they count as
+/// idle. The comments give the live bytes after each event.
 fn idle(step: usize) -> Option<(u32, i64)> {
     const FLASHES: usize = 2_400;
     Some(match step {
@@ -135,14 +137,14 @@ fn idle(step: usize) -> Option<(u32, i64)> {
     })
 }
 
-/// One thread stands still, one moves now and then, and the third one looks: at the end, the second one rises. Live
-/// bytes stand behind each event.
+/// One thread does nothing, one changes now and then, and the third one checks. At the end, the
+/// second one rises. The comments give the live bytes after each event.
 fn half_idle(step: usize) -> Option<(u32, i64)> {
     const FLASHES: usize = 1_300;
     Some(match step {
         0 => (0, 1_000),
         1 => (1, 2_000), // 3,000
-        // Every 101st event is not the third thread's.
+        // Every 101st event belongs to another thread than the third.
         2.. if step < 2 + 2 * FLASHES => match (step % 202, step % 2) {
             (100 | 101, even) => (1, [300, -300][even]),
             (_, even) => (2, [40_000, -40_000][even]), // 43,000, 3,000
@@ -183,7 +185,7 @@ fn act(thread: u32) {
     let all = (0..).map_while(|step| Some((step, steps(step)?)));
     for (step, (_, bytes)) in all.filter(|(_, (whose, _))| *whose == thread) {
         while TURN.load(Acquire) != step {
-            // SAFETY: no preconditions. Not a spin: the other threads wait as well.
+            // SAFETY: no preconditions. This does not spin, because the other threads wait too.
             unsafe { libc::usleep(50) };
         }
         let wanted = (bytes < 0).then_some(-bytes as usize);
@@ -201,8 +203,8 @@ fn act(thread: u32) {
     }
 }
 
-/// Where lanes looked: `(step, thread)`. And the maximum with the bytes that live bytes can have been beyond it, wherever
-/// that changed: `(step, maximum, beyond)`.
+/// The checks of lanes, `(step, thread)`, and each change of the maximum or of its error bound,
+/// `(step, maximum, bytes by which live bytes may have exceeded it)`.
 type PeakChecks = (Vec<(usize, String)>, Vec<(usize, i64, i64)>);
 
 fn looks(program: &str, steps: Steps) -> PeakChecks {
@@ -241,7 +243,7 @@ fn looks(program: &str, steps: Steps) -> PeakChecks {
     (looks, bounds)
 }
 
-/// The same with threads as letters: `"b3 a5"`.
+/// Formats the checks with threads as letters: `"b3 a5"`.
 fn told((looks, bounds): PeakChecks) -> (String, Vec<(usize, i64, i64)>) {
     let looks: Vec<_> = looks
         .iter()
@@ -261,18 +263,19 @@ fn a_lane_alone_passes_over_63_equal_maxima() {
 #[test]
 fn lanes_that_take_turns_look_ever_more_rarely() {
     let (looks, bounds) = told(looks("looks-in-turn", in_turn));
-    // Each lane falls every fourth step. After its first look it passes over one fall, then three, then seven; one more
-    // where nothing moved in between and its own row shows that the maximum is the same.
+    // Each lane falls every fourth step. After its first check it skips one fall, then three, then
+    // seven. It skips one more if no other lane changed in between and its own row shows that the
+    // maximum is the same.
     assert_eq!(looks, "b3 a5 b11 a17 b31 a45 b75");
-    // The bound of the first look is what both allocated before. At step 75 the other lane allocated 1,600 bytes since
-    // its last look, and this one 1,100.
+    // The bound of the first check is what both allocated before. At step 75, the other lane has
+    // allocated 1,600 bytes since its last check, and this one 1,100.
     assert_eq!(bounds, [(0, 0, 0), (3, 2_100, 2_100), (75, 2_100, 2_300)]);
 }
 
 #[test]
 fn a_lane_that_falls_below_the_maximum_does_not_look() {
     let (looks, bounds) = told(looks("looks-together", together));
-    // From step 6 on only the first one falls from the maximum, and finds its own row as it was.
+    // From step 6 on, only the first lane falls from the maximum, and it finds its row unchanged.
     assert_eq!(looks, "a4 b5");
     assert_eq!(bounds, [(0, 0, 0), (4, 2_200, 2_200)]);
 }
@@ -288,8 +291,9 @@ fn a_lane_looks_before_it_moves_by_32_kib() {
 fn a_lane_that_moved_alone_was_never_above_what_the_others_left_of_the_maximum() {
     let (looks, bounds) = told(looks("looks-apart", apart));
     assert_eq!(looks, "a2 a3 a5 a8 b9 b12 b13");
-    // Between steps 5 and 8 the first one allocated 4,000 bytes more than the 60,000 that it had: but it was alone, and its
-    // falls were seen, so it had no more than 60,000. At step 9 the other one has 41,000, perhaps at the same time.
+    // Between steps 5 and 8, the first lane allocated 4,000 bytes more than the 60,000 that it had.
+    // But it changed alone and its falls were checked, so it had at most 60,000. At step 9 the
+    // other lane has 41,000, possibly at the same time.
     let beyond = 60_000 + 41_000 - 61_000;
     let expected = [
         (0, 0, 0),
@@ -298,13 +302,13 @@ fn a_lane_that_moved_alone_was_never_above_what_the_others_left_of_the_maximum()
         (5, 61_000, 0),
         (9, 61_000, beyond),
         (12, 74_000, 60_000 + 41_000 - 74_000),
-        // The 20,000 of steps 10 and 11, perhaps still there at the beginning of this step.
+        // The 20,000 bytes of steps 10 and 11 may still be live at the beginning of this step.
         (13, 107_000, 20_000),
     ];
     assert_eq!(bounds, expected);
 }
 
-/// What the rules gave when they were written: whoever changes them looks at what that changes here.
+/// The results of the rules at the time of writing. A change of the rules shows here.
 #[test]
 fn looks_of_three_threads_come_when_they_came() {
     let (looks, bounds) = told(looks("looks-at-random", at_random));
@@ -330,8 +334,9 @@ fn lanes_that_were_idle_for_long_are_in_the_peak_and_come_back() {
         [(5_000, 1), (0, 0), (50_000, 1)]
     );
     let header = &recording.header;
-    // Only once did two lanes move between two looks, at steps 3 and 4: live bytes were at most 43,500 there, and 40,000
-    // of the later look may count in what the rows hold of the earlier one.
+    // Only once did two lanes change between two checks, at steps 3 and 4. Live bytes were at most
+    // 43,500 there, and 40,000 bytes of the later check may be included in the rows saved for the
+    // earlier one.
     assert_eq!(
         (header.peak_bytes, header.peak_bound_bytes),
         (55_000, 83_500)

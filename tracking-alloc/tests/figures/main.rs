@@ -1,9 +1,10 @@
-//! Every figure of a recording, by arithmetic: small programs of which each allocator call is known, each in a process
-//! of its own, and what they recorded.
+//! Every figure of a recording, by arithmetic. Small programs whose allocator calls are all known
+//! run in processes of their own, and their recordings are checked.
 //!
-//! The programs are in this very binary: it is run again with the name of one, and runs that before `main`, where
-//! nothing else allocates. So the figures of whole recordings are known, and not only those of a phase. The binary
-//! needs nothing but the recorder and the reader of its recordings: it is what mutants of the hook are run against.
+//! The programs are part of this binary, which is run again with the name of one. It runs before
+//! `main`, where nothing else allocates, so the figures of whole recordings are known and not only
+//! those of a phase. The binary needs only the recorder and the reader of its recordings, and
+//! mutants of the hook are tested with it.
 
 #![cfg(all(
     target_os = "linux",

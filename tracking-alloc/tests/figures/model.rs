@@ -1,22 +1,23 @@
-//! A plain model of what a program of one thread does to its figures.
+//! A simple model of the figures of a program with one thread.
 
 use crate::read::Counts;
 use std::collections::BTreeMap;
 
-/// What a program does next. Blocks are kept at places.
+/// An operation of a program. Blocks are kept at places.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Op {
     Alloc(usize, usize),
     Resize(usize, usize),
     Free(usize),
-    /// Enters another phase instead of the present one.
+    /// Enters another phase instead of the current one.
     Phase(usize),
 }
 
 pub(crate) const PLACES: usize = 64;
 pub(crate) const PHASES: [&str; 5] = ["a", "b", "c", "d", "e"];
 
-/// The steps of a random program: the same for whoever asks with the same seed, without an allocation.
+/// Generates the steps of a random program. They are the same for the same seed. This allocates
+/// nothing.
 pub(crate) fn steps(seed: u64, steps: usize, mut each: impl FnMut(Op)) {
     let mut state = seed | 1;
     let mut random = move |below: usize| {
@@ -27,7 +28,7 @@ pub(crate) fn steps(seed: u64, steps: usize, mut each: impl FnMut(Op)) {
     };
     let mut used = [false; PLACES];
     for step in 0..steps {
-        // Waves, so that there are several maxima.
+        // Bytes rise and fall in waves, so that there are several maxima.
         let falls = step % 300 > 180;
         let place = random(PLACES);
         let bytes = match random(40) {
@@ -58,14 +59,14 @@ pub(crate) fn steps(seed: u64, steps: usize, mut each: impl FnMut(Op)) {
 struct Live {
     bytes: usize,
     phase: usize,
-    /// `None` when it is or was too small to keep it.
+    /// `None` if the block is or was too small to keep it.
     birth: Option<u64>,
 }
 
-/// Blocks up to this many bytes do not keep when they were allocated.
+/// Blocks of up to this many bytes do not keep their birth number.
 const SMALL: usize = 16;
 
-/// What rows should say.
+/// The expected rows.
 pub(crate) struct Model {
     phases: [Counts; PHASES.len()],
     live: [Option<Live>; PLACES],
@@ -77,7 +78,7 @@ pub(crate) struct Model {
 }
 
 impl Model {
-    /// After the steps of a seed.
+    /// Returns the model after the steps of a seed.
     pub(crate) fn after(seed: u64, count: usize, moves: bool) -> Model {
         let mut model = Model {
             phases: [Counts::default(); PHASES.len()],
@@ -136,7 +137,7 @@ impl Model {
                 }
             }
         }
-        // The latest of equal maxima, and only once an event is over.
+        // The latest of equal maxima counts, and only after an event.
         let live: i64 = self.phases.iter().map(|counts| counts.live().0).sum();
         if live >= self.peak && !matches!(op, Op::Phase(_)) {
             self.peak = live;

@@ -21,13 +21,13 @@ pub(crate) const PROGRAMS: Programs = &[
     ("named-alike", named_alike),
 ];
 
-/// Every kind of event, in two phases. Bytes live after each event stand behind it.
+/// Events of every kind in two phases. The comments give the live bytes after each event.
 fn one() {
     let mut kept = Block::new(100); // 100
     {
         let _phase = enter("a");
         let mut block = Block::new(40); // 140
-        block.resize(90); // 190, the most there is in this phase
+        block.resize(90); // 190, the maximum in this phase
         block.resize(90); // 190
         block.resize(60); // 160
         block.free(); // 100
@@ -60,7 +60,7 @@ fn one_of(recording: &Recording, moved: bool) {
             Counts {
                 total: (40 + 90 + 90 + 60 + 24, 5),
                 freed: (40 + 90 + 90 + 60 + 24, 5),
-                // To the same size is a grow by nothing.
+                // A realloc to the same size is a grow by nothing.
                 grows: 2,
                 shrinks: 1,
                 copied_bytes: copied(40 + 90 + 60),
@@ -68,7 +68,7 @@ fn one_of(recording: &Recording, moved: bool) {
                 temporary: (24, 1),
                 // Allocated as the second block, freed when there were five.
                 lifetime: 3,
-                // And the temporary one, that lived for none.
+                // The temporary block has a lifetime of 0.
                 lifetime_blocks: 2,
                 ..Counts::default()
             },
@@ -137,7 +137,7 @@ fn rows_of_one_thread_whose_reallocs_stay_in_place_copy_nothing() {
 #[test]
 fn rows_of_one_thread_whose_blocks_lie_back_to_back() {
     let recording = Run::new("one", "pack").finished();
-    // 7 bytes are the last; nothing else about the rows is different.
+    // The last block has 7 bytes. Nothing else in the rows differs.
     one_of(&recording, true);
 }
 
@@ -156,23 +156,23 @@ fn scopes_say_how_often_they_were_entered_and_what_stayed() {
     assert_eq!(scopes, expected);
 }
 
-/// Which frees make a block temporary.
+/// The frees that make a block temporary.
 fn temporary() {
     Block::new(1000).free();
     let (first, second) = (Block::new(300), Block::new(200));
-    first.free(); // Not the one allocated last.
-    second.free(); // It is, although another one was freed meanwhile.
+    first.free(); // It was not allocated last.
+    second.free(); // It was allocated last, although the other one was freed first.
     let mut grown = Block::new(30);
     grown.resize(40);
-    grown.free(); // A realloc ends it.
+    grown.free(); // The realloc counts as a later allocation.
     let mut block = Block::new(50);
     let last = Block::new(60);
     block.resize(70);
-    last.free(); // So does the realloc of another block.
+    last.free(); // The realloc of another block came later.
     block.free();
     let paused = Block::new(80);
     Recorder::current().expect("it records").pause();
-    paused.free(); // Followed all the same.
+    paused.free(); // Still counted during the pause.
 }
 
 #[test]
@@ -183,7 +183,7 @@ fn a_block_is_temporary_that_its_thread_frees_before_it_allocates_or_reallocates
     }
 }
 
-/// How many allocations blocks live for.
+/// The lifetimes of blocks, in allocations.
 fn lifetimes() {
     let blocks: [Block; 5] = std::array::from_fn(|index| {
         let _phase = enter(["16 bytes", "17 bytes", "32 bytes", "33 bytes", "more"][index]);
@@ -197,8 +197,8 @@ fn lifetimes() {
         let _phase = enter("then");
         block = Block::new(20);
         block.resize(400);
-        block.resize(12); // Too small to keep its birth,
-        block.resize(90); // and it does not come back.
+        block.resize(12); // Too small to keep its birth number,
+        block.resize(90); // which stays unknown.
         block.free();
         let mut block = Block::new(20);
         block.resize(100);
@@ -213,7 +213,7 @@ fn lifetimes_count_the_allocations_a_block_lived_for() {
         let counts = phase(&recording, path);
         (counts.lifetime, counts.lifetime_blocks)
     };
-    // Each of the five is freed six allocations and reallocs after the one before it.
+    // Each of the five is freed six allocations and reallocs after the previous one.
     assert_eq!(lifetime("16 bytes"), (0, 0), "not known of small blocks");
     assert_eq!(lifetime("17 bytes"), (1000 + 3 + 6, 1));
     assert_eq!(lifetime("32 bytes"), (1000 + 2 + 12, 1));
@@ -223,7 +223,7 @@ fn lifetimes_count_the_allocations_a_block_lived_for() {
     assert_eq!(all(&recording).freed_elsewhere, 0);
 }
 
-/// A realloc that is refused changes nothing.
+/// A failed realloc changes nothing.
 fn refused() {
     let mut block = Block::new(77);
     inner::choose(Reallocs::Fail);
@@ -273,21 +273,21 @@ fn older() {
     third.free();
     Block::new(9).free();
     recorder.finish().expect("it was recording");
-    // Counted nowhere any more.
+    // Not counted anywhere any more.
     Block::new(1 << 20).free();
 }
 
 #[test]
 fn blocks_older_than_the_recording_are_unknown_frees_and_their_reallocs_fresh_blocks() {
     let recording = Run::unrecorded("older", "move").finished();
-    // Two blocks, and the path's string is freed too while it records.
+    // Two blocks, and the path's string, which is also freed while it records.
     assert_eq!(recording.lanes[0].lane.unknown_frees, 3);
     let expected = Counts {
         total: (500 + 9, 2),
         freed: (500 + 9, 2),
-        // Not the one that was reallocated, fresh as it is here.
+        // Not the reallocated block, although it is new to the recording.
         temporary: (9, 1),
-        // The one of 500 bytes, freed before anything else was allocated.
+        // The block of 500 bytes, freed before any other allocation.
         lifetime_blocks: 1,
         peak: (500, 1),
         ..Counts::default()
@@ -295,7 +295,7 @@ fn blocks_older_than_the_recording_are_unknown_frees_and_their_reallocs_fresh_bl
     assert_eq!(all(&recording), expected);
 }
 
-/// New blocks while the recorder pauses.
+/// New blocks while the recorder is paused.
 fn paused() {
     let (first, mut second, mut third) = (Block::new(10), Block::new(20), Block::new(40));
     let recorder = Recorder::current().expect("it records");
@@ -305,7 +305,7 @@ fn paused() {
     second.resize(50);
     unseen.resize(2000);
     recorder.resume();
-    unseen.resize(300); // Not known: a fresh block.
+    unseen.resize(300); // An unknown block counts as a new one.
     Block::new(80).free();
     recorder.pause();
     Block::new(5000).free();
@@ -326,7 +326,7 @@ fn while_it_pauses_new_blocks_are_not_counted_and_known_ones_are_followed() {
         temporary: (80, 1),
         // The block of 40 bytes: allocated as the third, freed when there were six.
         lifetime: 3,
-        // And the one of 80 bytes.
+        // The block of 80 bytes is included.
         lifetime_blocks: 2,
         peak: (50 + 40 + 300 + 80, 4),
         ..Counts::default()
@@ -336,7 +336,7 @@ fn while_it_pauses_new_blocks_are_not_counted_and_known_ones_are_followed() {
     assert_eq!(recording.lanes[0].lane.unknown_frees, 2);
 }
 
-/// Sites with one size, a few and many, so that each kind of size record is used.
+/// Sites with one, few and many sizes, so that each kind of size record is used.
 fn of_many_sizes() {
     #[inline(never)]
     fn at_one_place(sizes: &[usize]) {
@@ -344,7 +344,7 @@ fn of_many_sizes() {
             Block::new(*bytes).free();
         }
     }
-    /// 1 to 32 three times over, and three others.
+    /// 1 to 32 three times, and three others.
     static MANY: [usize; 99] = {
         let mut sizes = [1 << 20; 99];
         let mut at = 0;
@@ -400,7 +400,7 @@ fn sizes_are_counted_for_each_class_of_a_site_that_has_several() {
     assert_eq!(grown, expected);
 }
 
-/// Sizes that a record looks for at the same place first.
+/// Sizes whose search in a record starts at the same place.
 fn of_sizes_that_share_a_place() {
     let _phase = enter("shared");
     for bytes in [5, 5, 12, 12, 12, 19, 5, 19, 19, 12, 19, 19] {
@@ -416,7 +416,7 @@ fn sizes_that_share_a_place_are_counted_apart_in_one_record() {
     assert_eq!(recording.lanes[0].sizes.len(), 1);
 }
 
-/// What a program says of a phase.
+/// The input that a program reports for a phase.
 fn input() {
     let older = Block::new(1000);
     let phase = enter("load");
@@ -452,7 +452,7 @@ fn phases_say_their_input_records_entries_and_what_stayed() {
     assert_eq!(scopes, expected);
 }
 
-/// Two phases more in each other than there may be.
+/// Two more nested phases than allowed.
 fn deep_phases() {
     fn nest(more: u32) {
         let _phase = enter("in");

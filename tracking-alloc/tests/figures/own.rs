@@ -1,6 +1,6 @@
 //! Heapglass's own memory: a page of the shadow map is counted when it is first written.
 //!
-//! The blocks are addresses alone, chosen far from every other: the map asks for nothing else.
+//! The blocks are only addresses, far from all others. The map needs nothing else.
 
 use crate::child::{Block, Programs, Run, join, spawn, until};
 use crate::read;
@@ -28,12 +28,12 @@ pub(crate) const PROGRAMS: Programs = &[
     ("odd-places", odd_places),
 ];
 
-/// Hands out one address, at which nothing is.
+/// Hands out one address at which there is nothing.
 struct Nowhere;
 
 static PLACE: AtomicUsize = AtomicUsize::new(0);
 
-// SAFETY: for programs that use no block of it.
+// SAFETY: for programs that use none of its blocks.
 unsafe impl GlobalAlloc for Nowhere {
     unsafe fn alloc(&self, _layout: Layout) -> *mut u8 {
         PLACE.load(Relaxed) as *mut u8
@@ -44,24 +44,25 @@ unsafe impl GlobalAlloc for Nowhere {
 
 const BASE: usize = 0x1000_0000_0000;
 const PAGE: u64 = 4096;
-/// A page of the map tells of 1,024 granules of 16 bytes.
+/// A page of the map covers 1,024 granules of 16 bytes.
 const OF_PAGE: usize = 1024 * 16;
-/// A leaf of it tells of 32 MiB, and a page of its root points to 512 leaves.
+/// A leaf of the map covers 32 MiB, and a page of its root points to 512 leaves.
 const OF_LEAF: usize = 32 << 20;
 const OF_ROOT: usize = 512 * OF_LEAF;
 
-/// Blocks of 16 bytes, one after the other, and what the map then writes for the first time.
+/// Blocks of 16 bytes, one after another, and the bytes of the map that each writes for the first
+/// time.
 const BLOCKS: [(usize, u64); 9] = [
-    // A page of the leaf, the one that says which pages were written, and one of the root.
+    // A page of the leaf, the page of its written flags, and a page of the root.
     (BASE, 3 * PAGE),
     (BASE + 16, 0),
     (BASE + OF_PAGE - 16, 0),
     (BASE + OF_PAGE, PAGE),
     (BASE + 5 * OF_PAGE, PAGE),
-    // Another leaf, which the same page of the root points to; then one of the next page.
+    // Another leaf, to which the same page of the root points. Then one of the next page.
     (BASE + OF_ROOT - OF_LEAF, 2 * PAGE),
     (BASE + OF_ROOT, 3 * PAGE),
-    // A map of its own for what begins in the middle of a granule.
+    // Addresses in the middle of a granule have a map of their own.
     (BASE + OF_PAGE + 24, 3 * PAGE),
     (BASE + OF_PAGE + 40, 0),
 ];
@@ -89,7 +90,7 @@ fn pages_of_the_shadow_map_are_counted_when_they_are_first_written() {
     }
 }
 
-/// Threads alive at the same time, each with a block.
+/// Threads that are alive at the same time, each with a block.
 fn threads(count: usize) {
     static READY: AtomicUsize = AtomicUsize::new(0);
     static GOES_ON: AtomicUsize = AtomicUsize::new(0);
@@ -107,7 +108,7 @@ fn threads(count: usize) {
     threads[..count].iter().copied().for_each(join);
 }
 
-/// Blocks in 500 phases, so often.
+/// Allocates blocks in 500 phases, `count` times.
 fn passes(count: usize) {
     Block::new(16).free();
     for number in (0..count).flat_map(|_| 0..500_usize) {
@@ -117,7 +118,7 @@ fn passes(count: usize) {
     }
 }
 
-/// Finished: the recorder's own memory in pages.
+/// Returns the recorder's own memory after the end, in pages.
 fn pages(program: &str) -> u64 {
     let own = Run::new(program, "move").finished().header.own_bytes;
     assert_eq!(own % PAGE, 0);
@@ -127,8 +128,10 @@ fn pages(program: &str) -> u64 {
 #[test]
 fn each_thread_and_each_place_of_its_cache_is_counted_once() {
     let more = |pages: [u64; 3]| [pages[1] - pages[0], pages[2] - pages[1]];
-    // Of its lane, its rows, its cache, its look-up from site to row and its last walk (the frames kept, and those met anew);
-    // of tables for 500 phases and sites, and all places of the cache, then of nothing. A snapshot takes pages too: it falls due where a run is slow, on a busy machine.
+    // First, pages of a lane, its rows, its cache, its look-up from site to row, and its last walk
+    // (the kept frames and the new ones). Then pages of tables for 500 phases and sites and of all
+    // cache places, and then none. A snapshot takes pages too. It may fall due on a slow, busy
+    // machine.
     let expected = ([8, 8], [49, 0]);
     let mut seen = Vec::new();
     while seen.len() < 20 && seen.last() != Some(&expected) {
@@ -148,7 +151,7 @@ fn no_memory() {
     static NOWHERE: TrackingAlloc<Nowhere> = TrackingAlloc::new(Nowhere);
     Block::new(16).free();
     PLACE.store(BASE, Relaxed);
-    // SAFETY: limits to read and to write; the size is not 0.
+    // SAFETY: limits to read and to write. The size is not 0.
     unsafe {
         let mut limit: libc::rlimit = std::mem::zeroed();
         assert_eq!(libc::getrlimit(libc::RLIMIT_AS, &mut limit), 0);
@@ -169,7 +172,7 @@ fn blocks_that_the_map_has_no_memory_for_are_counted() {
     assert_eq!(read::all(&recording).live(), (16, 1));
 }
 
-/// Pages of address space that this process has.
+/// Returns the number of address space pages of this process.
 fn mapped_pages() -> u64 {
     let mut text = [0_u8; 64];
     // SAFETY: the buffer has that many bytes.
@@ -184,7 +187,7 @@ fn mapped_pages() -> u64 {
     digits.fold(0, |number, digit| 10 * number + u64::from(digit - b'0'))
 }
 
-/// Blocks at addresses that the map does not have: tables of their own, which are made larger and larger.
+/// Blocks at addresses that the map does not cover. They have tables of their own, which grow.
 fn odd_places() {
     static NOWHERE: TrackingAlloc<Nowhere> = TrackingAlloc::new(Nowhere);
     Block::new(16).free();
@@ -198,12 +201,14 @@ fn odd_places() {
 }
 
 const ODD_PLACES: usize = 40_000;
-/// 64 tables with 625 blocks each, give or take 120: a table for up to 768 has 1,024 places of 24 bytes.
+/// 64 tables with 625 blocks each, plus or minus 120. A table for up to 768 blocks has 1,024 places
+/// of 24 bytes.
 const ODD_PAGES: u64 = 64 * 1024 * 24 / PAGE;
 
 #[test]
 fn tables_of_odd_addresses_are_counted_as_large_as_they_are() {
     let more = pages("odd-places") - pages("passes-0");
-    // Beside them some pages of other tables, where a second site has its place. Tables of half the size took 192.
+    // In addition, there are some pages of other tables, in which a second site has its place.
+    // Tables of half the size took 192 pages.
     assert!((ODD_PAGES..ODD_PAGES + 8).contains(&more), "{more}");
 }

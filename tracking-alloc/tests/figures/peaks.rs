@@ -1,4 +1,4 @@
-//! The peak: which moment it was, and what each row held then.
+//! The peak: its moment, and the values of each row at that moment.
 
 use crate::child::{Block, Programs, Run, be_read, in_thread};
 use crate::read::{self, all, phase};
@@ -47,7 +47,7 @@ fn of_equal_peaks_the_latest_counts() {
     assert_eq!(recording.header.peak_bytes, 500);
 }
 
-/// The same maximum again, one block in the place of another.
+/// The same maximum again, with one block instead of another.
 fn one_for_one() {
     for name in ["earlier", "later"] {
         let _phase = enter(name);
@@ -62,13 +62,13 @@ fn a_maximum_reached_with_another_block_is_the_later_one() {
     assert_eq!(phase(&recording, "later").peak, (500, 1));
 }
 
-/// Two blocks end, and two are made: one of them where it was, one elsewhere.
+/// Two blocks are freed and two allocated: one of them at the same place, one elsewhere.
 fn two_for_two() {
     fn kept(name: &str, bytes: usize) -> Block {
         let _phase = enter(name);
         Block::new(bytes)
     }
-    // In a loop: one place for each pair, and so one row.
+    // In a loop, so that each pair has one place and therefore one row.
     for name in ["b", "c"] {
         let (a, other) = (kept("a", 100), kept(name, 50)); // 150
         let [first, last] = if name == "b" { [a, other] } else { [other, a] };
@@ -87,7 +87,7 @@ fn a_maximum_reached_by_more_than_one_block_is_the_later_one() {
     );
 }
 
-/// A realloc that falls further than a lane may without a look.
+/// A realloc that falls further than a lane may without a check.
 fn shrunk_far() {
     let mut block = Block::new(100_000);
     block.resize(10_000);
@@ -103,7 +103,8 @@ fn a_lane_looks_when_a_realloc_falls_by_more_than_32_kib() {
     assert_eq!(left.header.peak_bytes, 100_000);
 }
 
-/// A fall from the peak, to less than 32 KiB below what the lane had at its look before, but further below the peak.
+/// A fall from the peak to less than 32 KiB below the lane's net at its last check, but to further
+/// below the peak.
 fn fallen_far() {
     let large = Block::new(40_000); // A look.
     let other = Block::new(30_000);
@@ -120,7 +121,7 @@ fn a_lane_that_falls_far_from_the_peak_is_known_where_it_fell_to() {
     assert_eq!(left.header.peak_bytes, 70_000);
 }
 
-/// The window after a mark stays below the maximum of the one before.
+/// The window after a mark stays below the maximum of the previous window.
 fn after_a_mark() {
     Block::new(10_000).free();
     tracking_alloc::mark("one");
@@ -140,7 +141,7 @@ fn a_fall_from_less_than_the_maximum_before_the_mark_is_seen() {
     assert_eq!(peaks, [(10_000, 1), (5_000, 1)]);
 }
 
-/// A thread whose sites all came after 512 others.
+/// A thread whose sites all come after 512 others.
 fn far_sites() {
     for number in 0..520 {
         let name = [b'a' + (number % 26) as u8, b'a' + (number / 26) as u8];
@@ -188,7 +189,7 @@ fn a_realloc_that_shrinks_falls_from_the_peak() {
     }
 }
 
-/// The most is there at the end, and is reached twice.
+/// The maximum occurs at the end, and is reached twice.
 fn last_rise() {
     let block = Block::new(100);
     {
@@ -207,7 +208,7 @@ fn a_rise_without_a_fall_is_the_peak() {
     assert_eq!(phase(&recording, "stays").peak, (50, 1));
 }
 
-/// At the maximum a block goes to another phase without a change of its size.
+/// At the maximum, a block moves to another phase without a change of its size.
 fn zero_difference() {
     let mut block = Block::new(900);
     {
@@ -226,7 +227,7 @@ fn a_realloc_to_the_same_size_takes_the_peak_along() {
     }
 }
 
-/// Large and small blocks around several maxima. Live bytes stand behind each event.
+/// Large and small blocks around several maxima. The comments give the live bytes after each event.
 fn large() {
     let base = Block::new(20_000); // 20,000
     let mut more = {
@@ -260,12 +261,12 @@ fn a_peak_among_large_and_small_blocks_is_exact_to_the_byte() {
         assert_eq!(phase(&recording, "more").peak, (0, 0));
         assert_eq!(all(&recording).peak, (127_002, 3));
         assert_eq!(recording.header.peak_bytes, 127_002);
-        // One thread: nothing is in doubt.
+        // There is one thread, so the peak is certain.
         assert!(recording.header.peak_bound_bytes <= 127_002);
     }
 }
 
-/// Three marks. Live bytes stand behind each event.
+/// Three marks. The comments give the live bytes after each event.
 fn windows() {
     let kept = {
         let _phase = enter("kept");
@@ -285,13 +286,13 @@ fn windows() {
         other.free(); // 10
     }
     tracking_alloc::mark("two");
-    // Nothing happens in this window but a rise.
+    // Live bytes only rise in this window.
     let _ = Block::new(7); // 17
     tracking_alloc::mark("three");
     kept.free(); // 7
 }
 
-/// What the phases held at the peak of a mark's window.
+/// Returns the bytes and blocks of the phases at the peak of a mark's window.
 fn of_mark(recording: &Recording, mark: usize) -> BTreeMap<String, (i64, i64)> {
     let mark = &recording.marks[mark];
     let rows = mark.first_row as usize..(mark.first_row + mark.rows) as usize;
@@ -315,7 +316,7 @@ fn a_mark_keeps_the_totals_and_the_peak_of_its_window() {
         .map(|mark| {
             let name = recording.string(mark.name).expect("a name");
             let peak = (mark.peak_bytes, mark.peak_blocks);
-            // One thread: no window is in doubt.
+            // There is one thread, so the peak of each window is certain.
             let doubt = (mark.peak_bound_bytes - mark.peak_bytes).max(0);
             (name, mark.figures, peak, doubt, mark.has_rows)
         })
@@ -343,7 +344,8 @@ fn a_mark_keeps_the_totals_and_the_peak_of_its_window() {
     assert_eq!(recording.header.lost_marks, 0);
 }
 
-/// Three snapshots, each due when a large block is allocated. Live bytes stand behind each event.
+/// Three snapshots, each due when a large block is allocated. The comments give the live bytes
+/// after each event.
 fn snapshots() {
     fn take() {
         // SAFETY: no preconditions. A snapshot is due after 50 ms.
@@ -385,18 +387,18 @@ fn snapshots_have_what_each_row_held() {
         (40_030, held(&[("first", 30), ("large", 40_000)])),
     ];
     let mut taken = read::snapshots(&recording);
-    // On a busy machine one more may be due when the large block is freed.
+    // On a busy machine, another snapshot may be due when the large block is freed.
     taken.dedup();
     assert_eq!(taken, expected);
 }
 
-/// A snapshot long after the peak, and then changes of the rows that the peak is made of.
+/// A snapshot long after the peak, followed by changes of the rows that the peak consists of.
 fn snapshot_after() {
     fn kept(name: &str, bytes: usize) -> Block {
         let _phase = enter(name);
         Block::new(bytes)
     }
-    // In a loop: one place for each pair, and so one row.
+    // In a loop, so that each pair has one place and therefore one row.
     for (of_large, of_small) in std::hint::black_box(vec![(50_000, 100), (20, 10)]) {
         let (large, small) = (kept("large", of_large), kept("small", of_small)); // 50,100
         small.free();

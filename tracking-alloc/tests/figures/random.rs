@@ -1,4 +1,4 @@
-//! Random programs of one thread against the model.
+//! Random programs with one thread, compared with the model.
 
 use crate::child::{Block, Programs, Run};
 use crate::model::{Model, Op, PHASES, PLACES, steps};
@@ -36,7 +36,7 @@ fn rows_of_random_programs_are_those_of_a_plain_model() {
             let model = Model::after(seed, STEPS, word != "stay");
             let (mut found, mut expected) = (by_phase(&recording), model.by_phase());
             if word == "pack" {
-                // There small blocks may keep when they were allocated: it depends on their addresses.
+                // Here, small blocks may keep their birth number, depending on their addresses.
                 let all = found.values_mut().chain(expected.values_mut());
                 all.for_each(|counts| (counts.lifetime, counts.lifetime_blocks) = (0, 0));
             }

@@ -1,4 +1,4 @@
-//! What a recording says of each phase, lane and thread.
+//! The figures of each phase, lane and thread in a recording.
 
 use std::collections::BTreeMap;
 use tracking_alloc_recording::{
@@ -77,14 +77,15 @@ fn at_epoch(row: &RowValue, recording: &Recording) -> (i64, i64) {
     }
 }
 
-/// Rows of sites, "(table full)" and "(unattributed)".
+/// Returns the rows of sites, "(table full)" and "(unattributed)".
 pub(crate) fn rows(lane: &LaneColumns) -> impl Iterator<Item = &RowValue> {
     lane.rows
         .iter()
         .chain([&lane.table_full, &lane.unattributed])
 }
 
-/// What rows held at the peak: saved ones, or the present ones when the last rise was never looked at.
+/// Returns a row's values at the peak: the saved ones, or the current ones if the last rise was
+/// never checked.
 fn at_peak(row: &RowValue, recording: &Recording) -> (i64, i64) {
     let sum = |at: &dyn Fn(&RowValue) -> (i64, i64)| -> i64 {
         let rows = recording.lanes.iter().flat_map(rows);
@@ -97,7 +98,7 @@ fn at_peak(row: &RowValue, recording: &Recording) -> (i64, i64) {
     }
 }
 
-/// The figures of every phase, without those inside it: `""`, `"a"`, `"a > b"`.
+/// Returns the figures of every phase without the phases inside it: `""`, `"a"`, `"a > b"`.
 pub(crate) fn by_phase(recording: &Recording) -> BTreeMap<String, Counts> {
     let mut phases: BTreeMap<String, Counts> = BTreeMap::new();
     for row in recording.lanes.iter().flat_map(rows) {
@@ -129,12 +130,13 @@ fn path(recording: &Recording, scope: u32) -> String {
     }
 }
 
-/// The one phase of that path.
+/// Returns the only phase with that path.
 pub(crate) fn phase(recording: &Recording, path: &str) -> Counts {
     by_phase(recording).remove(path).unwrap_or_default()
 }
 
-/// The sum of all rows. Every lane's own row of all events says the same, but for lifetimes.
+/// Returns the sum of all rows. Every lane's own row of all events has the same sum, except for
+/// lifetimes.
 pub(crate) fn all(recording: &Recording) -> Counts {
     let mut sum = Counts::default();
     for lane in &recording.lanes {
@@ -156,7 +158,7 @@ pub(crate) fn all(recording: &Recording) -> Counts {
     sum
 }
 
-/// A lane's row of all events.
+/// Returns a lane's row of all events.
 pub(crate) fn of_lane(recording: &Recording, name: &str) -> Counts {
     let mut lanes = recording
         .lanes
@@ -167,14 +169,14 @@ pub(crate) fn of_lane(recording: &Recording, name: &str) -> Counts {
     Counts::of(&lane.all, at_peak(&lane.all, recording))
 }
 
-/// A thread's name.
+/// Returns a thread's name.
 pub(crate) fn name_of(words: [u64; 2]) -> String {
     let bytes = words.map(u64::to_le_bytes).concat();
     let bytes: Vec<u8> = bytes.into_iter().take_while(|byte| *byte != 0).collect();
     String::from_utf8(bytes).expect("a name")
 }
 
-/// How many blocks of each size class the rows of a phase had: by the largest size of the class.
+/// Returns the number of blocks in each size class of a phase, by the largest size of the class.
 pub(crate) fn sizes(recording: &Recording, phase: &str) -> BTreeMap<u64, u64> {
     const COUNT: u64 = (1 << 48) - 1;
     let mut sizes = BTreeMap::new();
@@ -194,7 +196,7 @@ pub(crate) fn sizes(recording: &Recording, phase: &str) -> BTreeMap<u64, u64> {
     sizes
 }
 
-/// Live bytes of all and of each phase at each snapshot.
+/// Returns the live bytes of all phases and of each phase at each snapshot.
 pub(crate) fn snapshots(recording: &Recording) -> Vec<(u64, BTreeMap<String, i64>)> {
     let header = &recording.header;
     let taken = (0..header.snapshot_seq.len()).filter(|slot| header.snapshot_seq[*slot] != 0);
@@ -203,7 +205,7 @@ pub(crate) fn snapshots(recording: &Recording) -> Vec<(u64, BTreeMap<String, i64
             let mut phases: BTreeMap<String, i64> = BTreeMap::new();
             for lane in &recording.lanes {
                 for (index, row) in (0_u32..).zip(&lane.rows) {
-                    // What the row held then was kept when it changed for the first time since.
+                    // The value at the snapshot was saved when the row first changed after it.
                     let changed =
                         row.clock & ((1 << CLOCK_SNAPSHOT_BITS) - 1) >= header.snapshot_seq[slot];
                     let kept = lane

@@ -1,4 +1,5 @@
-//! Two threads: whose lane and row an event counts in, alive and ended, and what becomes of an ended thread's figures.
+//! Two threads: the lane and row in which an event counts while threads are alive and after they
+//! ended, and the figures of ended threads.
 
 use crate::child::{Block, OUT, Programs, Run, be_read, in_thread, join, spawn, until};
 use crate::read::{Counts, all, name_of, of_lane, phase};
@@ -17,7 +18,7 @@ pub(crate) const PROGRAMS: Programs = &[
     ("crowd", crowd),
 ];
 
-/// Blocks on their way from one thread to the other.
+/// Blocks that one thread passes to the other.
 static PASSED: Mutex<[Option<Block>; 4]> = Mutex::new([None; 4]);
 
 fn give(block: Block) {
@@ -32,7 +33,8 @@ fn take() -> Block {
     block.expect("a block")
 }
 
-/// The first thread makes three blocks; the second frees one, reallocates one, and makes one of its own.
+/// The first thread allocates three blocks. The second frees one, reallocates one, and allocates
+/// one.
 fn first() {
     let _phase = enter("first");
     give(Block::new(1000));
@@ -56,13 +58,13 @@ fn passed() {
     in_thread(c"second", second);
 }
 
-/// What both threads did, whichever of them are alive.
+/// Checks the figures of both threads, whichever of them are alive.
 fn both(recording: &Recording) {
     let first = Counts {
         total: (1000 + 300 + 50 + 8, 4),
         freed: (1000 + 300 + 8, 3),
         temporary: (8, 1),
-        // The block of 1,000 bytes; a realloc elsewhere is no end of a block.
+        // The block of 1,000 bytes. A realloc in another thread is no end of a block.
         freed_elsewhere: 1,
         peak: (1358, 4),
         ..Counts::default()
@@ -73,7 +75,8 @@ fn both(recording: &Recording) {
         freed: (400 + 70, 2),
         grows: 1,
         copied_bytes: 300,
-        // Not the reallocated one: it was born in the other thread. The other one is the last.
+        // Not the reallocated block, which another thread allocated. The other block is the last
+        // one.
         temporary: (70, 1),
         lifetime_blocks: 1,
         freed_elsewhere: 1,
@@ -89,7 +92,7 @@ fn both(recording: &Recording) {
 fn a_block_counts_where_it_was_allocated_and_its_end_in_the_lane_that_freed_it() {
     let recording = Run::new("passed", "move").finished();
     both(&recording);
-    // The second thread took the lane of the first: it had ended.
+    // The second thread took the lane of the first, which had ended.
     assert_eq!(recording.lanes.len(), 1);
     assert_eq!(recording.lanes[0].lane.tenancies, 2);
     assert_eq!(name_of(recording.lanes[0].lane.name), "second");
@@ -99,7 +102,7 @@ fn a_block_counts_where_it_was_allocated_and_its_end_in_the_lane_that_freed_it()
     assert_eq!((name_of(ended.name).as_str(), ended.count), ("first", 1));
     assert_eq!(ended.figures, [1358, 4, 8, 1, 0, 0, 0, 1, 8]);
     assert_eq!((ended.peak_bytes, ended.peak_blocks), (1358, 4));
-    // What the lane had counted when the second thread came.
+    // The lane's counts when the second thread came.
     assert_eq!(recording.lanes[0].lane.since, ended.figures);
 }
 
@@ -109,7 +112,7 @@ fn wait_for(step: u32) {
     until(|| STEP.load(Acquire) >= step);
 }
 
-/// The same with both threads alive until they were read, and until the end.
+/// Both threads are alive until they were read, and until the end.
 fn both_alive() {
     spawn(c"first", || {
         first();
@@ -155,7 +158,7 @@ fn two_threads_alive_have_the_same_figures_while_they_run_when_killed_and_in_the
     }
 }
 
-/// Two threads take turns; the peak is a moment of both.
+/// Two threads take turns. The peak is a moment of both.
 fn in_turn() {
     let one = spawn(c"one", || {
         let _phase = enter("one");
@@ -191,7 +194,8 @@ fn a_peak_of_large_blocks_of_two_threads_is_exact() {
     assert_eq!((total("one"), total("other")), ((250_000, 2), (440_000, 2)));
 }
 
-/// Threads that come and go one after the other, two of them of one name: before, at and after the peak.
+/// Threads that come and go one after another, two of them with the same name: before, at and after
+/// the peak.
 fn heirs() {
     in_thread(c"worker", || give(Block::new(100)));
     in_thread(c"worker", || {
@@ -226,19 +230,19 @@ fn threads_of_one_name_that_ended_are_one_record() {
         })
         .collect();
     let expected = [
-        // 100 and 5,000 bytes; one free of 100; and 11 bytes for a moment.
+        // 100 and 5,000 bytes, a free of 100, and 11 bytes for a moment.
         ("worker", 3, [5111, 3, 111, 2, 0, 0, 0, 1, 11], (5000, 1)),
         ("late", 1, [40, 1, 5000, 1, 0, 0, 0, 0, 0], (0, 0)),
-        // 40 -> 60 -> 20, each moved.
+        // 40 -> 60 -> 20, moved each time.
         ("last", 1, [83, 3, 103, 3, 1, 1, 60, 1, 3], (0, 0)),
     ]
     .map(|(name, count, figures, peak)| (name.to_owned(), count, figures, peak));
     assert_eq!(ended, expected);
-    // A block that another tenant of the same lane made was freed elsewhere.
+    // A block that an earlier thread of the same lane allocated counts as freed elsewhere.
     assert_eq!(all(&recording).freed_elsewhere, 2);
 }
 
-/// A thread that takes another name after a while.
+/// A thread that changes its name after a while.
 fn renamed() {
     in_thread(c"first", || {
         let look_often = || {
@@ -247,7 +251,7 @@ fn renamed() {
             }
         };
         look_often();
-        // SAFETY: a string that lives for ever.
+        // SAFETY: a string that lives forever.
         unsafe { libc::prctl(libc::PR_SET_NAME, c"second".as_ptr()) };
         look_often();
     });
@@ -259,16 +263,16 @@ fn a_threads_name_is_the_one_it_has_soon_after_its_beginning() {
     assert_eq!(of_lane(&recording, "first").total, (12 * 40_000, 12));
 }
 
-/// So many that the first thread's rows and scopes take more than a recording begins with, and the second one's rows
-/// more than it then grows by.
+/// Number of phases. The first thread's rows and scopes need more room than a recording has at
+/// first, and the second thread's rows need more than the next growth provides.
 const PHASES: usize = 6_000;
 
-/// The name of a phase: three letters.
+/// Returns the name of a phase: three letters.
 fn nth(number: usize) -> [u8; 3] {
     [number % 20, number / 20 % 20, number / 400].map(|part| b'a' + part as u8)
 }
 
-/// A block in each of many phases.
+/// Allocates a block in each of many phases.
 fn in_phases() {
     for number in 0..PHASES {
         let name = nth(number);
@@ -277,7 +281,7 @@ fn in_phases() {
     }
 }
 
-/// How large files may be, bytes.
+/// Limits the size of files, in bytes.
 fn limit_files(bytes: libc::rlim_t) {
     // SAFETY: a limit to read and to write.
     unsafe {
@@ -288,9 +292,9 @@ fn limit_files(bytes: libc::rlim_t) {
     }
 }
 
-/// Bytes of the recording.
+/// Returns the size of the recording in bytes.
 fn file_bytes() -> libc::off_t {
-    // SAFETY: the variable is set, and its value a path that nobody changes.
+    // SAFETY: the variable is set, and its value is a path that nobody changes.
     unsafe {
         let mut stat: libc::stat = std::mem::zeroed();
         assert_eq!(libc::stat(libc::getenv(OUT.as_ptr()), &mut stat), 0);
@@ -298,8 +302,8 @@ fn file_bytes() -> libc::off_t {
     }
 }
 
-/// Sites that another thread has rows for get none while the recording cannot grow, and one afterwards. Both threads
-/// call everything from the same places.
+/// While the recording cannot grow, a thread gets no rows for sites that another thread has rows
+/// for. Afterwards it gets them. Both threads call everything from the same places.
 fn room_again() {
     fn in_last(bytes: usize) -> Block {
         let name = nth(PHASES - 1);
@@ -323,7 +327,7 @@ fn room_again() {
             kept = Some(block);
             if !is_first {
                 limit_files(libc::RLIM_INFINITY);
-                // Growth is tried again at looks, after a while.
+                // Growth is tried again at checks, after a while.
                 let before = file_bytes();
                 until(|| {
                     Block::new(40_000).free();
@@ -354,22 +358,23 @@ fn sites_without_a_row_get_one_when_the_recording_grows_again() {
         )
     };
     assert_eq!(full("first"), ((0, 0), (0, 0)));
-    // What was counted there is freed there.
+    // Blocks that were counted there are freed there.
     let (total, freed) = full("second");
     assert!(total.1 > 1, "{total:?}");
     assert_eq!(total, freed);
-    // The first thread's five blocks, and the three that came when there was room again.
+    // The first thread's five blocks, and the three that were allocated after growth resumed.
     let last = nth(PHASES - 1);
     let last = phase(&recording, std::str::from_utf8(&last).expect("letters"));
     assert_eq!(last.total, (8 + 100 + 2 * 3 * 10, 5 + 3));
     assert_eq!(last.freed, last.total);
 }
 
-/// Threads alive at the same time, and blocks of each of those that share a lane.
+/// The number of threads that are alive at the same time, and the number of blocks of each thread
+/// that shares a lane.
 const CROWD: usize = 2_060;
 const SHARED_BLOCKS: usize = 2_000;
 
-/// More threads than there are lanes.
+/// Runs more threads than there are lanes.
 fn crowd() {
     static GATE: Mutex<()> = Mutex::new(());
     let closed = GATE.lock();
@@ -379,7 +384,7 @@ fn crowd() {
             let block = Block::new(16);
             let place = STEP.fetch_add(1, Release) as usize;
             drop(GATE.lock());
-            // Those that share a lane use it at the same time.
+            // Threads that share a lane use it at the same time.
             if place >= MAX_LANES - 1 {
                 (0..SHARED_BLOCKS).for_each(|_| Block::new(16).free());
             }
@@ -402,7 +407,7 @@ fn threads_without_a_lane_of_their_own_share_the_last_one() {
     };
     let sharing = CROWD - (MAX_LANES - 1);
     let blocks = (CROWD + sharing * SHARED_BLOCKS) as u64;
-    // A thread may get its lane in another order than its place: then its further blocks are of a lane of its own.
+    // A thread may get a lane out of order. Then its further blocks count in a lane of its own.
     let of_lane = lane.all.total_blocks;
     assert_eq!(of_lane, lane.all.freed_blocks);
     let further = of_lane
@@ -413,7 +418,7 @@ fn threads_without_a_lane_of_their_own_share_the_last_one() {
         further > 0 && further <= (sharing * SHARED_BLOCKS) as u64,
         "{further}"
     );
-    // Each walked its own stack.
+    // Each thread walked its own stack.
     let foreign = recording.sites.iter();
     let foreign = foreign.filter(|site| site.flags & site_flags::FOREIGN != 0);
     assert_eq!(foreign.count(), 0);

@@ -1,5 +1,5 @@
-//! Blocks that nothing in them is shown of: counted where what was shown proves them, else a lower bound. Held against
-//! what dropping the value gives back.
+//! Blocks whose content is not shown. They are counted if the shown parts prove them; otherwise the
+//! figure is a lower bound. The figures are compared with the bytes that dropping the value frees.
 
 use super::{bounded, dropped, lower_bound, made, text};
 use indexmap::{IndexMap, IndexSet};
@@ -30,7 +30,7 @@ enum Kind {
     B,
 }
 
-/// A type parameter in three ways.
+/// Uses a type parameter in three ways.
 #[derive(Serialize)]
 struct Three<T> {
     plain: T,
@@ -194,14 +194,14 @@ fn the_first_element_counts_like_the_others() {
 
 #[test]
 fn pointers_whose_size_nothing_tells_are_hidden() {
-    // In a table gaps lie between elements: some look larger than they are.
+    // A table has gaps between elements, so some elements look larger than they are.
     let found = made(|| (0..30u64).map(Arc::new).collect::<HashSet<_>>());
     let found = footprint("set", &found).expect("something records");
     assert_eq!(found.blocks + found.hidden_values, 31, "{found:?}");
-    // One entry in a table: nothing lies beside it.
+    // One entry in a table: there is nothing next to it.
     bounded(1, 1, || HashMap::from([(1u8, Box::new(5u64))]));
     bounded(1, 1, || HashSet::from([Box::new(1u8)]));
-    // What was in the table's memory before, beside a key of one byte, may look like an address too.
+    // Old content of the table's memory, next to a key of one byte, may look like an address too.
     let found =
         lower_bound(|| HashMap::from([(Kind::A, Box::new(Kind::B)), (Kind::B, Box::new(Kind::B))]));
     assert!(

@@ -79,7 +79,7 @@ fn bytes_seen_are_counted_by_the_size_of_what_was_seen() {
 fn a_million_numbers_are_one_step() {
     let found = exact(|| vec![1u8; 50_000_000]);
     assert_eq!((found.blocks, found.used_bytes), (1, 50_000_000));
-    // A table so large that searching it for each bucket would take minutes.
+    // A table so large that a search for each bucket would take minutes.
     let found = exact(|| (0..300_000u64).map(|n| (n, n)).collect::<HashMap<_, _>>());
     assert_eq!(found.blocks, 1);
 }

@@ -1,4 +1,5 @@
-//! What cannot be looked into is counted: the figures are then a lower bound, and never more than the value retains.
+//! Values that cannot be followed are counted. The figures are then a lower bound, and never exceed
+//! what the value retains.
 
 use super::{dropped, lower_bound, made, text};
 use indexmap::IndexMap;
@@ -105,7 +106,7 @@ fn values_with_fields_that_are_not_serialized_are_counted_as_hidden() {
 
 #[test]
 fn pointers_that_a_text_hides_are_counted_as_hidden() {
-    /// As a `Platform` in a `VersionReq`: a list of boxes.
+    /// Like a `Platform` in a `VersionReq`: a list of boxes.
     #[expect(clippy::vec_box, reason = "boxes are what is hidden")]
     struct Boxes(Vec<Box<u64>>);
     impl Serialize for Boxes {
@@ -164,7 +165,7 @@ fn numbers_that_look_like_addresses_are_not_hidden_blocks() {
     assert_eq!((found.blocks, found.hidden_values), (0, 0), "{found:?}");
     let found = dropped(|| vec![Box::new(address), Box::new(1)]);
     assert_eq!(found.blocks, 3);
-    // What a variant leaves of the one that was there before.
+    // A variant leaves parts of the previous variant in its memory.
     let mut values = made(|| {
         let pointer = |n| Small::Pointer(Box::new(text(n)));
         vec![pointer(1), pointer(2), Small::Number(3)]

@@ -1,4 +1,4 @@
-//! Footprints of live values, against arithmetic and against what was allocated while the value was made.
+//! Footprints of live values, compared with arithmetic and with the allocations made for the value.
 #![cfg(all(target_os = "linux", target_env = "gnu", feature = "serde"))]
 
 mod certain;
@@ -16,19 +16,19 @@ use tracking_alloc::{Footprint, Recorder, footprint, measure};
 #[global_allocator]
 static ALLOC: tracking_alloc::TrackingAlloc = tracking_alloc::TrackingAlloc::system();
 
-/// What only lives while something records, as all of these tests need.
+/// Starts the recording that all of these tests need.
 fn record() {
     static RECORDER: OnceLock<Recorder> = OnceLock::new();
     RECORDER.get_or_init(|| Recorder::start_in_memory().expect("a recording in memory"));
 }
 
-/// A value made while something records.
+/// Creates a value while something records.
 fn made<T>(make: impl FnOnce() -> T) -> T {
     record();
     make()
 }
 
-/// The footprint of a value that retains exactly the blocks that were allocated while it was made.
+/// Returns the footprint of a value that retains exactly the blocks that were allocated for it.
 #[track_caller]
 fn exact<T: Serialize>(make: impl FnOnce() -> T) -> Footprint {
     record();
@@ -46,7 +46,7 @@ fn exact<T: Serialize>(make: impl FnOnce() -> T) -> Footprint {
     found
 }
 
-/// The footprint of a value, and how many blocks and bytes dropping it gives back.
+/// Returns the footprint of a value, with the blocks and bytes that dropping it frees.
 fn and_dropped<T: Serialize>(make: impl FnOnce() -> T) -> (Footprint, (i64, i64)) {
     let value = made(make);
     let found = footprint("value", &value).expect("something records");
@@ -54,7 +54,7 @@ fn and_dropped<T: Serialize>(make: impl FnOnce() -> T) -> (Footprint, (i64, i64)
     (found, (-delta.live_blocks, -delta.live_bytes))
 }
 
-/// The footprint of a value that retains exactly what dropping it gives back.
+/// Returns the footprint of a value that retains exactly what dropping it frees.
 #[track_caller]
 fn dropped<T: Serialize>(make: impl FnOnce() -> T) -> Footprint {
     let (found, given_back) = and_dropped(make);
@@ -71,7 +71,8 @@ fn dropped<T: Serialize>(make: impl FnOnce() -> T) -> Footprint {
     found
 }
 
-/// The footprint of a value that retains more than can be proved, and says so.
+/// Returns the footprint of a value that retains more than can be proved. The footprint must say
+/// so.
 #[track_caller]
 fn lower_bound<T: Serialize>(make: impl FnOnce() -> T) -> Footprint {
     let (found, (blocks, bytes)) = and_dropped(make);
@@ -81,7 +82,8 @@ fn lower_bound<T: Serialize>(make: impl FnOnce() -> T) -> Footprint {
     found
 }
 
-/// The footprint of a value of which so many blocks can be proved, while so many values lead to others: a lower bound.
+/// Returns a footprint that is a lower bound: `blocks` blocks can be proved, and `hidden_values`
+/// values lead to others.
 #[track_caller]
 fn bounded<T: Serialize>(blocks: u64, hidden_values: u64, make: impl FnOnce() -> T) -> Footprint {
     let found = lower_bound(make);

@@ -146,7 +146,7 @@ fn recursion_and_flattened_maps_count() {
     );
 }
 
-/// Serializes through a text that is made for the occasion.
+/// Serializes through a temporary text.
 struct Spelled(Vec<u8>);
 
 impl Serialize for Spelled {
@@ -184,13 +184,13 @@ fn a_value_that_refuses_or_panics_leaves_nothing_behind() {
     let caught =
         std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| footprint("panics", &value)));
     assert!(caught.is_err());
-    // And the next is as exact as ever.
+    // The next footprint is exact again.
     exact(|| vec![text(3), text(4)]);
 }
 
 #[test]
 fn values_that_write_themselves_as_text_are_hidden() {
-    /// As semver's `VersionReq`: nothing of it is shown.
+    /// Like semver's `VersionReq`: nothing in it is shown.
     #[expect(dead_code, reason = "only its addresses are looked at")]
     struct Request {
         note: u16,
@@ -230,7 +230,7 @@ fn values_that_write_themselves_as_text_are_hidden() {
         nested: vec![named(), Part::All(vec![named(), Part::All(Vec::new())])],
         ..request(0)
     });
-    // As cargo's `Platform` does it: by a text of its own.
+    // Like cargo's `Platform`: serialized as a temporary text.
     bounded(0, 1, || Request {
         note: 8,
         nested: vec![named(), Part::All(vec![named()])],

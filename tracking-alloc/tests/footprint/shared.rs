@@ -1,4 +1,4 @@
-//! What is shared counts once; what is borrowed is somebody else's.
+//! Shared blocks count once. Borrowed blocks belong to another value.
 
 use super::{exact, made, text};
 use serde::Serialize;
@@ -14,7 +14,7 @@ fn shared_text_counts_once_with_its_head() {
         let motto: Arc<str> = text(40).into();
         vec![motto.clone(), motto.clone(), motto]
     });
-    // The head is two counters of 8 bytes.
+    // The header has two counters of 8 bytes.
     assert_eq!((found.blocks, found.block_bytes), (2, 3 * 16 + 40 + 16));
     assert_eq!((found.shared_blocks, found.shared_bytes), (2, 2 * 56));
     let found = exact(|| {

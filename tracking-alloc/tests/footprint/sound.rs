@@ -1,4 +1,4 @@
-//! What must not be read, and what must not be taken for the value's own.
+//! Memory that must not be read, and blocks that must not count as the value's own.
 
 use super::{and_dropped, bounded, dropped, made, text};
 use serde::ser::SerializeSeq;
@@ -8,7 +8,7 @@ use std::cell::Cell;
 use std::sync::{Arc, Weak};
 use tracking_alloc::footprint;
 
-/// glibc gives the block back to the system as soon as it is freed.
+/// glibc returns a block of this size to the system as soon as it is freed.
 const LARGE: usize = 1 << 20;
 
 #[derive(Serialize)]
@@ -27,12 +27,12 @@ fn big(length: usize) -> Big {
     }
 }
 
-/// In zeroed memory: words that others left behind the value may lead to live blocks, and such a value is said to lead to
-/// more than was shown.
+/// Creates a list in zeroed memory. Otherwise, words left by others after the value could lead to
+/// live blocks, and the footprint would say that the value leads to more than was shown.
 fn list_of_one<T>(value: T) -> Vec<T> {
     let capacity = LARGE / size_of::<T>();
     let layout = Layout::array::<T>(capacity).expect("a layout");
-    // SAFETY: the layout is not empty; a list takes memory of that layout.
+    // SAFETY: the layout is not empty, and a list takes memory of that layout.
     let mut list = unsafe {
         let memory = std::alloc::alloc_zeroed(layout);
         assert!(!memory.is_null());
@@ -44,7 +44,7 @@ fn list_of_one<T>(value: T) -> Vec<T> {
 
 #[test]
 fn what_serializing_made_and_dropped_is_not_read_again() {
-    /// Shows lists of one element, whose size nothing tells, that are made for the occasion.
+    /// Shows temporary lists of one element, whose size is not known.
     struct Computed(String);
     impl Serialize for Computed {
         fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
@@ -67,7 +67,8 @@ fn what_serializing_made_and_dropped_is_not_read_again() {
 
 #[test]
 fn blocks_that_take_the_place_of_freed_ones_are_their_own() {
-    /// Shows one large block after the other: mostly each in the place of the one before, but shorter.
+    /// Shows one large block after another. Each usually takes the place of the previous one, but
+    /// is shorter.
     struct Shrinking(String);
     impl Serialize for Shrinking {
         fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
@@ -98,7 +99,7 @@ fn what_lies_before_a_value_in_its_arena_is_no_part_of_it() {
         only: Option<&'b Person<'b>>,
     }
     let bump = made(|| bumpalo::Bump::with_capacity(10_000));
-    // An arena that fills downward: texts lie before the list that was made first.
+    // This arena fills downward, so texts lie before the list that was created first.
     let make = || {
         let names = bump.alloc_slice_fill_with(4, |_| Name(""));
         for name in names.iter_mut() {
@@ -126,7 +127,7 @@ fn what_lies_before_a_value_in_its_arena_is_no_part_of_it() {
     assert!(found.used_bytes <= found.block_bytes, "{found:?}");
 }
 
-/// What handles show themselves as.
+/// The ways in which handles serialize themselves.
 #[derive(Clone, Copy)]
 enum Shown {
     Bool(bool),
@@ -162,7 +163,7 @@ fn owns_nothing<T>(of: &Arc<T>, shown: Shown) {
     let found = footprint("handle", &handle).expect("something records");
     let owned = (found.blocks, found.block_bytes);
     assert_eq!((owned, found.hidden_values), ((0, 0), 1), "{found:?}");
-    // In a list, where its size shows when all have been shown.
+    // In a list, where its size is known after all elements have been shown.
     let list = made(|| vec![Handle(Arc::downgrade(of))]);
     let found = footprint("handles", &list).expect("something records");
     assert_eq!((found.blocks, found.hidden_values), (1, 1), "{found:?}");
@@ -179,7 +180,7 @@ fn a_weak_pointer_shown_as_a_number_does_not_own_what_it_points_to() {
     owns_nothing(&node, Shown::Byte(5));
     owns_nothing(&node, Shown::Short(0));
     owns_nothing(&node, Shown::Number(0));
-    // Of strong ones, of weak ones as it counts them.
+    // The counts of strong and of weak pointers.
     owns_nothing(&node, Shown::Number(2));
     owns_nothing(&node, Shown::Number(3));
     drop(kept);
@@ -191,7 +192,7 @@ fn large_blocks_that_only_a_word_leads_to_are_not_looked_into() {
     owns_nothing(&large, Shown::Number(7));
     owns_nothing(&large, Shown::Nothing);
 
-    /// Shows only what is behind.
+    /// Shows only the value behind the pointer.
     struct Behind<const N: usize>(Box<([u64; N], String)>);
     impl<const N: usize> Serialize for Behind<N> {
         fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
@@ -203,7 +204,7 @@ fn large_blocks_that_only_a_word_leads_to_are_not_looked_into() {
     let behind = |length| ([0; 20], text(length));
     dropped(|| Behind(Box::new(behind(5))));
 
-    /// Shows the head of it only: what is in the rest is not said.
+    /// Shows only its beginning. The contents of the rest are unknown.
     #[derive(Serialize)]
     struct Partly {
         head: Head,
@@ -222,6 +223,6 @@ fn large_blocks_that_only_a_word_leads_to_are_not_looked_into() {
         })
     });
     assert_eq!((found.blocks, blocks, found.hidden_values), (2, 3, 1));
-    // Shown whole, there is nothing to look for.
+    // If it is shown completely, nothing must be searched.
     dropped(|| Box::new([[[1u64; 32]; 32]; 20]));
 }

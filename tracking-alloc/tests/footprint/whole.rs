@@ -1,4 +1,4 @@
-//! A value like that of a program: everything together, as it comes out of a decoder.
+//! A value as in a real program: everything together, as a decoder returns it.
 
 use super::{exact, made, text};
 use serde::{Deserialize, Serialize};
@@ -67,14 +67,14 @@ fn a_decoded_value_retains_what_its_decoder_allocated() {
     made(|| ());
     let (cities, delta) = measure(|| serde_json::from_str::<Vec<City>>(&json).expect("cities"));
     let found = footprint("cities", &cities).expect("something records");
-    // The skipped field is the one thing that nobody shows.
+    // The skipped field is the only part that is not shown.
     let skipped: usize = cities.iter().map(|city| city.motto.len() + 16).sum();
     assert_eq!(found.block_bytes as i64, delta.live_bytes - skipped as i64);
     assert!(
         found.block_bytes * 100 >= delta.live_bytes as u64 * 99,
         "{found:?}"
     );
-    // Twice the same.
+    // The second footprint is the same.
     assert_eq!(footprint("cities", &cities), Some(found));
 }
 

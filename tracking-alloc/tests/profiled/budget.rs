@@ -1,4 +1,4 @@
-//! Budgets fail the decode, with the path and the figure; also when nothing records.
+//! Budgets make the decode fail, with the path and the figure, also if nothing records.
 
 use crate::recorded::recorded;
 use serde::Deserialize;
@@ -72,7 +72,7 @@ fn all_budgets() {
     );
     assert!(error(&nested, &crowded).contains("at Fleet.vessels[].crew: "));
 
-    // A buffer is watched while it fills, not only when it is full.
+    // A buffer is checked while it fills, not only when it is full.
     let buffered = error(&Budget::new().live_bytes(10_000), &text(1, 100_000));
     assert!(
         buffered.contains("at Fleet.vessels[].any(buffered): "),
@@ -93,9 +93,9 @@ fn all_budgets() {
         .deserialize(&mut deserializer);
     assert!(seeded.is_err_and(|error| error.to_string().contains("memory budget exceeded")));
 
-    // Nothing is left of a budget that ended.
+    // A budget that ended leaves nothing behind.
     serde_json::from_str::<Profiled<Fleet>>(&crowded).expect("no budget");
-    // A format without names: the field is found by its place.
+    // In a format without names, the field is found by its position.
     let bytes = postcard::to_allocvec(&("n", vec![(vec![1u64; 1000], None::<u8>)])).expect("bytes");
     let error = field
         .run(|| postcard::from_bytes::<Profiled<Fleet>>(&bytes))

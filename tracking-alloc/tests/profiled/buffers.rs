@@ -1,4 +1,4 @@
-//! What serde buffers, and what it builds from the buffer, are rows of their own.
+//! serde's buffers, and the values built from a buffer, have rows of their own.
 
 use crate::recorded::recorded;
 use serde::Deserialize;
@@ -69,7 +69,7 @@ fn buffers_are_rows_beside_what_is_built_from_them() {
     let recorded = recorded(
         "buffers::buffers_are_rows_beside_what_is_built_from_them",
         || {
-            // From a reader, so that no string of a buffer is borrowed.
+            // Read from a reader, so that no string of a buffer is borrowed.
             let (bare, delta) = measure(|| serde_json::from_reader::<_, All>(TEXT.as_bytes()));
             black_box(bare.expect("all"));
             {
@@ -91,10 +91,10 @@ fn buffers_are_rows_beside_what_is_built_from_them() {
         assert!(blocks(&format!("{buffered}(buffered)")) > 0, "{buffered}");
         assert_eq!(blocks(buffered), 0, "{buffered} {}", recorded.table());
     }
-    // The variant that matched copies its text from the buffer; others take theirs out of it.
+    // The matching variant copies its text from the buffer. Others move theirs out of it.
     assert!(blocks(".before(from buffer)") > 0);
     assert_eq!(blocks(".tagged[](from buffer)"), 0);
-    // The map's nodes; keys and values are copies.
+    // The map's nodes. Keys and values are copies.
     assert_eq!(blocks(".flat(from buffer)"), 3, "{}", recorded.table());
     assert_eq!(blocks(".adjacent.c.name"), 1, "{}", recorded.table());
     assert_eq!(blocks(".adjacent"), 0);

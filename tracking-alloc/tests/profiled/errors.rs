@@ -1,4 +1,5 @@
-//! Whatever goes wrong: the same message as without, and the thread is back where it was.
+//! After every kind of error, the message is the same as without `Profiled`, and the thread is back
+//! in its scope.
 
 use crate::recorded::recorded;
 use serde::de::{Deserialize, Deserializer, Visitor};
@@ -84,7 +85,7 @@ fn errors_and_panics_leave_the_thread_where_it_was() {
                 let _ = serde_json::from_str::<Profiled<Strict>>(text);
                 black_box(vec![0u8; 1000]);
             }
-            // Telling of a panic allocates, with a backtrace a lot.
+            // Reporting a panic allocates, and with a backtrace it allocates a lot.
             std::panic::set_hook(Box::new(|_| ()));
             let panicked = std::panic::catch_unwind(|| {
                 serde_json::from_str::<Profiled<Vec<Vec<Panics>>>>(r#"[["x"]]"#).is_ok()
@@ -94,7 +95,7 @@ fn errors_and_panics_leave_the_thread_where_it_was() {
             std::process::exit(0);
         },
     );
-    // Errors are boxed and panics are caught at the root or outside; the vectors are outside.
+    // Errors are boxed and panics are caught at the root or outside. The vectors are outside.
     let all = recorded.at("all/");
     assert!(
         all.total_bytes >= 13_000 && all.total_blocks >= 13,

@@ -1,4 +1,4 @@
-//! Data that wants to blow the table of scopes.
+//! Data that tries to exhaust the table of scopes.
 
 use crate::recorded::recorded;
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
@@ -124,7 +124,7 @@ fn a_full_table_loses_places_and_no_bytes() {
     assert_eq!(recorded.recording.header.lost_scopes, 65 + 1 + 3);
 }
 
-/// A chain of different types, one inside the other.
+/// A chain of different types, nested in each other.
 struct Chain<T>(PhantomData<T>);
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for Chain<T> {
@@ -187,7 +187,7 @@ fn what_lies_too_deep_is_counted_at_its_ancestor() {
     assert_eq!((folded[0].total_bytes, folded[0].visits), (4, 1));
 }
 
-/// Where the recording of a forked child lies beside that of its parent.
+/// Returns the path of a forked child's recording, next to that of its parent.
 fn beside(parent: &std::path::Path) -> std::path::PathBuf {
     parent.with_extension("child")
 }
@@ -199,11 +199,11 @@ fn a_forked_childs_recording_has_types_and_fields_of_its_own() {
         black_box(serde_json::from_str::<Profiled<Vec<String>>>(r#"["a", "b"]"#).expect("JSON"));
     }
     let recorded = recorded(TEST, || {
-        // So that strings of the two recordings lie at different places.
+        // This makes strings of the two recordings lie at different places.
         drop(phase("only in the parent"));
         read();
         let out = std::env::var_os("HEAPGLASS_OUT").expect("a path");
-        // SAFETY: the child ends here; the other thread waits for this one.
+        // SAFETY: the child ends here, and the other thread waits for this one.
         unsafe {
             let child = libc::fork();
             if child == 0 {

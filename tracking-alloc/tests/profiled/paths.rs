@@ -1,4 +1,4 @@
-//! Where each byte is counted.
+//! The place at which each byte is counted.
 
 use crate::recorded::recorded;
 use serde::{Deserialize, Serialize};
@@ -66,7 +66,7 @@ fn fleet() -> Fleet {
     }
 }
 
-/// Without vector growth in the figures that are compared.
+/// Returns the lines without the growth of vectors in the compared figures.
 fn lines(recorded: &crate::recorded::Recorded, start: &str) -> Vec<String> {
     recorded
         .places
@@ -201,7 +201,7 @@ fn fields_with_an_alias_have_no_name_where_the_format_tells_none() {
             std::process::exit(0);
         },
     );
-    // Its root's type is `Vec<..Aliased>`, spelled with the last segment only.
+    // Its root's type is `Vec<..Aliased>`, spelled with only the last segment.
     assert_eq!(
         lines(&recorded, "postcard/Aliased>"),
         [
@@ -425,7 +425,7 @@ fn threads_count_at_one_and_the_same_places() {
     let first = recorded.at("load/Fleet.vessels[].crew[]#0");
     assert_eq!((first.visits, first.total_blocks), (1600, 1600));
     assert_eq!(recorded.at("load/").visits, 400);
-    // Dropped inside the phase, outside the root.
+    // It is dropped inside the phase and outside of the root.
     assert_eq!(recorded.at("load/").retained_bytes, 0);
     assert_eq!(
         recorded.at("load/Fleet").retained_bytes,

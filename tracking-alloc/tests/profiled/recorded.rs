@@ -1,11 +1,12 @@
-//! Runs one test's work in a recorded process and reads what each path came to. Never records the test itself.
+//! Runs one test's work in a recorded process and reads the figures of each path. The test itself
+//! is never recorded.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::process::Command;
 use tracking_alloc_recording::{Recording, ScopeValue, scope_flags, scope_kind};
 
-/// What one path came to, all phases together.
+/// The figures of one path, in all phases together.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Place {
     pub(crate) total_bytes: u64,
@@ -86,7 +87,7 @@ impl Recorded {
         Recorded { places, recording }
     }
 
-    /// The place at a path.
+    /// Returns the place at a path.
     #[track_caller]
     pub(crate) fn at(&self, path: &str) -> &Place {
         self.places
@@ -94,7 +95,7 @@ impl Recorded {
             .unwrap_or_else(|| panic!("no {path} among\n{}", self.table()))
     }
 
-    /// Paths of data with what they allocated, a line each.
+    /// Returns the paths of data with their allocations, one line each.
     pub(crate) fn table(&self) -> String {
         let mut table = String::new();
         for (path, place) in self.places.iter().filter(|(path, _)| !path.is_empty()) {
@@ -112,7 +113,7 @@ impl Recorded {
         table
     }
 
-    /// Total bytes and blocks of all places whose path begins so.
+    /// Returns the total bytes and blocks of all places whose path begins with `start`.
     pub(crate) fn below(&self, start: &str) -> (u64, u64) {
         self.places
             .iter()
@@ -123,7 +124,7 @@ impl Recorded {
     }
 }
 
-/// The path of a scope, phases included: `load/Fleet.vessels[]`.
+/// Returns the path of a scope, including phases: `load/Fleet.vessels[]`.
 fn path(recording: &Recording, scope: u32) -> String {
     if scope == 0 {
         return String::new();

@@ -1,5 +1,5 @@
-//! One value read as `Profiled<T>` with nothing beside it, so that what its scopes say of each type can be held against
-//! what the stacks say.
+//! Reads one value as `Profiled<T>` and nothing else, so that a test can compare the types in its
+//! scopes with the types in the stacks.
 
 use heapglass_examples::data::Fleet;
 use serde::{Deserialize, Serialize};
@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use tracking_alloc::{Profiled, phase};
 
-/// What a lock file says of many packages: maps, options, boxes, things shared.
+/// The contents of a lock file with many packages: maps, options, boxes, shared values.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Registry {
     packages: BTreeMap<String, Package>,
@@ -82,7 +82,8 @@ fn registry(packages: usize) -> Registry {
     }
 }
 
-/// Reads one value of so many vessels or packages in the phase `agree`; it stays to the end.
+/// Reads one value with `size` vessels or packages in the phase `agree`. The value stays to the
+/// end.
 pub(super) fn run(program: &str, size: usize) {
     let fleet = Fleet::generate(size, 3);
     let registry = registry(size);

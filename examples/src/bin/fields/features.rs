@@ -1,5 +1,5 @@
-//! The features, one line of output each: `FORMAT FEATURE` and what the bare run and the profiled one allocated, or why
-//! the format cannot read such data.
+//! Reads all features. Prints one line for each, `FORMAT FEATURE`, with the allocations of the bare
+//! and of the profiled run, or the reason why the format cannot read such data.
 
 use super::formats::{
     Bincode, Cbor, Format, Json, JsonReader, Lends, Postcard, Refills, RmpArray, RmpNamed, Toml,
@@ -14,8 +14,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 use tracking_alloc::{Delta, Profiled, measure, phase};
 
-/// Reads every feature in every format. Each profiled run happens in a phase called `FORMAT/FEATURE`, and what it read
-/// stays to the end.
+/// Reads every feature in every format. Each profiled run happens in a phase called
+/// `FORMAT/FEATURE`. The values stay to the end.
 pub(super) fn run() {
     owned::<Json>();
     owned::<JsonReader>();
@@ -173,7 +173,7 @@ fn tagged<F: Format>() {
     });
 }
 
-/// What runs functions of the user's own, or reads what was written otherwise.
+/// Types that run user-defined functions, or that read what was written in another way.
 fn functions<F: Format>() {
     same::<F, _>("with", || With {
         words: texts(&["hoist", "the", "sails"]),
@@ -248,7 +248,7 @@ fn lent<F: Lends>() {
     });
 }
 
-/// JSON alone keeps text as it was written.
+/// Only JSON keeps text as it was written.
 fn raw() {
     let input = br#"{"lent": {"a": [1, 2]}, "kept": ["b", null], "name": "raw"}"#;
     let value = || Raw {
@@ -263,7 +263,7 @@ fn raw() {
         || Json::borrow::<Profiled<Raw<'static>>>(input).map(|read| read.0),
         value,
     );
-    // Written as a text, which is what lends its bytes in JSON.
+    // The bytes are written as text, because only text lends its bytes in JSON.
     let input = br#"{"bytes": "bytes", "owned": "owned"}"#;
     read(
         Json::NAME,
@@ -277,7 +277,7 @@ fn raw() {
     );
 }
 
-/// Values that are there already and read again: what they hold is used again where serde can.
+/// Existing values that are read again. serde reuses their content where it can.
 fn refilled<F: Refills>() {
     let words = texts(&["a", "few", "words"]);
     let Ok(input) = F::encode(&words) else {
@@ -299,7 +299,7 @@ fn refilled<F: Refills>() {
     );
 }
 
-/// Written and read as one type.
+/// Reads a value as the type that was written.
 fn same<F: Format, T>(feature: &str, value: impl Fn() -> T)
 where
     T: Serialize + DeserializeOwned + PartialEq + Debug,
@@ -307,7 +307,7 @@ where
     other::<F, T, T>(feature, &value(), value);
 }
 
-/// Written as one type, read as another.
+/// Reads a value as another type than the one that was written.
 fn other<F: Format, W: Serialize, T>(feature: &str, written: &W, value: impl Fn() -> T)
 where
     T: DeserializeOwned + PartialEq + Debug,
@@ -325,7 +325,7 @@ where
     );
 }
 
-/// Read from input that lives for ever, so that what is lent can stay.
+/// Reads from input that lives forever, so that borrowed parts can stay.
 fn from_lent<F: Lends, T>(feature: &str, value: impl Fn() -> T)
 where
     T: Serialize + Deserialize<'static> + PartialEq + Debug,
@@ -343,10 +343,10 @@ where
     );
 }
 
-/// Reads bare and profiled, and prints what each allocated, or the error of both.
+/// Reads bare and profiled, and prints the allocations of both, or the error of both.
 ///
 /// # Panics
-/// When the two differ, or the value is not the one that was written.
+/// If the two differ, or if the value is not the one that was written.
 fn read<T: PartialEq + Debug>(
     format: &str,
     feature: &str,

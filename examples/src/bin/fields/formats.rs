@@ -1,9 +1,9 @@
-//! The formats, each by its own functions: nothing between a test and what users call.
+//! The formats. Each uses its own functions, so the tests call exactly what users call.
 
 use serde::Serialize;
 use serde::de::{Deserialize, DeserializeOwned};
 
-/// A format. Errors are what its own error prints.
+/// A format. Its errors are the text of the format's own error.
 pub(super) trait Format {
     const NAME: &'static str;
     fn encode<T: Serialize>(value: &T) -> Result<Vec<u8>, String>;
@@ -51,7 +51,7 @@ impl Refills for Json {
     }
 }
 
-/// JSON through a reader: text is copied by way of a scratch buffer.
+/// JSON through a reader: text is copied through a scratch buffer.
 pub(super) struct JsonReader;
 
 impl Format for JsonReader {
@@ -115,7 +115,7 @@ impl Lends for Bincode {
     }
 }
 
-/// MessagePack with structs as arrays, as rmp-serde writes them when nobody asks otherwise.
+/// MessagePack with structs as arrays, the default of rmp-serde.
 pub(super) struct RmpArray;
 
 impl Format for RmpArray {

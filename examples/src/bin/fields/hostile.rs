@@ -1,4 +1,5 @@
-//! Data, and types, made to do harm: deep, wide, with names that no terminal should see.
+//! Data and types that are made to do harm: deep, wide, or with names that no terminal should
+//! print.
 
 use super::formats::{Cbor, Format, Json, RmpArray, Toml, Yaml};
 use super::types::{FlattenMap, Person};
@@ -9,7 +10,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use tracking_alloc::{Profiled, phase};
 
-/// A list in a list in a list.
+/// Nested lists.
 #[derive(Debug, Default, PartialEq, Serialize, DeriveDeserialize)]
 struct Nest {
     name: String,
@@ -25,7 +26,8 @@ impl Nest {
     }
 }
 
-/// Nested to 0.9 of the depth at which the bare format gives up, found by trying.
+/// Reads data nested to 0.9 of the depth at which the bare format gives up. The depth is found by
+/// trying.
 pub(super) fn deep(format: &str) {
     match format {
         "json" => nested::<Json>(),
@@ -37,11 +39,11 @@ pub(super) fn deep(format: &str) {
     }
 }
 
-/// More than any default: so that only the format's own limit counts while it is looked for.
+/// Larger than any default, so that only the format's own limit counts while it is looked for.
 const LARGE_STACK: usize = 256 << 20;
 
-/// What a main thread gets when nobody asks for more. Built without optimisation a level of rmp-serde takes some
-/// kilobytes, bare or not.
+/// The default stack of a main thread. Without optimization, each level of rmp-serde takes a few
+/// kilobytes, bare or profiled.
 const USUAL_STACK: usize = 8 << 20;
 
 fn nested<F: Format>() {
@@ -77,7 +79,7 @@ fn nested<F: Format>() {
     println!("limit={levels} levels={tried}");
 }
 
-/// Runs on a thread with a stack of that size.
+/// Runs `work` on a thread with a stack of `bytes`.
 fn on_stack<R: Send + 'static>(bytes: usize, work: impl FnOnce() -> R + Send + 'static) -> R {
     let thread = std::thread::Builder::new().stack_size(bytes).spawn(work);
     thread.expect("a thread").join().expect("it ends")
@@ -87,7 +89,7 @@ thread_local! {
     static DEEPEST: Cell<usize> = const { Cell::new(usize::MAX) };
 }
 
-/// Lists in lists; remembers how far down the stack it was read.
+/// Nested lists that remember how far down the stack they were read.
 struct Sounding(#[expect(dead_code, reason = "it is there to be nested")] Vec<Sounding>);
 
 impl<'de> Deserialize<'de> for Sounding {
@@ -99,7 +101,8 @@ impl<'de> Deserialize<'de> for Sounding {
     }
 }
 
-/// Prints the bytes of stack that each of so many levels takes, bare and profiled; JSON without its limit.
+/// Prints the bytes of stack that each of `levels` levels takes, bare and profiled, in JSON without
+/// its limit.
 pub(super) fn stack(levels: usize) {
     let input = format!("{}{}", "[".repeat(levels), "]".repeat(levels));
     let used = |profiled: bool, levels: usize, input: String| {
@@ -130,7 +133,7 @@ macro_rules! lists {
     ($inner:ty; $level:tt $($more:tt)*) => { lists!(Vec<$inner>; $($more)*) };
 }
 
-/// 80 types, each inside the next: deeper than the tree of scopes may be, and none is another again.
+/// 80 nested types, all different. That is deeper than the tree of scopes may be.
 type Eighty = lists!(String;
     0 0 0 0 0 0 0 0 0 0  0 0 0 0 0 0 0 0 0 0  0 0 0 0 0 0 0 0 0 0  0 0 0 0 0 0 0 0 0 0
     0 0 0 0 0 0 0 0 0 0  0 0 0 0 0 0 0 0 0 0  0 0 0 0 0 0 0 0 0 0  0 0 0 0 0 0 0 0 0 0);
@@ -151,7 +154,8 @@ pub(super) fn types_in_types() {
     );
 }
 
-/// So many distinct keys, each its own text; through a map and through a flattened one. One of them is 64 KiB long.
+/// Reads `keys` distinct keys, each with its own text, through a map and through a flattened map.
+/// One key is 64 KiB long.
 pub(super) fn keys(keys: usize) {
     let mut input = String::from("{\"title\":\"wide\"");
     for key in 0..keys {
@@ -178,7 +182,7 @@ pub(super) fn keys(keys: usize) {
     }
     {
         let _phase = phase("typed");
-        // The first thousand will do.
+        // The first thousand keys are enough.
         let input = &input[..input.find(",\"key-1000\"").unwrap_or(input.len() - 1)];
         let read = serde_json::from_str::<Profiled<Typed>>(&format!("{input}}}"));
         assert!(read.expect("a map").0.0.len() > keys.min(1_000));
@@ -189,7 +193,8 @@ pub(super) fn keys(keys: usize) {
     );
 }
 
-/// A map read through an identifier of its own, as a hand-written `Deserialize` may: its keys are data.
+/// A map read through an identifier type of its own, as in a hand-written `Deserialize`. Its keys
+/// are data.
 struct Typed(HashMap<String, String>);
 
 impl<'de> Deserialize<'de> for Typed {
@@ -214,7 +219,7 @@ impl<'de> Deserialize<'de> for Typed {
     }
 }
 
-/// Names that a program made at run time: control characters, direction marks, 64 KiB.
+/// Names created at run time: control characters, direction marks, 64 KiB.
 const NAMES: [&str; 6] = [
     "new\nline",
     "\u{1b}[31mred\u{1b}[0m",
@@ -258,7 +263,7 @@ impl<'de> Deserialize<'de> for Named {
     }
 }
 
-/// Reads a struct of such names, by name and in order; in a phase whose name is no better.
+/// Reads a struct with such names, by name and in order, in a phase with such a name.
 pub(super) fn names() {
     let _phase = phase("phase\n\u{1b}[2Jcleared");
     let texts: Vec<String> = (0..=NAMES.len())
@@ -280,7 +285,8 @@ pub(super) fn names() {
     std::mem::forget(read);
 }
 
-/// So many phases in each of so many, with data in each: more scopes than there may be.
+/// Enters `inner` phases in each of `outer` phases, with data in each. These are more scopes than
+/// there may be.
 pub(super) fn phases(outer: usize, inner: usize) {
     let input = serde_json::to_vec(&Person::new("Katherine")).expect("JSON");
     for outer in 0..outer {

@@ -1,8 +1,9 @@
-//! A target program: `fields WORK [WORDS..]` reads data as `Profiled<T>`: of every feature that serde's derive knows, in
-//! every format; in a thousand tasks at once; and made to do harm. Each prints what a test needs to hold the recording
-//! against; all panic wherever what is read differs from what was written.
+//! A target program. `fields WORK [WORDS..]` reads data as `Profiled<T>`: every feature of serde's
+//! derive in every format, a thousand tasks at once, and hostile data. It prints what a test needs
+//! to check the recording, and panics if the data read differs from the data written.
 //!
-//! Not in the library: nine formats times all these types take minutes to build, and nothing else needs them.
+//! It is not part of the library, because nine formats times all these types take minutes to build,
+//! and nothing else needs them.
 
 mod agree;
 mod features;
@@ -25,7 +26,7 @@ fn main() {
     }
 }
 
-/// Does one of the works.
+/// Runs one kind of work.
 fn run(work: &str, words: &[&str]) {
     let number = |index: usize| {
         words

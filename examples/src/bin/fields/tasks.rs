@@ -1,4 +1,4 @@
-//! Many tasks on few threads, each reading data in a phase of its own, polled in turn.
+//! Many tasks on few threads. Each reads data in a phase of its own. They are polled in turn.
 
 use heapglass_examples::tasks::{Job, ROUNDS};
 use std::future::Future;
@@ -6,8 +6,8 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use tracking_alloc::{Profiled, phase_async};
 
-/// Once pending. Unlike the runtime's own, it asks to be polled again at once, which allocates nothing: so what a task's
-/// phase counts is the task's alone.
+/// A future that is pending once. Unlike the runtime's own, it requests the next poll at once,
+/// which allocates nothing. So a task's phase counts only the allocations of the task.
 #[derive(Default)]
 struct Later(bool);
 
@@ -33,13 +33,14 @@ async fn read(number: usize, input: Vec<u8>) -> [Option<Job>; ROUNDS] {
     }
     let expected = Job::of(number);
     assert!(jobs.iter().all(|job| job.as_ref() == Some(&expected)));
-    // Freed in another phase than it was made in.
+    // The blocks are freed in another phase than the one in which they were allocated.
     Later::default().await;
     std::mem::forget(input);
     jobs
 }
 
-/// So many tasks in the phases `task-0`, `task-1`, ... on four threads. What they read stays to the end.
+/// Runs `tasks` tasks in the phases `task-0`, `task-1`, ... on four threads. Their data stays to
+/// the end.
 pub(super) fn run(tasks: usize) {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(4)

@@ -1,5 +1,5 @@
-//! What serde's derive can be asked for, one small type a feature. Made for tests of paths: names are short, values have
-//! text that only the heap can hold.
+//! The features of serde's derive, one small type each. They serve tests of paths: names are short,
+//! and values contain text that does not fit outside the heap.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::borrow::Cow;
@@ -8,7 +8,7 @@ use std::fmt;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// A value of several features: fields, a list, nothing unusual.
+/// A type that several features use: fields and a list.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Person {
     pub(super) name: String,
@@ -89,7 +89,7 @@ pub(super) struct Shared {
     pub(super) local: Rc<String>,
 }
 
-/// Without `borrow` serde reads a `Cow` as owned.
+/// Without `borrow`, serde reads a `Cow` as owned.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct CowOwned {
     pub(super) text: Cow<'static, str>,
@@ -160,7 +160,7 @@ pub(super) struct Untagged {
     pub(super) shapes: Vec<UntaggedShape>,
 }
 
-/// The first variant fails on what the second takes: what failing costs must show.
+/// The first variant fails on the data of the second. The cost of the failure must show.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub(super) enum UntaggedShape {
@@ -211,7 +211,7 @@ pub(super) struct DeserializeWith {
     pub(super) last: String,
 }
 
-/// Reads lists and keeps the longest text of each: inner calls of a user's own function.
+/// Reads lists and keeps the longest text of each: inner calls of a user-defined function.
 fn longest<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<String>, D::Error> {
     let words = Vec::<String>::deserialize(from)?;
     let longest = words.into_iter().max_by_key(String::len);
@@ -229,7 +229,7 @@ fn two_words() -> Vec<String> {
     vec!["made".to_owned(), "up".to_owned()]
 }
 
-/// What [`Defaults`] is read from: its last field is missing.
+/// The input of [`Defaults`], without its last field.
 #[derive(Serialize)]
 pub(super) struct BeforeDefaults {
     pub(super) name: String,
@@ -244,7 +244,7 @@ pub(super) struct Aliases {
     pub(super) text: String,
 }
 
-/// What [`Aliases`] is read from, by its other names.
+/// The input of [`Aliases`], with its other names.
 #[derive(Serialize)]
 pub(super) struct BeforeAliases {
     pub(super) n: String,
@@ -322,7 +322,7 @@ pub(super) struct Visited {
     pub(super) last: String,
 }
 
-/// Reads a map into a list by a visitor of its own, element by element.
+/// Reads a map into a list, element by element, by a visitor of its own.
 #[derive(Debug, PartialEq)]
 pub(super) struct Pairs(pub(super) Vec<(String, Vec<u32>)>);
 
@@ -354,13 +354,13 @@ impl<'de> Deserialize<'de> for Pairs {
     }
 }
 
-/// Everything unknown is passed over.
+/// All unknown fields are skipped.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Narrow {
     pub(super) name: String,
 }
 
-/// Reads several times what it needs: for the shape of unknown data.
+/// Reads several times as much as it needs, because the shape of the data is unknown.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Dynamic {
     pub(super) name: String,

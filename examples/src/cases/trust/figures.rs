@@ -1,5 +1,5 @@
-//! Programs for `tests/trust/figures.rs`: each records from its first statement to its last, and every allocator call in
-//! between is written down here.
+//! Programs for `tests/trust/figures.rs`. Each records from its first statement to its last, and
+//! comments list every allocator call in between.
 
 use crate::cases::{Block, Tally};
 use serde_derive::Deserialize;
@@ -9,7 +9,8 @@ use tracking_alloc::{Profiled, Recorder, mark, phase};
 
 static TALLY: Tally = Tally::new();
 
-/// Runs a case; `None` when there is none of that name. `words`: the path of the recording.
+/// Runs a case. Returns `None` if no case has that name. `words` starts with the path of the
+/// recording.
 pub(super) fn run(name: &str, words: &[&str]) -> Option<ExitCode> {
     let case: fn() = match name {
         "figures-one" => one,
@@ -27,7 +28,7 @@ pub(super) fn run(name: &str, words: &[&str]) -> Option<ExitCode> {
     *OLDER.lock().expect("a lock") = Some(held);
     let recorder = Recorder::start(path).expect("it records");
     case();
-    // The test says with the second word whether it reads before the end.
+    // The second word says if the test reads the recording before the end.
     if words.get(1) == Some(&"wait") {
         wait();
     }
@@ -37,7 +38,7 @@ pub(super) fn run(name: &str, words: &[&str]) -> Option<ExitCode> {
 
 static OLDER: Mutex<Option<Block>> = Mutex::new(None);
 
-/// Says that the recording can be read, and waits until it was; without an allocation.
+/// Signals that the recording can be read, and waits until it was read, without an allocation.
 fn wait() {
     let mut byte = [b'.'];
     // SAFETY: one byte to write and to read.
@@ -51,7 +52,7 @@ fn block(bytes: usize) -> Block {
     Block::new(&TALLY, bytes, 1)
 }
 
-/// Every kind of event, in two phases. Bytes live after each event stand behind it.
+/// Events of every kind in two phases. The comments give the live bytes after each event.
 fn one() {
     let mut kept = block(100); // 100
     {
@@ -74,15 +75,15 @@ fn one() {
     }
 }
 
-/// A type of our own: what std has made of lists of bytes has no frame pointers.
+/// A type of this crate: std's own instances of vectors of bytes have no frame pointers.
 struct Pixel {
     _channels: [u8; 4],
 }
 
-/// More than any allocator gives.
+/// More bytes than any allocator provides.
 const TOO_MUCH: usize = 1 << 50;
 
-/// Requests that fail and are handled: an allocation, twice, and a realloc.
+/// Failed requests that are handled: an allocation, twice, and a realloc.
 #[inline(never)]
 fn refused() {
     for _ in 0..2 {
@@ -100,7 +101,7 @@ fn reserve(bytes: usize) {
     assert!(blocks.try_reserve_exact(bytes / 8).is_err());
 }
 
-/// One request that fails and is handled, then one that ends the program.
+/// One failed request that is handled, then one that ends the program.
 #[inline(never)]
 fn fatal() {
     reserve(TOO_MUCH);
@@ -108,8 +109,8 @@ fn fatal() {
     std::mem::forget(blocks);
 }
 
-/// 64 MiB in small blocks, of which the allocator gets back all but one in each 64 KiB: it cannot
-/// give the pages back.
+/// 64 MiB in small blocks. All but one block in each 64 KiB are freed, so the allocator cannot
+/// return the pages.
 #[inline(never)]
 fn kept() {
     const BLOCK_BYTES: usize = 1 << 10;
@@ -126,11 +127,12 @@ fn kept() {
     std::mem::forget(blocks);
 }
 
-/// Runs `f` in a thread of that name that allocates nothing of its own.
+/// Runs `f` in a thread of that name, which allocates nothing of its own.
 fn in_thread(name: &'static std::ffi::CStr, f: fn()) {
     static NAME: Mutex<&std::ffi::CStr> = Mutex::new(c"");
     extern "C" fn run(f: *mut libc::c_void) -> *mut libc::c_void {
-        // SAFETY: PR_SET_NAME reads a string that lives for ever; `f` was made from such a function.
+        // SAFETY: PR_SET_NAME reads a string that lives forever, and `f` was made from such a
+        // function.
         let f: fn() = unsafe {
             libc::prctl(libc::PR_SET_NAME, NAME.lock().expect("a lock").as_ptr());
             std::mem::transmute::<*mut libc::c_void, fn()>(f)
@@ -139,9 +141,9 @@ fn in_thread(name: &'static std::ffi::CStr, f: fn()) {
         std::ptr::null_mut()
     }
     *NAME.lock().expect("a lock") = name;
-    // SAFETY: a number or a pointer, by the C library: zeros are a value of both.
+    // SAFETY: a number or a pointer, depending on the C library. Zeros are valid for both.
     let mut thread: libc::pthread_t = unsafe { std::mem::zeroed() };
-    // SAFETY: the function takes what it is given, and the thread is joined once.
+    // SAFETY: the function accepts its argument, and the thread is joined once.
     unsafe {
         let f = f as *mut libc::c_void;
         assert_eq!(
@@ -154,9 +156,9 @@ fn in_thread(name: &'static std::ffi::CStr, f: fn()) {
 
 static PASSED: Mutex<[Option<Block>; 2]> = Mutex::new([None, None]);
 
-/// One thread makes three blocks; the main thread frees one of them and reallocates another.
+/// A thread allocates three blocks. The main thread frees one of them and reallocates another.
 fn two() {
-    // The main thread's lane is there first.
+    // The main thread gets its lane first.
     drop(block(1));
     in_thread(c"maker", || {
         let _phase = phase("make");
@@ -174,7 +176,7 @@ fn two() {
     std::mem::forget(second);
 }
 
-/// Two marks whose windows have the same peak, and a third window with that peak.
+/// Two marks whose windows have the same peak, and a third window with that peak too.
 fn marks() {
     for name in ["first", "second", "third"] {
         {
@@ -187,7 +189,7 @@ fn marks() {
     }
 }
 
-/// Frees of what is older than the recording.
+/// Frees blocks that are older than the recording.
 fn older() {
     drop(OLDER.lock().expect("a lock").take());
     drop(block(10));
@@ -199,7 +201,7 @@ struct City {
     people: Vec<u32>,
 }
 
-/// A list of two cities. Its buffer grows from 4 places on; lists of numbers too.
+/// A list of two cities. Its buffer starts with 4 places when it grows, and so do lists of numbers.
 fn fields() {
     const INPUT: &str = r#"[{"name":"Uppsala","people":[1,2,3,4,5]},{"name":"Oslo","people":[7]}]"#;
     let _phase = phase("load");
@@ -207,7 +209,7 @@ fn fields() {
     let cities = cities.expect("two cities").0;
     let sum: u32 = cities.iter().flat_map(|city| &city.people).sum();
     assert_eq!((sum, cities[1].name.as_str()), (22, "Oslo"));
-    // What is left of them is known too.
+    // The remaining values are known too.
     let mut cities = cities;
     drop(cities.pop());
     std::mem::forget(cities);

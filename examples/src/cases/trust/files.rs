@@ -8,11 +8,11 @@ use tracking_alloc::phase;
 
 static TALLY: Tally = Tally::new();
 
-/// Sites made while growth is refused, and again after it goes on.
+/// Number of sites visited while growth fails, and again after it resumes.
 const EARLY: usize = 1 << SITE_BITS;
 const SITE_BITS: u32 = 13;
 
-/// Runs a case; `None` when there is none of that name.
+/// Runs a case. Returns `None` if no case has that name.
 pub(super) fn run(name: &str, words: &[&str]) -> Option<ExitCode> {
     match (name, words) {
         ("files-hold", _) => hold(),
@@ -32,7 +32,7 @@ fn say(text: &str) {
     let _ = std::io::stdout().flush();
 }
 
-/// Works, says so, and lives until somebody writes a line or goes away; then makes its recording grow.
+/// Works, says so, and waits until the parent writes a line or ends. Then makes its recording grow.
 fn hold() {
     let kept = {
         let _work = phase("work");
@@ -54,26 +54,26 @@ fn hold() {
     TALLY.print();
 }
 
-/// Records one block, and ends at once.
+/// Records one block and ends at once.
 fn end(how: &str) {
     std::mem::forget(Block::new(&TALLY, 10, 8));
     if how == "kill" {
-        // SAFETY: plain numbers.
+        // SAFETY: the argument is a plain number.
         unsafe { libc::raise(libc::SIGKILL) };
     }
 }
 
-/// The first thread ends, and the process goes on in another: a zombie that lives.
+/// The first thread ends while the process continues in another: a zombie that is alive.
 fn hold_in_thread() {
     std::thread::spawn(|| {
         hold();
         std::process::exit(7);
     });
-    // SAFETY: ends this thread alone; nothing of it is used any more.
+    // SAFETY: this ends only the calling thread, and nothing of it is used afterwards.
     unsafe { libc::syscall(libc::SYS_exit, 0) };
 }
 
-/// Starts recording at a given moment, says where, and lives until it is told to end.
+/// Starts recording at a given moment, says where, and runs until it is told to end.
 fn race(path: &str, at_ns: u64) {
     let now_ns = || {
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
@@ -92,7 +92,7 @@ fn race(path: &str, at_ns: u64) {
     recorder.finish().expect("finished");
 }
 
-/// What keeps the recording from growing, until it is lifted.
+/// The obstacle that keeps the recording from growing, until it is removed.
 enum Lift {
     Close(Vec<i32>),
     Remove(String),
@@ -118,11 +118,11 @@ fn take_descriptors() -> Lift {
     Lift::Close(taken)
 }
 
-/// Takes all address space there is but some pages, then makes the recording grow.
+/// Takes all but a few pages of the address space, then makes the recording grow.
 fn short_of_memory() {
     let mut bytes = 256 << 20;
     while bytes > 32 << 10 {
-        // SAFETY: a mapping at an address of the kernel's choice, never used.
+        // SAFETY: the kernel chooses the address of the mapping, which is never used.
         let place = unsafe {
             libc::mmap(
                 std::ptr::null_mut(),
@@ -137,7 +137,7 @@ fn short_of_memory() {
             bytes /= 2;
         }
     }
-    // Marks of long names need room in the file, and no private memory of the recorder.
+    // Marks with long names need room in the file, but no private memory of the recorder.
     let name = "n".repeat(500);
     for _ in 0..3_000 {
         std::mem::forget(Block::new(&TALLY, 10, 8));
@@ -148,7 +148,7 @@ fn short_of_memory() {
     TALLY.print();
 }
 
-/// A stack of its own for each number: what calls what follows its bits.
+/// Gives each number a stack of its own: its bits select the calls.
 #[inline(never)]
 fn zero(number: usize, depth: u32) -> Block {
     if depth == 0 {
@@ -176,7 +176,8 @@ fn follow(number: usize, depth: u32) -> Block {
     }
 }
 
-/// Makes more sites than fit while growth is refused, then lifts what refuses it, and makes the same sites again.
+/// Visits more sites than fit while growth fails, then removes the obstacle and visits the same
+/// sites again.
 fn refused(lift: Lift) {
     let mut kept = Vec::with_capacity(2 * EARLY);
     let early = |kept: &mut Vec<Block>| {
@@ -195,14 +196,14 @@ fn refused(lift: Lift) {
         }
         Lift::Remove(path) => std::fs::remove_file(path).expect("removed"),
     }
-    // Longer than the longest wait before a refused growth is tried again, and events by which it is noticed.
+    // Wait longer than the longest wait before growth is tried again, with events that notice it.
     for size in 0..30 {
         std::thread::sleep(Duration::from_millis(50));
         let _phase = phase("between");
         drop(std::hint::black_box(vec![0u8; (40 << 10) + size]));
     }
     early(&mut kept);
-    // Blocks of the time without room are freed after it, too.
+    // Blocks allocated without room are freed later too.
     kept.drain(..EARLY).for_each(drop);
     TALLY.print();
     std::mem::forget(kept);

@@ -1,4 +1,5 @@
-//! Programs for `tests/trust/lifecycle.rs`: everything that writes into a recording, before, during and after its end.
+//! Programs for `tests/trust/lifecycle.rs`: everything that writes into a recording, before, during
+//! and after its end.
 
 mod copies;
 mod ends;
@@ -7,7 +8,7 @@ mod work;
 
 use std::process::ExitCode;
 
-/// Runs a case; `None` when there is none of that name.
+/// Runs a case. Returns `None` if no case has that name.
 pub(super) fn run(name: &str, words: &[&str]) -> Option<ExitCode> {
     let word = words.first().copied().unwrap_or_default();
     let number = word.parse().unwrap_or(1);

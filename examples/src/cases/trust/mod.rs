@@ -1,4 +1,4 @@
-//! The target programs of the tests under `tests/trust`, one module a test module.
+//! The target programs of the tests under `tests/trust`, with one module per test module.
 
 mod figures;
 mod files;
@@ -8,7 +8,7 @@ mod sandbox;
 
 use std::process::ExitCode;
 
-/// Runs a case; `None` when there is none of that name.
+/// Runs a case. Returns `None` if no case has that name.
 pub(super) fn run(name: &str, words: &[&str]) -> Option<ExitCode> {
     figures::run(name, words)
         .or_else(|| files::run(name, words))

@@ -9,7 +9,7 @@ use tracking_alloc::{Recorder, Stats, measure, phase, stats};
 
 static TALLY: Tally = Tally::new();
 
-/// Runs a case; `None` when there is none of that name.
+/// Runs a case. Returns `None` if no case has that name.
 pub(super) fn run(name: &str, words: &[&str]) -> Option<ExitCode> {
     let number = |index: usize| {
         words
@@ -29,8 +29,9 @@ pub(super) fn run(name: &str, words: &[&str]) -> Option<ExitCode> {
     Some(ExitCode::SUCCESS)
 }
 
-/// Threads that churn below a level of their own, reach it exactly, and meet there: the largest sum of all is known. In
-/// between one of them works alone for so long that the others count as idle.
+/// Runs threads that allocate and free below levels of their own, reach these levels exactly, and
+/// meet there. So the largest sum is known. In between, one of them works alone for so long that
+/// the others count as idle.
 fn known(threads: usize, seed: u64, largest: usize) {
     let random = &mut Random::new(seed);
     let levels: Vec<usize> = (0..threads)
@@ -96,7 +97,8 @@ fn climb(number: usize, level: usize, largest: usize, mut random: Random, barrie
     }
 }
 
-/// A load that comes back to its maximum so many times, by a block of another phase each time in the end.
+/// Returns to the same maximum `times` times. At the end, the maximum is reached by a block of
+/// another phase each time.
 fn equal(times: usize) {
     let base = vec![1u8; 4 << 20];
     let at = |name: &'static str, bytes: usize| {
@@ -137,7 +139,7 @@ fn since(now: Stats, before: Stats) -> [i64; 13] {
     std::array::from_fn(|word| now[word] - before[word])
 }
 
-/// What changed, without the peak and what depends on the allocator.
+/// Returns the changes, without the peak and the figures that depend on the allocator.
 fn changed(now: Stats, before: Stats) -> [i64; 10] {
     let all = since(now, before);
     for word in [0, 1, 2, 3, 6, 8, 9, 10, 11, 12] {
@@ -148,7 +150,7 @@ fn changed(now: Stats, before: Stats) -> [i64; 10] {
     ]
 }
 
-/// Figures of the process before, across and after a recording.
+/// Figures of the process before, during and after a recording.
 fn across() {
     let begin = stats();
     let temporary = Block::new(&TALLY, 100, 8);
@@ -175,14 +177,14 @@ fn across() {
     let recorded = stats();
     let during = [870, 5, 1_620, 5, -750, 0, 2, 1, 0, 0];
     assert_eq!(changed(recorded, started), during, "while it records");
-    // 10,000 more than there ever was.
+    // 10,000 bytes more than the maximum so far.
     let most = recorded.peak_bytes as i64 - recorded.live_bytes + 10_000;
     drop(Block::new(&TALLY, most as usize, 8));
     recorder.mark("a window of the peak ends");
     let at_peak = stats();
     let peak = [most, 1, most, 1, 0, 0, 0, 0, 1, most];
     let mut moved = changed(at_peak, recorded);
-    // The mark may allocate nothing, and does.
+    // The mark may allocate one block.
     moved[8] = moved[8].min(1);
     assert_eq!(moved, peak, "a temporary block above the peak");
     assert_eq!(at_peak.peak_bytes, recorded.peak_bytes + 10_000);
@@ -198,7 +200,7 @@ fn across() {
     println!("done=1");
 }
 
-/// A recording that began first: blocks older than it are not counted, and counting goes on after it.
+/// A recording that began first. Older blocks are not counted, and counting continues after it.
 fn while_recording() {
     let older = Block::new(&TALLY, 1_000, 8);
     let recorder = Recorder::start_in_memory().expect("it records");
@@ -222,7 +224,7 @@ fn while_recording() {
     println!("done=1");
 }
 
-/// One thread measures itself in turn while others work.
+/// A thread measures itself repeatedly while others work.
 fn beside(rounds: usize) {
     let work = |random: &mut Random, rounds: usize| {
         let _work = phase("work");
@@ -231,7 +233,7 @@ fn beside(rounds: usize) {
             block.resize(1 + random.below(300));
         }
     };
-    // The first call asks the allocator whether it is ours.
+    // The first call finds out if the allocator is ours.
     measure(|| ());
     std::thread::scope(|scope| {
         for seed in 0..3 {
@@ -255,7 +257,8 @@ fn beside(rounds: usize) {
     TALLY.print();
 }
 
-/// Blocks of so many MiB in total; what the kernel says of heapglass's own mappings, and of the whole.
+/// Allocates blocks of `mebibytes` MiB in total. Prints the sizes of heapglass's own mappings and
+/// of all mappings, as the kernel reports them.
 fn own(mebibytes: usize) {
     let blocks: Vec<Box<[u8; 100]>> = (0..mebibytes * 10_000)
         .map(|_| Box::new([1; 100]))
@@ -271,7 +274,7 @@ fn own(mebibytes: usize) {
             ["Rss:", number, "kB"] => kib = number.parse().expect("a number"),
             ["VmFlags:", flags @ ..] => {
                 rss += kib;
-                // Private mappings of ours are neither dumped nor made of huge pages.
+                // Our private mappings are not dumped and have no huge pages.
                 if is_recording || flags.contains(&"dd") && flags.contains(&"nh") {
                     own += kib;
                 }

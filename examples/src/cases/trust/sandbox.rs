@@ -8,7 +8,7 @@ use std::process::ExitCode;
 
 static TALLY: Tally = Tally::new();
 
-/// Runs a case; `None` when there is none of that name.
+/// Runs a case. Returns `None` if no case has that name.
 pub(super) fn run(name: &str, words: &[&str]) -> Option<ExitCode> {
     match name {
         "small-thread" => stacks::small(words),

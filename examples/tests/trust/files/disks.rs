@@ -1,4 +1,5 @@
-//! Disks that are full, limits, and descriptors that run out: a recording is whole whatever it was refused.
+//! Full disks, limits, and exhausted descriptors: the recording is complete whatever it was
+//! refused.
 
 use super::images::Mounted;
 use crate::common::{Target, assert_consistent, files, number};
@@ -6,7 +7,8 @@ use heapglass_examples::recorded;
 use std::path::Path;
 use tracking_alloc_recording::{Recording, growth, state};
 
-/// The recording of a program that ended in order after growth was refused: whole, of the length it says, every block in it.
+/// Opens the recording of a program that ended normally after growth was refused. It must be
+/// complete, have the stated length, and contain every block.
 fn assert_whole(path: &Path, printed: &str, what: &str) -> Recording {
     let recording = Recording::open(path).unwrap_or_else(|error| panic!("{what}: {error}"));
     assert_eq!(recording.header.state, state::FINISHED, "{what}");
@@ -42,7 +44,7 @@ fn end_in_order_on_a_full_disk(kind: &str, mebibytes: u64) {
         let text = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(7), "{what}: {text}");
         if text.contains("not recording") {
-            // Of a file system's last blocks some are kept for its own use.
+            // A file system keeps some of its last blocks for its own use.
             assert!(free_kib < 3_000, "{what}: {text}");
             let left = files(disk.path());
             assert!(
@@ -52,7 +54,8 @@ fn end_in_order_on_a_full_disk(kind: &str, mebibytes: u64) {
         } else {
             let printed = String::from_utf8_lossy(&output.stdout);
             let recording = assert_whole(&path, &printed, &what);
-            // NOTE: not `growth_ended`: a journal hands freed blocks back late, and growth that was refused goes on then.
+            // NOTE: not `growth_ended`, because a journal frees blocks late, and then growth
+            // resumes.
             assert_eq!(recording.header.growth_errno, libc::ENOSPC as u32, "{what}");
             filled += 1;
             std::fs::remove_file(&path).expect("removed");
@@ -99,11 +102,11 @@ fn a_program_that_ends_in_order_under_a_limit_of_address_space_leaves_a_whole_re
     assert!(began > 0 && refused > 0);
 }
 
-/// Sites that `files-descriptors` and `files-cleared` make twice.
+/// The number of sites that `files-descriptors` and `files-cleared` visit twice.
 const EARLY: u64 = 1 << 13;
 
-/// Growth was refused for a while, then went on: sites met meanwhile have rows of their own in the end, and what was
-/// counted without is told.
+/// Checks that growth was refused for a while and then resumed: sites visited meanwhile have rows
+/// of their own at the end, and the events counted without a row are reported.
 fn assert_recovered(path: &Path, printed: &str, errno: i32) {
     let recording = assert_whole(path, printed, "after the refusal");
     let header = &recording.header;
@@ -128,7 +131,7 @@ fn assert_recovered(path: &Path, printed: &str, errno: i32) {
         "{sites} of {EARLY} sites have a row in the end"
     );
     println!("{full} of {} blocks at (table full)", 2 * EARLY);
-    // What was counted at "(table full)" is freed there.
+    // Blocks that were counted at "(table full)" are freed there.
     let column = &recording.lanes[0];
     assert!(column.table_full.freed_blocks <= column.table_full.total_blocks);
     for row in &column.rows {

@@ -1,4 +1,4 @@
-//! Who may read a recording, and file systems that cannot carry one while it is written.
+//! The permissions of a recording, and file systems that cannot hold one while it is written.
 
 use super::images::Mounted;
 use super::paths::Held;
@@ -8,7 +8,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 
-/// Bits of a file's mode that say who may do what.
+/// Returns the permission bits of a file.
 fn mode(path: &Path) -> u32 {
     path.symlink_metadata().expect("it is there").mode() & 0o7777
 }
@@ -89,7 +89,7 @@ fn where_no_recording_can_live_a_link_leads_to_it() {
         live.display()
     );
     assert_eq!((mode(folder), mode(&live)), (0o700, 0o600));
-    // A second one does not take the first one's link, nor a third one after both ended.
+    // A second recording does not take the first one's link, nor does a third one after both ended.
     let second = Held::begin(&path, &["files-hold"]);
     let second_link = disk.path().join(format!("out-{}.hg", second.pid()));
     assert_eq!(std::fs::read_link(&path).expect("a link"), live);

@@ -1,18 +1,18 @@
-//! File systems made for a test, in files of their own.
+//! File systems created for a test, in files of their own.
 
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A mounted file system, unmounted and gone at the end of the test.
+/// A mounted file system, which is unmounted and removed at the end of the test.
 pub(super) struct Mounted {
     folder: tempfile::TempDir,
     _image: Option<tempfile::NamedTempFile>,
 }
 
 impl Mounted {
-    /// A file system of `kind` (ext4, xfs: an image of so many MiB; ramfs: memory). `None`, with the reason printed,
-    /// where this machine cannot have one.
+    /// Creates a file system of `kind` (ext4, xfs: an image of `mebibytes` MiB; ramfs: memory).
+    /// Returns `None` and prints the reason if this machine cannot create one.
     pub(super) fn new(kind: &str, mebibytes: u64) -> Option<Mounted> {
         let folder = tempfile::tempdir().expect("a folder");
         let mut mount = Command::new("mount");
@@ -52,15 +52,16 @@ impl Mounted {
         self.folder.path()
     }
 
-    /// Fills the file system up to so many bytes: the file that does it.
+    /// Fills the file system until `free` bytes are left. Returns the file that takes the space.
     pub(super) fn fill_up_to(&self, free: u64) -> PathBuf {
         let other = self.path().join("other");
         let file = std::fs::File::create(&other).expect("a file");
-        // Blocks of removed files are free once the journal is written.
+        // The blocks of removed files become free when the journal is written.
         // SAFETY: an open descriptor.
         unsafe { libc::syncfs(file.as_raw_fd()) };
         let wanted = self.free().saturating_sub(free);
-        // Reserved, not written: the same to the file system, and quick. Its own tables take some too.
+        // Reserved, not written: this is the same for the file system, and fast. Its own tables
+        // take some space too.
         let mut bytes = wanted;
         while bytes > 0 && reserve(&file, bytes).is_err() {
             bytes = bytes.saturating_sub(64 << 10);
@@ -68,10 +69,10 @@ impl Mounted {
         other
     }
 
-    /// Bytes free for root.
+    /// Returns the bytes that are free for root.
     fn free(&self) -> u64 {
         let path = std::ffi::CString::new(self.path().to_str().expect("text")).expect("no NUL");
-        // SAFETY: the path is NUL-terminated, and all-zero bytes are a statvfs to write into.
+        // SAFETY: the path is NUL-terminated, and all-zero bytes are a valid statvfs to write into.
         unsafe {
             let mut status: libc::statvfs = std::mem::zeroed();
             assert_eq!(libc::statvfs(path.as_ptr(), &mut status), 0);

@@ -1,4 +1,4 @@
-//! Paths that are taken: nothing is replaced, and each process keeps a recording of its own.
+//! Paths of existing files: nothing is replaced, and each process has a recording of its own.
 
 use crate::common::{Target, assert_work_is_as_printed, files};
 use heapglass_examples::recorded;
@@ -13,23 +13,23 @@ use tracking_alloc_recording::{Recording, state};
 pub(super) struct Held {
     child: Child,
     output: BufReader<ChildStdout>,
-    /// The line with which it said that it records.
+    /// The line with which it announced that it records.
     pub(super) said: String,
 }
 
 impl Held {
-    /// The case `words`, recording to `path`; it records when this returns.
+    /// Starts the case `words`, recording to `path`. It records when this returns.
     pub(super) fn begin(path: &Path, words: &[&str]) -> Held {
         Held::begin_under(&[], path, words)
     }
 
-    /// The same under a command that runs commands.
+    /// Does the same under a command that runs commands.
     fn begin_under(prefix: &[&str], path: &Path, words: &[&str]) -> Held {
         let held = Held::spawn(prefix, Some(path), words);
         held.ready()
     }
 
-    /// The same, not waited for.
+    /// Starts the case without waiting for it.
     fn spawn(prefix: &[&str], path: Option<&Path>, words: &[&str]) -> Held {
         let case = [env!("CARGO_BIN_EXE_case")];
         let all: Vec<&str> = prefix.iter().chain(&case).chain(words).copied().collect();
@@ -57,12 +57,12 @@ impl Held {
         self
     }
 
-    /// The process started, which is not the recorded one under a prefix.
+    /// Returns the id of the started process. With a prefix, that is not the recorded process.
     pub(super) fn pid(&self) -> u32 {
         self.child.id()
     }
 
-    /// Tells it to end, and waits: what it printed.
+    /// Tells the program to end and waits for it. Returns its output.
     pub(super) fn end(mut self) -> String {
         drop(self.child.stdin.take());
         let mut printed = String::new();
@@ -80,7 +80,8 @@ impl Drop for Held {
     }
 }
 
-/// Whether commands can be run in pid namespaces of their own here; prints why not.
+/// Returns `true` if commands can run in PID namespaces of their own here. Otherwise prints the
+/// reason.
 fn has_namespaces() -> bool {
     let tried = Command::new(UNSHARE[0])
         .args(&UNSHARE[1..])
@@ -96,7 +97,7 @@ fn has_namespaces() -> bool {
 }
 
 const UNSHARE: [&str; 5] = ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc"];
-/// /proc stays that of the outer namespace: its numbers mean others.
+/// /proc remains that of the outer namespace, so its numbers belong to other processes.
 const WITH_OUTER_PROC: [&str; 4] = ["unshare", "--pid", "--fork", "--kill-child"];
 
 #[test]
@@ -118,7 +119,7 @@ fn two_live_processes_on_one_path_both_keep_their_recording() {
     let recording = recorded::open(&folder.path().join(&second_name));
     assert_work_is_as_printed(&recording, &printed);
     assert_eq!(recording.header.pid, second_pid);
-    // A later run replaces nothing, though nobody writes there any more.
+    // A later run replaces nothing, although nobody writes there any more.
     let third = Held::begin(&path, &["files-hold"]);
     let third_pid = third.pid();
     third.end();
@@ -202,7 +203,7 @@ fn in_a_namespace_with_an_outer_proc_nobody_is_taken_for_dead() {
     }
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("out.hg");
-    // Both in one namespace, where /proc shows the numbers of another.
+    // Both run in one namespace, and /proc shows the process ids of another.
     let script = format!(
         "exec 3<>'{pipe}'; '{case}' files-hold <&3 >'{said}' & until [ -s '{said}' ]; do sleep 0.01; done; \
          '{case}' die exit; exec 3<>'{pipe}'; echo >&3; wait",
@@ -249,10 +250,10 @@ fn a_container_restarted_as_process_1_many_times_keeps_recording() {
         std::env::var("TRUST_RESTARTS").map_or(100, |number| number.parse().expect("a number"));
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("out.hg");
-    // Somebody in another namespace holds the path.
+    // A process in another namespace holds the path.
     let holder = Held::begin_under(&UNSHARE, &path, &["files-hold"]);
     for round in 1..=rounds {
-        // Every second one is killed: nobody in another namespace can know that it ended.
+        // Every second one is killed. No process in another namespace can know that it ended.
         let end = if round % 2 == 1 { "kill" } else { "exit" };
         let case = [env!("CARGO_BIN_EXE_case"), "files-end", end];
         let words: Vec<&str> = UNSHARE[1..].iter().chain(&case).copied().collect();

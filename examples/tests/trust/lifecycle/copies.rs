@@ -1,4 +1,4 @@
-//! Several copies of the recorder in one process: a library that brings its own.
+//! Several copies of the recorder in one process: a library that contains its own.
 
 use super::sealed;
 use crate::common::{Target, files};
@@ -6,7 +6,7 @@ use heapglass_examples::recorded;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Builds the library under `examples/library`: its path.
+/// Builds the library under `examples/library`. Returns its path.
 fn library() -> PathBuf {
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("library");
     let output = Command::new(env!("CARGO"))
@@ -31,7 +31,8 @@ fn library() -> PathBuf {
     target.join("debug/liblibrary.so")
 }
 
-/// Loads and unloads the library three times: every recording there is afterwards, the library's first.
+/// Loads and unloads the library three times. Returns every recording that exists afterwards, the
+/// library's first.
 fn load(how: &str) -> Vec<tracking_alloc_recording::Recording> {
     let mut target = Target::case(&["load-libraries", how]);
     let path = target.recording();
@@ -52,7 +53,7 @@ fn work(recording: &tracking_alloc_recording::Recording) -> u64 {
     recorded::sums_in_scope(recording, "work").total_bytes
 }
 
-/// What three threads do in the library.
+/// The work of three threads in the library.
 const WORK: u64 = 3 * (100 * 101 / 2);
 
 #[test]

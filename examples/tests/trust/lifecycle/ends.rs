@@ -1,4 +1,4 @@
-//! The end of a recording, however it comes: nothing is written into a finished file.
+//! Every kind of end of a recording: nothing is written into a finished file.
 
 use super::{assert_retained_is_known, entered, sealed};
 use crate::common::{Target, assert_work_is_as_printed, files, number};
@@ -42,7 +42,7 @@ fn a_program_that_exits_in_a_signal_handler_leaves_a_recording_at_once() {
         target.succeed();
         let recording = recorded::open(&target.recording());
         assert_eq!(recording.header.state, state::FINISHED);
-        // In the middle of an event it is not sealed: that event is half applied.
+        // A recording that ends during an event is not sealed, because that event is half applied.
         let (sites, lanes) = (
             recorded::sums(&recording),
             recorded::sums_of_lanes(&recording),

@@ -1,4 +1,5 @@
-//! Forked children: they never write into their parent's recording, never wait, and may record on their own.
+//! Forked children: they never write into their parent's recording, never wait, and may make
+//! recordings of their own.
 
 use super::{assert_retained_is_known, entered, sealed};
 use crate::common::{Target, number};
@@ -6,7 +7,7 @@ use heapglass_examples::recorded;
 use std::path::PathBuf;
 use tracking_alloc_recording::{Recording, site_flags};
 
-/// Runs a case whose child records to a file of its own: that recording, and the parent's.
+/// Runs a case whose child records to a file of its own. Returns that recording and the parent's.
 fn with_child(case: &str) -> (Recording, Recording) {
     let mut target = Target::case(&[case]);
     let own: PathBuf = target.folder.path().join("child.hg");

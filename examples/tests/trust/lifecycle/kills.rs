@@ -1,7 +1,8 @@
-//! A program of four threads that write everything, killed at random moments: its recording always opens, and its rows
-//! always add up.
+//! A program with four threads that write everything is killed at random moments. Its recording
+//! always opens, and its rows always add up.
 //!
-//! `HEAPGLASS_KILLS=2000 cargo test -p heapglass-examples --test trust killed -- --nocapture` kills it so often.
+//! `HEAPGLASS_KILLS=2000 cargo test -p heapglass-examples --test trust killed -- --nocapture` sets
+//! the number of kills.
 
 use crate::common::{Target, files};
 use heapglass_examples::{data::Random, recorded};
@@ -10,10 +11,10 @@ use std::process::Stdio;
 use std::time::Duration;
 use tracking_alloc_recording::Recording;
 
-/// Kills in a test run where nobody asked for more.
+/// The default number of kills.
 const KILLS: usize = 100;
 const THREADS: u64 = 4;
-/// The largest single event of the program: a chunk of an arena, a block resized, a page of a list.
+/// The largest single event of the program: a chunk of an arena, a resized block, a page of a list.
 const LARGEST: u64 = 64 << 10;
 
 #[test]
@@ -30,7 +31,8 @@ fn a_program_killed_while_it_writes_everything_leaves_a_recording_that_adds_up()
             .stdout(Stdio::piped())
             .spawn()
             .expect("it starts");
-        // Every eighth while it starts; the others when it works, however long a busy machine took to start it.
+        // Every eighth program is killed while it starts, the others while they work, however long
+        // a busy machine takes to start them.
         if !kill.is_multiple_of(8) {
             let mut begun = [0; 6];
             let mut output = child.stdout.take().expect("a pipe");
@@ -64,7 +66,8 @@ fn a_program_killed_while_it_writes_everything_leaves_a_recording_that_adds_up()
     );
 }
 
-/// Rows of sites add up to the rows of lanes, but for the one event that each thread was in: how many those were.
+/// Checks that rows of sites add up to rows of lanes, except for the one event in progress in each
+/// thread. Returns the number of those events.
 fn assert_adds_up(recording: &Recording) -> u64 {
     assert_eq!(recording.damage, 0);
     let (sites, lanes) = (
@@ -83,7 +86,7 @@ fn assert_adds_up(recording: &Recording) -> u64 {
             "{sites:?} {lanes:?}"
         );
     }
-    // What the report shows is the sum of its rows; none may name a scope or stack that is not there.
+    // The report shows the sum of its rows. No row may name a scope or stack that does not exist.
     for site in &recording.sites {
         assert!((site.scope as usize) < recording.scopes.len());
         assert!((site.stack as usize) < recording.stacks.len());

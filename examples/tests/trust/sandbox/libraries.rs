@@ -1,4 +1,4 @@
-//! Libraries that are deleted, replaced, unloaded, and loaded where others had been.
+//! Libraries that are deleted, replaced, unloaded, or loaded at the addresses of others.
 
 use crate::common::{Target, assert_work_is_as_printed, number};
 use heapglass_examples::recorded;
@@ -44,12 +44,12 @@ fn build(folder: &Path, name: &str, flags: &[&str]) -> PathBuf {
     library
 }
 
-/// The build-id that a recording keeps of a library whose file is there.
+/// Returns the build-id that a recording keeps for a library whose file exists.
 fn build_id(library: &Path) -> Vec<u8> {
     identity(&in_turn("0", &[library]), &library.display().to_string())
 }
 
-/// Blocks and bytes by the file name of the module whose code called back.
+/// Returns blocks and bytes by the file name of the module whose code called back.
 fn callers(recording: &Recording) -> BTreeMap<String, (u64, u64)> {
     let mut found = BTreeMap::<String, (u64, u64)>::new();
     for row in recording.lanes.iter().flat_map(|lane| &lane.rows) {
@@ -71,7 +71,7 @@ fn callers(recording: &Recording) -> BTreeMap<String, (u64, u64)> {
     found
 }
 
-/// What is expected of [`callers`].
+/// Creates the expected result of [`callers`].
 fn by_name<const N: usize>(names: [(&str, (u64, u64)); N]) -> BTreeMap<String, (u64, u64)> {
     BTreeMap::from(names.map(|(name, figures)| (name.to_owned(), figures)))
 }
@@ -95,7 +95,8 @@ fn identity(recording: &Recording, path: &str) -> Vec<u8> {
     bytes[..found.id_bytes as usize].to_vec()
 }
 
-/// Runs `libraries` over these; the recording, once all of them had their code at one address.
+/// Runs `libraries` with these libraries. Returns the recording, once all of them had their code at
+/// one address.
 fn in_turn(wait: &str, libraries: &[&Path]) -> Recording {
     let mut target = Target::case(&["libraries", wait]);
     for (number, library) in libraries.iter().enumerate() {
@@ -122,7 +123,7 @@ fn a_library_where_another_had_been_is_a_module_of_its_own() {
     let first = build(folder.path(), "plugin-first.so", &[]);
     let second = build(folder.path(), "plugin-second.so", &["--cfg=shifted"]);
     let recording = in_turn("0", &[&first, &second, &first]);
-    // Ten blocks each time: of 1,000, 1,001 and 1,002 bytes.
+    // Ten blocks each time, of 1,000, 1,001 and 1,002 bytes.
     let wanted = by_name([
         ("plugin-first.so", (20, 20_020)),
         ("plugin-second.so", (10, 10_010)),
@@ -158,8 +159,8 @@ fn the_same_code_under_another_name_is_told_apart_a_moment_later() {
     );
 }
 
-/// Runs a case that prints where code was, and prints whether that was one place; the recording, and how many blocks the
-/// program had.
+/// Runs a case that prints where code was, and prints if that was always the same place. Returns
+/// the recording, and the number of blocks that the program counted.
 fn in_one_place(words: &[&str]) -> (Recording, u64) {
     let mut target = Target::case(words);
     let printed = target.succeed();
@@ -183,7 +184,7 @@ fn a_library_where_another_had_been_gets_its_blocks_far_from_the_peak_too() {
     let callers = callers(&recording);
     let blocks = |name: &str| callers.get(name).map_or(0, |(blocks, _)| *blocks);
     let (first, other) = (blocks("plugin-first.so"), blocks("plugin-other.so"));
-    // Both run for as long; nearly all blocks of the second are its own.
+    // Both run equally long. Nearly all blocks of the second library must be its own.
     assert!(
         other >= 90_000 && first < 3 * other,
         "{first} blocks of the first library, {other} of the second"

@@ -1,10 +1,12 @@
-//! Limits of memory, and no /proc: a program lives as it does unrecorded; it is recorded, or told why not.
+//! Limits of memory, and no /proc: a program behaves as without recording, and it is recorded or
+//! told why not.
 
 use crate::common::{Target, assert_consistent, files, number};
 use heapglass_examples::recorded;
 use std::process::Output;
 
-/// Its own exit status, and either a whole recording or a line that says why there is none. True when it was recorded.
+/// Checks its exit status, and that there is either a complete recording or a line with the reason.
+/// Returns `true` if it was recorded.
 fn assert_lives(target: &Target, output: &Output, what: &str) -> bool {
     let text = String::from_utf8_lossy(&output.stderr);
     assert_eq!(
@@ -43,7 +45,7 @@ fn a_limit_of_private_memory_ends_growth_or_recording_and_nothing_else() {
 
 #[test]
 fn without_proc_a_program_is_recorded_or_told_why_not() {
-    // With a limit of address space, what is left of it cannot be known.
+    // With a limit of address space, the remaining space cannot be read.
     for limit in ["", "ulimit -v 1000000; "] {
         let mut target = Target::case(&[]);
         let out = target.command.get_envs().find_map(|(name, value)| {

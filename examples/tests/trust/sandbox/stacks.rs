@@ -39,7 +39,8 @@ fn stacks_that_are_not_the_threads_own_are_followed_to_their_end_and_marked() {
             .collect();
         assert!(sites.len() >= 2, "{name}: {} sites", sites.len());
         for site in sites {
-            // No rule leads from the first frame of a context, or of a signal's handler, to whom it interrupted.
+            // No rule leads from the first frame of a context or a signal handler to the
+            // interrupted code.
             assert_ne!(site.flags & site_flags::FOREIGN, 0, "{name}");
             let stack = &recording.stacks[site.stack as usize];
             let frame = &recording.frames[stack.frame as usize];
@@ -52,6 +53,6 @@ fn stacks_that_are_not_the_threads_own_are_followed_to_their_end_and_marked() {
             assert_ne!(stack.parent, 0, "{name}: several frames");
         }
     }
-    // Beside the blocks themselves, there is a vector of them each time.
+    // Each time there is also a vector for the blocks.
     assert_eq!(blocks, number(&printed, "total_blocks") + 4);
 }

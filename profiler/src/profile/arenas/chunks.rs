@@ -1,6 +1,7 @@
 //! The sites of the process that allocate chunks of arenas: recorded for named arenas, found by
 //! their stacks for all others.
 
+use crate::name::{begins_with, path};
 use crate::profile::{ArenaEvent, Function, FunctionId, Origin, Profile, Site};
 use std::collections::{HashMap, HashSet};
 
@@ -85,11 +86,10 @@ fn own_function<'a>(profile: &'a Profile, site: &Site) -> Option<(FunctionId, &'
 
 /// Between the code that asks for a block and the allocator.
 fn is_machinery(function: &Function) -> bool {
-    let name = function.name.trim_start_matches('<');
-    matches!(function.krate.as_str(), "tracking_alloc" | "core")
-        || name.starts_with("alloc::alloc::")
-        || name.starts_with("__rust")
-        || (in_arena_crate(function) && name.contains("alloc::Global"))
+    function.is_own()
+        || function.krate == "core"
+        || begins_with(path(&function.name), &["alloc::alloc::", "__rust"])
+        || (in_arena_crate(function) && function.name.contains("alloc::Global"))
 }
 
 fn in_arena_crate(function: &Function) -> bool {

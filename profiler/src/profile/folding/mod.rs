@@ -190,36 +190,35 @@ struct Folder<'a> {
 impl<'a> Folder<'a> {
     /// With the texts of all steps that there can be.
     fn new(profile: &'a Profile) -> (Self, Vec<String>) {
-        // Names without generic arguments: copies of one function have the same.
-        let names: Vec<String> = profile
+        // Names without generic arguments, which copies of one function share, and the names of
+        // the functions around closures.
+        let names: Vec<(String, Option<String>)> = profile
             .functions
             .iter()
             .map(|function| {
                 if function.is_of_program() {
-                    plain(&function.name)
+                    let name = function.parsed();
+                    (name.without_arguments(), name.around_closure())
                 } else {
-                    String::new()
+                    Default::default()
                 }
             })
             .collect();
         let mut copies: HashMap<(&str, &str), u32> = HashMap::new();
-        for (function, name) in profile.functions.iter().zip(&names) {
+        for (function, (name, _)) in profile.functions.iter().zip(&names) {
             *copies.entry((&function.krate, name)).or_default() += 1;
         }
         let mut outers: Interned<(&str, &str)> = Interned::new();
         let mut texts: Interned<String> = Interned::new();
         let mut known = Vec::with_capacity(profile.functions.len());
-        for (number, (function, name)) in (0..).zip(profile.functions.iter().zip(&names)) {
+        for (number, (function, (name, around))) in (0..).zip(profile.functions.iter().zip(&names))
+        {
             let own = function.is_of_program();
             let krate = function.krate.as_str();
-            let step = if own && copies.get(&(krate, name)) == Some(&1) {
+            let step = if own && copies.get(&(krate, name.as_str())) == Some(&1) {
                 Label::Function(FunctionId(number))
             } else {
                 Label::Call(texts.number(function.call().to_owned()))
-            };
-            let (outer, is_closure) = match name.split_once("::{") {
-                Some((outer, _)) => (outer, true),
-                None => (name.as_str(), false),
             };
             let makes = function.makes.as_ref();
             let makes = makes.map(|made| texts.number(format!("{made}::deserialize")));
@@ -227,8 +226,8 @@ impl<'a> Folder<'a> {
                 function,
                 step,
                 own,
-                outer: outers.number((krate, outer)),
-                is_closure,
+                outer: outers.number((krate, around.as_ref().unwrap_or(name))),
+                is_closure: around.is_some(),
                 makes,
             });
         }
@@ -360,35 +359,6 @@ impl<'a> Folder<'a> {
     }
 }
 
-/// A function's name without generic arguments: `app::load` of `app::load<u8>` and of
-/// `app::load::<u8>`.
-pub(crate) fn plain(name: &str) -> String {
-    let mut out = String::with_capacity(name.len());
-    let mut depth = 0_u32;
-    let mut before = ' ';
-    for (at, c) in name.char_indices() {
-        // The type of an impl begins a name or a segment; arguments follow a word or `::`.
-        let begins = c == '<'
-            && (depth > 0
-                || (at > 0
-                    && !name
-                        .get(at..)
-                        .is_some_and(|rest| rest.starts_with("<impl "))));
-        if begins {
-            depth += 1;
-            if depth == 1 {
-                out.truncate(out.trim_end_matches("::").len());
-            }
-        } else if c == '>' && depth > 0 && before != '-' {
-            depth -= 1;
-        } else if depth == 0 {
-            out.push(c);
-        }
-        before = c;
-    }
-    out
-}
-
 /// Counts frames in the last step.
 fn count_in_last(steps: &mut [Step], frames: u32) {
     if let Some(last) = steps.last_mut() {
@@ -417,29 +387,4 @@ fn enter(steps: &mut Vec<Step>, begin: usize, label: Label, frame: FrameId) {
     let between: u32 = steps.drain(at + 1..).map(|step| step.frames).sum();
     steps[at].frames += between + 1;
     steps[at].depth += 1;
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_name_without_generic_arguments_keeps_the_type_of_its_impl() {
-        for (name, expected) in [
-            ("app::load<u8>", "app::load"),
-            ("app::load::<alloc::vec::Vec<u8>>", "app::load"),
-            (
-                "<app::A as app::B>::f::<fn() -> u8>",
-                "<app::A as app::B>::f",
-            ),
-            (
-                "app::x::<impl app::T for app::U<u8>>::f",
-                "app::x::<impl app::T for app::U>::f",
-            ),
-            ("app::main::{{closure}}", "app::main::{{closure}}"),
-            ("", ""),
-        ] {
-            assert_eq!(plain(name), expected, "{name}");
-        }
-    }
 }

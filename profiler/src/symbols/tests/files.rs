@@ -268,7 +268,8 @@ fn main() {
                 .unwrap_or_else(|| panic!("{name}: {:?}", names_in(&symbols)));
             let function = classifier.function(own, "derived");
             assert_eq!(function.is_derived, is_derived, "{name}");
-            let is_called_back = role(&function) == crate::profile::Role::Callback;
+            let is_called_back =
+                role(&function, &function.parsed()) == crate::profile::Role::Callback;
             assert_eq!(is_called_back, is_derived, "{name}");
         }
     }

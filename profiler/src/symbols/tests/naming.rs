@@ -1,14 +1,16 @@
-//! Names as text: taken apart, shortened, joined; whose they are.
+//! Names: joined from linkage names and debug information; the crates that they belong to.
 
 use super::super::names::{
     CrateRoots, agrees, aliases, best, demangle, join, join_path, without_version,
 };
-use super::super::short::{
-    crate_of, is_of_foreign_trait, last_segment, segments, short, short_outer,
-};
 use super::programs::{build, functions};
 use super::*;
-use crate::profile::{Function, Origin};
+use crate::name::FunctionName;
+use crate::profile::{Function, Language, Origin};
+
+fn parsed(name: &str) -> FunctionName<'_> {
+    FunctionName::parse(name, Language::Rust)
+}
 
 #[test]
 fn linkage_names_are_demangled_without_their_hash() {
@@ -20,7 +22,7 @@ fn linkage_names_are_demangled_without_their_hash() {
         demangle("_RNvNtCs1234_7mycrate3foo3bar"),
         "mycrate::foo::bar"
     );
-    // C++ looks like legacy Rust but for the hash.
+    // Only the hash tells names of legacy Rust from those of C++, which are demangled later.
     assert_eq!(demangle("_ZN3foo3barEv"), "_ZN3foo3barEv");
     assert_eq!(demangle("malloc"), "malloc");
     assert_eq!(demangle(""), "");
@@ -44,6 +46,12 @@ fn generics_of_the_debug_information_join_the_path_of_the_linkage_name() {
     );
     assert_eq!(join(legacy, None), "serde_json::de::from_slice");
     assert!(agrees(legacy, "from_slice<u8>") && !agrees(legacy, "from_str<u8>"));
+    let cpp = "_ZN4shop12_GLOBAL__N_16hiddenEi";
+    assert!(agrees(cpp, "hidden") && !agrees(cpp, "hid") && !agrees(cpp, "load"));
+    assert!(agrees(
+        "_ZN4shop4eachIZNS_3runEiEUliE_EEvT_",
+        "each<shop::run(int)::<lambda(int)> >"
+    ));
     assert!(agrees(
         "_ZN3app4main28_$u7b$$u7b$closure$u7d$$u7d$17h0123456789abcdefE",
         "{closure#0}"
@@ -200,133 +208,6 @@ fn paths_are_joined_as_compilers_mean_them() {
     assert_eq!(without_version("serde"), "serde");
 }
 
-#[test]
-fn names_are_split_outside_of_brackets_only() {
-    assert_eq!(
-        segments("<a::B as c::D<e::F>>::g::{{closure}}"),
-        ["<a::B as c::D<e::F>>", "g", "{{closure}}"]
-    );
-    assert_eq!(
-        segments("core::ops::FnOnce<fn() -> a::B>::call"),
-        ["core", "ops", "FnOnce<fn() -> a::B>", "call"]
-    );
-    assert_eq!(segments(""), Vec::<&str>::new());
-    assert_eq!(last_segment("a::from_slice::<b::C>"), "from_slice::<b::C>");
-    assert_eq!(last_segment("a::Vec<b::C>::push<d::E>"), "push<d::E>");
-}
-
-#[test]
-fn short_names_keep_the_type_and_the_function() {
-    for (name, expected) in [
-        ("alloc::vec::Vec<T,A>::push", "Vec::push"),
-        (
-            "alloc::vec::Vec<T,A>::push<u16, alloc::alloc::Global>",
-            "Vec::push",
-        ),
-        ("<alloc::vec::Vec<u16>>::push", "Vec::push"),
-        (
-            "<alloc::string::String as core::clone::Clone>::clone",
-            "String::clone",
-        ),
-        (
-            "<&mut app::Reader<R> as std::io::Read>::read",
-            "Reader::read",
-        ),
-        ("serde_json::de::from_str", "de::from_str"),
-        (
-            "serde_json::de::from_slice::<alloc::vec::Vec<u8>>",
-            "de::from_slice",
-        ),
-        ("app::main", "app::main"),
-        ("app::main::{{closure}}", "main::{{closure}}"),
-        ("app::main::{closure#1}::{closure#0}", "main::{{closure}}"),
-        (
-            "app::model::City::load::{{closure}}",
-            "City::load::{{closure}}",
-        ),
-        (
-            "app::_::<impl serde::de::Deserialize for app::City>::deserialize",
-            "City::deserialize",
-        ),
-        ("alloc::slice::<impl [T]>::to_vec", "[T]::to_vec"),
-        ("<[app::City]>::to_vec", "[City]::to_vec"),
-        ("<[app::City; 4] as app::Load>::load", "[City]::load"),
-        (
-            "<[[alloc::vec::Vec<[u8; 4]>; 2]; 3] as app::Load>::load",
-            "[[Vec]]::load",
-        ),
-        (
-            "<T as alloc::vec::spec_from_elem::SpecFromElem>::from_elem",
-            "SpecFromElem::from_elem",
-        ),
-        (
-            "core::ptr::mut_ptr::<impl *mut T>::drop_in_place",
-            "mut_ptr::drop_in_place",
-        ),
-        (
-            "core::ops::function::FnOnce::call_once{{vtable.shim}}",
-            "FnOnce::call_once",
-        ),
-        (
-            "<alloc::boxed::Box<dyn core::ops::function::FnOnce<()>> as core::ops::function::FnOnce<()>>::call_once",
-            "Box::call_once",
-        ),
-        ("<dyn app::Shape + core::marker::Send>::area", "Shape::area"),
-        ("<(A, B) as app::Pair>::swap", "(..)::swap"),
-        ("main", "main"),
-        ("", ""),
-    ] {
-        assert_eq!(short(name), expected, "{name}");
-    }
-}
-
-#[test]
-fn closures_and_bodies_of_async_functions_belong_to_the_function_that_they_stand_in() {
-    for (name, expected) in [
-        ("app::main::{closure#1}::{closure#0}", "app::main"),
-        ("app::api::create::{{closure}}", "api::create"),
-        ("app::model::City::load::{{closure}}", "City::load"),
-        (
-            "<app::City as app::Load>::load::<u8>::{closure#0}",
-            "City::load",
-        ),
-        ("app::main::{{closure}}::helper", "main::helper"),
-        ("app::main", "app::main"),
-        ("{{closure}}", "{{closure}}"),
-    ] {
-        assert_eq!(short_outer(name), expected, "{name}");
-    }
-}
-
-#[test]
-fn crates_are_told_from_names_by_the_orphan_rule() {
-    for (name, expected) in [
-        ("serde_json::de::from_str", Some("serde_json")),
-        (
-            "<app::City as serde::de::Deserialize>::deserialize",
-            Some("app"),
-        ),
-        (
-            "<alloc::vec::Vec<app::City> as serde::de::Deserialize>::deserialize",
-            Some("serde"),
-        ),
-        (
-            "<alloc::string::String as core::clone::Clone>::clone",
-            Some("alloc"),
-        ),
-        ("<T as app::Load>::load", Some("app")),
-        ("<&mut app::Reader as std::io::Read>::read", Some("app")),
-        ("<[u8]>::to_vec", Some("core")),
-        (
-            "<serde_json::de::Deserializer<R> as serde::de::Deserializer>::deserialize_any",
-            Some("serde_json"),
-        ),
-        ("main", None),
-    ] {
-        assert_eq!(crate_of(name), expected, "{name}");
-    }
-}
-
 fn classified(function: &str, raw: Option<&str>, file: Option<&str>) -> (Origin, String) {
     let frame = SourceFrame {
         function: function.into(),
@@ -347,6 +228,14 @@ fn heapglasss_own_code_is_known_by_its_file_where_the_name_begins_with_a_codegen
         ("/home/me/heapglass/tracking-alloc/src/events.rs", true),
         (
             "/home/me/heapglass/tracking-alloc/recording/src/words.rs",
+            true,
+        ),
+        (
+            "/home/me/heapglass/tracking-alloc/recorder/src/hook/event.rs",
+            true,
+        ),
+        (
+            "/home/me/.cargo/registry/src/index/heapglass-recorder-0.1.0/src/hook/event.rs",
             true,
         ),
         (
@@ -443,10 +332,10 @@ fn the_source_file_says_whose_code_it_is() {
     );
     // Our own crates are never the user's, wherever they are built.
     is(
-        "tracking_alloc::hook::alloc",
-        "/home/u/heapglass/tracking-alloc/src/hook.rs",
+        "heapglass_recorder::hook::alloc",
+        "/home/u/heapglass/tracking-alloc/recorder/src/hook.rs",
         Origin::Dependency,
-        "tracking_alloc",
+        "heapglass_recorder",
     );
 }
 
@@ -544,7 +433,8 @@ fn stack(names: &[&str]) -> Vec<Function> {
         let (origin, krate) = match *name {
             "?" => return unresolved("libc.so.6", 1),
             name if !name.contains("::") => (Origin::Native, "app"),
-            name if crate_of(name)
+            name if parsed(name)
+                .krate()
                 .is_some_and(|krate| matches!(krate, "std" | "core" | "alloc" | "__rustc")) =>
             {
                 (Origin::Std, "std")
@@ -553,7 +443,7 @@ fn stack(names: &[&str]) -> Vec<Function> {
         };
         Function {
             name: (*name).to_owned(),
-            short: short(name),
+            short: parsed(name).short(),
             krate: krate.to_owned(),
             origin,
             ..Function::default()
@@ -679,24 +569,6 @@ fn what_the_symbolizer_of_std_calls_is_std_where_no_file_says_whose_it_is() {
             Origin::Dependency,
         ]
     );
-}
-
-#[test]
-fn traits_of_other_crates_are_told_from_those_of_the_crate_itself() {
-    for (name, is) in [
-        ("<app::City as prost::message::Message>::encode_raw", true),
-        ("<app::City as core::fmt::Debug>::fmt", true),
-        (
-            "<app::City as bincode::de::Decode<C>>::decode::<D>::{{closure}}",
-            true,
-        ),
-        ("app::_::<impl rkyv::Archive for app::City>::resolve", true),
-        ("<app::City as app::Load>::load", false),
-        ("<alloc::string::String as app::Load>::load", false),
-        ("app::load", false),
-    ] {
-        assert_eq!(is_of_foreign_trait(name), is, "{name}");
-    }
 }
 
 #[test]

@@ -86,9 +86,13 @@ fn compare(flags: &[&str]) {
             "{flags:?} {address:#x}: {theirs:?} {ours:?}"
         );
         for ((name, file, line), frame) in theirs.iter().zip(ours) {
-            let base = short::strip_generics(name);
+            let plain = |name| {
+                let segments = crate::name::segments(name);
+                segments.last().map_or("", |last| last.plain)
+            };
+            let base = plain(name);
             let same_name = frame.raw.as_deref() == Some(name)
-                || short::strip_generics(short::last_segment(&frame.function)) == base
+                || plain(&frame.function) == base
                 || base.starts_with('{');
             assert!(same_name, "{flags:?} {address:#x}: {name} {frame:?}");
             let file = file.as_deref().map(|file| file.replace("/./", "/"));

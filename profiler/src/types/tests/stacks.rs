@@ -52,7 +52,7 @@ fn container(stack: &[(&str, &str)]) -> Option<String> {
 }
 
 const HOOK: [(&str, &str); 4] = [
-    ("cd", "tracking_alloc::hook::alloc"),
+    ("cd", "heapglass_recorder::hook::alloc"),
     (
         "id",
         "<tracking_alloc::TrackingAlloc as core::alloc::global::GlobalAlloc>::alloc",
@@ -308,7 +308,7 @@ fn what_no_frame_names_stays_unnamed() {
 fn an_allocator_of_the_program_around_ours_is_not_the_program() {
     assert_eq!(
         container(&[
-            ("cd", "tracking_alloc::hook::alloc"),
+            ("cd", "heapglass_recorder::hook::alloc"),
             (
                 "cu",
                 "<app::Counting as core::alloc::global::GlobalAlloc>::alloc"
@@ -415,7 +415,7 @@ fn code_made_one_by_the_compiler_is_told_where_a_visitor_can_ask_for_one_thing_o
             STRING,
         ),
         (
-            "serde_json::de::deserialize_str<serde_json::read::StrRead, tracking_alloc::profiled::visitor::Vis<serde_core::de::impls::StringVisitor>>",
+            "serde_json::de::deserialize_str<serde_json::read::StrRead, tracking_alloc_serde::profiled::visitor::Vis<serde_core::de::impls::StringVisitor>>",
             STRING,
         ),
         // What axum reads through, and a visitor around that.

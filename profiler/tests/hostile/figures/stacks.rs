@@ -92,12 +92,12 @@ fn names<'a>(profile: &'a Profile, site: &Site) -> Vec<&'a str> {
 const MAIN: (&str, &str) = ("app::main", "src/main.rs");
 const LOAD: (&str, &str) = ("app::load", "src/main.rs");
 const PROFILED: (&str, &str) = (
-    "tracking_alloc::profiled::deserialize",
-    "/git/tracking-alloc/src/profiled.rs",
+    "tracking_alloc_serde::profiled::deserialize",
+    "/git/tracking-alloc/serde/src/profiled.rs",
 );
 const HOOK: (&str, &str) = (
-    "tracking_alloc::hook::alloc",
-    "/git/tracking-alloc/src/hook.rs",
+    "heapglass_recorder::hook::alloc",
+    "/git/tracking-alloc/recorder/src/hook.rs",
 );
 
 #[test]

@@ -1,4 +1,4 @@
-//! A library with a copy of the recorder of its own, loaded and unloaded three times.
+//! A library with its own copy of the recorder, loaded and unloaded three times.
 
 use std::ffi::{CString, c_char, c_void};
 use std::sync::mpsc;
@@ -11,7 +11,7 @@ struct Library {
 impl Library {
     fn load(path: &str) -> Library {
         let path = CString::new(path).expect("a path");
-        // SAFETY: loading runs the initialisers of std and nothing else.
+        // SAFETY: loading runs std's initializers and nothing else.
         let handle = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
         assert!(!handle.is_null(), "{path:?} cannot be loaded");
         Library { handle, path }
@@ -52,7 +52,7 @@ impl Library {
     }
 
     fn unload(self) {
-        // SAFETY: none of its functions runs or will be called.
+        // SAFETY: none of its functions is running or will be called.
         unsafe {
             assert_eq!(libc::dlclose(self.handle), 0);
             let still = libc::dlopen(self.path.as_ptr(), libc::RTLD_NOW | libc::RTLD_NOLOAD);
@@ -61,8 +61,9 @@ impl Library {
     }
 }
 
-/// `HOW LIBRARY PATH`: `finish` records to the path and finishes before unloading; `unload` unloads while it records,
-/// and threads that it recorded live on; `environment` records where the environment says, as this program does.
+/// Runs with `HOW LIBRARY PATH`. `finish` records to the path and finishes before unloading.
+/// `unload` unloads the library while it records, and threads that it recorded continue.
+/// `environment` records to the path in the environment, as this program does.
 pub(super) fn load(words: &[&str]) {
     let [how, library, path] = words else {
         panic!("load-libraries HOW LIBRARY PATH");
@@ -91,7 +92,7 @@ pub(super) fn load(words: &[&str]) {
         }
         library.unload();
     }
-    // Threads that owned lanes of a recorder that is gone end now.
+    // Threads that owned lanes of the unloaded recorder end now.
     for (end, thread) in waiting {
         drop(end);
         thread.join().expect("it ends");

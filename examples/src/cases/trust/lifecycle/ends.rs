@@ -1,4 +1,4 @@
-//! Ends of a recording while its program goes on, in other threads too.
+//! Ends of a recording while its program continues, also in other threads.
 
 use super::super::super::{Block, Tally};
 use super::work::{Begun, at_stop, decode, round, rounds_forever};
@@ -13,7 +13,7 @@ use tracking_alloc_recording::{Recording, state};
 
 static WORK: Tally = Tally::new();
 
-/// The recording is finished in the middle of a phase, a future, a decoded value and an arena.
+/// The recording is finished inside a phase, a future, a decoded value and an arena.
 pub(super) fn outlive_finish() {
     let begun = Begun::new();
     let kept = Recorder::current();
@@ -29,12 +29,12 @@ fn others_write(seed: u64) {
     for number in 0..4 {
         std::thread::spawn(move || rounds_forever(seed + number));
     }
-    // Up to what four threads need for some hundred rounds.
+    // Long enough for up to some hundred rounds of four threads.
     let micros = Random::new(seed).below(12_000) as u64;
     std::thread::sleep(Duration::from_micros(micros));
 }
 
-/// Finishes at a random moment while four threads write; they go on for a while.
+/// Finishes at a random moment while four threads write. They continue for a while.
 pub(super) fn finish_while_others_write(seed: u64) {
     others_write(seed);
     let recorder = Recorder::current().expect("it records");
@@ -42,16 +42,17 @@ pub(super) fn finish_while_others_write(seed: u64) {
     std::thread::sleep(Duration::from_millis(2));
 }
 
-/// Ends at a random moment while four threads write.
+/// Exits at a random moment while four threads write.
 pub(super) fn exit_while_others_write(seed: u64) {
     others_write(seed);
     std::process::exit(0);
 }
 
-/// A signal handler ends the program, in the middle of an event perhaps.
+/// A signal handler ends the program, possibly during an event.
 pub(super) fn exit_in_a_handler(seed: u64) {
     extern "C" fn handler(_: libc::c_int) {
-        // SAFETY: what is interrupted holds locks of malloc perhaps, which no handler of `atexit` needs here.
+        // SAFETY: the interrupted code may hold malloc's locks, but no handler of `atexit` needs
+        // them here.
         unsafe { libc::exit(0) };
     }
     let micros = 1 + Random::new(seed).below(3_000) as i64;
@@ -65,19 +66,19 @@ pub(super) fn exit_in_a_handler(seed: u64) {
             tv_usec: micros,
         },
     };
-    // SAFETY: a handler that does not return, and a timer that goes off once.
+    // SAFETY: the handler does not return, and the timer fires once.
     unsafe {
         libc::signal(libc::SIGALRM, handler as *const () as libc::sighandler_t);
         libc::setitimer(libc::ITIMER_REAL, &once, std::ptr::null_mut());
     }
-    // About as long outside of events as in them.
+    // Spends about as much time outside of events as inside.
     for number in 0usize.. {
         drop(Block::new(&WORK, 50, 8));
         (0..200).for_each(|step| _ = std::hint::black_box(number ^ step));
     }
 }
 
-/// Eight threads finish at once. Whoever comes back finds a finished file.
+/// Eight threads finish at once. When a call returns, the file is finished.
 pub(super) fn finish_from_many() {
     let barrier = Arc::new(Barrier::new(8));
     let path = Recorder::current()
@@ -115,7 +116,7 @@ fn work() {
     (1..=1_000).for_each(|bytes| drop(Block::new(&WORK, bytes, 8)));
 }
 
-/// Asks a recording in a file for its bytes: it is refused, and the recording goes on.
+/// Requests the bytes of a recording in a file. This is an error, and the recording continues.
 pub(super) fn bytes_of_a_file(path: &str) {
     let recorder = Recorder::start(path).expect("it records");
     work();
@@ -129,7 +130,7 @@ pub(super) fn bytes_of_a_file(path: &str) {
     }
 }
 
-/// Starts from code and ends without a word about the recording.
+/// Starts a recording from code and never finishes it.
 pub(super) fn never_finished(path: &str) {
     static RECORDER: std::sync::OnceLock<Recorder> = std::sync::OnceLock::new();
     RECORDER.get_or_init(|| Recorder::start(path).expect("it records"));
@@ -138,7 +139,7 @@ pub(super) fn never_finished(path: &str) {
     std::process::exit(0);
 }
 
-/// Threads that are cancelled while they write, so many one after the other, four at a time.
+/// Cancels `times` threads while they write, four at a time.
 pub(super) fn cancelled(times: usize) {
     static DONE: AtomicBool = AtomicBool::new(false);
     unsafe extern "C" {
@@ -146,12 +147,13 @@ pub(super) fn cancelled(times: usize) {
         fn pthread_testcancel();
     }
     extern "C-unwind" fn start(seed: *mut libc::c_void) -> *mut libc::c_void {
-        // Nothing in this frame has to be dropped: a cancelled thread leaves it by no ordinary way.
+        // Nothing in this frame needs a drop, because a canceled thread does not leave it in the
+        // usual way.
         let mut number = seed as usize;
         while !DONE.load(Relaxed) {
             some_rounds(number);
             number += 5;
-            // SAFETY: ends the thread, if it is to end.
+            // SAFETY: this ends the thread if it was canceled.
             unsafe { pthread_testcancel() };
         }
         std::ptr::null_mut()
@@ -163,11 +165,12 @@ pub(super) fn cancelled(times: usize) {
     let random = &mut Random::new(3);
     let mut cancelled = 0;
     for turn in 0..times.div_ceil(4) {
-        // SAFETY: numbers or pointers, by the C library: zeros are a value of both.
+        // SAFETY: numbers or pointers, depending on the C library. Zeros are valid for both.
         let mut threads: [libc::pthread_t; 4] = unsafe { std::mem::zeroed() };
         for (index, thread) in threads.iter_mut().enumerate() {
             let seed = std::ptr::without_provenance_mut(10_000 * (4 * turn + index));
-            // SAFETY: a thread of the default kind; a function that may unwind by cancellation has the same ABI.
+            // SAFETY: a thread of the default kind. A function that may unwind by cancellation has
+            // the same ABI.
             let made = unsafe {
                 let start = std::mem::transmute::<
                     extern "C-unwind" fn(*mut libc::c_void) -> *mut libc::c_void,
@@ -180,7 +183,7 @@ pub(super) fn cancelled(times: usize) {
         std::thread::sleep(Duration::from_micros(random.below(4_000) as u64));
         for thread in threads {
             let mut result = std::ptr::null_mut();
-            // SAFETY: the thread was made above and is joined once.
+            // SAFETY: the thread was created above and is joined once.
             unsafe {
                 pthread_cancel(thread);
                 assert_eq!(libc::pthread_join(thread, &mut result), 0);
@@ -195,7 +198,7 @@ pub(super) fn cancelled(times: usize) {
     WORK.print();
 }
 
-/// Four threads that write everything until somebody kills the process.
+/// Runs four threads that write everything until the process is killed.
 pub(super) fn everything_forever() {
     println!("begun");
     let _ = std::io::stdout().flush();

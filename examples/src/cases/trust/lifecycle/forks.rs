@@ -1,4 +1,4 @@
-//! Forked children: those that do not record, those that do, and what they inherit.
+//! Forked children: some do not record, some do, and all inherit state.
 
 use super::super::super::{Block, Tally};
 use super::work::{Begun, TALLY, at_stop, decode, rounds_forever};
@@ -11,9 +11,10 @@ use tracking_alloc_recording::LANES;
 
 static CHILD: Tally = Tally::new();
 
-/// Forks a child that runs `f` and leaves; one that takes longer than 20 s is killed.
+/// Forks a child that runs `f` and exits. A child that takes longer than 20 s is killed.
 fn fork(f: impl FnOnce()) -> libc::pid_t {
-    // SAFETY: the child uses the allocator, which glibc keeps usable after a fork, and leaves by `_exit`.
+    // SAFETY: the child uses the allocator, which glibc keeps usable after a fork, and leaves by
+    // `_exit`.
     unsafe {
         let child = libc::fork();
         assert!(child >= 0);
@@ -26,7 +27,7 @@ fn fork(f: impl FnOnce()) -> libc::pid_t {
     }
 }
 
-/// Waits for a child: its status, 0 when it ended well.
+/// Waits for a child. Returns its status, which is 0 if it ended well.
 fn waited(child: libc::pid_t) -> i32 {
     let mut status = -1;
     // SAFETY: `status` is valid to write into.
@@ -34,12 +35,12 @@ fn waited(child: libc::pid_t) -> i32 {
     status
 }
 
-/// A child that goes on with everything its parent began, when the parent's recording is sealed.
+/// A child continues everything that its parent began, after the parent's recording is sealed.
 pub(super) fn outlive_fork() {
     static SEALED: [AtomicI32; 2] = [AtomicI32::new(0), AtomicI32::new(0)];
     static FORKED: AtomicI32 = AtomicI32::new(-1);
     let mut ends = [0; 2];
-    // SAFETY: room for two descriptors.
+    // SAFETY: there is room for two descriptors.
     assert_eq!(unsafe { libc::pipe(ends.as_mut_ptr()) }, 0);
     SEALED
         .iter()
@@ -48,12 +49,13 @@ pub(super) fn outlive_fork() {
     let begun = Begun::new();
     let kept = Recorder::current();
     at_stop(|| {
-        // SAFETY: as in `fork`; the child leaves by `_exit` below.
+        // SAFETY: as in `fork`. The child leaves by `_exit` below.
         let child = unsafe { libc::fork() };
         FORKED.store(child, Relaxed);
         if child == 0 {
             let ends = SEALED.each_ref().map(|end| end.load(Relaxed));
-            // SAFETY: our own descriptors. The end of the pipe says that the parent has finished.
+            // SAFETY: these are our own descriptors. The end of the pipe signals that the parent
+            // has finished.
             unsafe {
                 libc::alarm(20);
                 libc::close(ends[1]);
@@ -70,13 +72,14 @@ pub(super) fn outlive_fork() {
     }
     let recorder = Recorder::current().expect("it records");
     recorder.finish().expect("finished");
-    // SAFETY: our own descriptor.
+    // SAFETY: this is our own descriptor.
     unsafe { libc::close(ends[1]) };
     println!("status={}", waited(child));
     std::mem::forget((begun, kept));
 }
 
-/// Threads whose events take every lock there is: blocks at odd addresses (with a packing allocator), new phases, marks.
+/// Runs threads whose events take every lock: blocks at odd addresses (with a packing allocator),
+/// new phases, marks.
 fn others_take_locks() {
     for seed in 1..3 {
         std::thread::spawn(move || rounds_forever(seed));
@@ -92,7 +95,7 @@ fn others_take_locks() {
     std::thread::sleep(Duration::from_millis(20));
 }
 
-/// Children that do not record, and ask everything all the same.
+/// Children that do not record, but request everything that a recording offers.
 pub(super) fn children_never_wait(times: usize) {
     let arena = Tracked::new("arena", Bump::new());
     let _ = arena.alloc_str("before");
@@ -123,7 +126,7 @@ pub(super) fn children_never_wait(times: usize) {
     println!("bad={bad}");
 }
 
-/// Children that record on their own, in memory.
+/// Children that make recordings of their own, in memory.
 pub(super) fn children_record(times: usize) {
     others_take_locks();
     let bad = (0..times)
@@ -166,10 +169,11 @@ pub(super) fn child_of_a_worker(path: &str) {
     println!("status={}", worker.join().expect("it ends"));
 }
 
-/// A child forked by one of more threads than have a lane of their own. Another of its threads begins its recording.
+/// A child forked by a thread that has no lane of its own, because there are too many. Another
+/// thread of the child begins the recording.
 pub(super) fn child_of_a_shared_lane(path: &str) {
     let path = path.to_owned();
-    // As many as there are lanes wait; the last one has to share.
+    // As many threads as there are lanes wait. The last thread has to share a lane.
     let (wait, waiting) = std::sync::mpsc::channel::<()>();
     let waiting = std::sync::Arc::new(std::sync::Mutex::new(waiting));
     let ready = std::sync::Arc::new(std::sync::Barrier::new(LANES + 1));
@@ -195,7 +199,7 @@ pub(super) fn child_of_a_shared_lane(path: &str) {
             })
             .join()
             .expect("it ends");
-            // Still in the parent's phase, which is none of this recording.
+            // The scope is still the parent's phase, which is not part of this recording.
             drop(Block::new(&CHILD, 1_000, 8));
             {
                 let _child = phase("child");
@@ -211,7 +215,7 @@ pub(super) fn child_of_a_shared_lane(path: &str) {
     drop(wait);
 }
 
-/// What is inherited from the parent's recording means nothing in the child's.
+/// Handles inherited from the parent's recording do nothing in the child's.
 pub(super) fn handles_of_the_parent(path: &str) {
     let outer = phase("outer of the parent");
     let begun = Begun::new();

@@ -1,4 +1,5 @@
-//! Work that writes into every table of a recording, and what of it can go on after the recording's end.
+//! Work that writes into every table of a recording, and work that can continue after the
+//! recording's end.
 
 use super::super::super::{Block, Tally};
 use crate::data::Random;
@@ -14,10 +15,10 @@ use tracking_alloc::{Phase, PhaseFuture, Profiled, Recorder, mark, phase, phase_
 
 pub(super) static TALLY: Tally = Tally::new();
 
-/// What [`Stop`] does, once.
+/// The function that [`Stop`] calls once.
 static AT_STOP: AtomicPtr<()> = AtomicPtr::new(std::ptr::null_mut());
 
-/// Calls `f` in the middle of the next value that is decoded with a [`Stop`] in it.
+/// Calls `f` in the middle of the next decoded value that contains a [`Stop`].
 pub(super) fn at_stop(f: fn()) {
     AT_STOP.store(f as *mut (), Release);
 }
@@ -31,7 +32,7 @@ struct Ship {
     note: Option<Box<str>>,
 }
 
-/// A field in whose decoding something happens.
+/// A field whose decoding calls a function.
 #[derive(Debug)]
 struct Stop;
 
@@ -39,7 +40,7 @@ impl<'de> Deserialize<'de> for Stop {
     fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
         let f = AT_STOP.swap(std::ptr::null_mut(), AcqRel);
         if !f.is_null() {
-            // SAFETY: a function of that type was put there.
+            // SAFETY: a function of that type was stored there.
             unsafe { std::mem::transmute::<*mut (), fn()>(f)() }
         }
         <()>::deserialize(d).map(|()| Stop)
@@ -75,7 +76,7 @@ fn poll(future: &mut Pin<Box<PhaseFuture<Endless>>>) {
     assert!(future.as_mut().poll(&mut context).is_pending());
 }
 
-/// What was begun while something recorded and goes on whatever became of the recording.
+/// Work that began while something recorded and continues after the recording ended.
 pub(super) struct Begun {
     phase: Phase,
     future: Pin<Box<PhaseFuture<Endless>>>,
@@ -100,12 +101,12 @@ impl Begun {
         }
     }
 
-    /// Goes on with all of it and ends it, and asks for everything else that a recording keeps.
+    /// Continues and ends all of it, and requests everything else that a recording keeps.
     pub(super) fn go_on(mut self, recorder: Option<Recorder>) {
         self.block.resize(10_000);
         poll(&mut self.future);
         decode();
-        // A value whose drop never runs, and enough to bring the recording up to date.
+        // A value whose drop never runs, and enough bytes to trigger an update of the recording.
         let _ = self.arena.alloc("on the heap".repeat(3));
         for _ in 0..100 {
             let _ = self.arena.alloc_slice_copy(&[1u8; 2_000]);
@@ -131,7 +132,8 @@ impl Begun {
     }
 }
 
-/// One round of everything: phases old and new, a future, a decoded value, an arena, marks, blocks of all sizes.
+/// Runs one round of everything: old and new phases, a future, a decoded value, an arena, marks,
+/// blocks of all sizes.
 pub(super) fn round(random: &mut Random, number: usize, kept: &mut Vec<Block>) {
     let mut name = String::new();
     write!(name, "round {}", number / 20 % 500).expect("written");
@@ -159,7 +161,7 @@ pub(super) fn round(random: &mut Random, number: usize, kept: &mut Vec<Block>) {
     }
 }
 
-/// Rounds until the process ends.
+/// Runs rounds until the process ends.
 pub(super) fn rounds_forever(seed: u64) {
     let random = &mut Random::new(seed);
     let mut kept = Vec::new();

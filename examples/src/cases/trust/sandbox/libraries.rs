@@ -1,10 +1,10 @@
-//! Libraries that come and go.
+//! Libraries that are loaded and unloaded.
 
 use super::{Block, TALLY};
 use std::ffi::{CString, c_void};
 use tracking_alloc::phase;
 
-/// What a library exports: calls back with a size.
+/// The exported function of a library, which calls back with a size.
 type Enter = extern "C" fn(extern "C" fn(usize), usize) -> usize;
 
 extern "C" fn allocate(bytes: usize) {
@@ -12,7 +12,7 @@ extern "C" fn allocate(bytes: usize) {
 }
 
 fn open(path: &CString) -> (*mut c_void, Enter) {
-    // SAFETY: the library has no constructors; `enter` is such a function.
+    // SAFETY: the library has no constructors, and `enter` has this type.
     unsafe {
         let library = libc::dlopen(path.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL);
         assert!(!library.is_null(), "{path:?}");
@@ -22,11 +22,12 @@ fn open(path: &CString) -> (*mut c_void, Enter) {
     }
 }
 
-/// Opens each library, allocates through it so many bytes, closes it: `WAIT_MS BYTES PATH BYTES PATH..`. Prints where
-/// each had its code. Waits so long behind each close, and allocates 100 KiB at once then.
+/// Opens each library, allocates the given bytes through it, and closes it: `WAIT_MS BYTES PATH
+/// BYTES PATH..`. Prints where the code of each was. After each close, waits WAIT_MS and then
+/// allocates 100 KiB at once.
 pub(super) fn in_turn(words: &[&str]) {
     let wait = words[0].parse().expect("milliseconds");
-    // All allocated before, so that the libraries find the same holes.
+    // All strings are allocated before, so that the libraries find the same holes.
     let libraries: Vec<(usize, CString)> = words[1..]
         .chunks_exact(2)
         .map(|pair| {
@@ -56,7 +57,8 @@ pub(super) fn in_turn(words: &[&str]) {
     TALLY.print();
 }
 
-/// Opens a library, deletes its file, or moves another over it, then allocates through it: `PATH [OTHER]`.
+/// Opens a library, deletes its file or moves another over it, then allocates through it: `PATH
+/// [OTHER]`.
 pub(super) fn deleted(words: &[&str]) {
     let (_, enter) = open(&CString::new(words[0]).expect("a path"));
     match words.get(1) {
@@ -75,7 +77,8 @@ extern "C" fn churn(bytes: usize) {
     drop(Block::new(&TALLY, bytes, 8));
 }
 
-/// Calls back many times, at one height: nothing moves the peak. Some 200 ms, in which code that changed must be noticed.
+/// Calls back many times at constant live bytes, so nothing changes the peak. This takes about 200
+/// ms, in which changed code must be noticed.
 fn churn_through(enter: Enter, bytes: usize) {
     let begin = std::time::Instant::now();
     let mut calls = 0u32;
@@ -87,7 +90,8 @@ fn churn_through(enter: Enter, bytes: usize) {
     }
 }
 
-/// Opens each library, allocates and frees through it for a while, closes it: `PATH..`. Prints where each had its code.
+/// Opens each library, allocates and frees through it for a while, and closes it: `PATH..`. Prints
+/// where the code of each was.
 pub(super) fn reloaded(words: &[&str]) {
     let libraries: Vec<CString> = words
         .iter()
@@ -95,7 +99,7 @@ pub(super) fn reloaded(words: &[&str]) {
         .collect();
     let mut places = Vec::with_capacity(libraries.len());
     let work = phase("work");
-    // The peak: what follows is far from it.
+    // This is the peak. All that follows stays far below it.
     drop(Block::new(&TALLY, 1 << 20, 8));
     for path in &libraries {
         let (library, enter) = open(path);
@@ -111,7 +115,8 @@ pub(super) fn reloaded(words: &[&str]) {
     TALLY.print();
 }
 
-/// Generates code where a library will be, calls back through both: `PATH`. Prints where each had its code.
+/// Generates code at the later address of a library, and calls back through both: `PATH`. Prints
+/// where the code of each was.
 #[cfg(target_arch = "x86_64")]
 pub(super) fn after_generated_code(words: &[&str]) {
     const PAGE: usize = 4096;
@@ -122,7 +127,8 @@ pub(super) fn after_generated_code(words: &[&str]) {
     let path = CString::new(words[0]).expect("a path");
     let (library, enter) = open(&path);
     let place = enter as usize;
-    // SAFETY: nothing of the library was used; the page is free then, and holds a whole function of that type.
+    // SAFETY: nothing of the library was used, so its page is free. It then holds a complete
+    // function of that type.
     let generated = unsafe {
         assert_eq!(libc::dlclose(library), 0);
         let page = libc::mmap(
@@ -139,7 +145,7 @@ pub(super) fn after_generated_code(words: &[&str]) {
     };
     let work = phase("work");
     churn_through(generated, 100);
-    // SAFETY: mapped above, and not used any more.
+    // SAFETY: mapped above, and no longer used.
     unsafe { libc::munmap((place & !(PAGE - 1)) as *mut c_void, PAGE) };
     let (_, enter) = open(&path);
     churn_through(enter, 100);

@@ -1,4 +1,4 @@
-//! Threads with little stack, and stacks that are not the thread's.
+//! Threads with small stacks, and stacks that are not the thread's own.
 
 use super::{Block, TALLY};
 use std::ffi::c_void;
@@ -7,9 +7,9 @@ use tracking_alloc::phase;
 
 /// Starts a thread with `bytes` of stack and waits for its end.
 fn in_thread(bytes: usize, work: extern "C" fn(*mut c_void) -> *mut c_void) {
-    // SAFETY: a number or a pointer, by the C library: zeros are a value of both.
+    // SAFETY: a number or a pointer, depending on the C library. Zeros are valid for both.
     let mut thread: libc::pthread_t = unsafe { std::mem::zeroed() };
-    // SAFETY: attributes are initialised before they are used; the thread is waited for.
+    // SAFETY: the attributes are initialized before they are used, and the thread is joined.
     unsafe {
         let mut attributes = std::mem::zeroed();
         assert_eq!(libc::pthread_attr_init(&mut attributes), 0);
@@ -24,7 +24,8 @@ fn in_thread(bytes: usize, work: extern "C" fn(*mut c_void) -> *mut c_void) {
     }
 }
 
-/// Allocates in a thread with 64 KiB of stack; begins the recording there too, when words say where it goes.
+/// Allocates in a thread with 64 KiB of stack. If there is a path in `words`, the thread also
+/// begins the recording.
 pub(super) fn small(words: &[&str]) {
     static PATH: std::sync::OnceLock<String> = std::sync::OnceLock::new();
     if let Some(path) = words.first() {
@@ -52,8 +53,8 @@ pub(super) fn small(words: &[&str]) {
     TALLY.print();
 }
 
-/// Allocates on a coroutine's stack in the phase `coroutine`, on a signal's in `signal`: from the main thread and from
-/// another.
+/// Allocates on a coroutine's stack in the phase `coroutine`, and on a signal stack in the phase
+/// `signal`, from the main thread and from another.
 pub(super) fn foreign() {
     on_foreign_stacks();
     std::thread::spawn(on_foreign_stacks)
@@ -67,7 +68,7 @@ fn map(bytes: usize) -> *mut c_void {
         libc::PROT_READ | libc::PROT_WRITE,
         libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
     );
-    // SAFETY: an anonymous mapping at an address of the kernel's choice.
+    // SAFETY: the kernel chooses the address of the anonymous mapping.
     let place = unsafe { libc::mmap(null_mut(), bytes, protection, flags, -1, 0) };
     assert_ne!(place, libc::MAP_FAILED);
     place
@@ -84,8 +85,8 @@ fn on_foreign_stacks() {
         let _phase = phase("signal");
         allocates(20);
     }
-    // SAFETY: both contexts outlive the switch, the stacks are mapped, and the handler runs in the middle of `raise`,
-    // not of an allocation.
+    // SAFETY: both contexts outlive the switch, the stacks are mapped, and the handler runs inside
+    // `raise` and not inside an allocation.
     unsafe {
         // musl has no contexts.
         #[cfg(target_env = "gnu")]

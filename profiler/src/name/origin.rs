@@ -1,0 +1,97 @@
+//! The crate that a function of Rust belongs to, from its name alone.
+
+use super::segment::{Part, Segment, segments};
+use super::short::without_pointers;
+use super::{FunctionName, begins_with};
+
+/// Types inside types that are looked into.
+const MOST_NESTED: usize = 16;
+
+/// Returns `true` for crates of the standard library and those that it is built on.
+pub(crate) fn is_std_crate(krate: &str) -> bool {
+    matches!(
+        krate,
+        "core"
+            | "alloc"
+            | "std"
+            | "proc_macro"
+            | "test"
+            | "hashbrown"
+            | "compiler_builtins"
+            | "panic_unwind"
+            | "panic_abort"
+            | "unwind"
+            | "std_detect"
+            | "__rustc"
+    )
+}
+
+/// The crate that a type's path begins with: `alloc` of `alloc::vec::Vec<T>`; `None` for primitives,
+/// parameters and tuples.
+fn crate_of_type(of: &str, depth: usize) -> Option<&str> {
+    if depth > MOST_NESTED {
+        return None;
+    }
+    let segments = segments(without_pointers(of));
+    let first = segments.first()?;
+    if let Part::Impl { of, implements, .. } = first.part {
+        let of = crate_of_type(of, depth + 1);
+        return of.or_else(|| crate_of_type(implements?, depth + 1));
+    }
+    let is_identifier = first
+        .plain
+        .starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && first
+            .plain
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || c == '_');
+    (segments.len() > 1 && is_identifier).then_some(first.plain)
+}
+
+impl<'a> FunctionName<'a> {
+    /// The crate that the function belongs to; `None` if its name does not say.
+    ///
+    /// An impl stands in the crate of the type or in that of the trait. If the type belongs to the
+    /// standard library or to nobody, only the crate of the trait can have written it.
+    pub(crate) fn krate(&self) -> Option<&'a str> {
+        let first = self.segments().first()?;
+        let Part::Impl { of, implements, .. } = first.part else {
+            let is_crate = self.segments().len() > 1 && !first.plain.starts_with(['{', '<', '_']);
+            return (is_crate || first.plain == "__rustc").then_some(first.plain);
+        };
+        let of = crate_of_type(of, 0);
+        let implemented = implements.and_then(|implements| crate_of_type(implements, 0));
+        match (of, implemented) {
+            (Some(of), Some(implemented)) if is_std_crate(of) && !is_std_crate(implemented) => {
+                Some(implemented)
+            }
+            (Some(of), _) => Some(of),
+            // Methods of primitives.
+            (None, implemented) => implemented.or(Some("core")),
+        }
+    }
+
+    /// Returns `true` for a function that the compiler puts between `alloc` and the global allocator.
+    pub(crate) fn is_allocator_shim(&self) -> bool {
+        let shims = [
+            "__rust_alloc",
+            "__rust_realloc",
+            "__rust_dealloc",
+            "__rdl_",
+            "__rg_",
+        ];
+        begins_with(self.own_name(), &shims)
+    }
+
+    /// Returns `true` if the function belongs to a crate's impl of a trait of another crate:
+    /// `<app::City as prost::Message>::encode_raw`.
+    pub(crate) fn is_of_foreign_trait(&self) -> bool {
+        let own = self.krate();
+        let mut traits = self.segments().iter().filter_map(Segment::implements);
+        own.is_some()
+            && traits.any(|implemented| {
+                let of = crate_of_type(implemented, 0);
+                of.is_some() && of != own
+            })
+    }
+}

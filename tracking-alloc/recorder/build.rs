@@ -1,0 +1,31 @@
+//! Defines the capabilities of this platform: `cfg(recording)` if a recording is a mapped file,
+//! `cfg(in_memory)` if it lies in the memory of a WebAssembly module, and `cfg(captures)` if the
+//! stacks of counted events can be captured. Crates that depend directly on this one get them as
+//! metadata.
+
+fn main() {
+    println!("cargo::rerun-if-changed=build.rs");
+    let target = |part: &str| std::env::var(format!("CARGO_CFG_TARGET_{part}")).unwrap_or_default();
+    let records = target("OS") == "linux"
+        && ["gnu", "musl"].contains(&target("ENV").as_str())
+        && ["x86_64", "aarch64"].contains(&target("ARCH").as_str());
+    // The recorder in memory supports only one thread. With atomics there may be more.
+    let has_threads = target("FEATURE")
+        .split(',')
+        .any(|feature| feature == "atomics");
+    let records_in_memory = target("ARCH") == "wasm32" && !has_threads;
+    // Stacks can be captured if C's unwinder can be called without a lock.
+    let is_unix = std::env::var_os("CARGO_CFG_UNIX").is_some();
+    let captures = is_unix && std::env::var_os("CARGO_FEATURE_CAPTURE_STACKS").is_some();
+    for (name, holds) in [
+        ("recording", records),
+        ("in_memory", records_in_memory),
+        ("captures", captures),
+    ] {
+        println!("cargo::rustc-check-cfg=cfg({name})");
+        if holds {
+            println!("cargo::rustc-cfg={name}");
+            println!("cargo::metadata={name}=1");
+        }
+    }
+}

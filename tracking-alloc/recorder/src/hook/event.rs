@@ -1,0 +1,636 @@
+//! The four events, from the state word to the counters.
+
+use super::lane::{self, Cached, Lane, Lifetime, SizeCount, Slot};
+use super::peak;
+use super::writers::{Inside, Open};
+use super::{net, owner};
+use crate::accounting::{self, Event, Realloc};
+use crate::session::{
+    self, KnownSite, OVERFLOW_USED, Session, Shared, add, clock, fixed_rows, owned,
+};
+use crate::shadow::{self, LaneBits, Owner};
+use crate::stack::{self, Start};
+use crate::sys::Errno;
+use crate::{counting, current_scope, state, thread};
+use std::num::NonZeroU64;
+use std::sync::atomic::{Ordering::*, compiler_fence};
+use tracking_alloc_recording::{LANES, Row, SITE_TABLE_FULL, SITE_UNATTRIBUTED, lane_kind};
+
+/// The function called instead of recording an allocation while the environment may not have been
+/// examined yet.
+type First = fn(*mut u8, usize);
+
+/// Records a successful allocation.
+// PERF: rare cases are tail calls, so that the common path keeps nothing across calls.
+#[inline(never)]
+pub(crate) fn allocated(block: *mut u8, bytes: usize, first: First) {
+    let block = block as usize;
+    let Some(lane) = enter() else {
+        return alloc_slowly(Start::here(), block, bytes, first);
+    };
+    match alloc_known(lane, Start::here(), block, bytes) {
+        Ok(()) => leave(lane),
+        Err(key) => alloc_entered(lane, Start::here(), key, block, bytes),
+    }
+}
+
+/// Records that the allocator returned null.
+#[cold]
+#[inline(never)]
+pub(crate) fn request_failed(bytes: usize) {
+    request_failed_at(Start::here(), bytes);
+}
+
+/// Counts a failed request at the site of a stack. It needs no row, because nothing was allocated.
+#[cold]
+#[inline(never)]
+fn request_failed_at(start: Start, bytes: usize) {
+    // The caller of the allocator may read errno.
+    let _errno = Errno::keep();
+    let is_paused = state::get() & state::PAUSED != 0;
+    let Some(session) = session::current().filter(|_| !is_paused) else {
+        return;
+    };
+    let Some(inside) = Inside::enter() else {
+        return;
+    };
+    let Some(lane) = owner::of_thread(&inside, session) else {
+        return;
+    };
+    let site = if lane.is_shared() {
+        let stack = owner::stack_of_thread();
+        let _alone = lane.shared.lock();
+        lane.limits.set_stack(stack);
+        site_in_full(lane, start)
+    } else {
+        lane.busy.store(true, Relaxed);
+        compiler_fence(SeqCst);
+        site_in_full(lane, start)
+    };
+    if state::is_recording() {
+        session.write.lock().request_failed(site, bytes as u64);
+    }
+}
+
+/// Returns the site of a stack, known to the lane or not.
+fn site_in_full(lane: &'static Lane, start: Start) -> u32 {
+    let (frame_pointer, stack_pointer, pc) = start.registers();
+    let key = key_in_full(lane, start);
+    let scope = current_scope::current();
+    lane.find_site(frame_pointer, stack_pointer, pc, key, scope)
+        .site
+}
+
+/// Records a free, before it is forwarded.
+#[inline(never)]
+pub(crate) fn freed(block: *mut u8, bytes: usize) {
+    let block = block as usize;
+    match enter() {
+        Some(lane) if free_known(lane, block, bytes) => leave(lane),
+        Some(lane) => free_entered(lane, block, bytes),
+        None => free_slowly(block, bytes),
+    }
+}
+
+/// Takes the block out of the shadow map before a realloc is forwarded, because another thread may
+/// get its address.
+#[inline(always)]
+pub(crate) fn reallocating(block: *mut u8) -> Option<Owner> {
+    if !state::is_recording() {
+        return None;
+    }
+    shadow::take(block as usize)
+}
+
+/// Records a realloc as one event, after it was forwarded. If it failed, puts the block back and
+/// counts a failed request.
+#[inline(never)]
+pub(crate) fn reallocated(
+    owner: Option<Owner>,
+    old: *mut u8,
+    old_bytes: usize,
+    new: *mut u8,
+    bytes: usize,
+) {
+    let start = Start::here();
+    if new.is_null() {
+        if let Some(owner) = owner {
+            shadow::put(old as usize, old_bytes, owner);
+        }
+        return request_failed_at(start, bytes);
+    }
+    let moved = Realloc {
+        old: old as usize,
+        old_bytes,
+        new: new as usize,
+        bytes,
+    };
+    match (enter(), owner) {
+        (Some(lane), Some(owner)) => {
+            realloc_in(lane, start, owner, moved);
+            leave(lane);
+        }
+        (Some(lane), None) => {
+            unknown_realloc_in(lane, start, moved);
+            leave(lane);
+        }
+        (None, owner) => realloc_slowly(owner, start, moved),
+    }
+}
+
+/// Enters the fast path if all of these conditions hold:
+/// - something records and is not paused,
+/// - the thread has its own lane of this generation, does not measure and was not idle for long,
+/// - the hook is not running in the lane.
+///
+/// Until [`leave`], events of signal handlers in this thread see the lane as busy.
+///
+/// PERF: comparing the state word with the lane's tag checks all of them but the last.
+#[inline(always)]
+fn enter() -> Option<&'static Lane> {
+    let lane = lane::own().filter(|lane| !lane.busy.load(Relaxed))?;
+    lane.busy.store(true, Relaxed);
+    // NOTE: the busy flag is set before state and tag are read. A thread that finishes the
+    // recording clears the state; a thread that parks a lane marks its tag. Both then fence every
+    // thread and read the flag. So nobody writes into a finished recording, or into the row of a
+    // lane whose sum is assumed to be known.
+    compiler_fence(SeqCst);
+    if state::get() == lane.tag.load(Relaxed) {
+        return Some(lane);
+    }
+    leave(lane);
+    None
+}
+
+#[inline(always)]
+fn leave(lane: &Lane) {
+    compiler_fence(SeqCst);
+    lane.busy.store(false, Release);
+}
+
+/// Records the common case of an allocation: a known site and size class, no check of the peak, and
+/// a written page of the shadow map. In all other cases it counts nothing and returns an error,
+/// with the key of the stack if it was found.
+#[inline(always)]
+fn alloc_known(
+    lane: &'static Lane,
+    start: Start,
+    block: usize,
+    bytes: usize,
+) -> Result<(), Option<NonZeroU64>> {
+    let key = known_key(lane, start).ok_or(None)?;
+    let cached = lane.cached(key.get()).ok_or(Some(key))?;
+    // SAFETY: cached rows and slots are never unmapped.
+    let (row, slot) = unsafe { (&*cached.row, &*cached.slot) };
+    let size = bytes as u64;
+    let size_count = slot.size_count(size);
+    if matches!(size_count, SizeCount::New(_))
+        || peak::checks_rise(lane, bytes as i64)
+        || !lane.are_touched(row, clock())
+    {
+        return Err(Some(key));
+    }
+    let place = shadow::place(block).ok_or(Some(key))?;
+    if let SizeCount::Pair(pair) = size_count {
+        add(pair, 1);
+    }
+    place.put(bytes, count_alloc(lane, row, cached.site, size));
+    thread::set_last_block(block);
+    Ok(())
+}
+
+/// Records the common case of a free. Returns `false` and does nothing in other cases.
+#[inline(always)]
+fn free_known(lane: &'static Lane, block: usize, bytes: usize) -> bool {
+    let Some(known) = shadow::known(block) else {
+        return false;
+    };
+    // The lane looks up no row for events without a stack.
+    let Some(row) = lane.known_row(known.site()) else {
+        return false;
+    };
+    if !lane.are_touched(row, clock()) || peak::checks_fall(lane, row, bytes as i64) {
+        return false;
+    }
+    if let Some(owner) = known.take() {
+        count_free(lane, row, bytes as u64);
+        count_end(lane, row, owner, block, bytes as u64);
+    }
+    true
+}
+
+/// Does the rest of an allocation in a lane that was entered.
+#[cold]
+#[inline(never)]
+fn alloc_entered(
+    lane: &'static Lane,
+    start: Start,
+    key: Option<NonZeroU64>,
+    block: usize,
+    bytes: usize,
+) {
+    alloc_in(lane, start, key, block, bytes);
+    leave(lane);
+}
+
+/// Does the rest of a free in a lane that was entered.
+#[cold]
+#[inline(never)]
+fn free_entered(lane: &'static Lane, block: usize, bytes: usize) {
+    free_in(lane, block, bytes);
+    leave(lane);
+}
+
+#[cold]
+#[inline(never)]
+fn alloc_slowly(start: Start, block: usize, bytes: usize, first: First) {
+    if state::is_unexamined() {
+        return first(block as *mut u8, bytes);
+    }
+    slow_path(Event::Alloc(block, bytes), None, start);
+}
+
+#[cold]
+#[inline(never)]
+fn realloc_slowly(owner: Option<Owner>, start: Start, moved: Realloc) {
+    slow_path(Event::Realloc(moved), owner, start);
+}
+
+#[cold]
+#[inline(never)]
+fn free_slowly(block: usize, bytes: usize) {
+    // A free has no stack.
+    slow_path(
+        Event::Free(block, bytes),
+        None,
+        Start::from_registers((0, 0, 0)),
+    );
+}
+
+/// The slow path, with every check.
+// NOTE: inlined, because an event has little stack.
+#[inline(always)]
+fn slow_path(event: Event, owner: Option<Owner>, start: Start) {
+    if counting::measure(event) && !thread::passes_over() {
+        net::measuring(false);
+    }
+    if !record(event, owner, start) {
+        counting::unrecorded(event);
+    }
+}
+
+/// Records an event; `owner` is the owner of a block to be reallocated. Returns `false` if nothing
+/// records, or if this event is not recorded.
+#[inline(never)]
+fn record(event: Event, owner: Option<Owner>, start: Start) -> bool {
+    let word = state::get();
+    if word & state::RECORD == 0 {
+        return false;
+    }
+    let Some(session) = session::current() else {
+        return false;
+    };
+    let Some(inside) = Inside::enter() else {
+        return miss(session, event, owner);
+    };
+    let Some(lane) = owner::of_thread(&inside, session) else {
+        return false;
+    };
+    if lane.is_shared() {
+        // NOTE: read before the lock is taken, because libc may take its own locks.
+        let stack = owner::stack_of_thread();
+        let _alone = lane.shared.lock();
+        // The shared lane walks the stack of the calling thread, which differs between calls.
+        lane.limits.set_stack(stack);
+        return state::is_recording() && run(event, owner, lane, start, word);
+    }
+    // The thread may have just got this lane.
+    lane.busy.store(true, Relaxed);
+    compiler_fence(SeqCst);
+    peak::wake(lane);
+    state::is_recording() && run(event, owner, lane, start, word)
+}
+
+/// Records an event in a lane. While recording is paused, or the thread works for heapglass itself,
+/// new blocks are skipped (returns `false`) and known blocks are followed.
+fn run(event: Event, owner: Option<Owner>, lane: &'static Lane, start: Start, word: u32) -> bool {
+    let passes_over = thread::passes_over();
+    let paused = word & state::PAUSED != 0 || passes_over;
+    match (event, owner) {
+        // The block was not recorded when it was allocated either.
+        (Event::Free(block, _), _) if passes_over && shadow::known(block).is_none() => {
+            return false;
+        }
+        (Event::Free(block, bytes), _) => free_in(lane, block, bytes),
+        (Event::Realloc(moved), Some(owner)) => realloc_in(lane, start, owner, moved),
+        _ if paused => return false,
+        (Event::Alloc(block, bytes), _) => alloc_in(lane, start, None, block, bytes),
+        (Event::Realloc(moved), None) => unknown_realloc_in(lane, start, moved),
+    }
+    true
+}
+
+/// Returns the key of the calling stack in the calling thread's scope, unless that needs a full
+/// walk.
+#[inline(always)]
+fn known_key(lane: &'static Lane, start: Start) -> Option<NonZeroU64> {
+    let (limits, last) = (&lane.limits, &lane.last_walks);
+    let key = stack::walk(
+        limits,
+        last,
+        start,
+        current_scope::current(),
+        &session::FINDERS,
+    );
+    if cfg!(debug_assertions) {
+        compare(lane, start, key?);
+    }
+    key.and_then(NonZeroU64::new)
+}
+
+#[cold]
+#[inline(never)]
+fn key_in_full(lane: &Lane, start: Start) -> u64 {
+    stack::walk_in_full(
+        &lane.limits,
+        start,
+        current_scope::current(),
+        &session::FINDERS,
+    )
+}
+
+/// Checks in debug builds that a full walk of the same stack has the same key.
+#[cold]
+#[inline(never)]
+fn compare(lane: &Lane, start: Start, key: u64) {
+    if key_in_full(lane, start) != key
+        && let Some(header) = session::header()
+    {
+        header.walk_disagreements.fetch_add(1, Relaxed);
+    }
+}
+
+/// Returns the site of the calling stack and scope, with its slot and row in the lane. `key` is the
+/// key of that stack, if known.
+#[inline(always)]
+fn site_here(
+    lane: &'static Lane,
+    start: Start,
+    key: Option<NonZeroU64>,
+) -> (u32, &'static Slot, &'static Row) {
+    let mut key = key
+        .or_else(|| known_key(lane, start))
+        .map_or_else(|| key_in_full(lane, start), NonZeroU64::get);
+    if let Some(cached) = lane.cached(key) {
+        // SAFETY: cached rows and slots are never unmapped.
+        let (slot, row) = unsafe { (&*cached.slot, &*cached.row) };
+        if !lane.is_spare(cached.slot) {
+            return (cached.site, slot, row);
+        }
+        // The stack leads through code that can be unloaded.
+        if !session::check_modules() {
+            return (cached.site, lane.slot(cached.site).unwrap_or(slot), row);
+        }
+        key = key_in_full(lane, start);
+    } else if session::check_modules() {
+        key = key_in_full(lane, start);
+    }
+    if lane.limits.forget_old_cuts() {
+        key = key_in_full(lane, start);
+    }
+    new_here(lane, start, key)
+}
+
+/// Finds the site of a key that is not in the lane's cache.
+#[inline(always)]
+fn new_here(lane: &'static Lane, start: Start, key: u64) -> (u32, &'static Slot, &'static Row) {
+    lane.ask_again();
+    let (frame_pointer, stack_pointer, pc) = start.registers();
+    let KnownSite { mut site, can_go } = lane.find_site(
+        frame_pointer,
+        stack_pointer,
+        pc,
+        key,
+        current_scope::current(),
+    );
+    let row = lane.row_of(site);
+    if lane.is_full(row) {
+        // NOTE: the block then belongs to "(table full)" wherever it is freed, even if the site
+        // gets a row later.
+        site = SITE_TABLE_FULL;
+        lane.row_of(site);
+    }
+    let slot = lane.slot(site);
+    // NOTE: with the spare slot, all events with this key take the path that checks if the code is
+    // unchanged.
+    let kept = slot
+        .filter(|_| !can_go)
+        .unwrap_or_else(|| lane.spare_slot());
+    if slot.is_some() {
+        lane.keep(Cached {
+            key,
+            row,
+            slot: kept,
+            site,
+        });
+    }
+    (site, slot.unwrap_or(kept), row)
+}
+
+/// Counts an allocation in rows whose values were saved. Returns the block's owner.
+#[inline(always)]
+fn count_alloc(lane: &'static Lane, row: &Row, site: u32, size: u64) -> Owner {
+    let all = lane.all();
+    let birth = all.total_blocks.load(Relaxed).wrapping_add(1);
+    accounting::allocated(owned(row), size);
+    accounting::allocated(owned(all), size);
+    Owner::new(site, lane.bits, birth as u32)
+}
+
+/// Counts a free in rows whose values were saved.
+#[inline(always)]
+fn count_free(lane: &'static Lane, row: &Row, size: u64) {
+    accounting::freed(owned(row), size);
+    accounting::freed(owned(lane.all()), size);
+}
+
+/// Counts the lifetime of a freed block.
+#[inline(always)]
+fn count_end(lane: &'static Lane, row: &Row, owner: Owner, block: usize, size: u64) {
+    if thread::take_last_block(block) {
+        accounting::was_temporary(owned(row), size);
+        accounting::was_temporary(owned(lane.all()), size);
+    }
+    match lane.lifetime(owner) {
+        Lifetime::Here(lifetime) => {
+            add(&row.lifetime, lifetime);
+            add(&row.lifetime_blocks, 1);
+        }
+        Lifetime::Elsewhere => add(&row.freed_elsewhere, 1),
+        Lifetime::Unknown => {}
+    }
+}
+
+fn alloc_in(
+    lane: &'static Lane,
+    start: Start,
+    key: Option<NonZeroU64>,
+    block: usize,
+    bytes: usize,
+) {
+    let (site, slot, row) = site_here(lane, start, key);
+    let size = bytes as u64;
+    lane.count_size(slot, size);
+    let owner = peak::around(lane, Some(row), bytes as i64, || {
+        lane.touch_both(site, row, clock());
+        count_alloc(lane, row, site, size)
+    });
+    thread::set_last_block(block);
+    if !shadow::put(block, bytes, owner) {
+        untracked();
+    }
+}
+
+fn free_in(lane: &'static Lane, block: usize, bytes: usize) {
+    let Some(owner) = shadow::take(block) else {
+        add(&lane.record().unknown_frees, 1);
+        return counting::unrecorded(Event::Free(block, bytes));
+    };
+    let size = bytes as u64;
+    if owner.site() == SITE_UNATTRIBUTED {
+        return unattributed_free(lane.unattributed(), size);
+    }
+    let row = lane.row_of(owner.site());
+    peak::around(lane, Some(row), -(bytes as i64), || {
+        lane.touch_both(owner.site(), row, clock());
+        count_free(lane, row, size);
+    });
+    count_end(lane, row, owner, block, size);
+}
+
+/// Records a realloc of an unknown block as a new block.
+#[cold]
+#[inline(never)]
+fn unknown_realloc_in(lane: &'static Lane, start: Start, moved: Realloc) {
+    alloc_in(lane, start, None, moved.new, moved.bytes);
+    thread::set_last_block(0);
+    counting::unknown_reallocated(
+        moved.old_bytes as u64,
+        moved.bytes as u64,
+        moved.old != moved.new,
+    );
+}
+
+/// Records a realloc of a known block: the block moves from its old site to the site of the
+/// realloc, with its new size. Both rows are saved for the peak before either changes, and the net
+/// value changes once, by the difference.
+#[inline(always)]
+fn realloc_in(lane: &'static Lane, start: Start, owner: Owner, realloc: Realloc) {
+    let Realloc {
+        old,
+        old_bytes,
+        new,
+        bytes,
+        ..
+    } = realloc;
+    let (old_size, size) = (old_bytes as u64, bytes as u64);
+    let old_site = owner.site();
+    let (site, slot, row) = site_here(lane, start, None);
+    let all = lane.all();
+    lane.count_size(slot, size);
+    let old_row = if old_site == SITE_UNATTRIBUTED {
+        None
+    } else {
+        Some(lane.row_of(old_site))
+    };
+    peak::around(lane, None, bytes as i64 - old_bytes as i64, move || {
+        let now = clock();
+        if let Some(old_row) = old_row {
+            lane.touch(old_site, old_row, now);
+        }
+        lane.touch_both(site, row, now);
+        for counted in [row, all] {
+            accounting::allocated(owned(counted), size);
+            accounting::resized(owned(counted), old_size, size, old != new);
+        }
+        match old_row {
+            Some(old_row) => {
+                accounting::freed(owned(old_row), old_size);
+                accounting::freed(owned(all), old_size);
+            }
+            None => unattributed_free(lane.unattributed(), old_size),
+        }
+    });
+    thread::set_last_block(0);
+    let births = lane.births_for(owner);
+    if !shadow::put(new, bytes, owner.moved_to(site, births)) {
+        untracked();
+    }
+}
+
+#[cold]
+fn untracked() {
+    if let Some(header) = session::header() {
+        header.untracked_blocks.fetch_add(1, Relaxed);
+    }
+}
+
+#[cold]
+fn unattributed_free(row: &Row, bytes: u64) {
+    accounting::freed(Shared(row), bytes);
+}
+
+#[cold]
+fn unattributed_alloc(row: &Row, lane: u32, block: usize, bytes: usize) {
+    accounting::allocated(Shared(row), bytes as u64);
+    if !shadow::put(
+        block,
+        bytes,
+        Owner::new(SITE_UNATTRIBUTED, LaneBits::of(lane), 0),
+    ) {
+        untracked();
+    }
+}
+
+/// Counts an event while the hook is busy in this thread, in its lane, or in the overflow lane if
+/// it has none yet. Returns `false` if the recording was finished in the meantime.
+#[cold]
+#[inline(never)]
+fn miss(session: &Session, event: Event, owner: Option<Owner>) -> bool {
+    const LANE: u32 = LANES as u32;
+    let is_busy = |lane: &&Lane| lane.busy.load(Relaxed) && lane.is_of(session.tag());
+    if let Some(lane) = lane::own().filter(is_busy) {
+        return miss_in(lane.unattributed(), lane.number, event, owner);
+    }
+    let _open = Open::count();
+    if !state::is_recording() {
+        return false;
+    }
+    // SAFETY: a record of a mapped table.
+    let lane = unsafe { &*session.lane_record(LANE) };
+    lane.kind.store(lane_kind::SHARED, Relaxed);
+    OVERFLOW_USED.store(1, Release);
+    fixed_rows(LANE).is_some_and(|[.., row]| miss_in(row, LANE, event, owner))
+}
+
+/// Counts an event of a signal handler that interrupted another event in this thread. Only totals
+/// are kept, without a stack.
+#[cold]
+fn miss_in(row: &Row, lane: u32, event: Event, owner: Option<Owner>) -> bool {
+    match event {
+        Event::Alloc(block, bytes) => unattributed_alloc(row, lane, block, bytes),
+        Event::Free(block, bytes) => {
+            if shadow::take(block).is_none() {
+                return false;
+            }
+            unattributed_free(row, bytes as u64);
+        }
+        Event::Realloc(realloc) => {
+            if owner.is_some() {
+                unattributed_free(row, realloc.old_bytes as u64);
+            }
+            unattributed_alloc(row, lane, realloc.new, realloc.bytes);
+        }
+    }
+    true
+}

@@ -1,0 +1,31 @@
+//! The hook: the code that runs at each allocator call while something records.
+//!
+//! The hook never allocates through the observed allocator, never panics, takes no lock on its hot
+//! path, and keeps `errno`. An allocation is forwarded first and then recorded; a free is recorded
+//! first and then forwarded. A realloc is one event.
+
+mod event;
+mod lane;
+mod net;
+mod owner;
+mod peak;
+mod resident;
+mod stats;
+mod visits;
+mod writers;
+
+pub(crate) use event::{allocated, freed, reallocated, reallocating, request_failed};
+#[cfg(captures)]
+pub use net::PassedOver;
+pub(crate) use net::{Net, measuring, net_here};
+pub(crate) use peak::{PeakChecks, check_peak_now, mark_window};
+pub(crate) use resident::{forget as forget_resident, read as read_resident};
+pub(crate) use stats::{part, recorded_stats};
+pub(crate) use visits::{visit, visit_again};
+pub(crate) use writers::{Inside, forget_all, wait_until_idle};
+
+use crate::sys::Lock;
+
+/// The peak lock, for the peak, the timeline, snapshots and marks. It is taken before the write
+/// lock, never after it.
+pub(crate) static PEAK_CHECKS: Lock<PeakChecks> = Lock::new(PeakChecks::new());

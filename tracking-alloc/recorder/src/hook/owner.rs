@@ -1,0 +1,208 @@
+//! Ownership of lanes: taking over the lane of a thread that ended, creating a lane, sharing the
+//! last one.
+
+use super::PEAK_CHECKS;
+use super::lane::{CACHE, Cached, Lane, LaneTables, MEASURED, STEP, lane_at, publish};
+use super::writers::Inside;
+use crate::file::Table;
+use crate::session::{
+    CLOCK, LANES_USED, OVERFLOW_USED, Session, figures_net, figures_of, fixed_rows, header,
+    lane_number,
+};
+use crate::shadow::LaneBits;
+use crate::sys::{self, Bump, Errno, Stack};
+use crate::thread;
+use std::cell::UnsafeCell;
+use std::ptr::{NonNull, from_ref, null};
+use std::sync::atomic::Ordering::*;
+use tracking_alloc_recording::{
+    LANES, MAX_LANES, SITE_TABLE_FULL, SITE_UNATTRIBUTED, lane_kind, table,
+};
+
+/// Returns the calling thread's lane in the current recording, its own or the shared one. Creates
+/// one if it has none.
+pub(super) fn of_thread(_: &Inside, session: &Session) -> Option<&'static Lane> {
+    let (own, shared) = thread::with(|thread| (thread.lane.get(), thread.shared.get()))?;
+    // SAFETY: null or lanes, which are never unmapped.
+    let (own, shared) = unsafe { (own.cast::<Lane>().as_ref(), shared.cast::<Lane>().as_ref()) };
+    own.or(shared)
+        .filter(|lane| lane.is_of(session.tag()))
+        .or_else(|| acquire(session))
+}
+
+/// Returns the address range of the calling thread's stack. Calls libc once per thread.
+pub(super) fn stack_of_thread() -> Stack {
+    if let Some(Some(known)) = thread::with(|thread| thread.stack.get()) {
+        return known;
+    }
+    let stack = sys::thread_stack();
+    thread::with(|thread| thread.stack.set(Some(stack)));
+    stack
+}
+
+#[cold]
+#[inline(never)]
+fn acquire(session: &Session) -> Option<&'static Lane> {
+    let _errno = Errno::keep();
+    let stack = stack_of_thread();
+    let own = take_over(session, stack).or_else(|| add(session, stack));
+    let lane = own.or_else(|| overflow(session));
+    thread::with(|thread| {
+        let pointer = |lane: Option<&Lane>| lane.map_or(null(), |lane| from_ref(lane).cast());
+        thread.lane.set(pointer(own));
+        thread.shared.set(pointer(lane.filter(|_| own.is_none())));
+        if let Some(own) = own.filter(|_| !thread.measure.get().is_null()) {
+            own.tag.fetch_or(MEASURED, Relaxed);
+        }
+    });
+    lane
+}
+
+/// Returns the first lane whose owner has ended.
+fn take_over(session: &Session, stack: Stack) -> Option<&'static Lane> {
+    for made in 0..LANES_USED.load(Acquire) {
+        let Some(lane) = lane_at(lane_number(made)) else {
+            continue;
+        };
+        // SAFETY: the mutex was initialized and locked before the lane was published, and nobody
+        // unlocks it. An owner that ended leaves the mutex inconsistent. The counters are whole
+        // words written by one thread, so they need no repair.
+        let taken = unsafe {
+            libc::pthread_mutex_trylock(lane.mutex.get()) == libc::EOWNERDEAD
+                && libc::pthread_mutex_consistent(lane.mutex.get()) == 0
+        };
+        if taken {
+            // A thread that was canceled inside the hook left the lane busy.
+            lane.busy.store(false, Relaxed);
+            lane.tag.fetch_and(!MEASURED, Relaxed);
+            lane.hand_over(session);
+            lane.move_in(stack);
+            return Some(lane);
+        }
+    }
+    None
+}
+
+/// Creates a lane for the calling thread.
+fn add(session: &Session, stack: Stack) -> Option<&'static Lane> {
+    // NOTE: this takes the peak lock, so that a check sees either no lane or a complete one.
+    let mut checks = PEAK_CHECKS.lock();
+    let made = LANES_USED.load(Acquire);
+    if made as usize >= MAX_LANES - 1 {
+        return None;
+    }
+    let number = lane_number(made);
+    let lane = make(session, number)?;
+    // SAFETY: the zeroed mutex is initialized here once, before the lane is published. The
+    // attributes are initialized first.
+    unsafe {
+        let mut attributes: libc::pthread_mutexattr_t = std::mem::zeroed();
+        libc::pthread_mutexattr_init(&mut attributes);
+        libc::pthread_mutexattr_setrobust(&mut attributes, libc::PTHREAD_MUTEX_ROBUST);
+        let ready = libc::pthread_mutex_init(lane.mutex.get(), &attributes) == 0
+            && libc::pthread_mutex_trylock(lane.mutex.get()) == 0;
+        libc::pthread_mutexattr_destroy(&mut attributes);
+        if !ready {
+            return None;
+        }
+    }
+    lane.tag.store(session.tag(), Relaxed);
+    lane.move_in(stack);
+    lane.record().kind.store(lane_kind::OWNED, Release);
+    publish(lane);
+    checks.watch(lane);
+    LANES_USED.store(made + 1, Release);
+    if let Some(header) = header() {
+        header.lanes.store(made + 1, Relaxed);
+    }
+    Some(lane)
+}
+
+/// Returns the lane of all threads that have none of their own.
+fn overflow(session: &Session) -> Option<&'static Lane> {
+    let mut checks = PEAK_CHECKS.lock();
+    if let Some(lane) = lane_at(LANES as u32) {
+        return Some(lane);
+    }
+    let lane = make(session, LANES as u32)?;
+    lane.tag.store(session.tag(), Relaxed);
+    lane.record().kind.store(lane_kind::SHARED, Release);
+    checks.watch(lane);
+    publish(lane);
+    OVERFLOW_USED.store(1, Release);
+    Some(lane)
+}
+
+/// Allocates memory for a lane and connects it with its record in the recording.
+fn make(session: &Session, number: u32) -> Option<&'static Lane> {
+    session.prepare_lane(number)?;
+    let mut bump = Bump::new();
+    let place: NonNull<Lane> = bump.take_sparse(1)?;
+    // This counts the lane up to its table from site to row, which uses few pages.
+    sys::count_own(std::mem::offset_of!(Lane, slots).next_multiple_of(sys::PAGE));
+    let cache: NonNull<[Cached; 2]> = bump.take_sparse(CACHE)?;
+    let fixed @ [_, full, unattributed] = fixed_rows(number)?;
+    let table = |id| Table::new(id, number, 8 << 10, 64 << 10);
+    let clock = CLOCK.load(Acquire);
+    for row in fixed {
+        row.clock.store(clock, Relaxed);
+    }
+    full.site.store(SITE_TABLE_FULL, Relaxed);
+    unattributed.site.store(SITE_UNATTRIBUTED, Relaxed);
+    // SAFETY: zeroed memory for a lane that nobody else knows. Zeros are valid for every field that
+    // is not written here.
+    let lane = unsafe {
+        let lane = place.as_ptr();
+        (*lane).number = number;
+        (*lane).bits = LaneBits::of(number);
+        (*lane).fixed = fixed;
+        (*lane).cache = cache.as_ptr();
+        (*lane).record = session.lane_record(number);
+        (&raw mut (*lane).tables).write(UnsafeCell::new(LaneTables {
+            rows: table(table::ROWS),
+            sizes: table(table::SIZES),
+            snaps: table(table::SNAPS),
+            visits: table(table::VISITS),
+            bump,
+        }));
+        &*lane
+    };
+    // The first fall makes a check.
+    lane.limit.store(i64::MIN, Relaxed);
+    lane.step.set(STEP);
+    Some(lane)
+}
+
+impl Lane {
+    /// Makes the calling thread the owner.
+    fn move_in(&self, stack: Stack) {
+        let (record, all) = (self.record(), self.all());
+        self.limits.set_stack(stack);
+        self.limits.forget_foreign();
+        self.since_births.set(all.total_blocks.load(Relaxed));
+        for (since, now) in record.since.iter().zip(figures_of(all)) {
+            since.store(now, Relaxed);
+        }
+        record.since_clock.store(CLOCK.load(Relaxed), Relaxed);
+        record
+            .tenancies
+            .store(record.tenancies.load(Relaxed) + 1, Relaxed);
+        self.names_to_read.set(4);
+        self.read_name();
+    }
+
+    /// Adds the previous owner's figures to those of threads with its name.
+    fn hand_over(&self, session: &Session) {
+        let record = self.record();
+        let mut figures = figures_of(self.all());
+        for (figure, since) in figures.iter_mut().zip(&record.since) {
+            *figure = figure.wrapping_sub(since.load(Relaxed));
+        }
+        let name = [record.name[0].load(Relaxed), record.name[1].load(Relaxed)];
+        let since = (figures_net(&record.since), record.since_clock.load(Relaxed));
+        session
+            .write
+            .lock()
+            .thread_ended(name, figures, self.all(), since);
+    }
+}

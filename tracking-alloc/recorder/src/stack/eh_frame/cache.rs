@@ -1,0 +1,171 @@
+//! The cache of rules by address. Every walk reads it without a lock; writers hold the write lock.
+//!
+//! An entry is one word, so no reader sees it half written. It contains 34 bits, which together
+//! with the entry's place give the whole address, and 30 bits of rule.
+
+use super::rule::Rule;
+use crate::sys::{Bump, PAGE, count_own};
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering::*};
+
+/// Each address has two neighboring places. Its tag tells which of them is tried first.
+const BUCKET_BITS: u32 = 14;
+const PLACE_BITS: u32 = BUCKET_BITS + 1;
+const PLACES: usize = 1 << PLACE_BITS;
+/// The number of bits of addresses in user space. Longer addresses are not cached.
+const ADDRESS_BITS: u32 = 48;
+const TAG_BITS: u32 = ADDRESS_BITS - BUCKET_BITS;
+/// Odd, so that multiplication is a bijection of addresses. Shifted, so that the product has no
+/// bits above those of an address.
+const SPREAD: u64 = 0x9E37_79B9_7F4B << (u64::BITS - ADDRESS_BITS);
+
+const _: () = assert!(TAG_BITS + Rule::BITS == 64);
+
+/// The cache. All-zero bytes mean that it is empty.
+#[repr(C, align(64))]
+pub(super) struct Cache {
+    places: [AtomicU64; PLACES],
+    /// `true` for each page of `places` that was written.
+    written: [AtomicBool; (PLACES * size_of::<AtomicU64>()).div_ceil(PAGE)],
+}
+
+/// The cache used by walks in the hook.
+static CACHE: AtomicPtr<Cache> = AtomicPtr::new(std::ptr::null_mut());
+
+/// Returns the cache, once it was prepared. It stays mapped until the process ends.
+#[inline(always)]
+pub(super) fn current() -> Option<&'static Cache> {
+    // SAFETY: the pointer is null or points to a cache that is never unmapped.
+    unsafe { CACHE.load(Acquire).as_ref() }
+}
+
+/// Creates the cache. Returns `false` if there is no memory.
+pub(crate) fn prepare(bump: &mut Bump) -> bool {
+    if current().is_some() {
+        return true;
+    }
+    let Some(cache) = bump.take_sparse::<Cache>(1).map(NonNull::as_ptr) else {
+        return false;
+    };
+    CACHE.store(cache, Release);
+    true
+}
+
+/// Forgets all rules. The caller holds the write lock.
+pub(crate) fn forget_rules() {
+    if let Some(cache) = current() {
+        cache.clear();
+    }
+}
+
+impl Cache {
+    /// Returns the first place to try for an address, and its tag, shifted above the bits of a
+    /// rule.
+    #[inline(always)]
+    fn place(address: u64) -> (usize, u64) {
+        let mixed = address.wrapping_mul(SPREAD);
+        let place = mixed >> (u64::BITS - PLACE_BITS);
+        (place as usize, mixed << BUCKET_BITS)
+    }
+
+    /// Returns the rule of an address.
+    #[inline(always)]
+    pub(super) fn find(&self, address: u64) -> Option<Rule> {
+        let (place, tag) = Self::place(address);
+        // An address with more bits would share a place with another address.
+        if address >> ADDRESS_BITS != 0 {
+            return None;
+        }
+        // NOTE: a place has PLACE_BITS bits, so no bounds check is needed.
+        // PERF: without the tag, the remainder is the rule, or too large to be one. No rule is 0.
+        let rule = |place: usize| {
+            let rest = self.places[place].load(Relaxed) ^ tag;
+            (rest.wrapping_sub(1) < (1 << Rule::BITS) - 1).then_some(Rule(rest as u32))
+        };
+        rule(place).or_else(|| rule(place ^ 1))
+    }
+
+    /// Adds a rule. The previous entry of its place moves to the second place. The caller holds the
+    /// write lock.
+    pub(super) fn insert(&self, address: u64, rule: Rule) {
+        if address >> ADDRESS_BITS != 0 {
+            return;
+        }
+        let (place, tag) = Self::place(address);
+        let (first, second) = (&self.places[place], &self.places[place ^ 1]);
+        let page = place * size_of::<AtomicU64>() / PAGE;
+        if self
+            .written
+            .get(page)
+            .is_some_and(|written| !written.swap(true, Relaxed))
+        {
+            count_own(PAGE);
+        }
+        let before = first.load(Relaxed);
+        if before != 0 && (before ^ tag) >> Rule::BITS != 0 {
+            second.store(before, Relaxed);
+        }
+        first.store(tag | u64::from(rule.0), Relaxed);
+    }
+
+    /// Forgets all rules, because code was loaded, perhaps at the addresses of other code. The
+    /// caller holds the write lock.
+    pub(super) fn clear(&self) {
+        self.places.iter().for_each(|place| {
+            // Do not touch pages that were never written.
+            if place.load(Relaxed) != 0 {
+                place.store(0, Relaxed);
+            }
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::rule::Base;
+    use super::*;
+
+    fn cache() -> &'static Cache {
+        let place = Bump::new().take::<Cache>(1).expect("memory");
+        // SAFETY: zeroed memory for one cache, which is never freed.
+        unsafe { place.as_ref() }
+    }
+
+    fn rule(words: u64) -> Rule {
+        Rule::new(Base::Sp, words * 8, None).expect("fits")
+    }
+
+    #[test]
+    fn an_address_finds_its_own_rule_or_none_at_all() {
+        let cache = cache();
+        let addresses = || (1..200_000u64).map(|index| 0x5555_0000_0000 + index * 7);
+        addresses().for_each(|address| cache.insert(address, rule(address % 1000 + 1)));
+        let found = addresses().filter(|address| match cache.find(*address) {
+            Some(found) => {
+                assert_eq!(found, rule(address % 1000 + 1), "{address:#x}");
+                true
+            }
+            None => false,
+        });
+        assert!(found.count() > PLACES / 2);
+        assert_eq!(cache.find(0x7fff_0000_0000), None);
+    }
+
+    #[test]
+    fn addresses_beyond_48_bits_are_not_mistaken_for_others() {
+        let cache = cache();
+        cache.insert(0x1234, rule(2));
+        assert_eq!(cache.find(0x1234), Some(rule(2)));
+        assert_eq!(cache.find(0x1234 | 1 << 50), None);
+        cache.insert(0x99 | 1 << 50, rule(3));
+        assert_eq!(cache.find(0x99), None);
+    }
+
+    #[test]
+    fn a_cleared_cache_finds_nothing() {
+        let cache = cache();
+        cache.insert(0x1234, rule(2));
+        cache.clear();
+        assert_eq!(cache.find(0x1234), None);
+    }
+}

@@ -1,0 +1,153 @@
+//! Finds the rule of an address by gimli.
+//!
+//! The evaluation uses memory of our own and not the target's stack, because a thread's stack may
+//! be small.
+
+use super::rule::{Base, Rule};
+use super::tables::Sections;
+use gimli::{
+    BaseAddresses, CfaRule, EhFrame, EhFrameHdr, EhFrameOffset, Encoding, EndianSlice, Format,
+    LittleEndian, Operation, Register, RegisterRule, UnwindContext, UnwindContextStorage,
+    UnwindExpression, UnwindSection, UnwindTableRow, X86_64,
+};
+
+/// The bytes of a table.
+type Bytes = EndianSlice<'static, LittleEndian>;
+
+/// Memory for one evaluation.
+pub(super) type Context = UnwindContext<usize, Storage>;
+
+/// Storage of a fixed size. Functions save six registers and the return address. A signal frame
+/// restores all registers: it does not fit, and the walk is cut there. The storage is not larger,
+/// because gimli copies rows via the target's stack.
+pub(super) struct Storage;
+
+impl UnwindContextStorage<usize> for Storage {
+    type Rules = [(Register, RegisterRule<usize>); 8];
+    type Stack = [UnwindTableRow<usize, Self>; 4];
+}
+
+/// The entry in the tables for an address.
+pub(super) struct Entry {
+    /// The start of its function, an ELF virtual address.
+    pub(super) function: u64,
+    /// `None` if there is no rule that fits [`Rule`].
+    pub(super) rule: Option<Rule>,
+}
+
+/// Returns the entry in the tables for an ELF virtual address, or `None` if there is none.
+#[inline(never)]
+pub(super) fn entry(sections: &Sections, context: &mut Context, address: u64) -> Option<Entry> {
+    let offset = find(sections, address)?;
+    let frames = &EhFrame::new(sections.frames, LittleEndian);
+    let bases = &bases(sections);
+    let entry = frames
+        .fde_from_offset(bases, EhFrameOffset(offset), EhFrame::cie_from_offset)
+        .ok()?;
+    if !entry.contains(address) {
+        return None;
+    }
+    let is_signal = entry.is_signal_trampoline();
+    let row = entry
+        .unwind_info_for_address(frames, bases, context, address)
+        .ok()
+        .filter(|_| !is_signal);
+    Some(Entry {
+        function: entry.initial_address(),
+        rule: row.and_then(|row| encode(frames, row)),
+    })
+}
+
+fn bases(sections: &Sections) -> BaseAddresses {
+    BaseAddresses::default()
+        .set_eh_frame_hdr(sections.header_address)
+        .set_eh_frame(sections.frames_address)
+}
+
+/// Returns the place of the entry for an address, if there is one.
+// NOTE: never inlined, like `encode`, so that their stack is free while gimli works.
+#[inline(never)]
+fn find(sections: &Sections, address: u64) -> Option<usize> {
+    let bases = &bases(sections);
+    let header = EhFrameHdr::new(sections.header, LittleEndian)
+        .parse(bases, 8)
+        .ok()?;
+    let entry = header.table()?.lookup(address, bases).ok()?.direct().ok()?;
+    usize::try_from(entry.checked_sub(sections.frames_address)?).ok()
+}
+
+#[inline(never)]
+fn encode(frames: &EhFrame<Bytes>, row: &UnwindTableRow<usize, Storage>) -> Option<Rule> {
+    match row.register(X86_64::RA) {
+        // If the register is not mentioned, its place was not described. "Undefined" means that
+        // there is no caller.
+        Some(RegisterRule::Undefined) => return Some(Rule::OUTERMOST),
+        Some(RegisterRule::Offset(-8)) => {}
+        _ => return None,
+    }
+    let (base, offset) = match row.cfa() {
+        CfaRule::RegisterAndOffset { register, offset } => {
+            let base = match *register {
+                X86_64::RSP => Base::Sp,
+                X86_64::RBP => Base::Bp,
+                _ => return None,
+            };
+            (base, u64::try_from(*offset).ok()?)
+        }
+        CfaRule::Expression(expression) => {
+            // The only expression that compilers write for functions that call: the frame's end was
+            // saved below rbp.
+            let (X86_64::RBP, offset, true) = base_register(frames, expression)? else {
+                return None;
+            };
+            (Base::Loaded, u64::try_from(offset.checked_neg()?).ok()?)
+        }
+    };
+    let saved_bp = match row.register(X86_64::RBP) {
+        None | Some(RegisterRule::Undefined | RegisterRule::SameValue) if base != Base::Loaded => {
+            None
+        }
+        Some(RegisterRule::Offset(offset)) if base != Base::Loaded => {
+            Some(u64::try_from(offset.checked_neg()?).ok()?)
+        }
+        Some(RegisterRule::Expression(expression)) if base == Base::Loaded => {
+            match base_register(frames, &expression)? {
+                (X86_64::RBP, 0, false) => None,
+                _ => return None,
+            }
+        }
+        _ => return None,
+    };
+    Rule::new(base, offset, saved_bp)
+}
+
+/// Reads an expression "register plus offset". Returns the register, the offset, and `true` if a
+/// load follows. Returns `None` for any other expression.
+fn base_register(
+    frames: &EhFrame<Bytes>,
+    expression: &UnwindExpression<usize>,
+) -> Option<(Register, i64, bool)> {
+    const ENCODING: Encoding = Encoding {
+        address_size: 8,
+        format: Format::Dwarf32,
+        version: 4,
+    };
+    let mut rest = expression.get(frames).ok()?.0;
+    let Operation::RegisterOffset {
+        register, offset, ..
+    } = Operation::parse(&mut rest, ENCODING).ok()?
+    else {
+        return None;
+    };
+    if rest.is_empty() {
+        return Some((register, offset, false));
+    }
+    match Operation::parse(&mut rest, ENCODING).ok()? {
+        Operation::Deref {
+            size: 8,
+            space: false,
+            ..
+        } if rest.is_empty() => Some((register, offset, true)),
+        _ => None,
+    }
+}

@@ -1,0 +1,222 @@
+//! The slow path: finds the rule of an address and puts it into the cache. The caller holds the
+//! write lock.
+
+use super::cache;
+use super::evaluate::{self, Context, Entry};
+use super::rule::{Base, Frame, Rule};
+use super::start_up::{self, Place};
+use super::tables::Tables;
+use crate::images::{MOST_MODULES, Modules};
+use crate::stack::{End, Limits, Start};
+use crate::sys::{Bump, Stack};
+use std::ptr::NonNull;
+
+/// The known code of the process, and the data needed to find rules. All-zero bytes mean that
+/// nothing is known yet. Accessed under the write lock.
+pub(crate) struct Code {
+    pub(crate) images: Modules,
+    context: Option<NonNull<Context>>,
+    /// Number of images seen when the cache was last known to be valid.
+    images_seen: usize,
+    /// Number of further stacks to compare with the result of frame pointers.
+    checks: u32,
+    tables: [Tables; MOST_MODULES],
+    bump: Bump,
+}
+
+/// Number of early stacks to compare.
+const CHECKS: u32 = 32;
+
+impl Code {
+    /// Prepares to compare the first stacks walked by frame pointers with the rules of `.eh_frame`.
+    pub(crate) fn check_early_stacks(&mut self) {
+        self.checks = if super::IS_SUPPORTED { CHECKS } else { 0 };
+    }
+
+    /// Returns the rule for a frame and puts it into the cache.
+    pub(crate) fn fill(&mut self, frame: Frame, bounds: Stack) -> Rule {
+        let (rule, sure) = self.rule(frame, bounds);
+        let Some(cache) = cache::current() else {
+            return rule;
+        };
+        let images = self.images.images_seen();
+        if self.images_seen != images {
+            // New code was loaded, perhaps at the addresses of unloaded code.
+            cache.clear();
+            self.images_seen = images;
+        }
+        if sure {
+            cache.insert(frame.pc, rule);
+        }
+        rule
+    }
+
+    /// Returns the rule for a frame, and `true` if the rule is final.
+    fn rule(&mut self, frame: Frame, bounds: Stack) -> (Rule, bool) {
+        let mut read = false;
+        if self.images.image_at(frame.pc.wrapping_sub(1)).is_none() {
+            read = self.images.read_again();
+        }
+        match self.evaluate(frame.pc) {
+            Some(Rule::OUTERMOST) => (Rule::OUTERMOST, true),
+            _ if self.is_start_up(frame, bounds) => (Rule::START_UP, true),
+            Some(rule) => (rule, true),
+            None if self.images.image_at(frame.pc.wrapping_sub(1)).is_some() => (
+                self.rule_of_main(frame, bounds).unwrap_or(Rule::UNKNOWN),
+                true,
+            ),
+            // The address lies in no known code. Unless the mappings were read just now, it may lie
+            // in code that was loaded since.
+            None => (Rule::UNKNOWN, read || self.images.is_closed()),
+        }
+    }
+
+    /// Returns the rule from the tables. The program's entry code needs special treatment, because
+    /// it has no tables in musl.
+    fn evaluate(&mut self, pc: u64) -> Option<Rule> {
+        match self.entry(pc) {
+            Some(entry) => entry.rule,
+            None => start_up::is_entry(pc).then_some(Rule::OUTERMOST),
+        }
+    }
+
+    // NOTE: never inlined, like `place`: an event has little stack, and gimli needs most of it.
+    #[inline(never)]
+    fn entry(&mut self, pc: u64) -> Option<Entry> {
+        // A return address lies just after its call, so the byte before it belongs to the calling
+        // code. The hook's own address lies after an instruction that moves no register, so it is
+        // treated the same way.
+        let code = pc.wrapping_sub(1);
+        let image = self.images.image_at(code)?;
+        let context = self.context()?;
+        let bias = self.images.bias(image)?;
+        let keep = (self.checks == 0).then_some(&mut self.bump);
+        let tables = self.tables.get_mut(image)?;
+        let sections = tables.sections(|| self.images.open(image), keep)?;
+        // SAFETY: the memory holds one context, which was initialized when it was taken. It is
+        // accessed only under the write lock.
+        let context = unsafe { &mut *context.as_ptr() };
+        let entry = evaluate::entry(&sections, context, code.wrapping_sub(bias))?;
+        Some(Entry {
+            function: entry.function.wrapping_add(bias),
+            ..entry
+        })
+    }
+
+    /// Reads the tables of all images.
+    pub(crate) fn read_tables(&mut self) {
+        for image in 0..self.images.images_seen() {
+            if let Some(tables) = self.tables.get_mut(image) {
+                // An image that cannot be read has no rules.
+                let _ = tables.sections(|| self.images.open(image), Some(&mut self.bump));
+            }
+        }
+    }
+
+    fn context(&mut self) -> Option<NonNull<Context>> {
+        if self.context.is_none() {
+            let place = self.bump.take::<Context>(1)?;
+            // SAFETY: new memory for one context.
+            unsafe { place.as_ptr().write(Context::new_in()) };
+            self.context = Some(place);
+        }
+        self.context
+    }
+
+    /// Returns the role of an address at the end of a stack.
+    #[inline(never)]
+    fn place(&mut self, pc: u64) -> Place {
+        let function = self.entry(pc).map(|entry| entry.function);
+        start_up::place(pc, function, |address| self.images.image_at(address))
+    }
+
+    /// Returns `true` for a frame of the C library that called `main` or a thread's function. The C
+    /// library keeps no frame pointers, so a walk by frame pointers ends there. A walk by rules
+    /// must end there too, so that both give the same stacks.
+    ///
+    /// The answer is cached by address, so it must depend on the address alone. The address lies in
+    /// the part of the C library that contains such functions. The end of the stack then tells if
+    /// it is one of them.
+    #[inline(always)]
+    fn is_start_up(&mut self, frame: Frame, bounds: Stack) -> bool {
+        match self.place(frame.pc) {
+            Place::Start => true,
+            Place::Near => self.is_near_end(frame, bounds, true),
+            Place::Library => self.is_near_end(frame, bounds, false),
+            Place::Elsewhere => false,
+        }
+    }
+
+    /// Returns `true` for a frame that is one step (`start_thread`), or two steps in the same image
+    /// (`__libc_start_call_main`), away from the outermost frame. With `or_bare`, a caller without
+    /// any rule also counts as outermost: musl's `clone` has none.
+    fn is_near_end(&mut self, frame: Frame, bounds: Stack, or_bare: bool) -> bool {
+        let image = self.images.image_at(frame.pc.wrapping_sub(1));
+        let mut caller = frame;
+        for steps in 1..=2 {
+            let rule = self.evaluate(caller.pc);
+            let Some(Ok(next)) = rule.map(|rule| caller.step(rule, bounds)) else {
+                return false;
+            };
+            caller = next;
+            let is_bare = steps == 1 && or_bare && self.entry(caller.pc).is_none();
+            if is_bare || self.evaluate(caller.pc) == Some(Rule::OUTERMOST) {
+                return true;
+            }
+            if steps == 1 && self.images.image_at(caller.pc.wrapping_sub(1)) != image {
+                return false;
+            }
+        }
+        false
+    }
+
+    /// Returns the rule of a function without a rule that the C run-time called. If panics abort,
+    /// rustc's `main` has no rule.
+    ///
+    /// Its return address is one of the words near the stack pointer: the one from which the rules
+    /// of the run-time lead to the outermost frame.
+    fn rule_of_main(&mut self, frame: Frame, bounds: Stack) -> Option<Rule> {
+        const MOST_WORDS: u64 = 8;
+        (1..=MOST_WORDS).find_map(|words| {
+            let rule = Rule::new(Base::Sp, 8 * words, None)?;
+            let caller = frame.step(rule, bounds).ok()?;
+            self.is_start_up(caller, bounds).then_some(rule)
+        })
+    }
+
+    /// Returns `true` if a stack walked by frame pointers, innermost address first, differs from
+    /// the result of `.eh_frame`. Only early stacks are compared.
+    pub(crate) fn differs(&mut self, start: Start, limits: &Limits, addresses: &[u64]) -> bool {
+        if self.checks == 0 {
+            return false;
+        }
+        let (mut seen, mut differs) = (0, false);
+        let end = super::walk_by(
+            |frame, bounds| self.rule(frame, bounds).0,
+            start,
+            limits,
+            None,
+            |address| {
+                differs |= addresses.get(seen).is_some_and(|other| *other != address);
+                seen += 1;
+            },
+        );
+        if self.checks == 1 {
+            self.end_checks();
+        } else {
+            self.checks -= 1;
+        }
+        // If .eh_frame could not be followed to the end, nothing is known about the frames beyond.
+        differs || seen != addresses.len() && end == End::Outermost
+    }
+
+    /// Ends the comparisons and frees the memory that only they needed.
+    pub(crate) fn end_checks(&mut self) {
+        if self.checks == 0 {
+            return;
+        }
+        self.checks = 0;
+        let known = self.tables.iter_mut().take(self.images.images_seen());
+        known.for_each(Tables::forget);
+    }
+}

@@ -1,0 +1,363 @@
+//! Starts and finishes recordings: from the environment at the first allocation, or from code.
+//!
+//! ```text
+//! first allocation ─▶ HEAPGLASS_OUT set? ─▶ begin ─▶ RECORD ─▶ finish (exit, Recorder) ─▶ off
+//! Recorder::start ──────────────────────────▲
+//! ```
+//! A process records once ([`life`]). A forked child is off, but may start its own recording.
+
+use crate::file::{
+    Backing, NewFile, PathBytes, Refused, Store, create_file, expand_pattern, file_name,
+    set_recording_path,
+};
+use crate::hook;
+use crate::session::{self, Session};
+use crate::{arenas, life, shadow, state, sys, thread};
+use std::fmt::Write;
+use std::sync::atomic::{AtomicBool, Ordering::*};
+use tracking_alloc_recording::{
+    self as recording, Checksum, DEFAULT_MAX_BYTES, FIRST_SEGMENT_BYTES, MAGIC, SEGMENT_BYTES,
+    growth, mode, parse_size,
+};
+
+/// `true` if the environment was examined, or a thread is examining it.
+static ENVIRONMENT_READ: AtomicBool = AtomicBool::new(false);
+/// `true` if the wrapped allocator is known to be the system's.
+static INNER_IS_SYSTEM: AtomicBool = AtomicBool::new(false);
+/// `true` if our handler is registered with `atexit`. A forked child inherits it.
+static AT_EXIT: AtomicBool = AtomicBool::new(false);
+
+/// Bytes that `HEAPGLASS_PREALLOC=1` reserves at once.
+const PREALLOCATED_BYTES: u64 = 64 << 20;
+
+/// Minimum limit of address space or private memory. Below it the program itself might run out of
+/// memory, because recording takes about 80 MiB at the start, and a quarter of the heap's span.
+const LEAST_MEMORY: u64 = 256 << 20;
+
+/// A refusal without an errno.
+const fn refused(what: &'static str) -> Refused {
+    Refused::new(what, 0)
+}
+
+const NO_MEMORY: Refused = refused("not enough memory for the recorder's tables")
+    .advise("free memory, or raise the memory limit (ulimit -v)");
+
+/// Examines the environment at the first allocation, and starts a recording if it asks for one.
+#[cold]
+#[inline(never)]
+pub(crate) fn at_first_allocation(block: *mut u8, bytes: usize, is_system: bool) {
+    let was_read = ENVIRONMENT_READ.swap(true, AcqRel);
+    state::examined();
+    if was_read {
+        return;
+    }
+    // The first allocation of a program comes from its global allocator.
+    INNER_IS_SYSTEM.store(is_system, Relaxed);
+    let Some(pattern) = sys::environment(b"HEAPGLASS_OUT").filter(|pattern| !pattern.is_empty())
+    else {
+        return;
+    };
+    let _errno = sys::Errno::keep();
+    match on_own_stack(|| to_pattern(pattern)) {
+        Ok(()) if block.is_null() => {}
+        Ok(()) => hook::allocated(block, bytes, |_, _| {}),
+        Err(refused) => complain(pattern, refused),
+    }
+}
+
+/// Examines the environment before the first allocation, unless that was done.
+#[inline]
+pub(crate) fn examine() {
+    if state::is_unexamined() {
+        at_first_allocation(std::ptr::null_mut(), 0, false);
+    }
+}
+
+/// Starts a recording in the file that the pattern describes.
+fn to_pattern(pattern: &[u8]) -> Result<(), Refused> {
+    let mut buffer = [0u8; 4096];
+    let executable = sys::read_link(c"/proc/self/exe", &mut buffer).unwrap_or(b"program");
+    let path = expand_pattern(pattern, file_name(executable))?;
+    begin(Some(path.as_bytes()))
+}
+
+/// Runs the start on a separate stack, because it needs more stack than a thread of the program may
+/// have.
+fn on_own_stack(begin: impl FnOnce() -> Result<(), Refused>) -> Result<(), Refused> {
+    sys::on_own_stack(begin).unwrap_or(Err(NO_MEMORY))
+}
+
+/// Writes one line to standard error. The program continues without recording.
+fn complain(pattern: &[u8], refused: Refused) {
+    let Refused {
+        what,
+        value,
+        errno,
+        advice,
+    } = refused;
+    let mut number = PathBytes::empty();
+    if errno != 0 {
+        // It always fits.
+        let _ = write!(number, " (errno {errno})");
+    }
+    sys::write_stderr(&[
+        b"heapglass: not recording to ",
+        pattern,
+        b": ",
+        what.as_bytes(),
+        if value.is_empty() { b"" } else { b" `" },
+        value,
+        if value.is_empty() { b"" } else { b"`" },
+        number.as_bytes(),
+        if advice.is_empty() { b"" } else { b"; " },
+        advice.as_bytes(),
+        b"\n",
+    ]);
+}
+
+/// Registers the handler that finishes the recording. It runs when the program exits normally, or
+/// when the library that contains this code is unloaded. `atexit` calls the library's handlers
+/// before its code is unmapped.
+fn finish_at_exit() {
+    extern "C" fn at_exit() {
+        if let Some(session) = session::current() {
+            let _ = finish(session.tag());
+        }
+    }
+    if !AT_EXIT.swap(true, AcqRel) {
+        // SAFETY: a plain function. If the table is full, the recording only stays unfinished.
+        unsafe { libc::atexit(at_exit) };
+    }
+}
+
+/// Returns the maximum size of the recording.
+fn max_bytes_from_environment() -> Result<u64, Refused> {
+    let text = sys::environment(b"HEAPGLASS_MAX_BYTES").unwrap_or_default();
+    let bytes = match std::str::from_utf8(text) {
+        Ok("") => Some(DEFAULT_MAX_BYTES),
+        Ok(text) => parse_size(text),
+        Err(_) => None,
+    };
+    bytes.ok_or(Refused::setting(
+        "invalid HEAPGLASS_MAX_BYTES",
+        text,
+        "use a number of bytes, or a number with K, M or G (64MiB)",
+    ))
+}
+
+/// Returns `true` if the whole space of the recording is reserved at the start.
+fn is_preallocated() -> Result<bool, Refused> {
+    match sys::environment(b"HEAPGLASS_PREALLOC").unwrap_or_default() {
+        b"" | b"0" => Ok(false),
+        b"1" => Ok(true),
+        other => Err(Refused::setting(
+            "invalid HEAPGLASS_PREALLOC",
+            other,
+            "use `0` or `1`",
+        )),
+    }
+}
+
+/// Returns a function for the usable bytes of a live block, or `None` if the program's allocator
+/// cannot be asked.
+pub fn usable_bytes() -> Option<fn(usize) -> usize> {
+    // SAFETY: it is called only for live blocks of the system's allocator.
+    let ask = |block: usize| unsafe { libc::malloc_usable_size(block as *mut libc::c_void) };
+    INNER_IS_SYSTEM
+        .load(Relaxed)
+        .then_some(ask as fn(usize) -> usize)
+}
+
+/// Returns the [`mode`] from the environment.
+fn mode_from_environment() -> Result<u32, Refused> {
+    let word = sys::environment(b"HEAPGLASS_MODE").unwrap_or_default();
+    let known = match std::str::from_utf8(word) {
+        Ok("") => Some(mode::EXACT),
+        Ok(word) => mode::from_name(word),
+        Err(_) => None,
+    };
+    known.ok_or(Refused::setting(
+        "unknown HEAPGLASS_MODE",
+        word,
+        "use `exact` or `count`",
+    ))
+}
+
+/// Starts a recording in a file.
+pub(crate) fn to_file(path: &[u8]) -> Result<(), Refused> {
+    on_own_stack(|| begin(Some(path)))
+}
+
+/// Starts a recording in memory.
+pub(crate) fn to_memory() -> Result<(), Refused> {
+    on_own_stack(|| begin(None))
+}
+
+/// Starts a recording in the file at `path`, or in memory.
+fn begin(path: Option<&[u8]>) -> Result<(), Refused> {
+    // An explicit start replaces the one from the environment.
+    ENVIRONMENT_READ.store(true, Release);
+    state::examined();
+    // NOTE: this runs before anything is started, so that no child inherits a half-started
+    // recording.
+    if !state::wipe_on_fork() {
+        return Err(
+            refused("the kernel cannot wipe pages on fork (MADV_WIPEONFORK)")
+                .advise("use Linux 4.14 or newer"),
+        );
+    }
+    if !life::start(forget_parent) {
+        return Err(
+            refused("this process is recording already, or has recorded before")
+                .advise("a process can record only once"),
+        );
+    }
+    let begun = begin_alone(path);
+    if let Ok(session) = begun {
+        sys::register_fence();
+        finish_at_exit();
+        // NOTE: this runs before the start has ended, so that a thread that may finish the
+        // recording finds it in progress.
+        state::begin_recording(session.tag());
+    }
+    life::started(begun.is_ok());
+    begun.map(drop)
+}
+
+fn begin_alone(path: Option<&[u8]>) -> Result<&'static Session, Refused> {
+    let unknown = refused(
+        "memory is limited (ulimit -v or -d), and without /proc the recorder cannot read how much is left",
+    );
+    let left =
+        sys::memory_left().ok_or(unknown.advise("mount /proc, or remove the memory limit"))?;
+    if left < LEAST_MEMORY {
+        return Err(refused(
+            "the memory limit (ulimit -v or -d) leaves less than 256 MiB for the program and its recording",
+        )
+        .advise("raise the limit"));
+    }
+    let mode = mode_from_environment()?;
+    if !shadow::prepare() {
+        return Err(refused("not enough address space for the shadow map")
+            .advise("raise the limit (ulimit -v)"));
+    }
+    let Some(path) = path else {
+        set_recording_path(None);
+        return begin_session(Backing::Memory, 0, mode);
+    };
+    let mut file = create_file(path, FIRST_SEGMENT_BYTES)?;
+    let begun = begin_in(&mut file, mode);
+    begun.inspect_err(|_| file.discard())
+}
+
+/// Starts a recording in a new file. The file gets its final path once it is a valid recording.
+fn begin_in(file: &mut NewFile, mode: u32) -> Result<&'static Session, Refused> {
+    let mut max_bytes = max_bytes_from_environment()?.max(FIRST_SEGMENT_BYTES);
+    let mut reserve = 0;
+    if is_preallocated()? {
+        // The reserved space must be enough: no file call happens later, because the program may
+        // forbid system calls.
+        reserve = PREALLOCATED_BYTES.min(max_bytes / SEGMENT_BYTES * SEGMENT_BYTES);
+        max_bytes = reserve;
+        sys::go_quiet();
+    }
+    if !set_recording_path(Some(file.path())) {
+        return Err(NO_MEMORY);
+    }
+    let id = file.id;
+    let session = begin_session(Backing::File { id, max_bytes }, reserve, mode)?;
+    let is_named = set_recording_path(Some(file.name()?));
+    is_named.then_some(session).ok_or(NO_MEMORY)
+}
+
+/// Creates the tables and makes them the current recording. If this fails, nothing has changed.
+fn begin_session(backing: Backing, reserve: u64, mode: u32) -> Result<&'static Session, Refused> {
+    let session = session::prepare(backing, reserve, mode).map_err(|reason| match reason {
+        growth::DISK_FULL => Refused::new("the disk is full", libc::ENOSPC)
+            .advise("free disk space, or record to another disk"),
+        growth::FILE_SIZE_LIMIT => Refused::new("the file size limit is too small", libc::EFBIG)
+            .advise("raise it (ulimit -f)"),
+        growth::NO_MEMORY => NO_MEMORY,
+        _ => refused("cannot reserve the first megabyte of the recording"),
+    })?;
+    let mut checks = hook::PEAK_CHECKS.lock();
+    if !checks.begin(session.points, reserve == 0) {
+        return Err(NO_MEMORY);
+    }
+    session::publish(session);
+    // NOTE: only now, because the check writes into the header of the current session.
+    hook::check_peak_now(&mut checks, true);
+    session.header().magic.store(MAGIC, Release);
+    drop(checks);
+    session::choose_unwinder(session, reserve != 0);
+    Ok(session)
+}
+
+/// Resets inherited state in a forked child: locks may be held by threads that do not exist here,
+/// and all tables are the parent's.
+fn forget_parent() {
+    // SAFETY: a forked child begins with one thread, and no thread of the child takes one of our
+    // locks before it records.
+    unsafe {
+        hook::PEAK_CHECKS.reset(hook::PeakChecks::new());
+        hook::forget_resident();
+        shadow::forget_all();
+    }
+    hook::forget_all();
+    session::forget_sites();
+    session::forget_scopes();
+    arenas::forget();
+    thread::with(|thread| thread.busy.set(false));
+}
+
+/// The error of a forked child that tries to finish its parent's recording.
+pub(crate) const INHERITED: &str =
+    "this recording belongs to the parent process; finish it there, not in a forked child";
+
+/// Stops a recording and finishes the file: a last check, the state, the checksum. Returns the
+/// reason if this is not possible. If another thread was finishing the recording, it is finished on
+/// return.
+pub(crate) fn finish(tag: u32) -> Result<(), &'static str> {
+    let session = session::own(tag).ok_or(INHERITED)?;
+    let header = session.header();
+    let _errno = sys::Errno::keep();
+    if !life::finish() {
+        return Err("this recording was finished before; finish a recording only once");
+    }
+    state::end_recording();
+    let is_idle = hook::wait_until_idle();
+    settle(session);
+    header.state.store(recording::state::FINISHED, Release);
+    // A thread that is still inside may write once more. Without a checksum, that is not damage.
+    if is_idle && let Some(writer) = session.write.try_lock(1000) {
+        header.checksum.store(checksum_of(&writer.store), Release);
+    }
+    life::ended();
+    Ok(())
+}
+
+/// Writes the last values into a recording before it is finished.
+fn settle(session: &Session) {
+    let Some(mut checks) = hook::PEAK_CHECKS.try_lock(1000) else {
+        return;
+    };
+    hook::check_peak_now(&mut checks, true);
+    hook::read_resident();
+    hook::part(&checks);
+    if let Some(mut writer) = session.write.try_lock(1000) {
+        arenas::settle(&mut writer, session.tag());
+    }
+    session::store_own_bytes(session.header());
+}
+
+/// Returns the checksum of a recording to which nobody writes any more.
+fn checksum_of(store: &Store) -> u64 {
+    let mut checksum = Checksum::default();
+    for piece in store.pieces() {
+        let (fours, _) = piece.as_chunks::<4>();
+        for four in fours {
+            checksum.add(four.each_ref().map(|word| word.load(Relaxed)));
+        }
+    }
+    checksum.finish()
+}

@@ -1,0 +1,286 @@
+//! The word that every allocator call reads first.
+//!
+//! ```text
+//!            start()                      pause()
+//!   off ───────────────▶ RECORD | gen ◀──────────────▶ RECORD | PAUSED | gen
+//!    ▲                        │          resume()
+//!    └────────────────────────┘ finish(), or fork() in the child
+//! ```
+//! While nothing records, `COUNT` means that `stats()` counts. The upper half of the word is the
+//! number of calls of `measure()` in progress. So the word has one single value, [`OFF`], in a
+//! program that neither records, counts nor measures. The word lies on pages that the kernel wipes
+//! in a forked child, so the child starts at zero without any handler. The process itself also
+//! starts at zero. Zero means that this process has not examined the environment yet.
+
+#[cfg(recording)]
+use crate::sys;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::*};
+
+/// A recording is being written.
+pub(crate) const RECORD: u32 = 1;
+/// New blocks are not recorded; known blocks are still followed.
+#[cfg(recording)]
+pub(crate) const PAUSED: u32 = 2;
+/// Process-wide counting. If recordings are files, it is not set while one is written, because the
+/// rows hold the figures then.
+pub(crate) const COUNT: u32 = 4;
+/// One generation. A forked child that records again increments it, so that it does not use lanes
+/// of its parent.
+#[cfg(recording)]
+pub(crate) const GENERATION: u32 = 16;
+
+/// Nothing records, and the environment, if it can start a recording, was examined. Never set while
+/// a recording is written.
+const EXAMINED: u32 = if cfg!(recording) { 1 << 30 } else { 0 };
+/// The whole word while no event is counted or recorded.
+const OFF: u64 = EXAMINED as u64;
+
+/// One call of `measure()` in progress.
+const MEASURE: u64 = 1 << 32;
+
+/// Padding after the words, up to 64 KiB, the largest page size of Linux, so that `madvise` on
+/// these pages affects nothing else. Empty where `madvise` is not used.
+const REST: usize = if cfg!(recording) { 65516 } else { 0 };
+
+#[cfg_attr(recording, repr(C, align(65536)))]
+struct Page {
+    word: AtomicU64,
+    counting: AtomicU32,
+    #[cfg(recording)]
+    joined: AtomicU32,
+    /// The state of this process's own recording; see [`life`](crate::life).
+    #[cfg(recording)]
+    life: AtomicU32,
+    _rest: [u8; REST],
+}
+
+static PAGE: Page = Page {
+    word: AtomicU64::new(0),
+    counting: AtomicU32::new(NOT_COUNTING),
+    #[cfg(recording)]
+    joined: AtomicU32::new(0),
+    #[cfg(recording)]
+    life: AtomicU32::new(0),
+    _rest: [0; REST],
+};
+
+/// Returns the current state, without the calls of `measure()`.
+#[cfg(any(recording, in_memory))]
+#[inline(always)]
+pub(crate) fn get() -> u32 {
+    PAGE.word.load(Relaxed) as u32
+}
+
+/// Returns `true` if a recording is being written.
+#[cfg(recording)]
+#[inline(always)]
+pub(crate) fn is_recording() -> bool {
+    get() & RECORD != 0
+}
+
+/// Returns `true` if no event is counted or recorded.
+#[inline(always)]
+pub(crate) fn is_off() -> bool {
+    PAGE.word.load(Relaxed) == OFF
+}
+
+/// Returns `true` if the environment may not have been examined yet.
+#[cfg(recording)]
+#[inline(always)]
+pub(crate) fn is_unexamined() -> bool {
+    PAGE.word.load(Relaxed) == 0
+}
+
+/// Notes that the environment was examined, by this process or its parent.
+#[cfg(recording)]
+pub(crate) fn examined() {
+    update(|word| (word == 0).then_some(OFF));
+}
+
+/// Changes the word. Returns `false` if `change` refuses.
+fn update(change: impl FnMut(u64) -> Option<u64>) -> bool {
+    PAGE.word.fetch_update(AcqRel, Relaxed, change).is_ok()
+}
+
+/// Adds and removes bits.
+#[cfg(any(recording, in_memory))]
+pub(crate) fn change(add: u32, remove: u32) {
+    update(|word| Some(word & !u64::from(remove) | u64::from(add)));
+}
+
+/// Notes the start of a call of `measure()`.
+pub(crate) fn begin_measuring() {
+    PAGE.word.fetch_add(MEASURE, AcqRel);
+}
+
+/// Notes the end of a call of `measure()`. If the call began in the parent of this forked child,
+/// the word does not count it.
+pub(crate) fn end_measuring() {
+    update(|word| word.checked_sub(MEASURE));
+}
+
+/// `stats()` has not been called in this process.
+const NOT_COUNTING: u32 = 0;
+/// `stats()` has been called: events that no row of a recording counts are counted separately.
+const COUNTING: u32 = 1;
+/// `stats()` was called while a recording was written, which counts until it is finished.
+#[cfg(recording)]
+const LATER: u32 = 2;
+
+/// Returns `true` if events that no recording counts are counted.
+#[inline]
+pub(crate) fn is_counting() -> bool {
+    PAGE.counting.load(Acquire) == COUNTING
+}
+
+fn advance_counting(from: u32, to: u32) -> bool {
+    PAGE.counting
+        .compare_exchange(from, to, AcqRel, Relaxed)
+        .is_ok()
+}
+
+/// Begins counting unless it has begun. `reset` runs before the first event is counted.
+pub(crate) fn begin_counting(reset: impl FnOnce()) {
+    #[cfg(recording)]
+    if is_recording() {
+        advance_counting(NOT_COUNTING, LATER);
+        return;
+    }
+    if PAGE.counting.load(Acquire) != NOT_COUNTING {
+        return;
+    }
+    reset();
+    if advance_counting(NOT_COUNTING, COUNTING) {
+        update(|word| {
+            let is_recorded = cfg!(recording) && word as u32 & RECORD != 0;
+            (!is_recorded).then_some(word | u64::from(COUNT))
+        });
+    }
+}
+
+/// Notes that a recording begins. Its rows count from now on, and `stats()` adds them.
+#[cfg(recording)]
+pub(crate) fn begin_recording(tag: u32) {
+    PAGE.joined.store(1, Release);
+    change(tag, COUNT | EXAMINED);
+}
+
+/// Notes that the recording ends. Later events are counted as before the recording.
+#[cfg(recording)]
+pub(crate) fn end_recording() {
+    advance_counting(LATER, COUNTING);
+    let count = if is_counting() { COUNT } else { 0 };
+    change(EXAMINED | count, !COUNT);
+}
+
+/// Returns `true` if the rows of a recording of this process belong to the figures of `stats()`.
+#[cfg(recording)]
+pub(crate) fn rows_are_joined() -> bool {
+    PAGE.joined.load(Acquire) != 0
+}
+
+/// Stops adding the rows of the finished recording. Returns `true` if their sums must be kept
+/// because counting continues.
+#[cfg(recording)]
+pub(crate) fn part_from_rows() -> bool {
+    PAGE.joined.store(0, Release);
+    is_counting()
+}
+
+/// Stops or resumes recording new blocks while something records. Known blocks are always followed.
+#[cfg(recording)]
+pub(crate) fn pause(paused: bool) {
+    let others = !u64::from(PAUSED);
+    let bit = if paused { PAUSED } else { 0 };
+    update(|word| (word as u32 & RECORD != 0).then_some(word & others | u64::from(bit)));
+}
+
+/// Returns the word of [`life`](crate::life).
+#[cfg(recording)]
+pub(crate) fn life() -> &'static AtomicU32 {
+    &PAGE.life
+}
+
+/// The process that owns these words, if the kernel accepted the request to wipe them in forked
+/// children but does not wipe them. Otherwise 0.
+#[cfg(recording)]
+static UNWIPED_IN: AtomicU32 = AtomicU32::new(0);
+
+/// Asks the kernel to wipe the words in forked children. Returns `false` if it refuses; then
+/// nothing may be recorded.
+#[cfg(recording)]
+pub(crate) fn wipe_on_fork() -> bool {
+    // SAFETY: the page is a whole, aligned static of anonymous memory (zero-initialized, so in
+    // .bss). The advice changes no contents.
+    let is_taken = unsafe {
+        libc::madvise(
+            (&raw const PAGE).cast_mut().cast(),
+            size_of::<Page>(),
+            libc::MADV_WIPEONFORK,
+        ) == 0
+    };
+    let is_wiped = || sys::is_wiped_on_fork((&raw const PAGE).addr());
+    if !is_taken || is_wiped() {
+        return is_taken;
+    }
+    // SAFETY: a plain function. It covers children forked through libc. All others notice the fork
+    // on their first slow path.
+    if UNWIPED_IN.load(Relaxed) == 0 && unsafe { libc::pthread_atfork(None, None, Some(wipe)) } != 0
+    {
+        return false;
+    }
+    UNWIPED_IN.store(sys::process_id(), Relaxed);
+    true
+}
+
+/// Resets the words in a forked child.
+#[cfg(recording)]
+extern "C" fn wipe() {
+    UNWIPED_IN.store(0, Relaxed);
+    PAGE.word.store(0, Release);
+    PAGE.counting.store(NOT_COUNTING, Release);
+    PAGE.joined.store(0, Release);
+    PAGE.life.store(0, Release);
+}
+
+/// Called on slow paths. Switches off a child whose words should have been wiped.
+#[cfg(recording)]
+#[inline]
+pub(crate) fn notice_fork() {
+    let process = UNWIPED_IN.load(Relaxed);
+    if process != 0 && process != sys::process_id() {
+        wipe();
+    }
+}
+
+#[cfg(all(test, recording))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn off_is_one_number_once_the_environment_was_examined() {
+        // The test runs in a child, in which nothing was examined yet and the words belong to the
+        // child alone.
+        // SAFETY: the child only looks at its words and ends.
+        let child = unsafe { libc::fork() };
+        if child == 0 {
+            wipe();
+            let before = (is_off(), is_unexamined());
+            examined();
+            let after = (is_off(), is_unexamined());
+            begin_recording(RECORD | GENERATION);
+            let recording = (is_off(), get() == RECORD | GENERATION);
+            end_recording();
+            let is_right = before == (false, true)
+                && after == (true, false)
+                && recording == (false, true)
+                && is_off();
+            // SAFETY: this runs no code of the parent.
+            unsafe { libc::_exit(i32::from(!is_right)) };
+        }
+        let mut status = 0;
+        // SAFETY: a child of this process.
+        assert_eq!(unsafe { libc::waitpid(child, &mut status, 0) }, child);
+        assert_eq!(status, 0);
+    }
+}
