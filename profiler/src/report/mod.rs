@@ -1,10 +1,24 @@
 //! The report: one profile as text for people and as JSON for scripts, with rows grouped by site,
 //! type, field, thread, phase or arena, and with the values that the program had measured.
 //!
-//! Text and JSON use the same [rows](crate::table::rows), so they cannot disagree. The report must never show a
-//! figure without its bounds: every loss is a sentence ([`Profile::losses`]), and rows that the
-//! table leaves out are counted. A control character of a recorded name must never reach a
+//! Text and JSON use the same [rows](crate::table::rows), so they cannot disagree. The report must
+//! never show a figure without its bounds: every loss is a sentence ([`Profile::losses`]), and rows
+//! that the table leaves out are counted. A control character of a recorded name must never reach a
 //! terminal.
+//!
+//! ```
+//! use heapglass_profiler::report::{ReportOptions, write_text};
+//! use heapglass_profiler::table::By;
+//!
+//! # let profile = heapglass_fixture::real("shop-profiled");
+//! let options = ReportOptions {
+//!     by: By::Phase,
+//!     top: Some(3),
+//!     ..ReportOptions::default()
+//! };
+//! write_text(&profile, &options, std::io::stdout().lock())?;
+//! # Ok::<(), std::io::Error>(())
+//! ```
 
 pub(crate) mod escape;
 mod header;
@@ -16,8 +30,8 @@ mod text;
 #[cfg(doc)]
 use crate::profile::Profile;
 use crate::profile::{Frames, Measure};
-
 use crate::table::By;
+
 pub(crate) use json::row_json;
 pub use json::{FORMAT, write_json};
 pub(crate) use notes::ARENA_FIGURES;

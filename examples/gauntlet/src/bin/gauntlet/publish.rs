@@ -18,9 +18,27 @@ use std::process::{Command, ExitCode};
 type Picture = (&'static str, &'static str, Levels, Measure, &'static str);
 
 const PICTURES: [Picture; 4] = [
-    ("3.7", "value", Levels::Type, Measure::Total, "airlines-value"),
-    ("3.7", "typed", Levels::Type, Measure::Total, "airlines-typed"),
-    ("0.14", "global", Levels::Stack, Measure::Peak, "people-global"),
+    (
+        "3.7",
+        "value",
+        Levels::Type,
+        Measure::Total,
+        "airlines-value",
+    ),
+    (
+        "3.7",
+        "typed",
+        Levels::Type,
+        Measure::Total,
+        "airlines-typed",
+    ),
+    (
+        "0.14",
+        "global",
+        Levels::Stack,
+        Measure::Peak,
+        "people-global",
+    ),
     (
         "0.14",
         "derive, bumpalo",
@@ -295,10 +313,16 @@ fn by_all(runs: &[Rows]) -> Vec<Judged> {
 /// Draws what a variant's recording has in its work.
 fn draw((case, variant, levels, measure, name): Picture, folder: &Path) -> io::Result<()> {
     let recording = recording_of(case, variant)?;
-    let profile =
-        heapglass_profiler::open(&recording, &heapglass_profiler::OpenOptions::default(), &|_| {})
-            .map_err(io::Error::other)?;
-    let work = profile.scopes().iter().position(|scope| scope.name == "work");
+    let profile = heapglass_profiler::open(
+        &recording,
+        &heapglass_profiler::OpenOptions::default(),
+        &|_| {},
+    )
+    .map_err(io::Error::other)?;
+    let work = profile
+        .scopes()
+        .iter()
+        .position(|scope| scope.name == "work");
     let options = CallTreeOptions {
         levels,
         measure,
