@@ -3,7 +3,7 @@
 //!
 //! Names arrive demangled, as `rustc-demangle`, `cpp_demangle` and the debug information spell them.
 //! [`Tokens`] reads their letters; [`segments`] takes a path apart; [`FunctionName`] answers
-//! questions about a function. No other module may search the text of a name.
+//! questions about a function. Other modules ask it instead of searching the text of a name.
 //!
 //! Names come from files that may be hostile. Parsing takes time in proportion to the length of a
 //! name, and every text gives some answer. What a name does not say is absent, never guessed.

@@ -31,6 +31,10 @@ fn names_are_split_outside_of_brackets_only() {
         texts("a::Vec<b::C>::push<d::E>"),
         ["a", "Vec<b::C>", "push<d::E>"]
     );
+    assert_eq!(
+        texts("a::F<b::G<..> + Send>::g"),
+        ["a", "F<b::G<..> + Send>", "g"]
+    );
     // Brackets in constants, and comparisons.
     assert_eq!(
         texts("a::F<'<', \"::>\">::g"),

@@ -97,6 +97,10 @@ fn is_binding(tokens: &Tokens<'_>, word: usize) -> bool {
     tokens.is(after, "=") && !tokens.is(after + 1, "=")
 }
 
+/// The longest type that parameters are replaced in, bytes. A hostile name could repeat a long
+/// argument any number of times.
+const LONGEST_TYPE: usize = 16 << 10;
+
 /// Returns `true` if a lone word stands for a type: `T`, `K2`, `BorrowType`, `Self`, `_`. Types
 /// have a path, and primitives are lowercase.
 fn is_parameter(word: &str) -> bool {
@@ -113,7 +117,7 @@ fn has_parameters(tokens: &Tokens<'_>) -> bool {
 }
 
 /// A type with its parameters replaced by arguments, in the order of their first appearance; `None`
-/// if there are not enough arguments.
+/// if there are not enough arguments, or the type gets too long.
 fn filled<'a>(of: &'a str, arguments: &[&str]) -> Option<Cow<'a, str>> {
     if is_whole(of) {
         return Some(Cow::Borrowed(of));
@@ -141,6 +145,9 @@ fn filled<'a>(of: &'a str, arguments: &[&str]) -> Option<Cow<'a, str>> {
                 .get(number)
                 .filter(|argument| is_whole(argument))?,
         );
+        if out.len() > LONGEST_TYPE {
+            return None;
+        }
         copied = token.end;
     }
     out.push_str(&of[copied..]);
@@ -188,6 +195,8 @@ mod tests {
     fn parameters_are_never_taken_for_types() {
         assert_eq!(of("alloc::vec::Vec<T,A>::push"), None);
         assert_eq!(of("alloc::vec::Vec<T,A>::push<u8>"), None);
+        let (many, long) = ("T,".repeat(1000), "a::B".repeat(1000));
+        assert_eq!(of(&format!("alloc::vec::Vec<{many}>::push<{long}>")), None);
         assert_eq!(of("<alloc::raw_vec::RawVecInner<_>>::reserve"), None);
         assert!(call("alloc::vec::Vec<T,A>::push").is_some_and(|call| call.method));
         assert!(is_whole("app::T<u8, [app::B; 3]>") && !is_whole("app::A<T>"));
