@@ -108,10 +108,10 @@ pub(super) fn aliases<'a>(
 pub(super) fn agrees(linkage: &str, name: &str) -> bool {
     let bare = parsed(name);
     if is_cpp(linkage) {
-        // An identifier stands behind its length: `_ZN3app4loadEv`.
-        return bare.last().is_some_and(|base| {
-            let identifier = format!("{}{}", base.plain.len(), base.plain);
-            linkage.contains(&identifier)
+        // An identifier stands behind its length: `_ZN3app4loadEv`. A lambda has only an operator.
+        return bare.last().is_some_and(|base| match base.plain {
+            "operator()" => linkage.contains("cl"),
+            name => linkage.contains(&format!("{}{name}", name.len())),
         });
     }
     let demangled = demangle(linkage);
