@@ -229,8 +229,8 @@ pub(crate) fn path_and_arguments(of: &str) -> (&str, Vec<&str>) {
     }
 }
 
-/// A name without any generic arguments, those inside its brackets included: `<Vec as Clone>::clone`
-/// of `<Vec<u8> as Clone>::clone`.
+/// A name without any generic arguments, those inside its brackets included: `<Vec as
+/// Clone>::clone` of `<Vec<u8> as Clone>::clone`.
 pub(super) fn without_arguments(tokens: &Tokens<'_>) -> String {
     let mut out = String::new();
     let mut at = 0;

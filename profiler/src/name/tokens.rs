@@ -33,9 +33,9 @@ pub(crate) struct Token {
     pub(crate) start: usize,
     /// The byte after it.
     pub(crate) end: usize,
-    /// The index of the bracket that belongs to this one. The number of tokens if a bracket is never
-    /// closed: then it holds the rest of the name. The token's own index if it has no partner, as
-    /// the `<` of a comparison.
+    /// The index of the bracket that belongs to this one. The number of tokens if a bracket is
+    /// never closed: then it holds the rest of the name. The token's own index if it has no
+    /// partner, as the `<` of a comparison.
     partner: usize,
 }
 

@@ -1,10 +1,10 @@
-//! Function names, read for types: the type that a function is a method of, with parameters replaced
-//! by generic arguments; the module; and the arguments.
+//! Function names, read for types: the type that a function is a method of, with parameters
+//! replaced by generic arguments; the module; and the arguments.
 //!
-//! Names come in three spellings: v0 (`<alloc::vec::Vec<u8>>::push`), legacy mangling joined with the
-//! generics of `DW_AT_name` (`alloc::vec::Vec<T,A>::push<u8, Global>`), and a module path guessed
-//! from the file if there is no linkage name (`alloc::vec::push<u8, Global>`). A parameter (`T`) must
-//! never be taken for a type.
+//! Names come in three spellings: v0 (`<alloc::vec::Vec<u8>>::push`), legacy mangling joined with
+//! the generics of `DW_AT_name` (`alloc::vec::Vec<T,A>::push<u8, Global>`), and a module path
+//! guessed from the file if there is no linkage name (`alloc::vec::push<u8, Global>`). A parameter
+//! (`T`) must never be taken for a type.
 
 use crate::name::{FunctionName, Kind, Part, Tokens, types};
 use crate::profile::Language;
@@ -13,8 +13,8 @@ use std::borrow::Cow;
 /// A function, by what its name says about types.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Call<'a> {
-    /// The type it is a method of, with its parameters replaced; `None` if the name does not say all
-    /// of it.
+    /// The type it is a method of, with its parameters replaced; `None` if the name does not say
+    /// all of it.
     pub(super) of: Option<Cow<'a, str>>,
     /// `true` if it is a method of some type, known or not.
     pub(super) method: bool,
@@ -87,8 +87,8 @@ fn lone_words(tokens: &Tokens<'_>) -> impl Iterator<Item = usize> {
     (0..tokens.all().len()).filter(is_lone)
 }
 
-/// Returns `true` if a word is the name of a trait's own type: `Output` of `dyn Fn() -> u8`, spelled
-/// `Fn<(), Output=u8>` and `Fn<(), Output = u8>`.
+/// Returns `true` if a word is the name of a trait's own type: `Output` of `dyn Fn() -> u8`,
+/// spelled `Fn<(), Output=u8>` and `Fn<(), Output = u8>`.
 fn is_binding(tokens: &Tokens<'_>, word: usize) -> bool {
     let mut after = word + 1;
     while tokens.is(after, " ") {
