@@ -136,7 +136,7 @@ struct Text {
     out: String,
     /// `false` if generic arguments are left out.
     has_arguments: bool,
-    /// Whether each part around the present one is a list of generic arguments.
+    /// The parts around the present one: `true` for a list of generic arguments.
     around: Vec<bool>,
     /// The number of such lists.
     lists: usize,

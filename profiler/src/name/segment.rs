@@ -82,7 +82,7 @@ pub(crate) fn segments(path: &str) -> Vec<Segment<'_>> {
     of_tokens(&Tokens::new(path, Language::Rust))
 }
 
-pub(super) fn of_tokens<'a>(tokens: &Tokens<'a>) -> Vec<Segment<'a>> {
+fn of_tokens<'a>(tokens: &Tokens<'a>) -> Vec<Segment<'a>> {
     let end = tokens.all().len();
     let mut found = Vec::new();
     let mut start = 0;
