@@ -26,8 +26,8 @@ const LONGEST_NAME: usize = 4096;
 const MOST_WRITTEN: usize = 64 << 10;
 /// How deep types may nest in a name. 998 of 1000 of those names need no more.
 const MOST_NESTED: u32 = 64;
-/// The most parts of a name for which the parser tries several ways. Expressions in the arguments of
-/// templates have them.
+/// The most parts of a name for which the parser tries several ways. Expressions in the arguments
+/// of templates have them.
 const MOST_AMBIGUOUS: usize = 4;
 
 /// The time for all names of a module, and the time that each name adds to it. A real name takes
@@ -136,7 +136,7 @@ struct Text {
     out: String,
     /// `false` if generic arguments are left out.
     has_arguments: bool,
-    /// Whether each part around the present one is a list of generic arguments.
+    /// The parts around the present one: `true` for a list of generic arguments.
     around: Vec<bool>,
     /// The number of such lists.
     lists: usize,

@@ -1,9 +1,9 @@
 //! Names of functions, parsed: the segments of the path, the self type, the trait, the generic
 //! arguments, closures and the bodies of async functions.
 //!
-//! Names arrive demangled, as `rustc-demangle`, `cpp_demangle` and the debug information spell them.
-//! [`Tokens`] reads their letters; [`segments`] takes a path apart; [`FunctionName`] answers
-//! questions about a function. No other module may search the text of a name.
+//! Names arrive demangled, as `rustc-demangle`, `cpp_demangle` and the debug information spell
+//! them. [`Tokens`] reads their letters; [`segments`] takes a path apart; [`FunctionName`] answers
+//! questions about a function. Other modules ask it instead of searching the text of a name.
 //!
 //! Names come from files that may be hostile. Parsing takes time in proportion to the length of a
 //! name, and every text gives some answer. What a name does not say is absent, never guessed.
@@ -89,8 +89,8 @@ impl<'a> FunctionName<'a> {
         self.segments.iter().filter_map(Segment::implements)
     }
 
-    /// Returns `true` if the path of a function of Rust begins with one of some prefixes, whether or
-    /// not the path is in brackets: `alloc::raw_vec::` of `<alloc::raw_vec::RawVec<T>>::grow`.
+    /// Returns `true` if the path of a function of Rust begins with one of some prefixes, whether
+    /// or not the path is in brackets: `alloc::raw_vec::` of `<alloc::raw_vec::RawVec<T>>::grow`.
     pub(crate) fn begins_with(&self, prefixes: &[&str]) -> bool {
         self.is_rust() && begins_with(path(self.text), prefixes)
     }
@@ -111,8 +111,8 @@ impl<'a> FunctionName<'a> {
         self.segments.iter().rposition(is_named)
     }
 
-    /// The name of the function that a closure, or the body of an async function, stands in, without
-    /// generic arguments; `None` for other functions.
+    /// The name of the function that a closure, or the body of an async function, stands in,
+    /// without generic arguments; `None` for other functions.
     pub(crate) fn around_closure(&self) -> Option<String> {
         let at = self.segments.iter().position(Segment::is_body)?;
         Some(match self.language {

@@ -26,8 +26,8 @@ pub(crate) fn is_std_crate(krate: &str) -> bool {
     )
 }
 
-/// The crate that a type's path begins with: `alloc` of `alloc::vec::Vec<T>`; `None` for primitives,
-/// parameters and tuples.
+/// The crate that a type's path begins with: `alloc` of `alloc::vec::Vec<T>`; `None` for
+/// primitives, parameters and tuples.
 fn crate_of_type(of: &str, depth: usize) -> Option<&str> {
     if depth > MOST_NESTED {
         return None;
@@ -71,7 +71,8 @@ impl<'a> FunctionName<'a> {
         }
     }
 
-    /// Returns `true` for a function that the compiler puts between `alloc` and the global allocator.
+    /// Returns `true` for a function that the compiler puts between `alloc` and the global
+    /// allocator.
     pub(crate) fn is_allocator_shim(&self) -> bool {
         let shims = [
             "__rust_alloc",

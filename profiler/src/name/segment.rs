@@ -82,7 +82,7 @@ pub(crate) fn segments(path: &str) -> Vec<Segment<'_>> {
     of_tokens(&Tokens::new(path, Language::Rust))
 }
 
-pub(super) fn of_tokens<'a>(tokens: &Tokens<'a>) -> Vec<Segment<'a>> {
+fn of_tokens<'a>(tokens: &Tokens<'a>) -> Vec<Segment<'a>> {
     let end = tokens.all().len();
     let mut found = Vec::new();
     let mut start = 0;
@@ -229,8 +229,8 @@ pub(crate) fn path_and_arguments(of: &str) -> (&str, Vec<&str>) {
     }
 }
 
-/// A name without any generic arguments, those inside its brackets included: `<Vec as Clone>::clone`
-/// of `<Vec<u8> as Clone>::clone`.
+/// A name without any generic arguments, those inside its brackets included: `<Vec as
+/// Clone>::clone` of `<Vec<u8> as Clone>::clone`.
 pub(super) fn without_arguments(tokens: &Tokens<'_>) -> String {
     let mut out = String::new();
     let mut at = 0;

@@ -158,8 +158,8 @@ impl FunctionName<'_> {
     }
 
     /// The [`short`](FunctionName::short) name of the function that a closure, or the body of an
-    /// async function, stands in: `app::load` of `app::load::{{closure}}`. For other functions, their
-    /// own short name.
+    /// async function, stands in: `app::load` of `app::load::{{closure}}`. For other functions,
+    /// their own short name.
     pub(crate) fn short_outer(&self) -> String {
         self.short_with(false)
     }

@@ -31,6 +31,10 @@ fn names_are_split_outside_of_brackets_only() {
         texts("a::Vec<b::C>::push<d::E>"),
         ["a", "Vec<b::C>", "push<d::E>"]
     );
+    assert_eq!(
+        texts("a::F<b::G<..> + Send>::g"),
+        ["a", "F<b::G<..> + Send>", "g"]
+    );
     // Brackets in constants, and comparisons.
     assert_eq!(
         texts("a::F<'<', \"::>\">::g"),
@@ -516,5 +520,84 @@ fn hostile_names_end_soon_and_without_a_panic() {
                 parsed.is_of_foreign_trait(),
             );
         }
+    }
+}
+
+#[test]
+fn any_text_has_some_answers() {
+    const PIECES: [&str; 40] = [
+        "<",
+        ">",
+        "(",
+        ")",
+        "[",
+        "]",
+        "{",
+        "}",
+        "::",
+        ",",
+        " ",
+        "'",
+        "\"",
+        "\\",
+        "->",
+        "=",
+        "&",
+        "'a",
+        "operator",
+        "impl ",
+        " as ",
+        " for ",
+        "dyn ",
+        "{closure#0}",
+        "{impl#1}",
+        "{{vtable.shim}}",
+        "_",
+        "T",
+        "alloc",
+        "Vec",
+        "u8",
+        "core::clone::Clone",
+        "for<'a> ",
+        "..",
+        ".> ",
+        "\u{e4}",
+        "\u{2026}",
+        "+",
+        ";",
+        "~",
+    ];
+    let mut random = 0x9e37_79b9_7f4a_7c15_u64;
+    let mut below = |limit: usize| {
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        usize::try_from(random % limit as u64).expect("below a usize")
+    };
+    for _ in 0..20_000 {
+        let name: String = (0..1 + below(24))
+            .map(|_| PIECES[below(PIECES.len())])
+            .collect();
+        for language in [Language::Rust, Language::Cpp] {
+            let parsed = FunctionName::parse(&name, language);
+            let all = [
+                parsed.short(),
+                parsed.short_outer(),
+                parsed.without_arguments(),
+            ];
+            assert!(
+                all.iter().all(|text| text.len() <= name.len() + 24),
+                "{name} {all:?}"
+            );
+            let _ = (
+                parsed.krate(),
+                parsed.around_closure(),
+                parsed.is_of_foreign_trait(),
+            );
+            let _ = (parsed.is_call(), parsed.is_allocator_shim(), parsed.path());
+        }
+        let _ = (path_and_arguments(&name), split_at_commas(&name));
+        let spelled = crate::types::normal(&name);
+        let _ = crate::types::short(&spelled);
     }
 }

@@ -33,9 +33,9 @@ pub(crate) struct Token {
     pub(crate) start: usize,
     /// The byte after it.
     pub(crate) end: usize,
-    /// The index of the bracket that belongs to this one. The number of tokens if a bracket is never
-    /// closed: then it holds the rest of the name. The token's own index if it has no partner, as
-    /// the `<` of a comparison.
+    /// The index of the bracket that belongs to this one. The number of tokens if a bracket is
+    /// never closed: then it holds the rest of the name. The token's own index if it has no
+    /// partner, as the `<` of a comparison.
     partner: usize,
 }
 
@@ -134,7 +134,7 @@ impl<'a> Tokens<'a> {
                 ':' if rest.starts_with("::") => (Kind::Separator, 2),
                 '-' | '=' if rest[1..].starts_with('>') => (Kind::Other, 2),
                 // The arrow of `fn(u8) -> u8` in a legacy name, where `-` is not possible.
-                '.' if rest.starts_with(".> ") && language == Language::Rust => (Kind::Other, 2),
+                '.' if rest.starts_with(".> ") && text[..start].ends_with(' ') => (Kind::Other, 2),
                 ' ' => (Kind::Space, 1),
                 '\'' => quoted_letter(rest),
                 '"' if may_quote => match quoted_text(rest) {

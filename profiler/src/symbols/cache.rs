@@ -1,7 +1,8 @@
-//! Symbols on disk, one file per build-id: what was resolved once is not resolved again.
+//! Symbols on disk, one file per build-id, so that no address is resolved twice.
 //!
-//! It must never be trusted (checksummed, bounded, versioned: what does not fit is as if it were
-//! not there) and never matter: every failure here is silent and costs time only.
+//! The cache must never be trusted: its files have a checksum, limits and a version, and a file
+//! that does not fit is ignored. It must never matter either: every failure here is silent, and
+//! only costs time.
 //!
 //! A file is `HGSYMBOL`, the CRC-32 of the rest (u32, little-endian), and JSON.
 
@@ -19,13 +20,13 @@ use crate::profile::SymbolSource;
 use serde::{Deserialize, Serialize};
 
 const MAGIC: &[u8; 8] = b"HGSYMBOL";
-/// Change what is kept or the way names are made: change this.
+/// The format of the files. Increase it when the contents, or the way names are made, change.
 const FORMAT: u32 = 5;
-/// Names are made by this version; another may make better ones.
+/// The version that made the names. Another one may make better names.
 const WRITER: &str = env!("CARGO_PKG_VERSION");
-/// A larger file is not ours.
+/// The largest file that is read, bytes. A larger one is not ours.
 const MAX_FILE_BYTES: u64 = 1 << 30;
-/// The folder is kept below this: every build of a program leaves a file.
+/// The folder is kept below this size, bytes, as every build of a program leaves a file.
 const MAX_FOLDER_BYTES: u64 = 512 << 20;
 
 /// The symbols known of one build.

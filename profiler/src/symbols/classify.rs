@@ -1,9 +1,9 @@
 //! The origin of a frame's code: the program's own, a dependency's, the standard library's or
 //! native.
 //!
-//! If the source file is known it decides, else the name does. A crate that some frame with a file
-//! shows to be a dependency is one everywhere. This module must never take a guess for the user's
-//! own code if the file says otherwise.
+//! The source file decides if it is known, else the name. If the file of some frame shows that a
+//! crate is a dependency, it is one everywhere. This module must never count code as the user's own
+//! if the file says otherwise.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::profile::{Function, OWN_CRATES, Origin};
 pub(crate) struct Classifier {
     /// Crates that a file of theirs shows to be dependencies.
     dependencies: HashSet<String>,
-    /// Crates with a `main`: the program under study even when it was built from a registry
+    /// Crates with a `main`. They are the program under study, even if it was built from a registry
     /// (`cargo install`).
     programs: HashSet<String>,
     /// Methods of traits of other crates that a macro made, as derives do.
@@ -37,7 +37,7 @@ impl Classifier {
         let mut dependencies = HashSet::new();
         let mut programs = HashSet::new();
         let mut derived = HashSet::new();
-        // Strings are shared among frames: their addresses tell at no cost whether a pair was seen.
+        // Frames share strings, so their addresses show at no cost if a pair was seen before.
         let mut seen = HashSet::new();
         for frame in symbols.frames.iter().flatten() {
             let Some(file) = &frame.file else { continue };
@@ -49,14 +49,15 @@ impl Classifier {
                 && !program.contains("::")
             {
                 programs.insert(program.to_owned());
-                // The package may be called otherwise than its binary.
+                // The package may have another name than its binary.
                 programs.extend(dependency_of_file(file));
             }
             if !seen.insert((frame.function.as_ptr(), file.as_ptr())) {
                 continue;
             }
             if let Some((Origin::Dependency, owner)) = by_file(file)
-                // Generic code of a dependency is compiled into others: only its own name counts.
+                // Generic code of a dependency is compiled into other crates, so only its own name
+                // counts.
                 && name().krate() == Some(&owner)
             {
                 dependencies.insert(owner);
@@ -181,13 +182,13 @@ impl Classifier {
         if let Some(own) = krate.filter(|krate| OWN_CRATES.contains(krate)) {
             return (Origin::Dependency, own.to_owned());
         }
-        // Names may begin with a codegen unit instead of the crate; then the file tells.
+        // A name may begin with a codegen unit instead of the crate. Then the file decides.
         if file.is_some_and(is_own_file) {
             return (Origin::Dependency, OWN_CRATES[0].to_owned());
         }
         if let Some((origin, owner)) = file.and_then(by_file) {
-            // What a macro of a dependency wrote belongs to the crate that called it. Generic code
-            // and implementations of traits may be a dependency's whatever type they are named for.
+            // Code that a macro of a dependency wrote belongs to the crate that called the macro.
+            // Generic code and impls of traits may belong to a dependency, whatever type they name.
             let is_plain = !frame.function.starts_with('<');
             if let Some(krate) = krate.filter(|krate| is_plain && **krate != *owner)
                 && origin == Origin::Dependency
@@ -202,7 +203,7 @@ impl Classifier {
             }
             return match origin {
                 Origin::Dependency if self.programs.contains(&owner) => (Origin::User, owner),
-                // The file says std; which of its crates, the name says better.
+                // The file says that it is std. The name says better which of its crates.
                 Origin::Std => {
                     let named = krate.filter(|krate| is_std_crate(krate));
                     (origin, named.map_or(owner, str::to_owned))
@@ -245,7 +246,7 @@ fn is_own_file(file: &str) -> bool {
     })
 }
 
-/// A frame that nothing names: `libc.so.6+0x29d90`.
+/// A frame without a name: `libc.so.6+0x29d90`.
 pub(crate) fn unresolved(module: &str, offset: u64) -> Function {
     let image = image_name(module);
     let image = if image.is_empty() { "?" } else { image };

@@ -1,5 +1,5 @@
-//! The one error of symbolization: a file that the user named (`--binary`) cannot be used. Files
-//! that are merely missing are never errors: they are sentences in
+//! The only error of symbolization: a file that the user named (`--binary`) cannot be used. A
+//! missing file is never an error, but a sentence in
 //! [`SymbolSource::Missing`](crate::profile::SymbolSource).
 
 use std::fmt;

@@ -23,7 +23,7 @@ const MAX_EXPANSION: u64 = 100;
 /// Small sections may expand beyond the ratio up to this size, bytes: a few KiB of zeros are no
 /// attack.
 const ALWAYS_ALLOWED_BYTES: u64 = 1 << 20;
-/// Zeros that any file may have, bytes; beyond it is told what it claims from what it holds.
+/// Zeros that any file may have, bytes. A file with more must also have other contents.
 const MOST_ZEROS: usize = 64 << 20;
 const ZEROS: [u8; 4096] = [0; 4096];
 /// Build-ids are 20 bytes (SHA-1) or 16; anything far longer is not one.

@@ -12,7 +12,8 @@ use crate::name::Demangler;
 use crate::profile::SymbolSource;
 use crate::units::counted;
 
-/// The names of sorted, distinct look-up addresses of one module, and of others that were known.
+/// Names sorted, distinct addresses of one module. Returns their frames, and those of other
+/// addresses that were known.
 pub(super) fn resolve(
     module: &ModuleRef<'_>,
     addresses: &[u64],
@@ -39,8 +40,8 @@ pub(super) fn resolve(
         _ => None,
     };
     let fingerprint = located.as_ref().map(Files::fingerprint).ok();
-    // Without the files the cache is all there is; with them it must have been made from the same
-    // ones.
+    // Without the files, there is only the cache. With them, it must have been made from the same
+    // files.
     let cached = store
         .and_then(|(folder, id)| cache::read(folder, id))
         .filter(|cached| fingerprint.is_none_or(|fingerprint| fingerprint == cached.fingerprint));
@@ -58,7 +59,7 @@ pub(super) fn resolve(
                 let notes_before = notes.len();
                 let found = read_files(name, &files, &unknown, &report, notes);
                 known.addresses.extend(unknown.into_iter().zip(found));
-                // What is missing may turn up later.
+                // Missing files may turn up later.
                 to_be_kept = notes.len() == notes_before;
             }
             if !known.addresses.is_empty() {
@@ -87,8 +88,8 @@ pub(super) fn resolve(
     (known.source, known.addresses)
 }
 
-/// Reads debug information and symbol table of a module; the frames of each address. A note tells
-/// what cannot be read.
+/// Reads the debug information and the symbol table of a module. Returns the frames of each
+/// address, and adds a note for each part that cannot be read.
 fn read_files(
     name: &str,
     files: &Files,

@@ -1,7 +1,7 @@
-//! Function names as people read them. Linkage names are demangled without the hash, and joined with
-//! the generics of inlined functions, which only the debug information knows. Without a linkage name,
-//! the module path is guessed from the source file. This module must never invent a path: if nothing
-//! suggests one, the bare name stays.
+//! Function names as people read them. Linkage names are demangled without the hash, and joined
+//! with the generics of inlined functions, which only the debug information knows. Without a
+//! linkage name, the module path is guessed from the source file. This module must never invent a
+//! path: if nothing suggests one, the bare name stays.
 
 use super::SourceFrame;
 use crate::name::{FunctionName, Language, is_mangled_cpp};
@@ -10,13 +10,13 @@ use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// Longest name handed on, bytes. Generic-heavy names reach a few KiB; what is longer is hostile or
-/// useless.
+/// The longest name that is kept whole, bytes. Names with many generics reach a few KiB; longer
+/// ones are hostile or useless.
 const MAX_NAME_BYTES: usize = 8 << 10;
 
-/// Symbols of one address that are looked at.
+/// Number of symbols of one address that are checked.
 const MOST_SYMBOLS: usize = 64;
-/// Aliases that are kept of a function.
+/// Number of aliases that are kept of a function.
 pub(super) const MOST_ALIASES: usize = 8;
 
 /// Returns `true` if a linkage name is Rust's, not one of C, C++ or assembly: `_R..` with all
@@ -91,7 +91,7 @@ pub(super) fn aliases<'a>(
         .take(MOST_SYMBOLS)
         .filter(|symbol| of.raw.as_deref() != Some(symbol))
         .peekable();
-    // PERF: nearly every function has one name; demangling it would cost more than all else here.
+    // PERF: nearly every function has one name. Demangling it would cost more than all the rest.
     if others.peek().is_none() {
         return Vec::new();
     }
@@ -108,10 +108,10 @@ pub(super) fn aliases<'a>(
 pub(super) fn agrees(linkage: &str, name: &str) -> bool {
     let bare = parsed(name);
     if is_cpp(linkage) {
-        // An identifier stands behind its length: `_ZN3app4loadEv`.
-        return bare.last().is_some_and(|base| {
-            let identifier = format!("{}{}", base.plain.len(), base.plain);
-            linkage.contains(&identifier)
+        // An identifier stands behind its length: `_ZN3app4loadEv`. A lambda has only an operator.
+        return bare.last().is_some_and(|base| match base.plain {
+            "operator()" => linkage.contains("cl"),
+            name => linkage.contains(&format!("{}{name}", name.len())),
         });
     }
     let demangled = demangle(linkage);
@@ -127,10 +127,11 @@ fn parsed(name: &str) -> FunctionName<'_> {
     FunctionName::parse(name, Language::Rust)
 }
 
-/// A function without a linkage name: its name under the module path its source file suggests.
+/// The name of a function without a linkage name, under the module path that its source file
+/// suggests.
 pub(super) fn under_module(module: Option<&str>, name: &str) -> String {
     match module {
-        // Drop glue has no source of its own: the file is that of whatever was inlined into it.
+        // Drop glue has no source of its own. Its file belongs to code that was inlined into it.
         Some(_) if name.starts_with("drop_in_place<") => cut(format!("core::ptr::{name}")),
         Some(module) => cut(format!("{module}::{name}")),
         None => cut(name.to_owned()),
@@ -153,7 +154,7 @@ fn cut(name: String) -> String {
     }
 }
 
-/// The folders of the root files of a binary's crates: turns a source file into a module path.
+/// The folders of the root files of a binary's crates. They turn a source file into a module path.
 #[derive(Default)]
 pub(super) struct CrateRoots {
     /// (length of the folder, folder with a trailing slash, file name of the root, crate name): the
@@ -224,8 +225,7 @@ fn module_path(krate: &str, relative: &str) -> String {
     path.join("::")
 }
 
-/// Joins a folder and a path the way compilers mean it: absolute paths stand alone, `./` says
-/// nothing.
+/// Joins a folder and a path as compilers mean it: absolute paths stand alone, and `./` is dropped.
 pub(super) fn join_path(folder: &str, path: &str) -> String {
     let rest = path.trim_start_matches("./");
     let absolute = rest.starts_with('/') || rest.as_bytes().get(1) == Some(&b':');
@@ -240,7 +240,7 @@ pub(super) fn join_path(folder: &str, path: &str) -> String {
     }
 }
 
-/// Bytes from a debug section as text; what is no UTF-8 is replaced.
+/// Bytes from a debug section as text. Bytes that are not UTF-8 are replaced.
 pub(super) fn text(bytes: &[u8]) -> Cow<'_, str> {
     String::from_utf8_lossy(bytes.get(..MAX_NAME_BYTES * 4).unwrap_or(bytes))
 }

@@ -62,7 +62,7 @@ const SERVICES: [&str; 52] = [
     "allocator_api2",
 ];
 
-/// Traits whose methods run because something further out was called.
+/// Traits whose methods run because a function further out was called.
 const CALLED_BACK: [&str; 8] = [
     "serde_core::de::Deserialize",
     "serde_core::de::DeserializeSeed",
@@ -74,7 +74,7 @@ const CALLED_BACK: [&str; 8] = [
     "tracking_alloc_arena::deserialize::ArenaDeserialize",
 ];
 
-/// Paths of what in the standard library only calls on.
+/// Paths of functions of the standard library that only pass a call on.
 const GLUE: &[&str] = &[
     "core::ops::",
     "core::iter::",
@@ -94,7 +94,7 @@ const GLUE: &[&str] = &[
     "std::sys::backtrace::__rust_begin_short_backtrace",
 ];
 
-/// Paths of what runs between a panic and its end.
+/// Paths of functions that run between a panic and its end.
 const PANIC: &[&str] = &[
     "std::panicking::begin_panic",
     "std::panicking::panic_with_hook",

@@ -1,5 +1,5 @@
-//! Frames as files keep them: the symbol cache, and recordings that carry their symbols. JSON,
-//! strings once; parsed as hostile input.
+//! Frames in files: in the symbol cache, and in recordings that carry their symbols. The files are
+//! JSON with each string once. They are parsed as hostile input.
 
 use super::SourceFrame;
 use super::names::{MOST_ALIASES, beginning};
@@ -7,9 +7,9 @@ use crate::interned::Interned;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// Bytes of the longest name that is kept whole: one may be named by every frame of a small file.
+/// The longest name that is kept whole, bytes. Every frame of a small file may refer to one name.
 const LONGEST_NAME: usize = 4096;
-/// Frames inlined into one address; real programs nest some dozens.
+/// The most frames at one address. Real programs nest a few dozen.
 const MOST_INLINED: usize = 512;
 
 /// A frame: numbers of strings, from 1, and 0 for none.

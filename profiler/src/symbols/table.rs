@@ -1,5 +1,5 @@
-//! The symbol table of a file: function names by address, the last resort where no debug
-//! information covers one. It must never name a function whose extent does not hold the address.
+//! The symbol table of a file: function names by address, for addresses without debug information.
+//! It must never name a function whose extent does not hold the address.
 
 use object::{Object, ObjectSymbol, SymbolKind};
 
@@ -20,8 +20,8 @@ struct Symbol<'a> {
 /// Number of symbols before an address that are checked: functions overlap only in hand-written
 /// assembly.
 const LOOK_BACK: usize = 16;
-/// A symbol without a size reaches to the next one, but no further than this: beyond, a stripped
-/// name is likelier.
+/// The longest extent of a symbol without a size, bytes. It ends at the next symbol. Farther away,
+/// a function whose name was stripped is more likely.
 const MAX_UNSIZED_BYTES: u64 = 4096;
 
 impl<'a> Table<'a> {
@@ -58,7 +58,7 @@ fn functions<'a>(symbols: impl Iterator<Item = impl ObjectSymbol<'a>>) -> Vec<Sy
         .filter(|symbol| symbol.is_definition() && symbol.address() != 0)
         .filter(|symbol| match symbol.kind() {
             SymbolKind::Text => true,
-            // Labels of assembly files; what has a size and no type is data.
+            // Labels of assembly files. A symbol with a size and no type is data.
             SymbolKind::Unknown | SymbolKind::Label => symbol.size() == 0,
             _ => false,
         })

@@ -1,11 +1,12 @@
-//! The part of a stack worth showing: without the allocator's machinery at the inner end and the
-//! run-time's start-up at the outer one. It must never hide the user's own code, nor leave nothing.
+//! The part of a stack that is worth showing: without the allocator's machinery at the inner end,
+//! and without the start-up of the run-time at the outer end. It must never hide the user's own
+//! code, and never be empty.
 
 use std::ops::Range;
 
 use crate::profile::{Function, Origin};
 
-/// Paths of what stands between a collection and the allocator, and of heapglass itself.
+/// Paths of functions between a collection and the allocator, and of heapglass itself.
 const MACHINERY: &[&str] = &[
     "alloc::alloc::",
     "alloc::raw_vec::",
@@ -29,7 +30,7 @@ const ALLOCATORS: &[&str] = &[
     "core::alloc::Allocator",
 ];
 
-/// Paths of what runs before `main` or a thread's closure.
+/// Paths of functions that run before `main` or a thread's closure.
 const START_UP: &[&str] = &[
     "std::rt::",
     "std::sys::backtrace::__rust_begin_short_backtrace",
@@ -122,7 +123,7 @@ pub(crate) fn trim(stack: &[Part]) -> Range<usize> {
         }
     }
     if end == 0 {
-        // Nothing but machinery: its innermost frame is the least wrong answer.
+        // There is only machinery. Its innermost frame is the least wrong answer.
         return last..stack.len();
     }
 

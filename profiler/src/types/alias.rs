@@ -1,7 +1,7 @@
 //! Stacks read under another name of a function on them.
 //!
-//! The compiler makes one function of equal ones, and the symbol table may keep the names of all. If
-//! the functions are instances of one generic function (`make::<Metre>`, `make::<Second>`), the
+//! The compiler makes one function of equal ones, and the symbol table may keep the names of all.
+//! If the functions are instances of one generic function (`make::<Metre>`, `make::<Second>`), the
 //! differences between their names are applied to the functions inlined there too. Of any other
 //! function only the name is known, and the functions inlined into it are left out.
 
@@ -19,9 +19,9 @@ pub(super) struct Renamed {
 }
 
 impl Renamed {
-    /// Renames the last of some frames, which is not inlined, to one of its aliases, together with the
-    /// frames before it, which are inlined into it. Returns only the last one if its alias does not
-    /// tell what would be inlined there.
+    /// Renames the last of some frames, which is not inlined, to one of its aliases, together with
+    /// the frames before it, which are inlined into it. Returns only the last one if its alias does
+    /// not tell what would be inlined there.
     pub(super) fn functions(
         &mut self,
         frames: &[StackFrame<'_>],
@@ -81,8 +81,8 @@ fn differences<'a>(one: &'a str, other: &'a str) -> Option<Vec<(&'a str, &'a str
         + one.as_bytes()[from..]
             .iter()
             .position(|&byte| ends_argument(byte))?;
-    // The differences are whole arguments: `Vec<A>` and `Option<B>`, not `Vec<A` and `Option<B`. The
-    // texts after them are equal, so both grow by the same letters until no bracket is open.
+    // The differences are whole arguments: `Vec<A>` and `Option<B>`, not `Vec<A` and `Option<B`.
+    // The texts after them are equal, so both grow by the same letters until no bracket is open.
     let longer = other.len() as isize - one.len() as isize;
     let end_in_other = |end: usize| end.checked_add_signed(longer);
     let mut open = depth(one.get(start..end)?);

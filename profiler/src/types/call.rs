@@ -1,10 +1,10 @@
-//! Function names, read for types: the type that a function is a method of, with parameters replaced
-//! by generic arguments; the module; and the arguments.
+//! Function names, read for types: the type that a function is a method of, with parameters
+//! replaced by generic arguments; the module; and the arguments.
 //!
-//! Names come in three spellings: v0 (`<alloc::vec::Vec<u8>>::push`), legacy mangling joined with the
-//! generics of `DW_AT_name` (`alloc::vec::Vec<T,A>::push<u8, Global>`), and a module path guessed
-//! from the file if there is no linkage name (`alloc::vec::push<u8, Global>`). A parameter (`T`) must
-//! never be taken for a type.
+//! Names come in three spellings: v0 (`<alloc::vec::Vec<u8>>::push`), legacy mangling joined with
+//! the generics of `DW_AT_name` (`alloc::vec::Vec<T,A>::push<u8, Global>`), and a module path
+//! guessed from the file if there is no linkage name (`alloc::vec::push<u8, Global>`). A parameter
+//! (`T`) must never be taken for a type.
 
 use crate::name::{FunctionName, Kind, Part, Tokens, types};
 use crate::profile::Language;
@@ -13,8 +13,8 @@ use std::borrow::Cow;
 /// A function, by what its name says about types.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Call<'a> {
-    /// The type it is a method of, with its parameters replaced; `None` if the name does not say all
-    /// of it.
+    /// The type it is a method of, with its parameters replaced; `None` if the name does not say
+    /// all of it.
     pub(super) of: Option<Cow<'a, str>>,
     /// `true` if it is a method of some type, known or not.
     pub(super) method: bool,
@@ -87,8 +87,8 @@ fn lone_words(tokens: &Tokens<'_>) -> impl Iterator<Item = usize> {
     (0..tokens.all().len()).filter(is_lone)
 }
 
-/// Returns `true` if a word is the name of a trait's own type: `Output` of `dyn Fn() -> u8`, spelled
-/// `Fn<(), Output=u8>` and `Fn<(), Output = u8>`.
+/// Returns `true` if a word is the name of a trait's own type: `Output` of `dyn Fn() -> u8`,
+/// spelled `Fn<(), Output=u8>` and `Fn<(), Output = u8>`.
 fn is_binding(tokens: &Tokens<'_>, word: usize) -> bool {
     let mut after = word + 1;
     while tokens.is(after, " ") {
@@ -96,6 +96,10 @@ fn is_binding(tokens: &Tokens<'_>, word: usize) -> bool {
     }
     tokens.is(after, "=") && !tokens.is(after + 1, "=")
 }
+
+/// The longest type that parameters are replaced in, bytes. A hostile name could repeat a long
+/// argument any number of times.
+const LONGEST_TYPE: usize = 16 << 10;
 
 /// Returns `true` if a lone word stands for a type: `T`, `K2`, `BorrowType`, `Self`, `_`. Types
 /// have a path, and primitives are lowercase.
@@ -113,7 +117,7 @@ fn has_parameters(tokens: &Tokens<'_>) -> bool {
 }
 
 /// A type with its parameters replaced by arguments, in the order of their first appearance; `None`
-/// if there are not enough arguments.
+/// if there are not enough arguments, or the type gets too long.
 fn filled<'a>(of: &'a str, arguments: &[&str]) -> Option<Cow<'a, str>> {
     if is_whole(of) {
         return Some(Cow::Borrowed(of));
@@ -141,6 +145,9 @@ fn filled<'a>(of: &'a str, arguments: &[&str]) -> Option<Cow<'a, str>> {
                 .get(number)
                 .filter(|argument| is_whole(argument))?,
         );
+        if out.len() > LONGEST_TYPE {
+            return None;
+        }
         copied = token.end;
     }
     out.push_str(&of[copied..]);
@@ -188,6 +195,8 @@ mod tests {
     fn parameters_are_never_taken_for_types() {
         assert_eq!(of("alloc::vec::Vec<T,A>::push"), None);
         assert_eq!(of("alloc::vec::Vec<T,A>::push<u8>"), None);
+        let (many, long) = ("T,".repeat(1000), "a::B".repeat(1000));
+        assert_eq!(of(&format!("alloc::vec::Vec<{many}>::push<{long}>")), None);
         assert_eq!(of("<alloc::raw_vec::RawVecInner<_>>::reserve"), None);
         assert!(call("alloc::vec::Vec<T,A>::push").is_some_and(|call| call.method));
         assert!(is_whole("app::T<u8, [app::B; 3]>") && !is_whole("app::A<T>"));

@@ -1,8 +1,8 @@
 //! Containers, and the containers that they are made of: a `String` is made of a `Vec<u8>`, a
 //! `HashMap` of a raw table.
 //!
-//! This module must never take a container for the one around it: a `Vec<String>` is not made of its
-//! strings.
+//! This module must never take a container for the one around it: a `Vec<String>` is not made of
+//! its strings.
 
 use super::spell::normal;
 use crate::name::{path_and_arguments, types};
@@ -47,7 +47,8 @@ pub(super) const BROWN_MAP: &str = "hashbrown::map::HashMap";
 pub(super) const BROWN_SET: &str = "hashbrown::set::HashSet";
 
 /// Types by their path, or (with `::` at the end) by the module around it, with the container that
-/// asks for memory in their methods. The first entry of a kind, except text, is the kind's own type.
+/// asks for memory in their methods. The first entry of a kind, except text, is the kind's own
+/// type.
 pub(super) const TYPES: &[(&str, Kind)] = &[
     ("str", Kind::Text(STRING)),
     ("alloc::vec::Vec", Kind::Vec),
@@ -136,9 +137,9 @@ pub(super) struct Container {
     pub(super) kind: Kind,
     /// Its type's arguments, spelled one way, the allocator left out.
     pub(super) arguments: Vec<String>,
-    /// `true` if the container is known only from functions that were not inlined into the program's
-    /// code. The linker may have folded functions of other types, with the same instructions, into
-    /// them.
+    /// `true` if the container is known only from functions that were not inlined into the
+    /// program's code. The linker may have folded functions of other types, with the same
+    /// instructions, into them.
     pub(super) shared: bool,
 }
 
@@ -205,12 +206,13 @@ impl Container {
             if bytes && text.contains(&argument(0)) {
                 return Some(outer.clone());
             }
-            // Code of a container calls that of another of its kind only for a value that it holds;
-            // else it was made one of several that were equal, and inlined later (fat LTO).
+            // Code of a container calls code of another one of its kind only for a value that it
+            // holds. Otherwise the inner code was merged with equal code, and inlined later (fat
+            // LTO).
             return (direct && !self.is_held_by(outer)).then(|| outer.clone());
         }
         let same = match (outer.kind, inner.kind) {
-            // Other functions of `Box` (`default`) begin like that as well.
+            // Other functions of `Box`, such as `default`, begin like that as well.
             (Kind::Box, Kind::Literal) => fits(&[argument(0)]),
             (Kind::Vec | Kind::VecDeque | Kind::BinaryHeap, Kind::Buffer)
             | (Kind::VecDeque | Kind::BinaryHeap, Kind::Vec) => fits(&[argument(0)]),
@@ -235,7 +237,7 @@ impl Container {
             (Kind::Set(STD_SET), Kind::Set(BROWN_SET)) | (Kind::IndexSet, Kind::IndexMap) => {
                 same_first()
             }
-            // Only ever one function folded into the other's.
+            // This happens only if a function of the one was folded into a function of the other.
             (Kind::BTreeSet, Kind::BTreeMap) | (Kind::BTreeMap, Kind::BTreeSet) => false,
             (Kind::IndexMap | Kind::IndexSet, Kind::Table(_)) => fits(&["usize"]),
             (Kind::IndexMap | Kind::IndexSet, Kind::Vec | Kind::Buffer) => inner
@@ -247,13 +249,14 @@ impl Container {
         if same {
             return Some(outer.with_hasher_of(inner));
         }
-        // An index's table and entries say nothing of its types.
+        // The table and the entries of an index do not tell its types.
         if matches!(outer.kind, Kind::IndexMap) {
             return None;
         }
-        // Two types for one block: the linker folds equal code of different types into one
-        // function. The outer one is right where it calls the inner one directly, unless it holds
-        // what the inner one is: then the inner one is a value being made for it.
+        // One block seems to have two types, because the linker folded equal code of different
+        // types into one function. The outer type is right if its code calls the inner code
+        // directly, unless it holds values of the inner type. Then the inner one is such a value,
+        // being made.
         (direct && self.shared && !self.is_held_by(outer)).then(|| outer.clone())
     }
 

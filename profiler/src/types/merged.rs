@@ -7,10 +7,10 @@
 //! `deserialize_any` and similar functions.
 //!
 //! Code is merged only if the code after it is equal as well, so both arms end in the same value.
-//! The container is named only if a visitor can ask for no other one in that place. It must never be
-//! named for a format that could ask for scratch memory of its own there. The scratch memory of
-//! `serde_json` grows in functions that are not inlined (`Vec::reserve`), and so do its errors. Lists
-//! and maps have frames of their own (`visit_seq`, `visit_map`).
+//! The container is named only if a visitor can ask for no other one in that place. It must never
+//! be named for a format that could ask for scratch memory of its own there. The scratch memory of
+//! `serde_json` grows in functions that are not inlined (`Vec::reserve`), and so do its errors.
+//! Lists and maps have frames of their own (`visit_seq`, `visit_map`).
 
 use super::call::Call;
 use super::container::{Container, Kind, PATH_BUF, STRING};
@@ -54,9 +54,9 @@ pub(super) fn container(call: &Call<'_>) -> Option<Container> {
     Some(Container::new(Kind::Text(path), []))
 }
 
-/// Returns `true` if a function makes the buffer of a new vector or string, of any element. If it is
-/// not inlined, it stands between merged code and the allocator, and says no more than the allocator.
-/// Buffers that grow never come here.
+/// Returns `true` if a function makes the buffer of a new vector or string, of any element. If it
+/// is not inlined, it stands between merged code and the allocator, and says no more than the
+/// allocator. Buffers that grow never come here.
 pub(super) fn is_new_buffer(name: &FunctionName<'_>) -> bool {
     let methods = ["try_allocate_in", "with_capacity_in"];
     let mut segments = name.segments().iter();

@@ -1,17 +1,17 @@
 //! Types: names in one spelling, and the contents of blocks according to their stacks.
 //!
-//! A stack is read from the allocator outward (`stack`). The name of each function (`call`) says which
-//! container it is part of (`rules`). The containers found are combined (`container`), up to the
-//! program's own code. Around that is the type being read or cloned (`owner`). This module must never
-//! guess: if no frame tells the type, the block has none.
+//! A stack is read from the allocator outward (`stack`). The name of each function (`call`) says
+//! which container it is part of (`rules`). The containers found are combined (`container`), up to
+//! the program's own code. Around that is the type being read or cloned (`owner`). This module must
+//! never guess: if no frame tells the type, the block has none.
 //!
 //! One limit comes from the compiler: it makes one function of those with equal machine code, under
-//! one of their names. Functions inlined into the program's own code still tell the truth, and win. If
-//! the program calls such a function of its own (`load::<A>` and `load::<B>`, which do the same to
-//! values of one layout), the name, lines and types may be those of the other, as in any profiler. If
-//! the symbol table still has all names, the type is "one of" the types that they stand for
-//! (`alias`). Equal code inside one function is merged too. Then no line and no inlined function is
-//! known, and only what `merged` can prove is named.
+//! one of their names. Functions inlined into the program's own code still tell the truth, and win.
+//! If the program calls such a function of its own (`load::<A>` and `load::<B>`, which do the same
+//! to values of one layout), the name, lines and types may be those of the other, as in any
+//! profiler. If the symbol table still has all names, the type is "one of" the types that they
+//! stand for (`alias`). Equal code inside one function is merged too. Then no line and no inlined
+//! function is known, and only what `merged` can prove is named.
 //!
 //! Another limit comes from the library: `vec![a, b]` asks for its block by
 //! `Box::<[T; 2]>::new_uninit()`, and nothing else on the stack tells the two apart. Such a block
@@ -88,7 +88,8 @@ impl Types {
         }
         let number = TypeId(u32::try_from(self.values.len()).unwrap_or(u32::MAX));
         self.values.push(TypeName {
-            // Types that differ only in parts that are not shown, such as the hasher, look the same.
+            // Types that differ only in parts that are not shown, such as the hasher, look the
+            // same.
             short: one_of(all.iter().map(|full| short(full))),
             kind: TypeKind::of(all.first().map_or(UNKNOWN, String::as_str)),
             full: full.clone(),

@@ -28,7 +28,7 @@ fn found(functions: impl Iterator<Item = Rc<Facts>>) -> Option<String> {
             if is_own(read) {
                 return Some(read.clone());
             }
-            // `next_value<Box<Officer>>` around a visitor: it is the officer's.
+            // `next_value<Box<Officer>>` around a visitor: the visitor is that of `Officer`.
             if visited
                 && let pointed = pointed_to(read)
                 && is_own(pointed)

@@ -5,7 +5,7 @@ use super::spell::{normal, short};
 use crate::name::{FunctionName, Part, Segment, begins_with, path_and_arguments, segments};
 use crate::profile::OWN_CRATES;
 
-/// Traits whose implementor is made by their method.
+/// Traits with a method that makes a value of the implementing type.
 const MAKERS: [&str; 3] = [
     "serde_core::de::Deserialize",
     "serde::de::Deserialize",
@@ -107,8 +107,8 @@ pub(super) fn entered(name: &FunctionName<'_>) -> Option<String> {
     Some((*read).to_owned())
 }
 
-/// Returns `true` if a function is one with which a format begins to read, by its name:
-/// `from_slice`, `decode_from_std_read`.
+/// Returns `true` if a format begins to read with a function, by its name: `from_slice`,
+/// `decode_from_std_read`.
 fn begins_to_read(call: &Call<'_>) -> bool {
     let starts = ["from_", "take_from_", "deserialize_from", "decode_from"];
     call.of.is_none() && begins_with(call.name, &starts)

@@ -1,10 +1,10 @@
-//! The containers that functions of the standard library, and of well-known crates of containers, ask
-//! memory for.
+//! The containers that functions of the standard library, and of well-known crates of containers,
+//! ask memory for.
 //!
-//! If the name says which type a method belongs to, the type decides. If not, the module of its file
-//! decides, and the order of the generic arguments there, which is the order of the impl. This module
-//! must never answer for a function whose arguments mean something else: without an answer, the next
-//! outer frame is asked.
+//! If the name says which type a method belongs to, the type decides. If not, the module of its
+//! file decides, and the order of the generic arguments there, which is the order of the impl. This
+//! module must never answer for a function whose arguments mean something else: without an answer,
+//! the next outer frame is asked.
 
 use super::call::{Call, is_whole};
 use super::container::{
@@ -254,8 +254,8 @@ fn pointer_of_module(kind: Kind, call: &Call<'_>, inner: Option<&Container>) -> 
     of_pointer(kind, held, call, true)
 }
 
-/// Returns `true` if the argument after key and value is the hasher, not an argument of the function
-/// itself.
+/// Returns `true` if the argument after key and value is the hasher, not an argument of the
+/// function itself.
 fn names_hasher(name: &str) -> bool {
     matches!(
         name,

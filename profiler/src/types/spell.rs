@@ -2,8 +2,8 @@
 //! `DW_AT_name`.
 //!
 //! The spelling is that of `type_name`: arguments that are the default (the global allocator, the
-//! standard hasher) are left out, and closures are `{{closure}}`. Names come from files, so any text
-//! must give some answer. An argument that is *not* the default is never dropped.
+//! standard hasher) are left out, and closures are `{{closure}}`. Names come from files, so any
+//! text must give some answer. An argument that is *not* the default is never dropped.
 
 use crate::name::{Kind, Tokens, is_in_word};
 use crate::profile::Language;

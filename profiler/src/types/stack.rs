@@ -1,10 +1,11 @@
 //! The contents of a block, according to its stack: read from the allocator outward, through the
 //! standard library, up to the first frame of the program or of a dependency.
 //!
-//! The reader begins with the innermost container. One further out takes its place only if it is made
-//! of the inner one, as a `String` is of a `Vec<u8>`. So a `Vec<String>` never claims the bytes of the
-//! strings that are made while it is filled. Without debug information there is no answer: a symbol
-//! table names only the functions that were not inlined, and these would give plausible, wrong types.
+//! The reader begins with the innermost container. One further out takes its place only if it is
+//! made of the inner one, as a `String` is of a `Vec<u8>`. So a `Vec<String>` never claims the
+//! bytes of the strings that are made while it is filled. Without debug information there is no
+//! answer: a symbol table names only the functions that were not inlined, and these would give
+//! plausible, wrong types.
 
 use super::alias::Renamed;
 use super::call::Call;
@@ -106,8 +107,8 @@ impl Stacks {
         if let Some(frame) = program.next() {
             key.extend([u32::MAX, frame.id.0, u32::from(frame.has_file)]);
         }
-        // The frames that may name the owner, up to one that does, and the type being read, if it may
-        // tell the container.
+        // The frames that may name the owner, up to one that does, and the type being read, if it
+        // may tell the container.
         key.push(u32::MAX);
         let mut decided = end;
         let (mut has_owner, mut has_read) = (false, !has_buffer);
@@ -210,9 +211,9 @@ impl Stacks {
         is_inside && self.facts(frame).buffer && self.facts(caller).buffer
     }
 
-    /// Returns `true` if a frame is between the allocator and the code that the block belongs to. The
-    /// file of merged code is not its own, nor is a module that was guessed from it. There, the name
-    /// of a type decides.
+    /// Returns `true` if a frame is between the allocator and the code that the block belongs to.
+    /// The file of merged code is not its own, nor is a module that was guessed from it. There, the
+    /// name of a type decides.
     fn looks_through(&mut self, frame: &StackFrame<'_>) -> bool {
         let facts = self.facts(frame);
         facts.looked_through && (facts.named_for_itself || !frame.merged)
@@ -284,8 +285,8 @@ impl Stacks {
         end
     }
 
-    /// The container of a growing buffer whose own frames do not tell its type, while serde reads: the
-    /// type that is being read.
+    /// The container of a growing buffer whose own frames do not tell its type, while serde reads:
+    /// the type that is being read.
     fn read_by_serde(&mut self, outside: &[StackFrame<'_>]) -> Option<Container> {
         let mut facts = outside.iter().map(|frame| self.facts(frame));
         let reader = facts.find(|facts| facts.read.is_some())?;

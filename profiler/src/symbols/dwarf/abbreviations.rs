@@ -1,6 +1,6 @@
-//! Tables of abbreviations, looked at before they are parsed. Each unit names one by its offset: a
-//! small file could let thousands of units begin at different places of one large table, and every
-//! one of them would be kept.
+//! Tables of abbreviations, checked before they are parsed. Each unit refers to a table by its
+//! offset. A small file could let thousands of units begin at different places of one large table,
+//! and each of these tables would be kept.
 
 use gimli::{Reader, Section};
 

@@ -1,6 +1,6 @@
-//! One unit, walked once for all its addresses: which functions hold each, from the concrete one to
-//! the innermost inlined, and what they are called. Never recursive: a file may nest entries as
-//! deep as it likes.
+//! Finds the functions that hold the addresses of one unit, from the concrete one to the innermost
+//! inlined one, and their names. One walk of the unit answers all addresses. The walk never
+//! recurses, as a file may nest entries to any depth.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -14,28 +14,29 @@ use super::lines::{self, Place};
 use super::units::{Index, ranges_of};
 use super::{Budget, Entry, Shared, Slice};
 
-/// Functions found in one unit, for all its addresses: what holds more is built to fill the memory.
-/// Real programs have some five an address.
+/// The most functions found in one unit, for all its addresses. A file with more is built to fill
+/// the memory. Real programs have about five for each address.
 const MAX_NODES: usize = 4 << 20;
 const NODES_OF_AN_ADDRESS: usize = 32;
 const FEW_NODES: usize = 64 << 10;
-/// Inlining nests some dozens deep in real programs.
+/// The deepest nesting of inlined functions. Real programs nest a few dozen.
 const MAX_INLINED: usize = 512;
-/// `DW_AT_abstract_origin` and `DW_AT_specification` are followed this often; two is common.
+/// The number of times that `DW_AT_abstract_origin` and `DW_AT_specification` are followed. Two is
+/// common.
 const MAX_ORIGINS: usize = 16;
 
 /// A function that holds an address.
 struct Node<'a> {
     /// Nesting of its entry in the unit.
     depth: isize,
-    /// Its entry: tells whose inlined functions follow.
+    /// Its entry. It identifies the function that inlined functions belong to.
     entry: UnitOffset,
     name: Name<'a>,
     /// The place where it was inlined.
     call: Place,
 }
 
-/// The two names an entry may have, where its attributes or its origin's say so; else empty.
+/// The two names of an entry, from its attributes or from those of its origin; empty if unknown.
 #[derive(Clone, Copy, Default)]
 struct Name<'a> {
     linkage: &'a [u8],
@@ -47,7 +48,8 @@ struct Name<'a> {
 /// The unit of an entry, and the offset in it.
 type EntryId = (usize, UnitOffset);
 
-/// The frames of sorted addresses, in that order: innermost first, empty where nothing covers one.
+/// Returns the frames of sorted addresses, in that order: innermost first, and none for an address
+/// that no function covers.
 pub(super) fn resolve_unit(
     index: &Index<'_>,
     id: usize,
@@ -64,7 +66,7 @@ pub(super) fn resolve_unit(
         origins: HashMap::new(),
     };
     let mut chains: Vec<Vec<Node<'_>>> = addresses.iter().map(|_| Vec::new()).collect();
-    // An error ends the walk; what was found before it stands.
+    // An error ends the walk. The functions found before it are kept.
     let _ended_early = walk.run(&mut chains);
     let skeleton = UnitRef::new(index.dwarf, &unit.unit);
     let places = lines::places(skeleton, addresses, budget);
@@ -202,7 +204,7 @@ impl<'w, 'a> Walk<'w, 'a> {
             let Some(id) = origin else { break };
             let known = self.origins.get(&id).copied();
             let theirs = known.unwrap_or_else(|| self.read_names(id));
-            // Only the last of a chain is kept: one for an entry at most.
+            // Only the last of a chain is kept, so that there is at most one for each entry.
             if known.is_none() && theirs.1.is_none() {
                 self.origins.insert(id, theirs);
             }
@@ -284,8 +286,8 @@ impl<'r, 'a> Render<'r, 'a> {
                 name.clone()
             });
             let address = (!inlined).then_some(address);
-            // An inlined function nobody named would only be a hole in the stack: its caller takes
-            // the place.
+            // An inlined function without a name would only be a hole in the stack. Its caller
+            // takes its place.
             if let Some((function, raw)) = self.function(node.name, file.as_ref(), address) {
                 frames.push(SourceFrame {
                     function,

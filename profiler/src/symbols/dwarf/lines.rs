@@ -1,5 +1,5 @@
-//! The line table of a unit: which source line an instruction came from.
-//! One run of the program answers all addresses; rows that match nothing are dropped as they come.
+//! The line table of a unit: the source lines of instructions. One run of the line program answers
+//! all addresses, and rows that match none are dropped at once.
 
 use gimli::UnitRef;
 

@@ -1,5 +1,5 @@
-//! The units of a file: which addresses each covers, and how to reach an entry from another unit.
-//! It must never fail as a whole because one unit is broken: what cannot be read is left out.
+//! The units of a file: the addresses that each covers, and the way to an entry in another unit.
+//! One broken unit must never make the whole file fail: parts that cannot be read are left out.
 
 use std::borrow::Cow;
 use std::collections::HashMap;

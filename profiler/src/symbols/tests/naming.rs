@@ -3,7 +3,7 @@
 use super::super::names::{
     CrateRoots, agrees, aliases, best, demangle, join, join_path, without_version,
 };
-use super::programs::{build, functions};
+use super::programs::{build, functions, has_tool, run};
 use super::*;
 use crate::name::FunctionName;
 use crate::profile::{Function, Language, Origin};
@@ -56,6 +56,63 @@ fn generics_of_the_debug_information_join_the_path_of_the_linkage_name() {
         "_ZN3app4main28_$u7b$$u7b$closure$u7d$$u7d$17h0123456789abcdefE",
         "{closure#0}"
     ));
+}
+
+#[test]
+fn functions_of_cpp_are_named_with_and_without_debug_information() {
+    const SOURCE: &str = r#"
+        #include <stddef.h>
+        #define NOINLINE __attribute__((noinline))
+        namespace shop {
+            template <class T> struct Box {
+                T held;
+                NOINLINE Box(T of) : held(of) { asm volatile("" : : "r"(this) : "memory"); }
+                NOINLINE T take(int by) { asm volatile("" : : "r"(this) : "memory"); return held + by; }
+            };
+            NOINLINE static int hidden(int n) { asm volatile("" : "+r"(n)); return n * 3; }
+            int run(int n) {
+                Box<int> box(n);
+                auto twice = [&](int m) NOINLINE { asm volatile("" : "+r"(m)); return m * n; };
+                return box.take(1) + hidden(n) + twice(2);
+            }
+        }
+    "#;
+    if !has_tool("c++") {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let source = folder.path().join("shop.cpp");
+    std::fs::write(&source, SOURCE).expect("a source file");
+    for flags in [&["-g"][..], &["-g0"]] {
+        let library = folder.path().join("libshop.so");
+        run(std::process::Command::new("c++")
+            .args(["-std=c++11", "-O1", "-fPIC", "-shared", "-nostdlib"])
+            .args(["-Wl,--build-id"])
+            .args(flags)
+            .arg("-o")
+            .arg(&library)
+            .arg(&source));
+        let extents = functions(&library).into_iter().map(|(_, extent)| extent);
+        let shorts = extents.flat_map(|extent| {
+            let found = resolved(&library, &extent);
+            let frames = found.frames.into_iter().flatten();
+            let of = |frame: SourceFrame| Classifier::default().function(&frame, "libshop.so");
+            frames
+                .map(of)
+                .map(|function| function.short)
+                .collect::<Vec<_>>()
+        });
+        let shorts: std::collections::BTreeSet<String> = shorts.collect();
+        for expected in [
+            "Box::Box",
+            "Box::take",
+            "shop::hidden",
+            "shop::run",
+            "shop::run::{lambda}",
+        ] {
+            assert!(shorts.contains(expected), "{expected} {flags:?} {shorts:?}");
+        }
+    }
 }
 
 #[test]
