@@ -17,6 +17,7 @@ const CRATES: &[(&str, Folders)] = &[
     ("tracking-alloc/derive/src", Folders::All),
     ("tracking-alloc/recording/src", Folders::All),
     ("profiler/src", Folders::Only(&[])),
+    ("profiler/cli/src", Folders::All),
     ("tui/src", Folders::All),
 ];
 

@@ -8,9 +8,9 @@ use heapglass_profiler::units::{Bytes, printable};
 use time::UtcDateTime;
 use tracking_alloc_recording::{HeaderValue, Recording, VERSION, Writer};
 
-use super::tui::show_file;
 use crate::args::Symbols;
 use crate::error::Error;
+use crate::explore::show_file;
 use crate::files::output::{print, print_json};
 use crate::files::{place, recent, since_epoch};
 use crate::no_effect;
