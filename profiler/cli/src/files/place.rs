@@ -19,10 +19,10 @@ use super::run_folder::{RUN, RUN_BESIDE, is_run_alive, remove_if_empty};
 fn folders() -> impl Iterator<Item = PathBuf> {
     let runtime = std::env::var_os("XDG_RUNTIME_DIR")
         .map(PathBuf::from)
-        .filter(|folder| folder.is_absolute());
+        .filter(|folder| folder.is_absolute())
+        .map(|folder| folder.join("heapglass"));
     let user = rustix::process::geteuid().as_raw();
     let shared = PathBuf::from(format!("/dev/shm/heapglass-{user}"));
-    let runtime = runtime.map(|folder| folder.join("heapglass"));
     runtime.into_iter().chain([shared])
 }
 

@@ -100,8 +100,10 @@ impl Recording {
         // Each node belongs to one footprint, so footprints together have at most all nodes.
         let mut left = nodes;
         for footprint in &mut self.footprints {
-            let end = footprint.first_node.checked_add(footprint.nodes);
-            let end = end.filter(|end| *end <= nodes && footprint.nodes <= left);
+            let end = footprint
+                .first_node
+                .checked_add(footprint.nodes)
+                .filter(|end| *end <= nodes && footprint.nodes <= left);
             left = left.saturating_sub(footprint.nodes);
             let Some(end) = end else {
                 (footprint.first_node, footprint.nodes) = (0, 0);
