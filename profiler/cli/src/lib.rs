@@ -8,6 +8,7 @@
 //! | `files` | outputs, paths of recordings, lists of recordings |
 //! | `summary` | the summary of a run on standard error |
 //! | `cargo` | `cargo heapglass`: flags, profile and runner for cargo |
+//! | `explore` | showing a recording in the terminal UI |
 //! | `demo` | the input and the recorded program of `heapglass demo` |
 //!
 //! This crate computes no figures. All figures come from the profile, so that the command, the SVG
@@ -20,6 +21,7 @@ mod cargo;
 mod commands;
 mod demo;
 mod error;
+mod explore;
 mod files;
 mod no_effect;
 mod open;

@@ -1,5 +1,5 @@
-//! The counters that rows, threads and marks have in common: one list for the layout, for those who
-//! count and for those who read.
+//! The counters that rows, threads and marks have in common: one list for the layout, the recorder
+//! and the readers.
 
 use crate::words::Word;
 use std::sync::atomic::AtomicU64;
@@ -7,8 +7,8 @@ use std::sync::atomic::AtomicU64;
 /// Calls a macro with the list of counters. Each entry has the documentation of the counter, its
 /// byte offset in a [`Row`](crate::Row), its [`Counter`] and its field.
 ///
-/// Whatever has a part for every counter is made from this list. A new counter is added here, and
-/// to the structs that the compiler then calls incomplete.
+/// Code that needs every counter is generated from this list. To add a counter, add it here and to
+/// the structs that the compiler then reports as incomplete.
 ///
 /// ```
 /// macro_rules! names {
@@ -76,7 +76,7 @@ macro_rules! define {
         }
 
         impl Sums {
-            /// Returns the sums that `of` makes of each counter of this and the other one.
+            /// Combines each counter of `self` with the same counter of `other`.
             pub fn zip(self, other: Sums, of: impl Fn(u64, u64) -> u64) -> Sums {
                 Sums { $($field: of(self.$field, other.$field),)* }
             }

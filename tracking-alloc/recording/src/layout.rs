@@ -629,20 +629,21 @@ macro_rules! row {
                 $($(#[$doc])* $offset $field: u64,)*
                 /// Blocks whose lifetime is in `lifetime`.
                 72 lifetime_blocks: u64,
-                /// Sum of the lifetimes of blocks freed by their own thread. A lifetime is the number of
-                /// allocations, including reallocs, that the thread made between the block's allocation and
-                /// its free. A realloc is neither of those. The lifetime is unknown for blocks of up to 16
-                /// bytes, and where the birth number may have wrapped.
+                /// Sum of the lifetimes of blocks freed by their own thread. A lifetime is the
+                /// number of allocations, including reallocs, that the thread made between the
+                /// block's allocation and its free. A realloc is neither of those. The lifetime is
+                /// unknown for blocks of up to 16 bytes, and where the birth number may have
+                /// wrapped.
                 80 lifetime: u64,
-                /// Blocks of more than 16 bytes that another thread than the allocating one freed. A later
-                /// thread in the same lane counts as another thread.
+                /// Blocks of more than 16 bytes that another thread than the allocating one freed.
+                /// A later thread in the same lane counts as another thread.
                 88 freed_elsewhere: u64,
                 /// Net bytes at the peak with epoch `clock`.
                 96 saved_bytes: i64,
                 /// Net blocks at that peak.
                 104 saved_blocks: i64,
-                /// The clock when the row last changed. If its epoch is older than the header's, the row is
-                /// unchanged since the peak.
+                /// The clock when the row last changed. If its epoch is older than the header's,
+                /// the row is unchanged since the peak.
                 112 clock: u64,
                 /// The site.
                 120 site: u32,

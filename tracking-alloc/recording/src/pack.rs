@@ -11,14 +11,14 @@ use crate::words::Record;
 /// replaced.
 ///
 /// # Errors
-/// If `bytes` is not a readable recording.
+/// Returns an error if `bytes` is not a readable recording.
 pub fn with_symbols(mut bytes: Vec<u8>, symbols: &[u8]) -> Result<Vec<u8>, Error> {
     let recording = Recording::read(bytes.as_slice())?;
     let mut header = recording.header;
-    // What lies behind the end of a finished recording is none of it; of others the whole file was
-    // read.
+    // Bytes after the end of a finished recording are not part of it. Of a running recording, the
+    // whole file was read.
     bytes.truncate(usize::try_from(recording.file_bytes).unwrap_or(usize::MAX));
-    // NOTE: `file_bytes` of a running recording may lag behind the file; the file is what was read.
+    // NOTE: `file_bytes` of a running recording may lag behind the file, so use the file's length.
     let end = bytes.len().next_multiple_of(SEGMENT_BYTES as usize);
     bytes.resize(end, 0);
     let entry = SegmentValue {
@@ -71,7 +71,7 @@ fn symbols_entry(bytes: &[u8], header: &mut HeaderValue) -> Result<usize, Error>
             }
         }
         let Some(place) = next else {
-            return Err(Error::damaged("its directory is full"));
+            return Err(Error::damaged("the directory is full"));
         };
         (offset, room) = place;
     }

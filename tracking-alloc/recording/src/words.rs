@@ -11,9 +11,9 @@ use std::sync::atomic::{AtomicI64, AtomicU32, AtomicU64, Ordering::Relaxed};
 pub trait Word: Copy + Default {
     /// The type in mapped memory, for the writer.
     type Cell;
-    /// Reads the word from exactly its size in little-endian bytes; shorter input reads as zero.
+    /// Parses the word from little-endian bytes. Input of another length reads as zero.
     fn parse(bytes: &[u8]) -> Self;
-    /// Writes the word into exactly its size in bytes, little-endian.
+    /// Writes the word as little-endian bytes.
     fn write(self, out: &mut [u8]);
     /// Loads the word from mapped memory.
     fn load(cell: &Self::Cell) -> Self;

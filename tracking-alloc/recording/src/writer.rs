@@ -8,15 +8,15 @@ use crate::layout::{HeaderValue, state};
 /// The state of the process that writes or wrote a recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Writer {
-    /// It finished the recording normally.
+    /// The process finished the recording normally.
     Finished,
-    /// It is running.
+    /// The process is running.
     Running,
-    /// It ended without finishing.
+    /// The process ended without finishing the recording.
     Ended,
-    /// It ran in another boot, or on another machine.
+    /// The process ran before the last boot, or on another machine.
     OtherBoot,
-    /// Unknown: it is in another PID namespace, or there is no `/proc`.
+    /// Unknown: the process is in another PID namespace, or there is no `/proc`.
     Unknown,
 }
 
@@ -36,7 +36,7 @@ pub enum ProcessEntry {
     Gone,
     /// There is a process.
     Present(ProcessStat),
-    /// The kernel does not tell.
+    /// The process table cannot be read.
     Unknown,
 }
 
@@ -94,7 +94,8 @@ pub fn is_own_proc(status: &[u8]) -> bool {
 }
 
 impl Writer {
-    /// Returns the state of the writer of a recording, or of the recording that a pointer leads to.
+    /// Returns the state of the writer of a recording. `asker` describes the calling process, and
+    /// `entry` looks up a process ID.
     pub fn judge(
         header: &HeaderValue,
         asker: Host,
@@ -135,7 +136,7 @@ impl Writer {
         }
     }
 
-    /// Returns what this process can find out about the writer of a recording.
+    /// Returns the state of the writer of a recording, as far as this process can tell.
     pub fn of(header: &HeaderValue) -> Writer {
         Writer::judge(header, Host::current(), process_entry)
     }
@@ -167,14 +168,14 @@ impl Host {
 /// Reads the information on a process ID from `/proc`.
 fn process_entry(pid: u32) -> ProcessEntry {
     let status = std::fs::read("/proc/self/status").unwrap_or_default();
-    // Where even process 1 is hidden (hidepid), not to be seen means nothing.
+    // If even process 1 is hidden (hidepid), a missing entry proves nothing.
     if !is_own_proc(&status) || !std::path::Path::new("/proc/1").exists() {
         return ProcessEntry::Unknown;
     }
     match std::fs::read(format!("/proc/{pid}/stat")) {
         Ok(text) => ProcessStat::parse(&text).map_or(ProcessEntry::Unknown, ProcessEntry::Present),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => ProcessEntry::Gone,
-        // ESRCH: it ended while it was read.
+        // ESRCH: the process ended during the read.
         Err(error) if error.raw_os_error() == Some(3) => ProcessEntry::Gone,
         Err(_) => ProcessEntry::Unknown,
     }
@@ -284,7 +285,7 @@ mod tests {
         for (header, writer) in headers {
             assert_eq!(judge(header, ProcessEntry::Gone), writer, "{header:?}");
         }
-        // A writer that could not read its own start: its number in use proves nothing.
+        // The writer could not read its own start time, so a process with its ID proves nothing.
         let unknown_start = HeaderValue {
             start_ticks: 0,
             ..running()

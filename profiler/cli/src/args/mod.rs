@@ -349,6 +349,30 @@ pub(crate) struct Out {
     pub(crate) force: bool,
 }
 
+/// The default path pattern of recordings.
+pub(crate) const DEFAULT_PATTERN: &str = "%e-%p.hg";
+
+impl Out {
+    /// Returns the path pattern of recordings: from the flag, the environment or the default.
+    ///
+    /// # Errors
+    /// Returns an error if the flag names no file.
+    pub(crate) fn pattern(&self) -> Result<PathBuf, Error> {
+        match self.out.as_deref() {
+            Some(path) if path.as_os_str() == "-" => Err(Error::misuse(
+                "cannot write the recording to standard output, which the command uses; name a file with --out",
+            )),
+            Some(path) if path.as_os_str().is_empty() => Err(Error::misuse(
+                "--out is empty; name a file, or omit --out to write ./PROGRAM-PID.hg",
+            )),
+            Some(path) => Ok(path.to_owned()),
+            None => Ok(std::env::var_os("HEAPGLASS_OUT")
+                .filter(|pattern| !pattern.is_empty())
+                .map_or_else(|| PathBuf::from(DEFAULT_PATTERN), PathBuf::from)),
+        }
+    }
+}
+
 /// The measure to sort and draw by.
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct MeasureFlag {

@@ -5,7 +5,7 @@
 //! profile with more debug information keeps it. Never records cargo, build scripts or macros.
 
 mod arguments;
-pub(crate) mod own_crates;
+mod own_crates;
 mod profile;
 mod runner;
 mod settings;
@@ -21,9 +21,8 @@ use cargo_metadata::Package;
 use heapglass_profiler::units::printable;
 
 use crate::args::{CargoArgs, CargoCli, CargoCommand, Symbols};
-use crate::commands::run::wanted;
-use crate::commands::tui::show_file;
 use crate::error::Error;
+use crate::explore::show_file;
 use crate::files::output::Temporary;
 use crate::files::since_epoch;
 use crate::files::spool::Spool;
@@ -110,8 +109,8 @@ fn prepare(
     command.args(&args.arguments);
     // Do not record cargo, nor the programs that it builds with.
     command.env_remove("HEAPGLASS_OUT");
-    if std::env::var_os(own_crates::VARIABLE).is_none() && !workspace.own.is_empty() {
-        command.env(own_crates::VARIABLE, &workspace.own);
+    if std::env::var_os(supervise::OWN_CRATES).is_none() && !workspace.own.is_empty() {
+        command.env(supervise::OWN_CRATES, &workspace.own);
     }
     Ok(command)
 }
@@ -165,7 +164,7 @@ fn run(
         Verb::Bench => command.env(runner::LISTED, ": benchmark"),
         Verb::Run | Verb::Build => command.env_remove(runner::LISTED),
     };
-    let spool = Spool::new(&wanted(&cli.out)?, cli.out.force)?;
+    let spool = Spool::new(&cli.out.pattern()?, cli.out.force)?;
     let began = SystemTime::now();
     let mut finished = supervise::start(command, spool, runner::OUT)?.wait()?;
     let started = runner::started(list);

@@ -10,9 +10,6 @@ use tracking_alloc_recording::LONGEST_OWN_CRATES;
 
 use crate::error::Error;
 
-/// The environment variable that passes the names to the recorder.
-pub(crate) const VARIABLE: &str = "HEAPGLASS_OWN";
-
 /// The table `[package.metadata.heapglass]`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -8,9 +8,9 @@ use heapglass_profiler::units::{Bytes, printable};
 use time::UtcDateTime;
 use tracking_alloc_recording::{HeaderValue, Recording, VERSION, Writer};
 
-use super::tui::show_file;
 use crate::args::Symbols;
 use crate::error::Error;
+use crate::explore::show_file;
 use crate::files::output::{print, print_json};
 use crate::files::{place, recent, since_epoch};
 use crate::no_effect;
@@ -137,7 +137,7 @@ fn offers() -> Vec<Offer> {
     let here = recent::in_this_folder().map(|(path, header)| (path, header, Found::Here));
     let mut left = place::left();
     left.sort_by_key(|left| std::cmp::Reverse(left.header.started_unix_ns));
-    let left = left.into_iter().map(|left| {
+    let elsewhere = left.into_iter().map(|left| {
         let found = if left.is_claimed {
             Found::Live
         } else {
@@ -148,7 +148,7 @@ fn offers() -> Vec<Offer> {
     let recent = recent::remembered().map(|(path, header)| (path, header, Found::Recent));
     let mut known: Vec<PathBuf> = Vec::new();
     let mut offers: Vec<Offer> = Vec::new();
-    for (path, header, found) in here.chain(left).chain(recent) {
+    for (path, header, found) in here.chain(elsewhere).chain(recent) {
         // A link in this folder may lead to a recording in the place for live recordings.
         let real = path.canonicalize().unwrap_or_else(|_| path.clone());
         if !known.contains(&real) {

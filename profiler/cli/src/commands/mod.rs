@@ -10,11 +10,13 @@ mod list;
 mod man;
 mod pack;
 mod report;
-pub(crate) mod run;
-pub(crate) mod tui;
+mod run;
+mod tui;
 
 use crate::args::{Cli, Command};
+use crate::demo;
 use crate::error::Error;
+use crate::explore::show_file;
 
 /// Runs the given command and returns the exit status.
 pub(crate) fn dispatch(cli: Cli) -> Result<u8, Error> {
@@ -27,11 +29,11 @@ pub(crate) fn dispatch(cli: Cli) -> Result<u8, Error> {
         Some(Command::Tui(args)) => tui::run(&args),
         Some(Command::Export(args)) => export::run(&args),
         Some(Command::Pack(args)) => pack::run(&args),
-        Some(Command::Demo(args)) => crate::demo::run(&args),
+        Some(Command::Demo(args)) => demo::run(&args),
         Some(Command::Completions(args)) => completions::run(&args),
         Some(Command::Man(args)) => man::run(&args),
         None => match cli.file {
-            Some(file) => tui::show_file(&file, &cli.symbols),
+            Some(file) => show_file(&file, &cli.symbols),
             None => list::run(&cli.symbols, cli.json),
         },
     }

@@ -12,8 +12,7 @@ use heapglass_profiler::profile::Profile;
 use heapglass_profiler::{Early, Session};
 use heapglass_tui::{Options, Source};
 
-use crate::args::{Out, Run, Symbols};
-use crate::cargo::own_crates;
+use crate::args::{DEFAULT_PATTERN, Run, Symbols};
 use crate::error::Error;
 use crate::files::first_free;
 use crate::files::spool::Spool;
@@ -22,22 +21,19 @@ use crate::summary::{self, Form};
 use crate::supervise::{self, Finished, lock};
 use crate::terminal::{self, has_terminal};
 
-/// The default path pattern of recordings.
-pub(crate) const DEFAULT_PATTERN: &str = "%e-%p.hg";
-
 pub(super) fn run(args: &Run) -> Result<u8, Error> {
-    let wanted = wanted(&args.out)?;
+    let pattern = args.out.pattern()?;
     let mut command = supervise::command(&args.command)
         .ok_or_else(|| Error::misuse("no command to run; use heapglass run -- COMMAND"))?;
     if let Some(mode) = &args.mode {
         command.env("HEAPGLASS_MODE", mode);
     }
     if !args.own.is_empty() {
-        command.env(own_crates::VARIABLE, args.own.join(","));
+        command.env(supervise::OWN_CRATES, args.own.join(","));
     }
-    let spool = Spool::new(&wanted, args.out.force)?;
+    let spool = Spool::new(&pattern, args.out.force)?;
     let finished = if args.tui {
-        let (log, path) = log_beside(&wanted)?;
+        let (log, path) = log_beside(&pattern)?;
         let unusable = format!("cannot use the log file {}", path.display());
         let copy = log.try_clone().map_err(Error::wrap(unusable))?;
         command.stdin(Stdio::null()).stdout(copy).stderr(log);
@@ -66,22 +62,6 @@ pub(super) fn run(args: &Run) -> Result<u8, Error> {
     Ok(finished.ended.status())
 }
 
-/// Returns the path pattern of recordings: from the flag, the environment or the default.
-pub(crate) fn wanted(flag: &Out) -> Result<PathBuf, Error> {
-    match flag.out.as_deref() {
-        Some(path) if path.as_os_str() == "-" => Err(Error::misuse(
-            "cannot write the recording to standard output, which the command uses; name a file with --out",
-        )),
-        Some(path) if path.as_os_str().is_empty() => Err(Error::misuse(
-            "--out is empty; name a file, or omit --out to write ./PROGRAM-PID.hg",
-        )),
-        Some(path) => Ok(path.to_owned()),
-        None => Ok(std::env::var_os("HEAPGLASS_OUT")
-            .filter(|pattern| !pattern.is_empty())
-            .map_or_else(|| PathBuf::from(DEFAULT_PATTERN), PathBuf::from)),
-    }
-}
-
 fn program_name(command: &[OsString]) -> String {
     let program = command.first().map(Path::new);
     let name = program.and_then(|path| path.file_name().or(Some(path.as_os_str())));
@@ -101,16 +81,16 @@ fn executable(command: &[OsString]) -> Option<PathBuf> {
 
 /// Creates the file for the output of the command while the UI uses the terminal: `RECORDING.log`,
 /// with a number if that is taken. Removes the percent signs of patterns.
-fn log_beside(wanted: &Path) -> Result<(File, PathBuf), Error> {
+fn log_beside(pattern: &Path) -> Result<(File, PathBuf), Error> {
     if !has_terminal() {
         return Err(Error::misuse(
             "--tui needs a terminal on standard input and output; run without --tui and open the recording later",
         ));
     }
-    let stem = if wanted == Path::new(DEFAULT_PATTERN) {
+    let stem = if pattern == Path::new(DEFAULT_PATTERN) {
         PathBuf::from(format!("heapglass-run-{}", std::process::id()))
     } else {
-        PathBuf::from(wanted.to_string_lossy().replace('%', ""))
+        PathBuf::from(pattern.to_string_lossy().replace('%', ""))
     };
     let log = first_free(1000, |attempt| {
         let mut path = stem.clone().into_os_string();

@@ -18,8 +18,8 @@ use heapglass_profiler::report::{ReportOptions, write_json, write_text};
 use heapglass_profiler::units::Bytes;
 
 use crate::args::{Demo, Symbols};
-use crate::commands::tui::show_file;
 use crate::error::Error;
+use crate::explore::show_file;
 use crate::files::output::Output;
 use crate::files::spool::Spool;
 use crate::terminal::{self, has_terminal};

@@ -3,10 +3,12 @@
 //! Never truncates a file, never replaces a file before its successor is complete, and never gives
 //! two recordings the same path.
 
+mod final_path;
 pub(crate) mod header;
 pub(crate) mod output;
 pub(crate) mod place;
 pub(crate) mod recent;
+mod run_folder;
 pub(crate) mod search;
 pub(crate) mod spool;
 

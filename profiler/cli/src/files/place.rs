@@ -11,22 +11,18 @@ use std::path::{Path, PathBuf};
 
 use tracking_alloc_recording::HeaderValue;
 
-use super::{header, spool};
-
-/// The prefix of the folder names of runs in the place.
-pub(super) const RUN: &str = "run";
-
-/// The prefix of the folder names of runs next to the wanted path, for when the place lacks room.
-pub(super) const RUN_BESIDE: &str = ".heapglass";
+use super::final_path::move_to_free;
+use super::header;
+use super::run_folder::{RUN, RUN_BESIDE, is_run_alive, remove_if_empty};
 
 /// Returns the candidates for the place, the preferred one first.
 fn folders() -> impl Iterator<Item = PathBuf> {
     let runtime = std::env::var_os("XDG_RUNTIME_DIR")
         .map(PathBuf::from)
-        .filter(|folder| folder.is_absolute());
+        .filter(|folder| folder.is_absolute())
+        .map(|folder| folder.join("heapglass"));
     let user = rustix::process::geteuid().as_raw();
     let shared = PathBuf::from(format!("/dev/shm/heapglass-{user}"));
-    let runtime = runtime.map(|folder| folder.join("heapglass"));
     runtime.into_iter().chain([shared])
 }
 
@@ -65,11 +61,11 @@ pub(crate) fn left() -> Vec<Left> {
     for folder in folders().filter(|folder| is_private(folder)) {
         recordings_in(&folder, false, &mut left);
         for run in entries(&folder, RUN) {
-            recordings_in(&run, spool::is_run_alive(&run), &mut left);
+            recordings_in(&run, is_run_alive(&run), &mut left);
         }
     }
     for run in entries(Path::new("."), RUN_BESIDE) {
-        recordings_in(&run, spool::is_run_alive(&run), &mut left);
+        recordings_in(&run, is_run_alive(&run), &mut left);
     }
     left
 }
@@ -109,12 +105,12 @@ fn recordings_in(folder: &Path, is_claimed: bool, left: &mut Vec<Left>) {
 /// Returns an error if the new file cannot be written. The recording then stays where it is.
 pub(crate) fn move_here(path: &Path, header: &HeaderValue) -> std::io::Result<PathBuf> {
     let name = path.file_name().unwrap_or_default();
-    let moved = spool::move_to_free(path, &Path::new(".").join(name), header)?;
+    let moved = move_to_free(path, &Path::new(".").join(name), header)?;
     // Remove the folder of the run if it is empty now.
     if let Some(folder) = path.parent()
-        && !spool::is_run_alive(folder)
+        && !is_run_alive(folder)
     {
-        spool::remove_if_empty(folder);
+        remove_if_empty(folder);
     }
     Ok(moved
         .strip_prefix(".")

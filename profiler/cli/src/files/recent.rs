@@ -68,8 +68,8 @@ pub(crate) fn in_this_folder() -> impl Iterator<Item = (PathBuf, HeaderValue)> {
     let files = std::fs::read_dir(".").into_iter().flatten().flatten();
     let mut found: Vec<_> = files
         .filter(|file| {
-            let name = file.file_name();
-            let name = name.as_encoded_bytes();
+            let file_name = file.file_name();
+            let name = file_name.as_encoded_bytes();
             !name.starts_with(b".") && name.ends_with(b".hg")
         })
         .filter_map(|file| {

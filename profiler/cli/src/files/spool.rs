@@ -15,24 +15,18 @@ use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use heapglass_profiler::units::parse_bytes;
-use rustix::fs::{FlockOperation, flock};
 use tracking_alloc_recording::{
     DEFAULT_MAX_BYTES, HeaderValue, PathPiece, Writer, literal_path, path_pieces,
 };
 
+use super::final_path::{copy_whole, first_free_path, make_way, move_to_free};
 use super::output::Temporary;
-use super::{first_free, header, place};
+use super::run_folder::{LOCK, RUN, RUN_BESIDE, lock_new, private_folder, remove_if_empty};
+use super::{header, place};
 use crate::error::Error;
-
-/// Maximum number of suffixes to try for a taken path.
-const SUFFIXES: u32 = 100_000;
-
-/// The file that is locked while the run is alive.
-const LOCK: &str = ".lock";
 
 /// A private folder for live recordings, with the final paths of the recordings.
 #[derive(Debug)]
@@ -118,9 +112,8 @@ impl Spool {
             let folder = private_folder(base, name)?;
             Ok((lock_new(&folder)?, folder))
         };
-        let in_memory =
-            roomy_memory(max_bytes()?).and_then(|memory| make(&memory, place::RUN).ok());
-        let made = in_memory.map_or_else(|| make(final_folder, place::RUN_BESIDE), Ok);
+        let in_memory = roomy_memory(max_bytes()?).and_then(|memory| make(&memory, RUN).ok());
+        let made = in_memory.map_or_else(|| make(final_folder, RUN_BESIDE), Ok);
         let (lock, folder) =
             made.map_err(|error| cannot("make a folder for live recordings in", error))?;
         Ok(Spool {
@@ -298,14 +291,6 @@ impl Drop for Spool {
     }
 }
 
-/// Removes the folder of a run if it contains only the lock.
-pub(super) fn remove_if_empty(folder: &Path) {
-    let mut files = fs::read_dir(folder).into_iter().flatten().flatten();
-    if files.all(|file| file.file_name() == LOCK) && fs::remove_file(folder.join(LOCK)).is_ok() {
-        let _ = fs::remove_dir(folder);
-    }
-}
-
 /// Returns the program in the file name of a live recording: `PROGRAM-PID.hg`, with or without a
 /// suffix.
 fn program_in(name: &OsStr, pid: u32) -> &[u8] {
@@ -318,115 +303,9 @@ fn program_in(name: &OsStr, pid: u32) -> &[u8] {
     &bytes[..end.unwrap_or(bytes.len())]
 }
 
-/// Calls `make` with `NAME.hg`, `NAME-PID.hg`, `NAME-PID-START.hg` and then further numbers, until
-/// it succeeds. Returns that path.
-fn first_free_path(
-    wanted: &Path,
-    header: &HeaderValue,
-    make: impl Fn(&Path) -> io::Result<()>,
-) -> io::Result<PathBuf> {
-    first_free(SUFFIXES, |attempt| {
-        let suffix = match attempt {
-            0 => String::new(),
-            1 => format!("-{}", header.pid),
-            2 => format!("-{}-{}", header.pid, header.start_ticks),
-            _ => format!("-{}-{}-{}", header.pid, header.start_ticks, attempt - 1),
-        };
-        let path = with_suffix(wanted, &suffix);
-        make(&path).map(|()| path)
-    })
-}
-
-/// Removes the regular file at a path, unless it is a recording that a program may still write.
-fn make_way(path: &Path) {
-    let is_file = path.symlink_metadata().is_ok_and(|found| found.is_file());
-    if is_file && !header::read(path).is_some_and(|header| header::may_be_written(&header)) {
-        // If this fails, the path counts as taken, and the summary says so.
-        let _ = fs::remove_file(path);
-    }
-}
-
-/// Inserts a suffix before the extension.
-fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
-    let mut name = path.file_stem().unwrap_or_default().to_owned();
-    name.push(suffix);
-    if let Some(extension) = path.extension() {
-        name.push(".");
-        name.push(extension);
-    }
-    path.with_file_name(name)
-}
-
-/// Moves a recording that no program writes, even to another file system. Returns its new path.
-///
-/// # Errors
-/// Returns an error if the new file cannot be written. The recording then stays where it is.
-pub(super) fn move_to_free(
-    from: &Path,
-    wanted: &Path,
-    header: &HeaderValue,
-) -> io::Result<PathBuf> {
-    let temporary = Temporary::beside(wanted, true)?;
-    copy_whole(from, temporary.path())?;
-    let path = first_free_path(wanted, header, |path| {
-        move_without_replacing(temporary.path(), path)
-    })?;
-    let _ = fs::remove_file(from);
-    Ok(path)
-}
-
-/// Renames a file unless the new name is taken.
-fn move_without_replacing(from: &Path, to: &Path) -> io::Result<()> {
-    match fs::hard_link(from, to) {
-        Ok(()) => fs::remove_file(from),
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(error),
-        // This file system has no hard links.
-        Err(_) if to.symlink_metadata().is_ok() => Err(io::ErrorKind::AlreadyExists.into()),
-        Err(_) => fs::rename(from, to),
-    }
-}
-
-/// Copies a complete file that no program writes.
-fn copy_whole(from: &Path, to: &Path) -> io::Result<()> {
-    let copied = fs::copy(from, to)?;
-    if copied == from.metadata()?.len() {
-        Ok(())
-    } else {
-        Err(io::Error::other("it changed while it was copied"))
-    }
-}
-
-/// Creates the lock file of a new folder and locks it.
-fn lock_new(folder: &Path) -> io::Result<File> {
-    let mut options = File::options();
-    options.write(true).create_new(true).mode(0o600);
-    let file = options.open(folder.join(LOCK))?;
-    flock(&file, FlockOperation::NonBlockingLockExclusive)?;
-    Ok(file)
-}
-
-/// Returns `true` if the run that made this folder is alive. Such a run holds the lock and moves
-/// the recordings itself.
-pub(super) fn is_run_alive(folder: &Path) -> bool {
-    let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
-    let mut options = File::options();
-    options.read(true).custom_flags(flags.bits() as i32);
-    let lock = options.open(folder.join(LOCK));
-    lock.is_ok_and(|lock| flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err())
-}
-
 /// Tests whether files can be created in a folder by creating one.
 fn try_folder(folder: &Path) -> io::Result<()> {
     Temporary::beside(&folder.join("heapglass"), true).map(drop)
-}
-
-/// Creates a folder that only its owner can access.
-fn private_folder(base: &Path, name: &str) -> io::Result<PathBuf> {
-    first_free(100, |attempt| {
-        let folder = base.join(format!("{name}-{}-{attempt}", std::process::id()));
-        let made = fs::DirBuilder::new().mode(0o700).create(&folder);
-        made.map(|()| folder)
-    })
 }
 
 /// Returns the maximum size of one recording of the programs.

@@ -28,6 +28,10 @@ use crate::error::Error;
 use crate::files::recent;
 use crate::files::spool::{KeptRecording, Spool};
 
+/// The environment variable that passes the names of the user's own crates to the recorder,
+/// separated by commas.
+pub(crate) const OWN_CRATES: &str = "HEAPGLASS_OWN";
+
 /// The first interval between looks for new recordings, after which `heapglass FILE` works.
 const FIRST_LOOKS: Duration = Duration::from_millis(20);
 /// The longest interval between looks for new recordings.

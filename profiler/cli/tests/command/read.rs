@@ -95,7 +95,11 @@ fn a_folder_given_as_a_recording_is_called_so() {
     let place = Place::new();
     fs::create_dir(place.path("x.hg")).unwrap();
     let done = place.run(&["report", "x.hg"]);
-    assert!(done.stderr.contains("x.hg: a folder;"), "{}", done.stderr);
+    assert!(
+        done.stderr.contains("x.hg: this is a folder;"),
+        "{}",
+        done.stderr
+    );
 }
 
 #[test]

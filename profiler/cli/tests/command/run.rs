@@ -158,8 +158,8 @@ fn a_command_that_recorded_nothing_gets_the_reason_and_the_two_lines() {
     let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let package = path
         .strip_prefix("../heapglass/")
-        .map(|path| workspace.join(path));
-    let package = package.unwrap_or_else(|| panic!("no checkout in {dependency:?}"));
+        .map(|path| workspace.join(path))
+        .unwrap_or_else(|| panic!("no checkout in {dependency:?}"));
     let text = fs::read_to_string(package.join("Cargo.toml")).unwrap();
     assert!(text.contains("name = \"tracking-alloc\""), "{text}");
 }

@@ -1,4 +1,4 @@
-//! The error of reading a recording: one line that says what is wrong and what to do.
+//! The error of reading a recording: one line that says what is wrong and what to do next.
 
 use std::fmt;
 use std::io;
@@ -67,14 +67,24 @@ impl From<io::Error> for Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
-            Kind::Io(error) => write!(f, "cannot read it: {error}"),
-            Kind::Empty => f.write_str("the file is empty: the program ended before its recording began; record again"),
-            Kind::Foreign => f.write_str("not a heapglass recording (its first bytes differ); give the .hg file that a recorded program wrote"),
-            Kind::NoFile { is_folder: true } => f.write_str("a folder; give a .hg file in it"),
-            Kind::NoFile { is_folder: false } => f.write_str("no regular file; give the .hg file that a recorded program wrote"),
-            Kind::Truncated { needed, found } => {
-                write!(f, "truncated: {found} bytes where the recording needs {needed}; copy it again, whole")
+            Kind::Io(error) => write!(f, "cannot read the file: {error}"),
+            Kind::Empty => f.write_str(
+                "the file is empty: the program ended before its recording began; record again",
+            ),
+            Kind::Foreign => f.write_str(
+                "not a heapglass recording; pass the .hg file that a recorded program wrote",
+            ),
+            Kind::NoFile { is_folder: true } => {
+                f.write_str("this is a folder; pass a .hg file in it")
             }
+            Kind::NoFile { is_folder: false } => {
+                f.write_str("not a regular file; pass the .hg file that a recorded program wrote")
+            }
+            Kind::Truncated { needed, found } => write!(
+                f,
+                "truncated: the file has {found} bytes, and the recording needs {needed}; \
+                 copy the complete file again"
+            ),
             Kind::Version { found } => {
                 let update = if *found > crate::VERSION {
                     "update heapglass, or "
@@ -89,8 +99,13 @@ impl fmt::Display for Error {
                     env!("CARGO_PKG_VERSION")
                 )
             }
-            Kind::Damaged(what) => write!(f, "damaged: {what}; record again or copy it again from where it was written"),
-            Kind::NoMemory => f.write_str("not enough memory to read it; close other programs, or read it on a larger machine"),
+            Kind::Damaged(what) => {
+                write!(f, "damaged: {what}; copy the file again, or record again")
+            }
+            Kind::NoMemory => f.write_str(
+                "not enough memory to read the recording; close other programs, or read it on a \
+                 machine with more memory",
+            ),
         }
     }
 }

@@ -20,7 +20,7 @@ pub(super) fn read_header(source: &dyn ReadAt) -> Result<(HeaderValue, u64), Err
     if header.magic != MAGIC {
         return Err(Error(Kind::Foreign));
     }
-    // Magic, version and the header's size are where they are in every version.
+    // Magic, version and header size have the same place in every version.
     if found < 16 {
         return Err(Error::truncated(HEADER_BYTES, found));
     }
@@ -28,7 +28,7 @@ pub(super) fn read_header(source: &dyn ReadAt) -> Result<(HeaderValue, u64), Err
         let found = header.version;
         return Err(Error(Kind::Version { found }));
     }
-    // NOTE: asked after the header was read, since a live file grows before its header says so.
+    // NOTE: read after the header, because a live file grows before its header says so.
     let file_bytes = source.byte_len()?;
     if found < HEADER_BYTES || header.file_bytes > file_bytes {
         let needed = header.file_bytes.max(HEADER_BYTES);
@@ -36,13 +36,13 @@ pub(super) fn read_header(source: &dyn ReadAt) -> Result<(HeaderValue, u64), Err
     }
     if u64::from(header.header_bytes) != HEADER_BYTES {
         return Err(Error::damaged(format!(
-            "its header claims {} bytes",
+            "the header has {} bytes instead of {HEADER_BYTES}",
             header.header_bytes
         )));
     }
     if ![state::RUNNING, state::FINISHED].contains(&header.state) {
         return Err(Error::damaged(format!(
-            "its state is {}, which means nothing",
+            "the header has the unknown state {}",
             header.state
         )));
     }
@@ -59,7 +59,7 @@ pub(super) fn read_header(source: &dyn ReadAt) -> Result<(HeaderValue, u64), Err
 /// after that are not part of the recording: a full file system may leave some.
 pub(super) fn verify(source: &dyn ReadAt, header: &HeaderValue) -> Result<(), Error> {
     if file_checksum(&source, header.file_bytes)? != header.checksum {
-        return Err(Error::damaged("its checksum does not match its contents"));
+        return Err(Error::damaged("the checksum does not match the contents"));
     }
     Ok(())
 }
@@ -67,7 +67,7 @@ pub(super) fn verify(source: &dyn ReadAt, header: &HeaderValue) -> Result<(), Er
 /// Returns the checksum of a whole recording, with its checksum word taken as zero.
 ///
 /// # Errors
-/// If the source cannot be read, or more of it is empty than in any recording.
+/// Returns an error if the source cannot be read, or if more of it is empty than in any recording.
 pub fn file_checksum<S: ReadAt + ?Sized>(source: &S, file_bytes: u64) -> Result<u64, Error> {
     let mut checksum = Checksum::default();
     let mut first = true;
@@ -89,7 +89,8 @@ pub fn file_checksum<S: ReadAt + ?Sized>(source: &S, file_bytes: u64) -> Result<
 /// recording is still being written.
 ///
 /// # Errors
-/// If the file cannot be read, is not a recording, or more of it is empty than in any recording.
+/// Returns an error if the file cannot be read, is not a recording, or if more of it is empty than
+/// in any recording.
 pub fn read_bytes(path: &Path) -> Result<Vec<u8>, Error> {
     let source = open_regular(path)?;
     let (_, bytes) = read_header(&source)?;

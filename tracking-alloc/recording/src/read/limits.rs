@@ -15,7 +15,7 @@ fn most_records(table: u32) -> u64 {
     let (sites, lanes) = (u64::from(MAX_SITES), MAX_LANES as u64);
     match table {
         table::MODULES | table::THREADS | table::ARENAS => 1 << 16,
-        // Visits of a lane name each scope once.
+        // A lane has one record of visits per scope.
         table::SCOPES | table::VISITS => MAX_SCOPES as u64,
         table::SITES | table::ROWS | table::CHECKPOINTS => sites,
         table::SIZES => sites * SIZES_OF_A_ROW,
@@ -24,7 +24,7 @@ fn most_records(table: u32) -> u64 {
         table::FIXED_ROWS => 3 * lanes,
         table::TIMELINE => 2 * TIMELINE_POINTS as u64,
         table::SYMBOLS => SYMBOL_BYTES,
-        // References to strings, and numbers of all other records, have 32 bits.
+        // References to strings and indices of all other records have 32 bits.
         _ => u64::from(u32::MAX),
     }
 }
@@ -34,7 +34,7 @@ pub(super) fn check(table: u32, length: u64) -> Result<(), Error> {
     let most = most_records(table);
     if length > most {
         return Err(Error::damaged(format!(
-            "table {table} claims {length} records, and none has more than {most}"
+            "table {table} has {length} records, more than the maximum of {most}"
         )));
     }
     Ok(())

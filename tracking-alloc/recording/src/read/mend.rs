@@ -57,7 +57,7 @@ impl Recording {
             bound(&mut values.arena, arenas);
             bound(&mut values.scope, scopes);
             if values.site != 0 && values.site as usize >= sites {
-                // Blocks of nowhere are not values: nothing is counted.
+                // The site of these blocks does not exist, so do not count them as values.
                 (values.count, values.bytes) = (0, 0);
             }
             bound(&mut values.site, sites);
@@ -73,8 +73,8 @@ impl Recording {
         self.mend_footprints();
     }
 
-    /// Makes sure that the rows of marks exist and that no row belongs to two marks. Otherwise a
-    /// few rows could stand for very many.
+    /// Makes sure that the rows of marks exist and that no row belongs to two marks. Otherwise, a
+    /// small file could claim a huge number of rows.
     fn mend_marks(&mut self) {
         let rows = self.mark_rows.len() as u64;
         let mut from = 0;
@@ -93,15 +93,17 @@ impl Recording {
         }
     }
 
-    /// Does the same for the trees of footprints. Each tree counts its nodes from its own first
-    /// node.
+    /// Makes sure that the nodes of footprints exist, that footprints together have no more nodes
+    /// than there are, and that every parent comes before its child.
     fn mend_footprints(&mut self) {
         let nodes = self.footprint_nodes.len() as u64;
-        // Nodes belong to one footprint each, so all of them together have no more than there are.
+        // Each node belongs to one footprint, so footprints together have at most all nodes.
         let mut left = nodes;
         for footprint in &mut self.footprints {
-            let end = footprint.first_node.checked_add(footprint.nodes);
-            let end = end.filter(|end| *end <= nodes && footprint.nodes <= left);
+            let end = footprint
+                .first_node
+                .checked_add(footprint.nodes)
+                .filter(|end| *end <= nodes && footprint.nodes <= left);
             left = left.saturating_sub(footprint.nodes);
             let Some(end) = end else {
                 (footprint.first_node, footprint.nodes) = (0, 0);

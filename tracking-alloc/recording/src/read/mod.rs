@@ -99,8 +99,8 @@ impl Recording {
     /// Reads the recording at `path`, finished or not.
     ///
     /// # Errors
-    /// If the file cannot be read, is not a recording, or is truncated, altered or of another
-    /// version.
+    /// Returns an error if the file cannot be read, is not a recording, or is truncated, altered or
+    /// of another version.
     pub fn open(path: &Path) -> Result<Recording, Error> {
         Recording::read(&source::open_regular(path)?)
     }
@@ -108,15 +108,15 @@ impl Recording {
     /// Reads a recording from any bytes.
     ///
     /// # Errors
-    /// The same as for [`open`](Recording::open).
+    /// Returns the same errors as [`open`](Recording::open).
     pub fn read<S: ReadAt + ?Sized>(source: &S) -> Result<Recording, Error> {
         let source: &dyn ReadAt = &source;
         let (first, file_bytes) = read_header(source)?;
         if first.checksum != 0 {
             verify(source, &first)?;
         }
-        // NOTE: a live writer goes on meanwhile. The clock is read first, then rows, then the
-        // tables that rows refer to: those only ever grow, and were published before the rows.
+        // NOTE: a live program writes at the same time. So read the clock first, then rows, then
+        // the tables that rows refer to: these only grow, and were published before the rows.
         let lanes = read_lanes(&Directory::read(source, file_bytes, &first)?)?;
         let (header, now_bytes) = read_header(source)?;
         let directory = Directory::read(source, now_bytes, &header)?;
@@ -177,8 +177,8 @@ fn read_timeline(
     };
     let length = (header.timeline_len as usize).min(TIMELINE_POINTS);
     let mut points: Vec<PointValue> = both.into_iter().skip(start).take(length).collect();
-    // NOTE: a half that is being rewritten shows points out of order for a moment; keep those that
-    // go forward.
+    // NOTE: while a half is being rewritten, its points may be out of order; keep those that go
+    // forward.
     let mut last = 0;
     points.retain(|point| {
         let is_forward = point.time_ns >= last;

@@ -11,7 +11,7 @@ use super::source::ReadAt;
 /// Bytes read at once.
 const PIECE_BYTES: usize = 1 << 20;
 
-/// The unit in which zeros are looked for.
+/// The unit of the search for zeros.
 const PAGE_BYTES: usize = 4096;
 const ZEROS: [u8; PAGE_BYTES] = [0; PAGE_BYTES];
 
@@ -27,13 +27,13 @@ const MOST_ZEROS_OF_BYTES: usize = 256 << 10;
 const MOST_EMPTY_PIECES: usize = 80;
 
 fn is_zero(bytes: &[u8]) -> bool {
-    // NOTE: compared as slices, which is fast in unoptimized builds too.
+    // NOTE: comparing slices is fast in unoptimized builds too.
     bytes
         .chunks(PAGE_BYTES)
         .all(|page| ZEROS.get(..page.len()) == Some(page))
 }
 
-/// Zeros at the end of the part of a table that was read up to now.
+/// The run of zeros at the end of the part of a table that has been read.
 #[derive(Default)]
 pub(super) struct Zeros {
     run: usize,
@@ -65,7 +65,7 @@ impl Zeros {
             };
             if self.run > most {
                 return Err(Error::damaged(
-                    "it claims records that were never written, only zeros",
+                    "published records were never written: there are only zeros",
                 ));
             }
         }
@@ -123,7 +123,7 @@ pub(super) fn read_all(
         if length == PIECE_BYTES && is_zero(piece) {
             empty += 1;
             if empty > MOST_EMPTY_PIECES {
-                return Err(Error::damaged("most of it was never written, only claimed"));
+                return Err(Error::damaged("most of the file was never written"));
             }
         }
         each(piece)?;

@@ -28,10 +28,11 @@ impl<'s> Directory<'s> {
         header: &HeaderValue,
     ) -> Result<Self, Error> {
         let length = u64::from(header.directory_len);
-        // No segment is shorter than 64 bytes, and no two share any: a longer directory is made up.
+        // No segment is shorter than 64 bytes, and no two segments overlap. So a longer directory
+        // is forged.
         if length > file_bytes / 64 {
             return Err(Error::damaged(
-                "its directory claims more segments than the file has room for",
+                "the directory lists more segments than fit into the file",
             ));
         }
         let size = SegmentValue::SIZE;
@@ -56,15 +57,15 @@ impl<'s> Directory<'s> {
                 }
                 Ok(())
             })?;
-            // Each piece was reserved after the one that names it.
+            // A writer reserves each piece after the one that refers to it.
             if next.is_some_and(|(next, _)| next < offset.saturating_add(bytes)) {
-                return Err(Error::damaged("its directory runs in a circle"));
+                return Err(Error::damaged("the directory refers back to itself"));
             }
             rest = next;
         }
         if left > 0 {
             return Err(Error::damaged(
-                "its directory is shorter than its header says",
+                "the directory is shorter than the header says",
             ));
         }
         refuse_overlaps(&entries)?;
@@ -171,7 +172,7 @@ fn refuse_overlaps(entries: &[SegmentValue]) -> Result<(), Error> {
         .collect();
     places.sort_unstable();
     if places.windows(2).any(|pair| pair[0].1 > pair[1].0) {
-        return Err(Error::damaged("two of its segments overlap"));
+        return Err(Error::damaged("two segments overlap"));
     }
     Ok(())
 }

@@ -11,20 +11,20 @@ pub trait ReadAt {
     /// Returns the length in bytes.
     ///
     /// # Errors
-    /// The errors of the operating system.
+    /// Returns the errors of the operating system.
     fn byte_len(&self) -> io::Result<u64>;
 
     /// Reads into `buffer` from `offset`; returns the number of bytes read.
     ///
     /// # Errors
-    /// The errors of the operating system.
+    /// Returns the errors of the operating system.
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize>;
 
     /// Fills `buffer` from `offset` with the available bytes; the rest stays unchanged. Returns the
     /// number of bytes read.
     ///
     /// # Errors
-    /// The errors of the operating system, except interrupted reads, which are tried again.
+    /// Returns the errors of the operating system. Interrupted reads are retried.
     fn fill_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
         let mut done = 0;
         while done < buffer.len() {
@@ -51,7 +51,7 @@ pub(super) fn open_regular(path: &Path) -> Result<File, Error> {
         options.custom_flags(O_NONBLOCK | O_NOCTTY);
     }
     let file = options.open(path)?;
-    // Asked of what was opened: the name may mean something else by now.
+    // Ask the open file, because the path may refer to another file by now.
     let kind = file.metadata()?.file_type();
     if !kind.is_file() {
         let is_folder = kind.is_dir();

@@ -1,9 +1,9 @@
-//! A small recording of the present version, made byte by byte, with something in every table. Must
-//! not change within a version: the golden file is what this makes.
+//! A small recording of this version, built byte by byte, with records in every table. The golden
+//! file has these bytes, so they must not change within a version.
 
 use tracking_alloc_recording::*;
 
-/// Pieces of tables, put one after the other behind the directory.
+/// Pieces of tables, one after the other behind the directory.
 struct Builder {
     segments: Vec<SegmentValue>,
     bytes: Vec<u8>,
@@ -81,7 +81,7 @@ fn row(site: u32, total: (u64, u64), freed: (u64, u64), saved: (i64, i64)) -> Ro
     }
 }
 
-/// A small recording with something in every table; tables of two segments among them.
+/// Returns a small recording with records in every table. Some tables have two segments.
 pub(crate) fn small(state: u32) -> Vec<u8> {
     let mut builder = Builder::new();
     let mut strings = vec![0; 4];
@@ -213,7 +213,7 @@ pub(crate) fn small(state: u32) -> Vec<u8> {
             site(2, 1, 0),
         ],
     );
-    // Writers lay out all lanes at once; readers take as many as there are.
+    // Writers reserve all lanes at once; readers accept fewer.
     let mut lanes = vec![LaneValue::default(); 2];
     lanes[0] = LaneValue {
         kind: 1,
@@ -328,7 +328,7 @@ pub(crate) fn small(state: u32) -> Vec<u8> {
     builder.finish(header)
 }
 
-/// One that was found, with two nodes, and one that was estimated.
+/// Adds an exact footprint with two nodes, and an estimate.
 fn footprints(builder: &mut Builder, label: u32, type_name: u32, field: u32) {
     let footprint = |kind, first_node, nodes| FootprintValue {
         label,
@@ -369,7 +369,7 @@ fn footprints(builder: &mut Builder, label: u32, type_name: u32, field: u32) {
     );
 }
 
-/// One arena that allocated under two scopes and took two chunks.
+/// Adds an arena with allocations in two scopes and with two chunks.
 fn arenas(builder: &mut Builder, name: u32, krate: u32) {
     let arena = ArenaValue {
         name,

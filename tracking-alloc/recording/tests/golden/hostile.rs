@@ -1,5 +1,5 @@
-//! Files that claim far more than they have: refused at once, without memory for what they claim. A
-//! copy with holes where zeros were is no such file.
+//! Files that claim far more than they have are rejected at once, and no memory is reserved for
+//! their claims. A copy with holes in place of zeros is read.
 
 use crate::builder::small;
 use std::fs::File;
@@ -10,8 +10,8 @@ use tracking_alloc_recording::*;
 
 const TERABYTES: u64 = 4 << 40;
 
-/// A running recording of which only header and directory are on disk: `entries` name tables of its
-/// `file_bytes`.
+/// Writes a running recording with only its header and directory on disk. `entries` are segments
+/// within its `file_bytes`.
 fn claim(
     path: &Path,
     file_bytes: u64,
@@ -47,8 +47,8 @@ fn segment(table: u32, offset: u64, bytes: u64) -> SegmentValue {
     }
 }
 
-/// Reads a file that has to be refused, and fast: nothing may be read or reserved for what it
-/// claims. To read it would take hours; the limit is one that a busy machine keeps.
+/// Reads a file that must be rejected quickly: nothing may be read or reserved for its claims.
+/// Reading it would take hours, so even a busy machine keeps the limit.
 fn refused(path: &Path) -> String {
     let start = Instant::now();
     let error = Recording::open(path).expect_err("refused");
@@ -105,8 +105,8 @@ fn a_lane_that_claims_more_rows_than_there_can_be_sites_is_refused() {
     let lanes = segment(table::LANES, 1 << 20, 1 << 16);
     let rows = segment(table::ROWS, 2 << 20, TERABYTES / 2);
     for (length, word) in [
-        (u32::MAX, "none has more"),
-        (MAX_SITES + 1, "none has more"),
+        (u32::MAX, "more than the maximum"),
+        (MAX_SITES + 1, "more than the maximum"),
         (MAX_SITES, "only zeros"),
     ] {
         claim(&path, TERABYTES, &[lanes, rows], |_| {});
@@ -133,7 +133,7 @@ fn a_directory_that_names_itself_is_refused() {
         header.directory_len = u32::MAX
     });
     let said = refused(&path);
-    assert!(said.contains("circle"), "{said}");
+    assert!(said.contains("back to itself"), "{said}");
     entries[7] = segment(table::DIRECTORY, 1 << 20, TERABYTES / 2);
     claim(&path, TERABYTES, &entries, |header| {
         header.directory_len = u32::MAX
@@ -145,7 +145,7 @@ fn a_directory_that_names_itself_is_refused() {
 fn a_copy_with_holes_where_zeros_were_is_read_whole() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("copy.hg");
-    // As `HEAPGLASS_PREALLOC=1` leaves it: 64 MiB, of which next to nothing was used.
+    // `HEAPGLASS_PREALLOC=1` leaves 64 MiB that are almost unused.
     for (state, room) in [
         (state::FINISHED, 0),
         (state::RUNNING, 0),
@@ -233,7 +233,7 @@ fn a_name_longer_than_any_is_cut() {
         .string(recording.header.executable)
         .expect("a path");
     assert_eq!(name, "/usr/bin/golden");
-    // The first string is as long as the table: each record that names it would make a copy.
+    // The first string is as long as the table, and each record that refers to it would copy it.
     let at = bytes
         .windows(name.len())
         .position(|piece| piece == name.as_bytes())

@@ -1,6 +1,6 @@
-//! The golden recording of this version, built byte by byte, and what readers make of recordings:
-//! whole, cut, altered, of other versions. `cargo bless` writes the golden file anew; that is right
-//! only together with a new `VERSION`.
+//! The golden recording of this version, built byte by byte, and reading of recordings that are
+//! complete, truncated, altered or of other versions. `cargo bless` rewrites the golden file, which
+//! is correct only together with a new `VERSION`.
 
 mod builder;
 mod hostile;
@@ -195,7 +195,7 @@ fn what_lies_behind_the_end_of_a_recording_is_nobodys() {
 fn what_was_packed_can_be_read_whatever_the_header_claims() {
     let whole = small(state::RUNNING);
     let mut bytes = whole.clone();
-    // A checksum over a part of a recording that was never finished: only hostile files have that.
+    // The checksum of a part of a recording that was never finished, as only a forged file has it.
     let part: u64 = 65_536;
     let at = std::mem::offset_of!(Header, file_bytes);
     bytes[at..at + 8].copy_from_slice(&part.to_le_bytes());
@@ -246,7 +246,7 @@ fn every_flipped_bit_of_a_finished_recording_is_found() {
     Recording::read(bytes.as_slice()).expect("unharmed again");
 }
 
-/// Those of visits, footprints and arenas.
+/// Checks the references of visits, footprints and arenas.
 fn assert_references_can_be_followed(recording: &Recording) {
     let scopes = recording.scopes.len().max(1);
     let is_scope = |scope: u32| (scope as usize) < scopes;
