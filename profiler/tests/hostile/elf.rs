@@ -95,7 +95,7 @@ fn profile(name: &str, bytes: &[u8]) -> Profile {
 /// Opens a recording of the binary at `path` with frames at these addresses.
 fn recorded(path: &Path, bytes: usize, addresses: &[u64]) -> Profile {
     let binary = path.to_str().expect("UTF-8");
-    let mut recording = rich(&golden("v3.hg"), binary, addresses).bytes();
+    let mut recording = rich(&golden("native.hg"), binary, addresses).bytes();
     seal(&mut recording);
     let recorded = path.with_extension("hg");
     write(&recorded, &recording, None);
