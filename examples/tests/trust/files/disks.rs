@@ -152,7 +152,7 @@ fn growth_goes_on_when_the_disk_has_room_again() {
     let Some(disk) = Mounted::new("ext4", 24) else {
         return;
     };
-    let other = disk.fill_up_to(3_000 << 10);
+    let other = disk.fill_up_to(2_300 << 10);
     let path = disk.path().join("out.hg");
     let mut target = Target::case(&["files-cleared", other.to_str().expect("text")])
         .env("HEAPGLASS_OUT", path.to_str().expect("text"));
