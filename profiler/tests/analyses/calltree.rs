@@ -398,7 +398,7 @@ fn a_function_of_the_tree_by_type_keeps_its_place_in_the_source() {
 #[test]
 fn a_tree_of_arenas_holds_all_used_and_all_allocated_bytes() {
     let mut profile = fixture::city_arenas();
-    // 700 of the bytes in use were allocated where no row tells it.
+    // No row says where 700 of the bytes in use were allocated.
     let scratch = &mut profile.parts().arenas[2];
     scratch.figures.used_bytes += 700;
     scratch.figures.allocated_bytes += 700;

@@ -1,4 +1,4 @@
-//! Budgets: what is over is named, what may be noise is not, and no budget is a panic.
+//! Budgets: an exceeded limit is named, possible noise is not, and no budget causes a panic.
 
 use heapglass_fixture::{self as fixture, Builder, figures};
 use heapglass_profiler::check::*;
@@ -142,7 +142,7 @@ fn a_phase_inside_another_that_matches_is_counted_once() {
     let both = check(&profile, "[phase.\"load**\"]\ntotal = 0").expect("a check");
     assert_eq!(whole.outcomes[0].value, both.outcomes[0].value);
     assert!(whole.outcomes[0].value.value > 0);
-    // All phases together, and what is in none, are the program.
+    // All phases together, and everything outside of phases, are the program.
     let all = check(&profile, "[phase.\"**\"]\ntotal = 0").expect("a check");
     assert_eq!(all.outcomes[0].value.value, profile.totals().total_bytes);
 }

@@ -1,5 +1,5 @@
-//! Comparisons of profiles made by hand: every figure is the report's, and only what differs is
-//! said to.
+//! Comparisons of profiles made by hand: every figure is the report's, and only differences are
+//! reported.
 
 use heapglass_profiler::table::{By, rows};
 use serde_json::Value;
@@ -35,8 +35,8 @@ fn json(diff: &Diff<'_>) -> Value {
     serde_json::from_slice(&out).expect("valid JSON")
 }
 
-/// What a program allocates in `names` functions, called from `main` at `line`; `shift` moves every
-/// address.
+/// Returns the allocations of a program in `names` functions, called from `main` at `line`; `shift`
+/// moves every address.
 fn program(figures_of: &[(&str, Figures)], line: u32, shift: u64) -> Profile {
     let mut b = Builder::new();
     let user = |b: &mut Builder, name: &str, line: u32| -> FrameId {
@@ -107,7 +107,7 @@ fn two_builds_that_differ_in_one_function_differ_in_that_function_alone() {
         assert!(text(&diff).contains("app::parse"), "{}", text(&diff));
         assert!(!text(&diff).contains("app::load"), "{}", text(&diff));
     }
-    // Where to look is the line of the new build.
+    // The line shown is that of the new build.
     let by_owner = DiffOptions {
         by: By::Owner,
         measure: Measure::Total,
@@ -435,7 +435,7 @@ fn the_picture_holds_both_sides_whole_in_two_colours() {
     let diff = compare(&one(&base), &one(&new), DiffOptions::default());
     let mut out = Vec::new();
     let drawn = write_svg(&diff, &mut out).expect("a picture");
-    // What was removed, and all that the new one has.
+    // The removed part, and everything in the new profile.
     assert_eq!(drawn.total, 5_000 + new.totals().peak_bytes);
     let svg = String::from_utf8(out).expect("text");
     let totals = [&base, &new].map(|side| Measure::Peak.amount(side.totals().peak_bytes));

@@ -31,7 +31,7 @@ pub extern "C" fn work(data: *mut u64, len: usize) -> u64 {
 #[derive(Clone)]
 pub(crate) struct Binary {
     pub(crate) bytes: Vec<u8>,
-    /// Where each section's header and contents lie.
+    /// The position of each section's header and contents.
     sections: Vec<(usize, std::ops::Range<usize>)>,
     /// Addresses inside its functions.
     pub(crate) addresses: Vec<u64>,
@@ -141,7 +141,7 @@ enum Change {
         at: Index,
         length: u16,
     },
-    /// A whole section stands for another.
+    /// Replaces a section with another one.
     Exchange(Index, Index),
     Truncate(Index),
 }

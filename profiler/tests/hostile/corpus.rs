@@ -1,17 +1,18 @@
-//! Inputs that came to an end of their own when the tests with random changes met them: loaded
-//! again at each run.
+//! Inputs with a new kind of result, found by the tests with random changes. Each run loads them
+//! again.
 //!
-//! `HEAPGLASS_FUZZ_KEEP=1 cargo fuzz-readers changed` adds inputs that end as none before: with
-//! another error, other losses or other notes. A file of the corpus is where an input differs from
-//! a base: its length, then the offset, the length and the bytes of each piece. The base of
-//! binaries is one of them, unchanged; that of recordings is zeros, of which they mostly consist.
+//! `HEAPGLASS_FUZZ_KEEP=1 cargo fuzz-readers changed` adds inputs with a result that is new:
+//! another error, other losses or other notes. A file of the corpus is the difference between an
+//! input and a base: its length, then the offset, the length and the bytes of each piece. The base
+//! of binaries is one of the binaries, unchanged. The base of recordings is all zeros, because
+//! recordings mostly consist of zeros.
 
 use crate::{Seen, alone, check, golden, parts, place, rich, write};
 use heapglass_profiler::OpenOptions;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-/// What an input may take in the repository, all of one kind together.
+/// Limits for the inputs in the repository, all of one kind together.
 const MOST_FILES: usize = 20;
 const MOST_BYTES: usize = 12 << 10;
 /// Equal bytes that end a piece.
@@ -108,7 +109,7 @@ impl Keep {
     }
 }
 
-/// How loading a recording ends, without any numbers.
+/// Returns the result of loading a recording, without any numbers.
 fn end_of(path: &Path) -> String {
     let end = match heapglass_profiler::open(path, &OpenOptions::default(), &|_| ()) {
         Ok(profile) => {

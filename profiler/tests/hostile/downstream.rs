@@ -1,4 +1,4 @@
-//! Everything that is made of a profile: whatever was loaded, each of these has to end, and soon.
+//! Runs everything that is computed from a profile: for any loaded recording, each must end soon.
 
 use heapglass_profiler::arenas;
 use heapglass_profiler::calltree::{self, CallTree, CallTreeOptions, Levels};
@@ -26,7 +26,7 @@ pub(crate) fn use_all(profile: &Profile, pick: usize) {
             width: 40 + pick % 120,
             ..ReportOptions::default()
         };
-        // A sink cannot fail; what is damaged is said in the report.
+        // A sink cannot fail; the report says what is damaged.
         report::write_text(profile, &options, sink()).expect("a report");
         report::write_json(profile, &options, sink()).expect("JSON");
     }

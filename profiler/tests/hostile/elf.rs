@@ -76,8 +76,8 @@ fn units(
     (0..count).flat_map(unit).collect()
 }
 
-/// Opens a recording of such a binary, held to the limits of a small one. Returns the notes on what
-/// is missing.
+/// Opens a recording of such a binary, within the limits of a small one. Returns the notes about
+/// missing parts.
 fn notes(name: &str, bytes: &[u8]) -> Vec<String> {
     profile(name, bytes).lost().notes.clone()
 }

@@ -1,4 +1,4 @@
-//! What was found, and what was thought of: each of these hurt once.
+//! Regression tests: problems that were found or foreseen.
 
 use crate::parts::{Parts, seal};
 use crate::{SMALL_FILE_BYTES, alone, check, golden, place, rich, write};
@@ -9,7 +9,7 @@ use heapglass_profiler::{
 };
 use tracking_alloc_recording::*;
 
-/// Loads a recording and holds it to the limits.
+/// Loads a recording within the limits.
 fn hold(name: &str, bytes: &[u8]) {
     let _alone = alone();
     let path = place(name);
@@ -167,7 +167,7 @@ fn a_directory_of_thousands_of_lanes_costs_little() {
     let more = 10_000;
     let offset = bytes.len();
     let mut last = SegmentValue::parse(&bytes[HEADER_BYTES as usize..]);
-    // The directory goes on behind all tables, after its first piece was filled up.
+    // The directory continues behind all tables after its first piece is full.
     for index in 0..DIRECTORY_BYTES as usize / SegmentValue::SIZE {
         let at = HEADER_BYTES as usize + index * SegmentValue::SIZE;
         if index >= header.directory_len as usize {
@@ -214,8 +214,8 @@ fn with_rows(finished: bool, change: impl Fn(&mut RowValue)) -> Profile {
             for record in bytes.chunks_exact_mut(RowValue::SIZE) {
                 let mut row = RowValue::parse(record);
                 if row.total_blocks > 0 {
-                    // What the golden rows claim has never been: as many grows as a writer could
-                    // have counted.
+                    // These counts were never possible: a writer could not have counted as many
+                    // grows as the golden rows claim.
                     (row.grows, row.shrinks) = (0, 0);
                     row.temporary_blocks = row.temporary_blocks.min(row.freed_blocks);
                     row.temporary_bytes = row.temporary_bytes.min(row.freed_bytes);

@@ -179,7 +179,7 @@ fn a_capacity_that_is_advised_is_enough_and_read_as_it_is() {
             capacity <= (used + 32) + (used + 32) / 9,
             "{used}: {capacity}"
         );
-        // What is copied from the screen is enough too.
+        // The rounded figure on the screen is enough, too.
         let spelled = Bytes(capacity).to_string();
         let (number, unit) = spelled.split_once(' ').expect("a number and its unit");
         let unit = ["B", "KiB", "MiB", "GiB", "TiB"]

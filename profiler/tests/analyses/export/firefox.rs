@@ -24,7 +24,7 @@ pub(super) fn totals(profile: &Profile, options: &ReportOptions<'_>) -> HashMap<
     let made = json(profile, Format::Firefox, options);
     let total = |thread: &Value| {
         let allocations = &thread["nativeAllocations"];
-        // A thread without allocations has no table of them.
+        // A thread without allocations has no allocation table.
         let weights = allocations["weight"]
             .as_array()
             .map_or(&[][..], Vec::as_slice);

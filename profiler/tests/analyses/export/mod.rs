@@ -169,7 +169,7 @@ fn profiles() -> Vec<Profile> {
     ]
 }
 
-/// What a format says of the whole program, by the key of the figure.
+/// Returns the format's figures for the whole program, by their keys.
 fn totals(profile: &Profile, format: Format, options: &ReportOptions<'_>) -> HashMap<String, u64> {
     match format {
         Format::Pprof => pprof::totals(profile, options),

@@ -1,4 +1,4 @@
-//! Pictures by arena: what widths come to, what is refused, and chunks in pictures by stack.
+//! Pictures by arena: the widths, the refused combinations, and chunks in pictures by stack.
 
 use super::*;
 use heapglass_profiler::profile::arenas::Part;

@@ -1,4 +1,4 @@
-//! Reports by arena: what is inside, what is said about it, and what is never mixed.
+//! Reports by arena: their contents, the remarks on them, and the figures that are never mixed.
 
 use super::*;
 use heapglass_profiler::profile::{Frames, TypeId};
@@ -46,7 +46,7 @@ fn an_arena_row_has_the_figures_of_the_crate_under_its_names() {
     assert_eq!(cities["allocated_bytes"], sum);
     assert_eq!(cities["total_bytes"], cities["total_used_bytes"]);
     assert_eq!(cities["live_bytes"], cities["used_bytes"]);
-    // What an arena does not tell is never a figure.
+    // Figures that an arena does not report are never shown.
     for key in ["peak_bytes", "peak_blocks", "shrinks", "temporary_bytes"] {
         assert_eq!(cities[key], Value::Null, "{key}");
     }

@@ -450,7 +450,7 @@ fn a_damaged_recording_loses_no_bytes_and_finds_an_end() {
     }
 }
 
-/// Two sites that are one row, and what is said of their blocks.
+/// Returns two sites that form one row, with the figures of their blocks.
 fn of_two_sites() -> Profile {
     let mut b = Builder::new();
     let main = b.function("app::main", "app", Origin::User);

@@ -270,7 +270,7 @@ fn text_summary_and_json_show_the_same_rows_in_the_same_words() {
                 assert!(at[0] <= at[1] && at[1] <= at[2], "{parts:?} in {line}");
             }
         }
-        // What a reader sees of two rows is never the same.
+        // No two rows look the same to a reader.
         let mut seen: Vec<&&SiteLabel> = labels.iter().collect();
         seen.sort_by_key(|label| (&label.what, &label.location, label.owner_and_source()));
         assert!(seen.windows(2).all(|pair| pair[0] != pair[1]));
@@ -315,7 +315,7 @@ fn folded_what_containers_do_is_of_the_function_that_asked() {
         std.map(|row| row.key).collect::<Vec<_>>()
     };
     assert!(!own(Frames::All).is_empty());
-    // What is left has nobody but the standard library on its stack.
+    // The remaining rows have only the standard library on their stacks.
     for key in own(Frames::Folded) {
         let sites = sites_of(&profile, By::Function, &key, Frames::Folded);
         let asked = profile.sites().iter().zip(sites).any(|(site, member)| {

@@ -66,7 +66,7 @@ fn the_flamegraph_branches_within_six_rows() {
         tree.sort(Measure::Peak);
         let value = |id: NodeId| Measure::Peak.of(tree.total(id));
         let all = value(NodeId::ROOT);
-        // A branch: two frames below one that a reader can see, of a hundredth of all each.
+        // A branch: two frames below a visible frame, each with a hundredth of the total.
         let mut at = NodeId::ROOT;
         let mut row = 0;
         loop {

@@ -1,4 +1,4 @@
-//! What reaches a terminal: no control characters, no line too wide, whatever the recording says.
+//! Checks the output to a terminal: no control characters and no line too wide, for any recording.
 
 use super::*;
 

@@ -1,11 +1,11 @@
-//! What a recording lost, and what no recorder can have written.
+//! The losses of a recording, and contents that no recorder can have written.
 
 use super::made::*;
 use heapglass_profiler::profile::StackMarks;
 use tracking_alloc_recording::*;
 
-/// What no writer leaves is counted, and not what an event cut short leaves in a program that was
-/// killed.
+/// Counts contents that no writer leaves. Does not count an event that was cut short in a killed
+/// program.
 #[test]
 fn figures_that_cannot_be_are_counted() {
     let plain = row(3, (1000, 10), (1000, 10), (0, 0));

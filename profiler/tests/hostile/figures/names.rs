@@ -8,9 +8,9 @@ use tracking_alloc_recording::*;
 
 const CUT_AND_DEEP: u32 = site_flags::CUT | site_flags::DEEP;
 
-/// Three images of which the executable is the second, a frame in each, and four sites:
-/// `main > load > alloc`, `main > ?` (with flags), one without a stack, and one without a stack in
-/// a phase.
+/// Returns a recording with three images, a frame in each, and four sites: `main > load > alloc`,
+/// `main > ?` (with flags), one without a stack, and one without a stack in a phase. The second
+/// image is the executable.
 fn named() -> Parts {
     let mut parts = empty();
     let paths = ["/usr/lib/libheap.so.1", "/bin/app", "/tmp/plugin"].map(|path| parts.string(path));
@@ -275,7 +275,7 @@ fn what_was_packed_is_packed_again_as_it_was() {
         ["app::main", "app::load", "heap_alloc"]
     );
     assert!(profile.source_lines("src/main.rs").is_some());
-    // With a binary at hand its symbols count, and this is none.
+    // If a binary is found, its symbols are used; this file is not a binary.
     let mut options = OpenOptions::default();
     options.symbols.binary = Some(folder.path().join("missing"));
     let error = pack(&once, &options).expect_err("there is no such file");

@@ -122,7 +122,7 @@ fn the_bound_of_a_killed_programs_peak_adds_what_lanes_can_have_risen() {
     let mut parts = two_lanes();
     parts.header.state = state::RUNNING;
     parts.header.peak_bound_bytes = 0;
-    // The bound is never below what the rows are apart from the running maximum.
+    // The bound is at least the difference between the rows and the running maximum.
     parts.header.peak_bytes = 1100;
     let looked = |parts: &mut Parts, lane: usize, bytes: i64, blocks: u64, total: u64| {
         for (segment, records) in &mut parts.segments {
@@ -154,7 +154,8 @@ fn the_bound_of_a_killed_programs_peak_adds_what_lanes_can_have_risen() {
     // A lane that never looked had allocated nothing.
     looked(&mut parts, 2, 40, 0, 0);
     assert_eq!(error(&parts), 700 + 364 + 40 + 200 - 1100);
-    // A finished one has its bound in the header: whoever seals it looks at every lane first.
+    // A finished recording has its bound in the header: the thread that seals it looks at every
+    // lane first.
     parts.header.state = state::FINISHED;
     assert_eq!(error(&parts), measured);
     let unsealed = load_bytes(&parts.bytes());

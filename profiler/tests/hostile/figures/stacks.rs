@@ -66,7 +66,7 @@ fn source(frames: &[(&str, &str)], strings: &mut Vec<String>) -> Value {
     frames.iter().enumerate().map(&mut frame).collect()
 }
 
-/// Loads a recording with the source frames of its raw frames, the first of which is number 1.
+/// Loads a recording with the source frames of its raw frames, which are numbered from 1.
 fn load(parts: &Parts, frames: &[&[(&str, &str)]]) -> Profile {
     let mut strings = Vec::new();
     let mut named = vec![json!([])];
@@ -131,8 +131,8 @@ fn a_stack_says_what_its_blocks_hold() {
         "<alloc::raw_vec::RawVecInner>::with_capacity_in",
         "/rustc/1/library/alloc/src/raw_vec/mod.rs",
     );
-    // Of code that the linker merged with other code only this is known; here it has a line, and is
-    // not.
+    // This is all that is known of code that the linker merged with other code. Here the frame has
+    // a line, so it was not merged.
     let merged = (
         "core::num::f64::deserialize_any<serde_json::read::StrRead, serde_core::de::impls::StringVisitor>",
         "/rustc/1/library/core/src/num/f64.rs",
@@ -173,7 +173,7 @@ fn frames_of_all_stacks_together_are_bounded_and_long_names_count_for_several() 
     assert_eq!(all, 91_904);
     let mut expected = vec![1_024; 89];
     expected.push(all - 89 * 1_024);
-    // What is kept whatever was used up.
+    // These are kept even if everything else was used up.
     expected.extend([16; 10]);
     assert_eq!(kept("app::f", "src/main.rs"), expected);
     // 200 bytes of a name and 400 of a file count for two frames more.
