@@ -33,7 +33,7 @@ fn text(check: &Check) -> String {
     String::from_utf8(out).expect("text")
 }
 
-/// A load of `records` records, with a block of `name_bytes` for each name and a list that grows
+/// A load of `records` records, with a block of `name_bytes` for each name, and a list that grows
 /// `grows` times.
 fn load(records: u64, name_bytes: u64, grows: u64) -> Profile {
     let mut b = Builder::new();
@@ -117,7 +117,7 @@ fn every_subject_measures_what_its_rows_say() {
     let kept = check(&profile, budget).expect("a check");
     assert_eq!(kept.outcomes.len(), 9);
     assert_eq!(kept.failed().count(), 0, "{}", text(&kept));
-    // One less of each is too little.
+    // Lowers each limit by one step, so that it is exceeded.
     let less = budget
         .replace("= 104", "= 103")
         .replace("1.04", "1.03")
@@ -223,7 +223,7 @@ fn a_limit_on_a_field_counts_what_lies_inside_it_once() {
                 );
             }
         }
-        // Everything, though fields lie inside one another.
+        // Everything, counted once although fields nest.
         assert_eq!(value("**"), Ok(profile.totals().total_bytes));
     }
 }
@@ -267,8 +267,8 @@ fn figures_for_each_record_are_compared_where_the_input_grew() {
 
 #[test]
 fn what_is_named_for_a_figure_of_each_record_grew_for_each_record() {
-    // Twice the records: a list that is as long as before has less for each, names have twice as
-    // much.
+    // Twice the records: a list of the same length has fewer bytes per record, and names have twice
+    // as many.
     let (base, new) = (load(1_000, 32, 5), load(2_000, 64, 5));
     let tolerances = Tolerances::default();
     let per = Some(Per::Record);
@@ -342,7 +342,7 @@ fn no_budget_is_a_panic() {
     let seed = "allow_copied = true\n[total]\npeak = \"3 MiB\"\n[total.per_record]\nblocks = 1.5\n\
         [field.\"a.**[]\"]\ntotal = 9\n[against]\ntolerance = \"5 %\"\n";
     assert!(parse(seed, false).is_ok());
-    // Each byte replaced, each length cut, and what nests deeply.
+    // Each byte replaced, each length cut, and deep nesting.
     for at in 0..seed.len() {
         for byte in *b"[]\"'.=\n\\*%9-\xff\0" {
             let mut bytes = seed.as_bytes().to_vec();

@@ -164,7 +164,7 @@ fn rows_beside_those_of_a_base_are_those_of_the_comparison() {
                 value: 500
             })
         );
-        // The same rows as in the comparison: what differs here differs there.
+        // The same rows as in the comparison, with the same differences.
         let diff = compare(&one(&base), &one(&new), options);
         assert_eq!(diff.kinds(), [1, 1, 1], "{by:?}");
     }
@@ -336,7 +336,7 @@ fn of_an_even_number_of_recordings_the_median_is_still_a_figure_of_one() {
 fn reader(records: u64, bytes_each: u64) -> Profile {
     let mut b = Builder::new();
     let load = b.scope(0, "load", records * 100, records);
-    // Records of a phase inside it are the same ones.
+    // The records of a phase inside it are the same records.
     let parse = b.scope(load.0, "parse", 0, records);
     let function = b.function("app::load", "app", Origin::User);
     let frame = b.frame(function, Some("src/main.rs"), 3);
@@ -520,7 +520,7 @@ fn where_one_side_alone_has_phases_or_fields_owners_are_compared_and_it_is_said(
         }
         assert_eq!(beside.removed(), RemovedRows::default());
     }
-    // Both have them, or neither: rows are sites.
+    // If both sides have phases, or neither has, rows are sites.
     for (base, new) in [(&with, &with), (&without, &without)] {
         let diff = compare(&one(base), &one(new), options);
         assert_eq!((diff.options.by, diff.warnings.len()), (By::Site, 0));
@@ -559,7 +559,7 @@ fn what_lies_below_a_renamed_call_is_the_same_on_both_sides() {
     let svg = String::from_utf8(out).expect("text");
     assert!(svg.contains("app::decode (was app::parse)"), "{svg}");
     assert!(!svg.contains("0 bytes -"), "nothing was added or removed");
-    // With other calls below it, it is another call.
+    // The same function with other calls below it is another call.
     let other = called("app::read", 3);
     let before = beside_tree((&tree(&other), &other), (&new_tree, &new), Measure::Total);
     let mut ids = new_tree.ids();

@@ -1,4 +1,4 @@
-//! Fields against small trees of scopes: paths, flags, sums.
+//! Tests fields with small trees of scopes: paths, flags, sums.
 
 use heapglass_fixture::{Builder, figures};
 use heapglass_profiler::fields::*;

@@ -1,4 +1,4 @@
-//! Folded stacks of a few frames each: what their steps are, and that each frame is counted once.
+//! Folded stacks of a few frames each. Checks their steps, and that each frame is counted once.
 
 use heapglass_fixture::{Builder, figures, made};
 use heapglass_profiler::profile::*;

@@ -46,7 +46,7 @@ pub(crate) enum Change {
     Duplicate(Index),
     Remove(Index),
     Truncate(Index, Index),
-    /// The records of a table over and over, with its length to match.
+    /// Repeats the records of a table, and adapts its length.
     Repeat(Index, u8),
     Zeros(Index, u32),
     Symbols {
@@ -219,7 +219,7 @@ fn symbols(frames: u16, inlined: u8, number: u32, text: &str) -> Vec<u8> {
 }
 
 impl Input {
-    /// The bytes of the file (before it is made longer by holes).
+    /// Returns the bytes of the file before it is extended with holes.
     pub(crate) fn bytes(&self, bases: &[Parts]) -> Vec<u8> {
         let mut parts = self.base.get(bases).clone();
         let mut lengths = Vec::new();

@@ -77,7 +77,7 @@ fn files(kind: &str) -> Vec<PathBuf> {
     files
 }
 
-/// Keeps inputs that end as none before.
+/// Keeps inputs with a new kind of result.
 pub(crate) struct Keep {
     kind: &'static str,
     met: Option<HashSet<String>>,
@@ -85,7 +85,7 @@ pub(crate) struct Keep {
 }
 
 impl Keep {
-    /// Keeps nothing unless the environment says so.
+    /// Keeps nothing unless the environment requests it.
     pub(crate) fn new(kind: &'static str) -> Keep {
         let keeps = std::env::var_os("HEAPGLASS_FUZZ_KEEP").is_some();
         Keep {
@@ -95,7 +95,7 @@ impl Keep {
         }
     }
 
-    /// An input, and the recording that is loaded because of it.
+    /// Keeps an input if loading its recording ends in a new way.
     pub(crate) fn input(&mut self, input: &[u8], recording: &Path) {
         let Some(met) = &mut self.met else {
             return;
@@ -132,7 +132,8 @@ fn end_of(path: &Path) -> String {
     end.replace(|letter: char| letter.is_ascii_digit(), "")
 }
 
-/// Writes each file of a kind to `changed`, and holds the recording to what any input may cost.
+/// Writes each file of a kind to `changed`, and checks the recording against the limits of any
+/// input.
 fn all_cost_little(kind: &str, changed: &Path, recording: &Path) {
     let (files, base) = (files(kind), base_of(kind));
     let mut seen = Seen::default();

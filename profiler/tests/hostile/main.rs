@@ -45,13 +45,13 @@ const SMALL_FILE_BYTES: usize = 1 << 20;
 /// Unoptimized code is ten times slower.
 const MOST_TIME: Duration = Duration::from_secs(if cfg!(debug_assertions) { 8 } else { 1 });
 
-/// Inputs of each kind in a usual run.
+/// Number of inputs of each kind in a usual run.
 const INPUTS: u32 = 400;
 
 /// Wall clock limit of an input: if it takes longer, it waits for something.
 const MOST_WAIT: Duration = Duration::from_secs(60);
 
-/// Time that the threads of this process have spent on processors, to a hundredth of a second.
+/// Returns the processor time of this process's threads, to a hundredth of a second.
 fn processor_time() -> Duration {
     let stat = std::fs::read_to_string("/proc/self/stat").expect("/proc/self/stat");
     let fields = stat.rsplit(')').next().expect("fields");
@@ -60,10 +60,10 @@ fn processor_time() -> Duration {
     Duration::from_millis(ticks.sum::<u64>() * 10)
 }
 
-/// Panics of any thread, those that symbolization survives too.
+/// Number of panics of any thread, including those that symbolization survives.
 static PANICS: AtomicUsize = AtomicUsize::new(0);
 
-/// Memory is counted for the whole process: one test at a time.
+/// Allows one test at a time, because memory is counted for the whole process.
 fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
@@ -77,14 +77,14 @@ fn golden(name: &str) -> Vec<u8> {
     std::fs::read(path).expect("a golden recording")
 }
 
-/// The recordings that are changed.
+/// The recordings to change.
 fn bases(binary: &Path, addresses: &[u64]) -> Vec<Parts> {
     let mut bases = vec![rich::rich(
         &golden("native.hg"),
         binary.to_str().expect("UTF-8"),
         addresses,
     )];
-    // The one with everything has half of the turns.
+    // The recording with everything gets half of the turns.
     bases.extend([bases[0].clone(), bases[0].clone()]);
     bases.extend(["native.hg", "wasm.hg"].map(|name| Parts::of(&golden(name))));
     bases
@@ -99,7 +99,7 @@ struct Seen {
     memory: usize,
 }
 
-/// Writes the file, loads it and makes everything of it.
+/// Writes the file, loads it, and computes everything from it.
 fn load(path: &Path, pick: usize) -> bool {
     match heapglass_profiler::open(path, &OpenOptions::default(), &|_| ()) {
         Ok(profile) => {
@@ -170,7 +170,7 @@ fn run<S: Strategy>(
         cases: if seconds.is_some() { 64 } else { INPUTS },
         failure_persistence: None,
         max_shrink_iters: 400,
-        // Copies of the other one are slow.
+        // Copies of the other recording are slow.
         rng_algorithm: RngAlgorithm::XorShift,
         ..Config::default()
     };

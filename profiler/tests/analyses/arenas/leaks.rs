@@ -65,7 +65,7 @@ fn a_reset_arena_with_nothing_in_it_leaked_what_its_values_owned() {
             .iter()
             .all(|(_, certainty)| *certainty == Certainty::Leaked)
     );
-    // A chunk whose site is not known might be one of these blocks.
+    // A chunk of unknown site might be one of these blocks.
     for moment in &mut profile.parts().arenas[0].history {
         moment.site = None;
     }
@@ -180,7 +180,7 @@ fn a_value_put_in_by_hand_is_named_with_its_type_and_site() {
         .collect();
     assert_eq!(both, [(0, 12, 300), (1, 18, 300)]);
 
-    // In an arena that lives they are not leaked yet.
+    // In a live arena, they are not leaked yet.
     profile.parts().arenas[0].values = vec![values(string, Some(site), 5, 100)];
     profile.parts().arenas[1].values.clear();
     assert_eq!(leak(&profile).certainty, Certainty::InstancesLive);
@@ -219,7 +219,7 @@ fn of_values_that_may_lie_on_the_heap_it_cannot_be_known() {
     }
 }
 
-/// The blocks in `City.note`, when an instance lives and one row of the arena says so much.
+/// The blocks in `City.note`, while an instance lives, and one row of the arena reports as many.
 fn beside_row(inside: ArenaFigures, bypassed_bytes: u64) -> Vec<Certainty> {
     let mut profile = fixture::city_arenas();
     profile.parts().arenas.truncate(1);
@@ -296,7 +296,7 @@ fn a_value_put_in_by_hand_is_told_once_and_never_as_a_chunk() {
     profile.parts().arenas[1].values = vec![values(leaked), values(chunk)];
     assert_eq!(found(&profile), before);
 
-    // All instances are gone, or they hold nothing: what their values owned leaked.
+    // All instances are gone or empty, so the data that their values owned leaked.
     let mut outside = profile.sites()[leaked].clone();
     outside.scope = ScopeId(0);
     profile.parts().sites.push(outside);
@@ -372,7 +372,7 @@ fn a_stack_tells_chunks_from_values() {
     assert_eq!(held(&[MAIN, GROW]), VALUES);
     assert_eq!(held(&[MAIN, CHUNK]), CHUNKS);
     assert_eq!(held(&[]), UNKNOWN);
-    // The program's own arena: another stack of the same function may be of a chunk or not.
+    // The program's own arena: another stack of the same function may belong to a chunk or not.
     assert_eq!(held(&[MAIN, POOL]), UNKNOWN);
     assert_eq!(held(&[POOL, MAIN]), VALUES);
     for between in [

@@ -1,4 +1,4 @@
-//! DHAT: the rules of `dh_view.html` and of the Firefox Profiler's importer, said again.
+//! DHAT: checks the rules of `dh_view.html` and of the Firefox Profiler's importer.
 
 use std::collections::HashSet;
 

@@ -34,7 +34,7 @@ pub(super) fn totals(profile: &Profile, options: &ReportOptions<'_>) -> HashMap<
     threads(&made).iter().map(total).collect()
 }
 
-/// The stacks of a measure, outermost frame first, with their bytes.
+/// Returns the stacks of a measure, outermost frame first, with their bytes.
 fn stacks(made: &Value, measure: Measure) -> Vec<(Vec<String>, u64)> {
     let mut threads = threads(made).iter();
     let thread = threads

@@ -18,7 +18,7 @@ fn draw(profile: &Profile, options: &CallTreeOptions) -> (String, PictureTotals)
     (String::from_utf8(out).expect("an SVG is text"), drawn)
 }
 
-/// The texts between `<title>` and `</title>` of every frame, unescaped.
+/// Returns the texts between `<title>` and `</title>` of every frame, unescaped.
 fn tooltips(svg: &str) -> Vec<String> {
     let frames = svg
         .split_once("id=\"frames\"")
@@ -46,8 +46,8 @@ fn attribute<'a>(element: &'a str, name: &str) -> &'a str {
     rest.split('"').next().unwrap_or("")
 }
 
-/// Elements balance, nothing but the five entities, no control characters: what an XML parser
-/// insists on.
+/// Checks what an XML parser requires: balanced elements, only the five entities, and no control
+/// characters.
 fn assert_well_formed(svg: &str) {
     let mut open: Vec<&str> = Vec::new();
     let mut rest = svg;

@@ -25,7 +25,7 @@ fn the_text_report_by_arena_reads_well() {
 #[test]
 fn the_json_report_by_arena_has_the_fixed_keys() {
     let mut profile = fixture::city_arenas();
-    // One moment of each kind is enough to look at.
+    // One checkpoint of each kind is enough here.
     profile.parts().arenas[0].history.truncate(1);
     profile.parts().arenas[1].history.truncate(2);
     let json = json(&profile, &by_arena());
@@ -182,7 +182,7 @@ fn nothing_inside_an_arena_is_temporary_in_any_report() {
         said.contains("Arenas by bytes used in total (nothing inside an arena is temporary)"),
         "{said}"
     );
-    // No figure of those left out, and the largest is the one shown.
+    // The omitted arenas have none of these figures, and the largest arena is shown.
     assert!(said.contains("\n... 3 more arenas (--top 1)\n"), "{said}");
     assert!(said.contains("\ncities  "), "{said}");
     let json = json(&profile, &options);

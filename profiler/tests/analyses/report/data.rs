@@ -25,7 +25,7 @@ fn rows_of_types_and_of_fields_add_up_to_the_totals() {
             assert_eq!(sum(&rows), *profile.totals(), "rows by {}", grouping.name());
         }
     }
-    // The same bytes compared in reverse order.
+    // Compares the same bytes in reverse order.
     for (grouping, parts) in [(By::Type, "fields"), (By::Field, "types")] {
         let json = json(&profile, &by(grouping));
         for row in json["rows"].as_array().expect("rows") {
@@ -172,7 +172,7 @@ fn a_recording_without_fields_says_how_to_get_them() {
     assert!(note.starts_with("No fields: the program deserialized nothing as Profiled<T>"));
     let text = text(&profile, &by(By::Field));
     assert!(text.contains("Profiled<T>"), "{text}");
-    // One row of all bytes would say nothing.
+    // A single row with all bytes would be useless.
     assert!(!text.contains("(no field)"), "{text}");
     assert!(!text.contains("100.0 %"), "{text}");
 }

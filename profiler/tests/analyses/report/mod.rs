@@ -1,4 +1,4 @@
-//! Text, JSON and rows against the totals, against each other, and against hostile names.
+//! Tests text, JSON and rows against the totals, against each other, and with hostile names.
 
 mod arenas;
 mod data;
@@ -44,7 +44,7 @@ fn sum(rows: &[Row]) -> Figures {
     })
 }
 
-/// insta's advice names its own tool; ours is an alias.
+/// insta's advice names its own tool; we use an alias.
 fn golden(name: &str, text: &str) {
     insta::with_settings!({ description => "if the change is right, refresh with: cargo bless", prepend_module_to_snapshot => false }, {
         insta::assert_snapshot!(name, text);
@@ -492,7 +492,7 @@ fn nested_phases_add_up_alone_and_with_what_is_inside() {
 #[test]
 fn rows_by_thread_have_no_live_bytes_and_no_share_above_the_whole() {
     let mut profile = fixture::profile();
-    // One thread hands its blocks over, another one frees them.
+    // One thread passes its blocks to another, which frees them.
     let one = |name: &str, total_bytes, freed_bytes| {
         fixture::made!(Thread {
             name: name.into(),

@@ -36,9 +36,9 @@ fn recorded() -> Parts {
     let one = [
         // Ten of 24 bytes; seven were freed.
         lived(row(3, (240, 10), (168, 7), none), 30, 4, 1),
-        // 33 + 33 + 34 bytes: all of one class.
+        // 33 + 33 + 34 bytes, all in one class.
         row(4, (100, 3), (0, 0), none),
-        // 16 bytes on average, but not each.
+        // 16 bytes on average, but not in each block.
         row(5, (50, 3), (16, 1), none),
     ];
     let two = [

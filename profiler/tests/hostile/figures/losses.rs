@@ -159,7 +159,8 @@ fn figures_that_cannot_be_are_counted() {
         ),
         1
     );
-    // Threads are apart at the peak by what they may do between two checks, and not by more.
+    // At the peak, threads may be apart by what happens between two of their checks, but not by
+    // more.
     let drift = 64 << 10;
     assert_eq!(
         loaded(
@@ -293,8 +294,8 @@ fn losses_and_reasons_are_told() {
                 .collect();
         }
     }
-    // One library came after another one; neither did the first at its place, nor is the kernel's
-    // image a library.
+    // `again.so` came after another library at its place. `once.so` was the first at its place, and
+    // the kernel's image is not a library.
     let module = |path, generation| ModuleValue {
         path,
         generation,

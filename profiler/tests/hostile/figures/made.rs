@@ -44,8 +44,8 @@ pub(super) fn empty() -> Parts {
 /// The epoch of the last peak.
 pub(super) const EPOCH: u64 = 5;
 
-/// Lanes 1 and up with their rows; "(table full)" and "(unattributed)" among the fixed ones, as is
-/// the sum.
+/// Lanes from 1 on, with their rows. "(table full)" and "(unattributed)" are among the fixed rows,
+/// as is the sum.
 pub(super) fn add_lanes(parts: &mut Parts, lanes: &[(LaneValue, &[RowValue], [RowValue; 2])]) {
     let mut records = vec![LaneValue::default()];
     let mut fixed = vec![RowValue::default(); 3];
@@ -105,7 +105,7 @@ pub(super) fn named(name: &[u8; 8]) -> [u64; 2] {
     [u64::from_le_bytes(*name), 0]
 }
 
-/// A row with its net saved at the present epoch: at the peak it held `peak`.
+/// Returns a row whose net figures were saved in the current epoch: it held `peak` at the peak.
 pub(super) fn row(site: u32, total: (u64, u64), freed: (u64, u64), peak: (i64, i64)) -> RowValue {
     RowValue {
         site,

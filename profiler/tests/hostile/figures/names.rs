@@ -1,4 +1,4 @@
-//! Frames, functions and modules: by the names packed with a recording, and without any.
+//! Frames, functions and modules: with the names packed with a recording, and without names.
 
 use super::made::{add_lanes, add_sites, empty, lane, load, row};
 use crate::parts::{Parts, seal};
@@ -282,7 +282,7 @@ fn what_was_packed_is_packed_again_as_it_was() {
     assert!(error.is_binary() && !error.is_foreign(), "{error}");
     assert!(error.to_string().contains("missing"), "{error}");
     assert!(std::error::Error::source(&error).is_some());
-    // Nothing of the binaries is there: frames keep their places, and the file says so itself.
+    // None of the binaries exist: frames keep their positions, and the packed file reports this.
     let mut bytes = named().bytes();
     seal(&mut bytes);
     let packed = pack(&bytes, &OpenOptions::default()).expect("packed");
