@@ -101,8 +101,8 @@ unsafe impl ::dlmalloc::Allocator for System {
     }
 }
 
-// SAFETY: as above; mappings are aligned to 4 KiB, and talc requests no other alignment for its
-// blocks.
+// SAFETY: mappings are new, at least as large as requested, zeroed, and only unmapped by `dealloc`.
+// They are aligned to 4 KiB, and talc requests no other alignment for its blocks.
 unsafe impl GlobalAlloc for System {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         take(layout.size()).0

@@ -37,7 +37,7 @@ pub(super) const CASE: Case = Case {
             });
             window.note("bytes copied by growth at most", copied as f64);
         }),
-        // What a program would work with: a list of the texts.
+        // The list of texts that a program would work with.
         Variant::new("buckets, hydrated", |window| {
             let bytes = input(window);
             let (store, handles) = store(&bytes, Buckets::default(), Buckets::add);
