@@ -150,7 +150,7 @@ fn boxes(window: &mut Window) {
     });
 }
 
-/// The region has half the room that the values need, and must refuse in time.
+/// Fills a region that has half the room that the values need. It must refuse in time.
 fn limited(window: &mut Window) {
     let values = values(window);
     let limit = values * size_of::<Value>() / 2;
@@ -170,7 +170,7 @@ fn limited(window: &mut Window) {
     window.note("refused", f64::from(u8::from(made < values)));
 }
 
-/// Every second value is removed and replaced. A key of a removed value finds nothing.
+/// Removes every second value and adds others. A key of a removed value finds nothing.
 fn generational(window: &mut Window) {
     let values = values(window);
     let (mut reused, mut stale) = (0, 0);
@@ -190,7 +190,7 @@ fn generational(window: &mut Window) {
     window.note("stale_found", stale as f64);
 }
 
-/// A heap that is destroyed as a whole.
+/// Fills a heap and destroys it as a whole.
 fn heap(window: &mut Window) {
     let values = values(window);
     let mut blocks = 0;

@@ -45,7 +45,7 @@ fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
     unsafe { abort() }
 }
 
-/// Maximum number of words; the program refuses more.
+/// More words than that are refused.
 const MOST: usize = 64;
 
 #[unsafe(no_mangle)]
