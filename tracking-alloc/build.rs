@@ -1,4 +1,4 @@
-//! Takes over from the recorder what this platform can do; see its build script.
+//! Defines the same platform capabilities as the recorder; see its build script.
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");

@@ -1,5 +1,5 @@
-// What is measured of the modules, in node and in a page alike: times of works that nobody counts, then each of them
-// recorded once.
+// Measures the modules, in node and in a page alike: times each work without counting, then records
+// each work once.
 
 const LISTS = [1_000_000, 100_000];
 const NAMES = 200_000;
@@ -8,7 +8,7 @@ export const ROUNDS = 9;
 const onLists = (name, method, module = "dlmalloc") =>
   LISTS.map((lists) => ({ name, count: lists, module, run: (it) => it[method](lists) }));
 
-// Names of which all, most and few fit into a small string.
+// Names that all, mostly or rarely fit into a small string.
 const onNames = (name, method) =>
   [1, 8, 40].map((syllables) => ({
     name: `${name}, names of ${syllables > 1 ? "2 to " : ""}${2 * syllables} bytes`,
@@ -32,7 +32,7 @@ export const WORKS = [
   ...onNames("compact_str", "small_strings"),
 ];
 
-// Linear memory never shrinks: each run has an instance of its own.
+// Linear memory never shrinks, so each run has its own instance.
 export const instance = async (compiled) => (await WebAssembly.instantiate(compiled, {})).exports;
 
 export function start(it) {
@@ -45,7 +45,7 @@ export function recording(it) {
   return new Uint8Array(it.memory.buffer, place, it.recording_bytes()).slice();
 }
 
-// Before anything is shown: recording must change nothing that it does not own.
+// Checks, before any result is shown, that recording changes only what it owns.
 export async function check(compiled) {
   const it = await instance(compiled);
   start(it);
@@ -58,7 +58,8 @@ export function median(values) {
   return sorted[sorted.length >> 1];
 }
 
-// What structure predicts: five strings and two buffers a list (4, then 8 places), and the outer list's doublings from 4.
+// Returns the counts that follow from the structure: five strings and two buffers per list (4, then
+// 8 places), and the outer list's doublings from 4.
 function expected(work) {
   let doublings = 1;
   for (let room = 4; room < work.count; room *= 2) doublings++;
@@ -77,9 +78,9 @@ async function recorded(work, compiled) {
   return { ...found, recording: recording(it) };
 }
 
-// Times every work, interleaved, so that a slow moment of the machine meets all of them, then records each. `modules`:
-// compiled, by the allocator they have. `pause`: called before each run. Answers a row a work: milliseconds in each round,
-// figures, recording.
+// Times every work, interleaved, so that a slow moment of the machine affects all of them, then
+// records each. `modules`: compiled modules, by their allocator. `pause`: called before each run.
+// Returns one row per work: milliseconds in each round, figures, and the recording.
 export async function measure(modules, pause = async () => {}) {
   for (const compiled of Object.values(modules)) await check(compiled);
   const rows = WORKS.map((work) => ({ work: work.name, count: work.count, ms: [] }));
@@ -100,10 +101,10 @@ export async function measure(modules, pause = async () => {}) {
   return { inline_bytes: (await instance(modules.dlmalloc)).inline_bytes(), rows };
 }
 
-// A name for a file.
+// Returns a file name for a row.
 export const fileOf = (row) => `${row.work.replaceAll(/[^a-z0-9]+/gi, "-")}-${row.count}.hg`;
 
-// The table, a row a work.
+// The titles of the table, which has one row per work.
 export const TITLES = ["work", "of", "ms", "blocks", "peak bytes", "pages", "grows"];
 export const cells = (row) => [
   row.work,
@@ -112,7 +113,7 @@ export const cells = (row) => [
   ...[row.blocks, row.peak_bytes, row.pages, row.grows].map((value) => value.toLocaleString("en")),
 ];
 
-// The table as text.
+// Returns the table as text.
 export function asText(rows) {
   const lines = [TITLES, ...rows.map(cells)];
   const widths = TITLES.map((_, column) => Math.max(...lines.map((line) => line[column].length)));

@@ -1,9 +1,10 @@
-// Measures in headless browsers, and puts together what node and they found.
+// Measures in headless browsers and combines the results with those of node.
 //
 //   node browsers.mjs MODULES_DIR OUT_DIR [--publish FILE.json]
-//   node browsers.mjs MODULES_DIR --serve   serves the page until it is stopped, for a browser with a window
+//   node browsers.mjs MODULES_DIR --serve   serves the page until stopped, for other browsers
 //
-// Serves the page on 127.0.0.1 to each browser that is installed, one after the other; the page sends back its figures.
+// Serves the page on 127.0.0.1 to each installed browser, one after another. The page sends back
+// its figures.
 import { spawn, spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
@@ -33,7 +34,7 @@ const TYPES = { ".html": "text/html", ".mjs": "text/javascript", ".wasm": "appli
 const FILES = { "/": join(here, "index.html"), "/bench.mjs": join(here, "bench.mjs") };
 for (const name of ["dlmalloc.wasm", "talc.wasm"]) FILES[`/${name}`] = join(modules, name);
 
-// Called with the path and the body of what a page sends.
+// Called with the path and the body of a message from a page.
 let receive = () => {};
 const server = createServer((request, response) => {
   const { pathname } = new URL(request.url, "http://127.0.0.1");
@@ -47,7 +48,7 @@ const server = createServer((request, response) => {
     return;
   }
   const file = FILES[pathname];
-  // A page that is isolated gets a finer clock.
+  // An isolated page gets a finer clock.
   const headers = { "Cross-Origin-Opener-Policy": "same-origin", "Cross-Origin-Embedder-Policy": "require-corp" };
   response.writeHead(file ? 200 : 404, { ...headers, "Content-Type": TYPES[extname(file ?? "")] ?? "text/plain" });
   response.end(file ? readFileSync(file) : "");

@@ -1,7 +1,8 @@
-// The modules' host in node: measures all works and writes their recordings, and that of a profiled decode, to files.
+// The modules' host in node: measures all works, and writes their recordings and that of a profiled
+// decode to files.
 //
 //   node run.mjs MODULES_DIR OUT_DIR           the whole benchmark; its figures in OUT_DIR/node.json
-//   node run.mjs MODULES_DIR --golden FILE.hg  the small recording that the profiler's tests read
+//   node run.mjs MODULES_DIR --golden FILE.hg  the small recording for the profiler's tests
 import { readFileSync, writeFileSync } from "node:fs";
 import { asText, check, fileOf, instance, measure, median, recording, start } from "./bench.mjs";
 

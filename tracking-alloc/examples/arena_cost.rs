@@ -1,6 +1,8 @@
-//! What a tracked arena costs: the same postcard bytes into a bare arena and into a tracked one, interleaved.
+//! Measures the cost of a tracked arena: reads the same postcard bytes into a bare arena and into a
+//! tracked one, interleaved.
 //!
-//! `cargo run --release -p tracking-alloc --features bumpalo --example arena_cost`; with `HEAPGLASS_OUT` while recording.
+//! `cargo run --release -p tracking-alloc --features bumpalo --example arena_cost`. Set
+//! `HEAPGLASS_OUT` to measure while recording.
 
 use serde::Serialize;
 use serde::de::DeserializeSeed;
@@ -65,7 +67,7 @@ fn nanoseconds(work: impl FnOnce()) -> f64 {
     start.elapsed().as_nanos() as f64
 }
 
-/// Reads into an arena; what was read is never dropped, as the arena would not drop it.
+/// Reads into an arena. The value read is never dropped, because the arena would not drop it.
 macro_rules! read {
     ($type:ty, $bytes:expr, $arena:expr) => {
         black_box(ManuallyDrop::new(
@@ -117,7 +119,7 @@ macro_rules! compare {
     }};
 }
 
-/// One side only, for a profiler: `arena_cost bare`, `arena_cost tracked`.
+/// Runs one side only, for a profiler: `arena_cost bare` or `arena_cost tracked`.
 fn alone(tracked: bool) {
     let bytes = cities(200_000);
     let mut bump = bumpalo::Bump::with_capacity(bytes.len() * 6);

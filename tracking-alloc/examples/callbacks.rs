@@ -1,5 +1,5 @@
-//! Allocates under callers that frame pointers cannot see through: C's `qsort`, and assembly that keeps data in rbp
-//! (`tests/built/unwinders.rs`).
+//! Allocates under callers that frame pointers cannot see through: C's `qsort`, and assembly that
+//! keeps data in rbp (`tests/built/unwinders.rs`).
 
 use std::hint::black_box;
 
@@ -7,7 +7,8 @@ use std::hint::black_box;
 static ALLOC: tracking_alloc::TrackingAlloc = tracking_alloc::TrackingAlloc::system();
 
 fn main() {
-    // Few, since a merge sort calls back from as many stacks as its recursion has branches.
+    // Few elements, because a merge sort calls back from as many stacks as its recursion has
+    // branches.
     for n in 0..1000 {
         let mut numbers: Vec<u32> = (0..6).map(|m| (m * 7919 + n) % 11).collect();
         sort_in_c(&mut numbers);
@@ -38,7 +39,7 @@ fn sort_in_c(numbers: &mut [u32]) {
             compare,
         )
     };
-    // No tail call above.
+    // Prevents a tail call above.
     black_box(numbers);
 }
 
@@ -49,17 +50,18 @@ extern "C" fn compare(left: *const u32, right: *const u32) -> i32 {
     black_box(Box::new(left)).as_ref().cmp(&right) as i32
 }
 
-/// Calls back from assembly that has another data address in rbp each time.
+/// Calls back from assembly that keeps another data address in rbp each time.
 #[cfg(target_arch = "x86_64")]
 #[inline(never)]
 fn through_assembly(n: u64) {
-    // Looks like frames: each word the address of a later one.
+    // The data looks like frames: each word is the address of a later one.
     let mut data = [0u64; 128];
     let base = data.as_ptr() as u64;
     data.iter_mut()
         .enumerate()
         .for_each(|(index, word)| *word = base + 8 * (index as u64 * 7 + n) % 1024);
-    // SAFETY: both keep what the calling convention asks them to keep, and only call back.
+    // SAFETY: both keep the registers that the calling convention asks them to keep, and only call
+    // back.
     unsafe {
         heapglass_with_data_in_rbp(&raw const data[(n % 61) as usize * 2], called_back);
         heapglass_with_data_in_rbp_without_rules(

@@ -1,6 +1,6 @@
-//! Allocates from stacks that change in every way there is: calls and returns, panics that unwind, jumps out of many
-//! functions at once, frames of changing size, signal handlers, coroutines with stacks of their own, and more frames than
-//! are walked, on four threads
+//! Allocates from stacks that change in every possible way: calls and returns, panics that unwind,
+//! jumps out of many functions at once, frames of changing size, signal handlers, coroutines with
+//! their own stacks, and more frames than a walk visits, on four threads
 //! (`tests/built/unwinders.rs`).
 
 use std::cell::Cell;
@@ -11,7 +11,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 static ALLOC: tracking_alloc::TrackingAlloc = tracking_alloc::TrackingAlloc::system();
 
 fn main() {
-    // SAFETY: the handler only allocates, and the signal is raised where that is allowed.
+    // SAFETY: the handler only allocates, and the signal is raised only where allocating is
+    // allowed.
     unsafe { libc::signal(libc::SIGUSR1, on_signal as *const () as usize) };
     let seeds = std::env::args()
         .nth(1)
@@ -28,11 +29,11 @@ fn main() {
 
 thread_local! {
     static RANDOM: Cell<u64> = const { Cell::new(1) };
-    /// Where `escape` leads, if anywhere.
+    /// The place to which `escape` jumps; 0 if there is none.
     static ESCAPE: Cell<usize> = const { Cell::new(0) };
 }
 
-/// A number below `most` without a pattern (xorshift).
+/// Returns a pseudo-random number below `most` (xorshift).
 fn random(most: u64) -> u64 {
     let mut word = RANDOM.get();
     word ^= word << 13;
@@ -48,7 +49,7 @@ fn allocate() {
     }
 }
 
-/// Begins further in than walks go, one time in two.
+/// Begins deeper than walks go, one time in two.
 #[inline(never)]
 fn deeper(more: u64) {
     match more {
@@ -122,7 +123,7 @@ extern "C" fn on_signal(_: i32) {
     one(random(6));
 }
 
-/// Calls `one` on a stack of its own, which leaves it now and then.
+/// Calls `one` on a separate stack, which switches back now and then.
 #[inline(never)]
 fn in_coroutine(depth: u64) {
     struct Coroutine {
@@ -136,7 +137,7 @@ fn in_coroutine(depth: u64) {
     }
     extern "C" fn run() {
         let current = CURRENT.get();
-        // SAFETY: `in_coroutine` waits until this ended.
+        // SAFETY: `in_coroutine` waits until this coroutine has ended.
         let coroutine = unsafe { &mut *current };
         let escape = ESCAPE.replace(0);
         for _ in 0..3 {
@@ -147,7 +148,7 @@ fn in_coroutine(depth: u64) {
         }
         ESCAPE.set(escape);
         coroutine.ended = true;
-        // SAFETY: likewise; nobody comes back here.
+        // SAFETY: as above; nothing switches back here.
         unsafe { libc::swapcontext(&raw mut (*current).inside, &raw const (*current).outside) };
     }
     if !CURRENT.get().is_null() {
@@ -158,7 +159,7 @@ fn in_coroutine(depth: u64) {
     let mut coroutine: Box<Coroutine> = Box::new(unsafe { std::mem::zeroed() });
     coroutine.depth = depth;
     let place = &raw mut *coroutine;
-    // SAFETY: the stack and both contexts live until the coroutine ended.
+    // SAFETY: the stack and both contexts live until the coroutine has ended.
     unsafe {
         libc::getcontext(&raw mut (*place).inside);
         (*place).inside.uc_stack.ss_sp = stack.as_mut_ptr().cast();
@@ -184,16 +185,16 @@ unsafe extern "C" {
     fn heapglass_escape(place: usize) -> !;
 }
 
-/// Calls `one` from a frame of any size.
+/// Calls `one` from a frame of varying size.
 #[cfg(target_arch = "x86_64")]
 #[inline(never)]
 fn with_gap(depth: u64) {
-    // SAFETY: it only calls back.
+    // SAFETY: the assembly only calls back.
     unsafe { heapglass_with_gap(one_from_assembly, depth, 16 * random(50)) };
     black_box(depth);
 }
 
-/// Calls `one`, from which [`escape`] leads back at once.
+/// Calls `one`. From there, [`escape`] jumps back here at once.
 #[cfg(target_arch = "x86_64")]
 #[inline(never)]
 fn with_escape(depth: u64) {
@@ -201,7 +202,7 @@ fn with_escape(depth: u64) {
     extern "C" fn call(depth: u64) {
         one(depth);
     }
-    // SAFETY: nothing between here and `escape` has anything to drop.
+    // SAFETY: no value between here and `escape` needs to be dropped.
     unsafe {
         ESCAPE.set(&raw mut place as usize);
         heapglass_with_escape(call, depth, &raw mut place);
@@ -210,14 +211,15 @@ fn with_escape(depth: u64) {
     black_box(depth);
 }
 
-/// Leaves all functions up to the last [`with_escape`].
+/// Leaves all functions up to the innermost [`with_escape`] in progress.
 #[cfg(target_arch = "x86_64")]
 #[inline(never)]
 fn escape() {
     allocate();
     let place = ESCAPE.replace(0);
     if place != 0 {
-        // SAFETY: that call is still in progress: it puts back what was there before when it ends.
+        // SAFETY: that call of `with_escape` is still in progress; when it ends, it restores the
+        // earlier place.
         unsafe { heapglass_escape(*(place as *const usize)) };
     }
 }

@@ -1,7 +1,9 @@
-//! Prints how many bytes of stack the recorder takes at its cold paths (`tests/built/sandbox.rs`): `painted RECORDING`.
+//! Prints the bytes of stack that the recorder uses on its cold paths (`tests/built/sandbox.rs`):
+//! `painted RECORDING`.
 //!
-//! The stack below is painted, then the event happens, then the lowest byte that lost its paint tells. The inner
-//! allocator only counts up, so that everything below the call is heapglass's own.
+//! The program paints the stack below it and causes the event. The lowest byte that lost its paint
+//! shows the depth. The inner allocator only counts up, so everything below the call is heapglass's
+//! own.
 
 #[cfg(target_arch = "x86_64")]
 mod in_no_file;
@@ -14,7 +16,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 static ALLOC: tracking_alloc::TrackingAlloc<Counting> =
     tracking_alloc::TrackingAlloc::new(Counting);
 
-/// Hands out one array from its beginning to its end.
+/// Hands out one array, from its beginning to its end.
 struct Counting;
 
 const BYTES: usize = 64 << 20;
@@ -22,13 +24,13 @@ const BYTES: usize = 64 << 20;
 #[repr(align(4096))]
 struct Memory(std::cell::UnsafeCell<[u8; BYTES]>);
 
-// SAFETY: every byte is handed out once.
+// SAFETY: every byte is handed out only once.
 unsafe impl Sync for Memory {}
 
 static MEMORY: Memory = Memory(std::cell::UnsafeCell::new([0; BYTES]));
 static USED: AtomicUsize = AtomicUsize::new(0);
 
-// SAFETY: blocks lie inside the array, never overlap, and are aligned as asked.
+// SAFETY: blocks lie inside the array, never overlap, and have the requested alignment.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let bytes = layout.size() + layout.align();
@@ -43,10 +45,11 @@ unsafe impl GlobalAlloc for Counting {
 
 const PAINT: u64 = 0x5AA5_1234_9876_A55A;
 const PAINTED: usize = 400 << 10;
-/// Left alone below the painter: its own calls in builds that inline nothing.
+/// Bytes below the painter that are not painted: the painter's own calls need them in builds
+/// without inlining.
 const MARGIN: usize = 512;
 
-/// How far below the caller's frame `event` used the stack.
+/// Returns the bytes of stack that `event` used below the caller's frame.
 #[inline(never)]
 fn depth(event: impl FnOnce()) -> usize {
     let mark = 0u64;
@@ -54,7 +57,7 @@ fn depth(event: impl FnOnce()) -> usize {
     let lowest = here - PAINTED;
     let mut at = lowest;
     while at < here - MARGIN {
-        // SAFETY: free stack of this thread, which has more than that.
+        // SAFETY: this is free stack of this thread, which has more than that.
         unsafe { (at as *mut u64).write_volatile(PAINT) };
         at += 8;
     }
@@ -76,7 +79,7 @@ fn block() {
     drop(black_box(Box::new(black_box(1u64))));
 }
 
-/// Allocates at the end of so many frames: a new site each.
+/// Allocates below this many frames, so that each number is a new site.
 #[inline(never)]
 fn under_frames(frames: usize, event: &dyn Fn()) -> usize {
     if frames == 0 {
@@ -85,7 +88,8 @@ fn under_frames(frames: usize, event: &dyn Fn()) -> usize {
     black_box(under_frames(frames - 1, event))
 }
 
-/// Runs in a thread that nothing was allocated in, with room for the paint.
+/// Runs `event` in a new thread that has not allocated yet and has a stack large enough for the
+/// paint.
 fn in_new_thread(event: extern "C" fn(*mut libc::c_void) -> *mut libc::c_void) -> usize {
     let mut thread = 0;
     let mut answer = std::ptr::null_mut();
@@ -118,7 +122,7 @@ fn from_code_in_no_file() {
 #[cfg(not(target_arch = "x86_64"))]
 fn from_code_in_no_file() {}
 
-/// Another site: whoever calls it second finds the thread's lane made.
+/// Allocates at another site. The second caller finds that the thread already has a lane.
 #[inline(never)]
 fn another_block() {
     drop(black_box(Box::new(black_box(2u32))));
@@ -147,7 +151,7 @@ fn main() {
         say("too_deep_site", under_frames(400, &block));
         from_code_in_no_file();
         say("thread", in_new_thread(first_event));
-        // This one takes the lane of the one that ended.
+        // This thread takes the lane of the thread that ended.
         say("thread_after_thread", in_new_thread(first_event));
         std::thread::sleep(std::time::Duration::from_millis(30));
         say(

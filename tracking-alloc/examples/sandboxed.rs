@@ -1,5 +1,5 @@
-//! Forbids itself every call that opens, maps or changes a file, and others that few programs make,
-//! then goes on allocating in all the ways there are (`tests/built/sandbox.rs`).
+//! Forbids itself every call that opens, maps or changes a file, and some other rare calls, then
+//! continues to allocate in every possible way (`tests/built/sandbox.rs`).
 
 #[cfg(target_arch = "x86_64")]
 mod in_no_file;
@@ -12,8 +12,8 @@ use std::hint::black_box;
 static ALLOC: tracking_alloc::TrackingAlloc = tracking_alloc::TrackingAlloc::system();
 
 fn main() {
-    // For a second arena glibc asks how many processors there are, which is a file.
-    // SAFETY: nobody else allocates yet.
+    // SAFETY: no other thread allocates yet. Only one arena is allowed, because glibc reads a file
+    // to count the processors before it creates a second one.
     unsafe { libc::mallopt(libc::M_ARENA_MAX, 1) };
     let before: Vec<String> = (0..100).map(|n| format!("before {n}")).collect();
     forbid_files();
@@ -48,7 +48,7 @@ fn main() {
     );
 }
 
-/// Two functions, chosen by the bits of `stack`: each number another stack.
+/// Calls one of two functions per bit of `stack`, so that each number is another stack.
 #[inline(never)]
 fn turn(stack: u32, left: u32) -> Vec<u8> {
     match (left, stack & 1) {
@@ -87,7 +87,7 @@ fn from_code_in_no_file() {
 #[cfg(not(target_arch = "x86_64"))]
 fn from_code_in_no_file() {}
 
-/// From here on, a call that has to do with files, and others, kill the process.
+/// Kills the process from here on if it makes a call about files, or one of some others.
 fn forbid_files() {
     const FORBIDDEN: [libc::c_long; 17] = [
         libc::SYS_openat,
@@ -113,7 +113,7 @@ fn forbid_files() {
         program.push(equal(number as u32, 0, 1));
         program.push(answer(libc::SECCOMP_RET_KILL_PROCESS));
     }
-    // mmap of anything but anonymous memory.
+    // mmap of anything other than anonymous memory.
     program.push(equal(libc::SYS_mmap as u32, 0, 3));
     program.push(load(16 + 3 * 8));
     program.push(step(

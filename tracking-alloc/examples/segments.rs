@@ -1,5 +1,5 @@
-//! Goes on on stacks of its own: segments, as `stacker` makes them where recursion is deep, and a coroutine
-//! (`tests/built/unwinders.rs`).
+//! Continues on separate stacks: segments, as `stacker` creates them for deep recursion, and a
+//! coroutine (`tests/built/unwinders.rs`).
 
 use std::hint::black_box;
 use std::ptr::null_mut;
@@ -25,7 +25,7 @@ fn main() {
 
 const BYTES: usize = 64 << 10;
 
-/// A stack, given back when it is dropped: the next may lie in the same place.
+/// A stack that is unmapped when it is dropped. The next one may lie at the same address.
 struct Segment(*mut libc::c_void);
 
 impl Segment {
@@ -34,7 +34,8 @@ impl Segment {
             libc::PROT_READ | libc::PROT_WRITE,
             libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
         );
-        // SAFETY: an anonymous mapping at an address of the kernel's choice, whose first page guards it.
+        // SAFETY: this is an anonymous mapping at an address that the kernel chooses. Its first
+        // page is the guard page.
         unsafe {
             let place = libc::mmap(null_mut(), BYTES, protection, flags, -1, 0);
             assert_ne!(place, libc::MAP_FAILED);
@@ -50,12 +51,12 @@ impl Segment {
 
 impl Drop for Segment {
     fn drop(&mut self) {
-        // SAFETY: mapped above, and nobody is on it.
+        // SAFETY: the stack was mapped above, and no thread runs on it.
         unsafe { libc::munmap(self.0, BYTES) };
     }
 }
 
-/// A recursion that goes on on another stack every tenth time.
+/// A recursion that continues on another stack every tenth time.
 #[inline(never)]
 fn descend(left: usize) {
     if left == 0 {

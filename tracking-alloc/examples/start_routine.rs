@@ -1,4 +1,4 @@
-//! A function that C starts as a thread, and that others call, too (`tests/built/unwinders.rs`).
+//! Calls a function that C also starts as a thread (`tests/built/unwinders.rs`).
 
 use std::ffi::c_void;
 use std::hint::black_box;
@@ -8,8 +8,8 @@ use std::ptr::{null, null_mut};
 static ALLOC: tracking_alloc::TrackingAlloc = tracking_alloc::TrackingAlloc::system();
 
 fn main() {
-    // First as a thread: what is learned of it there is not true of the calls below.
-    // SAFETY: the routine takes null, and the thread is waited for.
+    // SAFETY: the routine takes null, and the thread is joined. It runs as a thread first: what the
+    // recorder learns about it there does not hold for the calls below.
     unsafe {
         let mut thread: libc::pthread_t = std::mem::zeroed();
         assert_eq!(

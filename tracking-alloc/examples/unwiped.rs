@@ -1,5 +1,5 @@
-//! Forks where the kernel takes the advice to wipe pages in children and ignores it, as qemu-user does
-//! (`tests/built/sandbox.rs`).
+//! Forks where the kernel accepts the advice to wipe pages in children but ignores it, as qemu-user
+//! does (`tests/built/sandbox.rs`).
 
 mod seccomp;
 
@@ -14,9 +14,9 @@ fn main() {
     let path = std::env::args().nth(1).expect("a path");
     let recorder = tracking_alloc::Recorder::start(path).expect("it begins");
     allocate(100);
-    // By libc, and past it.
+    // Once through libc, and once as a direct system call.
     for by_libc in [true, false] {
-        // SAFETY: the child only allocates and ends; there is one thread.
+        // SAFETY: the child only allocates and ends; there is only one thread.
         let child = unsafe {
             if by_libc {
                 libc::fork()
@@ -27,11 +27,11 @@ fn main() {
         if child == 0 {
             let _phase = tracking_alloc::phase("child");
             allocate(1_000);
-            // SAFETY: no handlers of the parent's run.
+            // SAFETY: `_exit` runs no handlers of the parent.
             unsafe { libc::_exit(0) };
         }
         let mut status = 0;
-        // SAFETY: a child of ours.
+        // SAFETY: the child is our own.
         assert_eq!(unsafe { libc::waitpid(child, &mut status, 0) }, child);
         assert_eq!(status, 0);
     }
@@ -45,7 +45,7 @@ fn allocate(blocks: u64) {
     }
 }
 
-/// From here on, `madvise(MADV_WIPEONFORK)` does nothing and answers 0.
+/// From now on, `madvise(MADV_WIPEONFORK)` does nothing and returns 0.
 fn ignore_wiping() {
     seccomp::install(&mut [
         load(0),

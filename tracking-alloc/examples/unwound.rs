@@ -1,5 +1,5 @@
-//! Allocates from many kinds of places, the same ones in the same order each time: built with and without frame
-//! pointers, its recordings must show the same stacks (`tests/built/unwinders.rs`).
+//! Allocates from many kinds of places, always the same ones in the same order. Builds with and
+//! without frame pointers must record the same stacks (`tests/built/unwinders.rs`).
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
@@ -27,7 +27,7 @@ fn main() {
     );
 }
 
-/// Two functions that call each other, with something to keep across the calls.
+/// One of two functions that call each other and keep a value across the calls.
 #[inline(never)]
 fn recursion(depth: usize) -> Vec<usize> {
     let mut kept = vec![depth; 3];
@@ -53,7 +53,8 @@ fn collections(count: usize) -> usize {
     let map: BTreeMap<usize, String> = (0..count)
         .map(|n| (n * 7919 % count, n.to_string()))
         .collect();
-    // No random seed: the order of its elements decides who compares with whom below.
+    // The hasher has no random seed: the order of the table's elements decides which ones are
+    // compared below.
     let mut table: HashMap<&str, Box<[u8]>, BuildHasherDefault<DefaultHasher>> = HashMap::default();
     table.extend(
         map.values()
@@ -105,7 +106,7 @@ fn callbacks(count: usize) -> usize {
     (0..count).map(|n| steps[n % steps.len()](n).len()).sum()
 }
 
-/// A frame larger than most.
+/// Has a frame larger than most.
 #[inline(never)]
 fn large_frame(value: u8) -> Box<u8> {
     let mut ballast = [value; 1 << 20];

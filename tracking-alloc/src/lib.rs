@@ -1,6 +1,6 @@
 //! A global allocator wrapper that records exactly which call sites own the heap.
 //!
-//! Add one dependency and one line:
+//! Add one dependency and two lines:
 //!
 //! ```no_run
 //! #[global_allocator]
@@ -37,7 +37,7 @@
 //! |---|---|
 //! | `HEAPGLASS_OUT` | record to this path from the first allocation; `%p` is the process ID, `%e` the program, `%t` the start time (seconds) |
 //! | `HEAPGLASS_MODE` | `exact` (the default): every event with its stack; `count`: every event, without stacks |
-//! | `HEAPGLASS_MAX_BYTES` | maximum size of the recording, bytes; sites that do not fit count as "(table full)". Default 1 GiB |
+//! | `HEAPGLASS_MAX_BYTES` | maximum size of the recording: bytes, or a size such as `64MiB`; sites that do not fit count as "(table full)". Default 1 GiB |
 //! | `HEAPGLASS_OWN` | your own crates, separated by commas; reports read the list from the recording. `cargo heapglass` sets it |
 //! | `HEAPGLASS_PREALLOC` | `1` reserves 64 MiB at the start and makes no file calls later (for sandboxes and setuid); resident set and thread names are then not read |
 //!

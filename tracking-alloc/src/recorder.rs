@@ -33,8 +33,8 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// Starts recording to a new file at `path`. If something is at that path, it stays, and the new
-    /// path gets a suffix (`NAME-PID.hg`). [`path`](Recorder::path) returns the actual path.
+    /// Starts recording to a new file at `path`. If something is at that path, it stays, and the
+    /// new path gets a suffix (`NAME-PID.hg`). [`path`](Recorder::path) returns the actual path.
     ///
     /// # Errors
     /// If `TrackingAlloc` is not the global allocator, if the process is recording or has recorded

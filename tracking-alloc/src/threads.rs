@@ -30,7 +30,7 @@ pub struct Threads {
 }
 
 impl Threads {
-    /// Creates a handle that no thread has entered. Allocates nothing.
+    /// Creates a handle that no thread has entered. Does not allocate.
     #[must_use]
     pub fn new() -> Self {
         Threads {
@@ -41,9 +41,9 @@ impl Threads {
     /// Runs `f` and counts this thread's events for the `assert_allocs!` block that uses this
     /// handle, if there is one.
     ///
-    /// Outside of such a block `f` runs uncounted. A thread that is already inside when a block
-    /// begins is counted from there; one that is still inside when the block ends is counted to
-    /// there. An allocator call at that exact moment may be counted in part. Calls nest, also in
+    /// Outside of such a block, `f` runs uncounted. A thread that is inside when a block begins is
+    /// counted from that moment; a thread that is inside when the block ends is counted up to that
+    /// moment. An allocator call at that exact moment may be counted in part. Calls nest, also in
     /// one thread, where each event counts once. A panic in `f` passes through.
     pub fn enter<R>(&self, f: impl FnOnce() -> R) -> R {
         measured_with(Some(self.group), f).0

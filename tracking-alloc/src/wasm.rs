@@ -8,15 +8,15 @@
 //! // ... phases, Profiled<T> ...
 //! let bytes = tracking_alloc::wasm::recording()?;   // the host writes them to my-module.hg
 //! ```
-//! Available are: every event, counted in its phase or field; the exact peak;
-//! [`stats`](crate::stats) and [`measure`](crate::measure); the pages and grows of linear memory
-//! ([`memory`]). Not available are: stacks (a scope is a site), the timeline and all other times
-//! (there is no clock), lifetimes, `Recorder` with its marks, `footprint`, and arenas in the
-//! recording (`arena::Tracked` counts in its own handle).
+//! A recording contains every event, counted in its phase or field, the exact peak, and the pages
+//! and grows of linear memory ([`memory`]). [`stats`](crate::stats) and [`measure`](crate::measure)
+//! work too. It does not contain stacks (a scope is a site), the timeline and all other times
+//! (there is no clock), or lifetimes. There is no `Recorder` with marks, no `footprint`, and no
+//! record of arenas (`arena::Tracked` counts in its own handle).
 //!
-//! The tables of live blocks lie in separate pages, so that the layout of the program's heap stays
-//! the same. They take 11 to 22 bytes per block, including tables that were outgrown. The tables of
-//! scopes, a few hundred bytes each, lie in the program's heap and are not counted.
+//! The tables of live blocks lie in separate pages, so the layout of the program's heap stays the
+//! same. They take 11 to 22 bytes per block, including outgrown tables. The tables of scopes, a few
+//! hundred bytes each, lie in the program's heap and are not counted.
 
 use crate::Error;
 

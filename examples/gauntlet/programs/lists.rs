@@ -1,5 +1,6 @@
-//! The lists of 0.1, built and dropped with whatever `malloc` this is linked with. Case 0.25 builds it as a static library
-//! and links it once with musl and once with glibc. Prints how long each time took, in nanoseconds.
+//! Builds and drops the lists of 0.1 with the `malloc` that it is linked with. Case 0.25 builds it
+//! as a static library and links it once with musl and once with glibc. Prints how long each time
+//! took, in nanoseconds.
 #![no_std]
 #![no_main]
 
@@ -26,7 +27,7 @@ struct Time {
     nanoseconds: c_long,
 }
 
-/// `CLOCK_MONOTONIC`, the same in both C libraries.
+/// `CLOCK_MONOTONIC`, which is the same in both C libraries.
 const MONOTONIC: c_int = 1;
 
 struct Libc;
@@ -34,7 +35,8 @@ struct Libc;
 #[global_allocator]
 static ALLOC: Libc = Libc;
 
-// SAFETY: blocks are malloc's. What is asked for here has an alignment of at most 8, which malloc's blocks have.
+// SAFETY: blocks are malloc's. All layouts here have an alignment of at most 8, which malloc's
+// blocks have.
 unsafe impl GlobalAlloc for Libc {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: malloc takes any size.
@@ -42,7 +44,7 @@ unsafe impl GlobalAlloc for Libc {
     }
 
     unsafe fn dealloc(&self, block: *mut u8, _: Layout) {
-        // SAFETY: the block is malloc's, and nobody uses it any more.
+        // SAFETY: the block is malloc's, and nothing uses it any more.
         unsafe { free(block.cast()) }
     }
 
@@ -54,18 +56,19 @@ unsafe impl GlobalAlloc for Libc {
 
 #[panic_handler]
 fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
-    // SAFETY: ends the process.
+    // SAFETY: this ends the process.
     unsafe { abort() }
 }
 
-/// What the compiled `alloc` names and never reaches: this is built to abort.
+/// Satisfies the linker: the compiled `alloc` refers to it but never calls it, because panics
+/// abort.
 #[unsafe(no_mangle)]
 extern "C" fn rust_eh_personality() {}
 /// As above.
 #[unsafe(no_mangle)]
 extern "C" fn _Unwind_Resume() {}
 
-/// The same as `words::global` of the gauntlet.
+/// Builds the same lists as `words::global` of the gauntlet.
 fn lists(count: usize) -> Vec<Vec<Box<str>>> {
     let mut all = Vec::new();
     for _ in 0..count {
@@ -88,7 +91,7 @@ fn now_ns() -> c_long {
     time.seconds * 1_000_000_000 + time.nanoseconds
 }
 
-/// Arguments: how many lists, how often.
+/// Takes two arguments: the number of lists, and the number of times.
 #[unsafe(no_mangle)]
 extern "C" fn main(arguments: c_int, argument: *const *const c_char) -> c_int {
     if arguments != 3 {

@@ -1,5 +1,5 @@
-//! The talk's script on std's own `Vec<_, A>`, for a compiler that has its unstable API. Prints the calls that the
-//! allocator got: allocations, grows, moves, shrinks, frees and bytes.
+//! Runs the talk's script on std's own `Vec<_, A>`. It needs a compiler with this unstable API.
+//! Prints the calls that the allocator got: allocations, grows, moves, shrinks, frees and bytes.
 #![feature(allocator_api)]
 
 use std::alloc::{AllocError, Allocator, Global, Layout};
@@ -14,7 +14,7 @@ const SHRINKS: usize = 3;
 const FREES: usize = 4;
 const BYTES: usize = 5;
 
-/// Counts what it is asked for, and asks std's allocator for it.
+/// Counts its calls and passes them on to std's allocator.
 #[derive(Default)]
 struct VerboseAllocator([Cell<usize>; 6]);
 

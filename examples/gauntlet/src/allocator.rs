@@ -1,7 +1,9 @@
-//! The inner allocator of the gauntlet, chosen by `GAUNTLET_ALLOC` at the first allocation: `glibc` (default),
-//! `jemalloc`, `mimalloc`, `dlmalloc`, `talc`, with the feature of its name `tcmalloc`, or one of the instruments `dhat` and `stats_alloc` over glibc.
+//! The inner allocator of the gauntlet, chosen by `GAUNTLET_ALLOC` at the first allocation: `glibc`
+//! (the default), `jemalloc`, `mimalloc`, `dlmalloc`, `talc`, `tcmalloc` with the feature of that
+//! name, or one of the instruments `dhat` and `stats_alloc` over glibc.
 //!
-//! With `GAUNTLET_PASS=share` it also times one event in 1,024 and adds up what the blocks could really hold.
+//! With `GAUNTLET_PASS=share`, it also times one event in 1,024 and adds up the usable sizes of the
+//! blocks.
 
 use super::pages::{Dlmalloc, Talc};
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -20,12 +22,12 @@ const DLMALLOC: u8 = 6;
 const TALC: u8 = 7;
 #[cfg(feature = "tcmalloc")]
 const TCMALLOC: u8 = 8;
-/// Added to the others: time events and add up usable sizes.
+/// A flag added to the others: time events and add up usable sizes.
 const SHARE: u8 = 16;
 
-/// One event in so many is timed.
+/// One event in this many is timed.
 const SAMPLED: u32 = 1024;
-/// With fewer timed events there is no share to tell.
+/// Minimum number of timed events for a share.
 const LEAST_SAMPLES: u32 = 256;
 
 static CHOSEN: AtomicU8 = AtomicU8::new(0);
@@ -36,27 +38,28 @@ static CLOCK_NS: AtomicU64 = AtomicU64::new(0);
 static USABLE: AtomicI64 = AtomicI64::new(0);
 static MOST_USABLE: AtomicI64 = AtomicI64::new(0);
 
-/// Counts by stats_alloc, when it is chosen.
+/// The instrument stats_alloc, which counts if it is chosen.
 pub(super) static STATS: stats_alloc::StatsAlloc<System> = stats_alloc::StatsAlloc::system();
 
 static DLMALLOC_HEAP: Dlmalloc = Dlmalloc::new();
 static TALC_HEAP: Talc = Talc::new();
 
-/// What the share pass found since the last [`reset`].
+/// The result of the share pass since the last [`reset`].
 pub(super) struct Share {
-    /// Nanoseconds in the allocator, from one event in 1,024; `None` with too few events.
+    /// Nanoseconds in the allocator, from one event in 1,024; `None` if too few events were timed.
     pub(super) allocator_ns: Option<u64>,
-    /// Nanoseconds that finding this out took, likewise.
+    /// Nanoseconds that the measurement itself took, from the same events.
     pub(super) overhead_ns: u64,
-    /// Largest sum of usable sizes of live blocks, bytes; `None` where the allocator does not tell them.
+    /// Largest sum of usable sizes of live blocks, bytes; `None` if the allocator does not report
+    /// them.
     pub(super) usable_bytes: Option<i64>,
 }
 
-/// Begins anew.
+/// Starts a new measurement.
 pub(super) fn reset() {
     SAMPLE_NS.store(0, Relaxed);
     OVERHEAD_NS.store(0, Relaxed);
-    // What asking for the time costs is in every timed event.
+    // Every timed event includes the cost of reading the clock.
     let times = 4096;
     let clock = (0..times).map(|_| {
         let start = now_ns();
@@ -68,7 +71,7 @@ pub(super) fn reset() {
     MOST_USABLE.store(0, Relaxed);
 }
 
-/// What was found.
+/// Returns the result so far.
 pub(super) fn share() -> Share {
     Share {
         allocator_ns: (EVENTS.load(Relaxed) / SAMPLED >= LEAST_SAMPLES)
@@ -78,7 +81,7 @@ pub(super) fn share() -> Share {
     }
 }
 
-/// The value of a variable of the environment, without allocating.
+/// Returns the value of an environment variable without allocating.
 fn variable(name: &std::ffi::CStr) -> &'static [u8] {
     // SAFETY: getenv neither allocates nor locks; nothing changes the environment before `main`.
     unsafe {
@@ -128,7 +131,7 @@ fn now_ns() -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
-/// Whether an allocator tells what a block can hold.
+/// Returns `true` if an allocator reports the usable sizes of blocks.
 fn tells(chosen: u8) -> bool {
     match chosen & !SHARE {
         DLMALLOC | TALC => false,
@@ -138,12 +141,12 @@ fn tells(chosen: u8) -> bool {
     }
 }
 
-/// What a block can hold; 0 where the allocator does not tell.
+/// Returns the usable size of a block; 0 if the allocator does not report it.
 fn usable(chosen: u8, block: *mut u8) -> i64 {
     if block.is_null() || !tells(chosen) {
         return 0;
     }
-    // SAFETY: the block is live and came from the allocator that is asked.
+    // SAFETY: the block is live and came from this allocator.
     unsafe {
         match chosen & !SHARE {
             JEMALLOC => tikv_jemallocator::usable_size(block.cast_const()) as i64,
@@ -153,13 +156,14 @@ fn usable(chosen: u8, block: *mut u8) -> i64 {
     }
 }
 
-/// The usable sizes of live blocks came to so much more.
+/// Adds to the sum of usable sizes of live blocks.
 fn grew(bytes: i64) {
     let now = USABLE.fetch_add(bytes, Relaxed) + bytes;
     MOST_USABLE.fetch_max(now, Relaxed);
 }
 
-/// Runs an event; in the share pass, with the usable size `before` and `after` it, timed when it is its turn.
+/// Runs an event. In the share pass, also reads the usable size `before` and `after` it, and times
+/// one event in [`SAMPLED`].
 fn event<R>(
     chosen: u8,
     before: impl FnOnce() -> i64,
@@ -206,7 +210,7 @@ macro_rules! forward {
     };
 }
 
-// SAFETY: every call goes to one and the same allocator, chosen before the first block is handed out.
+// SAFETY: every call goes to the same allocator, chosen before the first block is handed out.
 unsafe impl GlobalAlloc for Gauntlet {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let chosen = chosen();

@@ -1,12 +1,12 @@
-//! Runs work in a child process and watches it from outside: which calls for memory it makes of the system, and how much
-//! memory of no file is resident.
+//! Runs work in a child process and watches it from outside: the system calls that it makes for
+//! memory, and its resident anonymous memory.
 //!
-//! Must never allocate in the child but by the work itself: the child's heap is what is watched.
+//! In the child, only the work itself may allocate, because the child's heap is watched.
 
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Calls that take, give back or change memory, by name.
+/// System calls that take, return or change memory, by name.
 const CALLS: [(&str, libc::c_long); 5] = [
     ("brk_calls", libc::SYS_brk),
     ("mmap_calls", libc::SYS_mmap),
@@ -14,20 +14,20 @@ const CALLS: [(&str, libc::c_long); 5] = [
     ("mremap_calls", libc::SYS_mremap),
     ("madvise_calls", libc::SYS_madvise),
 ];
-/// Of those of brk, the ones that give back.
+/// The calls of brk that return memory.
 const SHRINKS: &str = "brk_shrink_calls";
 
-/// What the work may show, by number.
+/// Maximum number of stages that the work can report.
 const STAGES: usize = 4;
 
-/// Where the child leaves what it saw of itself: memory that it shares with its parent.
+/// The memory that the child shares with its parent. The child writes its own measurements there.
 struct Stages([AtomicU64; STAGES]);
 
-/// What the work calls when it wants its resident set kept.
+/// A handle that the work calls to keep its resident set.
 pub(super) struct Stage<'a>(&'a Stages);
 
 impl Stage<'_> {
-    /// Keeps the resident set of now, by number.
+    /// Keeps the current resident set under this number.
     pub(super) fn keep(&self, number: usize) {
         if let Some(kept) = self.0.0.get(number) {
             kept.store(resident_bytes(), Relaxed);
@@ -35,16 +35,17 @@ impl Stage<'_> {
     }
 }
 
-/// What was seen of a child.
+/// The measurements of a child.
 #[derive(Debug)]
 pub(super) struct Seen {
-    /// Its calls by name; `None` where processes may not be traced.
+    /// The numbers of its calls by name; `None` if processes may not be traced.
     pub(super) calls: Option<Vec<(&'static str, u64)>>,
-    /// Its resident set by the numbers of the stages, bytes.
+    /// Its resident set at each stage, bytes.
     pub(super) resident_bytes: [u64; STAGES],
 }
 
-/// Runs work in a child, which has a copy of all there is here. `None` where there can be no child, or it failed.
+/// Runs work in a child, which has a copy of the current memory. Returns `None` if no child can be
+/// created, or if it failed.
 pub(super) fn watched(work: impl FnOnce(&Stage<'_>)) -> Option<Seen> {
     let (access, flags) = (
         libc::PROT_READ | libc::PROT_WRITE,
@@ -55,12 +56,14 @@ pub(super) fn watched(work: impl FnOnce(&Stage<'_>)) -> Option<Seen> {
     if page == libc::MAP_FAILED {
         return None;
     }
-    // SAFETY: the mapping is zeroed, aligned to a page, as large as the type, and stays until the end of this function.
+    // SAFETY: the mapping is zeroed, aligned to a page, as large as the type, and exists until the
+    // end of this function.
     let stages = unsafe { &*page.cast::<Stages>() };
-    // SAFETY: this process has one thread; the child does its work and ends without unwinding into what follows.
+    // SAFETY: this process has one thread; the child does its work and ends without unwinding into
+    // what follows.
     let child = unsafe { libc::fork() };
     if child == 0 {
-        // SAFETY: asks to be traced by the parent, and waits for it.
+        // SAFETY: the child asks its parent to trace it, and waits for it.
         unsafe {
             if libc::ptrace(libc::PTRACE_TRACEME, 0, 0_usize, 0_usize) == 0 {
                 libc::raise(libc::SIGSTOP);
@@ -68,7 +71,7 @@ pub(super) fn watched(work: impl FnOnce(&Stage<'_>)) -> Option<Seen> {
         }
         let worked =
             std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| work(&Stage(stages))));
-        // SAFETY: ends this process without running anything of the parent's.
+        // SAFETY: ends this process without running any exit handler of the parent.
         unsafe { libc::_exit(i32::from(worked.is_err())) };
     }
     let calls = (child > 0).then(|| follow(child)).flatten();
@@ -85,7 +88,7 @@ pub(super) fn watched(work: impl FnOnce(&Stage<'_>)) -> Option<Seen> {
     })
 }
 
-/// Whether the work came to its end, and the calls of it by name.
+/// `true` if the work finished, and the numbers of its calls by name.
 type Followed = (bool, Option<Vec<(&'static str, u64)>>);
 
 /// Counts a child's calls until it ends.
@@ -110,7 +113,7 @@ fn follow(child: libc::pid_t) -> Option<Followed> {
         }
         let signal = libc::WSTOPSIG(status);
         let pass_on = match signal {
-            // Of its own, when it was ready.
+            // The child stops itself when it is ready.
             libc::SIGSTOP if !traced => {
                 traced = true;
                 let options = (libc::PTRACE_O_TRACESYSGOOD | libc::PTRACE_O_EXITKILL) as usize;
@@ -140,25 +143,27 @@ fn follow(child: libc::pid_t) -> Option<Followed> {
     }
 }
 
-/// The call that a stopped child is about to make, and its first argument; `None` when it comes back from one.
+/// Returns the call that a stopped child is about to make, and its first argument; `None` if it
+/// returns from a call.
 fn entered(child: libc::pid_t) -> Option<(u64, u64)> {
-    // SAFETY: all of it may be zero.
+    // SAFETY: all-zero bytes are a valid value.
     let mut info: libc::ptrace_syscall_info = unsafe { std::mem::zeroed() };
     let size = size_of_val(&info);
-    // SAFETY: the child is stopped and ours; no more than `size` bytes are written to `info`.
+    // SAFETY: the child is stopped and ours; the kernel writes at most `size` bytes to `info`.
     let told = unsafe { libc::ptrace(libc::PTRACE_GET_SYSCALL_INFO, child, size, &raw mut info) };
-    // SAFETY: the kernel says that it is such a stop, and filled in what belongs to it.
+    // SAFETY: the kernel says that this is a stop at a call's entry, and filled in its fields.
     (told > 0 && info.op == libc::PTRACE_SYSCALL_INFO_ENTRY).then(|| unsafe {
         let [argument, ..] = info.u.entry.args;
         (info.u.entry.nr, argument)
     })
 }
 
-/// What is resident of memory that is of no file, bytes, counted by the kernel page by page; 0 where it does not tell. Of
-/// files the child has nothing at first but what it comes by, so that its code would count too.
+/// Returns the resident anonymous memory, bytes, counted by the kernel page by page; 0 if the
+/// kernel does not report it. File pages are excluded: a child starts with none of them resident,
+/// so its code would count too.
 fn resident_bytes() -> u64 {
     let mut text = [0_u8; 4096];
-    // SAFETY: opens a file, reads no more than there is room for, and closes it.
+    // SAFETY: opens a file, reads no more than the buffer holds, and closes it.
     let length = unsafe {
         let file = libc::open(
             c"/proc/self/smaps_rollup".as_ptr(),

@@ -1,4 +1,4 @@
-//! What a case is, and the list of all.
+//! The type of a case, and the list of all cases.
 
 use super::Window;
 use super::cases;
@@ -17,12 +17,12 @@ pub enum Source {
     S3,
     /// "Rewriting Rust serialization part 2: performance".
     S4,
-    /// Real files, fetched: no source has figures of them.
+    /// Real files, which are fetched: no source has figures for them.
     Data,
 }
 
 impl Source {
-    /// All of them.
+    /// All sources.
     pub const ALL: [Source; 6] = [
         Source::S0,
         Source::S1,
@@ -32,7 +32,7 @@ impl Source {
         Source::Data,
     ];
 
-    /// The word of the command line: `s0`.
+    /// Returns the word of the command line: `s0`.
     pub fn name(self) -> &'static str {
         match self {
             Source::S0 => "s0",
@@ -48,20 +48,20 @@ impl Source {
 /// One row of the sources.
 #[derive(Debug)]
 pub struct Case {
-    /// Its number in the sources: `0.14`.
+    /// Its number in the sources, such as `0.14`.
     pub id: &'static str,
-    /// What system or technique it is.
+    /// The system or technique.
     pub system: &'static str,
-    /// What the source says of it, in its own figures.
+    /// The claim of the source, with its own figures.
     pub headline: &'static str,
     /// The ways to do the work; the first is the baseline.
     pub variants: &'static [Variant],
-    /// Compares what was found with what the source says.
+    /// Compares the measurements with the source's claim.
     pub judge: fn(&Found<'_>) -> Judged,
 }
 
 impl Case {
-    /// The source it is of.
+    /// Returns the source of this case.
     pub fn source(&self) -> Source {
         match self.id.split('.').next() {
             Some("0") => Source::S0,
@@ -77,18 +77,19 @@ impl Case {
 /// One way to do a case's work.
 #[derive(Debug)]
 pub struct Variant {
-    /// Its name within the case: `bumpalo`.
+    /// Its name within the case, such as `bumpalo`.
     pub name: &'static str,
-    /// The inner allocator it needs; `None` = the one asked for.
+    /// The inner allocator that it needs; `None` for the requested one.
     pub allocator: Option<&'static str>,
-    /// Prepares its input and does its work inside the window.
+    /// Prepares the input, and does the work inside the window.
     pub run: fn(&mut Window),
-    /// Why its counts differ from run to run; `None` = they do not, and are held exactly.
+    /// The reason why its counts differ from run to run; `None` if they do not: then tests compare
+    /// them exactly.
     pub varies: Option<&'static str>,
 }
 
 impl Variant {
-    /// Under the allocator asked for.
+    /// Creates a variant under the requested allocator.
     pub const fn new(name: &'static str, run: fn(&mut Window)) -> Self {
         Variant {
             name,
@@ -98,7 +99,7 @@ impl Variant {
         }
     }
 
-    /// Under this allocator, whatever is asked for.
+    /// Runs under this allocator instead of the requested one.
     pub const fn under(self, allocator: &'static str) -> Self {
         Variant {
             allocator: Some(allocator),
@@ -106,7 +107,7 @@ impl Variant {
         }
     }
 
-    /// Its counts differ from run to run, and why.
+    /// Marks that its counts differ from run to run, with the reason.
     pub const fn varying(self, why: &'static str) -> Self {
         Variant {
             varies: Some(why),
@@ -115,22 +116,24 @@ impl Variant {
     }
 }
 
-/// What was found, for a case's judge: figures by variant and name, as they stand in the table.
+/// The measurements for a case's judge: figures by variant and name, as in the table.
 pub struct Found<'a> {
-    /// `figure(variant, name)`: `time_ns`, `total_blocks`, `total_bytes`, `peak_bytes`, ... and what the case showed.
+    /// `figure(variant, name)`: `time_ns`, `total_blocks`, `total_bytes`, `peak_bytes`, and the
+    /// notes of the case.
     pub figure: &'a dyn Fn(&str, &str) -> Option<f64>,
-    /// A variant's time in each round; none where it was not timed, or in fewer rounds.
+    /// A variant's time in each round; empty if it was not timed, or in fewer rounds.
     pub rounds: &'a dyn Fn(&str) -> Vec<f64>,
 }
 
 impl Found<'_> {
-    /// A figure; not a number where it was not found, so that comparisons with it are false.
+    /// Returns a figure; NaN if there is none, so that comparisons with it are false.
     pub fn of(&self, variant: &str, name: &str) -> f64 {
         (self.figure)(variant, name).unwrap_or(f64::NAN)
     }
 
-    /// How many times as long the first took as the second: the median of the rounds' ratios, since what disturbs the
-    /// machine disturbs neighbours. Without rounds, the ratio of their times.
+    /// Returns the time of the first variant divided by that of the second: the median of the
+    /// rounds' ratios, because a disturbance of the machine affects neighbours alike. Without
+    /// rounds, returns the ratio of their times.
     pub fn times(&self, first: &str, second: &str) -> Span {
         let rounds = ((self.rounds)(first), (self.rounds)(second));
         if rounds.0.is_empty() || rounds.0.len() != rounds.1.len() {
@@ -141,7 +144,7 @@ impl Found<'_> {
     }
 }
 
-/// All cases, in the order of the sources; those on fetched files last.
+/// Returns all cases in the order of the sources; those on fetched files last.
 pub fn all() -> impl Iterator<Item = &'static Case> {
     [
         cases::s0::CASES,
@@ -155,7 +158,7 @@ pub fn all() -> impl Iterator<Item = &'static Case> {
     .flatten()
 }
 
-/// The case of that number.
+/// Returns the case with that number.
 pub fn find(id: &str) -> Option<&'static Case> {
     all().find(|case| case.id == id)
 }

@@ -1,20 +1,21 @@
-//! What a source says, in figures, and how what was found here compares with it. The comparison is made in one place.
+//! The claims of the sources in figures, and their comparison with the figures found here. This is
+//! the only place that compares them.
 
-/// A figure of a source, and how far from it is still the same.
+/// A figure of a source, and the deviation that still counts as the same.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Claim {
-    /// What it is the figure of: `global takes so many times as long as the arena`.
+    /// The meaning of the figure: `global takes so many times as long as the arena`.
     pub of: String,
-    /// The source's figure: from, to; both the same where it gives one.
+    /// The source's figure as a range; both ends are the same if the source gives one figure.
     pub source: (f64, f64),
-    /// The figure that would mean that there is no effect: 1 of a ratio, 0 of a count or a share.
+    /// The figure without any effect: 1 for a ratio, 0 for a count or a share.
     pub none: f64,
-    /// What may be missing from the figure, or be beyond it, as a share of it.
+    /// The allowed deviation, as a share of the figure.
     pub tolerance: f64,
 }
 
 impl Claim {
-    /// How many times as long, as large or as many; within a fifth.
+    /// Claims a ratio of times, sizes or counts, within a fifth.
     pub fn times(of: impl Into<String>, times: f64) -> Self {
         Claim {
             of: of.into(),
@@ -24,7 +25,7 @@ impl Claim {
         }
     }
 
-    /// A number of something, exactly.
+    /// Claims an exact count.
     pub fn count(of: impl Into<String>, count: f64) -> Self {
         Claim {
             of: of.into(),
@@ -34,19 +35,19 @@ impl Claim {
         }
     }
 
-    /// That there is none of something.
+    /// Claims that there is none of something.
     pub fn none(of: impl Into<String>) -> Self {
         Claim::count(of, 0.0)
     }
 
-    /// More of something than of something else, by whatever factor; less by a twentieth is noise.
+    /// Claims more of something than of something else, by any factor. A twentieth less is noise.
     pub fn more(of: impl Into<String>) -> Self {
         Claim::times(of, 1.0)
             .between(1.0, f64::INFINITY)
             .within(0.05)
     }
 
-    /// Clearly more of something than of something else: by a tenth at least.
+    /// Claims clearly more of something than of something else: at least a tenth more.
     pub fn clearly_more(of: impl Into<String>) -> Self {
         Claim {
             none: 1.1,
@@ -56,12 +57,12 @@ impl Claim {
         }
     }
 
-    /// As much of something as of something else, to within a tenth.
+    /// Claims as much of something as of something else, within a tenth.
     pub fn level(of: impl Into<String>) -> Self {
         Claim::times(of, 1.0).within(0.1)
     }
 
-    /// A figure between two.
+    /// Sets the range of the figure.
     pub fn between(self, from: f64, to: f64) -> Self {
         Claim {
             source: (from, to),
@@ -69,12 +70,12 @@ impl Claim {
         }
     }
 
-    /// With another tolerance, a share of the figure.
+    /// Sets another tolerance, a share of the figure.
     pub fn within(self, tolerance: f64) -> Self {
         Claim { tolerance, ..self }
     }
 
-    /// The source's figures as text: `1.40 to 5.20`.
+    /// Returns the source's figures as text: `1.40 to 5.20`.
     pub fn figures(&self) -> String {
         let (from, to) = self.source;
         match (to == from, to.is_infinite()) {
@@ -84,8 +85,9 @@ impl Claim {
         }
     }
 
-    /// The figures that reproduce it, from, to: those within the tolerance that have half of the effect at least, so that
-    /// a small effect is not reproduced by none.
+    /// Returns the range of figures that reproduce the claim: those within the tolerance that have
+    /// at least half of the effect, so that a figure without an effect does not reproduce a small
+    /// effect.
     pub fn accepted(&self) -> (f64, f64) {
         let (from, to) = self.source;
         let (least, most) = (from * (1.0 - self.tolerance), to * (1.0 + self.tolerance));
@@ -99,7 +101,7 @@ impl Claim {
         }
     }
 
-    /// How a figure found here compares; one that is not a number was not measured.
+    /// Compares a figure found here with the claim. NaN means that it was not measured.
     pub fn compare(&self, here: impl Into<Span>) -> Verdict {
         let (from, to) = self.source;
         let here = here.into().value;
@@ -110,7 +112,8 @@ impl Claim {
         if (least..=most).contains(&here) {
             return Verdict::Reproduced;
         }
-        // The source's figure that is nearest: its distance from no effect is the size of what it claims.
+        // The nearest of the source's figures: its distance from no effect is the size of the
+        // claimed effect.
         let nearest = if here < from { from } else { to };
         if nearest == self.none {
             return Verdict::Contradicted;
@@ -123,14 +126,14 @@ impl Claim {
     }
 }
 
-/// A figure found here: a count is exact, of times the median of rounds is known to lie between two values.
+/// A figure found here. A count is exact; the median of rounds has a confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Span {
     /// The figure.
     pub value: f64,
-    /// It is this at least.
+    /// Lower end of the confidence interval.
     pub low: f64,
-    /// It is this at most.
+    /// Upper end of the confidence interval.
     pub high: f64,
 }
 
@@ -145,7 +148,7 @@ impl From<f64> for Span {
 }
 
 impl std::fmt::Display for Span {
-    /// `1.40 (1.10 to 1.70)`.
+    /// Formats as `1.40 (1.10 to 1.70)`.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         if self.value.is_nan() {
             return f.write_str("not measured");
@@ -159,9 +162,9 @@ impl std::fmt::Display for Span {
 }
 
 impl Span {
-    /// The median of rounds, and between which of them it lies with 95 % certainty, whatever their distribution: as many of
-    /// n rounds lie outside at either end as `(n - 1.96 sqrt n) / 2` has whole ones (the sign test's interval). Of fewer
-    /// than six rounds all lie inside.
+    /// Returns the median of rounds with its 95 % confidence interval, for any distribution (the
+    /// interval of the sign test). Of n rounds, the whole part of `(n - 1.96 sqrt n) / 2` lie
+    /// outside at each end. With fewer than six rounds, all lie inside.
     pub fn median(mut rounds: Vec<f64>) -> Self {
         rounds.sort_by(f64::total_cmp);
         let len = rounds.len() as f64;
@@ -174,7 +177,7 @@ impl Span {
         }
     }
 
-    /// The same of another figure that grows or falls with this one.
+    /// Applies a monotonic function to the figure.
     pub fn map(self, of: impl Fn(f64) -> f64) -> Self {
         let (low, high) = (of(self.low), of(self.high));
         Span {
@@ -185,26 +188,26 @@ impl Span {
     }
 }
 
-/// An effect of less than this share of the source's is none.
+/// An effect smaller than this share of the source's counts as no effect.
 const NO_EFFECT: f64 = 0.05;
 
-/// How what a source says fared here.
+/// The verdict on a source's claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
-    /// It was found here too, and of the same size where the source gives one.
+    /// The effect was found here too, with the same size if the source gives one.
     Reproduced,
-    /// There is nothing to hold it to: the source has no figure, or it was not measured here.
+    /// There is nothing to compare: the source has no figure, or it was not measured here.
     NotJudged,
-    /// The effect is there, and larger.
+    /// The effect exists and is larger.
     Stronger,
-    /// The effect is there, and smaller.
+    /// The effect exists and is smaller.
     Weaker,
-    /// There is no such effect, or the opposite.
+    /// There is no such effect, or the opposite one.
     Contradicted,
 }
 
 impl Verdict {
-    /// For tables.
+    /// Returns the name for tables.
     pub fn name(self) -> &'static str {
         match self {
             Verdict::Reproduced => "reproduced",
@@ -216,21 +219,21 @@ impl Verdict {
     }
 }
 
-/// A claim beside what was found.
+/// A claim and the figure found here.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Compared {
-    /// The source's.
+    /// The source's claim.
     pub claim: Claim,
-    /// The same figure here; not a number where it was not measured.
+    /// The same figure here; NaN if it was not measured.
     pub here: Span,
-    /// The same figure in other runs, where several are published together.
+    /// The same figure in other runs, if several are published together.
     pub other_runs: Vec<Span>,
-    /// Why it need not be so here.
+    /// The reason why the figure may differ here.
     pub reason: &'static str,
 }
 
 impl Compared {
-    /// How the two compare. Where runs do not agree, the difference is within the noise and is not judged.
+    /// Returns the verdict. If the runs disagree, the difference is noise and is not judged.
     pub fn verdict(&self) -> Verdict {
         match self.runs_agree() {
             true => self.claim.compare(self.here),
@@ -238,14 +241,14 @@ impl Compared {
         }
     }
 
-    /// Whether every run has the same verdict.
+    /// Returns `true` if every run has the same verdict.
     pub fn runs_agree(&self) -> bool {
         let verdict = self.claim.compare(self.here);
         let mut others = self.other_runs.iter();
         others.all(|here| self.claim.compare(*here) == verdict)
     }
 
-    /// Both figures, the tolerance and the verdict, without the reason.
+    /// Returns both figures, the tolerance and the verdict, without the reason.
     pub fn figures(&self) -> String {
         let mut text = String::new();
         // Writing to a string cannot fail.
@@ -294,7 +297,7 @@ impl std::fmt::Display for Compared {
     }
 }
 
-/// A figure as text: whole where it is, else three digits of it.
+/// Formats a figure: whole numbers as they are, others with three digits.
 fn figure(value: f64) -> String {
     if value.fract() == 0.0 || value.abs() >= 1000.0 {
         format!("{value:.0}")
@@ -305,21 +308,22 @@ fn figure(value: f64) -> String {
     }
 }
 
-/// What a case's judge says.
+/// The judgement of a case.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Judged {
-    /// Whether what the source says without figures, and the counts that follow from it, are as found.
+    /// The verdict on the source's statements without figures, and on the counts that follow from
+    /// them.
     facts: Verdict,
-    /// What was found, in a sentence.
+    /// The result, in a sentence.
     pub why: String,
-    /// Why nothing of the source's is judged; empty where something is.
+    /// The reason why no claim of the source is judged; empty if one is.
     pub unjudged: &'static str,
-    /// The source's figures beside those found.
+    /// The source's figures and the figures found here.
     pub claims: Vec<Compared>,
 }
 
 impl Judged {
-    /// What the source says in words, and the counts that follow from it, hold here or do not.
+    /// Judges if the source's statements in words, and the counts that follow from them, hold here.
     pub fn facts(hold: bool, why: String) -> Self {
         let facts = match hold {
             true => Verdict::Reproduced,
@@ -338,8 +342,8 @@ impl Judged {
         }
     }
 
-    /// The source says nothing that could be held to what was found, and why; `hold`: the counts are those that were
-    /// predicted.
+    /// Judges only the predicted counts, because the source has no claim that can be compared;
+    /// `because` is the reason. `hold` is `true` if the counts are as predicted.
     pub fn unjudged(hold: bool, because: &'static str, why: String) -> Self {
         Judged {
             unjudged: because,
@@ -347,12 +351,12 @@ impl Judged {
         }
     }
 
-    /// Whether the counts are those that follow from what the source says, exactly.
+    /// Returns `true` if the counts are exactly those that follow from the source.
     pub fn counts_hold(&self) -> bool {
         self.facts == Verdict::Reproduced
     }
 
-    /// The same with what other runs found: a claim of which they have another verdict is not judged.
+    /// Adds the results of other runs. A claim with different verdicts in them is not judged.
     pub fn with_other_runs(mut self, others: &[Judged]) -> Self {
         for other in others {
             self.facts = self.facts.max(other.facts);
@@ -363,7 +367,7 @@ impl Judged {
         self
     }
 
-    /// With a figure of the source's and the same one here.
+    /// Adds a figure of the source, and the same figure here.
     pub fn claim(mut self, claim: Claim, here: impl Into<Span>) -> Self {
         self.claims.push(Compared {
             claim,
@@ -374,7 +378,7 @@ impl Judged {
         self
     }
 
-    /// Why the figure of the last claim need not be so here.
+    /// Adds the reason why the figure of the last claim may differ here.
     pub fn because(mut self, reason: &'static str) -> Self {
         if let Some(last) = self.claims.last_mut() {
             last.reason = reason;
@@ -382,7 +386,7 @@ impl Judged {
         self
     }
 
-    /// The least favourable of all that was compared.
+    /// Returns the least favourable verdict of all comparisons.
     pub fn verdict(&self) -> Verdict {
         let least = match self.unjudged {
             "" => self.facts,

@@ -1,22 +1,23 @@
-//! How much machine code a variant needs, with the preparation of its input: the functions that its code calls or takes
-//! the address of, those that these do, and so on.
+//! The size of the machine code that a variant needs, including the preparation of its input: the
+//! functions that its code calls or takes the address of, the functions that those need, and so on.
 //!
-//! A lower bound: what is called through tables (`dyn`) is not followed, nor calls into shared libraries. What every
-//! variant has is left out: the allocator, the window, what happens on a panic. Must never guess: where the program has
-//! no symbols, or the machine is not x86-64, there is no figure.
+//! The figure is a lower bound: calls through tables (`dyn`) and into shared libraries are not
+//! followed. Code that every variant has is left out: the allocator, the window, and the code for
+//! panics. Must never guess: if the program has no symbols, or the machine is not x86-64, there is
+//! no figure.
 
 use iced_x86::{Decoder, DecoderOptions, OpKind};
 use object::{Object, ObjectSection, ObjectSymbol, RelocationTarget, SymbolKind};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Where a function is, and how long: by its address in the file.
+/// The position and size of a function, by its address in the file.
 pub(crate) struct Function {
     pub(crate) size: u64,
-    /// Belongs to every variant.
+    /// `true` if it belongs to every variant.
     pub(crate) common: bool,
 }
 
-/// Bytes of machine code reachable from the function that stands at this address in this process.
+/// Returns the bytes of machine code reachable from the function at this address in this process.
 pub(crate) fn reached_from(start: *const ()) -> Option<u64> {
     if !cfg!(target_arch = "x86_64") {
         return None;
@@ -34,7 +35,7 @@ pub(crate) fn reached_from(start: *const ()) -> Option<u64> {
         let function = functions.get(&at)?;
         code_bytes += function.size;
         for target in targets(code(&file, at, function.size)?, at) {
-            // A call by way of the table of offsets.
+            // A call through the table of offsets.
             let target = slots.get(&target).copied().unwrap_or(target);
             let known = functions.get(&target).is_some_and(|known| !known.common);
             if known && reached.insert(target) {
@@ -45,7 +46,8 @@ pub(crate) fn reached_from(start: *const ()) -> Option<u64> {
     Some(code_bytes)
 }
 
-/// All functions, by address. One that stands under several names is common if any of them says so.
+/// Returns all functions by address. A function with several names is common if one of its names
+/// is.
 pub(crate) fn functions(file: &object::File<'_>) -> BTreeMap<u64, Function> {
     let mut functions: BTreeMap<u64, Function> = BTreeMap::new();
     let symbols = file.symbols();
@@ -60,7 +62,7 @@ pub(crate) fn functions(file: &object::File<'_>) -> BTreeMap<u64, Function> {
     functions
 }
 
-/// What the loader writes into the program's data: addresses, by where they stand.
+/// Returns the addresses that the loader writes into the program's data, by their position.
 fn slots(file: &object::File<'_>) -> BTreeMap<u64, u64> {
     let relocations = file.dynamic_relocations().into_iter().flatten();
     relocations
@@ -69,7 +71,8 @@ fn slots(file: &object::File<'_>) -> BTreeMap<u64, u64> {
         .collect()
 }
 
-/// Whether a function belongs to the allocator, the window, its instruments, or what happens on a panic.
+/// Returns `true` if a function belongs to the allocator, the window, its instruments, or the code
+/// for panics.
 pub(crate) fn is_common(mangled: &str) -> bool {
     let name = format!("{:#}", rustc_demangle::demangle(mangled));
     let name = name.rsplit("::__rustc::").next().unwrap_or(&name);
@@ -84,7 +87,8 @@ pub(crate) fn is_common(mangled: &str) -> bool {
             .any(|start| name.starts_with(start))
 }
 
-/// How far from its addresses in the file the program was loaded: where this very function stands tells.
+/// Returns the difference between the loaded program's addresses and those in the file, from the
+/// address of this function itself.
 pub(crate) fn loaded_at(file: &object::File<'_>) -> Option<u64> {
     let own = file
         .symbols()
@@ -95,13 +99,13 @@ pub(crate) fn loaded_at(file: &object::File<'_>) -> Option<u64> {
 #[unsafe(export_name = "heapglass_gauntlet_landmark")]
 extern "C" fn landmark() {}
 
-/// The bytes of a function.
+/// Returns the bytes of a function.
 fn code<'data>(file: &object::File<'data>, at: u64, size: u64) -> Option<&'data [u8]> {
     file.sections()
         .find_map(|section| section.data_range(at, size).ok().flatten())
 }
 
-/// Where the code calls, jumps, or takes an address.
+/// Returns the addresses that the code calls, jumps to, or takes.
 fn targets(code: &[u8], at: u64) -> impl Iterator<Item = u64> {
     let decoder = Decoder::with_ip(64, code, at, DecoderOptions::NONE);
     decoder.into_iter().filter_map(|instruction| {

@@ -1,7 +1,9 @@
-//! The gauntlet: every technique of the sources as a small program, so that it can be run, profiled and compared.
+//! The gauntlet: every technique of the sources as a small program, so that it can be run, profiled
+//! and compared.
 //!
-//! A [`Case`] is one row of the sources; its [`Variant`]s do the same work in different ways, the first is the
-//! baseline. Each variant runs in a process of its own, inside a [`Window`]; nothing here reads a recording.
+//! A [`Case`] is one row of the sources. Its [`Variant`]s do the same work in different ways; the
+//! first is the baseline. Each variant runs in its own process, inside a [`Window`]. Nothing here
+//! reads a recording.
 
 #![cfg_attr(feature = "nightly", feature(allocator_api))]
 

@@ -1,6 +1,7 @@
-//! Allocators that bring no memory of their own, over pages taken from the system and counted: dlmalloc and talc.
+//! Allocators without memory of their own, dlmalloc and talc, over pages that are taken from the
+//! system and counted.
 //!
-//! Never gives pages back, as Wasm cannot; never allocates.
+//! Never returns pages, because Wasm cannot, and never allocates.
 
 use std::alloc::{GlobalAlloc, Layout};
 use std::ptr::{NonNull, null_mut};
@@ -8,26 +9,26 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use talc::source::GlobalAllocSource;
 
-/// Bytes of a page: Wasm's.
+/// Bytes of a page in Wasm.
 const PAGE: usize = 64 << 10;
 
 static TIMES: AtomicU64 = AtomicU64::new(0);
 static BY_ONE_PAGE: AtomicU64 = AtomicU64::new(0);
 static PAGES: AtomicU64 = AtomicU64::new(0);
 
-/// What was taken from the system.
+/// The amount taken from the system.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Taken {
-    /// How often.
+    /// Number of requests.
     pub(super) times: u64,
-    /// How often one page alone.
+    /// Number of requests for a single page.
     pub(super) by_one_page: u64,
-    /// Pages of 64 KiB.
+    /// Number of pages of 64 KiB.
     pub(super) pages: u64,
 }
 
 impl Taken {
-    /// What was taken since.
+    /// Returns the amount taken since `before`.
     pub(super) fn since(self, before: Taken) -> Taken {
         Taken {
             times: self.times - before.times,
@@ -37,7 +38,7 @@ impl Taken {
     }
 }
 
-/// What was taken so far.
+/// Returns the amount taken so far.
 pub(super) fn taken() -> Taken {
     Taken {
         times: TIMES.load(Relaxed),
@@ -46,7 +47,7 @@ pub(super) fn taken() -> Taken {
     }
 }
 
-/// Takes whole pages, null when there are none.
+/// Takes whole pages. Returns null if there are none.
 fn take(bytes: usize) -> (*mut u8, usize) {
     let bytes = bytes.next_multiple_of(PAGE);
     let (access, flags) = (
@@ -64,11 +65,11 @@ fn take(bytes: usize) -> (*mut u8, usize) {
     (start.cast(), bytes)
 }
 
-/// The system, as dlmalloc and talc ask for it.
+/// The system, through the interfaces of dlmalloc and talc.
 #[derive(Debug)]
 struct System;
 
-// SAFETY: mappings are new, of at least the size asked for, zeroed, and stay for ever.
+// SAFETY: mappings are new, at least as large as requested, zeroed, and never unmapped.
 unsafe impl ::dlmalloc::Allocator for System {
     fn alloc(&self, size: usize) -> (*mut u8, usize, u32) {
         let (start, bytes) = take(size);
@@ -100,15 +101,16 @@ unsafe impl ::dlmalloc::Allocator for System {
     }
 }
 
-// SAFETY: as above; mappings are aligned to 4 KiB, and talc asks for no alignment of its blocks.
+// SAFETY: mappings are new, at least as large as requested, zeroed, and only unmapped by `dealloc`.
+// They are aligned to 4 KiB, and talc requests no other alignment for its blocks.
 unsafe impl GlobalAlloc for System {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         take(layout.size()).0
     }
 
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
-        // Talc forgets a block that it gives back, so that it must really go.
-        // SAFETY: the block was mapped here with this size, and nobody uses it any more.
+        // SAFETY: the block was mapped here with this size, and nothing uses it any more. It must
+        // be unmapped, because talc forgets a block that it gives back.
         unsafe { libc::munmap(block.cast(), layout.size().next_multiple_of(PAGE)) };
     }
 }
@@ -117,7 +119,7 @@ unsafe impl GlobalAlloc for System {
 pub(super) struct Dlmalloc(Mutex<::dlmalloc::Dlmalloc<System>>);
 
 impl Dlmalloc {
-    /// An empty heap.
+    /// Creates an empty heap.
     pub(super) const fn new() -> Self {
         Dlmalloc(Mutex::new(::dlmalloc::Dlmalloc::new_with_allocator(System)))
     }
@@ -159,7 +161,7 @@ type TalcHeap = ::talc::base::Talc<GlobalAllocSource<System>, ::talc::DefaultBin
 pub(super) struct Talc(Mutex<TalcHeap>);
 
 impl Talc {
-    /// An empty heap.
+    /// Creates an empty heap.
     pub(super) const fn new() -> Self {
         Talc(Mutex::new(TalcHeap::new(
             GlobalAllocSource::with_block_size(System, PAGE),
@@ -188,7 +190,8 @@ unsafe impl GlobalAlloc for Talc {
         if unsafe { self.heap().try_realloc_in_place(block, layout, new_size) } {
             return block;
         }
-        // SAFETY: the caller says that the new size is one; both blocks hold the smaller of both sizes.
+        // SAFETY: the caller guarantees that the new size is valid; both blocks hold the smaller of
+        // both sizes.
         unsafe {
             let moved = self.alloc(Layout::from_size_align_unchecked(new_size, layout.align()));
             if !moved.is_null() {

@@ -1,14 +1,15 @@
-//! Small programs beside this crate, built when a case needs them: for another C library, or by another compiler.
+//! Small programs next to this crate, built when a case needs them: for another C library, or with
+//! another compiler.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A folder for what is built, removed again when it goes out of scope.
+/// A folder for build results, which is removed on drop.
 pub(super) struct Folder(PathBuf);
 
 impl Folder {
     /// # Panics
-    /// When it can't be made.
+    /// If it cannot be created.
     pub(super) fn new() -> Self {
         let path = std::env::temp_dir().join(format!("heapglass-program-{}", std::process::id()));
         std::fs::create_dir_all(&path)
@@ -16,7 +17,7 @@ impl Folder {
         Folder(path)
     }
 
-    /// A file in it.
+    /// Returns the path of a file in it.
     pub(super) fn file(&self, name: &str) -> PathBuf {
         self.0.join(name)
     }
@@ -24,24 +25,25 @@ impl Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // What stays behind is in the folder of temporary files.
+        // If this fails, the folder stays among the temporary files.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }
 
-/// The source of a program of this crate.
+/// Returns the path of the source of a program in this crate.
 pub(super) fn source(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("programs")
         .join(name)
 }
 
-/// The compiler that this is run by.
+/// Returns the compiler of the cargo that runs this program.
 pub(super) fn rustc() -> Command {
     Command::new(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()))
 }
 
-/// A compiler with std's unstable API: rustup's nightly, or the usual one told to take it.
+/// Returns a compiler with std's unstable API: rustup's nightly, or the usual one with unstable
+/// features allowed.
 pub(super) fn unstable_rustc() -> Command {
     let nightly = Command::new("rustup")
         .args(["which", "--toolchain", "nightly", "rustc"])
@@ -60,10 +62,10 @@ pub(super) fn unstable_rustc() -> Command {
     }
 }
 
-/// Whether a command ran to its end; `None` where there is no such program.
+/// Runs a command and returns its output; `None` if the program does not exist.
 ///
 /// # Panics
-/// When it fails: the runner shows it as the variant's failure.
+/// If the command fails: the runner shows this as the variant's failure.
 pub(super) fn ran(command: &mut Command) -> Option<String> {
     let output = command.output().ok()?;
     let said = String::from_utf8_lossy(&output.stderr);

@@ -1,4 +1,4 @@
-//! The window in which a variant does its work, and what is said of it on standard output as one line of JSON.
+//! The window in which a variant does its work. Prints its measurements as one line of JSON.
 
 use super::{Variant, allocator, code};
 use serde::{Deserialize, Serialize};
@@ -6,55 +6,57 @@ use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-/// Why a variant runs.
+/// The purpose of a variant's run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pass {
-    /// Once, counted by an instrument.
+    /// One run, counted by an instrument.
     Count,
-    /// Again and again, timed, counted by nobody.
+    /// Repeated runs, timed without an instrument.
     Time,
-    /// Once, to find the share of time spent in the allocator.
+    /// One run, to find the share of time spent in the allocator.
     Share,
 }
 
-/// A pass repeats its work for about this long: many short ones, interleaved with the others', are disturbed less than few
-/// long ones.
+/// Approximate duration of the repetitions in one pass. Many short passes, interleaved with those
+/// of other variants, are disturbed less than a few long ones.
 const TIMED_FOR: Duration = Duration::from_millis(150);
-/// At most so often: what takes 50 microseconds still fills that time, so that a disturbance is not all that it sees.
+/// Maximum number of repetitions. Work of 50 microseconds still fills the duration, so a
+/// disturbance does not affect all of them.
 const MOST_TIMES: usize = 10_000;
 
-/// What a process says of its variant.
+/// The measurements that a process prints about its variant.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Shown {
-    /// Each time the work was done, nanoseconds.
+    /// The time of each repetition, nanoseconds.
     pub times_ns: Vec<u64>,
-    /// Input bytes of one time, 0 = none.
+    /// Input bytes of one repetition; 0 for none.
     pub input_bytes: u64,
-    /// Records of one time, 0 = none.
+    /// Records of one repetition; 0 for none.
     pub records: u64,
     /// Resident set when the window opened, bytes.
     pub before_rss_bytes: u64,
     /// The largest resident set, bytes.
     pub peak_rss_bytes: u64,
-    /// Nanoseconds in the allocator, from one event in 1,024 (share pass); `None` with too few events.
+    /// Nanoseconds in the allocator, from one event in 1,024 (share pass); `None` if too few events
+    /// were timed.
     pub allocator_ns: Option<u64>,
-    /// Nanoseconds that finding this out took (share pass).
+    /// Nanoseconds that the measurement itself took (share pass).
     pub overhead_ns: u64,
     /// Machine code reachable from the variant, bytes (share pass).
     pub code_bytes: Option<u64>,
     /// Largest sum of usable sizes of live blocks, bytes (share pass).
     pub usable_bytes: Option<i64>,
-    /// Counted by dhat-rs or stats_alloc, by the names of the report's JSON.
+    /// Figures counted by dhat-rs or stats_alloc, by the names of the report's JSON.
     pub counted: BTreeMap<String, u64>,
-    /// What the case itself has to show, by name.
+    /// The case's own notes, by name.
     pub notes: BTreeMap<String, f64>,
 }
 
-/// Where a variant does its work.
+/// The window in which a variant does its work.
 pub struct Window {
     pass: Pass,
     with: String,
-    /// Divides the work, so that tests and quick runs stay quick.
+    /// The divisor of the work, so that tests and quick runs stay short.
     divisor: usize,
     shown: Shown,
     opened: bool,
@@ -69,37 +71,37 @@ impl std::fmt::Debug for Window {
 }
 
 impl Window {
-    /// A size of the work: the source's own, or less when a quick look was asked for.
+    /// Returns a size of the work: the source's size, or less in a quick run.
     pub fn scaled(&self, size: usize) -> usize {
         (size / self.divisor).max(1)
     }
 
-    /// Says how much input one time takes.
+    /// Sets the input of one repetition.
     pub fn input(&mut self, bytes: usize, records: usize) {
         self.shown.input_bytes = bytes as u64;
         self.shown.records = records as u64;
     }
 
-    /// Something else that the case has to show.
+    /// Adds a further result of the case.
     pub fn note(&mut self, name: &str, value: f64) {
         self.shown.notes.insert(name.to_owned(), value);
     }
 
-    /// Whether the work is counted now, so that notes that cost time may be taken.
+    /// Returns `true` if the work is counted now, so notes may cost time.
     pub fn is_counting(&self) -> bool {
         self.pass == Pass::Count
     }
 
-    /// Whether the work is timed now, counted by nobody, so that notes may be times.
+    /// Returns `true` if the work is timed now, without an instrument, so notes may be times.
     pub fn is_timing(&self) -> bool {
         self.pass == Pass::Time
     }
 
-    /// Does the work: once when it is counted, with what it returns kept past the end of the window; again and again
-    /// when it is timed.
+    /// Does the work. A counted run does it once, and keeps the result past the end of the window.
+    /// A timed run repeats it.
     ///
     /// # Panics
-    /// When it is called twice.
+    /// If it is called twice.
     pub fn work<T>(&mut self, mut work: impl FnMut() -> T) {
         assert!(
             !std::mem::replace(&mut self.opened, true),
@@ -114,7 +116,7 @@ impl Window {
             return;
         }
         let begun = Instant::now();
-        // The first time warms caches and is not told.
+        // The first repetition warms caches and is not reported.
         drop(black_box(work()));
         let mut times = Vec::with_capacity(MOST_TIMES);
         while times.is_empty() || begun.elapsed() < TIMED_FOR && times.len() < MOST_TIMES {
@@ -127,11 +129,11 @@ impl Window {
         self.shown.peak_rss_bytes = peak_rss_bytes();
     }
 
-    /// Takes over times that another program found, nanoseconds, where it could be had; it is neither
-    /// counted nor timed event by event.
+    /// Takes the times that another program measured, nanoseconds, if it can run. The work is
+    /// neither counted nor timed event by event.
     ///
     /// # Panics
-    /// When there is a window already.
+    /// If there is a window already.
     pub fn work_elsewhere(&mut self, run: impl FnOnce() -> Option<Vec<u64>>) {
         if self.pass != Pass::Time {
             return self.work(|| ());
@@ -164,7 +166,8 @@ impl Window {
                 let stats = region.change();
                 let live = stats.bytes_allocated as u64;
                 let live = live.saturating_sub(stats.bytes_deallocated as u64);
-                // It adds a realloc's difference where the others add the whole new size: no `total_bytes` from it.
+                // stats_alloc adds only the difference of a realloc to its bytes; the others add
+                // the whole new size. So it gives no `total_bytes`.
                 let blocks = stats.allocations + stats.reallocations;
                 self.count("total_blocks", blocks as u64);
                 self.count("live_bytes", live);
@@ -186,7 +189,8 @@ impl Window {
         }
     }
 
-    /// Does the work once and tells how long it took. Makes no block between the marks: the vector of times has room.
+    /// Does the work once and measures its time. Allocates nothing between the marks: the vector of
+    /// times has room.
     fn once<T>(&mut self, work: &mut impl FnMut() -> T) -> T {
         let _phase = tracking_alloc::phase("work");
         let start = Instant::now();
@@ -201,10 +205,10 @@ impl Window {
     }
 }
 
-/// Runs a variant in this process and prints what it shows.
+/// Runs a variant in this process and prints its measurements.
 ///
 /// # Panics
-/// When the variant did no work.
+/// If the variant did no work.
 pub fn run_child(variant: &Variant, pass: Pass, with: &str, divisor: usize) {
     let mut window = Window {
         pass,

@@ -1,5 +1,5 @@
-//! The figure of machine code. A program of this one module: the library would be built a second time for these two
-//! tests.
+//! Tests the figure of machine code. It is a separate program of this one module, because the
+//! library would otherwise be built a second time for these two tests.
 
 #[path = "../src/code.rs"]
 mod code;

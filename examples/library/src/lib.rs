@@ -1,6 +1,7 @@
-//! A library that allocates through a recorder of its own.
+//! A library that allocates through its own recorder.
 //!
-//! Nothing here registers a thread-local destructor: with one, the library would stay loaded as long as its threads.
+//! Nothing here may register a thread-local destructor: with one, the library would stay loaded as
+//! long as its threads.
 
 use std::ffi::{CStr, OsStr, c_char};
 use std::hint::black_box;
@@ -10,21 +11,22 @@ use tracking_alloc::{Recorder, TrackingAlloc};
 #[global_allocator]
 static ALLOC: TrackingAlloc = TrackingAlloc::system();
 
-/// Begins a recording. False when it is refused.
+/// Begins a recording. Returns `false` if it is refused.
 ///
 /// # Safety
 /// `path` must be NUL-terminated.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn library_record(path: *const c_char) -> bool {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller guarantees this.
     let path = OsStr::from_bytes(unsafe { CStr::from_ptr(path) }.to_bytes());
     Recorder::start(path).map(std::mem::forget).is_ok()
 }
 
-/// Allocates blocks of 1 to `bytes` bytes in the phase `work`; the last one is left behind.
+/// Allocates blocks of 1 to `bytes` bytes in the phase `work`. The last block stays allocated.
 #[unsafe(no_mangle)]
 pub extern "C" fn library_work(bytes: usize) {
-    // Where the environment asks for it, the recording begins at the first allocation: not in a phase.
+    // If the environment requests a recording, it begins at the first allocation, which is outside
+    // the phase.
     drop(black_box(vec![1u8; 1]));
     let _work = tracking_alloc::phase("work");
     for bytes in 1..bytes {
@@ -33,7 +35,7 @@ pub extern "C" fn library_work(bytes: usize) {
     std::mem::forget(black_box(vec![1u8; bytes]));
 }
 
-/// Finishes the recording. False when there is none.
+/// Finishes the recording. Returns `false` if there is none.
 #[unsafe(no_mangle)]
 pub extern "C" fn library_finish() -> bool {
     Recorder::current().is_some_and(|recorder| recorder.finish().is_ok())

@@ -1,5 +1,5 @@
-//! Each program has a fault that people met in a public bug report. The summary that `heapglass run` prints names the
-//! cause and the line to change, in 80 columns as in 120.
+//! Each program has a fault from a public bug report. The summary that `heapglass run` prints must
+//! name the cause and the line to change, in 80 columns as in 120.
 
 use std::path::PathBuf;
 use std::process::{Command, Output};
@@ -8,12 +8,12 @@ use std::process::{Command, Output};
 struct Run {
     folder: tempfile::TempDir,
     recording: PathBuf,
-    /// What `heapglass run` printed after the program's own output.
+    /// The output of `heapglass run` after the program's own output.
     summary: String,
 }
 
 impl Run {
-    /// Records `program`, with the summary this many columns wide.
+    /// Records `program` with a summary of this many columns.
     fn new(program: &str, columns: u16) -> Run {
         let folder = tempfile::tempdir().expect("a folder");
         let recording = folder.path().join("out.hg");
@@ -33,7 +33,7 @@ impl Run {
         }
     }
 
-    /// The report of the recording, as JSON.
+    /// Returns the report of the recording as JSON.
     fn report(&self, words: &[&str]) -> serde_json::Value {
         let output = heapglass(&self.folder, 80)
             .arg("report")
@@ -46,7 +46,7 @@ impl Run {
         serde_json::from_str(&text).expect("JSON")
     }
 
-    /// The lines of the largest row: its figures and what it is, then who owns it.
+    /// Returns the lines of the largest row: its figures and its name, then its owner.
     fn first_row(&self) -> String {
         let mut lines = self.summary.lines();
         lines
@@ -80,7 +80,7 @@ fn heapglass(folder: &tempfile::TempDir, columns: u16) -> Command {
     command
 }
 
-/// What a command that succeeds printed.
+/// Returns the output of a command that must succeed.
 #[track_caller]
 fn printed(output: Output, stream: impl Fn(&Output) -> &Vec<u8>) -> String {
     let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).expect("text");
@@ -93,7 +93,7 @@ fn printed(output: Output, stream: impl Fn(&Output) -> &Vec<u8>) -> String {
     text(stream(&output))
 }
 
-/// The widths that people see.
+/// The widths of the summary that are tested.
 const WIDTHS: [u16; 3] = [80, 100, 120];
 
 #[test]

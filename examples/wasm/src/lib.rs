@@ -1,7 +1,8 @@
-//! The allocation benchmark (0.1, 0.5, 0.6), small strings (0.20) and a profiled decode as a WebAssembly module without imports; `bench.mjs` is its
-//! host, in node and in a page.
+//! The allocation benchmark (0.1, 0.5, 0.6), small strings (0.20) and a profiled decode as a
+//! WebAssembly module without imports. `bench.mjs` is its host, in node and in a page.
 //!
-//! An instance does one piece of work: linear memory never shrinks, so the next one would find it grown already.
+//! An instance does one piece of work. Linear memory never shrinks, so the next piece would find it
+//! grown already.
 
 mod lists;
 mod names;
@@ -20,55 +21,56 @@ static ALLOC: tracking_alloc::TrackingAlloc<talc::wasm::WasmDynamicTalc> =
     tracking_alloc::TrackingAlloc::new(talc::wasm::new_wasm_dynamic_allocator());
 
 thread_local! {
-    /// The names that were prepared last, as JSON.
+    /// The names prepared last, as JSON.
     static NAMES: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
-    /// The recording that was taken last.
+    /// The recording taken last.
     static TAKEN: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Builds and drops lists of strings with the global allocator: dlmalloc, std's own, or talc.
+/// Builds and drops lists of strings with the global allocator: std's own dlmalloc, or talc.
 #[unsafe(no_mangle)]
 pub extern "C" fn global(lists: u32) {
     let _phase = tracking_alloc::phase("lists").records(lists.into());
     drop(std::hint::black_box(lists::global(lists)));
 }
 
-/// Builds the same lists in an arena that grows and drops that.
+/// Builds the same lists in a growing arena and drops the arena.
 #[unsafe(no_mangle)]
 pub extern "C" fn bumpalo(lists: u32) {
     let _phase = tracking_alloc::phase("lists").records(lists.into());
     lists::bumpalo(lists);
 }
 
-/// The same in an arena of the size that the source reckons.
+/// Does the same in an arena of the size that the source calculates.
 #[unsafe(no_mangle)]
 pub extern "C" fn bumpalo_sized(lists: u32) {
     let _phase = tracking_alloc::phase("lists").records(lists.into());
     lists::bumpalo_sized(lists);
 }
 
-/// The same with allocator-api2's vector.
+/// Does the same with allocator-api2's vector.
 #[unsafe(no_mangle)]
 pub extern "C" fn bumpalo_same(lists: u32) {
     let _phase = tracking_alloc::phase("lists").records(lists.into());
     lists::bumpalo_same(lists);
 }
 
-/// The same with another arena and its vector.
+/// Does the same with another arena and its vector.
 #[unsafe(no_mangle)]
 pub extern "C" fn bump_scope(lists: u32) {
     let _phase = tracking_alloc::phase("lists").records(lists.into());
     lists::bump_scope(lists);
 }
 
-/// The same with that arena and allocator-api2's vector.
+/// Does the same with that arena and allocator-api2's vector.
 #[unsafe(no_mangle)]
 pub extern "C" fn bump_scope_same(lists: u32) {
     let _phase = tracking_alloc::phase("lists").records(lists.into());
     lists::bump_scope_same(lists);
 }
 
-/// Keeps the JSON of `count` names of up to `syllables` two-letter syllables; says how many bytes that is.
+/// Keeps the JSON of `count` names of up to `syllables` two-letter syllables. Returns its length in
+/// bytes.
 #[unsafe(no_mangle)]
 pub extern "C" fn prepare(count: u32, syllables: u32) -> usize {
     let json = names::json(count, syllables);
@@ -77,25 +79,25 @@ pub extern "C" fn prepare(count: u32, syllables: u32) -> usize {
     bytes
 }
 
-/// Reads the names that were prepared as `String`s; says how many there were.
+/// Reads the prepared names as `String`s. Returns their number.
 #[unsafe(no_mangle)]
 pub extern "C" fn strings() -> usize {
     NAMES.with(|names| names::read::<String>(&names.borrow()))
 }
 
-/// Reads them as small strings.
+/// Reads them as small strings. Returns their number.
 #[unsafe(no_mangle)]
 pub extern "C" fn small_strings() -> usize {
     NAMES.with(|names| names::read::<compact_str::CompactString>(&names.borrow()))
 }
 
-/// Bytes that a small string holds in itself: all of it.
+/// Returns the number of bytes that a small string stores inline.
 #[unsafe(no_mangle)]
 pub extern "C" fn inline_bytes() -> usize {
     size_of::<compact_str::CompactString>()
 }
 
-/// Writes `people` as JSON and reads them back, profiled; says how many there were.
+/// Writes `people` people as JSON and reads them back, profiled. Returns their number.
 #[unsafe(no_mangle)]
 pub extern "C" fn decode(people: u32) -> u32 {
     let json = {
@@ -106,13 +108,13 @@ pub extern "C" fn decode(people: u32) -> u32 {
     people::read(&json).map_or(0, |people| people.len() as u32)
 }
 
-/// Begins to record. 1 = it does.
+/// Begins to record. Returns 1 on success.
 #[unsafe(no_mangle)]
 pub extern "C" fn start() -> u32 {
     u32::from(wasm::start("heapglass_wasm.wasm").is_ok())
 }
 
-/// Takes the recording; [`recording_bytes`] says how long it is. Null when nothing records.
+/// Takes the recording; [`recording_bytes`] returns its length. Returns null if nothing records.
 #[unsafe(no_mangle)]
 pub extern "C" fn recording() -> *const u8 {
     match wasm::recording() {
@@ -124,47 +126,48 @@ pub extern "C" fn recording() -> *const u8 {
     }
 }
 
-/// Length of the recording that was taken.
+/// Returns the length of the recording taken last.
 #[unsafe(no_mangle)]
 pub extern "C" fn recording_bytes() -> usize {
     TAKEN.with(|taken| taken.borrow().len())
 }
 
-/// Pages of linear memory, without the recording's own.
+/// Returns the pages of linear memory, without the recording's own pages.
 #[unsafe(no_mangle)]
 pub extern "C" fn pages() -> u64 {
     wasm::memory().map_or(0, |memory| memory.pages)
 }
 
-/// How often linear memory grew since the recording began.
+/// Returns the number of times that linear memory grew since the recording began.
 #[unsafe(no_mangle)]
 pub extern "C" fn grows() -> u64 {
     wasm::memory().map_or(0, |memory| memory.grows)
 }
 
-/// Pages that the recording took for itself.
+/// Returns the number of pages that the recording took for itself.
 #[unsafe(no_mangle)]
 pub extern "C" fn own_pages() -> u64 {
     wasm::memory().map_or(0, |memory| memory.own_pages)
 }
 
-/// Blocks allocated since the recording began, reallocs included.
+/// Returns the number of blocks allocated since the recording began, including reallocs.
 #[unsafe(no_mangle)]
 pub extern "C" fn total_blocks() -> u64 {
     tracking_alloc::stats().total_blocks
 }
 
-/// The most bytes that were live.
+/// Returns the peak of live bytes.
 #[unsafe(no_mangle)]
 pub extern "C" fn peak_bytes() -> u64 {
     tracking_alloc::stats().peak_bytes
 }
 
-/// What recording must leave alone, checked where it runs: 0 when all holds, else the first that does not.
+/// Checks that recording leaves the program's heap alone. Returns 0 if all checks hold, otherwise
+/// the number of the first that does not.
 #[unsafe(no_mangle)]
 pub extern "C" fn check() -> u32 {
     let ((), delta) = tracking_alloc::measure(|| {
-        // A new name: what the recording keeps of it is its own.
+        // A new name: the recording keeps its copy in its own memory.
         let _phase = tracking_alloc::phase("checked");
         drop(std::hint::black_box(Box::new(7u64)));
     });

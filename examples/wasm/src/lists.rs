@@ -1,4 +1,5 @@
-//! A list of lists of five short strings each, on the heap and in arenas: the work of 0.1 and 0.6.
+//! Builds a list of lists of five short strings each, on the heap and in arenas: the work of 0.1
+//! and 0.6.
 
 use allocator_api2::vec::Vec as ApiVec;
 use bump_scope::BumpVec as ScopeVec;
@@ -7,8 +8,8 @@ use bumpalo::collections::Vec as BumpaloVec;
 const WORD: &str = "helloworld";
 const WORDS: usize = 5;
 
-/// Builds the lists in an arena, as vectors of type `$vec` that hold what `$word` makes. None of them is dropped: the arena
-/// gives everything back at once.
+/// Builds the lists in an arena, as vectors of type `$vec` whose elements come from `$word`. Drops
+/// none of them, because the arena releases everything at once.
 macro_rules! build_in {
     ($vec:ident in $arena:expr, $lists:expr, $word:expr) => {{
         let mut all = $vec::new_in($arena);
@@ -40,8 +41,9 @@ pub(crate) fn bumpalo(lists: u32) {
     build_in!(BumpaloVec in &bump, lists, &*bump.alloc_str(WORD));
 }
 
-/// In an arena as large as the source reckons: texts, their slices, the inner lists and the outer one's head. It leaves out
-/// what lists leave behind when they grow.
+/// Builds the lists in an arena of the size that the source calculates: the texts, their slices,
+/// the inner lists and the head of the outer list. This omits the blocks that growing lists leave
+/// behind.
 pub(crate) fn bumpalo_sized(lists: u32) {
     let words = lists as usize * WORDS;
     let bytes = WORD.len() * words
@@ -52,7 +54,7 @@ pub(crate) fn bumpalo_sized(lists: u32) {
     build_in!(BumpaloVec in &bump, lists, &*bump.alloc_str(WORD));
 }
 
-/// With allocator-api2's vector, as [`bump_scope_same`].
+/// Uses allocator-api2's vector, like [`bump_scope_same`].
 pub(crate) fn bumpalo_same(lists: u32) {
     let bump = bumpalo::Bump::new();
     build_in!(ApiVec in &bump, lists, &*bump.alloc_str(WORD));

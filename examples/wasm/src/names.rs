@@ -2,11 +2,11 @@
 
 use serde::de::DeserializeOwned;
 
-/// `count` names of one to `most` syllables of two letters each, a comma behind each but the last.
+/// Returns `count` names of one to `most` syllables of two letters each, separated by commas.
 pub(crate) fn json(count: u32, most: u32) -> Vec<u8> {
     let mut state = 7_u32;
     let mut next = |below: u32| {
-        // The constants are those of Numerical Recipes.
+        // The constants are from Numerical Recipes.
         state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
         (state >> 16) % below
     };
@@ -23,7 +23,7 @@ pub(crate) fn json(count: u32, most: u32) -> Vec<u8> {
     json
 }
 
-/// How many there were.
+/// Reads the names and returns their number.
 pub(crate) fn read<T: DeserializeOwned>(json: &[u8]) -> usize {
     serde_json::from_slice::<Vec<T>>(json).map_or(0, |names| std::hint::black_box(names).len())
 }

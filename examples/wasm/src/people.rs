@@ -1,4 +1,4 @@
-//! People as JSON, and back as `Profiled`: every allocation at its field.
+//! People as JSON, read back as `Profiled`: every allocation is charged to its field.
 
 use serde::{Deserialize, Serialize};
 use tracking_alloc::Profiled;
@@ -11,7 +11,8 @@ pub(crate) struct Person {
     tags: Vec<String>,
 }
 
-/// `people` of them. Strings have one length each, so that figures follow from the number.
+/// Returns `people` people. Strings have one length each, so that the figures follow from the
+/// number.
 pub(crate) fn json(people: u32) -> Vec<u8> {
     let person = |number: u32| Person {
         name: format!("person {number:08}"),

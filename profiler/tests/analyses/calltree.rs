@@ -1,4 +1,5 @@
-//! The tree against arithmetic, hostile shapes, and the folded format as inferno reads it back.
+//! Tests the tree against the arithmetic, with hostile shapes, and the folded format as inferno
+//! reads it.
 
 use heapglass_fixture::{self as fixture, Builder, figures};
 use heapglass_profiler::calltree::*;
@@ -325,7 +326,7 @@ fn ten_thousand_frames_need_no_deep_stack() {
         assert_eq!(tree.path(NodeId(10_000)).len(), 10_000);
         assert_eq!(folded(&tree, &profile, Measure::Live).lines().count(), 2);
     };
-    // A stack this small leaves no room for a call a frame.
+    // A stack this small has no room for one call per frame.
     std::thread::Builder::new()
         .stack_size(128 * 1024)
         .spawn(work)
@@ -398,7 +399,7 @@ fn a_function_of_the_tree_by_type_keeps_its_place_in_the_source() {
 #[test]
 fn a_tree_of_arenas_holds_all_used_and_all_allocated_bytes() {
     let mut profile = fixture::city_arenas();
-    // 700 of the bytes in use were allocated where no row tells it.
+    // No row says where 700 of the bytes in use were allocated.
     let scratch = &mut profile.parts().arenas[2];
     scratch.figures.used_bytes += 700;
     scratch.figures.allocated_bytes += 700;

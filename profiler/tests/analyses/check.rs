@@ -1,4 +1,4 @@
-//! Budgets: what is over is named, what may be noise is not, and no budget is a panic.
+//! Budgets: an exceeded limit is named, possible noise is not, and no budget causes a panic.
 
 use heapglass_fixture::{self as fixture, Builder, figures};
 use heapglass_profiler::check::*;
@@ -33,7 +33,7 @@ fn text(check: &Check) -> String {
     String::from_utf8(out).expect("text")
 }
 
-/// A load of `records` records, with a block of `name_bytes` for each name and a list that grows
+/// A load of `records` records, with a block of `name_bytes` for each name, and a list that grows
 /// `grows` times.
 fn load(records: u64, name_bytes: u64, grows: u64) -> Profile {
     let mut b = Builder::new();
@@ -117,7 +117,7 @@ fn every_subject_measures_what_its_rows_say() {
     let kept = check(&profile, budget).expect("a check");
     assert_eq!(kept.outcomes.len(), 9);
     assert_eq!(kept.failed().count(), 0, "{}", text(&kept));
-    // One less of each is too little.
+    // Lowers each limit by one step, so that it is exceeded.
     let less = budget
         .replace("= 104", "= 103")
         .replace("1.04", "1.03")
@@ -142,7 +142,7 @@ fn a_phase_inside_another_that_matches_is_counted_once() {
     let both = check(&profile, "[phase.\"load**\"]\ntotal = 0").expect("a check");
     assert_eq!(whole.outcomes[0].value, both.outcomes[0].value);
     assert!(whole.outcomes[0].value.value > 0);
-    // All phases together, and what is in none, are the program.
+    // All phases together, and everything outside of phases, are the program.
     let all = check(&profile, "[phase.\"**\"]\ntotal = 0").expect("a check");
     assert_eq!(all.outcomes[0].value.value, profile.totals().total_bytes);
 }
@@ -223,7 +223,7 @@ fn a_limit_on_a_field_counts_what_lies_inside_it_once() {
                 );
             }
         }
-        // Everything, though fields lie inside one another.
+        // Everything, counted once although fields nest.
         assert_eq!(value("**"), Ok(profile.totals().total_bytes));
     }
 }
@@ -267,8 +267,8 @@ fn figures_for_each_record_are_compared_where_the_input_grew() {
 
 #[test]
 fn what_is_named_for_a_figure_of_each_record_grew_for_each_record() {
-    // Twice the records: a list that is as long as before has less for each, names have twice as
-    // much.
+    // Twice the records: a list of the same length has fewer bytes per record, and names have twice
+    // as many.
     let (base, new) = (load(1_000, 32, 5), load(2_000, 64, 5));
     let tolerances = Tolerances::default();
     let per = Some(Per::Record);
@@ -342,7 +342,7 @@ fn no_budget_is_a_panic() {
     let seed = "allow_copied = true\n[total]\npeak = \"3 MiB\"\n[total.per_record]\nblocks = 1.5\n\
         [field.\"a.**[]\"]\ntotal = 9\n[against]\ntolerance = \"5 %\"\n";
     assert!(parse(seed, false).is_ok());
-    // Each byte replaced, each length cut, and what nests deeply.
+    // Each byte replaced, each length cut, and deep nesting.
     for at in 0..seed.len() {
         for byte in *b"[]\"'.=\n\\*%9-\xff\0" {
             let mut bytes = seed.as_bytes().to_vec();

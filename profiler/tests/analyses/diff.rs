@@ -1,5 +1,5 @@
-//! Comparisons of profiles made by hand: every figure is the report's, and only what differs is
-//! said to.
+//! Comparisons of profiles made by hand: every figure is the report's, and only differences are
+//! reported.
 
 use heapglass_profiler::table::{By, rows};
 use serde_json::Value;
@@ -35,8 +35,8 @@ fn json(diff: &Diff<'_>) -> Value {
     serde_json::from_slice(&out).expect("valid JSON")
 }
 
-/// What a program allocates in `names` functions, called from `main` at `line`; `shift` moves every
-/// address.
+/// Returns the allocations of a program in `names` functions, called from `main` at `line`; `shift`
+/// moves every address.
 fn program(figures_of: &[(&str, Figures)], line: u32, shift: u64) -> Profile {
     let mut b = Builder::new();
     let user = |b: &mut Builder, name: &str, line: u32| -> FrameId {
@@ -107,7 +107,7 @@ fn two_builds_that_differ_in_one_function_differ_in_that_function_alone() {
         assert!(text(&diff).contains("app::parse"), "{}", text(&diff));
         assert!(!text(&diff).contains("app::load"), "{}", text(&diff));
     }
-    // Where to look is the line of the new build.
+    // The line shown is that of the new build.
     let by_owner = DiffOptions {
         by: By::Owner,
         measure: Measure::Total,
@@ -164,7 +164,7 @@ fn rows_beside_those_of_a_base_are_those_of_the_comparison() {
                 value: 500
             })
         );
-        // The same rows as in the comparison: what differs here differs there.
+        // The same rows as in the comparison, with the same differences.
         let diff = compare(&one(&base), &one(&new), options);
         assert_eq!(diff.kinds(), [1, 1, 1], "{by:?}");
     }
@@ -336,7 +336,7 @@ fn of_an_even_number_of_recordings_the_median_is_still_a_figure_of_one() {
 fn reader(records: u64, bytes_each: u64) -> Profile {
     let mut b = Builder::new();
     let load = b.scope(0, "load", records * 100, records);
-    // Records of a phase inside it are the same ones.
+    // The records of a phase inside it are the same records.
     let parse = b.scope(load.0, "parse", 0, records);
     let function = b.function("app::load", "app", Origin::User);
     let frame = b.frame(function, Some("src/main.rs"), 3);
@@ -435,7 +435,7 @@ fn the_picture_holds_both_sides_whole_in_two_colours() {
     let diff = compare(&one(&base), &one(&new), DiffOptions::default());
     let mut out = Vec::new();
     let drawn = write_svg(&diff, &mut out).expect("a picture");
-    // What was removed, and all that the new one has.
+    // The removed part, and everything in the new profile.
     assert_eq!(drawn.total, 5_000 + new.totals().peak_bytes);
     let svg = String::from_utf8(out).expect("text");
     let totals = [&base, &new].map(|side| Measure::Peak.amount(side.totals().peak_bytes));
@@ -520,7 +520,7 @@ fn where_one_side_alone_has_phases_or_fields_owners_are_compared_and_it_is_said(
         }
         assert_eq!(beside.removed(), RemovedRows::default());
     }
-    // Both have them, or neither: rows are sites.
+    // If both sides have phases, or neither has, rows are sites.
     for (base, new) in [(&with, &with), (&without, &without)] {
         let diff = compare(&one(base), &one(new), options);
         assert_eq!((diff.options.by, diff.warnings.len()), (By::Site, 0));
@@ -559,7 +559,7 @@ fn what_lies_below_a_renamed_call_is_the_same_on_both_sides() {
     let svg = String::from_utf8(out).expect("text");
     assert!(svg.contains("app::decode (was app::parse)"), "{svg}");
     assert!(!svg.contains("0 bytes -"), "nothing was added or removed");
-    // With other calls below it, it is another call.
+    // The same function with other calls below it is another call.
     let other = called("app::read", 3);
     let before = beside_tree((&tree(&other), &other), (&new_tree, &new), Measure::Total);
     let mut ids = new_tree.ids();

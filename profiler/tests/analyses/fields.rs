@@ -1,4 +1,4 @@
-//! Fields against small trees of scopes: paths, flags, sums.
+//! Tests fields with small trees of scopes: paths, flags, sums.
 
 use heapglass_fixture::{Builder, figures};
 use heapglass_profiler::fields::*;
@@ -76,7 +76,7 @@ fn roots_of_one_short_name_are_called_by_their_full_one_and_others_are_not() {
         ("a::Fleet", ScopeKind::Root),
         ("b::Fleet", ScopeKind::Root),
         ("a::Port", ScopeKind::Root),
-        // No root, so nothing is told apart by it.
+        // Not a root, so the root `Port` needs no full name.
         ("b::Port", ScopeKind::Element),
     ] {
         b.field(ScopeId(0), kind, "", (full, 8), 1);

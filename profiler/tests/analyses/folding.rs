@@ -1,11 +1,11 @@
-//! Folded stacks of a few frames each: what their steps are, and that each frame is counted once.
+//! Folded stacks of a few frames each. Checks their steps, and that each frame is counted once.
 
 use heapglass_fixture::{Builder, figures, made};
 use heapglass_profiler::profile::*;
 use heapglass_profiler::profile::{Contents, ScopeId};
 
-/// Returns the steps of one stack: the names, the number of frames that each stands for, and its
-/// depth unless that is 1. A function is `name`, `name=Role` or `name=>Type` of a crate: `app` for
+/// Returns the steps of one stack: the names, the number of frames that each represents, and its
+/// depth unless that is 1. A function is `name`, `name=Role` or `name=>Type`, in a crate: `app` for
 /// the program's own code, `std` for the standard library.
 fn folded(stack: &[&str]) -> Vec<String> {
     steps_of(stack, None)
@@ -118,7 +118,7 @@ fn a_long_run_at_the_end_of_a_stack_is_unfolded_at_the_borders_of_crates() {
             "contents"
         ]
     );
-    // What leads to the program's own code says nothing of the block.
+    // The path to the program's own code says nothing about the block.
     stack.push("app::visit");
     assert_eq!(
         folded(&stack),

@@ -1,5 +1,5 @@
-//! What is made of a profile: analyses, tables, trees, pictures, reports, exports, comparisons and
-//! budgets. The profiles are those of the fixture.
+//! Tests everything that is computed from a profile: analyses, tables, trees, pictures, reports,
+//! exports, comparisons and budgets. The profiles are those of the fixture.
 
 mod arenas;
 mod calltree;

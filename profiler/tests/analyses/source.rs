@@ -1,4 +1,4 @@
-//! Source places of frames, as people read them.
+//! The source positions of frames, as people read them.
 
 use heapglass_fixture::Builder;
 use heapglass_profiler::profile::*;

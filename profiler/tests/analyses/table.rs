@@ -52,7 +52,7 @@ fn what_a_phase_kept_is_known_when_it_is_of_each_time_it_was_entered() {
     }
     let scopes = b.parts().scopes;
     (scopes[1].retained_bytes, scopes[2].retained_bytes) = (Some(5), Some(7));
-    // Found in the table, never entered.
+    // Found in the table but never entered.
     (scopes[3].entered, scopes[3].retained_bytes) = (0, None);
     let retained = |profile: &Profile| {
         let rows = rows(profile, By::Phase, Measure::Total, Frames::Folded);
@@ -126,7 +126,7 @@ fn what_was_found_of_a_type_comes_from_one_footprint_for_values_may_share_blocks
         })
     };
     let footprints = vec![
-        // An older one of "b" held more.
+        // An older instance of "b" held more.
         footprint("b", 1, 900),
         footprint("a", 2, 100),
         footprint("b", 3, 80),

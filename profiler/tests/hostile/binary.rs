@@ -1,5 +1,5 @@
-//! A small binary with debug information, and changes to it: headers of sections, words inside
-//! them, whole sections.
+//! A small binary with debug information, and changes to it: section headers, words inside
+//! sections, and whole sections.
 
 use crate::change::{Value, value};
 use object::{Object, ObjectSection, ObjectSymbol};
@@ -8,7 +8,7 @@ use proptest::sample::Index;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Small enough to be resolved many times a second, with inlined and generic functions.
+/// Small enough to be symbolized many times per second; has inlined and generic functions.
 const SOURCE: &str = r#"
 #![no_std]
 #![no_main]
@@ -27,11 +27,11 @@ pub extern "C" fn work(data: *mut u64, len: usize) -> u64 {
 }
 "#;
 
-/// The bytes of a binary and where its sections are.
+/// The bytes of a binary and the positions of its sections.
 #[derive(Clone)]
 pub(crate) struct Binary {
     pub(crate) bytes: Vec<u8>,
-    /// Where each section's header and contents lie.
+    /// The position of each section's header and contents.
     sections: Vec<(usize, std::ops::Range<usize>)>,
     /// Addresses inside its functions.
     pub(crate) addresses: Vec<u64>,
@@ -68,7 +68,7 @@ impl Binary {
     }
 }
 
-/// Builds the binary, plain and (where there is a tool for it) with compressed sections.
+/// Builds the binary, plain and, if there is a tool for it, with compressed sections.
 pub(crate) fn build(folder: &Path) -> Vec<Binary> {
     let source = folder.join("tiny.rs");
     std::fs::write(&source, SOURCE).expect("a source file");
@@ -134,14 +134,14 @@ enum Change {
         length: u8,
         byte: u8,
     },
-    /// Bytes of one section over those of another.
+    /// Copies bytes of one section over those of another.
     Copy {
         from: Index,
         to: Index,
         at: Index,
         length: u16,
     },
-    /// A whole section stands for another.
+    /// Replaces a section with another one.
     Exchange(Index, Index),
     Truncate(Index),
 }

@@ -7,15 +7,15 @@ use proptest::sample::Index;
 use std::mem::offset_of;
 use tracking_alloc_recording::*;
 
-/// A recording to begin with, and what is done to it.
+/// A recording to start from, and the changes to it.
 #[derive(Clone, Debug)]
 pub(crate) struct Input {
     pub(crate) base: Index,
     pub(crate) changes: Vec<Change>,
-    /// `true` if the checksum is put right, so that it gets past the first check; else it is one of
-    /// a running program.
+    /// `true` if the checksum is corrected, so that the recording passes the first check; `false`
+    /// for one of a running program.
     pub(crate) finished: bool,
-    /// What the file is made to be long, by holes.
+    /// The length to which the file is extended with holes.
     pub(crate) length: Option<u64>,
     pub(crate) pick: u16,
 }
@@ -46,7 +46,7 @@ pub(crate) enum Change {
     Duplicate(Index),
     Remove(Index),
     Truncate(Index, Index),
-    /// The records of a table over and over, with its length to match.
+    /// Repeats the records of a table, and adapts its length.
     Repeat(Index, u8),
     Zeros(Index, u32),
     Symbols {
@@ -57,7 +57,7 @@ pub(crate) enum Change {
     },
 }
 
-/// What a word becomes.
+/// The new value of a word.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Value {
     Exactly(u64),
@@ -219,7 +219,7 @@ fn symbols(frames: u16, inlined: u8, number: u32, text: &str) -> Vec<u8> {
 }
 
 impl Input {
-    /// The bytes of the file (before it is made longer by holes).
+    /// Returns the bytes of the file before it is extended with holes.
     pub(crate) fn bytes(&self, bases: &[Parts]) -> Vec<u8> {
         let mut parts = self.base.get(bases).clone();
         let mut lengths = Vec::new();
@@ -295,7 +295,7 @@ impl Change {
                 let table = parts.segments[segment.index(count)].0.table;
                 let size = record_of(table).0;
                 let at = 4 * word.index(size.div_ceil(4));
-                // In all lanes: sums over them are what figures are.
+                // In all lanes, because figures are sums over them.
                 for (segment, bytes) in &mut parts.segments {
                     if segment.table == table {
                         for record in bytes.chunks_exact_mut(size) {

@@ -1,17 +1,18 @@
-//! Inputs that came to an end of their own when the tests with random changes met them: loaded
-//! again at each run.
+//! Inputs with a new kind of result, found by the tests with random changes. Each run loads them
+//! again.
 //!
-//! `HEAPGLASS_FUZZ_KEEP=1 cargo fuzz-readers changed` adds inputs that end as none before: with
-//! another error, other losses or other notes. A file of the corpus is where an input differs from
-//! a base: its length, then the offset, the length and the bytes of each piece. The base of
-//! binaries is one of them, unchanged; that of recordings is zeros, of which they mostly consist.
+//! `HEAPGLASS_FUZZ_KEEP=1 cargo fuzz-readers changed` adds inputs with a result that is new:
+//! another error, other losses or other notes. A file of the corpus is the difference between an
+//! input and a base: its length, then the offset, the length and the bytes of each piece. The base
+//! of binaries is one of the binaries, unchanged. The base of recordings is all zeros, because
+//! recordings mostly consist of zeros.
 
 use crate::{Seen, alone, check, golden, parts, place, rich, write};
 use heapglass_profiler::OpenOptions;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-/// What an input may take in the repository, all of one kind together.
+/// Limits for the inputs in the repository, all of one kind together.
 const MOST_FILES: usize = 20;
 const MOST_BYTES: usize = 12 << 10;
 /// Equal bytes that end a piece.
@@ -76,7 +77,7 @@ fn files(kind: &str) -> Vec<PathBuf> {
     files
 }
 
-/// Keeps inputs that end as none before.
+/// Keeps inputs with a new kind of result.
 pub(crate) struct Keep {
     kind: &'static str,
     met: Option<HashSet<String>>,
@@ -84,7 +85,7 @@ pub(crate) struct Keep {
 }
 
 impl Keep {
-    /// Keeps nothing unless the environment says so.
+    /// Keeps nothing unless the environment requests it.
     pub(crate) fn new(kind: &'static str) -> Keep {
         let keeps = std::env::var_os("HEAPGLASS_FUZZ_KEEP").is_some();
         Keep {
@@ -94,7 +95,7 @@ impl Keep {
         }
     }
 
-    /// An input, and the recording that is loaded because of it.
+    /// Keeps an input if loading its recording ends in a new way.
     pub(crate) fn input(&mut self, input: &[u8], recording: &Path) {
         let Some(met) = &mut self.met else {
             return;
@@ -108,7 +109,7 @@ impl Keep {
     }
 }
 
-/// How loading a recording ends, without any numbers.
+/// Returns the result of loading a recording, without any numbers.
 fn end_of(path: &Path) -> String {
     let end = match heapglass_profiler::open(path, &OpenOptions::default(), &|_| ()) {
         Ok(profile) => {
@@ -131,7 +132,8 @@ fn end_of(path: &Path) -> String {
     end.replace(|letter: char| letter.is_ascii_digit(), "")
 }
 
-/// Writes each file of a kind to `changed`, and holds the recording to what any input may cost.
+/// Writes each file of a kind to `changed`, and checks the recording against the limits of any
+/// input.
 fn all_cost_little(kind: &str, changed: &Path, recording: &Path) {
     let (files, base) = (files(kind), base_of(kind));
     let mut seen = Seen::default();

@@ -1,6 +1,7 @@
 #!/bin/sh
-# Line coverage of the reader and of the loading code under the tests of recordings. Needs `rustup component add llvm-tools`.
-# `rustc` and its tools must be of one version: the component's are.
+# Measures the line coverage of the reader and of the loading code by the tests of recordings. Needs
+# `rustup component add llvm-tools`. `rustc` and the tools must have the same version, as the
+# component has.
 set -eu
 cd "$(dirname "$0")/../../.."
 folder="$PWD/target/coverage"

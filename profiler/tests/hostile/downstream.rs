@@ -1,4 +1,4 @@
-//! Everything that is made of a profile: whatever was loaded, each of these has to end, and soon.
+//! Runs everything that is computed from a profile: for any loaded recording, each must end soon.
 
 use heapglass_profiler::arenas;
 use heapglass_profiler::calltree::{self, CallTree, CallTreeOptions, Levels};
@@ -11,8 +11,8 @@ use heapglass_profiler::report::{self, ReportOptions};
 use heapglass_profiler::table::By;
 use std::io::sink;
 
-/// `pick` chooses among measures and options, so that all of them have their turn without each
-/// input taking all.
+/// `pick` chooses among measures and options, so that all of them are used without trying all for
+/// each input.
 pub(crate) fn use_all(profile: &Profile, pick: usize) {
     let measure = Measure::ALL[pick % Measure::ALL.len()];
     let frames = Frames::ALL[pick % Frames::ALL.len()];
@@ -26,7 +26,7 @@ pub(crate) fn use_all(profile: &Profile, pick: usize) {
             width: 40 + pick % 120,
             ..ReportOptions::default()
         };
-        // A sink cannot fail; what is damaged is said in the report.
+        // A sink cannot fail; the report says what is damaged.
         report::write_text(profile, &options, sink()).expect("a report");
         report::write_json(profile, &options, sink()).expect("JSON");
     }
@@ -56,7 +56,7 @@ pub(crate) fn use_all(profile: &Profile, pick: usize) {
             within,
             arena: pick.is_multiple_of(5).then_some(pick % 3),
         };
-        // Figures beyond 64 bits are an error value.
+        // Figures beyond 64 bits are reported as an error.
         let _drawn = flamegraph::write_svg(profile, &options, sink());
     }
     let options = ReportOptions {
@@ -83,7 +83,7 @@ pub(crate) fn use_all(profile: &Profile, pick: usize) {
     }
 }
 
-/// A comparison with itself differs in nothing, and every budget is answered.
+/// A comparison with itself has no differences, and every budget has a result.
 fn compare(profile: &Profile, pick: usize, measure: Measure) {
     let recording = Recording {
         name: "x.hg",
@@ -99,7 +99,7 @@ fn compare(profile: &Profile, pick: usize, measure: Measure) {
     assert!(compared.is_equal());
     diff::write_text(&compared, &ReportOptions::default(), sink()).expect("text");
     diff::write_json(&compared, None, sink()).expect("JSON");
-    // Figures beyond 64 bits are an error value, and so is a measure that arenas do not have.
+    // Figures beyond 64 bits are reported as an error, and so is a measure that arenas do not have.
     let _drawn = diff::write_svg(&compared, sink());
     let empty = Profile::default();
     let none = [Recording {

@@ -1,4 +1,5 @@
-//! Small binaries whose debug information asks for far more than it is: written here byte by byte.
+//! Small binaries whose debug information refers to far more data than it contains. They are
+//! written here byte by byte.
 
 use crate::parts::seal;
 use crate::rich::rich;
@@ -8,7 +9,7 @@ use heapglass_profiler::{OpenOptions, open};
 use std::fs::File;
 use std::path::Path;
 
-/// An ELF file with these sections.
+/// Returns an ELF file with these sections.
 fn elf(sections: &[(&str, Vec<u8>)]) -> Vec<u8> {
     const HEADER: usize = 64;
     const SYMTAB: u32 = 2;
@@ -58,7 +59,8 @@ fn elf(sections: &[(&str, Vec<u8>)]) -> Vec<u8> {
     bytes
 }
 
-/// Units of version 4, each with a table of abbreviations and what follows its first code.
+/// Returns units of DWARF version 4, each with a table of abbreviations and the bytes after its
+/// first code.
 fn units(
     count: u32,
     abbreviations: impl Fn(u32) -> u32,
@@ -76,13 +78,13 @@ fn units(
     (0..count).flat_map(unit).collect()
 }
 
-/// Opens a recording of such a binary, held to the limits of a small one. Returns the notes on what
-/// is missing.
+/// Opens a recording of such a binary, within the limits of a small one. Returns the notes about
+/// missing parts.
 fn notes(name: &str, bytes: &[u8]) -> Vec<String> {
     profile(name, bytes).lost().notes.clone()
 }
 
-/// Opens a recording of such a binary, held to the limits of a small one.
+/// Opens a recording of such a binary, within the limits of a small one.
 fn profile(name: &str, bytes: &[u8]) -> Profile {
     assert!(bytes.len() < SMALL_FILE_BYTES, "{} bytes", bytes.len());
     let _alone = alone();
@@ -111,8 +113,8 @@ fn recorded(path: &Path, bytes: usize, addresses: &[u64]) -> Profile {
     profile.expect("opened")
 }
 
-/// DW_TAG_compile_unit without children: low_pc (address), high_pc (data4), and one more of form
-/// sec_offset.
+/// A DW_TAG_compile_unit without children: low_pc (address), high_pc (data4), and another attribute
+/// of form sec_offset.
 fn compile_unit(attribute: u8) -> Vec<u8> {
     vec![1, 0x11, 0, 0x11, 0x01, 0x12, 0x06, attribute, 0x17, 0, 0, 0]
 }
@@ -177,7 +179,8 @@ fn thousands_of_units_with_one_long_list_of_ranges_end_soon() {
 fn tables_of_abbreviations_inside_each_other_are_refused() {
     let mut abbreviations = Vec::new();
     for code in 0..50_000_u32 {
-        // Codes that need three bytes, each table one declaration shorter than the one before.
+        // The codes need three bytes, and each table is one declaration shorter than the one
+        // before.
         let code = code + 0x4000;
         abbreviations.extend([
             code as u8 | 0x80,
@@ -212,7 +215,7 @@ fn a_sparse_binary_of_gigabytes_is_not_read_whole() {
     assert!(notes.iter().any(|note| note.contains("empty")), "{notes:?}");
 }
 
-/// A binary whose symbol table names a function at each address that [`symbols`] asks for.
+/// Returns a binary whose symbol table names a function at each address that [`symbols`] uses.
 fn with_names(name: impl Fn(u64) -> String) -> Vec<u8> {
     let mut strings = vec![0];
     let mut symbols = vec![0; 24];
@@ -238,7 +241,7 @@ fn names_of_cpp_that_keep_a_demangler_busy_stay_mangled() {
         ("new", &|index| {
             format!("_ZN4F{index:03}3runIX{}A", "nw".repeat(30))
         }),
-        // Each type is twice as long as the one before it.
+        // Each type name is twice as long as the one before.
         ("doubling", &|index| {
             let numbers = "0123456789ABCDEFGHIJ".chars();
             let types = numbers.map(|number| format!("1bIS{number}_S{number}_E"));

@@ -1,4 +1,4 @@
-//! What was found, and what was thought of: each of these hurt once.
+//! Regression tests: problems that were found or foreseen.
 
 use crate::parts::{Parts, seal};
 use crate::{SMALL_FILE_BYTES, alone, check, golden, place, rich, write};
@@ -9,7 +9,7 @@ use heapglass_profiler::{
 };
 use tracking_alloc_recording::*;
 
-/// Loads a recording and holds it to the limits.
+/// Loads a recording within the limits.
 fn hold(name: &str, bytes: &[u8]) {
     let _alone = alone();
     let path = place(name);
@@ -47,8 +47,7 @@ fn parts_put_together_again_are_the_recording_they_were_of() {
     }
 }
 
-/// A recording that is put together from these parts, held to the limits as one of less than a
-/// mebibyte.
+/// Builds a recording from these parts, and loads it within the limits for less than a mebibyte.
 fn hold_small(name: &str, parts: &Parts) {
     let mut bytes = parts.bytes();
     seal(&mut bytes);
@@ -65,7 +64,7 @@ fn one_long_name_of_many_scopes_marks_and_nodes_is_not_copied_for_each() {
         .map(|index| ScopeValue {
             parent: index % 3,
             kind: scope_kind::FIELD,
-            // Overlapping: each is another string.
+            // The references overlap, so each is another string.
             name: name + index * 4,
             type_name: name + index * 4,
             depth: 1,
@@ -77,7 +76,7 @@ fn one_long_name_of_many_scopes_marks_and_nodes_is_not_copied_for_each() {
     hold_small("names.hg", &parts);
 }
 
-/// `count` sites, each with a stack of its own leaf above one long chain.
+/// Returns a recording of `count` sites, each with a stack of its own leaf above one long chain.
 fn deep(count: u32, chain: u32) -> Parts {
     let mut parts = rich::rich(&golden("native.hg"), "/nonexistent", &[64]);
     let first_frame = parts.header.frames_len;
@@ -149,7 +148,7 @@ fn packed_frames_inlined_without_end_are_bounded_over_all_sites() {
         "/x".repeat(20_000)
     );
     parts.append_bytes(table::SYMBOLS, 0, 1, json.into_bytes());
-    // Every stack is of the frames with the long chains.
+    // Every stack consists of frames with the long chains.
     for (segment, bytes) in &mut parts.segments {
         if segment.table == table::STACKS {
             for (index, stack) in bytes.chunks_exact_mut(StackValue::SIZE).enumerate() {
@@ -167,7 +166,7 @@ fn a_directory_of_thousands_of_lanes_costs_little() {
     let more = 10_000;
     let offset = bytes.len();
     let mut last = SegmentValue::parse(&bytes[HEADER_BYTES as usize..]);
-    // The directory goes on behind all tables, after its first piece was filled up.
+    // The directory continues behind all tables after its first piece is full.
     for index in 0..DIRECTORY_BYTES as usize / SegmentValue::SIZE {
         let at = HEADER_BYTES as usize + index * SegmentValue::SIZE;
         if index >= header.directory_len as usize {
@@ -196,7 +195,7 @@ fn a_directory_of_thousands_of_lanes_costs_little() {
         };
         bytes.extend_from_slice(&entry.to_bytes());
     }
-    // No segment has less than 64 bytes of a file.
+    // No segment has fewer than 64 bytes of a file.
     bytes.resize(SMALL_FILE_BYTES - 4096, 0);
     header.directory_len = (DIRECTORY_BYTES / SegmentValue::SIZE as u64 + more) as u32;
     header.file_bytes = bytes.len() as u64;
@@ -214,8 +213,8 @@ fn with_rows(finished: bool, change: impl Fn(&mut RowValue)) -> Profile {
             for record in bytes.chunks_exact_mut(RowValue::SIZE) {
                 let mut row = RowValue::parse(record);
                 if row.total_blocks > 0 {
-                    // What the golden rows claim has never been: as many grows as a writer could
-                    // have counted.
+                    // These counts were never possible: a writer could not have counted as many
+                    // grows as the golden rows claim.
                     (row.grows, row.shrinks) = (0, 0);
                     row.temporary_blocks = row.temporary_blocks.min(row.freed_blocks);
                     row.temporary_bytes = row.temporary_bytes.min(row.freed_bytes);
@@ -274,7 +273,7 @@ fn figures_that_cannot_be_are_damage_in_a_finished_recording_and_torn_in_a_runni
     for change in changes {
         let finished = with_rows(true, change);
         assert!(finished.lost().damaged > 0 && finished.lost().torn == 0);
-        // Recorded on another machine: it may still be written there.
+        // Recorded on another machine, which may still be writing it.
         let running = with_rows(false, change);
         assert!(running.lost().torn > 0 && running.lost().damaged == 0);
         let sentences = running.losses().join(" ");

@@ -1,10 +1,10 @@
-//! Recordings and binaries changed by structure: whatever a file says, reading it, naming its
-//! frames and making every report of it ends soon, in little memory, without a panic.
+//! Recordings and binaries with structural changes. For any contents of a file, reading it, naming
+//! its frames and making every report of it must end soon, use little memory and not panic.
 //!
-//! Inputs are valid files with some words, records, tables or sections changed, the checksum made
-//! right or the state left "running", so that they get past the first check. proptest chooses them,
-//! and makes what fails small; what was found that way is a test of its own (`found`). Those that
-//! came to an end of their own are kept (`corpus`).
+//! Inputs are valid files with changed words, records, tables or sections. To pass the first check,
+//! their checksum is corrected or their state stays "running". proptest chooses them and shrinks
+//! those that fail. Problems found this way get their own tests (`found`). Inputs with a new kind
+//! of result are kept (`corpus`).
 //!
 //! - `cargo test -p heapglass-profiler --test hostile`: the same inputs in each run, for recordings
 //!   and binaries
@@ -37,21 +37,21 @@ use std::time::{Duration, Instant};
 #[global_allocator]
 static ALLOCATOR: memory::Counting = memory::Counting;
 
-/// What an input of less than [`SMALL_FILE_BYTES`] may cost.
+/// Memory limit of an input smaller than [`SMALL_FILE_BYTES`].
 const MOST_MEMORY: usize = 256 << 20;
 const SMALL_FILE_BYTES: usize = 1 << 20;
 
-/// How long an input may take of the processors' time, which others on the machine do not make
-/// longer. Unoptimized code is ten times slower.
+/// Processor time limit of an input; unlike the wall clock, it does not depend on other processes.
+/// Unoptimized code is ten times slower.
 const MOST_TIME: Duration = Duration::from_secs(if cfg!(debug_assertions) { 8 } else { 1 });
 
-/// Inputs of each kind in a usual run.
+/// Number of inputs of each kind in a usual run.
 const INPUTS: u32 = 400;
 
-/// How long it may take by the clock: beyond, it waits for something.
+/// Wall clock limit of an input: if it takes longer, it waits for something.
 const MOST_WAIT: Duration = Duration::from_secs(60);
 
-/// Time that the threads of this process have spent on processors, to a hundredth of a second.
+/// Returns the processor time of this process's threads, to a hundredth of a second.
 fn processor_time() -> Duration {
     let stat = std::fs::read_to_string("/proc/self/stat").expect("/proc/self/stat");
     let fields = stat.rsplit(')').next().expect("fields");
@@ -60,10 +60,10 @@ fn processor_time() -> Duration {
     Duration::from_millis(ticks.sum::<u64>() * 10)
 }
 
-/// Panics of any thread, those that symbolization survives too.
+/// Number of panics of any thread, including those that symbolization survives.
 static PANICS: AtomicUsize = AtomicUsize::new(0);
 
-/// Memory is counted for the whole process: one test at a time.
+/// Allows one test at a time, because memory is counted for the whole process.
 fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
@@ -77,20 +77,20 @@ fn golden(name: &str) -> Vec<u8> {
     std::fs::read(path).expect("a golden recording")
 }
 
-/// The recordings that are changed.
+/// The recordings to change.
 fn bases(binary: &Path, addresses: &[u64]) -> Vec<Parts> {
     let mut bases = vec![rich::rich(
         &golden("native.hg"),
         binary.to_str().expect("UTF-8"),
         addresses,
     )];
-    // The one with everything has half of the turns.
+    // The recording with everything gets half of the turns.
     bases.extend([bases[0].clone(), bases[0].clone()]);
     bases.extend(["native.hg", "wasm.hg"].map(|name| Parts::of(&golden(name))));
     bases
 }
 
-/// What inputs cost so far.
+/// The cost of all inputs so far.
 #[derive(Debug, Default)]
 struct Seen {
     inputs: u64,
@@ -99,14 +99,14 @@ struct Seen {
     memory: usize,
 }
 
-/// Writes the file, loads it and makes everything of it.
+/// Writes the file, loads it, and computes everything from it.
 fn load(path: &Path, pick: usize) -> bool {
     match heapglass_profiler::open(path, &OpenOptions::default(), &|_| ()) {
         Ok(profile) => {
             downstream::use_all(&profile, pick);
             if pick.is_multiple_of(16) {
                 let packed = heapglass_profiler::pack(path, &OpenOptions::default(), &|_| ());
-                // What was packed can be read.
+                // A packed recording can be read.
                 if let Ok(bytes) = packed {
                     tracking_alloc_recording::Recording::read(bytes.as_slice()).expect("packed");
                 }
@@ -120,12 +120,12 @@ fn load(path: &Path, pick: usize) -> bool {
     }
 }
 
-/// Loads what was written and holds it to the limits.
+/// Loads the written input within the limits.
 fn check(path: &Path, bytes: usize, pick: usize, seen: &mut Seen) -> Result<(), TestCaseError> {
     hold(bytes, seen, || load(path, pick))
 }
 
-/// Runs what reads an input of `bytes` bytes, and holds it to the limits.
+/// Runs a reader of an input of `bytes` bytes, within the limits.
 fn hold(bytes: usize, seen: &mut Seen, read: impl FnOnce() -> bool) -> Result<(), TestCaseError> {
     let mut loaded = false;
     let panics = PANICS.load(Relaxed);
@@ -170,7 +170,7 @@ fn run<S: Strategy>(
         cases: if seconds.is_some() { 64 } else { INPUTS },
         failure_persistence: None,
         max_shrink_iters: 400,
-        // Copies of the other one are slow.
+        // Copies of the other recording are slow.
         rng_algorithm: RngAlgorithm::XorShift,
         ..Config::default()
     };
@@ -206,7 +206,7 @@ fn run<S: Strategy>(
     );
 }
 
-/// Where the inputs of a test are written; what ends the process stays there.
+/// Returns the folder for the inputs of a test. An input that ends the process stays there.
 fn place(name: &str) -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join(name)
 }

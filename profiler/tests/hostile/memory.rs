@@ -1,4 +1,4 @@
-//! An allocator that knows how much was live at most: what an input cost.
+//! An allocator that records the peak of live bytes, to measure the cost of an input.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -13,7 +13,7 @@ fn grew(bytes: usize) {
     PEAK.fetch_max(live, Relaxed);
 }
 
-// SAFETY: everything is forwarded to the system's allocator as it came; only sizes are counted.
+// SAFETY: every call is forwarded unchanged to the system's allocator; only sizes are counted.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: the caller's promises are ours.
@@ -50,7 +50,7 @@ unsafe impl GlobalAlloc for Counting {
     }
 }
 
-/// Bytes that were live at once while `work` ran, beyond those live before.
+/// Returns the peak of bytes allocated while `work` ran, in addition to those live before.
 pub(crate) fn most_during(work: impl FnOnce()) -> usize {
     let before = LIVE.load(Relaxed);
     PEAK.store(before, Relaxed);

@@ -1,13 +1,12 @@
-//! A recording taken apart into header and tables, and put together again: changes keep the rest of
-//! it valid.
+//! Takes a recording apart into header and tables, and builds it again, so that a change keeps the
+//! rest valid.
 
 use tracking_alloc_recording::*;
 
 #[derive(Clone)]
 pub(crate) struct Parts {
     pub(crate) header: HeaderValue,
-    /// Entries of the directory with what lies there. Offsets are given anew when it is put
-    /// together.
+    /// Entries of the directory and their contents. Building assigns new offsets.
     pub(crate) segments: Vec<(SegmentValue, Vec<u8>)>,
 }
 
@@ -33,7 +32,7 @@ impl Parts {
         }
     }
 
-    /// Adds records at the end of a table: the index of the first.
+    /// Adds records at the end of a table. Returns the index of the first.
     pub(crate) fn append<R: Record>(&mut self, table: u32, lane: u32, records: &[R]) -> u64 {
         let bytes = records
             .iter()
@@ -62,7 +61,7 @@ impl Parts {
         first
     }
 
-    /// Adds a string: its reference.
+    /// Adds a string. Returns its reference.
     pub(crate) fn string(&mut self, text: &str) -> u32 {
         let mut bytes = (text.len() as u32).to_le_bytes().to_vec();
         bytes.extend_from_slice(text.as_bytes());
@@ -81,7 +80,8 @@ impl Parts {
         ends.max().unwrap_or(0)
     }
 
-    /// The bytes of the file, tables one after the other; and where each of them lies.
+    /// Returns the bytes of the file, with tables one after another, and the position of each
+    /// table.
     pub(crate) fn bytes(&self) -> Vec<u8> {
         let entries = self
             .segments
@@ -108,7 +108,7 @@ impl Parts {
     }
 }
 
-/// Puts the checksum of a finished recording right, as far as its header lets it.
+/// Corrects the checksum of a finished recording, as far as its header allows.
 pub(crate) fn seal(bytes: &mut [u8]) {
     let header = HeaderValue::parse(bytes);
     let length = header.file_bytes.min(bytes.len() as u64);

@@ -1,4 +1,4 @@
-//! A valid recording with several of everything, whose frames lie in a binary that is there.
+//! A valid recording with several of everything. Its frames lie in an existing binary.
 
 use crate::parts::Parts;
 use tracking_alloc_recording::*;
@@ -108,9 +108,9 @@ fn row(site: u32, size: u64) -> RowValue {
     }
 }
 
-/// Six more lanes, one of them the shared one, with all their tables.
+/// Adds six more lanes with all their tables; one of them is the shared lane.
 fn lanes(parts: &mut Parts, first_site: u32) {
-    // All lanes at once, as a writer lays them out: the first two are there.
+    // All lanes at once, as a writer lays them out; the first two exist already.
     let mut all = vec![LaneValue::default(); LANES + 1];
     let mut fixed = vec![RowValue::default(); 3 * (LANES + 1)];
     for (segment, bytes) in &parts.segments {
@@ -185,7 +185,7 @@ fn lanes(parts: &mut Parts, first_site: u32) {
     parts.header.checkpoint_seq = std::array::from_fn(|slot| slot as u64);
 }
 
-/// More marks, footprints and arenas.
+/// Adds more marks, footprints and arenas.
 fn values(parts: &mut Parts, first_scope: u32, first_site: u32, names: &[u32]) {
     let rows: Vec<MarkRowValue> = (0..10)
         .map(|index| MarkRowValue {

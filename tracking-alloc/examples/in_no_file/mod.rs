@@ -1,10 +1,11 @@
 //! A function whose code is in no file, for the examples that tests run.
 
-/// A function in a page of its own that calls the one it is given. It keeps a frame pointer.
+/// Returns a function in a page of its own. It calls the function passed to it, and keeps a frame
+/// pointer.
 pub(crate) fn caller() -> extern "C" fn(extern "C" fn()) {
     // push rbp; mov rbp, rsp; call rdi; pop rbp; ret
     const CODE: [u8; 8] = [0x55, 0x48, 0x89, 0xe5, 0xff, 0xd7, 0x5d, 0xc3];
-    // SAFETY: a page of our own that holds a whole function.
+    // SAFETY: this page is our own and holds a whole function.
     unsafe {
         let (write, run) = (
             libc::PROT_READ | libc::PROT_WRITE,

@@ -1,4 +1,4 @@
-//! Without the feature `assert-sites`, or where stacks cannot be walked: nothing is captured.
+//! Captures nothing: the feature `assert-sites` is off, or stacks cannot be walked.
 
 use crate::Stats;
 use crate::threads::Threads;

@@ -9,13 +9,13 @@ use std::collections::HashMap;
 use std::ffi::c_void;
 use std::fmt::{self, Display, Write};
 
-/// Places that are listed; the others are one line.
+/// Maximum number of places in the list; the others share one line.
 const LISTED: usize = 5;
-/// Callers that are listed of a place.
+/// Maximum number of callers in the list of a place.
 const CALLERS: usize = 3;
 
-/// The stacks of a block's allocations; `None` if another assertion captures what is counted
-/// here, or without memory.
+/// The stacks of a block's allocations; `None` without memory, or if another assertion already
+/// captures the same threads.
 pub(super) struct Capture(Option<Stacks>);
 
 impl Capture {
@@ -24,16 +24,16 @@ impl Capture {
         Capture(counting::capture(threads.map(|threads| threads.group)))
     }
 
-    /// The block has ended.
+    /// Stops capturing: the block has ended.
     pub(super) fn end(&self) {
         if let Some(stacks) = &self.0 {
             stacks.end();
         }
     }
 
-    /// Lines that name what allocated most in a block with these figures: most blocks, or most
-    /// bytes. Of what that takes, a recording has the lines alone: symbols of a program are
-    /// megabytes.
+    /// Returns lines that name what allocated most in a block with these figures, by blocks or by
+    /// bytes. Symbolizing takes megabytes, so a recording contains only the allocation of the
+    /// returned lines.
     pub(super) fn describe(&self, figures: &Stats, by_blocks: bool) -> String {
         let lines = unrecorded(|| self.lines(figures, by_blocks));
         let recorded = lines.clone();
@@ -82,7 +82,7 @@ impl Capture {
     }
 }
 
-/// Runs `f`, and records nothing that it allocates.
+/// Runs `f` without recording what it allocates.
 fn unrecorded<R>(f: impl FnOnce() -> R) -> R {
     #[cfg(recording)]
     let _passed_over = heapglass_recorder::PassedOver::begin();
@@ -111,7 +111,7 @@ impl Display for Sum {
     }
 }
 
-/// A function with its source, and whose it is.
+/// A function with its source position and its owner.
 struct Function {
     text: String,
     whose: FrameOwner,
@@ -119,13 +119,13 @@ struct Function {
 
 enum FrameOwner {
     Program,
-    /// The standard library's, libc's, the allocator's entry points, or ours.
+    /// The standard library, libc, the allocator's entry points, or this crate.
     Other,
     /// The call that runs the block.
     Block,
 }
 
-/// The function that allocated, and its callers up to the block.
+/// Returns the function that allocated, and its callers up to the block.
 fn place(stack: &Stack, names: &mut HashMap<usize, Vec<Function>>) -> String {
     let mut functions = Vec::new();
     let mut without = "in no function of the program";
@@ -136,7 +136,7 @@ fn place(stack: &Stack, names: &mut HashMap<usize, Vec<Function>>) -> String {
             match function.whose {
                 FrameOwner::Program => functions.push(function.text.clone()),
                 FrameOwner::Block => {
-                    // Without debug information, calls that were inlined are not known.
+                    // Without debug information, inlined calls are not known.
                     without = "in the block, function not known";
                     break 'frames;
                 }
@@ -155,7 +155,8 @@ fn place(stack: &Stack, names: &mut HashMap<usize, Vec<Function>>) -> String {
 
 const BELOW: &str = "\n        called by ";
 
-/// The functions at a return address, innermost first: more than one where calls were inlined.
+/// Returns the functions at a return address, innermost first. There is more than one if calls were
+/// inlined.
 fn resolve(address: usize) -> Vec<Function> {
     let mut functions = Vec::new();
     backtrace::resolve(address as *mut c_void, |symbol| {
@@ -196,7 +197,7 @@ impl Function {
 }
 
 fn whose(name: &str, file: Option<&str>) -> FrameOwner {
-    // How threads and programs begin.
+    // The functions in which threads and programs begin.
     const STARTS: [&str; 4] = ["start_thread", "clone", "clone3", "_start"];
     const INTERNALS: [&str; 6] = [
         "tracking_alloc::",
@@ -214,8 +215,8 @@ fn whose(name: &str, file: Option<&str>) -> FrameOwner {
     if STARTS.contains(&name) || is_of(&INTERNALS) {
         return FrameOwner::Other;
     }
-    // A name may begin with a type of std in a function of the program, so its file is asked if it
-    // is known. Crates that std is built with lie below /rust/deps.
+    // The name of a program's function may begin with a type of std, so its file decides if it is
+    // known. The crates that std is built with are below /rust/deps.
     let is_standard = match file {
         Some(file) => {
             file.starts_with("/rustc/")

@@ -36,7 +36,7 @@ impl Guards {
         }
     }
 
-    /// Adds a guard created in the scope `before`. Returns its number; 0 if there is no room.
+    /// Adds a guard created in the scope `before`. Returns its number, or 0 if there is no room.
     pub(super) fn push(&self, before: u32) -> u32 {
         let len = self.len.get();
         let Some(place) = self.open.get(len) else {
@@ -55,8 +55,8 @@ impl Guards {
         self.last.get()
     }
 
-    /// Forgets the guards created since that moment: their future keeps them, and this thread
-    /// leaves the future.
+    /// Forgets the guards created since `mark`: their future keeps them, and this thread leaves the
+    /// future.
     pub(super) fn suspend_since(&self, mark: u32) {
         let mut len = self.len.get().min(ROOM);
         // The numbers may have wrapped in between.
@@ -114,7 +114,7 @@ mod tests {
             [2, 1, 0],
         ] {
             let guards = Guards::new();
-            // Each phase has the number of its guard, the scope before all is 7.
+            // Each phase has the number of its guard; the outermost scope is 7.
             let numbers = [guards.push(7), guards.push(1), guards.push(2)];
             let before = [7, 1, 2];
             let mut scope = 3;

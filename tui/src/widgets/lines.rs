@@ -51,7 +51,7 @@ impl<'a> Lines<'a> {
         self.line(&format!("{text}{}", "─".repeat(rest)), theme::heading());
     }
 
-    /// Writes the items one after the other, as many per line as fit.
+    /// Writes the items one after another, as many per line as fit.
     pub(crate) fn flow(&mut self, items: &[String], style: Style) {
         self.spans(items.iter().map(|item| [(item.as_str(), style)]));
     }

@@ -1,4 +1,5 @@
-//! The cases, a folder a source. They know tracking-alloc and what they try, nothing of reading recordings.
+//! The cases, one folder per source. They depend on tracking-alloc and on the crates they try, and
+//! do not read recordings.
 
 pub(super) mod real;
 pub(super) mod s0;

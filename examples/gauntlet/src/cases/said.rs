@@ -1,8 +1,8 @@
-//! How judges say what they compare: a run without times says so instead of giving a figure.
+//! Formats the comparisons of the judges. A run without times says so instead of giving a figure.
 
 use crate::Span;
 
-/// A ratio of two times: `1.41 times`.
+/// Formats a ratio of two times: `1.41 times`.
 pub(super) fn times(ratio: impl Into<Span>) -> String {
     match ratio.into().value {
         ratio if !ratio.is_finite() => "(not timed) times".to_owned(),
@@ -11,7 +11,7 @@ pub(super) fn times(ratio: impl Into<Span>) -> String {
     }
 }
 
-/// A time: `63 ns`.
+/// Formats a time: `63 ns`.
 pub(super) fn ns(time: f64) -> String {
     if time.is_finite() {
         format!("{time:.0} ns")
@@ -20,7 +20,7 @@ pub(super) fn ns(time: f64) -> String {
     }
 }
 
-/// A time in milliseconds: `13.4 ms`.
+/// Formats a time in milliseconds: `13.4 ms`.
 pub(super) fn ms(time_ns: f64) -> String {
     if time_ns.is_finite() {
         format!("{:.1} ms", time_ns / 1e6)

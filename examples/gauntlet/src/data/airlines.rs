@@ -1,13 +1,14 @@
-//! The airlines data of source S3: one JSON document a line, 8 nested objects, 5 strings and 18 integers each.
+//! The airlines data of source S3: one JSON document per line, each with 8 nested objects, 5
+//! strings and 18 integers.
 
 use heapglass_examples::data::Random;
 use serde::{Deserialize, Serialize};
 use std::fmt::Write as _;
 
-/// Lines of the original file.
+/// Number of lines of the original file.
 pub const LINES: usize = 4_408;
 
-/// The text: so many lines.
+/// Returns a text of this many lines.
 pub fn text(lines: usize) -> String {
     let random = &mut Random::new(2003);
     let mut out = String::with_capacity(lines * 800);
@@ -48,7 +49,7 @@ const CARRIERS: [&str; 11] = [
 
 fn write_line(out: &mut String, line: usize, random: &mut Random) {
     let (month, year) = (line % 12, 2003 + line / 348);
-    // About 200 characters of names.
+    // The names have about 200 characters in total.
     let carriers = 8 + random.below(3);
     let first = random.below(CARRIERS.len());
     let names: Vec<&str> = (0..carriers)
@@ -90,16 +91,16 @@ fn write_line(out: &mut String, line: usize, random: &mut Random) {
     );
 }
 
-/// A line, generic in its text: `String`, `&str`, `Cow<str>`.
+/// A line. Its text is a `String`, `&str` or `Cow<str>`.
 #[derive(Debug, Serialize, Deserialize, PartialEq)]
 pub struct Line<T> {
-    /// Where.
+    /// The airport.
     #[serde(rename = "Airport")]
     pub airport: Airport<T>,
-    /// When.
+    /// The month.
     #[serde(rename = "Time")]
     pub time: Time<T>,
-    /// How it went.
+    /// The statistics.
     #[serde(rename = "Statistics")]
     pub statistics: Statistics<T>,
 }
@@ -123,7 +124,7 @@ pub struct Time<T> {
     year: i64,
 }
 
-/// Its figures.
+/// The figures of an airport in a month.
 #[derive(Debug, Serialize, Deserialize, PartialEq)]
 pub struct Statistics<T> {
     #[serde(rename = "# of Delays")]
@@ -136,7 +137,7 @@ pub struct Statistics<T> {
     minutes_delayed: MinutesDelayed,
 }
 
-/// How many delays, by cause.
+/// Number of delays, by cause.
 #[derive(Debug, Serialize, Deserialize, PartialEq)]
 #[serde(rename_all = "PascalCase")]
 pub struct Delays {
@@ -149,7 +150,7 @@ pub struct Delays {
     weather: i64,
 }
 
-/// Who flew.
+/// The carriers.
 #[derive(Debug, Serialize, Deserialize, PartialEq)]
 #[serde(rename_all = "PascalCase")]
 pub struct Carriers<T> {
@@ -157,7 +158,7 @@ pub struct Carriers<T> {
     total: i64,
 }
 
-/// How many flights.
+/// Number of flights.
 #[derive(Debug, Serialize, Deserialize, PartialEq)]
 #[serde(rename_all = "PascalCase")]
 pub struct Flights {
@@ -169,7 +170,7 @@ pub struct Flights {
     total: i64,
 }
 
-/// How long, by cause.
+/// Minutes of delay, by cause.
 #[derive(Debug, Serialize, Deserialize, PartialEq)]
 #[serde(rename_all = "PascalCase")]
 pub struct MinutesDelayed {

@@ -1,9 +1,10 @@
-//! Real files, in the user's cache once they are fetched. Never part of the repository; no test needs them.
+//! Real files, in the user's cache after they are fetched. They are not part of the repository, and
+//! no test needs them.
 
 use std::io;
 use std::path::PathBuf;
 
-/// A file and what it must be.
+/// A file and its expected length and checksum.
 #[derive(Clone, Copy, Debug)]
 pub struct File {
     /// Its name in the package's folder `jsonexamples`, without `.json`.
@@ -12,14 +13,14 @@ pub struct File {
     pub bytes: u64,
     /// SHA-256 of its content, in hexadecimal.
     pub sha256: &'static str,
-    /// The package has it as `.json.gz`.
+    /// `true` if the package contains it as `.json.gz`.
     pub gzip: bool,
 }
 
-/// The npm package that has them.
+/// The npm package that contains them.
 pub const PACKAGE: &str = "simdjson@0.9.2";
 
-/// All of them.
+/// All files.
 pub const FILES: [File; 5] = [
     File {
         name: "twitter",
@@ -53,10 +54,10 @@ pub const FILES: [File; 5] = [
     },
 ];
 
-/// Where they are kept: `$XDG_CACHE_HOME/heapglass/gauntlet`.
+/// Returns the folder that keeps them: `$XDG_CACHE_HOME/heapglass/gauntlet`.
 ///
 /// # Errors
-/// When neither `XDG_CACHE_HOME` nor `HOME` names a folder.
+/// If neither `XDG_CACHE_HOME` nor `HOME` names a folder.
 pub fn folder() -> io::Result<PathBuf> {
     let named = |name| {
         std::env::var_os(name)
@@ -77,10 +78,10 @@ pub fn folder() -> io::Result<PathBuf> {
         .join("gauntlet"))
 }
 
-/// Whether all are there, whole.
+/// Checks that all files exist and are complete.
 ///
 /// # Errors
-/// When one is missing or of another length; says how to get it.
+/// If one is missing or has another length; the message says how to fetch it.
 pub fn check() -> io::Result<()> {
     let folder = folder()?;
     for file in FILES {
@@ -96,10 +97,10 @@ pub fn check() -> io::Result<()> {
     Ok(())
 }
 
-/// The text of a file.
+/// Returns the text of a file.
 ///
 /// # Panics
-/// When it is not there; [`check`] says so before.
+/// If the file does not exist; [`check`] reports this earlier.
 pub fn read(name: &str) -> String {
     let path = folder()
         .expect("a cache folder")

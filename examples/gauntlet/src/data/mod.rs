@@ -1,4 +1,5 @@
-//! Generated data with the sources' exact shapes and sizes, the same each time; and real files, when they are fetched.
+//! Generated data with exactly the shapes and sizes of the sources, the same in each run, and real
+//! files after they are fetched.
 
 pub mod airlines;
 pub mod fetched;

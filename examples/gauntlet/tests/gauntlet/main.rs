@@ -1,5 +1,5 @@
-//! The gauntlet as a whole: no technique of the sources is missing, every case's counts are what they were, another
-//! instrument counts the same, and the runner says what it cannot do.
+//! Tests the gauntlet as a whole: no technique of the sources is missing, the counts of every case
+//! are unchanged, another instrument counts the same, and the runner reports what it cannot do.
 
 mod runner;
 mod s0;
@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::Mutex;
 
-/// The numbers of the sources' techniques: 13 of the first source is none.
+/// The numbers of the sources' techniques; the first source has no number 13.
 const IDS: [&str; 73] = [
     "0.1", "0.2", "0.3", "0.4", "0.5", "0.6", "0.7", "0.8", "0.9", "0.10", "0.11", "0.12", "0.14",
     "0.15", "0.16", "0.17", "0.18", "0.19", "0.20", "0.21", "0.22", "0.23", "0.24", "0.25", "1.1",
@@ -28,7 +28,7 @@ const IDS: [&str; 73] = [
     "3.15", "4.1", "4.2", "4.3", "4.4", "4.5", "4.6", "4.7", "4.8",
 ];
 
-/// What is held exactly. Times are not.
+/// The figures that are compared exactly. Times are not.
 const HELD: [&str; 4] = ["total_blocks", "total_bytes", "grows", "peak_bytes"];
 
 fn gauntlet(words: &[&str]) -> Output {
@@ -82,13 +82,14 @@ fn counted(case: &Case, variant: &Variant, folder: &Path) -> BTreeMap<String, u6
     recorded::window(&path).unwrap_or_else(|why| panic!("{} {}: {why}", case.id, variant.name))
 }
 
-/// What is held of a variant, or why nothing is.
+/// Returns the compared figures of a variant, or the reason why there are none.
 fn held(case: &Case, variant: &Variant, folder: &Path) -> Value {
     let figures = counted(case, variant, folder);
     if let Some(why) = variant.varies {
         return json!(format!("varies: {why}"));
     }
-    // Several threads around the peak: it is known to within a bound, and the bound is not exact.
+    // If several threads allocate around the peak, it is only known within a bound, and the bound
+    // itself varies.
     let exact = !figures.contains_key("peak_error_bytes");
     let names = HELD
         .into_iter()
@@ -152,7 +153,7 @@ fn every_case_counts_what_it_counted() {
     );
 }
 
-/// One line for each variant that is not the same.
+/// Returns one line for each variant that differs.
 fn differences(kept: &Value, found: &Value) -> Vec<String> {
     let names = |value: &Value| {
         value
@@ -171,7 +172,8 @@ fn differences(kept: &Value, found: &Value) -> Vec<String> {
                 kept[&case][&variant].clone(),
                 found[&case][&variant].clone(),
             );
-            // With several threads it depends on their turns whether the peak is known exactly; if both are, both are held.
+            // With several threads, their timing decides if the peak is known exactly. If both
+            // peaks are exact, compares them.
             for (one, other) in [
                 (&mut before, &now.clone()),
                 (&mut now, &kept[&case][&variant]),
@@ -279,7 +281,7 @@ fn what_is_published_has_each_case_its_source_and_verdict_and_what_is_not_judged
     ] {
         assert!(corrections.contains(line), "{line:?} in {corrections}");
     }
-    // The figure of a claim that holds is no correction.
+    // A claim that holds is not a correction.
     assert!(!corrections.contains("**0.21"), "{corrections}");
 }
 

@@ -1,16 +1,17 @@
-//! Runs cases of the gauntlet at a tenth of their size, without times, and reads what it says of them as JSON.
+//! Runs cases of the gauntlet at a tenth of their size, without times, and reads the results as
+//! JSON.
 
 use heapglass_gauntlet::{Found, find};
 use serde_json::Value;
 use std::process::Command;
 
-/// What a run said.
+/// The output of a run.
 pub(crate) struct Said(Value);
 
-/// Runs cases, with more words of the command line if need be. Recordings go to a folder of this run's own.
+/// Runs cases, with further arguments if necessary. Each run has its own folder for recordings.
 ///
 /// # Panics
-/// When a variant fails or the runner does.
+/// If a variant or the runner fails.
 pub(crate) fn run(words: &[&str]) -> Said {
     let folder = tempfile::tempdir().expect("a folder for the time being");
     let mut command = Command::new(env!("CARGO_BIN_EXE_gauntlet"));
@@ -42,10 +43,10 @@ impl Said {
         case.unwrap_or_else(|| panic!("case {id} is not in {}", self.0))
     }
 
-    /// A figure of a variant.
+    /// Returns a figure of a variant.
     ///
     /// # Panics
-    /// When it is not there.
+    /// If there is no such figure.
     pub(crate) fn figure(&self, id: &str, variant: &str, name: &str) -> u64 {
         let variants = self.case(id)["variants"].as_array();
         let found = variants
@@ -56,7 +57,7 @@ impl Said {
         figure.unwrap_or_else(|| panic!("{id} {variant:?} has no {name} in {}", self.0))
     }
 
-    /// What the case itself has to show of a variant; `None` where it could not be had.
+    /// Returns a note of the case about a variant; `None` if it could not be measured.
     pub(crate) fn note(&self, id: &str, variant: &str, name: &str) -> Option<f64> {
         let variants = self.case(id)["variants"].as_array();
         let mut variants = variants.into_iter().flatten();
@@ -64,15 +65,16 @@ impl Said {
         found.and_then(|found| found["notes"][name].as_f64())
     }
 
-    /// What the case says of what was found.
+    /// Returns the case's sentence about the result.
     pub(crate) fn says(&self, id: &str) -> &str {
         self.case(id)["why"].as_str().unwrap_or_default()
     }
 
-    /// The counts that follow from the source's words are found; of a case with a claim that counts contradict.
+    /// Checks the counts that follow from the source's words, for a case with a claim that counts
+    /// contradict.
     ///
     /// # Panics
-    /// When they are not, with what the case says.
+    /// If the counts differ, with the case's sentence.
     pub(crate) fn counts_hold(&self, id: &str) {
         let case = self.case(id);
         assert_eq!(case["counts_hold"], true, "{id}: {}", case["why"]);
@@ -82,7 +84,7 @@ impl Said {
         );
     }
 
-    /// The verdicts of a case's claims, in their order.
+    /// Returns the verdicts of a case's claims, in order.
     pub(crate) fn claims(&self, id: &str) -> Vec<&str> {
         let claims = self.case(id)["claims"].as_array();
         claims
@@ -92,10 +94,11 @@ impl Said {
             .collect()
     }
 
-    /// What follows from the source without its figures holds: nothing that was compared is contradicted.
+    /// Checks that the statements of the source without figures hold, and that nothing compared is
+    /// contradicted.
     ///
     /// # Panics
-    /// When something is, with what the case says.
+    /// If something is contradicted, with the case's sentence.
     pub(crate) fn holds(&self, id: &str) {
         let case = self.case(id);
         let known = ["reproduced", "not judged", "stronger", "weaker"];
@@ -105,7 +108,7 @@ impl Said {
     }
 }
 
-/// Whether a case's counts no longer hold when some two of its figures are swapped.
+/// Returns `true` if swapping some pair of a case's figures makes its counts fail.
 fn notices_swaps(case: &Value) -> bool {
     let judge = find(case["id"].as_str().unwrap_or_default()).map(|case| case.judge);
     let figures = figures(case);
@@ -127,7 +130,7 @@ fn notices_swaps(case: &Value) -> bool {
     let pairs = (0..figures.len()).flat_map(|one| (0..one).map(move |other| (one, other)));
     let mut different = pairs.filter(|&(one, other)| {
         let (one, other) = (&figures[one], &figures[other]);
-        // Of one name, or of one variant whose figures are the same by every way.
+        // Only different figures with the same name, or of the same variant.
         one.2 != other.2 && (one.1 == other.1 || one.0 == other.0)
     });
     different.any(|(one, other)| {
@@ -137,7 +140,7 @@ fn notices_swaps(case: &Value) -> bool {
     })
 }
 
-/// All figures of a case's variants: what was counted, and what the case itself shows.
+/// Returns all figures of a case's variants: the counted ones, and the case's notes.
 fn figures(case: &Value) -> Vec<(&str, String, f64)> {
     let mut all = Vec::new();
     for variant in case["variants"].as_array().into_iter().flatten() {

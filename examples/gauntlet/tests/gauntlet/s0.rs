@@ -1,13 +1,14 @@
-//! The gauntlet's cases of "The serde optimization gauntlet: Wasm and arenas": the counts that their structure predicts,
-//! at a tenth of the size.
+//! Tests the gauntlet's cases of "The serde optimization gauntlet: Wasm and arenas": the counts
+//! that their structure predicts, at a tenth of the size.
 
 use crate::runner::run;
 
-/// Lists of 0.1 to 0.7 at a tenth of the size.
+/// Lists of 0.1 to 0.7, at a tenth of the size.
 const LISTS: u64 = 100_000;
-/// Blocks of the lists: five strings, an inner list that grows once, and the outer one: 4, 8, .. 131,072.
+/// Blocks of the lists: five strings and an inner list that grows once, for each; and the outer
+/// list: 4, 8, .. 131,072.
 const LISTS_BLOCKS: u64 = 7 * LISTS + 16;
-/// Names of 0.12 to 0.16 at a tenth of the size.
+/// Names of 0.12 to 0.16, at a tenth of the size.
 const NAMES: u64 = 100_000;
 
 #[test]
@@ -16,13 +17,13 @@ fn lists_of_strings_are_seven_blocks_each_and_an_arena_has_few_chunks() {
     for id in ["0.1", "0.2"] {
         case.holds(id);
     }
-    // One more chunk than the source says, exactly; the time is not judged here.
+    // Exactly one more chunk than the source says; the time is not judged here.
     case.counts_hold("0.3");
     assert_eq!(case.claims("0.3"), ["contradicted", "not judged"]);
     assert_eq!(case.figure("0.1", "global", "total_blocks"), LISTS_BLOCKS);
     assert_eq!(case.figure("0.2", "global", "total_blocks"), LISTS_BLOCKS);
     assert!(case.figure("0.1", "bumpalo", "total_blocks") < 20);
-    // The source's formula leaves out what growing lists leave behind.
+    // The source's formula omits the blocks that growing lists leave behind.
     assert_eq!(case.figure("0.1", "bumpalo, pre-sized", "total_blocks"), 2);
     assert_eq!(
         case.figure("0.2", "bumpalo", "total_blocks"),
@@ -60,7 +61,8 @@ fn a_derive_on_two_crates_leaves_few_blocks_and_finds_the_leak() {
             "{variant}"
         );
     }
-    // Two names a person, and a list that serde trusts with 1 MiB, 21,845 people: it grows to 43,690 and 87,380.
+    // Two names per person, and a list for which serde reserves 1 MiB, 21,845 people; it grows to
+    // 43,690 and 87,380.
     assert_eq!(case.figure("0.14", "global", "total_blocks"), NAMES + 3);
     assert_eq!(case.figure("0.14", "global, released", "live_blocks"), 0);
     assert_eq!(
@@ -87,7 +89,7 @@ fn strays_are_apart_and_a_handle_is_six_bytes() {
     }
     assert_eq!(case.figure("0.10", "String", "total_blocks"), 100_000 + 1);
     assert_eq!(case.figure("0.10", "flat", "live_blocks"), 2);
-    // A list of `&str`, and nothing else.
+    // Only a list of `&str`.
     for variant in ["buckets, hydrated", "flat, hydrated"] {
         assert_eq!(case.figure("0.10", variant, "total_bytes"), 16 * 100_000);
     }
@@ -129,7 +131,7 @@ fn a_second_pass_in_place_allocates_nothing_and_a_fallback_as_much_as_the_first(
         ("enum", first),
         ("Option", first),
         ("Box", first + 1),
-        // They keep their own buffer.
+        // These keep their own buffer.
         ("HashSet", 100),
         ("VecDeque", 100),
     ] {

@@ -1,9 +1,9 @@
-//! The gauntlet's cases of "Zero-copy deserialization part 2: zerovec": the counts that their structure predicts, at a
-//! tenth of the size.
+//! Tests the gauntlet's cases of "Zero-copy deserialization part 2: zerovec": the counts that their
+//! structure predicts, at a tenth of the size.
 
 use crate::runner::run;
 
-/// A tenth of the times that one window repeats a benchmark.
+/// A tenth of the repetitions of a benchmark in one window.
 const TIMES: u64 = 1_000;
 /// A tenth of the people, and of the archive's entries.
 const PEOPLE: u64 = 100;
@@ -91,7 +91,7 @@ fn a_hash_map_is_its_table_and_two_blocks_an_entry_and_a_zero_map_none() {
         case.figure("1.9", "hashmap", "total_blocks"),
         TIMES * (1 + 2 * 16)
     );
-    // 16 languages, each with a tenth of 8,192 numbers: few enough for a table that never grows.
+    // 16 languages, each with a tenth of 8,192 numbers: few enough that the table never grows.
     let entries = 16 * 819;
     assert_eq!(
         case.figure("1.9", "hashmap large", "total_blocks"),
@@ -140,9 +140,9 @@ fn the_articles_struct_is_its_vectors_and_strings_or_no_block_and_has_one_human_
     assert_eq!(blocks("owned"), 103 * TIMES);
     assert_eq!(blocks("zerovec"), 0);
     assert_eq!(blocks("ten, make_varule"), 0);
-    // Vectors that grow: to 128 numbers, 16 chars and 128 strings.
+    // Growing vectors: to 128 numbers, 16 chars and 128 strings.
     assert_eq!(blocks("owned, JSON"), (6 + 3 + 6 + 100) * TIMES);
-    // And the vector that the boxed strings are written to.
+    // Also the vector that the boxed strings are written to.
     assert_eq!(blocks("zerovec, JSON"), (6 + 3 + 6 + 100 + 1) * TIMES);
 }
 

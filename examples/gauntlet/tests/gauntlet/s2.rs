@@ -1,5 +1,5 @@
-//! The gauntlet's cases of "The impact of memory allocators on performance": the counts that their structure predicts,
-//! at a tenth of the size.
+//! Tests the gauntlet's cases of "The impact of memory allocators on performance": the counts that
+//! their structure predicts, at a tenth of the size.
 
 use crate::runner::run;
 
@@ -7,7 +7,7 @@ use crate::runner::run;
 fn the_script_on_the_allocator_api_is_two_allocations_a_grow_and_a_shrink() {
     let case = run(&["2.3"]);
     case.holds("2.3");
-    // 8 B for the first push, 100 B, 200 B after the extension, 101 B when shrunk.
+    // 8 B for the first push, 100 B, 200 B after the extension, and 101 B after shrinking.
     assert_eq!(case.figure("2.3", "Global", "total_blocks"), 4);
     assert_eq!(
         case.figure("2.3", "Global", "total_bytes"),
@@ -20,7 +20,7 @@ fn the_script_on_the_allocator_api_is_two_allocations_a_grow_and_a_shrink() {
 
 #[test]
 fn large_blocks_are_at_most_twenty_at_once() {
-    // Its verdict is one of times, so it is not asked here.
+    // The verdict is about times, so it is not checked here.
     let case = run(&["2.6"]);
     for variant in ["glibc", "jemalloc", "mimalloc"] {
         assert_eq!(
@@ -51,7 +51,7 @@ fn small_vectors_spill_at_the_fifth_byte_and_growth_doubles() {
 #[test]
 fn calls_for_memory_are_seen_from_outside_and_do_not_change_what_is_counted() {
     let case = run(&["2.12"]);
-    // 10,000 chunks; 192 B each in place of 992,000 - 62,000 B that went.
+    // 10,000 chunks, and 192 B each to replace the 992,000 - 62,000 B that were freed.
     for variant in ["glibc", "jemalloc", "mimalloc"] {
         let of = |name| case.figure("2.12", variant, name);
         assert_eq!(of("total_blocks"), 10_000 + 930_000 / 192, "{variant}");
@@ -59,7 +59,7 @@ fn calls_for_memory_are_seen_from_outside_and_do_not_change_what_is_counted() {
     }
     assert_eq!(case.figure("2.12", "glibc, large", "total_blocks"), 100);
     let note = |variant, name| case.note("2.12", variant, name);
-    // All of the chunks are written to.
+    // All chunks are written to.
     let resident = note("glibc", "full_resident_bytes");
     assert!(
         resident.is_some_and(|bytes| bytes >= 992_000.0),
@@ -72,7 +72,7 @@ fn calls_for_memory_are_seen_from_outside_and_do_not_change_what_is_counted() {
     assert!(grown > 0.0, "glibc's first arena is the program break");
     assert_eq!(note("jemalloc", "brk_calls"), Some(0.0));
     assert_eq!(note("mimalloc", "brk_calls"), Some(0.0));
-    // Twenty blocks of 5 MB and more, none of them freed before there are twenty.
+    // Twenty blocks of at least 5 MB, of which none is freed before there are twenty.
     let mapped = note("jemalloc, large", "mmap_calls");
     assert!(mapped.is_some_and(|calls| calls > 0.0), "{mapped:?}");
 }

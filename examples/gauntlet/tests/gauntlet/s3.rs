@@ -1,5 +1,5 @@
-//! The gauntlet's cases of "Allocating less: really thin Rust cloud apps": the counts that their structure predicts, at
-//! a tenth of the size, and dhat-rs on the same.
+//! Tests the gauntlet's cases of "Allocating less: really thin Rust cloud apps": the counts that
+//! their structure predicts, at a tenth of the size, and dhat-rs on the same.
 
 use crate::runner::run;
 
@@ -30,7 +30,8 @@ fn short_strings_take_what_doubling_predicts() {
 #[test]
 fn a_line_is_44_blocks_as_value_5_typed_0_borrowed_and_fewer_by_the_json_crate() {
     let case = run(&["3.7", "3.8"]);
-    // Types do not go through Values, contrary to the source, exactly; of a tenth of the lines the whole is not judged.
+    // Contrary to the source, types do not go through Values; this is exact. The whole is not
+    // judged on a tenth of the lines.
     case.counts_hold("3.7");
     let share_of_blocks = case.claims("3.7")[2];
     let (last, others) = (case.claims("3.7")[4], case.claims("3.7")[3]);
@@ -72,7 +73,7 @@ fn the_signature_decides_how_many_blocks_a_call_needs() {
 fn futures_take_clones_a_share_or_messages() {
     let case = run(&["3.13"]);
     case.holds("3.13");
-    // Ten futures and their list; a clone of the list besides, and of its thousand names.
+    // Ten futures and their list; with a clone, also the list and its thousand names.
     let blocks = |variant| case.figure("3.13", variant, "total_blocks");
     assert_eq!(blocks("clone"), 1 + 10 * (1 + 1 + 1_000));
     assert_eq!(blocks("Arc"), 1 + 10);
@@ -97,7 +98,7 @@ fn heaptrack_and_dhat_count_whole_processes_as_we_do() {
         for name in ["total_bytes", "total_blocks", "peak_bytes"] {
             assert_eq!(more("theirs", name), more("ours", name), "{tool}: {name}");
         }
-        // 44 blocks a line, and the list grows.
+        // 44 blocks per line, and the growing list.
         let blocks = more("theirs", "total_blocks");
         assert!(
             blocks.is_some_and(|blocks| blocks > 44.0 * 44.0),

@@ -1,9 +1,10 @@
-//! The gauntlet's cases of "Rewriting Rust serialization part 2: performance", and the formats that are read without
-//! copying: the counts that the log record's structure predicts, at a tenth of the size.
+//! Tests the gauntlet's cases of "Rewriting Rust serialization part 2: performance", and the
+//! formats that are read without copying: the counts that the log record's structure predicts, at a
+//! tenth of the size.
 
 use crate::runner::run;
 
-/// A tenth of the times that one window repeats a record.
+/// A tenth of the repetitions of a record in one window.
 const TIMES: u64 = 1_000;
 /// A tenth of the batch.
 const BATCH: u64 = 100;
@@ -64,7 +65,7 @@ fn a_capnp_message_is_read_without_a_block() {
 #[test]
 fn postcard_is_273_bytes_a_record_and_every_format_builds_the_same_10_blocks() {
     let case = run(&["4.6"]);
-    // The case itself refuses a record of another length.
+    // The case itself rejects a record of another length.
     assert!(case.figure("4.6", "postcard, serialize", "peak_bytes") >= 273);
     for format in ["postcard", "bincode", "rmp", "rkyv"] {
         let variant = format!("{format}, deserialize");
@@ -96,7 +97,8 @@ fn formats_without_copying_allocate_nothing_on_access_and_retain_their_buffer() 
         let kept = format!("{format} with its buffer");
         assert_eq!(case.figure("3.10", format, "total_blocks"), 0, "{format}");
         assert_eq!(case.figure("3.10", &kept, "live_blocks"), 1, "{format}");
-        // More than the texts, less than their JSON: the verdict holds it to the buffer's length.
+        // More than the texts, less than their JSON: the verdict compares it with the buffer's
+        // length.
         let buffer = case.figure("3.10", &kept, "live_bytes");
         assert!(
             (236 * BATCH..605 * BATCH).contains(&buffer),
@@ -131,7 +133,7 @@ fn peers_count_what_they_counted_and_arrow_reads_its_columns_without_a_block() {
         ("simd-json DOM, deserialize", 50 * TIMES, 10_122 * TIMES),
         ("simd-json tape, deserialize", 9 * TIMES, 8_366 * TIMES),
         ("simd-json DOM, serialize", TIMES, 1_024 * TIMES),
-        // And one more, once.
+        // Plus one block, once.
         ("sonic-rs DOM, deserialize", 4 * TIMES + 1, 2_241_864),
         ("sonic-rs &str types, deserialize", 0, 0),
         ("sonic-rs DOM, serialize", 4 * TIMES, 1_920 * TIMES),
@@ -140,7 +142,7 @@ fn peers_count_what_they_counted_and_arrow_reads_its_columns_without_a_block() {
         assert_eq!(figure("total_blocks"), blocks, "{variant}");
         assert_eq!(figure("total_bytes"), bytes, "{variant}");
     }
-    // Descriptions of 23 columns: as many for 1,000 rows as for these 100.
+    // The descriptions of 23 columns: as many for 1,000 rows as for the 100 here.
     assert_eq!(
         case.figure("3.10", "arrow with its buffer", "total_blocks"),
         147
@@ -164,7 +166,7 @@ fn zerovec_reads_the_record_and_many_of_them_where_they_lie() {
 #[test]
 fn thrift_makes_a_block_of_each_text_and_when_it_writes_of_each_name() {
     let case = run(&["4.8"]);
-    // As many blocks as JSON by its type, where the source has fewer.
+    // As many blocks as JSON by its type; the source has fewer.
     case.counts_hold("4.8");
     assert_eq!(case.claims("4.8"), ["reproduced", "contradicted"]);
     let of = |variant, name| case.figure("4.8", variant, name);

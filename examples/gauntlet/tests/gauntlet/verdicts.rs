@@ -1,9 +1,10 @@
-//! Verdicts of figures written down here: each claim compares the figures it says, in their order.
+//! Tests the verdicts of given figures: each claim must compare the figures that it names, in their
+//! order.
 
 use heapglass_gauntlet::Verdict::{self, Contradicted, NotJudged, Reproduced, Stronger, Weaker};
 use heapglass_gauntlet::{Claim, Compared, Found, Judged, Span, find};
 
-/// Figures of a case, the verdicts of its claims, and two figures that make another verdict when they are swapped.
+/// The figures of a case, the verdicts of its claims, and two figures whose swap changes a verdict.
 struct Fixture {
     id: &'static str,
     figures: &'static [(&'static str, &'static str, f64)],
@@ -17,7 +18,7 @@ const SAX_TO_RECORD: &str = "serde_json SAX to the record, deserialize";
 const FIXTURES: &[Fixture] = &[
     Fixture {
         id: "2.4",
-        // The largest gain is of another size, and the slowest of the others is another one.
+        // The largest gain is at another size, and another allocator is the slowest of the others.
         figures: &[
             ("glibc 16 B", "time_ns", 130.0),
             ("jemalloc 16 B", "time_ns", 150.0),
@@ -51,7 +52,7 @@ const FIXTURES: &[Fixture] = &[
             ("bumpalo", "time_ns", 120.0),
             ("global, 100k", "time_ns", 15.0),
             ("bumpalo, pre-sized, 100k", "time_ns", 10.0),
-            // Not the source's, whose arena is sized before.
+            // This variant is not the source's, whose arena is sized in advance.
             ("bumpalo, 100k", "time_ns", 90.0),
         ],
         verdicts: &[Reproduced, Reproduced, Contradicted],
@@ -252,7 +253,7 @@ const FIXTURES: &[Fixture] = &[
             ("json", "time_ns", 100.0),
             ("serde_json", "total_bytes", 100.0),
             ("json", "total_bytes", 107.0),
-            // Without the reader that the source has.
+            // This figure is without the source's reader.
             ("serde_json", "peak_bytes", 5_600.0),
             ("json", "peak_bytes", 4_444.0),
             ("serde_json by BufRead", "peak_bytes", 15_600.0),
@@ -269,7 +270,8 @@ const FIXTURES: &[Fixture] = &[
         figures: &[
             ("binary: release, debug = 2", "file_bytes", 1_000.0),
             ("binary: strip", "file_bytes", 700.0),
-            // The runner's, of the case's own process, and the program's: neither is the source's.
+            // One is of the runner's own process, the other of the program: neither is the
+            // source's.
             ("binary: strip", "code_bytes", 10.0),
             ("binary: strip", "binary_code_bytes", 20.0),
         ],
@@ -301,7 +303,7 @@ const FIXTURES: &[Fixture] = &[
     },
     Fixture {
         id: "0.23",
-        // What was not measured in Firefox is not judged.
+        // Figures that were not measured in Firefox are not judged.
         figures: &[
             ("Chromium", "global, 1000000, ms", 500.0),
             ("Chromium", "global, 100000, ms", 16.5),
@@ -718,7 +720,7 @@ fn a_verdict_has_the_direction_and_the_size_of_the_claim() {
     ] {
         assert_eq!(twice.compare(here), verdict, "{here}");
     }
-    // Less than as much.
+    // A ratio below 1.
     let less = Claim::times("times the peak", 0.5).within(0.1);
     for (here, verdict) in [
         (0.5, Reproduced),
@@ -739,7 +741,7 @@ fn a_verdict_has_the_direction_and_the_size_of_the_claim() {
     ] {
         assert_eq!(between.compare(here), verdict, "{here}");
     }
-    // A small effect is not reproduced by none, however wide its tolerance.
+    // A figure without an effect does not reproduce a small effect, however wide its tolerance.
     let third = Claim::times("times as long", 1.3).within(0.25);
     for (here, verdict) in [
         (1.0, Contradicted),
@@ -784,7 +786,8 @@ fn a_verdict_has_the_direction_and_the_size_of_the_claim() {
 #[test]
 fn a_round_that_was_disturbed_whole_or_in_part_does_not_move_the_ratio() {
     let rounds = |variant: &str| match variant {
-        // The machine was half as fast in two rounds, in one of them after the first had run.
+        // The machine was half as fast in two rounds; in one of them only after the first variant
+        // had run.
         "first" => vec![100.0, 100.0, 200.0, 100.0, 100.0],
         "second" => vec![10.0, 10.0, 20.0, 20.0, 10.0],
         _ => Vec::new(),
@@ -795,7 +798,7 @@ fn a_round_that_was_disturbed_whole_or_in_part_does_not_move_the_ratio() {
     };
     assert_eq!(found.times("first", "second").value, 10.0);
     assert_eq!(found.times("second", "first").value, 0.1);
-    // Not timed round by round.
+    // This variant was not timed by round.
     assert_eq!(found.times("first", "third"), Span::from(1.0));
 }
 
@@ -803,7 +806,7 @@ fn a_round_that_was_disturbed_whole_or_in_part_does_not_move_the_ratio() {
 fn the_median_of_the_rounds_is_judged_and_where_it_may_lie_is_said() {
     let rounds = vec![1.0, 1.9, 1.3, 1.2, 1.4, 1.5, 1.6, 1.7, 1.1];
     let found = Span::median(rounds);
-    // Of nine all but the least and the most.
+    // All of the nine except the smallest and the largest.
     assert_eq!((found.value, found.low, found.high), (1.4, 1.1, 1.7));
     let few = Span::median(vec![3.0, 1.0, 2.0]);
     assert_eq!((few.value, few.low, few.high), (2.0, 1.0, 3.0));
@@ -813,7 +816,7 @@ fn the_median_of_the_rounds_is_judged_and_where_it_may_lie_is_said() {
 
     let claimed = |times: f64| Claim::times("times as long", times).compare(found);
     assert_eq!(claimed(1.25), Reproduced);
-    // 1.6 and 1.7, or 1.1 and 1.2, would be enough, and are possible; but the median is not.
+    // 1.6 and 1.7, or 1.1 and 1.2, would suffice and are possible; but the median is not enough.
     assert_eq!([2.0, 3.0, 1.0].map(claimed), [Weaker, Weaker, Contradicted]);
     assert_eq!(
         Claim::times("times as long", 0.5).compare(found),
@@ -844,7 +847,7 @@ fn a_claim_that_runs_do_not_agree_on_is_not_judged_and_says_what_each_found() {
     );
     let agreed = run(1.7).with_other_runs(&[run(1.9), run(1.8)]);
     assert_eq!(agreed.verdict(), Reproduced);
-    // Counts that hold in one run alone do not hold.
+    // Counts that hold in only one run do not hold.
     let failed = Judged::facts(false, String::new());
     let counts = Judged::facts(true, String::new()).with_other_runs(&[failed]);
     assert!(!counts.counts_hold());

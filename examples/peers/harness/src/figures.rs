@@ -1,32 +1,32 @@
-//! The arithmetic: samples of runs become the figures of a table.
+//! The arithmetic: computes the figures of a table from the samples of runs.
 
 use serde::Serialize;
 
 /// One run of a program.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Sample {
-    /// Programs of one round ran one after the other.
+    /// The round; its programs ran one after another.
     pub(crate) round: usize,
     /// Nanoseconds of the work.
     pub(crate) ns: f64,
-    /// The largest resident set of the process.
+    /// Peak resident set of the process.
     pub(crate) peak_rss_kib: f64,
-    /// The files that the profiler left.
+    /// Size of the files that the profiler wrote.
     pub(crate) output_bytes: Option<f64>,
-    /// From the end of the work until a report was there.
+    /// Time from the end of the work to the finished report.
     pub(crate) report_ms: Option<f64>,
 }
 
-/// What a workload does, whatever the program.
+/// The load of a workload, which is the same for all programs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Load {
     /// Allocations, reallocations and frees.
     pub(crate) events: u64,
-    /// How many threads can work at the same time on this machine.
+    /// Number of threads that can work at the same time on this machine.
     pub(crate) concurrency: usize,
 }
 
-/// The middle of some figures, and their least and largest.
+/// The median of some figures, and the smallest and the largest.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub(crate) struct Spread {
     pub(crate) median: f64,
@@ -39,9 +39,10 @@ pub(crate) struct Spread {
 pub(crate) struct Figures {
     pub(crate) runs: usize,
     pub(crate) ns: Spread,
-    /// To the base, of single rounds.
+    /// Ratio to the base, of single rounds.
     pub(crate) ratio: Option<Spread>,
-    /// What an event takes longer than in the base, on the thread that it happens on: the median of the rounds.
+    /// Additional time of an event compared with the base, on its own thread: the median of the
+    /// rounds.
     pub(crate) added_ns_per_event: Option<f64>,
     pub(crate) peak_rss_kib: f64,
     pub(crate) peak_rss_ratio: Option<f64>,
@@ -49,7 +50,8 @@ pub(crate) struct Figures {
     pub(crate) report_ms: Option<f64>,
 }
 
-/// The middle one; of an even number, the mean of the two in the middle. None of none.
+/// Returns the median; for an even number of values, the mean of the two in the middle. `None`
+/// without values.
 pub(crate) fn median(values: impl IntoIterator<Item = f64>) -> Option<f64> {
     let mut values: Vec<f64> = values.into_iter().collect();
     values.sort_by(f64::total_cmp);
@@ -69,7 +71,7 @@ fn spread(median: f64, values: &[f64]) -> Spread {
     }
 }
 
-/// Times of a program and its base in the rounds in which both ran.
+/// Returns the times of a program and its base, for the rounds in which both ran.
 fn pairs(samples: &[Sample], base: &[Sample]) -> Vec<(f64, f64)> {
     let pair = |sample: &Sample| {
         let base = base.iter().find(|base| base.round == sample.round)?;
@@ -78,16 +80,16 @@ fn pairs(samples: &[Sample], base: &[Sample]) -> Vec<(f64, f64)> {
     samples.iter().filter_map(pair).collect()
 }
 
-/// The ratio of a program to its base: the median of the rounds, with the least and the largest. None without a round in
-/// which both ran.
+/// Returns the ratio of a program to its base: the median of the rounds, with the smallest and the
+/// largest. `None` if there is no round in which both ran.
 pub(crate) fn ratio(samples: &[Sample], base: &[Sample]) -> Option<Spread> {
     let pairs = pairs(samples, base);
     let ratios: Vec<f64> = pairs.iter().map(|(ns, base_ns)| ns / base_ns).collect();
     Some(spread(median(ratios.iter().copied())?, &ratios))
 }
 
-/// Nanoseconds by which an event takes longer: the median of the rounds. Threads that work at the same time spend it at the
-/// same time.
+/// Returns the nanoseconds by which an event takes longer: the median of the rounds. Threads that
+/// work at the same time spend this time at the same time.
 pub(crate) fn added_ns_per_event(samples: &[Sample], base: &[Sample], load: Load) -> Option<f64> {
     if load.events == 0 {
         return None;
@@ -97,7 +99,8 @@ pub(crate) fn added_ns_per_event(samples: &[Sample], base: &[Sample], load: Load
     Some(added * load.concurrency as f64 / load.events as f64)
 }
 
-/// The figures of some runs; without a base, those that need none. None without runs.
+/// Returns the figures of some runs; without a base, only those that need none. `None` without
+/// runs.
 pub(crate) fn figures(
     samples: &[Sample],
     base: Option<&[Sample]>,
@@ -180,7 +183,7 @@ mod tests {
             };
             added_ns_per_event(&samples(times), &base, load)
         };
-        // 2,000, 1,500 and 7,000 more.
+        // 2,000, 1,500 and 7,000 ns more.
         assert_eq!(added(&[3_000.0, 2_500.0, 9_000.0], 100, 1), Some(20.0));
         assert_eq!(added(&[3_000.0, 2_500.0, 9_000.0], 100, 4), Some(80.0));
         assert_eq!(added(&[900.0], 100, 1), Some(-1.0));

@@ -1,4 +1,4 @@
-//! The machine and its tools: what is measured on, and how programs are built.
+//! The machine and its tools: reads their versions and builds the programs.
 
 use crate::programs::{Build, Flavor, Profiler};
 use crate::results::Machine;
@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 /// The workspace of the programs.
 const MANIFEST: &str = "examples/peers/Cargo.toml";
 
-/// The first line that a command prints.
+/// Returns the first line that a command prints.
 fn first_line(program: &str, words: &[&str]) -> Option<String> {
     let output = Command::new(program)
         .args(words)
@@ -22,7 +22,7 @@ fn first_line(program: &str, words: &[&str]) -> Option<String> {
     (output.status.success() && !line.is_empty()).then(|| line.to_owned())
 }
 
-/// Today, UTC.
+/// Returns today's date in UTC.
 pub(crate) fn date() -> String {
     first_line("date", &["-u", "+%Y-%m-%d"]).unwrap_or_else(|| "an unknown date".to_owned())
 }
@@ -53,7 +53,7 @@ pub(crate) fn machine() -> Machine {
     }
 }
 
-/// What can be allocated now without swapping.
+/// Returns the memory that can be allocated now without swapping.
 pub(crate) fn available_mib() -> u64 {
     memory_mib("MemAvailable:")
 }
@@ -65,7 +65,7 @@ fn memory_mib(name: &str) -> u64 {
     kib.unwrap_or(0) / 1024
 }
 
-/// Versions of the compiler, the rivals and the tools.
+/// Returns the versions of the compiler, the rivals and the tools.
 pub(crate) fn versions(root: &Path) -> BTreeMap<String, String> {
     let mut versions = BTreeMap::new();
     for (name, program) in [
@@ -93,7 +93,7 @@ pub(crate) fn versions(root: &Path) -> BTreeMap<String, String> {
     versions
 }
 
-/// Names and versions in a lock file.
+/// Returns the names and versions in a lock file.
 fn packages(lock: &str) -> Vec<(&str, &str)> {
     let quoted = |line: &'static str, block| -> Option<&str> {
         let block: &str = block;
@@ -105,7 +105,8 @@ fn packages(lock: &str) -> Vec<(&str, &str)> {
         .collect()
 }
 
-/// A toolchain that is new enough: none by name when the usual one is. An error says why there is none.
+/// Returns a toolchain that is new enough; `None` means the usual one. The error says why there is
+/// none.
 pub(crate) fn toolchain(oldest: (u32, u32)) -> Result<Option<&'static str>, String> {
     let is_new = |line: &str| release(line).is_some_and(|found| found >= oldest);
     let usual = first_line("rustc", &["--version"]).unwrap_or_default();
@@ -125,13 +126,13 @@ pub(crate) fn toolchain(oldest: (u32, u32)) -> Result<Option<&'static str>, Stri
     })
 }
 
-/// The release in `rustc 1.95.0 (59807616e 2026-04-14)`.
+/// Returns the release in `rustc 1.95.0 (59807616e 2026-04-14)`.
 fn release(line: &str) -> Option<(u32, u32)> {
     let mut numbers = line.strip_prefix("rustc ")?.split('.');
     Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
 }
 
-/// The tool that a profiler needs and that is not installed, if so.
+/// Returns the tool that a profiler needs, if it is not installed.
 pub(crate) fn missing_tool(profiler: Profiler) -> Option<String> {
     let tools: &[&str] = match profiler {
         Profiler::Heaptrack => &["heaptrack", "heaptrack_print"],
@@ -153,7 +154,7 @@ pub(crate) fn build_heapglass(root: &Path, target: &Path) -> Result<(), String> 
     run_cargo(cargo, root, target, "heapglass").map(drop)
 }
 
-/// Builds a program and says where it is.
+/// Builds a program and returns its path.
 pub(crate) fn build(root: &Path, target: &Path, build: Build) -> Result<PathBuf, String> {
     let mut cargo = Command::new("cargo");
     let target = match build.flavor {
@@ -176,7 +177,8 @@ pub(crate) fn build(root: &Path, target: &Path, build: Build) -> Result<PathBuf,
         cargo.args(["--features", feature]);
     }
     if build.flavor == Flavor::NoFramePointers {
-        // In place of the flags of the configuration: of several, rustc keeps the one that asks for frame pointers.
+        // Replaces the flags of the configuration: with several sources of flags, rustc keeps the
+        // one that asks for frame pointers.
         cargo.env("CARGO_ENCODED_RUSTFLAGS", "");
     }
     let title = match build.flavor {
@@ -193,7 +195,7 @@ fn run_cargo(mut cargo: Command, root: &Path, target: &Path, title: &str) -> Res
     let output = cargo
         .arg("--target-dir")
         .arg(target)
-        // There the flags are that heapglass's own programs are built with.
+        // This folder has the flags with which heapglass's own programs are built.
         .current_dir(root)
         .stdout(Stdio::null())
         .output()

@@ -1,4 +1,5 @@
-//! `cargo peers`: heapglass and its rivals on the same work. `cargo cost` is the same with heapglass alone.
+//! `cargo peers`: runs heapglass and its rivals on the same work. `cargo cost` does the same with
+//! heapglass alone.
 
 mod figures;
 mod machine;
@@ -22,28 +23,30 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// What a run with the largest heap may need for each byte of it.
+/// Memory that a run with the largest heap may need, per byte of that heap.
 const HEAP_FACTOR: f64 = 2.5;
 
-/// Where `--publish` writes.
+/// The page that `--publish` writes.
 const GUIDE: &str = "docs/src/cost.md";
 const README: &str = "README.md";
 const MEASURED: &str = "examples/peers/measured.json";
 
-/// Runs heapglass and its rivals on the same work: time, memory, size of the output and time until a report is there.
+/// Compare heapglass and its rivals on the same work: time, memory, size of the output, and time
+/// until the report
 ///
-/// Programs of one round run one after the other, so that all see the machine in the same state. A table is printed on
-/// standard output, progress on standard error.
+/// Programs of one round run one after another, so that all see the machine in the same state. The
+/// table goes to standard output, progress to standard error.
 #[derive(Debug, Parser)]
 #[command(name = "cargo peers", bin_name = "cargo peers", after_help = EXAMPLES)]
 struct Options {
-    /// Rounds
+    /// Number of rounds
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..))]
     runs: u16,
-    /// Workloads instead of all, by name or the beginning of a name up to a hyphen (churn, depth)
+    /// Run only these workloads, given by name or by the beginning of a name up to a hyphen (churn,
+    /// depth)
     #[arg(long, value_name = "WORKLOADS", value_delimiter = ',')]
     only: Vec<String>,
-    /// Programs by name; `ours` and `all` are several
+    /// Run only these programs; `ours` and `all` stand for several
     #[arg(
         long,
         value_name = "PROGRAMS",
@@ -51,22 +54,23 @@ struct Options {
         default_value = "all"
     )]
     programs: Vec<String>,
-    /// Small inputs and one round: everything works, but the figures mean nothing
+    /// Use small inputs and one round: this checks that everything works, but the figures mean
+    /// nothing
     #[arg(long, conflicts_with = "runs")]
     quick: bool,
     /// Write all figures as JSON
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// Write the tables to a new file, or between the markers in one
+    /// Write the tables to a new file, or between the markers of an existing one
     #[arg(long, value_name = "FILE")]
     markdown: Option<PathBuf>,
-    /// Write the tables and figures of this repository: the guide, the README and measured.json
+    /// Update the tables and figures of this repository: the guide, the README and measured.json
     #[arg(long, conflicts_with_all = ["only", "programs", "quick"])]
     publish: bool,
-    /// A program that takes longer is ended, and has failed
+    /// End a program that takes longer; it counts as failed
     #[arg(long, value_name = "SECONDS", default_value_t = 300)]
     timeout: u64,
-    /// A rival whose work takes longer runs only once
+    /// Run a rival only once if its work takes longer
     #[arg(long, value_name = "SECONDS", default_value_t = 5)]
     slow: u64,
     /// List workloads and programs
@@ -110,7 +114,7 @@ fn compare(options: &Options) -> Result<(), String> {
     }
     let workloads = workloads(&options.only)?;
     let programs = programs::select(&all, &options.programs)?;
-    // Before hours are spent: can all be written?
+    // Checks that all files can be written, before the hours of measurement.
     let mut pages = Vec::new();
     if options.publish {
         pages.push((root.join(GUIDE), table::LONG));
@@ -219,12 +223,12 @@ fn compare(options: &Options) -> Result<(), String> {
     Ok(())
 }
 
-/// What stays the same from workload to workload.
+/// The state that is the same for all workloads.
 struct Session<'a> {
     options: &'a Options,
     setting: &'a Setting,
     executables: BTreeMap<Build, PathBuf>,
-    /// Why a program runs nothing.
+    /// The reason why a program does not run.
     skipped: BTreeMap<&'static str, String>,
 }
 
@@ -237,7 +241,7 @@ impl Session<'_> {
         }
     }
 
-    /// Builds what is needed. What cannot be built is skipped, except what is ours.
+    /// Builds everything needed. Skips what cannot be built, except our own programs.
     fn build(
         &mut self,
         root: &Path,
@@ -284,7 +288,7 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// All programs on one workload.
+    /// Measures all programs on one workload.
     fn column(&self, workload: &Workload, programs: &[Program]) -> Result<Column, String> {
         let mut cells: BTreeMap<&'static str, Cell> = BTreeMap::new();
         for program in programs {
@@ -362,7 +366,8 @@ impl Session<'_> {
         })
     }
 
-    /// Allocations and events of the work: stats_alloc counts them, in a run that is not measured.
+    /// Returns the allocations and events of the work. stats_alloc counts them, in a run that is
+    /// not measured.
     fn count(&self, workload: &Workload) -> Result<Option<(u64, u64)>, String> {
         let counter = programs::counter();
         let Some(executable) = self.executables.get(&counter.build) else {
@@ -386,7 +391,7 @@ impl Session<'_> {
         }
     }
 
-    /// Why this machine has no room for a workload now, if so.
+    /// Returns the reason why this machine has no room for a workload now, or `None`.
     fn too_large(&self, workload: &Workload) -> Option<String> {
         if workload.name != HEAP {
             return None;
@@ -399,7 +404,7 @@ impl Session<'_> {
     }
 }
 
-/// The workloads that some names choose; all of them without names.
+/// Returns the workloads with these names; all of them without names.
 fn workloads(only: &[String]) -> Result<Vec<Workload>, String> {
     let is_meant = |workload: &Workload, name: &str| {
         let family = workload.name.split_once('-').map(|(family, _)| family);
@@ -417,14 +422,14 @@ fn workloads(only: &[String]) -> Result<Vec<Workload>, String> {
     Ok(chosen.copied().collect())
 }
 
-/// The top of this checkout.
+/// Returns the root folder of this checkout.
 fn root() -> Result<PathBuf, String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..");
     root.canonicalize()
         .map_err(|error| format!("the checkout is gone: {}: {error}", root.display()))
 }
 
-/// The target folder, in which this executable lies as well.
+/// Returns the target folder, which also contains this executable.
 fn target() -> Result<PathBuf, String> {
     let executable = std::env::current_exe().map_err(|error| error.to_string())?;
     let target = executable.parent().and_then(Path::parent);
@@ -433,7 +438,7 @@ fn target() -> Result<PathBuf, String> {
         .ok_or_else(|| format!("{} is not in a target folder", executable.display()))
 }
 
-/// The input of `geojson`, the same that `examples/real/run` makes.
+/// Generates the input of `geojson`, the same as `examples/real/run` does.
 fn generate_geojson(file: &Path, megabytes: u64) -> Result<(), String> {
     if file.exists() {
         return Ok(());
@@ -451,7 +456,7 @@ fn generate_geojson(file: &Path, megabytes: u64) -> Result<(), String> {
     generate().map_err(|error| format!("{}: {error}", file.display()))
 }
 
-/// A page with a table in its place; a new page is the table.
+/// Returns a page with the table filled in; a new page is only the table.
 fn filled(page: &Path, name: &str, table: &str) -> Result<String, String> {
     let text = match fs::read_to_string(page) {
         Ok(text) => text,

@@ -1,4 +1,4 @@
-//! One run: a process of its own, its time and memory, what its profiler leaves, and whether that is right.
+//! One run in its own process: measures its time and memory, and checks what its profiler wrote.
 
 use crate::figures::Sample;
 use crate::programs::{Profiler, Program};
@@ -13,28 +13,28 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// What all runs need.
+/// The settings of all runs.
 pub(crate) struct Setting {
-    /// The command `heapglass`, which reads recordings.
+    /// Path of the `heapglass` command, which reads recordings.
     pub(crate) heapglass: PathBuf,
-    /// The input of the workload `geojson`.
+    /// Path of the input of the workload `geojson`.
     pub(crate) geojson: PathBuf,
-    /// A folder for what a run leaves; emptied after each.
+    /// A folder for the files of a run, emptied after each run.
     pub(crate) folder: PathBuf,
     pub(crate) quick: bool,
     pub(crate) timeout: Duration,
-    /// Set by ^C.
+    /// `true` after ^C.
     pub(crate) interrupted: Arc<AtomicBool>,
 }
 
-/// What a run found.
+/// The result of a run.
 pub(crate) struct Run {
     pub(crate) sample: Sample,
     /// Allocations and events of the work, from the program that counts them.
     pub(crate) counts: Option<(u64, u64)>,
 }
 
-/// Runs `program` once. `allocations` are those of the work: a profile that has fewer is wrong.
+/// Runs `program` once. `allocations` is the number in the work: a profile with fewer is wrong.
 pub(crate) fn run(
     setting: &Setting,
     program: &Program,
@@ -70,8 +70,8 @@ pub(crate) fn run(
         let found = profile(setting, program.profiler, &left, &folder)?;
         found.check(program.profiler, allocations)?;
     }
-    // A process begins with the peak of the one that started it: where that is larger, what the program said of itself
-    // is its peak.
+    // A process starts with the peak of its parent. If that is larger, the peak that the program
+    // printed about itself is used.
     let is_own = process.peak_rss_kib > peers_work::peak_rss_kib();
     let peak_rss_kib = if is_own {
         process.peak_rss_kib
@@ -91,7 +91,7 @@ pub(crate) fn run(
     })
 }
 
-/// The command that runs a program as it is profiled.
+/// Returns the command that runs a program under its profiler.
 fn command(setting: &Setting, program: &Program, executable: &Path, left: &Path) -> Command {
     let mut command = match program.profiler {
         Profiler::Heaptrack => {
@@ -136,15 +136,16 @@ fn command(setting: &Setting, program: &Program, executable: &Path, left: &Path)
     command
 }
 
-/// A process that ended well.
+/// A process that succeeded.
 struct Process {
     stdout: String,
     ended_ns: u64,
-    /// Of the largest of the process and those that it waited for, KiB.
+    /// Peak resident set of the process or of a process that it waited for, whichever is larger,
+    /// KiB.
     peak_rss_kib: u64,
 }
 
-/// Runs a command to its end; its output goes to files that begin with `files`.
+/// Runs a command to its end. Its output goes to files whose names begin with `files`.
 fn wait(setting: &Setting, command: &mut Command, files: &Path) -> Result<Process, String> {
     let name = command.get_program().to_string_lossy().into_owned();
     let (out, err) = (files.with_extension("out"), files.with_extension("err"));
@@ -154,7 +155,7 @@ fn wait(setting: &Setting, command: &mut Command, files: &Path) -> Result<Proces
         .stdin(Stdio::null())
         .stdout(create(&out)?)
         .stderr(create(&err)?)
-        // A group of its own, so that a script ends with all that it started.
+        // Creates a process group, so that ending a script also ends what it started.
         .process_group(0);
     let begin = Instant::now();
     let child = command
@@ -173,7 +174,7 @@ fn wait(setting: &Setting, command: &mut Command, files: &Path) -> Result<Proces
                 ended_badly = Some(format!("took more than {} s", setting.timeout.as_secs()));
             }
             if ended_badly.is_some() {
-                // SAFETY: a signal to the group of the child, which has not been waited for.
+                // SAFETY: this signals the group of a child that has not been waited for.
                 unsafe { libc::kill(-pid, libc::SIGKILL) };
             }
         }
@@ -199,10 +200,10 @@ fn wait(setting: &Setting, command: &mut Command, files: &Path) -> Result<Proces
     })
 }
 
-/// The status and peak RSS (KiB) of a child, if it has ended.
+/// Returns the status and peak RSS (KiB) of a child, or `None` if it still runs.
 fn try_wait(pid: libc::pid_t) -> std::io::Result<Option<(ExitStatus, u64)>> {
     let mut status = 0;
-    // SAFETY: a struct of numbers, for which zero is a value.
+    // SAFETY: this is a struct of numbers, for which zero is valid.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
     // SAFETY: both are valid to write into.
     let waited = unsafe { libc::wait4(pid, &mut status, libc::WNOHANG, &mut usage) };
@@ -213,7 +214,7 @@ fn try_wait(pid: libc::pid_t) -> std::io::Result<Option<(ExitStatus, u64)>> {
     }
 }
 
-/// What a program printed of its work.
+/// The output of a program about its work.
 #[derive(Debug, PartialEq)]
 struct Said {
     ns: u64,
@@ -246,7 +247,7 @@ impl Said {
     }
 }
 
-/// Bytes of the files in a folder.
+/// Returns the total size of the files in a folder.
 fn size(folder: &Path) -> Result<u64, String> {
     let mut bytes = 0;
     for path in files(folder)? {
@@ -263,7 +264,7 @@ fn files(folder: &Path) -> Result<Vec<PathBuf>, String> {
         .collect()
 }
 
-/// The one file that a profiler left.
+/// Returns the only file that a profiler wrote.
 fn only_file(folder: &Path) -> Result<PathBuf, String> {
     match files(folder)?.as_slice() {
         [file] => Ok(file.clone()),
@@ -271,7 +272,7 @@ fn only_file(folder: &Path) -> Result<PathBuf, String> {
     }
 }
 
-/// Makes the report of a profiler whose data is not one yet. Names are looked up anew each time.
+/// Creates the report, if the profiler's data is not a report already. Symbolizes again each time.
 fn report(
     setting: &Setting,
     profiler: Profiler,
@@ -298,15 +299,15 @@ fn report(
         .map_err(|error| format!("no report: {error}"))
 }
 
-/// What a profile says of the whole program.
+/// The totals of a profile for the whole program.
 #[derive(Debug, Default, PartialEq)]
 struct Profile {
-    /// None where the profiler samples.
+    /// `None` if the profiler samples.
     allocations: Option<u64>,
     unwinder: Option<String>,
 }
 
-/// Reads the profile that was left.
+/// Reads the profile that the profiler wrote.
 fn profile(
     setting: &Setting,
     profiler: Profiler,
@@ -364,7 +365,8 @@ impl Profile {
         })
     }
 
-    /// A profile that has fewer allocations than the work, or was made in another way than its row says, is wrong.
+    /// Checks a profile. It is wrong if it has fewer allocations than the work, or was not created
+    /// as its row says.
     fn check(&self, profiler: Profiler, allocations: Option<u64>) -> Result<(), String> {
         let samples = profiler == Profiler::Jemalloc;
         match (self.allocations, allocations) {

@@ -1,26 +1,26 @@
-//! What is compared.
+//! The programs that are compared.
 
 use peers_work::{Group, Workload};
 
-/// A program and how it profiles.
+/// A program and its way to profile.
 #[derive(Clone, Debug)]
 pub(crate) struct Program {
-    /// For `--programs`.
+    /// The name for `--programs`.
     pub(crate) name: &'static str,
-    /// For tables.
+    /// The title for tables.
     pub(crate) title: &'static str,
-    /// The program that it is compared with.
+    /// The program to which it is compared.
     pub(crate) base: Option<&'static str>,
     pub(crate) build: Build,
     pub(crate) profiler: Profiler,
     pub(crate) is_ours: bool,
 }
 
-/// How an executable is built.
+/// The way in which an executable is built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Build {
     pub(crate) executable: &'static str,
-    /// The feature that brings the rival in; the crate's name in the lock file is beside it.
+    /// The feature that adds the rival, and the crate's name in the lock file.
     pub(crate) rival: Option<(&'static str, &'static str)>,
     pub(crate) flavor: Flavor,
 }
@@ -31,11 +31,11 @@ pub(crate) enum Flavor {
     Usual,
     /// Without frame pointers, except in the standard library as it comes.
     NoFramePointers,
-    /// A newer compiler, of this rustup toolchain.
+    /// A newer compiler, from this rustup toolchain.
     Toolchain(&'static str),
 }
 
-/// What is done to profile, and what is left.
+/// The way to profile, and the files that remain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Profiler {
     /// Nothing, or only counters in the process.
@@ -44,10 +44,10 @@ pub(crate) enum Profiler {
     Recording {
         mode: &'static str,
         profiled: bool,
-        /// What the recording must say.
+        /// The unwinder that the recording must name.
         unwinder: Option<&'static str>,
     },
-    /// heapglass not started, reading as `Profiled<T>`.
+    /// heapglass without a recording, reading as `Profiled<T>`.
     NotStartedProfiled,
     /// A file in DHAT's format, written inside the process.
     Dhat,
@@ -58,7 +58,7 @@ pub(crate) enum Profiler {
 }
 
 impl Profiler {
-    /// Whether it leaves files that are a report, or become one.
+    /// Returns `true` if it writes files that are a report or become one.
     pub(crate) fn leaves_a_profile(self) -> bool {
         !matches!(self, Profiler::None | Profiler::NotStartedProfiled)
     }
@@ -72,12 +72,12 @@ impl Profiler {
 }
 
 impl Program {
-    /// Whether it is neither heapglass nor what others are compared with.
+    /// Returns `true` if it is neither heapglass nor a base of the comparison.
     pub(crate) fn is_rival(&self) -> bool {
         self.base.is_some() && !self.is_ours
     }
 
-    /// Why it does not run a workload, if so.
+    /// Returns the reason why it does not run a workload, or `None`.
     pub(crate) fn inapplicable(&self, workload: &Workload) -> Option<&'static str> {
         (self.profiler.needs_decoding() && workload.group != Group::Decode)
             .then_some("nothing is deserialized")
@@ -87,7 +87,8 @@ impl Program {
 /// The oldest compiler that builds heapscope.
 pub(crate) const HEAPSCOPE_RUSTC: (u32, u32) = (1, 96);
 
-/// All programs. heapscope and its base are built by a toolchain of this name, if it is another one.
+/// Returns all programs. heapscope and its base are built by the toolchain with this name, if it is
+/// not the usual one.
 pub(crate) fn programs(heapscope_toolchain: Option<&'static str>) -> Vec<Program> {
     let build = |executable, rival, flavor| Build {
         executable,
@@ -243,7 +244,7 @@ pub(crate) fn programs(heapscope_toolchain: Option<&'static str>) -> Vec<Program
     all
 }
 
-/// The program whose run says how many events a workload has.
+/// Returns the program whose run counts the events of a workload.
 pub(crate) fn counter() -> Program {
     Program {
         name: "stats_alloc",
@@ -259,8 +260,8 @@ pub(crate) fn counter() -> Program {
     }
 }
 
-/// The programs that a list of names asks for, with what they are compared with, in their order. `ours` are those of
-/// heapglass.
+/// Returns the programs with these names and the programs they are compared with, in order. `ours`
+/// stands for those of heapglass.
 pub(crate) fn select(all: &[Program], names: &[String]) -> Result<Vec<Program>, String> {
     for name in names {
         if name != "all" && name != "ours" && all.iter().all(|program| program.name != name) {

@@ -1,19 +1,19 @@
-//! What was measured, as the JSON has it and the tables read it.
+//! The results, in the form of the JSON. The tables read it.
 
 use crate::figures::Figures;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// All of it.
+/// All results.
 #[derive(Debug, Serialize)]
 pub(crate) struct Results {
     pub(crate) format: u32,
-    /// UTC.
+    /// The date in UTC.
     pub(crate) date: String,
     pub(crate) machine: Machine,
-    /// By crate or tool.
+    /// The versions, by crate or tool.
     pub(crate) versions: BTreeMap<String, String>,
-    /// Small inputs: the figures mean nothing.
+    /// `true` for small inputs: the figures mean nothing.
     pub(crate) quick: bool,
     pub(crate) runs: usize,
     pub(crate) took_seconds: u64,
@@ -27,7 +27,7 @@ pub(crate) struct Machine {
     pub(crate) cores: usize,
     pub(crate) memory_mib: u64,
     pub(crate) kernel: String,
-    /// Of the minute before.
+    /// The load average of the minute before.
     pub(crate) load: f64,
 }
 
@@ -37,12 +37,12 @@ pub(crate) struct Row {
     pub(crate) name: &'static str,
     pub(crate) title: &'static str,
     pub(crate) base: Option<&'static str>,
-    /// Why it ran nothing.
+    /// The reason why it did not run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) skipped: Option<String>,
 }
 
-/// A workload with what each program did on it.
+/// A workload and the result of each program.
 #[derive(Debug, Serialize)]
 pub(crate) struct Column {
     pub(crate) name: &'static str,
@@ -54,7 +54,7 @@ pub(crate) struct Column {
     pub(crate) allocations: Option<u64>,
     /// Allocations, reallocations and frees.
     pub(crate) events: Option<u64>,
-    /// By program.
+    /// The results by program.
     pub(crate) cells: BTreeMap<&'static str, Cell>,
 }
 
@@ -67,12 +67,12 @@ pub(crate) enum Cell {
     Failed(String),
     /// It did not run.
     Skipped(String),
-    /// The program has nothing to do there.
+    /// The program cannot run this workload.
     Inapplicable(String),
 }
 
 impl Column {
-    /// The figures of a program, if it was measured.
+    /// Returns the figures of a program, if it was measured.
     pub(crate) fn figures(&self, program: &str) -> Option<&Figures> {
         match self.cells.get(program) {
             Some(Cell::Measured(figures)) => Some(figures),

@@ -26,7 +26,7 @@ const SHORT_PROGRAMS: [(&str, &str); 5] = [
     ("jemalloc-prof", "jemalloc (samples)"),
 ];
 
-/// The program with, the one without `Profiled`, and the ratios that we hold ourselves to, by workload.
+/// The program with `Profiled`, the one without, and the allowed ratios, by workload.
 const PROFILED: [(&str, &str, &str); 2] = [
     ("exact-profiled", "exact", "recording"),
     ("off-profiled", "off", "off"),
@@ -37,7 +37,7 @@ const PROFILED_LIMITS: [(&str, [f64; 2]); 3] = [
     ("rmp", [1.3, 1.05]),
 ];
 
-/// All tables, and what did not run or failed.
+/// Returns all tables, and a list of the programs that did not run or failed.
 pub(crate) fn long(results: &Results) -> String {
     let mut text = heading(results);
     for (group, title) in [
@@ -73,7 +73,7 @@ pub(crate) fn long(results: &Results) -> String {
     text
 }
 
-/// The ratios that say most.
+/// Returns the most important ratios.
 pub(crate) fn short(results: &Results) -> String {
     let mut text = heading(results);
     text += "\n";
@@ -102,7 +102,7 @@ pub(crate) fn short(results: &Results) -> String {
     text
 }
 
-/// Puts `content` between the markers of `name`; without markers in it, that is an error.
+/// Puts `content` between the markers of `name`. Fails without these markers.
 pub(crate) fn fill(text: &str, name: &str, content: &str) -> Result<String, String> {
     let (begin, end) = markers(name);
     let missing = || format!("there is no {begin} before a {end}");
@@ -111,7 +111,7 @@ pub(crate) fn fill(text: &str, name: &str, content: &str) -> Result<String, Stri
     Ok(format!("{before}{begin}\n{content}{end}{after}"))
 }
 
-/// What stands before and behind a table that the command writes.
+/// Returns the markers before and after a table that the command writes.
 pub(crate) fn markers(name: &str) -> (String, String) {
     (
         format!("<!-- {name}: written by cargo peers -->"),
@@ -145,7 +145,7 @@ fn heading(results: &Results) -> String {
     )
 }
 
-/// One table: a row for each program that ran.
+/// Returns one table, with a row for each program that ran.
 fn table(
     results: &Results,
     columns: &[&Column],
@@ -179,7 +179,7 @@ fn table(
     markdown(&rows)
 }
 
-/// Why there are no figures, in a word.
+/// Returns the reason why there are no figures, in a word.
 fn why(column: &Column, program: &str) -> String {
     match column.cells.get(program) {
         Some(Cell::Failed(_)) => "failed",
@@ -217,7 +217,7 @@ fn memory_cell(figures: &Figures) -> String {
     text
 }
 
-/// What `Profiled<T>` adds to the same program without it.
+/// Returns the cost of `Profiled<T>` compared with the same program without it.
 fn profiled(results: &Results) -> String {
     let mut rows = Vec::new();
     for (workload, limits) in PROFILED_LIMITS {
@@ -254,7 +254,7 @@ fn profiled(results: &Results) -> String {
     format!("\n### What `Profiled` adds\n\n{}", markdown(&rows))
 }
 
-/// What did not run, failed, or ran less often.
+/// Returns the programs that did not run, failed, or ran less often.
 fn notes(results: &Results) -> String {
     let mut notes = Vec::new();
     for program in &results.programs {
@@ -295,14 +295,14 @@ fn notes(results: &Results) -> String {
         text += "\n";
     }
     for note in notes {
-        // What a program printed may hold anything: it must not end the list or begin a tag.
+        // A program's output may contain anything: it must not end the list or begin a tag.
         let note = note.replace(['\n', '\r'], " ").replace('<', "&lt;");
         let _ = writeln!(text, "- {note}");
     }
     text
 }
 
-/// Rows of cells, padded so that they can be read as text too.
+/// Formats rows of cells, padded so that they are also readable as text.
 fn markdown(rows: &[Vec<String>]) -> String {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let width = |column: usize| {
@@ -335,7 +335,7 @@ fn range(spread: Spread) -> String {
     )
 }
 
-/// Three digits are enough.
+/// Formats a number with three digits.
 fn digits(number: f64) -> String {
     match number.abs() {
         small if small < 9.995 => format!("{number:.2}"),
@@ -349,7 +349,7 @@ fn times(ratio: f64) -> String {
 }
 
 fn nanoseconds(ns: f64) -> String {
-    // "-0" is no figure.
+    // Avoids "-0".
     let ns = if ns.abs() < 0.05 { 0.0 } else { ns };
     if ns.abs() < 9.95 {
         format!("{ns:.1} ns")

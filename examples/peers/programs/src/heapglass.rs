@@ -1,5 +1,5 @@
-//! The work under `TrackingAlloc`: never started, or recording when `HEAPGLASS_OUT` is set. With `--profiled` it decodes
-//! as `Profiled<T>`.
+//! The work under `TrackingAlloc`, not recorded, or recorded if `HEAPGLASS_OUT` is set. With
+//! `--profiled`, it decodes as `Profiled<T>`.
 
 use peers_work::Readers;
 use tracking_alloc::{Profiled, TrackingAlloc};

@@ -1,4 +1,4 @@
-//! The work under jemalloc, which profiles when `_RJEM_MALLOC_CONF` says so.
+//! The work under jemalloc, which profiles if `_RJEM_MALLOC_CONF` says so.
 
 #[global_allocator]
 static ALLOC: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;

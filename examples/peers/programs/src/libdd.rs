@@ -1,5 +1,5 @@
-//! The work under libdd's `SampledAllocator` with its default settings and live-heap tracking. No profiler is attached to
-//! its probes.
+//! The work under libdd's `SampledAllocator` with its default settings and live-heap tracking. No
+//! profiler is attached to its probes.
 
 use libdd_profiling_heap_allocator::SampledAllocator;
 use std::alloc::System;

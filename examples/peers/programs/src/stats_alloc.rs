@@ -1,4 +1,4 @@
-//! The work under `stats_alloc`, which also says how many events the work has.
+//! The work under `stats_alloc`, which also prints the number of events.
 
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 use std::alloc::System;

@@ -1,13 +1,14 @@
-//! Reading data.
+//! Workloads that read data.
 
 use crate::data::Fleet;
 use serde_json::Value;
 use std::time::{Duration, Instant};
 
-/// Vessels that make about 30 MB of JSON.
+/// Number of vessels that result in about 30 MB of JSON.
 pub(crate) const VESSELS: usize = 38_000;
 
-/// How each format is read: plainly, or as a profiler wraps it. They panic on input that is not what was written.
+/// The reader of each format: plain, or wrapped by a profiler. Readers panic on input that was not
+/// written here.
 #[derive(Clone, Copy)]
 pub struct Readers {
     /// serde_json.
@@ -16,12 +17,12 @@ pub struct Readers {
     pub postcard: fn(&[u8]) -> Fleet,
     /// rmp-serde.
     pub rmp: fn(&[u8]) -> Fleet,
-    /// serde_json, any value.
+    /// serde_json, into any value.
     pub value: fn(&[u8]) -> Value,
 }
 
 impl Readers {
-    /// As the formats do it.
+    /// The formats' own readers.
     pub const PLAIN: Readers = Readers {
         json: |input| serde_json::from_slice(input).expect("a fleet"),
         postcard: |input| postcard::from_bytes(input).expect("a fleet"),
@@ -30,7 +31,7 @@ impl Readers {
     };
 }
 
-/// A fleet in the format `name`.
+/// Returns work on a fleet in the format `name`.
 pub(crate) fn fleet(name: &str, readers: Readers, vessels: usize) -> Box<dyn FnOnce() -> Duration> {
     let fleet = Fleet::generate(vessels, 1);
     let (input, read) = match name {
@@ -56,7 +57,7 @@ pub(crate) fn fleet(name: &str, readers: Readers, vessels: usize) -> Box<dyn FnO
     })
 }
 
-/// The GeoJSON file, as one value type for everything.
+/// Returns work on the GeoJSON file, read into one value type for everything.
 pub(crate) fn value(readers: Readers) -> Box<dyn FnOnce() -> Duration> {
     let path = std::env::var_os(crate::INPUT).expect("PEERS_INPUT names the GeoJSON file");
     let input = std::fs::read(path).expect("the GeoJSON file");

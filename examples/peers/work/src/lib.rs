@@ -1,7 +1,7 @@
-//! The workloads of the comparison. Every program runs this code under its allocator and prints the time of the work
-//! alone: making the input and starting the process do not count.
+//! The workloads of the comparison. Every program runs this code under its allocator and prints
+//! only the time of the work: creating the input and starting the process do not count.
 
-// The same data that heapglass's own tests read.
+// heapglass's own tests read the same data.
 #[path = "../../../src/data.rs"]
 pub mod data;
 mod decode;
@@ -15,40 +15,40 @@ use std::time::Duration;
 
 /// The variable that names the GeoJSON file.
 pub const INPUT: &str = "PEERS_INPUT";
-/// The variable that names the file a profiler inside the program writes.
+/// The variable that names the output file of a profiler inside the program.
 pub const OUTPUT: &str = "PEERS_OUTPUT";
-/// How the line begins that a program prints when its work is done.
+/// The beginning of the line that a program prints after its work.
 pub const LINE: &str = "peers:";
-/// Megabytes of GeoJSON, and with `--quick`.
+/// Megabytes of GeoJSON: by default, and with `--quick`.
 pub const GEOJSON_MEGABYTES: [u64; 2] = [190, 10];
-/// MiB that [`HEAP`] keeps alive, and with `--quick`.
+/// MiB that [`HEAP`] keeps alive: by default, and with `--quick`.
 pub const HEAP_MIB: [u64; 2] = [4096, 256];
 /// The workload with the largest heap.
 pub const HEAP: &str = "heap";
 
-/// Which table a workload is in.
+/// The table of a workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Group {
     /// Reads data in a format.
     Decode,
-    /// The same blocks on more and more threads.
+    /// The same blocks on an increasing number of threads.
     Threads,
-    /// The same blocks under deeper and deeper stacks.
+    /// The same blocks under increasingly deep stacks.
     Depth,
-    /// What profilers find hard.
+    /// Work that is hard for profilers.
     Hard,
 }
 
 /// A piece of work.
 #[derive(Clone, Copy, Debug)]
 pub struct Workload {
-    /// What a program is given to run it.
+    /// The argument with which a program runs it.
     pub name: &'static str,
-    /// For tables.
+    /// The title for tables.
     pub title: &'static str,
     /// Its table.
     pub group: Group,
-    /// How many threads work at the same time.
+    /// Number of threads that work at the same time.
     pub threads: usize,
 }
 
@@ -66,7 +66,7 @@ const fn workload(
     }
 }
 
-/// All of them; the largest heap is the last.
+/// All workloads; the one with the largest heap is the last.
 pub const WORKLOADS: [Workload; 16] = [
     workload("json", "serde_json, 30 MB, owned", Group::Decode, 1),
     workload("postcard", "postcard, owned", Group::Decode, 1),
@@ -89,10 +89,11 @@ pub const WORKLOADS: [Workload; 16] = [
 /// Work that has its input.
 pub struct Work(Box<dyn FnOnce() -> Duration>);
 
-/// Makes the input of the workload that the program's first argument names; `--quick` makes it small.
+/// Creates the input of the workload that the program's first argument names; with `--quick`, a
+/// small one.
 ///
 /// # Panics
-/// When no workload has that name, or its input cannot be made.
+/// If no workload has that name, or its input cannot be created.
 pub fn prepare(readers: Readers) -> Work {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let name = words.first().map_or("", String::as_str);
@@ -121,7 +122,7 @@ pub fn prepare(readers: Readers) -> Work {
 }
 
 impl Work {
-    /// Does it.
+    /// Does the work.
     pub fn run(self) -> Outcome {
         let elapsed = (self.0)();
         Outcome {
@@ -132,24 +133,25 @@ impl Work {
     }
 }
 
-/// What a program says of its work.
+/// A program's measurements of its work.
 #[derive(Clone, Copy, Debug)]
 pub struct Outcome {
-    /// Nanoseconds of the work alone.
+    /// Nanoseconds of the work only.
     pub ns: u64,
-    /// When it was done: [`monotonic_ns`].
+    /// The time at which it ended: [`monotonic_ns`].
     pub ended_ns: u64,
-    /// The largest resident set up to then, KiB.
+    /// Peak resident set until then, KiB.
     pub peak_rss_kib: u64,
 }
 
 impl Outcome {
-    /// Prints it.
+    /// Prints the outcome.
     pub fn print(&self) {
         println!("{}", self.line());
     }
 
-    /// The same with the allocations of the work and all its events: allocations, reallocations and frees.
+    /// Prints the outcome, with the number of allocations and of all events: allocations,
+    /// reallocations and frees.
     pub fn print_with_counts(&self, allocations: u64, events: u64) {
         let mut line = self.line();
         write!(line, " allocations={allocations} events={events}").expect("a string grows");
@@ -164,15 +166,15 @@ impl Outcome {
     }
 }
 
-/// Where a profiler inside the program writes.
+/// Returns the output path of a profiler inside the program.
 ///
 /// # Panics
-/// When [`OUTPUT`] is not set.
+/// If [`OUTPUT`] is not set.
 pub fn output() -> OsString {
     std::env::var_os(OUTPUT).unwrap_or_else(|| panic!("{OUTPUT} names no file"))
 }
 
-/// Nanoseconds of the clock that all processes share.
+/// Returns the nanoseconds of the clock that all processes share.
 pub fn monotonic_ns() -> u64 {
     let mut time = libc::timespec {
         tv_sec: 0,
@@ -184,7 +186,7 @@ pub fn monotonic_ns() -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
-/// The largest resident set of this process so far, KiB; 0 when the kernel does not say.
+/// Returns the peak resident set of this process so far, KiB; 0 if the kernel does not report it.
 pub fn peak_rss_kib() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));

@@ -4,22 +4,23 @@ use std::hint::black_box;
 use std::sync::{Barrier, mpsc};
 use std::time::{Duration, Instant};
 
-/// Rounds of all threads together: the number of events does not depend on the number of threads.
+/// Rounds of all threads together, so that the number of events does not depend on the number of
+/// threads.
 pub(crate) const CHURN_ROUNDS: usize = 3_200;
 /// Rounds under a deep stack.
 pub(crate) const DEPTH_ROUNDS: usize = 800;
-/// How often each of the stacks allocates.
+/// Number of times that each of the stacks allocates.
 pub(crate) const STACK_PASSES: usize = 20;
 /// Batches of blocks that one thread allocates and another frees.
 pub(crate) const CROSS_BATCHES: usize = 4_000;
-/// How often a buffer grows to its largest size.
+/// Number of times that a buffer grows to its largest size.
 pub(crate) const REALLOC_ROUNDS: usize = 50;
 
-/// Blocks that a round keeps at the same time.
+/// Number of blocks that a round keeps at the same time.
 const BLOCKS: usize = 1_600;
-/// Distinct stacks.
+/// Number of distinct stacks.
 const STACKS: u32 = 50_000;
-/// Blocks in a batch.
+/// Number of blocks in a batch.
 const BATCH: usize = 1_000;
 
 /// A block of 16, 64 or 256 bytes.
@@ -28,7 +29,7 @@ fn block(index: usize) -> Vec<u8> {
     black_box(Vec::with_capacity([16, 64, 256][index % 3]))
 }
 
-/// So many rounds of 1,600 blocks; the first half is freed oldest first, the rest newest first.
+/// Runs rounds of 1,600 blocks. The first half is freed oldest first, the rest newest first.
 fn churn(rounds: usize) {
     let mut blocks: Vec<Vec<u8>> = Vec::with_capacity(BLOCKS);
     for _ in 0..rounds {
@@ -42,7 +43,8 @@ fn churn(rounds: usize) {
     }
 }
 
-/// The rounds divided among threads, from when all have started to when the last is done.
+/// Divides the rounds among threads. Measures from the start of the last thread to the end of the
+/// last.
 pub(crate) fn churn_on(threads: usize, rounds: usize) -> Duration {
     if threads == 1 {
         let begin = Instant::now();
@@ -66,7 +68,7 @@ pub(crate) fn churn_on(threads: usize, rounds: usize) -> Duration {
     })
 }
 
-/// The rounds under so many frames more.
+/// Runs the rounds below `depth` further frames.
 pub(crate) fn churn_under(depth: usize, rounds: usize) -> Duration {
     let begin = Instant::now();
     descend(depth, rounds);
@@ -80,11 +82,11 @@ fn descend(depth: usize, rounds: usize) {
     } else {
         descend(depth - 1, rounds);
     }
-    // Without it the call would be a jump, and the frame gone.
+    // Prevents a tail call, which would remove the frame.
     black_box(depth);
 }
 
-/// Each of 50,000 stacks allocates one block in each pass; a pass frees its blocks at its end.
+/// Lets each of 50,000 stacks allocate one block per pass. A pass frees its blocks at its end.
 pub(crate) fn stacks(passes: usize) -> Duration {
     let mut blocks = Vec::with_capacity(STACKS as usize);
     let begin = Instant::now();
@@ -97,7 +99,7 @@ pub(crate) fn stacks(passes: usize) -> Duration {
     begin.elapsed()
 }
 
-/// Goes left or right at each bit of `path`: each path is a stack of its own.
+/// Goes left or right at each bit of `path`, so that each path is another stack.
 #[inline(always)]
 fn turn(path: u32, bits: u32) -> Vec<u8> {
     match (bits, path & 1) {
@@ -110,7 +112,8 @@ fn turn(path: u32, bits: u32) -> Vec<u8> {
 #[inline(never)]
 fn left(path: u32, bits: u32) -> Vec<u8> {
     let block = turn(path, bits);
-    // Different in the two functions, so that they do not become one; after the call, so that the frame stays.
+    // Differs in the two functions, so that they are not merged, and comes after the call, so that
+    // the frame stays.
     black_box(0);
     block
 }
@@ -122,7 +125,7 @@ fn right(path: u32, bits: u32) -> Vec<u8> {
     block
 }
 
-/// One thread allocates, another frees.
+/// Lets one thread allocate and another free.
 pub(crate) fn cross(batches: usize) -> Duration {
     let (send, receive) = mpsc::sync_channel::<Vec<Vec<u8>>>(8);
     let begin = Instant::now();
@@ -141,7 +144,7 @@ pub(crate) fn cross(batches: usize) -> Duration {
     begin.elapsed()
 }
 
-/// A buffer that grows by 256 KiB at a time to 16 MiB, all of it written.
+/// Grows a buffer by 256 KiB at a time to 16 MiB, and writes all of it.
 pub(crate) fn reallocs(rounds: usize) -> Duration {
     const STEP: usize = 256 << 10;
     let begin = Instant::now();
@@ -156,7 +159,8 @@ pub(crate) fn reallocs(rounds: usize) -> Duration {
     begin.elapsed()
 }
 
-/// Blocks of 512 to 1,535 bytes, written in full, until so many bytes are live; then all are freed.
+/// Allocates blocks of 512 to 1,535 bytes and writes all of each, until `bytes` bytes are live;
+/// then frees all.
 pub(crate) fn heap(bytes: u64) -> Duration {
     let begin = Instant::now();
     let mut blocks: Vec<Vec<u8>> = Vec::with_capacity((bytes >> 10) as usize + 1024);

@@ -1,8 +1,9 @@
-//! Input files: the same bytes for the same arguments.
+//! Generators of input files. The same arguments give the same bytes.
 
 use std::io::{self, Write};
 
-/// A feature collection of multi-polygons, at least so many bytes: each coordinate lies in six arrays and two objects.
+/// Writes a feature collection of multi-polygons with at least `bytes` bytes. Each coordinate lies
+/// in six arrays and two objects.
 pub fn geojson<W: Write>(out: W, bytes: u64) -> io::Result<()> {
     let mut out = Counted { out, written: 0 };
     let mut random = Random(1);
@@ -39,7 +40,7 @@ pub fn geojson<W: Write>(out: W, bytes: u64) -> io::Result<()> {
     out.flush()
 }
 
-/// Products with maps, lists of records and lists of words.
+/// Writes products with maps, lists of records and lists of words.
 pub fn catalog<W: Write>(out: W, products: u64) -> io::Result<()> {
     let mut out = Counted { out, written: 0 };
     let mut random = Random(2);
@@ -89,7 +90,7 @@ pub fn catalog<W: Write>(out: W, products: u64) -> io::Result<()> {
     out.flush()
 }
 
-/// `count` items with commas between them.
+/// Writes `count` items, separated by commas.
 fn list<W: Write>(
     out: &mut Counted<W>,
     count: u64,
@@ -104,7 +105,7 @@ fn list<W: Write>(
     Ok(())
 }
 
-/// Counts what is written.
+/// Counts the bytes written.
 struct Counted<W> {
     out: W,
     written: u64,

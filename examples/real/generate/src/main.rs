@@ -1,4 +1,4 @@
-//! Writes an input file to standard output: the same bytes for the same arguments.
+//! Writes an input file to standard output. The same arguments give the same bytes.
 //!
 //! - `generate geojson MB`: a feature collection of deep arrays, at least that many million bytes.
 //! - `generate catalog PRODUCTS`: the catalog that `shop` loads.

@@ -1,4 +1,4 @@
-//! `server [REQUESTS]`: takes orders as JSON from clients of its own, answers them, and exits.
+//! `server [REQUESTS]`: receives orders as JSON from its own clients, answers them, and exits.
 
 use std::collections::HashMap;
 use std::error::Error;
@@ -107,7 +107,7 @@ async fn serve(requests: u64) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Sends orders and asks for each fourth again, over one connection; the answer is how many requests that were.
+/// Sends orders and asks for every fourth one again, over one connection; returns their number.
 fn ask(address: SocketAddr, client: u64, requests: u64) -> std::io::Result<u64> {
     let stream = TcpStream::connect(address)?;
     stream.set_nodelay(true)?;
@@ -150,7 +150,7 @@ fn ask(address: SocketAddr, client: u64, requests: u64) -> std::io::Result<u64> 
     Ok(requests)
 }
 
-/// Reads one answer: its head, then as many bytes as that says.
+/// Reads one answer: its head, then as many bytes as the head announces.
 fn read_answer(reader: &mut impl BufRead, answer: &mut Vec<u8>) -> std::io::Result<()> {
     let mut length = 0;
     loop {

@@ -8,58 +8,58 @@ use tracking_alloc::Profiled;
 /// All products.
 #[derive(Debug, Deserialize)]
 pub struct Catalog {
-    /// In the order of the file.
+    /// The products, in the order of the file.
     pub products: Vec<Product>,
 }
 
-/// What is sold.
+/// A product.
 #[derive(Debug, Deserialize)]
 pub struct Product {
     /// Its number.
     pub id: u64,
     /// The stock-keeping unit.
     pub sku: String,
-    /// What the page says.
+    /// The title of its page.
     pub name: String,
-    /// What the page says below.
+    /// The description on its page.
     pub description: String,
-    /// In euros.
+    /// The price in euros.
     pub price: f64,
-    /// Pieces in the warehouse.
+    /// Number of pieces in the warehouse.
     pub stock: u32,
-    /// Material, origin and the like.
+    /// Material, origin and similar attributes.
     pub attributes: HashMap<String, String>,
-    /// What customers say.
+    /// The reviews of customers.
     pub reviews: Vec<Review>,
-    /// For the search.
+    /// Words for the search.
     pub tags: Vec<String>,
 }
 
-/// What a customer says.
+/// The review of a customer.
 #[derive(Debug, Deserialize)]
 pub struct Review {
-    /// Who.
+    /// The customer.
     pub user: String,
-    /// Of five.
+    /// Number of stars, at most five.
     pub stars: u8,
-    /// Why.
+    /// The text of the review.
     pub text: String,
 }
 
 impl Catalog {
-    /// The price of all that is in stock.
+    /// Returns the value of everything in stock.
     pub fn worth(&self) -> f64 {
         let price = |product: &Product| product.price * f64::from(product.stock);
         self.products.iter().map(price).sum()
     }
 
-    /// The stars of all reviews.
+    /// Returns the sum of the stars of all reviews.
     pub fn stars(&self) -> u64 {
         let reviews = self.products.iter().flat_map(|product| &product.reviews);
         reviews.map(|review| u64::from(review.stars)).sum()
     }
 
-    /// How many products say a word anywhere, in upper or lower case.
+    /// Returns the number of products that contain a word anywhere, ignoring case.
     pub fn saying(&self, word: &str) -> usize {
         let says = |text: &String| text.to_lowercase().contains(word);
         let says_anywhere = |product: &&Product| {
@@ -77,7 +77,7 @@ pub fn parse(text: &str) -> serde_json::Result<Catalog> {
     serde_json::from_str(text)
 }
 
-/// Reads a catalog, and has its bytes counted by field.
+/// Reads a catalog and counts its bytes by field.
 pub fn parse_profiled(text: &str) -> serde_json::Result<Catalog> {
     let Profiled(catalog) = serde_json::from_str(text)?;
     Ok(catalog)

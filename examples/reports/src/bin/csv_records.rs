@@ -1,4 +1,4 @@
-//! All records of a table are collected as StringRecord to be sorted by one column.
+//! Collects all records of a table as StringRecord, to sort them by one column.
 
 #[global_allocator]
 static ALLOC: tracking_alloc::TrackingAlloc = tracking_alloc::TrackingAlloc::system();

@@ -1,4 +1,4 @@
-//! A validator collects one anyhow error for each bad row; with backtraces on, each holds its own.
+//! A validator collects one anyhow error for each bad row. With backtraces on, each holds its own.
 
 #[global_allocator]
 static ALLOC: tracking_alloc::TrackingAlloc = tracking_alloc::TrackingAlloc::system();

@@ -1,4 +1,4 @@
-//! A service prints the backtrace of one error: to name its frames std reads the symbols of the whole program, and keeps them.
+//! Prints the backtrace of one error: std then reads and keeps the symbols of the whole program.
 
 #[global_allocator]
 static ALLOC: tracking_alloc::TrackingAlloc = tracking_alloc::TrackingAlloc::system();

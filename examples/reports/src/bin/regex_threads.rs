@@ -1,4 +1,4 @@
-//! A rule engine compiles one regex a rule and matches on many threads.
+//! A rule engine compiles one regex per rule and matches on many threads.
 
 #[global_allocator]
 static ALLOC: tracking_alloc::TrackingAlloc = tracking_alloc::TrackingAlloc::system();

@@ -1,4 +1,4 @@
-//! The `heapglass` command, built beside the programs that its tests record.
+//! The `heapglass` command, built next to the programs that its tests record.
 
 fn main() -> std::process::ExitCode {
     heapglass_cli::heapglass()

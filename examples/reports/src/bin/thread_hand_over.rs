@@ -1,4 +1,4 @@
-//! Workers make messages, the main thread takes and drops them: what do the rows of threads say?
+//! Workers create messages, and the main thread receives and drops them: tests the rows of threads.
 
 #[global_allocator]
 static ALLOC: tracking_alloc::TrackingAlloc = tracking_alloc::TrackingAlloc::system();

@@ -1,4 +1,4 @@
-//! Each worker keeps a scratch buffer in a thread local; one large request on each makes all of them large.
+//! Each worker keeps a thread-local scratch buffer; one large request on each makes all large.
 
 #[global_allocator]
 static ALLOC: tracking_alloc::TrackingAlloc = tracking_alloc::TrackingAlloc::system();

@@ -1,4 +1,4 @@
-//! What is called a leak, and what is not.
+//! The blocks that are called a leak, and those that are not.
 
 use super::*;
 use heapglass_profiler::profile::arenas::{Certainty, leak_text};
@@ -65,7 +65,7 @@ fn a_reset_arena_with_nothing_in_it_leaked_what_its_values_owned() {
             .iter()
             .all(|(_, certainty)| *certainty == Certainty::Leaked)
     );
-    // A chunk whose site is not known might be one of these blocks.
+    // A chunk of unknown site might be one of these blocks.
     for moment in &mut profile.parts().arenas[0].history {
         moment.site = None;
     }
@@ -96,7 +96,7 @@ fn the_chunks_of_an_arena_without_a_name_are_no_leaks() {
         profile.parts().sites.push(bare);
     }
     assert_eq!(found(&profile), before);
-    // Where nothing tells what the stack is, it might be one.
+    // If the kind of the stack is unknown, the blocks might be a leak.
     for function in profile.parts().functions {
         function.origin = Origin::Unresolved;
     }
@@ -158,7 +158,7 @@ fn a_value_put_in_by_hand_is_named_with_its_type_and_site() {
         .expect("advice");
     assert!(said.text.contains("40 Put"), "{}", said.text);
 
-    // Of a type nobody knows, a pointer may be borrowed.
+    // A pointer of unknown type may be borrowed.
     profile.parts().arenas[1].values[1].type_id = city;
     assert_eq!(leak(&profile).certainty, Certainty::OwnerUnknown);
 
@@ -168,7 +168,7 @@ fn a_value_put_in_by_hand_is_named_with_its_type_and_site() {
     let some = leak(&profile);
     assert_eq!((some.live_blocks, some.live_bytes), (10, 210));
 
-    // Values of two arenas share what is live there: 30 blocks, 600 bytes.
+    // Values of two arenas share the live blocks there: 30 blocks, 600 bytes.
     profile.parts().arenas[0].values = vec![values(string, Some(site), 12, 300)];
     profile.parts().arenas[1].values[1].count = 40;
     let both: Vec<_> = profile
@@ -180,7 +180,7 @@ fn a_value_put_in_by_hand_is_named_with_its_type_and_site() {
         .collect();
     assert_eq!(both, [(0, 12, 300), (1, 18, 300)]);
 
-    // In an arena that lives they are not leaked yet.
+    // In a live arena, they are not leaked yet.
     profile.parts().arenas[0].values = vec![values(string, Some(site), 5, 100)];
     profile.parts().arenas[1].values.clear();
     assert_eq!(leak(&profile).certainty, Certainty::InstancesLive);
@@ -219,7 +219,7 @@ fn of_values_that_may_lie_on_the_heap_it_cannot_be_known() {
     }
 }
 
-/// The blocks in `City.note`, when an instance lives and one row of the arena says so much.
+/// The blocks in `City.note`, while an instance lives, and one row of the arena reports as many.
 fn beside_row(inside: ArenaFigures, bypassed_bytes: u64) -> Vec<Certainty> {
     let mut profile = fixture::city_arenas();
     profile.parts().arenas.truncate(1);
@@ -296,7 +296,7 @@ fn a_value_put_in_by_hand_is_told_once_and_never_as_a_chunk() {
     profile.parts().arenas[1].values = vec![values(leaked), values(chunk)];
     assert_eq!(found(&profile), before);
 
-    // All instances are gone, or they hold nothing: what their values owned leaked.
+    // All instances are gone or empty, so the data that their values owned leaked.
     let mut outside = profile.sites()[leaked].clone();
     outside.scope = ScopeId(0);
     profile.parts().sites.push(outside);
@@ -319,15 +319,15 @@ fn a_value_put_in_by_hand_is_told_once_and_never_as_a_chunk() {
     assert_eq!(certainty(2, 1, 1), Certainty::InstancesLive);
 }
 
-/// Blocks that are leaked where they are values of an arena that is gone.
+/// Blocks that are leaked if they are values of an arena that is gone.
 const VALUES: Option<Certainty> = Some(Certainty::Leaked);
 /// Blocks that are never leaked.
 const CHUNKS: Option<Certainty> = None;
 /// Blocks that may be either.
 const UNKNOWN: Option<Certainty> = Some(Certainty::ChunksUnknown);
 
-/// What is said of the live blocks of a stack (outermost function first) under the root of an arena
-/// that is gone, beside chunks that the arena took in `app::Pool`.
+/// Returns the verdict on the live blocks of a stack (outermost function first) under the root of
+/// an arena that is gone. The arena took its chunks in `app::Pool`.
 fn held(stack: &[(&str, &str, Origin)]) -> Option<Certainty> {
     let mut b = fixture::Builder::new();
     let root = b.field(ScopeId(0), ScopeKind::Root, "", ("app::City", 8), 1);
@@ -372,7 +372,7 @@ fn a_stack_tells_chunks_from_values() {
     assert_eq!(held(&[MAIN, GROW]), VALUES);
     assert_eq!(held(&[MAIN, CHUNK]), CHUNKS);
     assert_eq!(held(&[]), UNKNOWN);
-    // The program's own arena: another stack of the same function may be of a chunk or not.
+    // The program's own arena: another stack of the same function may belong to a chunk or not.
     assert_eq!(held(&[MAIN, POOL]), UNKNOWN);
     assert_eq!(held(&[POOL, MAIN]), VALUES);
     for between in [
@@ -398,8 +398,8 @@ fn a_stack_tells_chunks_from_values() {
         assert_eq!(held(&[MAIN, CHUNK, between]), CHUNKS, "{between:?}");
         assert_eq!(held(&[MAIN, POOL, between]), UNKNOWN, "{between:?}");
     }
-    // The program's own collection on the allocator of an arena's crate that stands for the global
-    // heap.
+    // The program's own collection, with the allocator of an arena's crate that represents the
+    // global heap.
     let global = (
         "<bump_scope::alloc::Global as bump_scope::alloc::Allocator>::allocate",
         "bump_scope",

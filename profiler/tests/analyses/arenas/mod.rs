@@ -174,12 +174,12 @@ fn a_capacity_that_is_advised_is_enough_and_read_as_it_is() {
             .capacity_bytes
             .expect("a capacity");
         assert!(capacity >= used + 32, "{used}");
-        // A tenth of the unit at most.
+        // At most a tenth of the unit.
         assert!(
             capacity <= (used + 32) + (used + 32) / 9,
             "{used}: {capacity}"
         );
-        // What is copied from the screen is enough too.
+        // The rounded figure on the screen is enough, too.
         let spelled = Bytes(capacity).to_string();
         let (number, unit) = spelled.split_once(' ').expect("a number and its unit");
         let unit = ["B", "KiB", "MiB", "GiB", "TiB"]
@@ -385,7 +385,7 @@ fn what_growth_left_behind_is_told_of_arenas_that_are_gone_too() {
     };
     let gone = "50.0 % of the chunks ever taken abandoned by growth (500 B";
     let rest = "): reserve first, or collect in place";
-    // Outside all fields there is no place to name.
+    // Outside all fields, there is no field to name.
     let outside = ArenaRow::default();
     assert_eq!(texts(&arena(0, outside)), [format!("{gone}{rest}")]);
     let of_field = fixture::city_arenas().arenas()[0].rows[0];
@@ -432,7 +432,7 @@ fn the_history_adds_up_live_instances_and_forgets_dropped_ones() {
     let arena = fixture::made!(Arena {
         history: vec![
             moment(ArenaEvent::Chunk, 1, 10, 100, 0),
-            // Written late by another thread.
+            // Written late, by another thread.
             moment(ArenaEvent::Drop, 2, 40, 0, 90),
             moment(ArenaEvent::Chunk, 2, 20, 200, 0),
             moment(ArenaEvent::Reset, 1, 30, 100, 60),

@@ -1,4 +1,4 @@
-//! DHAT: the rules of `dh_view.html` and of the Firefox Profiler's importer, said again.
+//! DHAT: checks the rules of `dh_view.html` and of the Firefox Profiler's importer.
 
 use std::collections::HashSet;
 
@@ -116,6 +116,6 @@ fn frames_have_the_form_that_the_firefox_profiler_takes_apart() {
     ] {
         assert!(apart.contains(&expected), "{expected:?} in {frames:?}");
     }
-    // What is no frame is a name alone.
+    // An entry that is not a frame is only a name.
     assert!(frames.contains(&"[truncated]"), "{frames:?}");
 }

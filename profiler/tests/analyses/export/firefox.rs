@@ -24,7 +24,7 @@ pub(super) fn totals(profile: &Profile, options: &ReportOptions<'_>) -> HashMap<
     let made = json(profile, Format::Firefox, options);
     let total = |thread: &Value| {
         let allocations = &thread["nativeAllocations"];
-        // A thread without allocations has no table of them.
+        // A thread without allocations has no allocation table.
         let weights = allocations["weight"]
             .as_array()
             .map_or(&[][..], Vec::as_slice);
@@ -34,7 +34,7 @@ pub(super) fn totals(profile: &Profile, options: &ReportOptions<'_>) -> HashMap<
     threads(&made).iter().map(total).collect()
 }
 
-/// The stacks of a measure, outermost frame first, with their bytes.
+/// Returns the stacks of a measure, outermost frame first, with their bytes.
 fn stacks(made: &Value, measure: Measure) -> Vec<(Vec<String>, u64)> {
     let mut threads = threads(made).iter();
     let thread = threads

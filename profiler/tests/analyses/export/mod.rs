@@ -1,5 +1,5 @@
-//! Every format against the totals of the report and of the picture, against the rules of the tools
-//! that read it, and as a golden.
+//! Tests every format against the totals of the report and of the picture, against the rules of the
+//! tools that read it, and as a golden.
 
 mod dhat;
 mod firefox;
@@ -45,7 +45,7 @@ fn json(profile: &Profile, format: Format, options: &ReportOptions<'_>) -> Value
     serde_json::from_slice(&bytes(profile, format, options)).expect("valid JSON")
 }
 
-/// insta's advice names its own tool; ours is an alias.
+/// insta's advice names its own tool; we use an alias.
 fn golden(name: &str, text: &str) {
     insta::with_settings!({ description => "if the change is right, refresh with: cargo bless", prepend_module_to_snapshot => false }, {
         insta::assert_snapshot!(name, text);
@@ -57,9 +57,9 @@ fn golden_json(name: &str, value: &Value) {
     golden(name, &text);
 }
 
-/// One of everything that formats write down: inlined frames at one address, two modules, a phase,
-/// a field, types, a name with `;`, a frame without a name, a stack that was cut and a site without
-/// one.
+/// Has one of everything that formats contain: inlined frames at one address, two modules, a phase,
+/// a field, types, a name with `;`, a frame without a name, a truncated stack, and a site without a
+/// stack.
 fn shop() -> Profile {
     let mut b = Builder::new();
     let load = b.scope(0, "load", 0, 0);
@@ -139,7 +139,7 @@ fn surround(mut b: Builder) -> Profile {
     b.build()
 }
 
-/// A frame of a function at a return address of a module.
+/// Adds a frame of a function at a return address of a module.
 fn at(
     b: &mut Builder,
     function: FunctionId,
@@ -169,7 +169,7 @@ fn profiles() -> Vec<Profile> {
     ]
 }
 
-/// What a format says of the whole program, by the key of the figure.
+/// Returns the format's figures for the whole program, by their keys.
 fn totals(profile: &Profile, format: Format, options: &ReportOptions<'_>) -> HashMap<String, u64> {
     match format {
         Format::Pprof => pprof::totals(profile, options),
@@ -246,8 +246,8 @@ fn no_control_character_of_a_recorded_name_gets_into_a_format() {
             };
             let bad = |c: char| (c.is_control() && c != '\n') || c == '\u{202e}';
             assert!(!text.contains(bad), "{format:?}: {text:?}");
-            // In JSON a quoted line break is not one either; a table has a line for each row and
-            // one for its names.
+            // A quoted line break in JSON does not end a line. A table has one line per row and one
+            // for its titles.
             if matches!(format, Format::Folded | Format::Csv) {
                 let lines = text.lines().count();
                 assert_eq!(lines, if format == Format::Csv { 2 } else { 1 }, "{text:?}");

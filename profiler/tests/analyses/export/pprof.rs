@@ -1,4 +1,4 @@
-//! pprof: decoded again, against the rules of `go tool pprof` and Parca.
+//! pprof: decoded again and checked against the rules of `go tool pprof` and Parca.
 
 use std::fmt::Write as _;
 use std::io::Read;
@@ -37,7 +37,7 @@ pub(super) fn totals(profile: &Profile, options: &ReportOptions<'_>) -> HashMap<
         .collect()
 }
 
-/// As text, one line for each thing.
+/// Formats the profile as text, one line per entry.
 fn render(profile: &message::Profile) -> String {
     let string = |index: i64| profile.string_table[index as usize].as_str();
     let mut text = String::new();

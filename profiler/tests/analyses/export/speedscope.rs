@@ -1,4 +1,4 @@
-//! speedscope: the rules of its schema that matter, said again.
+//! speedscope: checks the important rules of its schema.
 
 use super::*;
 

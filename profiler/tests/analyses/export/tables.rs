@@ -79,7 +79,8 @@ fn tables_have_the_rows_of_the_report_and_a_cell_in_every_column() {
             let rows = report["rows"].as_array().unwrap();
             assert_eq!(records.len(), rows.len(), "{by:?}");
             for (record, row) in records.iter().zip(rows) {
-                // The table spells control characters, JSON escapes them; the samples have none.
+                // The table escapes control characters, and JSON does too; the samples contain
+                // none.
                 assert_eq!(record["key"], row["key"].as_str().unwrap());
                 let figure = record["total_bytes"].parse::<u64>().unwrap();
                 if by != By::Arena {

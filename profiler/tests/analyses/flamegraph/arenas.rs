@@ -1,4 +1,4 @@
-//! Pictures by arena: what widths come to, what is refused, and chunks in pictures by stack.
+//! Pictures by arena: the widths, the refused combinations, and chunks in pictures by stack.
 
 use super::*;
 use heapglass_profiler::profile::arenas::Part;
@@ -146,6 +146,6 @@ fn hostile_names_and_figures_of_arenas_stay_text() {
     }
     profile.parts().arenas[0].rows[0].inside.live_bytes = u64::MAX;
     profile.parts().arenas[0].rows[1].inside.live_bytes = u64::MAX;
-    // More than 64 bits is an error or a picture, never a panic.
+    // A number of more than 64 bits gives an error or a picture, never a panic.
     let _ = write_svg(&profile, &by_arena(Measure::Live), Vec::new());
 }

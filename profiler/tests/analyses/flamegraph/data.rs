@@ -1,4 +1,4 @@
-//! Pictures by field and by type: sums, legend, names, hostile ones too.
+//! Pictures by field and by type: sums, legend, and names, including hostile ones.
 
 use super::*;
 

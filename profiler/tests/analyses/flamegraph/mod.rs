@@ -1,4 +1,4 @@
-//! The picture against the totals, against hostile names and shapes, and as XML that stands alone.
+//! Tests the picture against the totals, with hostile names and shapes, and as self-contained XML.
 
 mod arenas;
 mod data;
@@ -18,7 +18,7 @@ fn draw(profile: &Profile, options: &CallTreeOptions) -> (String, PictureTotals)
     (String::from_utf8(out).expect("an SVG is text"), drawn)
 }
 
-/// The texts between `<title>` and `</title>` of every frame, unescaped.
+/// Returns the texts between `<title>` and `</title>` of every frame, unescaped.
 fn tooltips(svg: &str) -> Vec<String> {
     let frames = svg
         .split_once("id=\"frames\"")
@@ -46,8 +46,8 @@ fn attribute<'a>(element: &'a str, name: &str) -> &'a str {
     rest.split('"').next().unwrap_or("")
 }
 
-/// Elements balance, nothing but the five entities, no control characters: what an XML parser
-/// insists on.
+/// Checks what an XML parser requires: balanced elements, only the five entities, and no control
+/// characters.
 fn assert_well_formed(svg: &str) {
     let mut open: Vec<&str> = Vec::new();
     let mut rest = svg;
@@ -149,7 +149,7 @@ fn tooltips_say_bytes_blocks_share_and_place() {
     assert!(tooltips.iter().any(|t| t == expected), "{tooltips:#?}");
     let expected = "app::main (4,096,000 bytes = 3.9 MiB, 4,000 blocks, 100.0 %; itself 2.9 MiB; src/main.rs:3)";
     assert!(tooltips.iter().any(|t| t == expected), "{tooltips:#?}");
-    // What inferno's script makes the label from: everything before the last bracket.
+    // inferno's script creates the label from everything before the last bracket.
     assert!(
         tooltips
             .iter()
@@ -259,7 +259,7 @@ fn the_same_profile_draws_the_same_bytes() {
 #[test]
 fn the_widest_frames_stand_left_and_a_caller_is_not_torn_apart() {
     let mut b = Builder::new();
-    // Sorted as text, `main::x` would fall between `main` alone and `main;f`.
+    // Sorted as text, `main::x` would come between `main` and `main;f`.
     let stacks: [(&[&str], u64); 4] = [
         (&["main"], 5),
         (&["main::x", "g"], 90),
@@ -458,7 +458,7 @@ fn twenty_thousand_sites_of_sixty_frames_are_drawn_within_seconds() {
     eprintln!("{drawn:?}, {} bytes in {:?}", svg.len(), start.elapsed());
     assert!(drawn.frames <= 10_000 && drawn.elided > 0);
     assert_eq!(drawn.total, profile.totals().peak_bytes);
-    // Unoptimised and beside other tests; a release build takes a fraction.
+    // Unoptimized and together with other tests; a release build takes a fraction of this time.
     assert!(start.elapsed().as_secs() < 60, "{:?}", start.elapsed());
     let tree = CallTree::build(&profile, &CallTreeOptions::default());
     assert_eq!(*tree.total(NodeId::ROOT), *profile.totals());

@@ -1,4 +1,4 @@
-//! Reports by arena: what is inside, what is said about it, and what is never mixed.
+//! Reports by arena: their contents, the remarks on them, and the figures that are never mixed.
 
 use super::*;
 use heapglass_profiler::profile::{Frames, TypeId};
@@ -25,7 +25,7 @@ fn the_text_report_by_arena_reads_well() {
 #[test]
 fn the_json_report_by_arena_has_the_fixed_keys() {
     let mut profile = fixture::city_arenas();
-    // One moment of each kind is enough to look at.
+    // One checkpoint of each kind is enough here.
     profile.parts().arenas[0].history.truncate(1);
     profile.parts().arenas[1].history.truncate(2);
     let json = json(&profile, &by_arena());
@@ -46,7 +46,7 @@ fn an_arena_row_has_the_figures_of_the_crate_under_its_names() {
     assert_eq!(cities["allocated_bytes"], sum);
     assert_eq!(cities["total_bytes"], cities["total_used_bytes"]);
     assert_eq!(cities["live_bytes"], cities["used_bytes"]);
-    // What an arena does not tell is never a figure.
+    // Figures that an arena does not report are never shown.
     for key in ["peak_bytes", "peak_blocks", "shrinks", "temporary_bytes"] {
         assert_eq!(cities[key], Value::Null, "{key}");
     }
@@ -182,7 +182,7 @@ fn nothing_inside_an_arena_is_temporary_in_any_report() {
         said.contains("Arenas by bytes used in total (nothing inside an arena is temporary)"),
         "{said}"
     );
-    // No figure of those left out, and the largest is the one shown.
+    // The omitted arenas have none of these figures, and the largest arena is shown.
     assert!(said.contains("\n... 3 more arenas (--top 1)\n"), "{said}");
     assert!(said.contains("\ncities  "), "{said}");
     let json = json(&profile, &options);

@@ -25,7 +25,7 @@ fn rows_of_types_and_of_fields_add_up_to_the_totals() {
             assert_eq!(sum(&rows), *profile.totals(), "rows by {}", grouping.name());
         }
     }
-    // The same bytes compared in reverse order.
+    // Compares the same bytes in reverse order.
     for (grouping, parts) in [(By::Type, "fields"), (By::Field, "types")] {
         let json = json(&profile, &by(grouping));
         for row in json["rows"].as_array().expect("rows") {
@@ -172,7 +172,7 @@ fn a_recording_without_fields_says_how_to_get_them() {
     assert!(note.starts_with("No fields: the program deserialized nothing as Profiled<T>"));
     let text = text(&profile, &by(By::Field));
     assert!(text.contains("Profiled<T>"), "{text}");
-    // One row of all bytes would say nothing.
+    // A single row with all bytes would be useless.
     assert!(!text.contains("(no field)"), "{text}");
     assert!(!text.contains("100.0 %"), "{text}");
 }
@@ -450,7 +450,7 @@ fn a_damaged_recording_loses_no_bytes_and_finds_an_end() {
     }
 }
 
-/// Two sites that are one row, and what is said of their blocks.
+/// Returns two sites that form one row, with the figures of their blocks.
 fn of_two_sites() -> Profile {
     let mut b = Builder::new();
     let main = b.function("app::main", "app", Origin::User);

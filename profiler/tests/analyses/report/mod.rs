@@ -1,4 +1,4 @@
-//! Text, JSON and rows against the totals, against each other, and against hostile names.
+//! Tests text, JSON and rows against the totals, against each other, and with hostile names.
 
 mod arenas;
 mod data;
@@ -44,7 +44,7 @@ fn sum(rows: &[Row]) -> Figures {
     })
 }
 
-/// insta's advice names its own tool; ours is an alias.
+/// insta's advice names its own tool; we use an alias.
 fn golden(name: &str, text: &str) {
     insta::with_settings!({ description => "if the change is right, refresh with: cargo bless", prepend_module_to_snapshot => false }, {
         insta::assert_snapshot!(name, text);
@@ -270,7 +270,7 @@ fn text_summary_and_json_show_the_same_rows_in_the_same_words() {
                 assert!(at[0] <= at[1] && at[1] <= at[2], "{parts:?} in {line}");
             }
         }
-        // What a reader sees of two rows is never the same.
+        // No two rows look the same to a reader.
         let mut seen: Vec<&&SiteLabel> = labels.iter().collect();
         seen.sort_by_key(|label| (&label.what, &label.location, label.owner_and_source()));
         assert!(seen.windows(2).all(|pair| pair[0] != pair[1]));
@@ -315,7 +315,7 @@ fn folded_what_containers_do_is_of_the_function_that_asked() {
         std.map(|row| row.key).collect::<Vec<_>>()
     };
     assert!(!own(Frames::All).is_empty());
-    // What is left has nobody but the standard library on its stack.
+    // The remaining rows have only the standard library on their stacks.
     for key in own(Frames::Folded) {
         let sites = sites_of(&profile, By::Function, &key, Frames::Folded);
         let asked = profile.sites().iter().zip(sites).any(|(site, member)| {
@@ -492,7 +492,7 @@ fn nested_phases_add_up_alone_and_with_what_is_inside() {
 #[test]
 fn rows_by_thread_have_no_live_bytes_and_no_share_above_the_whole() {
     let mut profile = fixture::profile();
-    // One thread hands its blocks over, another one frees them.
+    // One thread passes its blocks to another, which frees them.
     let one = |name: &str, total_bytes, freed_bytes| {
         fixture::made!(Thread {
             name: name.into(),

@@ -1,4 +1,4 @@
-//! Reports of programs that others wrote: would a stranger know what to change after one screen?
+//! Reports of programs written by others: a stranger must know after one screen what to change.
 
 use super::*;
 use heapglass_fixture::{REAL, real};
@@ -43,7 +43,7 @@ fn of_real_programs_little_is_without_type_or_owner() {
             let unknown = |row: &&Row| match &row.detail {
                 Detail::Site(detail) => {
                     let (what, owner) = (&detail.label.what, &detail.label.owner);
-                    // Start-up and threads of std are what they are said to be.
+                    // The start-up and the threads of std are labelled as such.
                     let is_std = owner.starts_with("(std:");
                     !is_std && (what == "(unknown type)" || owner.starts_with('('))
                 }
@@ -66,7 +66,7 @@ fn the_flamegraph_branches_within_six_rows() {
         tree.sort(Measure::Peak);
         let value = |id: NodeId| Measure::Peak.of(tree.total(id));
         let all = value(NodeId::ROOT);
-        // A branch: two frames below one that a reader can see, of a hundredth of all each.
+        // A branch: two frames below a visible frame, each with a hundredth of the total.
         let mut at = NodeId::ROOT;
         let mut row = 0;
         loop {

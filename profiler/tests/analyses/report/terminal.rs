@@ -1,4 +1,4 @@
-//! What reaches a terminal: no control characters, no line too wide, whatever the recording says.
+//! Checks the output to a terminal: no control characters and no line too wide, for any recording.
 
 use super::*;
 
@@ -115,7 +115,7 @@ fn marked_up_text_is_the_plain_text_with_marks() {
 #[test]
 fn the_first_rows_of_twenty_thousand_sites_are_read_whole_in_a_hundred_columns() {
     let mut profile = fixture::sized(20_000, 30);
-    // As long as names of real programs are.
+    // As long as the names of real programs.
     for function in profile.parts().functions {
         function.short = format!("SomeDeserializer::{}_of_a_vessel", function.short);
         function.does = format!("{}::{}", function.krate, function.short);

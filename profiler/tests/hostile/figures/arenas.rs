@@ -1,4 +1,4 @@
-//! Arenas are as they were recorded, each figure in its place.
+//! Arenas are read as they were recorded, with each figure in its place.
 
 use super::made::{add_lanes, add_scopes, empty, lane, load, row};
 use heapglass_profiler::profile::{ArenaEvent, ArenaFigures, ArenaRow, ScopeId};

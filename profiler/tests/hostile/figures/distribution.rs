@@ -27,8 +27,8 @@ fn sizes(pairs: &[(u64, u64)]) -> Distribution {
     sizes
 }
 
-/// A site of one size in one lane and of nine in another, one of a single size class, one of
-/// several whose record is missing, and blocks that found no room.
+/// One site has one size in one lane and nine in another; one has a single size class; one has
+/// several but no record; and some blocks did not fit.
 fn recorded() -> Parts {
     let mut parts = empty();
     add_scopes(&mut parts, 3);
@@ -36,9 +36,9 @@ fn recorded() -> Parts {
     let one = [
         // Ten of 24 bytes; seven were freed.
         lived(row(3, (240, 10), (168, 7), none), 30, 4, 1),
-        // 33 + 33 + 34 bytes: all of one class.
+        // 33 + 33 + 34 bytes, all in one class.
         row(4, (100, 3), (0, 0), none),
-        // 16 bytes on average, but not each.
+        // 16 bytes on average, but not in each block.
         row(5, (50, 3), (16, 1), none),
     ];
     let two = [
@@ -154,7 +154,7 @@ fn sizes_and_lifetimes_that_cannot_be_are_counted_as_damage() {
     assert_eq!(loaded(state::FINISHED, more, same), 1);
     assert_eq!(loaded(state::FINISHED, no_class, same), 1);
     assert_eq!(loaded(state::FINISHED, sizes, more_than_freed), 1);
-    // While it is written, what is read last counts more.
+    // While the recording is written, the value read last counts more.
     assert_eq!(loaded(state::RUNNING, more, same), 0);
     assert_eq!(loaded(state::RUNNING, sizes, more_than_freed), 0);
     assert_eq!(loaded(state::RUNNING, no_class, same), 1);

@@ -1,11 +1,11 @@
-//! What a recording lost, and what no recorder can have written.
+//! The losses of a recording, and contents that no recorder can have written.
 
 use super::made::*;
 use heapglass_profiler::profile::StackMarks;
 use tracking_alloc_recording::*;
 
-/// What no writer leaves is counted, and not what an event cut short leaves in a program that was
-/// killed.
+/// Counts contents that no writer leaves. Does not count an event that was cut short in a killed
+/// program.
 #[test]
 fn figures_that_cannot_be_are_counted() {
     let plain = row(3, (1000, 10), (1000, 10), (0, 0));
@@ -159,7 +159,8 @@ fn figures_that_cannot_be_are_counted() {
         ),
         1
     );
-    // Threads are apart at the peak by what they may do between two checks, and not by more.
+    // At the peak, threads may be apart by what happens between two of their checks, but not by
+    // more.
     let drift = 64 << 10;
     assert_eq!(
         loaded(
@@ -293,8 +294,8 @@ fn losses_and_reasons_are_told() {
                 .collect();
         }
     }
-    // One library came after another one; neither did the first at its place, nor is the kernel's
-    // image a library.
+    // `again.so` came after another library at its place. `once.so` was the first at its place, and
+    // the kernel's image is not a library.
     let module = |path, generation| ModuleValue {
         path,
         generation,

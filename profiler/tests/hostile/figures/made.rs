@@ -1,11 +1,11 @@
-//! Recordings made by hand, and what is looked for in the profile of one.
+//! Creates recordings by hand, and looks up parts of their profiles.
 
 use crate::parts::{Parts, seal};
 use heapglass_profiler::OpenOptions;
 use heapglass_profiler::profile::{Profile, Site, Thread};
 use tracking_alloc_recording::*;
 
-/// A finished recording without anything in its tables but what is reserved.
+/// Returns a finished recording whose tables contain only the reserved entries.
 pub(super) fn empty() -> Parts {
     let mut parts = Parts::of(&crate::golden("native.hg"));
     parts.segments.clear();
@@ -44,8 +44,8 @@ pub(super) fn empty() -> Parts {
 /// The epoch of the last peak.
 pub(super) const EPOCH: u64 = 5;
 
-/// Lanes 1 and up with their rows; "(table full)" and "(unattributed)" among the fixed ones, as is
-/// the sum.
+/// Lanes from 1 on, with their rows. "(table full)" and "(unattributed)" are among the fixed rows,
+/// as is the sum.
 pub(super) fn add_lanes(parts: &mut Parts, lanes: &[(LaneValue, &[RowValue], [RowValue; 2])]) {
     let mut records = vec![LaneValue::default()];
     let mut fixed = vec![RowValue::default(); 3];
@@ -105,7 +105,7 @@ pub(super) fn named(name: &[u8; 8]) -> [u64; 2] {
     [u64::from_le_bytes(*name), 0]
 }
 
-/// A row with its net saved at the present epoch: at the peak it held `peak`.
+/// Returns a row whose net figures were saved in the current epoch: it held `peak` at the peak.
 pub(super) fn row(site: u32, total: (u64, u64), freed: (u64, u64), peak: (i64, i64)) -> RowValue {
     RowValue {
         site,
@@ -120,7 +120,7 @@ pub(super) fn row(site: u32, total: (u64, u64), freed: (u64, u64), peak: (i64, i
     }
 }
 
-/// One that did not change since the peak: its net is what it held then.
+/// Returns a row that did not change since the peak: its net figures are those at the peak.
 pub(super) fn still(site: u32, total: (u64, u64), freed: (u64, u64)) -> RowValue {
     RowValue {
         clock: (EPOCH - 1) << CLOCK_CHECKPOINT_BITS,
@@ -137,7 +137,7 @@ pub(super) fn lane(name: &[u8; 8]) -> LaneValue {
     }
 }
 
-/// Sites of so many scopes, one in each: scope `n` has site `FIRST_SITE + n - 1`.
+/// Adds one site for each of `count` scopes: scope `n` has site `FIRST_SITE + n - 1`.
 pub(super) fn add_scopes(parts: &mut Parts, count: u32) {
     let names: Vec<u32> = (1..=count)
         .map(|number| parts.string(&format!("scope {number}")))
@@ -185,7 +185,7 @@ pub(super) fn thread<'a>(profile: &'a Profile, name: &str) -> &'a Thread {
     threads.next().expect("a thread of that name")
 }
 
-/// Two threads alive, and rows of which some changed since the peak.
+/// Two live threads. Some of their rows changed since the peak.
 pub(super) fn two_lanes() -> Parts {
     let mut parts = empty();
     add_scopes(&mut parts, 2);
@@ -198,7 +198,7 @@ pub(super) fn two_lanes() -> Parts {
         ..row(3, (1000, 10), (400, 4), (700, 7))
     };
     let first = [busy, still(4, (300, 3), (100, 1))];
-    // Frees what the first one allocated.
+    // Frees blocks that the first one allocated.
     let second = [
         row(3, (200, 2), (100, 1), (150, 2)),
         row(4, (0, 0), (50, 1), (-10, 0)),

@@ -1,4 +1,4 @@
-//! Valid recordings made by hand, and every figure of what is loaded from them, by arithmetic.
+//! Valid recordings made by hand. Every figure of their profiles is compared with the arithmetic.
 
 mod arenas;
 mod distribution;

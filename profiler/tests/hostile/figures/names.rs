@@ -1,4 +1,4 @@
-//! Frames, functions and modules: by the names packed with a recording, and without any.
+//! Frames, functions and modules: with the names packed with a recording, and without names.
 
 use super::made::{add_lanes, add_sites, empty, lane, load, row};
 use crate::parts::{Parts, seal};
@@ -8,9 +8,9 @@ use tracking_alloc_recording::*;
 
 const CUT_AND_DEEP: u32 = site_flags::CUT | site_flags::DEEP;
 
-/// Three images of which the executable is the second, a frame in each, and four sites:
-/// `main > load > alloc`, `main > ?` (with flags), one without a stack, and one without a stack in
-/// a phase.
+/// Returns a recording with three images, a frame in each, and four sites: `main > load > alloc`,
+/// `main > ?` (with flags), one without a stack, and one without a stack in a phase. The second
+/// image is the executable.
 fn named() -> Parts {
     let mut parts = empty();
     let paths = ["/usr/lib/libheap.so.1", "/bin/app", "/tmp/plugin"].map(|path| parts.string(path));
@@ -275,14 +275,14 @@ fn what_was_packed_is_packed_again_as_it_was() {
         ["app::main", "app::load", "heap_alloc"]
     );
     assert!(profile.source_lines("src/main.rs").is_some());
-    // With a binary at hand its symbols count, and this is none.
+    // If a binary is found, its symbols are used; this file is not a binary.
     let mut options = OpenOptions::default();
     options.symbols.binary = Some(folder.path().join("missing"));
     let error = pack(&once, &options).expect_err("there is no such file");
     assert!(error.is_binary() && !error.is_foreign(), "{error}");
     assert!(error.to_string().contains("missing"), "{error}");
     assert!(std::error::Error::source(&error).is_some());
-    // Nothing of the binaries is there: frames keep their places, and the file says so itself.
+    // None of the binaries exist: frames keep their positions, and the packed file reports this.
     let mut bytes = named().bytes();
     seal(&mut bytes);
     let packed = pack(&bytes, &OpenOptions::default()).expect("packed");

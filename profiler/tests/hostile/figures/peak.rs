@@ -1,4 +1,4 @@
-//! Sites and threads as sums of rows, and what they held at the peak.
+//! Sites and threads as sums of rows, and their bytes at the peak.
 
 use super::made::*;
 use crate::parts::Parts;
@@ -72,8 +72,8 @@ fn sites_and_threads_are_sums_of_rows_and_the_peak_is_where_rows_saved_it() {
         .map(|thread| (thread.name.as_str(), thread.count))
         .collect();
     assert_eq!(names, [("first", 1), ("second", 1)]);
-    // No block belongs to a thread: its live bytes and its peak stay zero, and reports leave them
-    // out.
+    // These blocks belong to no thread, so the thread's live bytes and peak stay zero, and reports
+    // omit them.
     assert_eq!(
         thread(&profile, "first").figures,
         busy(of((1364, 15), (500, 5), (0, 0), (0, 0)))
@@ -116,13 +116,13 @@ fn a_rise_that_nothing_followed_is_the_peak() {
     );
 }
 
-/// The bound of a recording that was not sealed: what lanes did since they were last looked at.
+/// The bound of a recording that was not sealed adds what lanes did since their last check.
 #[test]
 fn the_bound_of_a_killed_programs_peak_adds_what_lanes_can_have_risen() {
     let mut parts = two_lanes();
     parts.header.state = state::RUNNING;
     parts.header.peak_bound_bytes = 0;
-    // The bound is never below what the rows are apart from the running maximum.
+    // The bound is at least the difference between the rows and the running maximum.
     parts.header.peak_bytes = 1100;
     let looked = |parts: &mut Parts, lane: usize, bytes: i64, blocks: u64, total: u64| {
         for (segment, records) in &mut parts.segments {
@@ -138,23 +138,24 @@ fn the_bound_of_a_killed_programs_peak_adds_what_lanes_can_have_risen() {
             }
         }
     };
-    // The first allocated 864 bytes net, 1,364 in total; the second 50 net (without its handlers'
-    // 8), 200 in total.
+    // The first lane allocated 864 bytes net and 1,364 in total; the second 50 net (without the 8
+    // of its handlers) and 200 in total.
     looked(&mut parts, 1, 700, 10, 1000);
     looked(&mut parts, 2, 30, 1, 90);
     let error = |parts: &Parts| load(parts).capture().peak_error_bytes;
     assert_eq!(error(&parts), (700 + 364) + (30 + 110) - 1100);
-    // One lane that moved since is a plain sequence of events.
+    // If only one lane moved since, its events form a plain sequence.
     looked(&mut parts, 2, 50, 2, 200);
     let measured = load(&parts).capture().peak_discrepancy_bytes;
     assert_eq!(error(&parts), measured, "never below what was measured");
-    // Back at the same net by other events, it moved.
+    // A lane that returns to the same net figure through other events has moved.
     looked(&mut parts, 2, 50, 1, 100);
     assert_eq!(error(&parts), (700 + 364) + (50 + 100) - 1100);
-    // A lane that never looked had allocated nothing.
+    // A lane that never checked had allocated nothing.
     looked(&mut parts, 2, 40, 0, 0);
     assert_eq!(error(&parts), 700 + 364 + 40 + 200 - 1100);
-    // A finished one has its bound in the header: whoever seals it looks at every lane first.
+    // A finished recording has its bound in the header: the thread that seals it looks at every
+    // lane first.
     parts.header.state = state::FINISHED;
     assert_eq!(error(&parts), measured);
     let unsealed = load_bytes(&parts.bytes());
@@ -189,7 +190,7 @@ fn a_window_is_the_peak_when_it_held_more_than_all_later_ones() {
         let profile = load(&parts);
         (profile.totals().peak_bytes, profile.capture().peak_time_ns)
     };
-    // The last window held 1,100 bytes; of equal peaks the last counts.
+    // The last window held 1,100 bytes; among equal peaks, the last one counts.
     assert_eq!(with_mark(600), (1_100, 4_000));
     assert_eq!(with_mark(1_100), (1_100, 4_000));
     assert_eq!(with_mark(1_101), (1_101, 1_500));

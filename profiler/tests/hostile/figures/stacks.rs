@@ -1,4 +1,5 @@
-//! Stacks from raw frames: how many frames are kept, which are left out, and what blocks hold.
+//! Stacks from raw frames: the number of frames kept, the frames omitted, and the contents of
+//! blocks.
 
 use super::made::{add_lanes, add_sites, empty, lane, row};
 use crate::parts::{Parts, seal};
@@ -7,7 +8,8 @@ use heapglass_profiler::profile::{Profile, Site};
 use serde_json::{Value, json};
 use tracking_alloc_recording::*;
 
-/// A recording of one site for each stack. A stack is numbers of raw frames, outermost first.
+/// Returns a recording with one site per stack. A stack lists numbers of raw frames, outermost
+/// first.
 fn of_stacks(stacks: &[&[u32]]) -> Parts {
     let mut parts = empty();
     let path = parts.string("/bin/app");
@@ -66,7 +68,7 @@ fn source(frames: &[(&str, &str)], strings: &mut Vec<String>) -> Value {
     frames.iter().enumerate().map(&mut frame).collect()
 }
 
-/// Loads a recording with the source frames of its raw frames, the first of which is number 1.
+/// Loads a recording with the source frames of its raw frames, which are numbered from 1.
 fn load(parts: &Parts, frames: &[&[(&str, &str)]]) -> Profile {
     let mut strings = Vec::new();
     let mut named = vec![json!([])];
@@ -113,7 +115,7 @@ fn frames_of_heapglass_between_those_of_the_program_are_left_out_and_those_insid
     let owner = first.owner.map(|frame| &*profile.function(frame).name);
     assert_eq!((first.shown.clone(), owner), (0..2, Some(LOAD.0)));
     assert_eq!(names(&profile, second), [MAIN.0, LOAD.0]);
-    // Nothing else is there: the innermost one is the least wrong answer.
+    // There are no other frames, so the innermost one is the best answer.
     assert_eq!(names(&profile, third), [HOOK.0]);
 }
 
@@ -131,8 +133,8 @@ fn a_stack_says_what_its_blocks_hold() {
         "<alloc::raw_vec::RawVecInner>::with_capacity_in",
         "/rustc/1/library/alloc/src/raw_vec/mod.rs",
     );
-    // Of code that the linker merged with other code only this is known; here it has a line, and is
-    // not.
+    // This is all that is known of code that the linker merged with other code. Here the frame has
+    // a line, so it was not merged.
     let merged = (
         "core::num::f64::deserialize_any<serde_json::read::StrRead, serde_core::de::impls::StringVisitor>",
         "/rustc/1/library/core/src/num/f64.rs",
@@ -156,8 +158,8 @@ fn a_stack_is_cut_after_as_many_addresses_as_a_recorder_keeps() {
     assert_eq!(lengths.collect::<Vec<_>>(), [256, 256]);
 }
 
-/// 100 stacks of one address three times over, into which 499 functions were inlined: how many
-/// frames each keeps.
+/// Loads 100 stacks, each with one address three times, into which 499 functions were inlined.
+/// Returns the number of frames that each stack keeps.
 fn kept(name: &str, file: &str) -> Vec<usize> {
     let raw = vec![(name, file); 500];
     let profile = load(&of_stacks(&[&[1, 1, 1][..]; 100]), &[&raw]);
@@ -168,15 +170,15 @@ fn kept(name: &str, file: &str) -> Vec<usize> {
 
 #[test]
 fn frames_of_all_stacks_together_are_bounded_and_long_names_count_for_several() {
-    // For each of the 100 sites and the reserved ones 256 frames, and 65,536 more.
+    // 256 frames for each of the 100 sites and of the reserved ones, plus 65,536.
     let all = (100 + FIRST_SITE as usize) * 256 + (64 << 10);
     assert_eq!(all, 91_904);
     let mut expected = vec![1_024; 89];
     expected.push(all - 89 * 1_024);
-    // What is kept whatever was used up.
+    // These are kept even if everything else was used up.
     expected.extend([16; 10]);
     assert_eq!(kept("app::f", "src/main.rs"), expected);
-    // 200 bytes of a name and 400 of a file count for two frames more.
+    // 200 bytes of a name and 400 of a file count as two more frames.
     let (name, file) = (
         format!("app::{}", "f".repeat(195)),
         format!("src/{}.rs", "m".repeat(393)),

@@ -12,7 +12,7 @@ fn checkpoints_are_what_rows_held_when_they_were_taken() {
         clock: EPOCH << CLOCK_CHECKPOINT_BITS | seen,
         ..row
     };
-    // The second checkpoint was taken after the second row changed last.
+    // The second checkpoint was taken after the last change of the second row.
     let rows = [
         at(2, row(3, (1000, 10), (0, 0), (0, 0))),
         at(1, row(4, (80, 1), (0, 0), (0, 0))),
@@ -135,7 +135,7 @@ fn scopes_and_footprints_are_as_they_were_recorded() {
     parts.append(table::VISITS, 2, &[visits(1, 11)]);
     let nodes: Vec<FootprintNodeValue> = (0..4u32)
         .map(|index| FootprintNodeValue {
-            // Among those of its footprint, which begins with the second.
+            // An index among the records of its footprint, which begins with the second record.
             parent: index.saturating_sub(2),
             kind: kinds[index as usize].0,
             name,

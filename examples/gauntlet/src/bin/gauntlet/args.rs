@@ -1,10 +1,10 @@
-//! The words of the command line.
+//! The command line.
 
 use clap::{Parser, Subcommand, ValueEnum};
 use heapglass_gauntlet::Pass;
 use std::path::PathBuf;
 
-/// Every technique of the sources, run, profiled and compared.
+/// Run, profile and compare every technique of the sources
 #[derive(Debug, Parser)]
 #[command(
     name = "gauntlet",
@@ -26,62 +26,66 @@ pub(crate) struct Args {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// One line a case: its number, the system, what the source says.
+    /// List the cases, one per line: number, system, claim of the source
     List {
-        /// A source (s0 to s4), or data: those on fetched files. Without it, all sources.
+        /// A source (s0 to s4), or `data` for the cases on fetched files; all sources by default
         group: Option<String>,
     },
-    /// Runs cases, each variant in processes of its own, and prints what was found.
+    /// Run cases, each variant in its own processes, and print the results
     Run(RunOptions),
-    /// Fetches the real files of the cases in group data with npm, checks them and keeps them in the user's cache.
+    /// Fetch the real files of the group `data` with npm, check them and keep them in the user's
+    /// cache
     Fetch,
-    /// Runs all cases several times and writes measured.md, corrections.md and the pictures of the gauntlet's page.
+    /// Run all cases several times and write measured.md, corrections.md and the pictures of the
+    /// gauntlet's page
     Publish(PublishOptions),
-    /// Opens the recording that the last run of a case left, in the terminal UI.
+    /// Open the recording of the last run of a case in the terminal UI
     Open {
-        /// The case's number, such as 3.7.
+        /// The case's number, such as 3.7
         case: String,
-        /// One of its variants; the baseline if none is named.
+        /// One of its variants; the baseline by default
         variant: Option<String>,
     },
-    /// One variant, in this process.
+    /// Run one variant, in this process
     #[command(hide = true)]
     Child(Child),
 }
 
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct RunOptions {
-    /// Numbers of cases (3.7), sources (s0 to s4), all of them (all), or those on fetched files (data).
+    /// Numbers of cases (3.7), sources (s0 to s4), `all` sources, or `data` for the cases on
+    /// fetched files
     #[arg(required = true)]
     pub(crate) cases: Vec<String>,
-    /// The instruments that count, a row each: named twice or with commas between. The first one's figures are judged.
+    /// Instruments that count, one row each; repeat the flag or separate them with commas. The
+    /// figures of the first are judged
     #[arg(long, value_enum, value_delimiter = ',', default_value = "heapglass")]
     pub(crate) with: Vec<With>,
-    /// The inner allocator of variants that do not name their own.
+    /// Inner allocator of variants that do not name their own
     #[arg(long, value_enum, default_value_t = Allocator::Glibc)]
     pub(crate) allocator: Allocator,
-    /// Timed processes of each variant, interleaved.
+    /// Number of timed processes of each variant, interleaved
     #[arg(long, default_value_t = 9)]
     pub(crate) rounds: usize,
-    /// A tenth of the work, not the sources' sizes.
+    /// Do a tenth of the work, instead of the sources' sizes
     #[arg(long)]
     pub(crate) quick: bool,
-    /// Counts only, no timed processes.
+    /// Only count; run no timed processes
     #[arg(long)]
     pub(crate) no_times: bool,
-    /// As JSON.
+    /// Print JSON
     #[arg(long, conflicts_with = "markdown")]
     pub(crate) json: bool,
-    /// As Markdown.
+    /// Print Markdown
     #[arg(long)]
     pub(crate) markdown: bool,
-    /// Writes to this file instead of standard output.
+    /// Write to this file instead of standard output
     #[arg(short, long)]
     pub(crate) output: Option<PathBuf>,
 }
 
 impl RunOptions {
-    /// Cases under heapglass, as they are published.
+    /// The options for published runs: cases under heapglass.
     pub(crate) fn published(options: &PublishOptions) -> Self {
         RunOptions {
             cases: options.cases.clone(),
@@ -99,22 +103,23 @@ impl RunOptions {
 
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct PublishOptions {
-    /// Numbers of cases or sources, as of `run`.
+    /// Numbers of cases or sources, as for `run`
     #[arg(default_value = "all")]
     pub(crate) cases: Vec<String>,
-    /// How often everything is run: verdicts that are not the same each time are told.
+    /// Number of runs; the page names verdicts that differ between runs
     #[arg(long, default_value_t = 3)]
     pub(crate) runs: usize,
-    /// Also measures WebAssembly anew first, in node and in the browsers that are installed (examples/wasm/run --publish).
+    /// Measure WebAssembly again first, in node and in the installed browsers (examples/wasm/run
+    /// --publish)
     #[arg(long)]
     pub(crate) browsers: bool,
-    /// Timed processes of each variant in each run, interleaved.
+    /// Number of timed processes of each variant in each run, interleaved
     #[arg(long, default_value_t = 9)]
     pub(crate) rounds: usize,
-    /// A tenth of the work, to try the command.
+    /// Do a tenth of the work, to try the command
     #[arg(long)]
     pub(crate) quick: bool,
-    /// The folder to write to; without it, that of the gauntlet's page.
+    /// Write to this folder instead of the folder of the gauntlet's page
     #[arg(long)]
     pub(crate) into: Option<PathBuf>,
 }
@@ -123,13 +128,13 @@ pub(crate) struct PublishOptions {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 #[value(rename_all = "snake_case")]
 pub(crate) enum With {
-    /// A recording of heapglass, exact.
+    /// An exact recording of heapglass
     Heapglass,
-    /// dhat-rs below it.
+    /// dhat-rs as the inner allocator
     Dhat,
-    /// stats_alloc below it.
+    /// stats_alloc as the inner allocator
     StatsAlloc,
-    /// Nothing counts: times and resident size alone.
+    /// No instrument: only times and resident size
     System,
 }
 
@@ -141,7 +146,7 @@ pub(crate) enum Allocator {
     Mimalloc,
 }
 
-/// The word clap knows a value by.
+/// Returns the word for this value on the command line.
 pub(crate) fn word(value: impl ValueEnum) -> String {
     value
         .to_possible_value()

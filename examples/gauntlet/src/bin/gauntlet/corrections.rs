@@ -1,10 +1,11 @@
-//! The page of corrections: where a source's claim does not hold here, in sentences, with the figures of the runs.
+//! The page of corrections. It says in sentences which claims of the sources do not hold here, with
+//! the figures of the runs.
 
 use crate::measured::Rows;
 use heapglass_gauntlet::{Case, Compared, Judged, Source, Verdict};
 use std::fmt::Write as _;
 
-/// The page.
+/// Returns the page.
 pub(crate) fn page(head: &str, runs: usize, rows: &Rows, judgements: &[Judged]) -> String {
     let mut text = format!(
         "# Where the sources' claims do not hold today\n\n\
@@ -32,7 +33,7 @@ pub(crate) fn page(head: &str, runs: usize, rows: &Rows, judgements: &[Judged]) 
     text
 }
 
-/// A paragraph for each case with such a claim, by source.
+/// Writes a paragraph for each case with such a claim, by source.
 fn write_section(
     text: &mut String,
     title: &str,
@@ -63,7 +64,7 @@ fn write_section(
     }
 }
 
-/// The case and what its source says.
+/// Returns the opening of a paragraph: the case, and the source's claim about it.
 fn opening(case: &Case) -> String {
     format!(
         "**{}, {}.** The source: {}.",
@@ -71,7 +72,7 @@ fn opening(case: &Case) -> String {
     )
 }
 
-/// A claim beside what was found, as sentences.
+/// Returns a sentence that compares a claim with the measured figure.
 fn sentence(compared: &Compared) -> String {
     let (least, most) = compared.claim.accepted();
     let accepted = match (least == most, most.is_infinite()) {
@@ -95,7 +96,7 @@ fn sentence(compared: &Compared) -> String {
     )
 }
 
-/// The claims that the runs do not agree on.
+/// Writes the claims for which the runs have different verdicts.
 fn write_disagreements(text: &mut String, runs: usize, rows: &Rows, judgements: &[Judged]) {
     let mut lines = String::new();
     for ((case, _), judged) in rows.iter().zip(judgements) {
@@ -116,7 +117,7 @@ fn write_disagreements(text: &mut String, runs: usize, rows: &Rows, judgements: 
     };
 }
 
-/// The cases of which nothing is judged, and why.
+/// Writes the cases without a verdict, and the reasons.
 fn write_unjudged(text: &mut String, rows: &Rows, judgements: &[Judged]) {
     let _ = writeln!(text, "\n## What is not judged, and why\n");
     for ((case, _), judged) in rows.iter().zip(judgements) {

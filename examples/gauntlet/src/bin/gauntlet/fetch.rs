@@ -1,4 +1,5 @@
-//! Fetching the real files: through the user's own npm, checked before they are kept. Nothing of the package is run.
+//! Fetches the real files with the user's own npm and checks them before they are kept. Runs
+//! nothing of the package.
 
 use crate::run::at;
 use flate2::read::GzDecoder;
@@ -10,7 +11,7 @@ use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 use std::time::Duration;
 
-/// Gets what is not there yet.
+/// Fetches the files that are missing.
 pub(crate) fn fetch() -> io::Result<ExitCode> {
     let kept = folder()?;
     if check().is_ok() {
@@ -18,7 +19,7 @@ pub(crate) fn fetch() -> io::Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     std::fs::create_dir_all(&kept).map_err(|error| at(&kept, &error))?;
-    // Beside what is kept, so that a checked file is only renamed.
+    // In the folder of kept files, so that a checked file only needs to be renamed.
     let packed = kept.join(format!("fetching-{}", std::process::id()));
     std::fs::create_dir_all(&packed).map_err(|error| at(&packed, &error))?;
     let bar = ProgressBar::new_spinner();
@@ -40,7 +41,7 @@ pub(crate) fn fetch() -> io::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// npm downloads the package, tar takes the files out.
+/// Downloads the package with npm and extracts the files with tar.
 fn pack(folder: &Path, bar: &ProgressBar) -> io::Result<()> {
     bar.set_message(format!("npm pack {PACKAGE} (25 MB)"));
     let mut npm = Command::new("npm");
@@ -74,7 +75,7 @@ fn run(command: &mut Command, name: &str) -> io::Result<()> {
     )))
 }
 
-/// Checks a file and moves it to its place.
+/// Checks a file and moves it to its final path.
 fn keep(file: &File, packed: &Path, kept: &Path) -> io::Result<()> {
     let ending = if file.gzip { ".json.gz" } else { ".json" };
     let from = packed

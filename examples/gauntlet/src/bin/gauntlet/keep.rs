@@ -1,29 +1,31 @@
-//! Where recordings are kept until the next run of their case, and opening one in the terminal UI.
+//! The folder that keeps recordings until the next run of their case. Opens them in the terminal
+//! UI.
 
 use heapglass_gauntlet as gauntlet;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-/// The folder of recordings, in cargo's target folder.
+/// Returns the folder of recordings, in cargo's target folder.
 pub(crate) fn folder() -> io::Result<PathBuf> {
     if let Some(target) = std::env::var_os("CARGO_TARGET_DIR") {
         return Ok(Path::new(&target).join("gauntlet"));
     }
-    // TARGET/PROFILE/gauntlet: wherever this is called from.
+    // TARGET/PROFILE/gauntlet, independent of the current folder.
     let program = std::env::current_exe()?;
     let target = program.parent().and_then(Path::parent);
     Ok(target.unwrap_or(Path::new("target")).join("gauntlet"))
 }
 
-/// The recording that a variant's last run left.
+/// Returns the path of the recording of a variant's last run.
 pub(crate) fn recording_of(case: &str, variant: &str) -> io::Result<PathBuf> {
     let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
     let variant: String = variant.chars().map(plain).collect();
     Ok(folder()?.join(format!("{case}-{variant}.hg")))
 }
 
-/// Opens a kept recording in the terminal UI of the `heapglass` command: the one beside this program, or installed.
+/// Opens a kept recording in the terminal UI of the `heapglass` command. Uses the command next to
+/// this program, or the installed one.
 pub(crate) fn open(id: &str, variant: Option<&str>) -> io::Result<ExitCode> {
     let invalid = |message: String| io::Error::new(io::ErrorKind::InvalidInput, message);
     let Some(case) = gauntlet::find(id) else {

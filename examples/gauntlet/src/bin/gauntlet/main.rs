@@ -1,4 +1,5 @@
-//! `cargo gauntlet`: every technique of the sources, run, profiled and compared. See `cargo gauntlet help`.
+//! `cargo gauntlet`: runs, profiles and compares every technique of the sources. See `cargo
+//! gauntlet help`.
 
 mod args;
 mod corrections;

@@ -1,4 +1,5 @@
-//! What was measured of a variant: from the lines its processes printed and the recording it left.
+//! The measurement of a variant, from the lines that its processes printed and the recording that
+//! they left.
 
 use heapglass_gauntlet::{Case, Shown};
 use serde::Serialize;
@@ -15,34 +16,35 @@ pub(crate) struct Measured {
     pub(crate) variant: String,
     pub(crate) with: String,
     pub(crate) allocator: String,
-    /// Median of the processes' times, nanoseconds, counted by nobody; and how far the processes lie apart.
+    /// Median of the processes' times, nanoseconds, without an instrument. `time_spread` is their
+    /// range as a share of it.
     pub(crate) time_ns: Option<u64>,
     pub(crate) time_spread: Option<f64>,
-    /// The processes' times, round by round.
+    /// The processes' times, by round.
     #[serde(skip)]
     pub(crate) rounds_ns: Vec<u64>,
-    /// The time as a multiple of the baseline's, both of this run.
+    /// The time divided by the baseline's time in this run.
     pub(crate) time_ratio: Option<f64>,
-    /// Once, while the instrument counted, nanoseconds.
+    /// The time of one run under the instrument, nanoseconds.
     pub(crate) counted_ns: Option<u64>,
-    /// Counted inside the window, by the names of the report's JSON.
+    /// Figures counted inside the window, by the names of the report's JSON.
     pub(crate) figures: BTreeMap<String, u64>,
     pub(crate) rss_bytes: u64,
     pub(crate) usable_bytes: Option<i64>,
-    /// Share of the time spent in the allocator, one event in 1,024 timed.
+    /// Share of the time spent in the allocator, from one event in 1,024.
     pub(crate) allocator_share: Option<f64>,
-    /// Machine code of the work, at least, bytes.
+    /// Machine code of the work, bytes; a lower bound.
     pub(crate) code_bytes: Option<u64>,
     pub(crate) input_bytes: u64,
     pub(crate) records: u64,
     pub(crate) notes: BTreeMap<String, f64>,
     pub(crate) recording: Option<PathBuf>,
-    /// Why there is nothing, if so.
+    /// The reason why there are no figures, if the variant failed.
     pub(crate) failed: Option<String>,
 }
 
 impl Measured {
-    /// Takes over what the counted process said.
+    /// Adds the output of the counted process.
     pub(crate) fn counted(&mut self, shown: Shown) {
         self.rss_bytes = shown.peak_rss_bytes.saturating_sub(shown.before_rss_bytes);
         self.input_bytes = shown.input_bytes;
@@ -52,7 +54,7 @@ impl Measured {
         self.notes.extend(shown.notes);
     }
 
-    /// Takes over what the process of the share pass said.
+    /// Adds the output of the process of the share pass.
     pub(crate) fn take_share(&mut self, shown: &Shown) {
         self.usable_bytes = shown.usable_bytes;
         self.code_bytes = shown.code_bytes;
@@ -62,18 +64,19 @@ impl Measured {
             .allocator_ns
             .filter(|_| time > 0)
             .map(|allocator| allocator as f64 / time as f64)
-            // More than all of the time is noise, and so would be a figure cut to it.
+            // A share above 1 is noise, and so would be a share cut to 1.
             .filter(|share| *share <= 1.0);
     }
 
-    /// Takes over the times that a timed process noted; the last process's, each a median of its own.
+    /// Adds the notes of a timed process. The notes of the last process stay; each is a median
+    /// itself.
     pub(crate) fn noted(&mut self, shown: &Shown) {
         let times = shown.notes.iter().filter(|(name, _)| name.ends_with("_ns"));
         self.notes
             .extend(times.map(|(name, value)| (name.clone(), *value)));
     }
 
-    /// Takes over the times of the timed processes.
+    /// Adds the times of the timed processes.
     pub(crate) fn timed(&mut self, mut processes: Vec<u64>) {
         self.rounds_ns.clone_from(&processes);
         processes.sort_unstable();
@@ -81,13 +84,13 @@ impl Measured {
             return;
         };
         let median = processes[processes.len() / 2];
-        // One process has no spread.
+        // A single process has no spread.
         self.time_spread =
             (processes.len() > 1).then(|| (most - least) as f64 / median.max(1) as f64);
         self.time_ns = Some(median);
     }
 
-    /// A figure by its name in the table.
+    /// Returns a figure by its name in the table.
     pub(crate) fn figure(&self, name: &str) -> Option<f64> {
         match name {
             "time_ns" => self.time_ns.map(|time| time as f64),
@@ -107,8 +110,8 @@ impl Measured {
     }
 }
 
-/// The time of one process: what a tenth of its times do not exceed. Whatever disturbs a machine makes work longer, so the
-/// shorter times are the ones that the work itself takes.
+/// Returns the time of one process: a tenth of its times are at most this long. Disturbances of the
+/// machine only make work longer, so the shorter times are those of the work itself.
 pub(crate) fn undisturbed(times: &[u64]) -> Option<u64> {
     let mut times = times.to_vec();
     times.sort_unstable();

@@ -1,4 +1,5 @@
-//! `cargo gauntlet publish`: the pages and pictures beside this crate, all of the same runs.
+//! `cargo gauntlet publish`: writes the pages and pictures next to this crate, all from the same
+//! runs.
 
 use crate::args::{PublishOptions, RunOptions};
 use crate::corrections;
@@ -14,7 +15,8 @@ use std::io;
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
-/// Case and variant of a picture, what its frames and widths are, its file.
+/// The case and variant of a picture, the meaning of its frames and widths, and the name of its
+/// file.
 type Picture = (&'static str, &'static str, Levels, Measure, &'static str);
 
 const PICTURES: [Picture; 4] = [
@@ -48,7 +50,8 @@ const PICTURES: [Picture; 4] = [
     ),
 ];
 
-/// Runs cases as often as asked for and writes what the last run found, and which verdicts the runs disagree in.
+/// Runs cases the requested number of times. Writes the results of the last run, and the verdicts
+/// that differ between runs.
 pub(crate) fn publish(options: &PublishOptions) -> io::Result<ExitCode> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     if options.browsers {
@@ -98,7 +101,7 @@ pub(crate) fn publish(options: &PublishOptions) -> io::Result<ExitCode> {
     Ok(ExitCode::from(u8::from(last.iter().any(failed))))
 }
 
-/// Measures the cases of WebAssembly, which have a runner of their own.
+/// Measures the WebAssembly cases, which have their own runner.
 fn measure_browsers(here: &Path) -> io::Result<()> {
     let program = here.join("../wasm/run");
     let status = Command::new(&program).arg("--publish").status();
@@ -116,7 +119,7 @@ fn write(path: &Path, text: &str) -> io::Result<()> {
     Ok(())
 }
 
-/// When, with what and on what it was measured.
+/// Returns the date, the tools and the machine of the measurement.
 fn head(options: &PublishOptions) -> String {
     let line = |program: &str, words: &[&str]| {
         let output = Command::new(program).args(words).output().ok()?;
@@ -155,26 +158,26 @@ fn head(options: &PublishOptions) -> String {
     )
 }
 
-/// The name that the kernel has of the processor.
+/// Returns the kernel's name for the processor.
 fn processor() -> Option<String> {
     let text = std::fs::read_to_string("/proc/cpuinfo").ok()?;
     let line = text.lines().find(|line| line.starts_with("model name"))?;
     Some(line.split_once(':')?.1.trim().to_owned())
 }
 
-/// What `examples/wasm/run --publish` measured last.
+/// Returns the last results of `examples/wasm/run --publish`.
 fn wasm_measured() -> Option<serde_json::Value> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../wasm/measured.json");
     serde_json::from_slice(&std::fs::read(path).ok()?).ok()
 }
 
-/// Where the table of WebAssembly stands in the page.
+/// The markers around the WebAssembly table in the page.
 const TABLE: (&str, &str) = (
     "<!-- begin: written by cargo gauntlet publish -->\n",
     "<!-- end -->",
 );
 
-/// Writes the table of WebAssembly into the page: a row for each work, its medians in each engine.
+/// Writes the WebAssembly table into the page: one row per work, with its medians in each engine.
 fn write_wasm_table(path: &Path) -> io::Result<()> {
     let text = std::fs::read_to_string(path).map_err(|error| at(path, &error))?;
     let places = text.find(TABLE.0).zip(text.find(TABLE.1));
@@ -231,7 +234,7 @@ fn wasm_table(measured: &serde_json::Value) -> String {
     text
 }
 
-/// When WebAssembly was measured, and in what.
+/// Returns the date of the WebAssembly measurement, and its engines.
 fn wasm() -> Option<String> {
     let measured = wasm_measured()?;
     let engines = measured["engines"].as_array()?.iter();
@@ -251,7 +254,7 @@ fn wasm() -> Option<String> {
     ))
 }
 
-/// The table of all cases.
+/// Returns the table of all cases.
 fn page(head: &str, runs: usize, rows: &Rows, judgements: &[Judged]) -> String {
     let mut count = [
         (Verdict::Reproduced, 0),
@@ -293,7 +296,8 @@ fn page(head: &str, runs: usize, rows: &Rows, judgements: &[Judged]) -> String {
     )
 }
 
-/// What is judged of each case by all runs: a claim that they have other verdicts of is not.
+/// Returns the judgement of each case over all runs. A claim is not judged if the runs have
+/// different verdicts on it.
 fn by_all(runs: &[Rows]) -> Vec<Judged> {
     let mut each: Vec<Vec<Judged>> = runs
         .iter()
@@ -310,7 +314,7 @@ fn by_all(runs: &[Rows]) -> Vec<Judged> {
     last.into_iter().enumerate().map(with_others).collect()
 }
 
-/// Draws what a variant's recording has in its work.
+/// Draws the work of a variant's recording.
 fn draw((case, variant, levels, measure, name): Picture, folder: &Path) -> io::Result<()> {
     let recording = recording_of(case, variant)?;
     let profile = heapglass_profiler::open(

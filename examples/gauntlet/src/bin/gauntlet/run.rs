@@ -1,6 +1,7 @@
-//! Running cases: each variant in processes of its own, timed ones interleaved with the baseline's.
+//! Runs cases, each variant in its own processes. Timed processes are interleaved with the
+//! baseline's.
 //!
-//! Must never count and time in the same process: what counts would be in the times.
+//! Must never count and time in the same process: counting would lengthen the times.
 
 use crate::args::{RunOptions, With, word};
 use crate::keep::{folder, recording_of};
@@ -15,7 +16,7 @@ use std::io;
 use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 
-/// The cases that words name, in the order of the sources.
+/// Returns the cases that the arguments name, in the order of the sources.
 pub(crate) fn chosen(words: &[String]) -> io::Result<Vec<&'static Case>> {
     let known = |word: &str| {
         let source = Source::ALL.iter().any(|source| source.name() == word);
@@ -46,7 +47,7 @@ pub(crate) fn run(options: &RunOptions) -> io::Result<ExitCode> {
         .as_deref()
         .filter(|path| path.as_os_str() != "-")
     {
-        // Before the work, not after it.
+        // Fails before the work, not after it.
         std::fs::OpenOptions::new()
             .append(true)
             .create(true)
@@ -60,7 +61,7 @@ pub(crate) fn run(options: &RunOptions) -> io::Result<ExitCode> {
     Ok(ExitCode::from(u8::from(failed)))
 }
 
-/// Measures cases one after the other, with a bar of progress.
+/// Measures cases one after another, with a progress bar.
 pub(crate) fn measured(cases: &[&'static Case], options: &RunOptions) -> io::Result<Rows> {
     std::fs::create_dir_all(folder()?)
         .map_err(|error| at(&folder().unwrap_or_default(), &error))?;
@@ -78,12 +79,12 @@ pub(crate) fn measured(cases: &[&'static Case], options: &RunOptions) -> io::Res
     Ok(rows)
 }
 
-/// Says which file an error is about.
+/// Adds the file's path to an error.
 pub(crate) fn at(path: &Path, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("{}: {error}", path.display()))
 }
 
-/// All variants of a case under all instruments: the rows of a variant stand together.
+/// Measures all variants of a case under all instruments. The rows of a variant are adjacent.
 fn measure(
     case: &'static Case,
     options: &RunOptions,
@@ -112,7 +113,7 @@ fn measure(
         if round > rounds {
             bar.inc_length(case.variants.len() as u64);
         }
-        // Interleaved: what disturbs the machine disturbs all of them.
+        // Interleaved, so that a disturbance of the machine affects all variants alike.
         for ((variant, times), rows) in case.variants.iter().zip(&mut times).zip(&mut measured) {
             bar.set_message(format!("{} {}, round {round}", case.id, variant.name));
             match child(case, variant, "time", With::System, options, None)? {
@@ -137,10 +138,10 @@ fn measure(
     Ok(rows)
 }
 
-/// Rounds go on, up to this many times those asked for, while they leave a verdict open.
+/// Maximum number of rounds, as a multiple of the requested number, while a verdict is still open.
 const MOST_TIMES: usize = 3;
 
-/// Whether what the rounds leave possible of a ratio of times has more than one verdict.
+/// Returns `true` if the confidence interval of a ratio of times allows more than one verdict.
 fn is_open(case: &Case, measured: &[Vec<Measured>]) -> bool {
     let rows: Vec<Measured> = measured
         .iter()
@@ -153,7 +154,7 @@ fn is_open(case: &Case, measured: &[Vec<Measured>]) -> bool {
     })
 }
 
-/// The first failure is told.
+/// Keeps the first failure.
 fn fail(rows: &mut [Measured], why: &str) {
     for row in rows {
         row.failed.get_or_insert_with(|| why.to_owned());
@@ -177,7 +178,7 @@ fn count(
     let path = recording_of(case.id, variant.name)?;
     let recording = (with == With::Heapglass).then_some(path.as_path());
     if let Some(path) = recording {
-        // A path that is taken would get a suffix.
+        // If a file exists at the path, the recording would get a suffix.
         match std::fs::remove_file(path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(at(path, &error)),
             _ => {}
@@ -197,7 +198,8 @@ fn count(
     Ok(measured)
 }
 
-/// The word for the inner allocator. dhat-rs and stats_alloc are inner allocators themselves, over glibc's.
+/// Returns the word for the inner allocator. dhat-rs and stats_alloc are inner allocators
+/// themselves, over glibc's.
 fn allocator(variant: &Variant, pass: &str, with: With, options: &RunOptions) -> String {
     match (pass, with) {
         ("count", With::Dhat | With::StatsAlloc) => word(with),
@@ -207,7 +209,7 @@ fn allocator(variant: &Variant, pass: &str, with: With, options: &RunOptions) ->
     }
 }
 
-/// Runs a variant in a process of its own. The inner error says how that process failed.
+/// Runs a variant in its own process. The inner error says how that process failed.
 fn child(
     case: &Case,
     variant: &Variant,

@@ -1,4 +1,4 @@
-//! The table as text, Markdown and JSON, all of the same rows.
+//! The table as text, Markdown and JSON, all from the same rows.
 
 use crate::args::RunOptions;
 use crate::measured::{Measured, Rows};
@@ -10,7 +10,8 @@ use std::fmt::Write as _;
 use std::io::{self, Write as _};
 use std::process::ExitCode;
 
-/// One line a case, its number first. Without a group, what the sources have; the cases on fetched files are asked for.
+/// Lists the cases, one per line, with the number first. Without a group, lists the cases of the
+/// sources; those on fetched files must be requested.
 pub(crate) fn list(group: Option<&str>) -> io::Result<ExitCode> {
     let mut out = io::stdout().lock();
     for case in chosen(&[group.unwrap_or("all").to_owned()])? {
@@ -22,7 +23,7 @@ pub(crate) fn list(group: Option<&str>) -> io::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What was found, in the form asked for.
+/// Writes the results in the requested format.
 pub(crate) fn table(rows: &Rows, options: &RunOptions) -> io::Result<()> {
     let text = if options.json {
         let cases: Vec<_> = rows
@@ -43,7 +44,7 @@ pub(crate) fn table(rows: &Rows, options: &RunOptions) -> io::Result<()> {
     }
 }
 
-/// Every case as Markdown, with what is judged of each.
+/// Returns every case as Markdown, with its judgement.
 pub(crate) fn markdown(rows: &Rows, judgements: &[Judged]) -> String {
     text(rows, judgements, true)
 }
@@ -56,7 +57,7 @@ fn text(rows: &Rows, judgements: &[Judged], markdown: bool) -> String {
     text
 }
 
-/// The verdict. Where a variant failed, what was to be compared was not measured.
+/// Returns the verdict. If a variant failed, the comparison was not measured.
 pub(crate) fn verdict(judged: &Judged, variants: &[Measured]) -> Verdict {
     match variants.iter().any(|variant| variant.failed.is_some()) {
         true => Verdict::NotJudged,
@@ -64,9 +65,9 @@ pub(crate) fn verdict(judged: &Judged, variants: &[Measured]) -> Verdict {
     }
 }
 
-/// What a case's judge says of what was measured.
+/// Returns the judgement of a case on these measurements.
 pub(crate) fn judged(case: &Case, variants: &[Measured]) -> Judged {
-    // Times of code that was not optimised say nothing of a source's.
+    // Times of unoptimized code say nothing about a source's times.
     let is_time = |name: &str| name.ends_with("_ns") || name == "times_apart_percent";
     let figure = |variant: &str, name: &str| {
         if cfg!(debug_assertions) && is_time(name) {
@@ -115,7 +116,7 @@ fn json_of(case: &Case, variants: &[Measured]) -> serde_json::Value {
     })
 }
 
-/// Titles of the columns, and what stands in them.
+/// The title of a column, and its text for a row.
 type Column = (&'static str, fn(&Measured) -> Option<String>);
 
 const COLUMNS: &[Column] = &[
@@ -157,7 +158,7 @@ const COLUMNS: &[Column] = &[
     }),
 ];
 
-/// The peak, with its bound when threads allocated around it.
+/// Returns the peak, with its error bound if threads allocated around it.
 fn peak(row: &Measured) -> Option<String> {
     let peak = counted(row, "peak_bytes")?;
     let error = counted(row, "peak_error_bytes");
@@ -173,7 +174,7 @@ fn per(row: &Measured, name: &str, of: u64) -> Option<String> {
     (of > 0).then(|| format!("{:.2}", count as f64 / of as f64))
 }
 
-/// `1,234,567`.
+/// Formats a number with separators: `1,234,567`.
 pub(crate) fn grouped(count: u64) -> String {
     let digits = count.to_string();
     let mut out = String::new();
@@ -274,7 +275,7 @@ fn write_case(
             let _ = writeln!(out, "  {} failed: {why}", row.variant);
         }
     }
-    // In Markdown a line of its own each, not one paragraph.
+    // In Markdown, ends each line with a hard break instead of joining them to one paragraph.
     let end = if markdown { "  " } else { "" };
     let _ = writeln!(out, "  source: {}{end}", case.headline);
     let counts = match judged.counts_hold() {

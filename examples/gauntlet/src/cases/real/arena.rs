@@ -1,4 +1,4 @@
-//! Any JSON as a tree in a bumpalo arena, strings and all: one release for everything.
+//! Reads any JSON as a tree in a bumpalo arena, including strings: everything is released at once.
 
 use bumpalo::Bump;
 use bumpalo::collections::Vec;
@@ -6,7 +6,7 @@ use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visi
 use std::fmt;
 use std::hint::black_box;
 
-/// A value. It has no destructor to run.
+/// A value without a destructor.
 #[derive(Clone, Copy, Debug)]
 #[expect(dead_code, reason = "only read into")]
 enum Node<'a> {
@@ -22,7 +22,7 @@ enum Node<'a> {
 #[derive(Clone, Copy)]
 struct Into<'a>(&'a Bump);
 
-/// Reads a text; what comes back is the arena that holds all of it.
+/// Reads a text and returns the arena that holds all of it.
 pub(super) fn read(text: &str) -> Bump {
     let arena = Bump::new();
     let mut deserializer = serde_json::Deserializer::from_str(text);

@@ -1,11 +1,12 @@
-//! Any JSON as a tree whose strings stay in the input, except those with escapes.
+//! Reads any JSON as a tree. Its strings stay in the input, except those with escapes.
 
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use std::borrow::Cow;
 use std::fmt;
 use std::hint::black_box;
 
-/// A value. Objects keep the order of their entries and are lists: nobody looks anything up here.
+/// A value. Objects are lists that keep the order of their entries, because nothing is looked up
+/// here.
 #[derive(Debug)]
 #[expect(dead_code, reason = "only read into")]
 pub(super) enum Node<'a> {
@@ -19,7 +20,7 @@ pub(super) enum Node<'a> {
 
 struct Reading;
 
-/// A string where it is.
+/// A string, borrowed if possible.
 struct Key<'a>(Cow<'a, str>);
 
 impl<'de> Deserialize<'de> for Key<'de> {

@@ -1,10 +1,10 @@
-//! GeoJSON as far as canada.json and sf_citylots.json have it.
+//! The part of GeoJSON that canada.json and sf_citylots.json use.
 
 use serde::Deserialize;
 
-/// canada.json: points of two numbers.
+/// The type of canada.json: points of two numbers.
 pub(super) type Country = Collection<Named, [f64; 2]>;
-/// sf_citylots.json: points of three.
+/// The type of sf_citylots.json: points of three numbers.
 pub(super) type City = Collection<Lot, [f64; 3]>;
 
 #[derive(Debug, Deserialize)]
@@ -15,7 +15,7 @@ pub(super) struct Collection<P, Point> {
 #[derive(Debug, Deserialize)]
 struct Feature<P, Point> {
     properties: P,
-    /// A few lots have none.
+    /// `None` for a few lots.
     geometry: Option<Geometry<Point>>,
 }
 

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
-/// By number.
+/// The projects by number.
 pub(super) type Projects = BTreeMap<String, Project>;
 
 #[derive(Debug, Deserialize)]

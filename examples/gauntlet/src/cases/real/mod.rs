@@ -1,5 +1,6 @@
-//! Real files, fetched: each into a `Value`, into types where they are easy, borrowed, and into an arena. No source has
-//! figures of them; what is shown is how many bytes of heap a byte of input takes at the peak.
+//! Real files, which are fetched. Each is read into a `Value`, into types where they are easy to
+//! write, borrowed, and into an arena. No source has figures for them. The cases show the peak
+//! bytes of heap per byte of input.
 
 mod arena;
 mod borrowed;
@@ -14,7 +15,7 @@ use serde_json::Value;
 
 const NO_SOURCE: &str = "none: a real file, in no source";
 
-/// All of them, in the order of their size.
+/// All cases, in the order of file size.
 pub(crate) const CASES: &[Case] = &[
     Case {
         id: "d.1",
@@ -81,7 +82,8 @@ pub(crate) const CASES: &[Case] = &[
     },
 ];
 
-/// Says what each way takes for a byte of input. The file is not scaled: a part of it would be another file.
+/// Reports what each way needs per byte of input. The file is not scaled, because a part of it
+/// would be another file.
 fn judge(found: &Found<'_>) -> Judged {
     let ways = ["value", "typed", "borrowed", "arena"]
         .iter()
@@ -104,14 +106,14 @@ fn judge(found: &Found<'_>) -> Judged {
     Judged::unjudged(true, "no source has figures of these files", why)
 }
 
-/// Into something that owns all it has.
+/// Reads into a type that owns its data.
 fn owned<T: for<'de> Deserialize<'de>>(window: &mut Window, file: &str) {
     let text = fetched::read(file);
     window.input(text.len(), 1);
     window.work(|| serde_json::from_str::<T>(&text).expect("the checked file is of this type"));
 }
 
-/// Into a tree that borrows the strings without escapes.
+/// Reads into a tree that borrows the strings without escapes.
 fn borrowed(window: &mut Window, file: &str) {
     let text = fetched::read(file);
     window.input(text.len(), 1);
@@ -120,7 +122,7 @@ fn borrowed(window: &mut Window, file: &str) {
     });
 }
 
-/// Into a tree in an arena.
+/// Reads into a tree in an arena.
 fn arena(window: &mut Window, file: &str) {
     let text = fetched::read(file);
     window.input(text.len(), 1);

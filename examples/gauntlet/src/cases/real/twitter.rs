@@ -1,4 +1,4 @@
-//! The part of twitter.json that a time line shows; the rest is skipped while it is read.
+//! The part of twitter.json that a timeline shows; the rest is skipped while it is read.
 
 use serde::Deserialize;
 

@@ -1,4 +1,4 @@
-//! 0.6 and 0.7: bump-scope beside bumpalo, and the other arenas.
+//! 0.6 and 0.7: bump-scope compared with bumpalo, and the other arenas.
 
 use super::times;
 use super::words::{LISTS, WORD, WORDS, build_in};
@@ -73,14 +73,14 @@ pub(super) const BUMP_SCOPE: Case = Case {
 
 /// 0.7.
 ///
-/// An index of one arena is none of another: the brand is a lifetime of its own.
+/// An index of one arena is not an index of another: the brand is a lifetime of its own.
 /// ```
 /// compact_arena::mk_nano_arena!(one);
 /// compact_arena::mk_nano_arena!(other);
 /// let (at, other_at) = (one.add(1_usize), other.add(2_usize));
 /// assert_eq!((one[at], other[other_at]), (1, 2));
 /// ```
-/// Mixed, they do not compile:
+/// Mixed indexes do not compile:
 /// ```compile_fail,E0716
 /// compact_arena::mk_nano_arena!(one);
 /// compact_arena::mk_nano_arena!(other);
@@ -117,7 +117,7 @@ pub(super) const OTHERS: Case = Case {
     ],
     judge: |found| {
         let chunks = |variant| found.of(variant, "total_blocks");
-        // Two lists of known length, each one block.
+        // Two lists of known length, each in one block.
         let holds = chunks("bumpalo") < 32.0
             && chunks("blink-alloc") < 64.0
             && chunks("compact_arena") == 2.0;

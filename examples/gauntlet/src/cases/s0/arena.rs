@@ -1,4 +1,5 @@
-//! 0.2 and 0.3: what is in bumpalo's chunks, what one drop gives back, and what capacity would have been one chunk.
+//! 0.2 and 0.3: the contents of bumpalo's chunks, the bytes that one drop returns, and the capacity
+//! that fits into one chunk.
 
 use super::times;
 use super::words::{self, LISTS, WORD, WORDS, build_in};
@@ -91,7 +92,7 @@ pub(super) const PRESIZED: Case = Case {
         Variant::new("by the size of the data", |window| {
             presized(window, data_bytes)
         }),
-        // What `heapglass report --by arena` advises: the most bytes that were in use.
+        // The advice of `heapglass report --by arena`: the largest number of bytes in use.
         Variant::new("by what was used", |window| {
             presized(window, |lists| fill(lists, 0).most_occupied_bytes as usize)
         }),
@@ -132,7 +133,7 @@ fn lists(window: &mut Window) -> usize {
 fn tracked(window: &mut Window) {
     let lists = lists(window);
     let mut seen = None;
-    // Once before: the first time it allocates a byte to see whether it is asked.
+    // Called once before: the first call allocates a byte to check that the allocator is observed.
     measure(|| ());
     window.work(|| {
         let bump = Bump::new();
@@ -161,7 +162,8 @@ fn tracked(window: &mut Window) {
     }
 }
 
-/// What the finished lists hold, by the source's formula: texts, their slices, the inner lists and the outer one's head.
+/// Returns the bytes of the finished lists by the source's formula: the texts, their slices, the
+/// inner lists and the head of the outer list.
 fn data_bytes(lists: usize) -> usize {
     let head = size_of::<Api2Vec<&str, &Bump>>();
     lists * (head + WORDS * (size_of::<&str>() + WORD.len())) + head
@@ -178,7 +180,7 @@ fn presized(window: &mut Window, capacity: fn(usize) -> usize) {
     }
 }
 
-/// Fills an arena of that capacity and tells what it came to.
+/// Fills an arena of that capacity and returns its figures.
 fn fill(lists: usize, capacity: usize) -> ArenaStats {
     let bump = Bump::with_capacity(capacity);
     let words = Tracked::new("words", &bump);
@@ -186,7 +188,7 @@ fn fill(lists: usize, capacity: usize) -> ArenaStats {
     words.stats()
 }
 
-/// The figures of an arena, by their own names.
+/// Notes the figures of an arena, by their own names.
 pub(super) fn note(window: &mut Window, stats: &ArenaStats) {
     for (name, value) in [
         ("chunks", stats.chunks),

@@ -1,5 +1,6 @@
-//! 0.23: the allocation benchmark and small strings in WebAssembly, in node and in browsers: the source's own ground. It is
-//! not run here: `examples/wasm/run --publish` measures it and writes the file that is read.
+//! 0.23: the allocation benchmark and small strings in WebAssembly, in node and in browsers, as in
+//! the source. It does not run here: `examples/wasm/run --publish` measures it and writes the file
+//! that this case reads.
 
 use super::{times, words};
 use crate::{Case, Claim, Found, Judged, Variant, Window};
@@ -19,7 +20,8 @@ pub(super) const CASE: Case = Case {
     judge,
 };
 
-/// A browser, and the source's times there in ms: by the global allocator and by bumpalo, of a million lists and of 100,000.
+/// A browser, and the source's times in it, ms: by the global allocator and by bumpalo, for a
+/// million lists and for 100,000.
 type Browser = (&'static str, [(f64, f64); 2]);
 
 const BROWSERS: [Browser; 2] = [
@@ -29,7 +31,7 @@ const BROWSERS: [Browser; 2] = [
 
 const LISTS: [u32; 2] = [1_000_000, 100_000];
 
-/// Of these names few fit into a small string.
+/// The input whose names rarely fit into a small string.
 const LONG: &str = "names of 2 to 80 bytes, 200000";
 
 fn judge(found: &Found<'_>) -> Judged {
@@ -107,7 +109,7 @@ fn judge(found: &Found<'_>) -> Judged {
     judged
 }
 
-/// What `examples/wasm/run --publish` wrote.
+/// The file that `examples/wasm/run --publish` writes.
 const MEASURED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../wasm/measured.json");
 
 #[derive(Deserialize)]
@@ -126,14 +128,14 @@ struct Engine {
 struct Row {
     work: String,
     count: u32,
-    /// In each round.
+    /// The time of each round.
     ms: Vec<f64>,
     blocks: u32,
     pages: u32,
     grows: u32,
 }
 
-/// Notes what was measured in an engine; nothing where it was not there.
+/// Notes the results of an engine; nothing if the engine was not there.
 fn engine(window: &mut Window, name: &str) {
     let text = std::fs::read_to_string(MEASURED).unwrap_or_default();
     let measured: Measured = serde_json::from_str(&text).expect("the file is what was written");

@@ -1,5 +1,5 @@
-//! 0.14: `#[derive(ArenaDeserialize)]`: one seed weaves the arena through each level. Parsing and release are phases of
-//! their own, and a `String` smuggled into an arena is a leak.
+//! 0.14: `#[derive(ArenaDeserialize)]`: one seed passes the arena through each level. Parsing and
+//! release are separate phases, and a `String` put into an arena leaks.
 
 use super::people::{self, PEOPLE, owned_blocks};
 use super::{local, times};
@@ -113,10 +113,10 @@ fn each<T>(window: &mut Window, work: fn(&[u8]) -> T) {
     window.work(|| work(&bytes));
 }
 
-/// Runs that time the release.
+/// Number of runs that time the release.
 const RELEASES: usize = 11;
 
-/// How long both ways take to release, by the median of runs that alternate in this process.
+/// Notes how long both ways take to release: the medians of runs that alternate in this process.
 fn note_releases(window: &mut Window) {
     if !window.is_timing() {
         return;
@@ -158,7 +158,7 @@ pub(super) struct Person<'bump> {
     pub(super) last_name: &'bump str,
 }
 
-/// A person with a name that no arena will drop.
+/// A person with a name that no arena drops.
 #[derive(ArenaDeserialize)]
 #[expect(dead_code, reason = "only read into")]
 struct Smuggler<'bump> {
@@ -190,7 +190,7 @@ fn bump_scope(bytes: &[u8]) -> bump_scope::Bump {
     bump
 }
 
-/// The same without the derive.
+/// Does the same without the derive.
 fn by_hand(bytes: &[u8]) -> Bump {
     let bump = Bump::new();
     let mut postcard = postcard::Deserializer::from_bytes(bytes);

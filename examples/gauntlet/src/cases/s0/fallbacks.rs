@@ -1,5 +1,5 @@
-//! 0.18: where `deserialize_in_place` silently reads anew. Everything is read as `Profiled`, so that the recording of
-//! the second pass names the field that fell back.
+//! 0.18: where `deserialize_in_place` silently allocates again. Everything is read as `Profiled`,
+//! so the recording of the second pass names the field that fell back.
 
 use super::{growths, people};
 use crate::{Case, Found, Judged, Variant, Window};
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use tracking_alloc::{Profiled, measure};
 
-/// Records of a full run.
+/// Number of records in a full run.
 const RECORDS: usize = 1_000;
 
 /// The case.
@@ -64,7 +64,7 @@ pub(super) const CASE: Case = Case {
     judge,
 };
 
-/// What falls back wholly: the second pass allocates what the first one did.
+/// The types that fall back completely: the second pass allocates as much as the first.
 const WHOLLY: [&str; 11] = [
     "deserialize_with",
     "deserialize_with on all fields",
@@ -88,7 +88,7 @@ fn judge(found: &Found<'_>) -> Judged {
     };
     let records = found.of("in place", "records");
     let (first, second) = pass("in place");
-    // JSON does not say how many there are: the list grows from 4.
+    // JSON does not tell the number of elements: the list grows from 4.
     let holds = first == records + growths(4.0, records)
         && second == 0.0
         && pass("in place, newtype").1 == 0.0
@@ -109,12 +109,12 @@ fn judge(found: &Found<'_>) -> Judged {
     Judged::facts(holds, why)
 }
 
-/// Reads a `T` twice, the second time in place and in the window.
+/// Reads a `T` twice; the second time in place and inside the window.
 fn twice<T: DeserializeOwned + 'static>(window: &mut Window, form: fn(Records) -> Value) {
     let count = window.scaled(RECORDS);
     let record = |(id, name)| Record {
         id: id as u64,
-        // All different, for the set.
+        // All names differ, for the set.
         name: format!("{name}{id}"),
     };
     let records = people::names(count, 5)
@@ -155,7 +155,7 @@ struct Field<T> {
     records: T,
 }
 
-/// What is read into.
+/// The types to read into.
 mod types {
     #![expect(dead_code, reason = "only read into")]
 
@@ -206,7 +206,7 @@ mod types {
     #[serde(try_from = "Records")]
     pub(super) struct TryFrom(Records);
 
-    // NOTE: an impl of `From` would bring `TryFrom` along.
+    // NOTE: an impl of `From` would also provide `TryFrom`.
     impl std::convert::TryFrom<Records> for TryFrom {
         type Error = &'static str;
 

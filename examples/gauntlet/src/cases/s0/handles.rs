@@ -1,4 +1,5 @@
-//! 0.10: six-byte handles in place of `String`: a length and a place, in buckets of 64 KiB, later in one flat `Vec`.
+//! 0.10: six-byte handles instead of `String`: a length and a position, in buckets of 64 KiB, and
+//! later in one flat `Vec`.
 
 use super::people::{self, PEOPLE};
 use super::times;
@@ -36,7 +37,7 @@ pub(super) const CASE: Case = Case {
             });
             window.note("bytes copied by growth at most", copied as f64);
         }),
-        // What a program would work with: a list of the texts themselves.
+        // The list of texts that a program would work with.
         Variant::new("buckets, hydrated", |window| {
             let bytes = input(window);
             let (store, handles) = store(&bytes, Buckets::default(), Buckets::add);
@@ -100,17 +101,17 @@ fn input(window: &mut Window) -> Vec<u8> {
     bytes
 }
 
-/// Of each record.
+/// Notes the bytes of each record.
 fn note(window: &mut Window, inline_bytes: usize) {
     window.note("inline bytes", inline_bytes as f64);
 }
 
-/// The text of such bytes: each way of storing it validates it once.
+/// Returns these bytes as text. Each way to store them validates them once.
 fn validated(bytes: &[u8]) -> &str {
     std::str::from_utf8(bytes).expect("names are text")
 }
 
-/// Reads the names, keeps them in `store` and a handle of each.
+/// Reads the names, keeps them in `store`, and keeps a handle to each.
 fn store<S, H>(bytes: &[u8], mut store: S, add: fn(&mut S, &str) -> H) -> (S, Vec<H>) {
     let (count, texts) = people::read_texts(bytes);
     let mut handles = Vec::with_capacity(count);
@@ -150,7 +151,7 @@ struct Buckets(Vec<String>);
 
 impl Buckets {
     /// # Panics
-    /// With a string of 64 KiB, or with more than 4 GiB of them.
+    /// If the string has 64 KiB or more, or all strings have more than 4 GiB.
     fn add(&mut self, text: &str) -> Handle {
         if self
             .0
@@ -174,14 +175,15 @@ impl Buckets {
     }
 
     /// # Panics
-    /// With a handle of another store.
+    /// If the handle is from another store.
     fn get(&self, handle: &Handle) -> &str {
         let start = usize::from(handle.start);
         &self.0[usize::from(handle.bucket)][start..start + usize::from(handle.len)]
     }
 }
 
-/// A string in the flat store: its place in two halves, so that the handle has six bytes, not eight.
+/// A string in the flat store. Its position is stored in two halves, so that the handle has six
+/// bytes instead of eight.
 struct FlatHandle {
     len: u16,
     start_high: u16,
@@ -191,13 +193,13 @@ struct FlatHandle {
 #[derive(Default)]
 struct Flat {
     bytes: String,
-    /// By growth, if each moved.
+    /// Bytes copied by growth, if each growth moved the buffer.
     copied: usize,
 }
 
 impl Flat {
     /// # Panics
-    /// With a string of 64 KiB, or with more than 4 GiB of them.
+    /// If the string has 64 KiB or more, or all strings have more than 4 GiB.
     fn add(&mut self, text: &str) -> FlatHandle {
         let start = u32::try_from(self.bytes.len()).expect("less than 4 GiB");
         let capacity = self.bytes.capacity();
@@ -213,7 +215,7 @@ impl Flat {
     }
 
     /// # Panics
-    /// With a handle of another store.
+    /// If the handle is from another store.
     fn get(&self, handle: &FlatHandle) -> &str {
         let start = usize::from(handle.start_high) << 16 | usize::from(handle.start_low);
         &self.bytes[start..start + usize::from(handle.len)]

@@ -1,4 +1,4 @@
-//! 0.17: `deserialize_in_place`: the second pass reuses what the first one allocated.
+//! 0.17: `deserialize_in_place`: the second pass reuses the allocations of the first.
 
 use super::people;
 use super::times;
@@ -6,7 +6,7 @@ use crate::{Case, Claim, Judged, Variant, Window};
 use serde::{Deserialize, Serialize};
 use tracking_alloc::Profiled;
 
-/// Records of a full run.
+/// Number of records in a full run.
 const RECORDS: usize = 1_000;
 
 /// The case.

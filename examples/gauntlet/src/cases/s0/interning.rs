@@ -1,4 +1,4 @@
-//! 0.19: string interning: expensive when everything is different, worth it when little is.
+//! 0.19: string interning: expensive if all strings differ, useful if few do.
 
 use super::people;
 use super::{read_growths, times};
@@ -7,7 +7,7 @@ use crate::{Case, Claim, Judged, Variant, Window};
 use lasso::{Rodeo, Spur};
 use serde_json::Value;
 
-/// Different strings of a full run.
+/// Number of different strings in a full run.
 const UNIQUE: usize = 1_000_000;
 
 /// The case.
@@ -55,7 +55,7 @@ fn different(window: &Window) -> Vec<String> {
         .collect()
 }
 
-/// The five strings of each line.
+/// Returns the five strings of each line.
 fn of_airlines(window: &Window) -> Vec<String> {
     fn collect(value: Value, into: &mut Vec<String>) {
         match value {

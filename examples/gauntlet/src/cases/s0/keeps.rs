@@ -1,9 +1,10 @@
-//! 0.21: zero-copy keeps its buffer alive: what the input holds against what is referenced.
+//! 0.21: zero-copy keeps its buffer alive: the bytes of the input compared with the bytes
+//! referenced.
 
 use super::people::{self, PEOPLE, Person};
 use crate::{Case, Judged, Variant, Window};
 
-/// One person in so many is kept.
+/// One person in this many is kept.
 const ONE_IN: usize = 100;
 
 /// The case.
@@ -55,7 +56,7 @@ fn input(window: &mut Window) -> Vec<u8> {
     bytes
 }
 
-/// Last names of one person in a hundred.
+/// Returns the last names of one person in a hundred.
 fn kept(input: &[u8]) -> impl Iterator<Item = &str> {
     let people: Vec<Person<&str>> = people::decoded(input);
     people
@@ -64,9 +65,9 @@ fn kept(input: &[u8]) -> impl Iterator<Item = &str> {
         .map(|person| person.last_name)
 }
 
-/// Names together with the input they lie in.
+/// Names together with the input that contains them.
 struct Held {
-    /// First, so that it goes before what it points into.
+    /// The first field, so that it is dropped before the input that it points into.
     names: Vec<&'static str>,
     _input: Box<[u8]>,
 }
@@ -75,8 +76,9 @@ impl Held {
     fn new(input: Vec<u8>) -> Self {
         let input = input.into_boxed_slice();
         let names = kept(&input)
-            // SAFETY: the names lie in the box's memory, which is neither changed nor moved nor given out of `Held`, and
-            // goes after them; `names` never leaves this file.
+            // SAFETY: the names lie in the box's memory. That memory is neither changed nor moved
+            // nor given out of `Held`, and it is dropped after the names. `names` never leaves this
+            // file.
             .map(|name| unsafe { std::mem::transmute::<&str, &'static str>(name) })
             .collect();
         Held {

@@ -1,4 +1,5 @@
-//! 0.12: deserializing through an arena that a thread-local of constant start-up holds, so that no lifetime spreads.
+//! 0.12: deserializing through an arena in a thread-local that is initialized at compile time, so
+//! that no lifetime spreads.
 
 use super::people::{self, PEOPLE, Person, owned_blocks};
 use super::{growths, read_growths, times};
@@ -8,7 +9,7 @@ use std::cell::{RefCell, UnsafeCell};
 use std::fmt;
 use std::marker::PhantomData;
 
-/// The case. The source's own arena is that of [`Const`] with an `UnsafeCell`.
+/// The case. The source's own arena is the one of [`Const`] with an `UnsafeCell`.
 pub(super) const CASE: Case = Case {
     id: "0.12",
     system: "deserializing through a const thread-local arena (UnsafeCell)",
@@ -72,13 +73,13 @@ fn input(window: &mut Window) -> Vec<u8> {
     bytes
 }
 
-/// How a thread's arena is kept: every name of the thread, one after another.
+/// A way to keep a thread's arena, which contains the thread's names one after another.
 pub(super) trait Kept: 'static {
     /// Runs `work` on this thread's arena.
     fn with<R>(work: impl FnOnce(&mut Vec<u8>) -> R) -> R;
 }
 
-/// Declares a way to keep it, with what the thread-local holds and how it is reached.
+/// Declares a way to keep the arena: the type of the thread-local, and the access to it.
 macro_rules! kept {
     ($(#[$doc:meta])* $name:ident: $cell:ty = $init:expr, |$arena:ident, $work:ident| $with:expr) => {
         $(#[$doc])*
@@ -97,21 +98,21 @@ macro_rules! kept {
 }
 
 kept! {
-    /// The source's: made by the compiler, and nobody checks who else borrows it.
+    /// The source's way: initialized at compile time, without a check that nothing else borrows it.
     Const: UnsafeCell<Vec<u8>> = const { UnsafeCell::new(Vec::new()) }, |arena, work| {
-        // SAFETY: only this function reaches the cell, and what it is called with (below) copies bytes or moves the
-        // arena: nothing in there comes back here.
+        // SAFETY: only this function accesses the cell, and the closures passed to it (below) copy
+        // bytes or move the arena: none of them calls back.
         work(unsafe { &mut *arena.get() })
     }
 }
 kept! {
-    /// Each access checks that there is no other.
+    /// Each access checks that there is no other borrow.
     ConstRef: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) }, |arena, work| work(&mut arena.borrow_mut())
 }
 kept! {
-    /// Each access checks that it was made.
+    /// Each access checks that the arena was initialized.
     LazyUnsafe: UnsafeCell<Vec<u8>> = UnsafeCell::new(made()), |arena, work| {
-        // SAFETY: as of `Const`.
+        // SAFETY: as for `Const`.
         work(unsafe { &mut *arena.get() })
     }
 }
@@ -120,12 +121,13 @@ kept! {
     LazyRef: RefCell<Vec<u8>> = RefCell::new(made()), |arena, work| work(&mut arena.borrow_mut())
 }
 
-/// What the compiler cannot optimize away: else it would make the lazy ones itself.
+/// Returns a value that the compiler cannot compute; otherwise it would initialize the lazy ones at
+/// compile time.
 fn made() -> Vec<u8> {
     std::hint::black_box(Vec::new())
 }
 
-/// Reads all people into this thread's arena and takes it along.
+/// Reads all people into this thread's arena, and takes the arena out.
 pub(super) fn read(bytes: &[u8]) -> (Vec<Person<Name>>, Vec<u8>) {
     read_into::<Const>(bytes)
 }

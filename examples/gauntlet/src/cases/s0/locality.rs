@@ -1,5 +1,5 @@
-//! 0.24: cache locality, the second of the three benefits that arenas promise: reading what was built, on the heap, on a
-//! heap that was used before, and in an arena.
+//! 0.24: cache locality, the second of the three benefits that arenas promise. The same values are
+//! read on the heap, on a heap that was used before, and in an arena.
 
 use super::times;
 use super::words::{self, LISTS, WORD, WORDS};
@@ -76,7 +76,8 @@ fn lists(window: &mut Window) -> usize {
     lists
 }
 
-/// Leaves blocks of the strings' size behind that are free in no order: the allocator hands them out again in that.
+/// Leaves free blocks of the strings' size in random order: the allocator reuses them in that
+/// order.
 fn use_heap(lists: usize) {
     let mut blocks: Vec<Box<str>> = (0..lists * WORDS).map(|_| Box::from(WORD)).collect();
     let random = &mut Random::new(24);
@@ -86,7 +87,7 @@ fn use_heap(lists: usize) {
     drop(blocks);
 }
 
-/// Their lengths and first letters: so each is touched.
+/// Sums the lengths and first letters, which touches each word.
 fn sum<'a>(words: impl Iterator<Item = &'a str>) -> usize {
     let letter = |word: &str| word.bytes().next().map_or(0, usize::from);
     words.map(|word| word.len() + letter(word)).sum()

@@ -1,4 +1,4 @@
-//! 0.16: mimalloc as the global allocator: the same calls, answered otherwise.
+//! 0.16: mimalloc as the global allocator: the same calls, handled by another allocator.
 
 use super::people::{self, PEOPLE, Person, owned_blocks};
 use super::{derive, times};
@@ -34,7 +34,8 @@ pub(super) const CASE: Case = Case {
             usable("glibc"),
             usable("mimalloc"),
         );
-        // By the source's own figures the arena is 2.5 x 1.15 times as fast as glibc, mimalloc twice.
+        // By the source's own figures, the arena is 2.5 x 1.15 times as fast as glibc, and mimalloc
+        // twice as fast.
         Judged::facts(holds, why)
             .claim(
                 Claim::times("times as long by glibc", 2.0),

@@ -27,7 +27,7 @@ mod words;
 use crate::Case;
 use crate::cases::said::times;
 
-/// All of them, in the order of the source.
+/// All cases, in the order of the source.
 pub(crate) const CASES: &[Case] = &[
     wasm::CASE,
     arena::BUMPALO,
@@ -55,7 +55,8 @@ pub(crate) const CASES: &[Case] = &[
     musl::CASE,
 ];
 
-/// Events of a `Vec` that grows by pushing from a first capacity until it holds `len` values.
+/// Returns the number of events of a `Vec` that grows by pushing, from a first capacity until it
+/// holds `len` values.
 fn growths(first: f64, len: f64) -> f64 {
     let (mut capacity, mut events) = (first, 1.0);
     while capacity < len {
@@ -65,8 +66,8 @@ fn growths(first: f64, len: f64) -> f64 {
     events
 }
 
-/// Events of a `Vec` of values of `size` bytes that serde reads from a format that tells how many there are: it trusts
-/// the format with 1 MiB at most.
+/// Returns the number of events of a `Vec` of values of `size` bytes that serde reads from a format
+/// that tells the number of values. serde reserves at most 1 MiB in advance.
 fn read_growths(size: usize, len: f64) -> f64 {
     growths(len.min(((1 << 20) / size) as f64), len)
 }

@@ -1,5 +1,6 @@
-//! 0.25: musl's allocator as a baseline. It comes with its whole C library, so the lists of 0.1 are a program of their own
-//! (`programs/lists.rs`), linked once with musl and once with glibc; it times itself.
+//! 0.25: musl's allocator as a baseline. It comes with its whole C library, so the lists of 0.1 are
+//! a separate program (`programs/lists.rs`), linked once with musl and once with glibc. The program
+//! times itself.
 
 use super::times;
 use super::words::{self, LISTS};
@@ -44,7 +45,7 @@ pub(super) const CASE: Case = Case {
     },
 };
 
-/// A fifth of the lists: musl takes its time.
+/// Returns a fifth of the number of lists, because musl is slow.
 fn lists(window: &mut Window) -> usize {
     let lists = window.scaled(LISTS / 5);
     window.input(0, lists);
@@ -56,10 +57,10 @@ fn run(window: &mut Window) {
     window.work(|| drop(std::hint::black_box(words::global(lists))));
 }
 
-/// Times the program has to show in one process.
+/// Number of times that the program reports in one process.
 const RUNS: usize = 5;
 
-/// Links the program by such a C compiler and takes over the times that it prints.
+/// Links the program with this C compiler, and notes the times that it prints.
 fn program(window: &mut Window, linker: &[&str]) {
     let lists = lists(window);
     window.work_elsewhere(|| {

@@ -1,4 +1,4 @@
-//! 0.22: a slow parser hides the allocator: what mimalloc gains with JSON and with postcard.
+//! 0.22: a slow parser hides the allocator: the gain of mimalloc with JSON and with postcard.
 
 use super::people::{self, PEOPLE, Person, owned_blocks};
 use super::times;

@@ -1,9 +1,10 @@
-//! The data of 0.8 and 0.10 to 0.22: people with two names each, as postcard; a million strings at full size.
+//! The data of 0.8 and of 0.10 to 0.22: people with two names each, as postcard; a million strings
+//! at full size.
 
 use heapglass_examples::data::Random;
 use serde::{Deserialize, Serialize};
 
-/// People of a full run: a million names.
+/// Number of people in a full run: a million names.
 pub(super) const PEOPLE: usize = 500_000;
 
 /// A person, with names of any kind.
@@ -18,7 +19,8 @@ const SYLLABLES: [&str; 16] = [
     "ot", "ta",
 ];
 
-/// Names of 1 to `most` syllables of two or three letters, one after another, the same each time.
+/// A generator of names with 1 to `most` syllables of two or three letters. The names are the same
+/// in each run.
 struct Names {
     syllables: Random,
     lengths: Random,
@@ -34,7 +36,7 @@ impl Names {
         }
     }
 
-    /// Appends the next one.
+    /// Appends the next name.
     fn next(&mut self, into: &mut String) {
         for _ in 0..=self.lengths.below(self.most) {
             into.push_str(SYLLABLES[self.syllables.below(SYLLABLES.len())]);
@@ -42,7 +44,7 @@ impl Names {
     }
 }
 
-/// So many names of up to `most` syllables.
+/// Returns `count` names of up to `most` syllables.
 pub(super) fn names(count: usize, most: usize) -> Vec<String> {
     let mut names = Names::new(most);
     let mut name = || {
@@ -53,23 +55,24 @@ pub(super) fn names(count: usize, most: usize) -> Vec<String> {
     (0..count).map(|_| name()).collect()
 }
 
-/// So many people with names of up to 5 syllables (2 to 15 bytes), as postcard.
+/// Returns `count` people with names of up to 5 syllables (2 to 15 bytes), as postcard.
 pub(super) fn people(count: usize) -> Vec<u8> {
     people_of(count, 5)
 }
 
-/// The same with names of up to `most` syllables.
+/// Returns people with names of up to `most` syllables.
 pub(super) fn people_of(count: usize, most: usize) -> Vec<u8> {
     texts(count, 2 * count, most)
 }
 
-/// So many names alone, as postcard.
+/// Returns `count` names without people, as postcard.
 pub(super) fn encoded_names(count: usize) -> Vec<u8> {
     texts(count, count, 5)
 }
 
-/// So many names of which every eighth has a letter that is not ASCII, and every 64th then a byte that is not UTF-8, with
-/// a letter after it; also how many bytes there are before such bytes, all names together.
+/// Returns `count` names, and the number of bytes before invalid bytes, summed over all names.
+/// Every eighth name has a letter that is not ASCII; every 64th also has a byte that is not UTF-8,
+/// followed by a letter.
 pub(super) fn encoded_mixed_names(count: usize) -> (Vec<u8>, usize) {
     let mut bytes = Vec::with_capacity(count * 16);
     let mut names = Names::new(5);
@@ -91,8 +94,8 @@ pub(super) fn encoded_mixed_names(count: usize) -> (Vec<u8>, usize) {
     (bytes, valid)
 }
 
-/// A list of `records` records of `count` names in all, as postcard. Written by hand, so that preparing the input leaves
-/// no trace on the heap that is then looked at.
+/// Returns a list of `records` records with `count` names in total, as postcard. It is written by
+/// hand, so that preparing the input leaves no trace on the heap that is measured later.
 fn texts(records: usize, count: usize, most: usize) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(count * (most * 2 + 2));
     let mut names = Names::new(most);
@@ -107,7 +110,7 @@ fn texts(records: usize, count: usize, most: usize) -> Vec<u8> {
     bytes
 }
 
-/// A number as postcard writes it: seven bits a byte, low ones first.
+/// Appends a number as postcard writes it: seven bits per byte, low bits first.
 fn number(mut number: usize, into: &mut Vec<u8>) {
     while number >= 0x80 {
         into.push(number as u8 | 0x80);
@@ -116,7 +119,7 @@ fn number(mut number: usize, into: &mut Vec<u8>) {
     into.push(number as u8);
 }
 
-/// Reads such a number; 0 past the end.
+/// Reads such a number; returns 0 past the end.
 fn read_number(rest: &mut &[u8]) -> usize {
     let (mut number, mut shift) = (0, 0);
     while let Some((byte, after)) = rest.split_first() {
@@ -130,7 +133,7 @@ fn read_number(rest: &mut &[u8]) -> usize {
     number
 }
 
-/// A list of strings in postcard, read without serde: how many, and each one's bytes.
+/// Reads a list of strings in postcard without serde. Returns their number, and the bytes of each.
 pub(super) fn read_texts(mut bytes: &[u8]) -> (usize, impl Iterator<Item = &[u8]>) {
     let count = read_number(&mut bytes);
     let each = (0..count).map_while(move |_| {
@@ -142,17 +145,17 @@ pub(super) fn read_texts(mut bytes: &[u8]) -> (usize, impl Iterator<Item = &[u8]
     (count, each)
 }
 
-/// As postcard.
+/// Writes a value as postcard.
 pub(super) fn encoded(value: &impl Serialize) -> Vec<u8> {
     postcard::to_allocvec(value).expect("plain data has a form in postcard")
 }
 
-/// From postcard.
+/// Reads a value from postcard.
 pub(super) fn decoded<'de, T: Deserialize<'de>>(bytes: &'de [u8]) -> T {
     postcard::from_bytes(bytes).expect("it was written by this program")
 }
 
-/// Blocks of `Vec<Person<String>>` read from postcard.
+/// Returns the number of blocks of a `Vec<Person<String>>` read from postcard.
 pub(super) fn owned_blocks(count: f64) -> f64 {
     2.0 * count + super::read_growths(size_of::<Person<String>>(), count)
 }

@@ -1,4 +1,4 @@
-//! 0.9: the viral lifetime: the article's own structs, with a leaf type of the program's own.
+//! 0.9: the viral lifetime: the article's structs, with a leaf type that the program defines.
 
 use super::derive::in_arena;
 use super::people;
@@ -9,9 +9,9 @@ use heapglass_examples::data::Random;
 use serde::{Deserialize, Deserializer, Serialize};
 use tracking_alloc::arena::{Arena, ArenaDeserialize};
 
-/// Preludes of a full run.
+/// Number of preludes in a full run.
 const PRELUDES: usize = 10_000;
-/// Locations of each.
+/// Number of locations of each prelude.
 const LOCATIONS: usize = 8;
 
 /// The case.
@@ -137,7 +137,7 @@ fn input(window: &mut Window) -> Vec<u8> {
                     locations: (0..LOCATIONS).map(|_| name()).collect(),
                 },
                 playthrough_id: name(),
-                // In Latin-1: not UTF-8.
+                // In Latin-1, thus not UTF-8.
                 playthrough_name: [name(), b"\xfc".to_vec()].concat(),
             },
         })

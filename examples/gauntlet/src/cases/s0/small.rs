@@ -1,4 +1,5 @@
-//! 0.20: the small-string optimisation: what fits into the value itself, and what it is worth when nothing does.
+//! 0.20: the small-string optimization: the strings that fit into the value itself, and the benefit
+//! if none do.
 
 use super::people::{self, PEOPLE, Person, owned_blocks};
 use super::{read_growths, times};
@@ -41,7 +42,7 @@ pub(super) const CASE: Case = Case {
             of("compact_str, longer", "up to 12 B") + of("compact_str, longer", "13 to 24 B"),
             times(found.times("String, longer", "compact_str, longer")),
         );
-        // What it says of the browser: 0.23.
+        // Case 0.23 has the source's claim about the browser.
         Judged::unjudged(
             holds,
             "the source says that it depends on the data; of the browser: 0.23",

@@ -1,5 +1,6 @@
-//! 0.8: an arena's own figure is exact for each instance; so are counters scoped by thread and region, which leave what
-//! others allocate meanwhile (strays) apart. Counters of the whole process do not.
+//! 0.8: an arena's own figure is exact for each instance. Counters scoped by thread and region are
+//! exact too: they exclude what other threads allocate in the meantime (strays). Counters of the
+//! whole process include it.
 
 use super::people;
 use crate::{Case, Judged, Variant, Window};
@@ -7,11 +8,11 @@ use bumpalo::Bump;
 use std::sync::Barrier;
 use tracking_alloc::{measure, stats};
 
-/// Instances of a full run.
+/// Number of instances in a full run.
 const INSTANCES: usize = 1_000;
 /// Bytes of each stray.
 const STRAY: usize = 100;
-/// Strays while an instance is filled.
+/// Number of strays while an instance is filled.
 const STRAYS: usize = 10;
 
 /// The case.
@@ -44,7 +45,7 @@ pub(super) const CASE: Case = Case {
     },
 };
 
-/// Bytes of each sum of all instances.
+/// The bytes of each sum over all instances.
 #[derive(Default)]
 struct Sums {
     own: usize,
@@ -81,10 +82,10 @@ fn all(names: &[String], strays: usize) -> Sums {
                 held.extend((0..strays).map(|_| vec![0; STRAY].into_boxed_slice()));
                 end.wait();
             }
-            // What it holds is freed only when all sums are taken.
+            // Its values are freed only after all sums are taken.
             begin.wait();
         });
-        // The other thread has begun: from here on it allocates strays alone.
+        // The other thread has begun: from here on, it allocates only strays.
         end.wait();
         for (instance, _) in names.iter().enumerate() {
             let before = stats().live_bytes;

@@ -1,5 +1,5 @@
-//! 0.4 and 0.5: the allocators of Wasm below the same work. They get their memory from [`pages`], which counts it in
-//! pages of 64 KiB as Wasm does.
+//! 0.4 and 0.5: the allocators of Wasm under the same work. They take their memory from [`pages`],
+//! which counts it in pages of 64 KiB, as Wasm does.
 
 use super::times;
 use super::words::{self, LISTS};

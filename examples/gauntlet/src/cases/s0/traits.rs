@@ -1,4 +1,5 @@
-//! 0.15: one trait over different bump allocators: the same derive on bumpalo and on bump-scope, bumping either way.
+//! 0.15: one trait over different bump allocators: the same derive on bumpalo and on bump-scope, in
+//! both directions.
 
 use super::derive::{Person, in_arena};
 use super::people::{self, PEOPLE};
@@ -8,7 +9,7 @@ use bump_scope::alloc::Global;
 use bump_scope::settings::BumpSettings;
 use tracking_alloc::arena::{Arena, Tracked};
 
-/// bump-scope's arena, filled from the end, each piece at a multiple of 8.
+/// bump-scope's arena, filled from the end. Each piece lies at a multiple of 8.
 type Downwards = bump_scope::Bump<Global, BumpSettings<8, false>>;
 
 /// The case.

@@ -1,4 +1,4 @@
-//! 0.11: when strings are validated. Time moves, allocations do not.
+//! 0.11: the moment at which strings are validated. The time moves; the allocations stay the same.
 
 use super::people::{self, PEOPLE};
 use super::times;
@@ -53,7 +53,8 @@ pub(super) const CASE: Case = Case {
             "deferred, 1 % validated later, mixed",
         ];
         let names = of(FIRST, "records");
-        // What is not UTF-8 and what follows it goes, two bytes of every 64th name; deferred it stays.
+        // Invalid bytes and the text after them are cut, two bytes of every 64th name. With
+        // deferred validation they stay.
         let lost = (names / 64.0).ceil() * 2.0;
         let holds = same("total_blocks", &all)
             && same("total_bytes", &all)
@@ -125,14 +126,14 @@ pub(super) const CASE: Case = Case {
 
 const FIRST: &str = "validate, then store";
 
-/// Names that are all ASCII, and how many bytes of them are valid.
+/// Returns names that are all ASCII, and the number of their valid bytes.
 fn ascii(count: usize) -> (Vec<u8>, usize) {
     let bytes = people::encoded_names(count);
     let valid = people::read_texts(&bytes).1.map(<[u8]>::len).sum();
     (bytes, valid)
 }
 
-/// Where the first byte is that is not UTF-8.
+/// Returns the position of the first byte that is not UTF-8.
 fn valid_up_to(text: &[u8]) -> usize {
     match std::str::from_utf8(text) {
         Ok(_) => text.len(),
@@ -144,7 +145,8 @@ fn first(flat: &mut Vec<u8>, text: &[u8]) {
     flat.extend_from_slice(&text[..valid_up_to(text)]);
 }
 
-/// The search does not wait for the store: it is of the input, not of what was stored.
+/// Stores the text, then cuts it. The search does not depend on the store, because it reads the
+/// input.
 fn truncate(flat: &mut Vec<u8>, text: &[u8]) {
     flat.extend_from_slice(text);
     let valid = valid_up_to(text);
@@ -153,7 +155,7 @@ fn truncate(flat: &mut Vec<u8>, text: &[u8]) {
     }
 }
 
-/// Whoever reads one validates it then.
+/// Stores without validating; a later read validates.
 fn deferred(flat: &mut Vec<u8>, text: &[u8]) {
     flat.extend_from_slice(text);
 }
@@ -190,10 +192,10 @@ fn store(window: &mut Window, names: Input, add: impl Fn(&mut Vec<u8>, &[u8])) {
     window.note("kept_bytes", kept as f64);
 }
 
-/// Of a hundred names that are stored one is read.
+/// One stored name in this many is read.
 const READ_ONE_OF: usize = 100;
 
-/// Stores all names unseen, and validates those that are read.
+/// Stores all names without validating them, and validates those that are read.
 fn later(window: &mut Window, names: Input) {
     let bytes = input(window, names);
     let mut validated = 0;

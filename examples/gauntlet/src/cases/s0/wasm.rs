@@ -1,4 +1,4 @@
-//! 0.1: the allocation benchmark of the article, here on the machine itself; its pages are counted in 0.4.
+//! 0.1: the allocation benchmark of the article, on the machine itself. 0.4 counts its pages.
 
 use super::times;
 use super::words::{self, LISTS, WORD, WORDS, build_in};
@@ -73,8 +73,8 @@ fn global(window: &mut Window, lists: usize) {
     window.work(|| drop(std::hint::black_box(words::global(lists))));
 }
 
-/// The capacity that the source reckons: texts, their slices, the inner lists and the outer one's head. It leaves out what
-/// lists leave behind when they grow.
+/// Returns the capacity by the source's formula: the texts, their slices, the inner lists and the
+/// head of the outer list. It omits the blocks that growing lists leave behind.
 fn formula(lists: usize) -> usize {
     let words = lists * WORDS;
     WORD.len() * words

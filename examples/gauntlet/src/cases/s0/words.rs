@@ -1,10 +1,10 @@
-//! The work of 0.1 to 0.7: a list of lists of five short strings each, in memory of every kind.
+//! The work of 0.1 to 0.7: a list of lists of five short strings each, in each kind of memory.
 
-/// Each string.
+/// The text of each string.
 pub(super) const WORD: &str = "helloworld";
-/// Strings in an inner list.
+/// Number of strings in an inner list.
 pub(super) const WORDS: usize = 5;
-/// Inner lists of the source's large run.
+/// Number of inner lists in the source's large run.
 pub(super) const LISTS: usize = 1_000_000;
 
 /// Builds the lists with the global allocator.
@@ -20,13 +20,14 @@ pub(super) fn global(lists: usize) -> Vec<Vec<Box<str>>> {
     all
 }
 
-/// Blocks that [`global`] allocates: each inner list grows from 4 to 8, the outer one doubles.
+/// Returns the number of blocks that [`global`] allocates: each inner list grows from 4 to 8, and
+/// the outer list doubles.
 pub(super) fn global_blocks(lists: f64) -> f64 {
     lists * (WORDS + 2) as f64 + super::growths(4.0, lists)
 }
 
-/// Builds the lists in an arena, as vectors of type `$vec` that hold what `$word` makes, and drops none of them: an arena
-/// gives everything back at once.
+/// Builds the lists in an arena, as vectors of type `$vec` whose elements come from `$word`. Drops
+/// none of them, because an arena releases everything at once.
 macro_rules! build_in {
     ($vec:ident in $arena:expr, $lists:expr, $word:expr) => {{
         let mut all = $vec::new_in($arena);

@@ -1,4 +1,4 @@
-//! 1.4 and 1.5: what reading a `ZeroVec` costs beside a slice, when nothing is allocated at all.
+//! 1.4 and 1.5: the cost of reading a `ZeroVec` compared with a slice, without any allocation.
 
 use super::data::{haystack_and_needles, seventy_five};
 use super::{Ratio, blocks_are, judged, repeat};
@@ -7,7 +7,7 @@ use std::convert::identity;
 use std::hint::black_box;
 use zerovec::{ZeroSlice, ZeroVec};
 
-/// Every number once.
+/// Reads every number once.
 pub(super) const SUM: Case = Case {
     id: "1.4",
     system: "sum 75 u32: ZeroVec against a slice",
@@ -33,7 +33,7 @@ pub(super) const SUM: Case = Case {
             "no blocks either way: this is the price on access, beside what 1.3 saves; where the bytes happen to be aligned it is {:.2} times the slice's",
             found.times("zerovec", "slice").value,
         );
-        // The source's bytes are not aligned on purpose, as those of a file are not.
+        // The source's bytes are deliberately not aligned, like those of a file.
         let price = Ratio {
             first: "zerovec unaligned",
             second: "slice",
@@ -44,10 +44,11 @@ pub(super) const SUM: Case = Case {
     },
 };
 
-/// So many sets of needles, so that nothing can learn where each search ends.
+/// Number of sets of needles: enough that no predictor can learn where each search ends.
 pub(super) const OTHERS: usize = 1_000;
 
-/// A few numbers of many: the same ones each time as in the source, and ever others.
+/// Looks for a few numbers among many: the same ones each time, as in the source, and different
+/// ones.
 pub(super) const SEARCH: Case = Case {
     id: "1.5",
     system: "binary search of 50 in 1,000 u32: ZeroVec against a slice",
@@ -99,7 +100,8 @@ const SEARCHES: [&str; 4] = [
     "zerovec, ever others",
 ];
 
-/// The numbers' bytes, so far from the start of their block that they are as aligned as that.
+/// Returns the numbers' bytes, shifted by `by` from the start of their block, which determines
+/// their alignment.
 fn shifted(numbers: &[u32], by: usize) -> Vec<u8> {
     let mut bytes = vec![0; by];
     bytes.extend(ZeroVec::alloc_from_slice(numbers).as_bytes());
@@ -135,7 +137,8 @@ fn search_zerovec(window: &mut Window, sets: usize) {
     });
 }
 
-/// Looks for so many of the needles at a time, the next ones each time until it begins anew.
+/// Looks for a few of the needles at a time: the next ones each time, and from the beginning again
+/// after the last.
 pub(super) fn search<N>(
     window: &mut Window,
     needles: &[N],
@@ -153,7 +156,7 @@ pub(super) fn search<N>(
     });
 }
 
-/// Says how many searches found what they looked for, and a sum of where they ended.
+/// Notes the number of searches that succeeded, and the sum of the positions where they ended.
 fn note_ends(window: &mut Window, ends: impl Iterator<Item = Result<usize, usize>>) {
     let (mut found, mut places) = (0, 0);
     for end in ends {
@@ -164,7 +167,7 @@ fn note_ends(window: &mut Window, ends: impl Iterator<Item = Result<usize, usize
     window.note("places", places as f64);
 }
 
-/// Whether two variants' searches ended alike.
+/// Returns `true` if the searches of two variants ended in the same positions.
 pub(super) fn ends_same(found: &Found<'_>, first: &str, second: &str) -> bool {
     ["found", "places"]
         .iter()

@@ -1,4 +1,5 @@
-//! 1.11: rkyv, which reads an archive where it lies, against serde's ways to build the same values.
+//! 1.11: rkyv, which reads an archive in place, compared with serde's ways to build the same
+//! values.
 
 use super::data::{SEED, strings};
 use super::{decoded, encoded};
@@ -6,7 +7,7 @@ use crate::{Case, Judged, Variant, Window};
 use rkyv::rancor::Error;
 use rkyv::util::AlignedVec;
 
-/// A thousand entries, each read in full.
+/// The case: a thousand entries, each read completely.
 pub(super) const CASE: Case = Case {
     id: "1.11",
     system: "rkyv: the archive read in place against values built by bincode",
@@ -26,12 +27,12 @@ pub(super) const CASE: Case = Case {
         }),
         Variant::new("rkyv unchecked", |window| {
             let archive = archive(window);
-            // SAFETY: these bytes were written by rkyv for this type, and lie in their aligned buffer.
+            // SAFETY: rkyv wrote these bytes for this type, and they lie in their aligned buffer.
             window.work(|| weigh(unsafe { rkyv::access_unchecked::<Archived>(&archive) }));
         }),
         Variant::new("rkyv with its archive", |window| {
             let archive = archive(window);
-            // Copied once, as from a file, and kept: what is read borrows from it.
+            // Copied once, as from a file, and kept, because the value borrows from it.
             window.work(|| {
                 let mut kept = AlignedVec::<16>::with_capacity(archive.len());
                 kept.extend_from_slice(&archive);
@@ -75,7 +76,7 @@ pub(super) const CASE: Case = Case {
     },
 };
 
-/// Something with strings within: five blocks when it is built.
+/// An entry that contains strings: building it takes five blocks.
 #[derive(
     serde::Serialize, serde::Deserialize, rkyv::Archive, rkyv::Serialize, rkyv::Deserialize,
 )]
@@ -96,7 +97,7 @@ impl Entry {
     }
 }
 
-/// The same sum of everything as [`Entry::weight`], over the archive.
+/// Returns the same sum as [`Entry::weight`], over the archive.
 fn weigh(entries: &Archived) -> usize {
     let weight = |entry: &ArchivedEntry| -> usize {
         let tags: usize = entry.tags.iter().map(|tag| tag.len()).sum();

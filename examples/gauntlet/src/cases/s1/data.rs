@@ -1,24 +1,26 @@
-//! The data of the source's benchmarks, by its generator, seed and distributions; never the numbers themselves.
+//! The data of the source's benchmarks, by its generator, seed and distributions. The numbers
+//! themselves are not copied from it.
+//! themselves differ.
 
 use rand_distr::{Alphanumeric, Distribution, LogNormal, Uniform};
 use rand_pcg::Lcg64Xsh32;
 use rand_pcg::rand_core::{Rng, SeedableRng};
 
-/// The seed of everything.
+/// The seed of all generators.
 pub(super) const SEED: u64 = 2021;
 
-/// What is read as chars: 15 of three UTF-8 bytes each.
+/// The chars to read: 15, each with three UTF-8 bytes.
 pub(super) const CHARS: [char; 15] = [
     '\u{2460}', '\u{2501}', '\u{25a2}', '\u{2603}', '\u{2654}', '\u{2708}', '\u{2764}', '\u{2c80}',
     '\u{2ca2}', '\u{2e80}', '\u{2f00}', '\u{3042}', '\u{30a2}', '\u{4e00}', '\u{ac00}',
 ];
 
-/// Twenty numbers of three bytes, for what the source does with twenty.
+/// Returns twenty numbers of three bytes, for the source's cases with twenty.
 pub(super) fn twenty() -> Vec<u32> {
     (0..20).map(|at| 0x02_01_00 + at * 0x04_04_04).collect()
 }
 
-/// Seventy-five of them, for what the source sums.
+/// Returns seventy-five numbers, which the source sums.
 pub(super) fn seventy_five() -> Vec<u32> {
     (0..75).map(|at| 0x02_01_00 + at * 0x01_04_04).collect()
 }
@@ -33,12 +35,12 @@ fn numbers(random: &mut Lcg64Xsh32, count: usize) -> Vec<u32> {
         .collect()
 }
 
-/// A hundred of them.
+/// Returns a hundred numbers.
 pub(super) fn hundred() -> Vec<u32> {
     numbers(&mut Lcg64Xsh32::seed_from_u64(SEED), 100)
 }
 
-/// A thousand of them in order, and so many to look for.
+/// Returns a thousand numbers in order, and `needles` numbers to look for.
 pub(super) fn haystack_and_needles(needles: usize) -> (Vec<u32>, Vec<u32>) {
     let mut random = Lcg64Xsh32::seed_from_u64(SEED);
     let mut haystack = numbers(&mut random, 1_000);
@@ -46,7 +48,7 @@ pub(super) fn haystack_and_needles(needles: usize) -> (Vec<u32>, Vec<u32>) {
     (haystack, numbers(&mut random, needles))
 }
 
-/// Strings of letters and digits, 2 to 20 long, and the seed for the next ones.
+/// Returns strings of 2 to 20 letters and digits, and the seed for the next ones.
 pub(super) fn strings(count: usize, seed: u64) -> (Vec<String>, u64) {
     let mut lengths = Lcg64Xsh32::seed_from_u64(seed);
     let mut letters = Lcg64Xsh32::seed_from_u64(lengths.next_u64());

@@ -1,4 +1,5 @@
-//! 1.15: litemap, which ZeroMap is said to work like, beside the maps of 1.9: a sorted vector that owns or borrows.
+//! 1.15: litemap, on which ZeroMap is said to be modelled, compared with the maps of 1.9: a sorted
+//! vector that owns or borrows.
 
 use super::map::{
     Pairs, hash_map, hash_map_bytes, large, look_up, pairs, zero_map, zero_map_bytes,
@@ -77,7 +78,7 @@ pub(super) const CASE: Case = Case {
         let looks =
             ["hashmap", "btreemap", "litemap", "zeromap"].map(|map| format!("{map} look up"));
         let found_by = |variant: &String| found.of(variant, "found") == 1.0;
-        // A vector or a table, and two texts an entry; the tree has its nodes besides.
+        // A vector or a table, and two texts per entry; the tree also has its nodes.
         let holds = blocks_are(
             found,
             &[
@@ -114,7 +115,7 @@ pub(super) const CASE: Case = Case {
     },
 };
 
-/// A map's bytes with its keys in order, as each map but HashMap writes them.
+/// Returns a map's bytes with its keys in order, as every map except HashMap writes them.
 fn in_order(pairs: &Pairs) -> Vec<u8> {
     let map: BTreeMap<&str, &str> = pairs
         .iter()

@@ -1,4 +1,5 @@
-//! 1.9: a map of strings to strings out of postcard: `HashMap<String, String>` against `ZeroMap`.
+//! 1.9: a map of strings to strings, read from postcard: `HashMap<String, String>` compared with
+//! `ZeroMap`.
 
 use super::{blocks_are, each, repeat};
 use crate::{Case, Claim, Judged, Variant, Window};
@@ -9,7 +10,7 @@ use zerovec::ZeroMap;
 use zerovec::maps::ZeroMapKV;
 use zerovec::vecs::{Index32, VarZeroSlice, VarZeroVec};
 
-/// 16 pairs, and each of their keys with 8,192 numbers behind it.
+/// The case: 16 pairs, and each of their keys followed by 8,192 numbers.
 pub(super) const CASE: Case = Case {
     id: "1.9",
     system: "ZeroMap against HashMap<String, String>, postcard, 16 pairs and 131,072",
@@ -56,7 +57,7 @@ pub(super) const CASE: Case = Case {
             found.of("hashmap", "serialized_bytes"),
         );
         let entries = found.of("hashmap large", "entries");
-        // Its table is guessed from the format's count at first, as far as serde trusts that, and grows.
+        // serde sizes the table by the format's count first, up to its limit; then the table grows.
         let tables = found.of("hashmap large", "total_blocks") - 2.0 * entries;
         let holds = sizes == (274.0, 176.0)
             && blocks_are(
@@ -120,7 +121,8 @@ const LANGUAGES: [(&str, &str); 16] = [
     ("zh", "Chinese"),
 ];
 
-/// A string in vectors whose positions have 32 bits: those of a plain `str` have 16, too few for the large map.
+/// A string in vectors whose positions have 32 bits. Those of a plain `str` have 16, which is too
+/// few for the large map.
 #[zerovec::make_varule(WideStr)]
 #[zerovec::skip_derive(ZeroMapKV)]
 #[zerovec::derive(Serialize, Deserialize)]
@@ -128,7 +130,7 @@ const LANGUAGES: [(&str, &str); 16] = [
 pub(super) struct WideStrBorrowed<'a>(#[serde(borrow)] &'a str);
 
 impl WideStr {
-    /// The string itself.
+    /// Returns the string.
     pub(super) fn text(&self) -> &str {
         &self.0
     }
@@ -143,7 +145,7 @@ impl<'a> ZeroMapKV<'a> for WideStr {
 
 pub(super) type Pairs = Vec<(String, &'static str)>;
 
-/// The languages, or each with so many numbers behind its code; in order.
+/// Returns the languages, or each one with this many numbers after its code, in order.
 pub(super) fn pairs(numbers: Option<usize>) -> Pairs {
     let numbered = |(code, language): &(&str, &'static str)| -> Pairs {
         match numbers {
@@ -174,7 +176,8 @@ pub(super) fn hash_map(bytes: &[u8]) -> HashMap<String, String> {
     postcard::from_bytes(bytes).expect("the bytes are of such a map")
 }
 
-/// The bytes of a `ZeroMap` are those of its keys and its values; made so, they take no time for each key.
+/// Returns the bytes of a `ZeroMap`. They consist of those of its keys and its values; built this
+/// way, they take no time per key.
 pub(super) fn zero_map_bytes(pairs: &Pairs) -> Vec<u8> {
     let keys: Vec<_> = pairs.iter().map(|(key, _)| WideStrBorrowed(key)).collect();
     let values: Vec<_> = pairs
@@ -190,7 +193,7 @@ pub(super) fn zero_map(bytes: &[u8]) -> ZeroMap<'_, WideStr, WideStr> {
     postcard::from_bytes(bytes).expect("the bytes are of such a map")
 }
 
-/// Looks up one key that is there and one that is not.
+/// Looks up one existing key and one missing key.
 pub(super) fn look_up<'a>(window: &mut Window, get: impl Fn(&str) -> Option<&'a str>) {
     let once = || {
         ["iu0333", "zz"]

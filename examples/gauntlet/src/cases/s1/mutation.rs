@@ -1,4 +1,5 @@
-//! 1.14: what changing costs when everything lies in one buffer: numbers set, strings replaced, inserted and pushed.
+//! 1.14: the cost of changes when everything lies in one buffer: numbers set; strings replaced,
+//! inserted and pushed.
 
 use super::data::{SEED, hundred, strings};
 use super::{blocks_are, decoded, each, encoded, repeat};
@@ -8,7 +9,7 @@ use std::hint::black_box;
 use zerovec::ule::AsULE;
 use zerovec::{VarZeroVec, ZeroVec};
 
-/// A hundred numbers and a hundred strings.
+/// The case: a hundred numbers and a hundred strings.
 pub(super) const CASE: Case = Case {
     id: "1.14",
     system: "changing 100 u32 and 100 strings: ZeroVec and VarZeroVec against Vec",
@@ -109,7 +110,8 @@ pub(super) const CASE: Case = Case {
                 && found.of(first, "text_sum") == found.of(second, "text_sum")
         };
         let first_change = each(found, "first change, varzerovec", "total_bytes");
-        // A string made, or a vector that grows from 4 to 128 and a hundred strings; numbers are changed where they are.
+        // One new string, or a vector that grows from 4 to 128 and a hundred strings. Numbers are
+        // changed in place.
         let holds = blocks_are(
             found,
             &[
@@ -139,7 +141,7 @@ pub(super) const CASE: Case = Case {
         );
         let claim = |judged: Judged, what: &str| {
             let of = format!("times as long to {what} in VarZeroVec as in Vec<String>");
-            // It is said to be significantly slower.
+            // The source says that it is significantly slower.
             judged
                 .claim(Claim::clearly_more(of), slower(what))
                 .because("one buffer that grows takes the place of a block for each string")
@@ -150,7 +152,7 @@ pub(super) const CASE: Case = Case {
     },
 };
 
-/// With room for one more.
+/// Returns a hundred strings, with room for one more.
 fn hundred_strings() -> Vec<String> {
     let (mut strings, _) = strings(100, SEED);
     strings.reserve(1);
@@ -161,20 +163,20 @@ fn varzerovec() -> VarZeroVec<'static, str> {
     VarZeroVec::from(&hundred_strings())
 }
 
-/// What comes in place of them: of other lengths.
+/// Returns the replacements, which have other lengths.
 fn others() -> Vec<String> {
     let (_, seed) = strings(100, SEED);
     strings(101, seed).0
 }
 
-/// A place, and a string to put there: each place gets ever others.
+/// Returns a place, and a string to put there. A place gets a different string each time.
 fn next<'a>(at: &mut impl Iterator<Item = usize>, others: &'a [String]) -> (usize, &'a str) {
     let at = at.next().unwrap_or_default();
     let other = others.get(at % others.len()).map_or("", String::as_str);
     (at * 37 % 100, other)
 }
 
-/// Says what the strings came to.
+/// Notes the total of the strings.
 fn note<'a>(window: &mut Window, strings: impl Iterator<Item = &'a str>) {
     let (mut bytes, mut sum) = (0, 0_u32);
     for (at, string) in (1_u32..).zip(strings) {
@@ -182,7 +184,7 @@ fn note<'a>(window: &mut Window, strings: impl Iterator<Item = &'a str>) {
         let letters = string.bytes().map(u32::from).sum::<u32>();
         sum = sum.wrapping_add(at * letters);
     }
-    // Of a run that is counted: those that are timed change as often as there is time.
+    // Only for a counted run: timed runs make as many changes as time allows.
     if window.is_counting() {
         window.note("text_bytes", bytes as f64);
         window.note("text_sum", sum.into());

@@ -1,4 +1,4 @@
-//! 1.13: vectors of vectors of numbers, in the input's bytes however deep they are nested.
+//! 1.13: vectors of vectors of numbers, which stay in the input's bytes at any depth.
 
 use super::{blocks_are, decoded, each, encoded, repeat};
 use crate::cases::said::times;
@@ -6,7 +6,7 @@ use crate::{Case, Judged, Variant};
 use std::hint::black_box;
 use zerovec::{VarZeroVec, ZeroSlice, ZeroVec, vecs::VarZeroSlice};
 
-/// Ten lists of ten lists of ten numbers.
+/// The case: ten lists of ten lists of ten numbers.
 pub(super) const CASE: Case = Case {
     id: "1.13",
     system: "VarZeroVec<VarZeroSlice<ZeroSlice<u32>>> against Vec<Vec<Vec<u32>>>, ten of each",
@@ -45,7 +45,7 @@ pub(super) const CASE: Case = Case {
         }),
     ],
     judge: |found| {
-        // The outer list, ten within it and a hundred within those.
+        // The outer list, ten lists in it, and a hundred in those.
         let holds = blocks_are(
             found,
             &[

@@ -1,4 +1,4 @@
-//! 1.1 to 1.3: numbers and chars read as `Vec` and as `ZeroVec`, which stays in the input.
+//! 1.1 to 1.3: numbers and chars read as `Vec`, and as `ZeroVec`, which stays in the input.
 
 use super::data::{CHARS, hundred, twenty};
 use super::{Ratio, blocks_are, decoded, each, encoded, judged, read, repeat};
@@ -63,7 +63,7 @@ pub(super) const SUMMED: Case = Case {
     judge: |found| judge(found, 80.0, (47.423, 14.131)),
 };
 
-/// One block of the numbers' size against none.
+/// Compares one block of the numbers' size with none.
 fn judge(found: &Found<'_>, bytes: f64, theirs_ns: (f64, f64)) -> Judged {
     let counts = blocks_are(found, &[("vec", 1.0), ("zerovec", 0.0)])
         && each(found, "vec", "total_bytes") == bytes;

@@ -1,4 +1,5 @@
-//! 1.10: the source's `Person`, `Date` and `Data`: owned, with `Cow`, as zerovec's own types, and yoked to their input.
+//! 1.10: the source's `Person`, `Date` and `Data`: owned, with `Cow`, as zerovec's own types, and
+//! yoked to their input.
 
 use super::data::{SEED, strings};
 use super::{decoded, encoded};
@@ -9,10 +10,10 @@ use std::collections::HashMap;
 use yoke::{Yoke, Yokeable};
 use zerovec::{VarZeroVec, ZeroMap, ZeroVec};
 
-/// So many people.
+/// Number of people.
 const PEOPLE: usize = 1_000;
 
-/// A thousand of them.
+/// The case: a thousand people.
 pub(super) const CASE: Case = Case {
     id: "1.10",
     system: "Cow<'a, str>, yoke, make_ule, make_varule: the article's Person, Date, Data",
@@ -28,7 +29,8 @@ pub(super) const CASE: Case = Case {
         }),
         Variant::new("yoke", |window| {
             let bytes = encoded(Data::of(&people(window)));
-            // The input is copied once, as from a file, and lives as long as what borrows from it.
+            // The input is copied once, as from a file, and lives as long as the values that borrow
+            // from it.
             read(window, &bytes, |bytes| {
                 Yoke::<Data<'static>, Vec<u8>>::attach_to_cart(bytes.to_vec(), |bytes| {
                     decoded(bytes)
@@ -75,7 +77,7 @@ pub(super) const CASE: Case = Case {
     },
 };
 
-/// A day; `make_ule` makes the type it has within the input.
+/// A day. `make_ule` creates its type in the input.
 #[zerovec::make_ule(DateULE)]
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 struct Date {
@@ -84,7 +86,7 @@ struct Date {
     d: u8,
 }
 
-/// Somebody; `make_varule` makes the type of no fixed size it has within the input.
+/// A person. `make_varule` creates its type of variable size in the input.
 #[zerovec::make_varule(PersonULE)]
 #[zerovec::derive(Serialize, Deserialize)]
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -95,7 +97,7 @@ struct Person<'a> {
     name: Cow<'a, str>,
 }
 
-/// The same, but serde was not told to borrow: it compiles, and every name is owned.
+/// The same type without `#[serde(borrow)]`: it compiles, but every name is owned.
 #[derive(Deserialize)]
 struct Forgotten<'a> {
     _birthday: Date,
@@ -103,7 +105,7 @@ struct Forgotten<'a> {
     name: Cow<'a, str>,
 }
 
-/// Everything in the input's own bytes.
+/// All data in the input's own bytes.
 #[derive(Yokeable, Serialize, Deserialize)]
 #[yoke(prove_covariance_manually)]
 struct Data<'a> {
@@ -115,7 +117,7 @@ struct Data<'a> {
     birthdays_to_people: ZeroMap<'a, Date, PersonULE>,
 }
 
-/// Everything owned.
+/// All data owned.
 #[derive(Serialize, Deserialize)]
 struct Owned {
     important_dates: Vec<Date>,
@@ -163,7 +165,7 @@ impl Data<'static> {
     }
 }
 
-/// People with days of birth in order, no two of them on the same.
+/// Returns people in the order of their birthdays, which all differ.
 fn people(window: &Window) -> Vec<Person<'static>> {
     let (names, _) = strings(window.scaled(PEOPLE), SEED);
     let person = |(at, name): (usize, String)| Person {
@@ -184,7 +186,7 @@ fn read<'a, T>(window: &mut Window, bytes: &'a [u8], once: impl Fn(&'a [u8]) -> 
     window.work(|| once(bytes));
 }
 
-/// Says how many of the names are not borrowed.
+/// Notes the number of names that are not borrowed.
 fn note_owned<'a>(window: &mut Window, names: impl Iterator<Item = &'a Cow<'a, str>>) {
     let owned = names.filter(|name| matches!(name, Cow::Owned(_))).count();
     window.note("owned_cows", owned as f64);

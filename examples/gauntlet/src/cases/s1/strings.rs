@@ -1,4 +1,5 @@
-//! 1.7 and 1.8: strings as `Vec<String>`, `Vec<&str>` and `VarZeroVec<str>`: read, counted, looked for.
+//! 1.7 and 1.8: strings as `Vec<String>`, `Vec<&str>` and `VarZeroVec<str>`: read, counted and
+//! searched.
 
 use super::access::{OTHERS, ends_same, search};
 use super::data::{SEED, strings};
@@ -7,7 +8,7 @@ use crate::{Case, Variant, Window};
 use std::hint::black_box;
 use zerovec::{VarZeroSlice, VarZeroVec};
 
-/// A hundred strings read, and their code points counted.
+/// The case: a hundred strings read, and their code points counted.
 pub(super) const READ: Case = Case {
     id: "1.7",
     system: "deserialize 100 strings and count their code points: VarZeroVec<str> against Vec<String> and Vec<&str>",
@@ -102,8 +103,9 @@ pub(super) const READ: Case = Case {
     },
 };
 
-/// One and ten strings looked for among 500, the same ones each time as in the source, and ever others. The source's
-/// strings are not in order; ours are, so that what is there is found.
+/// The case: one and ten strings are searched among 500, the same ones each time as in the source,
+/// and different ones. The source's strings are not in order; ours are, so that existing strings
+/// are found.
 pub(super) const SEARCH: Case = Case {
     id: "1.8",
     system: "binary search of 1 and 10 in 500 strings: VarZeroVec<str> against Vec<String>",
@@ -175,7 +177,7 @@ fn hundred(window: &mut Window) -> Vec<String> {
     strings
 }
 
-/// 500 strings in order, and so many to look for: half of them are there.
+/// Returns 500 strings in order, and `count` strings to look for, half of which exist.
 fn haystack_and_needles(count: usize) -> (Vec<String>, Vec<String>) {
     let (mut haystack, seed) = strings(500, SEED);
     haystack.sort_unstable();

@@ -1,4 +1,4 @@
-//! 1.12: the source's `DataStruct`: owned, in the input's bytes, many of them in one vector, and as JSON.
+//! 1.12: the source's `DataStruct`: owned, in the input's bytes, many in one vector, and as JSON.
 
 use super::data::{CHARS, SEED, hundred, strings};
 use super::{blocks_are, decoded, each, encoded, repeat};
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use yoke::{Yoke, Yokeable};
 use zerovec::{VarZeroVec, ZeroVec};
 
-/// A hundred numbers, 15 chars and a hundred strings.
+/// The case: a hundred numbers, 15 chars and a hundred strings.
 pub(super) const CASE: Case = Case {
     id: "1.12",
     system: "the article's DataStruct by serde, by make_varule, yoked and human-readable: 100 u32, 15 chars, 100 strings",
@@ -23,7 +23,8 @@ pub(super) const CASE: Case = Case {
         }),
         Variant::new("zerovec, yoked", |window| {
             let bytes = encoded(zero());
-            // The input is copied once, as from a file, and lives as long as what borrows from it.
+            // The input is copied once, as from a file, and lives as long as the values that borrow
+            // from it.
             repeat(window, bytes.len(), || {
                 Yoke::<DataStruct<'static>, Vec<u8>>::attach_to_cart(bytes.clone(), |bytes| {
                     decoded(bytes)
@@ -62,7 +63,7 @@ pub(super) const CASE: Case = Case {
             each(found, "owned, JSON", "total_blocks"),
             each(found, "zerovec, JSON", "total_blocks"),
         );
-        // Three vectors and each string.
+        // Three vectors, and each string.
         let holds = blocks_are(
             found,
             &[
@@ -74,7 +75,7 @@ pub(super) const CASE: Case = Case {
             ],
         ) && found.of("zerovec, yoked", "live_bytes") == input
             && found.of("zerovec, JSON", "same_json") == 1.0
-            // No text of JSON is such a vector: each string is a block before it is part of one.
+            // JSON text is not such a vector: each string is a block first, and then a part of one.
             && zero > 100.0
             && owned > 103.0;
         let why = format!(
@@ -102,7 +103,7 @@ struct Owned {
     strs: Vec<String>,
 }
 
-/// The same within the input; `make_varule` makes the type that many of them have in one vector.
+/// The same type in the input. `make_varule` creates the type of an element of a vector.
 #[zerovec::make_varule(DataStructULE)]
 #[zerovec::skip_derive(Ord, ZeroMapKV)]
 #[zerovec::derive(Serialize, Deserialize)]
@@ -133,7 +134,7 @@ fn zero() -> DataStruct<'static> {
     }
 }
 
-/// Its human-readable form, and whether both types have the same one.
+/// Returns the human-readable form, and notes if both types have the same one.
 fn json(window: &mut Window) -> String {
     let written = |json: serde_json::Result<String>| json.expect("both can be written");
     let json = written(serde_json::to_string(&owned()));

@@ -1,4 +1,5 @@
-//! 1.6: numbers and chars written from a slice and from a `ZeroVec`, which is written in one piece.
+//! 1.6: numbers and chars written from a slice, and from a `ZeroVec`, which is written in one
+//! piece.
 
 use super::data::{CHARS, twenty};
 use super::{Ratio, blocks_are, each, encoded, judged, repeat};
@@ -7,7 +8,7 @@ use serde::Serialize;
 use std::hint::black_box;
 use zerovec::ZeroVec;
 
-/// Into a new `Vec<u8>` as the source does, and into bytes that are there.
+/// The case: writes into a new `Vec<u8>`, as the source does, and into existing bytes.
 pub(super) const CASE: Case = Case {
     id: "1.6",
     system: "serialize 20 u32, 15 chars: ZeroVec against a slice",
@@ -48,7 +49,7 @@ pub(super) const CASE: Case = Case {
         }),
     ],
     judge: |found| {
-        // bincode 1 asks for the size first: one block of it, and one of the copy.
+        // bincode 1 computes the size first: one block of that size, and one for the copy.
         let counts = blocks_are(
             found,
             &[
@@ -110,7 +111,7 @@ fn in_place_says(times: f64) -> String {
     }
 }
 
-/// Writes over the same bytes each time.
+/// Overwrites the same bytes each time.
 fn in_place(window: &mut Window, value: &impl Serialize) {
     let mut bytes = encoded(value);
     let length = bytes.len();

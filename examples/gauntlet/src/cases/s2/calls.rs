@@ -1,4 +1,4 @@
-//! 2.12: the calls that an allocator makes of the system, and what it keeps of the memory it got: fragmentation.
+//! 2.12: an allocator's system calls, and the memory that it keeps: fragmentation.
 
 use crate::calls::{Seen, Stage, watched};
 use crate::{Case, Claim, Found, Judged, Variant, Window};
@@ -34,7 +34,7 @@ fn judge(found: &Found<'_>) -> Judged {
         && same("glibc", "mimalloc")
         && same("glibc, large", "jemalloc, large")
         && same("glibc, large", "mimalloc, large")
-        // The chunks, and those that come in place of what was freed.
+        // The chunks, and the blocks that replace the freed ones.
         && found.of("glibc", "total_blocks") > chunks;
     let calls = |variant: &str| {
         let count = |name: &str| found.of(variant, name);
@@ -102,12 +102,12 @@ fn judge(found: &Found<'_>) -> Judged {
         .because("when a mapped block is freed, blocks of its size come from the program break from then on")
 }
 
-/// The talk's sizes, one after the other.
+/// The talk's sizes, used in turn.
 const SIZES: [usize; 5] = [16, 32, 64, 128, 256];
 const CHUNKS: usize = 100_000;
-/// One of so many stays.
+/// One chunk in this many stays.
 const STAYS: usize = 16;
-/// Of what comes in place of the others: a size that there was not.
+/// Size of the blocks that replace the freed ones; no earlier block has this size.
 const AGAIN: usize = 192;
 
 const FULL: usize = 1;
@@ -124,7 +124,8 @@ fn stays(at: usize) -> bool {
     at.is_multiple_of(STAYS)
 }
 
-/// Bytes asked for at first, left after most are freed, and asked for again.
+/// Notes the bytes requested at first, left after most are freed, and requested again. Returns the
+/// number of blocks requested again.
 fn note_bytes(window: &mut Window, count: usize) -> usize {
     let asked: usize = (0..count).map(size).sum();
     let left: usize = (0..count).filter(|at| stays(*at)).map(size).sum();
@@ -136,7 +137,7 @@ fn note_bytes(window: &mut Window, count: usize) -> usize {
     again
 }
 
-/// Says what was seen of the child.
+/// Notes the measurements of the child.
 fn note_seen(window: &mut Window, seen: Option<Seen>) {
     let Some(seen) = seen else { return };
     for (name, count) in seen.calls.into_iter().flatten() {
@@ -149,18 +150,18 @@ fn note_seen(window: &mut Window, seen: Option<Seen>) {
         "again_resident_bytes",
     ];
     for (name, after) in names.into_iter().zip(after) {
-        // Where the work has no such stage there is nothing.
+        // If the work has no such stage, there is no figure.
         if before > 0 && after > 0 {
             window.note(name, after as f64 - before as f64);
         }
     }
 }
 
-/// Makes chunks, frees most of them, and makes others in their place.
+/// Allocates chunks, frees most of them, and allocates others to replace them.
 fn chunks(window: &mut Window) {
     let count = window.scaled(CHUNKS);
     let again = note_bytes(window, count);
-    // Written to before, so that it is resident before.
+    // Written to in advance, so that it is resident before the first stage.
     let mut room: Vec<Chunk> = vec![None; count + again];
     let filled = |size: usize| Some(vec![1_u8; size]);
     let mut script = |stage: Option<&Stage<'_>>| {
@@ -184,7 +185,7 @@ fn chunks(window: &mut Window) {
     window.work(|| script(None));
 }
 
-/// The same in an arena: nothing is freed before all of it is.
+/// Does the same in an arena, which frees nothing until it frees everything.
 fn arena(window: &mut Window) {
     let count = window.scaled(CHUNKS);
     let again = note_bytes(window, count);
@@ -208,11 +209,11 @@ fn arena(window: &mut Window) {
     window.work(|| script(None));
 }
 
-/// At most so many live, as in 2.6.
+/// Maximum number of live blocks, as in 2.6.
 const LIVE: usize = 20;
 const REPLACED: usize = 1_000;
 
-/// Blocks of 5 to 25 MB, each in place of another.
+/// Allocates blocks of 5 to 25 MB, each in place of another.
 fn large(window: &mut Window) {
     let replaced = window.scaled(REPLACED);
     window.input(0, replaced);

@@ -1,4 +1,4 @@
-//! 2.10: a vector that grows against one that is told how large it will be.
+//! 2.10: a vector that grows, compared with one whose capacity is set in advance.
 
 use crate::cases::said::times;
 use crate::{Case, Judged, Variant, Window};
@@ -22,7 +22,7 @@ pub(super) const CASE: Case = Case {
     ],
     judge: |found| {
         let elements = found.of("push", "records");
-        // The first push makes room for four; each growth doubles.
+        // The first push allocates room for four; each growth doubles it.
         let grows = (elements / 4.0).log2().ceil();
         let one = |variant: &str| {
             found.of(variant, "total_blocks") == 1.0 && found.of(variant, "copied_bytes") == 0.0
@@ -52,7 +52,7 @@ fn each(window: &mut Window, new: impl Fn(usize) -> Vec<u64>) {
     window.input(0, length);
     window.work(|| {
         let mut numbers = new(length);
-        // Not `extend`, which would ask the range how long it is.
+        // `extend` would ask the range for its length.
         for number in 0..length as u64 {
             numbers.push(number);
         }

@@ -1,4 +1,5 @@
-//! 2.4: 1,600 chunks written byte by byte, half of them freed in the order they were made, half in the opposite.
+//! 2.4: 1,600 chunks written byte by byte. Half of them are freed in the order of allocation, half
+//! in the opposite order.
 
 use crate::cases::said::times;
 use crate::{Case, Claim, Found, Judged, Span, Variant, Window};
@@ -88,8 +89,8 @@ fn judge(found: &Found<'_>) -> Judged {
 
 const SIZES: [u32; 5] = [16, 32, 64, 128, 256];
 
-/// How many times as long the fastest of the others takes, at the size where that is least; not a number when any of
-/// them was not timed.
+/// Returns the time of the fastest of the others divided by the allocator's, at the size where this
+/// ratio is smallest; NaN if one of them was not timed.
 fn gain(found: &Found<'_>, allocator: &str, others: &[&str]) -> Span {
     let ratios = SIZES.iter().flat_map(|size| {
         others.iter().map(move |other| {
@@ -99,7 +100,7 @@ fn gain(found: &Found<'_>, allocator: &str, others: &[&str]) -> Span {
             )
         })
     });
-    // What is not a number is below all of them.
+    // NaN sorts below all numbers.
     let least = ratios.min_by(|a, b| match (a.value.is_nan(), b.value.is_nan()) {
         (false, false) => a.value.total_cmp(&b.value),
         (a, b) => b.cmp(&a),
@@ -107,13 +108,14 @@ fn gain(found: &Found<'_>, allocator: &str, others: &[&str]) -> Span {
     least.unwrap_or(Span::from(f64::NAN))
 }
 
-/// Chunks of one pass.
+/// Number of chunks in a pass.
 pub(super) const CHUNKS: usize = 1600;
 
-/// Passes without a reset: enough to see what that means.
+/// Number of passes without a reset, enough to show the effect of a missing reset.
 const PASSES: usize = 10;
 
-/// One pass: makes and fills as many chunks as `chunks` has room for, and frees all of them.
+/// Does one pass: allocates and fills as many chunks as `chunks` has room for, and frees all of
+/// them.
 pub(super) fn pass<const SIZE: usize>(chunks: &mut Vec<Option<Vec<u8>>>, count: usize) {
     for _ in 0..count {
         let mut chunk = Vec::with_capacity(SIZE);
@@ -133,7 +135,8 @@ fn heap<const SIZE: usize>(window: &mut Window) {
     window.work(|| pass::<SIZE>(&mut chunks, count));
 }
 
-/// The same in an arena, what holds the chunks included: freeing gives back the last chunk only, so FIFO frees nothing.
+/// Does the same in an arena, which also holds the list of chunks. Freeing returns only the last
+/// chunk, so FIFO frees nothing.
 fn pass_in<const SIZE: usize>(bump: &Bump, count: usize) {
     let mut chunks = BumpVec::with_capacity_in(count, bump);
     for _ in 0..count {

@@ -1,4 +1,4 @@
-//! 2.2: one wrapper around three allocators, by its generic inner allocator.
+//! 2.2: one wrapper around three allocators, by its type parameter for the inner allocator.
 
 use crate::cases::said::times;
 use crate::{Case, Judged, Variant, Window};
@@ -52,7 +52,7 @@ pub(super) const CASE: Case = Case {
 
 const WORDS: usize = 100_000;
 
-/// Counts words: blocks of many sizes, of which some grow, some go and some stay.
+/// Counts words: allocates blocks of many sizes, some of which grow, are freed, or stay.
 fn words(window: &mut Window) {
     let words = window.scaled(WORDS);
     window.input(0, words);

@@ -1,5 +1,5 @@
-//! 2.1: a static pool and a large array on a stack. Both are memory that no allocator hands out, so no heap profiler
-//! can name it: what is resident and not live is all that tells of it.
+//! 2.1: a static pool and a large array on a stack. No allocator hands out this memory, so no heap
+//! profiler can name it. It only shows as memory that is resident but not live.
 
 use crate::cases::said::times;
 use crate::{Case, Claim, Judged, Variant, Window};
@@ -25,7 +25,7 @@ pub(super) const CASE: Case = Case {
             && found.of("stack", "total_blocks") == 0.0
             && unseen("static") > 0.9 * array
             && unseen("stack") > 0.9 * array
-            // Where the limit is wider it was not tried.
+            // If the limit is higher, the overflow was not tried.
             && found.of("stack", "overflowed") != 0.0;
         let why = format!(
             "the same {:.1} MB are 1 block on the heap and none as a static or on a stack; resident and not live: {:.1} \
@@ -54,9 +54,9 @@ pub(super) const CASE: Case = Case {
     },
 };
 
-/// The source's array, bytes.
+/// Size of the source's array, bytes.
 const ARRAY: usize = 16 << 20;
-/// One write to each brings the whole array in.
+/// The page size: one write to each page makes the whole array resident.
 const PAGE: usize = 4096;
 
 static POOL: [AtomicU8; ARRAY] = [const { AtomicU8::new(0) }; ARRAY];
@@ -85,9 +85,11 @@ fn pool(window: &mut Window) {
     });
 }
 
-/// A thread with room for the array, started before the window: its start allocates, its stack does not.
+/// Runs a thread with room for the array. It starts before the window, because its start allocates,
+/// but its stack does not.
 fn stack(window: &mut Window) {
-    // All of it, always: a frame so large is touched page by page when it is entered, to find the end of the stack.
+    // Always the whole array: entering a frame this large touches each page, to find the end of the
+    // stack.
     window.note("touched_bytes", ARRAY as f64);
     window.note("stack_limit_bytes", limit());
     if window.is_counting() && limit() < ARRAY as f64 {
@@ -96,7 +98,7 @@ fn stack(window: &mut Window) {
     let turn = Arc::new(Barrier::new(2));
     let its_turn = Arc::clone(&turn);
     let room = std::thread::Builder::new().stack_size(8 * ARRAY);
-    // It waits for a turn that does not come when the work is over, and ends with the process.
+    // Waits for a turn that does not come after the work, and ends with the process.
     let thread = room.spawn(move || {
         loop {
             its_turn.wait();
@@ -111,15 +113,15 @@ fn stack(window: &mut Window) {
     });
 }
 
-/// Whether a process that puts the array on its main thread's stack is ended for it.
+/// Returns `true` if the kernel kills a process that puts the array on its main thread's stack.
 fn overflows() -> bool {
     let none = libc::rlimit {
         rlim_cur: 0,
         rlim_max: 0,
     };
     let mut status = 0;
-    // SAFETY: this process has one thread; the child leaves no core file, touches its stack and ends without running
-    // anything of the parent's. `none` and `status` are ours.
+    // SAFETY: this process has one thread. The child leaves no core file, touches its stack, and
+    // ends without running any code of the parent. `none` and `status` are ours.
     unsafe {
         let child = libc::fork();
         if child == 0 {
@@ -131,19 +133,20 @@ fn overflows() -> bool {
     }
 }
 
-/// Writes to all of an array on this thread's stack.
+/// Writes to every page of an array on this thread's stack.
 #[inline(never)]
 fn touch() {
     let mut array = std::mem::MaybeUninit::<[u8; ARRAY]>::uninit();
     let start: *mut u8 = array.as_mut_ptr().cast();
     for at in (0..ARRAY).step_by(PAGE) {
-        // SAFETY: `at` is inside the array. Volatile, so that the writes are made although nobody reads them.
+        // SAFETY: `at` is inside the array. The write is volatile, because otherwise it could be
+        // removed: nothing reads it.
         unsafe { start.add(at).write_volatile(1) };
     }
     black_box(start);
 }
 
-/// What the main thread's stack may hold, bytes.
+/// Returns the limit of the main thread's stack, bytes.
 fn limit() -> f64 {
     let mut limit = libc::rlimit {
         rlim_cur: 0,

@@ -1,4 +1,4 @@
-//! 2.6: large blocks that nobody touches, at most 20 live.
+//! 2.6: large blocks that are never touched, at most 20 of them live.
 
 use crate::cases::said::times;
 use crate::{Case, Judged, Variant, Window};
@@ -21,7 +21,7 @@ pub(super) const CASE: Case = Case {
             |variant: &str| found.of(variant, "total_blocks") == found.of(variant, "records");
         let untouched =
             |variant: &str| found.of(variant, "rss_bytes") < found.of(variant, "peak_bytes") / 10.0;
-        // What was measured before is a first run; what is timed here again and again has its pages already.
+        // The source measured a first run; repeated timed runs here already have their pages.
         let first = |variant: &str| found.of(variant, "first_ns");
         let holds = exact("glibc") && exact("jemalloc") && exact("mimalloc") && untouched("glibc");
         let resident = |variant: &str| found.of(variant, "rss_bytes") / 1e6;
@@ -63,7 +63,7 @@ fn replace(window: &mut Window) {
         let mut blocks: [Vec<u8>; LIVE] =
             std::array::from_fn(|_| Vec::with_capacity(size(below(MOST - LEAST))));
         for _ in 0..replacements {
-            // Whichever goes, goes first: at most 20 live.
+            // Frees a random block first, so that at most 20 are live.
             let at = below(LIVE as u64) as usize;
             blocks[at] = Vec::new();
             blocks[at] = Vec::with_capacity(size(below(MOST - LEAST)));

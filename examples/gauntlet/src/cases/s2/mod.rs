@@ -14,7 +14,7 @@ mod verbose;
 
 use crate::Case;
 
-/// All of them, in the order of the source.
+/// All cases, in the order of the source.
 pub(crate) const CASES: &[Case] = &[
     invisible::CASE,
     inner::CASE,

@@ -1,6 +1,6 @@
-//! 2.13: std's own `Vec<_, A>`, as the talk has it, in a program of its own by a compiler with the unstable API
-//! (`programs/std_vec.rs`), and with the feature `nightly` in this one. The stable stand-in beside it, whose calls must be
-//! the same.
+//! 2.13: std's own `Vec<_, A>`, as in the talk. It runs in a separate program, built by a compiler
+//! with the unstable API (`programs/std_vec.rs`), and with the feature `nightly` also in this one.
+//! The stable stand-in next to it must make the same calls.
 
 use super::verbose::{VerboseAllocator, script, std_script};
 use crate::program::{Folder, ran, source, unstable_rustc};
@@ -62,7 +62,8 @@ pub(super) const CASE: Case = Case {
                 .join(", ")
         };
         let as_global = same(stable, "std Vec, global", &counted);
-        // Whether a block can grow where it is depends on its neighbours: moves are another process's own.
+        // The neighbours of a block decide if it can grow in place, so the number of moves differs
+        // between processes.
         let program = told
             .iter()
             .all(|name| *name == "told_moves" || found.of(PROGRAM, name) == found.of(stable, name));
@@ -97,7 +98,8 @@ pub(super) const CASE: Case = Case {
 
 const PROGRAM: &str = "std, VerboseAllocator, in a program of its own";
 
-/// Builds and runs the program, and tells what its allocator was asked for; nothing where no compiler takes it.
+/// Builds and runs the program, and notes the calls that its allocator got. Notes nothing if no
+/// compiler accepts it.
 fn program(window: &mut Window) {
     let told = [
         "told_allocs",
@@ -128,18 +130,18 @@ fn program(window: &mut Window) {
 
 #[cfg(feature = "nightly")]
 mod in_std {
-    //! The script through std's own API, by an adapter: what implements the stand-in's trait serves std's.
+    //! Runs the script through std's own API, with an adapter from the stand-in's trait to std's.
 
     use allocator_api2_04::alloc::Allocator;
     use std::alloc::{AllocError, Layout};
     use std::hint::black_box;
     use std::ptr::NonNull;
 
-    /// An allocator of the stand-in's, as std asks for it.
+    /// An allocator of the stand-in's trait, adapted to std's.
     #[derive(Clone, Copy)]
     struct AsStd<A>(A);
 
-    // SAFETY: every call is passed on to an allocator that promises the same.
+    // SAFETY: every call is passed on to an allocator that makes the same promises.
     unsafe impl<A: Allocator> std::alloc::Allocator for AsStd<A> {
         fn allocate(&self, layout: Layout) -> Result<NonNull<[u8]>, AllocError> {
             self.0.allocate(layout).map_err(|_| AllocError)
@@ -171,13 +173,13 @@ mod in_std {
         }
     }
 
-    /// The talk's script; the second vector is kept.
+    /// Runs the talk's script; the second vector is kept.
     pub(super) fn script<A: Allocator + Copy>(allocator: A) -> Vec<u8, impl std::alloc::Allocator> {
         let allocator = AsStd(allocator);
         let mut first = Vec::new_in(allocator);
         first.push(1_u8);
         first.push(2);
-        // Else the compiler sees that nobody needs it.
+        // Otherwise the compiler sees that the value is not used.
         drop(black_box(first));
         let mut second = Vec::with_capacity_in(100, allocator);
         second.push(1);

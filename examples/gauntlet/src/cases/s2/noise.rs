@@ -1,4 +1,4 @@
-//! 2.11: the same work again and again: times differ, counts do not.
+//! 2.11: the same work repeated: times differ, counts do not.
 
 use super::chunks::{CHUNKS, pass};
 use crate::{Case, Found, Judged, Variant, Window};
@@ -47,7 +47,7 @@ fn again(window: &mut Window) {
     let mut chunks = Vec::with_capacity(count);
     if window.is_counting() {
         let mut runs = Vec::with_capacity(RUNS);
-        // The first warms caches and tables, and is not told.
+        // The first pass warms caches and tables, and is not reported.
         pass::<128>(&mut chunks, count);
         for _ in 0..RUNS {
             let start = Instant::now();

@@ -1,4 +1,4 @@
-//! 2.9: `SmallVec<[u8; 4]>`: inline up to its fourth byte, on the heap from the fifth.
+//! 2.9: `SmallVec<[u8; 4]>`: inline up to its fourth byte, on the heap from the fifth on.
 
 use crate::cases::said::times;
 use crate::{Case, Judged, Variant, Window};
@@ -24,7 +24,7 @@ pub(super) const CASE: Case = Case {
         }),
     ],
     judge: |found| {
-        // One block holds them all; each spilled one has one more.
+        // One block holds them all; each spilled one has another block.
         let spilled = |variant: &str| found.of(variant, "total_blocks") - 1.0;
         let vectors = found.of("Vec, 4", "records");
         let holds = spilled("Vec, 4") == vectors
@@ -57,7 +57,7 @@ fn small(length: usize) -> SmallVec<[u8; 4]> {
     bytes
 }
 
-/// Makes many and keeps them, and says how many are on the heap.
+/// Creates many, keeps them, and notes the number that are on the heap.
 fn each<T>(window: &mut Window, make: impl Fn(usize) -> T, spilled: impl Fn(&T) -> bool) {
     let vectors = window.scaled(VECTORS);
     window.input(0, vectors);

@@ -69,10 +69,10 @@ fn judge(found: &Found<'_>) -> Judged {
     )
 }
 
-/// Times the work is done to see what recording it costs.
+/// Number of times that the work runs to measure the cost of recording.
 const RUNS: usize = 51;
 
-/// The threads start before the window: what a start allocates is not the chunks'.
+/// The threads start before the window, because a start allocates blocks other than the chunks.
 fn churn<const THREADS: usize>(window: &mut Window) {
     let count = window.scaled(CHUNKS);
     window.input(THREADS * count * 128, THREADS * count);
@@ -83,7 +83,8 @@ fn churn<const THREADS: usize>(window: &mut Window) {
         let thread = std::thread::Builder::new()
             .name(format!("chunks {number}"))
             .spawn(move || {
-                // They wait for a turn that does not come when the work is over, and end with the process.
+                // The threads wait for a turn that does not come after the work, and end with the
+                // process.
                 loop {
                     turn.wait();
                     pass::<128>(&mut chunks, count);
@@ -97,7 +98,8 @@ fn churn<const THREADS: usize>(window: &mut Window) {
         turn.wait();
     };
     if window.is_counting() {
-        // What recording costs, before the window: the first touches of the recording would weigh in a single time.
+        // Measures the cost of recording before the window, because the first touches of the
+        // recording's pages would distort a single time.
         let mut runs = [0; RUNS];
         for run in &mut runs {
             let start = Instant::now();

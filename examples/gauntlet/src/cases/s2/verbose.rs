@@ -1,4 +1,5 @@
-//! 2.3: the talk's script on the Allocator API: a bump `ArenaAllocator`, and a `VerboseAllocator` that tells each call.
+//! 2.3: the talk's script on the Allocator API: a bump `ArenaAllocator`, and a `VerboseAllocator`
+//! that reports each call.
 
 use crate::{Case, Judged, Variant, Window};
 use allocator_api2_04::alloc::{AllocError, Allocator, Global, Layout};
@@ -50,12 +51,12 @@ pub(super) const CASE: Case = Case {
     },
 };
 
-/// The talk's script; the second vector is kept.
+/// Runs the talk's script; the second vector is kept.
 pub(super) fn script<A: Allocator + Copy>(allocator: A) -> VecIn<u8, A> {
     let mut first = VecIn::<u8, A>::new_in(allocator);
     first.push(1);
     first.push(2);
-    // Else the compiler sees that nobody needs it.
+    // Otherwise the compiler sees that the value is not used.
     drop(black_box(first));
     let mut second = VecIn::with_capacity_in(100, allocator);
     second.push(1);
@@ -77,7 +78,7 @@ pub(super) fn std_script() -> Vec<u8> {
     second
 }
 
-/// Counts what it is asked for, and asks another for it.
+/// Counts its calls and passes them on to another allocator.
 pub(super) struct VerboseAllocator<A> {
     inner: A,
     allocs: Cell<u32>,
@@ -167,15 +168,16 @@ unsafe impl<A: Allocator> Allocator for &VerboseAllocator<A> {
     }
 }
 
-/// The talk's pool: outside of every heap.
+/// The talk's pool, which is outside of every heap.
 struct Pool(UnsafeCell<[u8; 1024]>);
 
-// SAFETY: each process runs one variant, whose window has one arena at a time over it, on one thread.
+// SAFETY: each process runs one variant. Its window has only one arena at a time over the pool, on
+// one thread.
 unsafe impl Sync for Pool {}
 
 static POOL: Pool = Pool(UnsafeCell::new([0; 1024]));
 
-/// Hands out pieces of the pool one after the other and takes none back.
+/// Hands out pieces of the pool one after another, and never takes any back.
 pub(super) struct ArenaAllocator {
     block: NonNull<[u8]>,
     used: Cell<usize>,
@@ -193,7 +195,8 @@ impl ArenaAllocator {
     }
 }
 
-// SAFETY: pieces do not overlap, lie inside the pool, which is there for ever, and have the alignment asked for.
+// SAFETY: pieces do not overlap, lie inside the pool, which is never freed, and have the requested
+// alignment.
 unsafe impl Allocator for &ArenaAllocator {
     fn allocate(&self, layout: Layout) -> Result<NonNull<[u8]>, AllocError> {
         let start = self.block.cast::<u8>().addr().get();

@@ -1,4 +1,4 @@
-//! 3.7: the airlines JSON, one document a line, by every way serde_json has.
+//! 3.7: the airlines JSON, one document per line, read in every way that serde_json has.
 
 use crate::cases::said::ms;
 use crate::data::airlines::{LINES, Line, text};
@@ -51,7 +51,7 @@ pub(super) const CASE: Case = Case {
             found.of("value", "total_blocks"),
             found.of("value", "total_bytes"),
         );
-        // What is neither a key nor a text is leaves, all of one size.
+        // Everything that is neither a key nor a text is a leaf, and all leaves have one size.
         let texts = found.of("value", "text_bytes");
         let leaf_bytes = bytes - found.of("value", "key_bytes") - texts;
         let share = leaves * 632.0 / bytes;
@@ -147,7 +147,7 @@ fn lengths(value: &Value, keys: &mut usize, texts: &mut usize) {
     }
 }
 
-/// Reads every line into a `String` of its own by way of a `BufRead`, as the source does, and keeps none.
+/// Reads every line through a `BufRead` into its own `String`, as the source does, and keeps none.
 pub(super) fn each_read(window: &mut Window, read: impl Fn(&str)) {
     let lines = window.scaled(LINES);
     let text = text(lines);
@@ -159,7 +159,8 @@ pub(super) fn each_read(window: &mut Window, read: impl Fn(&str)) {
     });
 }
 
-/// The most that a `BufRead`, the line that is read and the keys and texts of its value hold together.
+/// Returns the most bytes that a `BufRead`, its current line, and the keys and texts of the line's
+/// value hold together.
 fn reader_and_text_bytes(text: &str) -> usize {
     let reader = BufReader::new(text.as_bytes());
     let buffer = reader.capacity();

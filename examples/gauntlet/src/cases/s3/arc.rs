@@ -1,4 +1,4 @@
-//! 3.5: clone hunting: many identical blocks from one place, or one that is shared.
+//! 3.5: finding clones: many identical blocks from one place, or a single shared block.
 
 use crate::cases::said::ns;
 use crate::{Case, Claim, Judged, Variant, Window};
@@ -23,7 +23,8 @@ pub(super) const CASE: Case = Case {
                 == clones * bytes
             && found.of("Arc", "total_blocks") == 1.0;
         let each = |variant: &str| found.of(variant, "time_ns") / clones;
-        // Each clone and drop is two atomic operations; as many threads as there are cores run at a time.
+        // Each clone and drop takes two atomic operations. As many threads run at a time as there
+        // are cores.
         let steps = found.of("Arc, 4 threads", "records") * 2.0;
         let cores = found.of("Arc, 4 threads", "cores");
         let increment = found.of("Arc, 4 threads", "time_ns") / steps * cores;
@@ -49,7 +50,7 @@ const CLONES: usize = 10_000;
 
 const THREADS: usize = 4;
 
-/// One Arc, cloned and dropped by several threads at once.
+/// Several threads clone and drop one Arc at the same time.
 fn contended(window: &mut Window) {
     let clones = window.scaled(100 * CLONES);
     window.input(0, clones * THREADS);
@@ -66,7 +67,7 @@ fn contended(window: &mut Window) {
     });
 }
 
-/// Clones one value into room that is there.
+/// Clones one value into existing room.
 fn each<T: Clone>(window: &mut Window, value: impl Fn(String) -> T) {
     let clones = window.scaled(CLONES);
     let name = "the same name again, ".repeat(5);

@@ -1,4 +1,5 @@
-//! 3.11: what a function asks of its caller: to own, to borrow a slice, or to borrow one after the other.
+//! 3.11: the requirement of a function on its caller: to own values, to borrow a slice, or to
+//! borrow one value after another.
 
 use crate::cases::said::times;
 use crate::{Case, Judged, Variant, Window};
@@ -51,7 +52,7 @@ pub(super) const CASE: Case = Case {
 
 const NAMES: usize = 10_000;
 
-/// Every tenth has something to escape.
+/// Returns names, of which every tenth contains a character to escape.
 fn names(window: &mut Window) -> Vec<String> {
     let name = |at: usize| {
         if at.is_multiple_of(10) {
@@ -85,7 +86,7 @@ fn each(window: &mut Window, call: impl Fn(&[String]) -> usize) {
     window.work(|| call(&names));
 }
 
-/// For HTML; borrowed when there is nothing to do.
+/// Escapes a name for HTML. Borrows it if there is nothing to escape.
 fn escape(name: &str) -> Cow<'_, str> {
     let escaped = |byte: u8| if byte == b'&' { "&amp;".len() } else { 1 };
     let length: usize = name.bytes().map(escaped).sum();

@@ -1,4 +1,4 @@
-//! 3.6: a trait's objects in boxes, or as an enum side by side.
+//! 3.6: trait objects in boxes, or enum values in one list.
 
 use crate::cases::said::times;
 use crate::{Case, Claim, Judged, Variant, Window};

@@ -1,5 +1,5 @@
-//! 3.13: what futures that run side by side take along: a clone each, a share, a borrow, or nothing but messages to an
-//! actor that owns the data.
+//! 3.13: the data of futures that run concurrently: a clone each, a shared value, a borrow, or only
+//! messages to an actor that owns the data.
 
 use crate::cases::said::times;
 use crate::{Case, Judged, Variant, Window};
@@ -48,7 +48,7 @@ pub(super) const CASE: Case = Case {
             window.work(|| {
                 let (answers, owned) = actor(std::mem::take(&mut names), tasks);
                 assert_eq!(answers, sum);
-                // Back from the actor, for the next time.
+                // The actor returns the data for the next run.
                 names = owned;
             });
         }),
@@ -57,8 +57,8 @@ pub(super) const CASE: Case = Case {
         let (tasks, names) = (found.of("clone", "records"), found.of("clone", "names"));
         let blocks = |variant: &str| found.of(variant, "total_blocks");
         let bytes = |variant: &str| found.of(variant, "total_bytes");
-        // A box for each future and the list of them; a clone is a list and each name besides. The actor's mailbox is
-        // shared, and has room for all questions and answers.
+        // A box for each future, and the list of them; a clone is a list and each of its names. The
+        // actor's mailbox is shared, and has room for all questions and answers.
         let holds = blocks("clone") == 1.0 + tasks * (2.0 + names)
             && blocks("Arc") == 1.0 + tasks
             && blocks("borrow") == 1.0 + tasks
@@ -84,7 +84,8 @@ pub(super) const CASE: Case = Case {
 const TASKS: usize = 100;
 const NAMES: usize = 1_000;
 
-/// The list, the number of tasks and the sum of their answers; a tenth of the tasks where a tenth of the work is asked for.
+/// Returns the list, the number of tasks and the sum of their answers. The number of tasks is
+/// scaled with the work.
 fn input(window: &mut Window) -> (Vec<String>, usize, usize) {
     let names: Vec<String> = (0..NAMES).map(|at| format!("name {at}")).collect();
     let tasks = window.scaled(TASKS);
@@ -94,12 +95,12 @@ fn input(window: &mut Window) -> (Vec<String>, usize, usize) {
     (names, tasks, sum)
 }
 
-/// What a task asks of the list.
+/// Returns a task's answer from the list.
 fn answer(names: &[String], at: usize) -> usize {
     names.get(at * 7 % NAMES).map_or(0, String::len)
 }
 
-/// Lets the others run first, then asks.
+/// Lets the other tasks run first, then asks.
 async fn ask(names: &[String], at: usize) -> usize {
     yield_once().await;
     answer(black_box(names), at)
@@ -123,7 +124,7 @@ fn boxed<'a>(future: impl Future<Output = usize> + 'a) -> Task<'a> {
     Box::pin(future)
 }
 
-/// Runs so many tasks side by side, and something beside them, and adds up their answers.
+/// Runs this many tasks concurrently, together with `beside`, and adds up their answers.
 fn all<'a>(
     tasks: usize,
     task: impl Fn(usize) -> Task<'a>,
@@ -146,14 +147,14 @@ fn all<'a>(
     sum
 }
 
-/// What tasks and the actor share.
+/// The data that tasks and the actor share.
 struct Mailbox {
-    /// Who asks, and what.
+    /// The task that asks, and its question.
     questions: RefCell<Vec<(usize, usize)>>,
     answers: Vec<Cell<Option<usize>>>,
 }
 
-/// Runs tasks that send their question to the only one that has the list.
+/// Runs tasks that send their questions to the only task that has the list.
 fn actor(names: Vec<String>, tasks: usize) -> (usize, Vec<String>) {
     let mailbox = Rc::new(Mailbox {
         questions: RefCell::new(Vec::with_capacity(tasks)),

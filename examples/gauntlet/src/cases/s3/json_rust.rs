@@ -1,4 +1,4 @@
-//! 3.8: the airlines by the json crate, whose strings of up to 30 bytes lie inline.
+//! 3.8: the airlines read by the json crate, which stores strings of up to 30 bytes inline.
 
 use super::airlines::{each, each_read};
 use crate::cases::said::ms;

@@ -1,4 +1,4 @@
-//! 3.1: what a map costs beside what is in it.
+//! 3.1: the cost of a map in addition to its contents.
 
 use crate::{Case, Claim, Judged, Variant, Window};
 use std::collections::{BTreeMap, HashMap};
@@ -43,7 +43,8 @@ pub(super) const CASE: Case = Case {
             (found.of(variant, "live_bytes") - found.of(variant, "payload_bytes")) / entries
         };
         let ours = overhead("HashMap<String, Vec>");
-        // A bucket is 48 B and a byte of control; the table is a power of two, at most 7/8 full.
+        // A bucket takes 48 B and a byte of control; the table's size is a power of two, at most
+        // 7/8 full.
         let buckets = (entries * 8.0 / 7.0).log2().ceil().exp2();
         let expected = (buckets * 49.0 + 16.0) / entries;
         let holds = (ours - expected).abs() < 0.01;
@@ -72,7 +73,8 @@ const ENTRIES: usize = 100_000;
 
 type Pairs<'a> = &'a mut dyn ExactSizeIterator<Item = (String, Vec<u32>)>;
 
-/// Collects entries of a key of 8 letters and two numbers each: exactly what they need, so that the rest is the map's.
+/// Collects entries of a key with 8 letters and two numbers each. Their blocks have no unused
+/// capacity, so the rest belongs to the map.
 fn each<M>(window: &mut Window, collect: impl Fn(Pairs<'_>) -> M) {
     let entries = window.scaled(ENTRIES);
     window.input(0, entries);

@@ -22,7 +22,7 @@ mod whole;
 
 use crate::Case;
 
-/// All of them, in the order of the source.
+/// All cases, in the order of the source.
 pub(crate) const CASES: &[Case] = &[
     maps::CASE,
     tools::CASE,

@@ -1,4 +1,4 @@
-//! 3.3: 50,000 short strings, each a block of its own or all of them in one.
+//! 3.3: 50,000 short strings, each in its own block or all in one.
 
 use crate::{Case, Claim, Judged, Variant, Window};
 use nested::Nested;
@@ -25,7 +25,7 @@ pub(super) const CASE: Case = Case {
         let of = |name: &str| (found.of("Vec<String>", name), found.of("Nested", name));
         let holds = of("live_bytes") == (vec, nested);
         let usable = of("usable_bytes");
-        // The source's figures are of 50,000 strings.
+        // The source's figures are for 50,000 strings.
         let whole = |figure| {
             if strings == 50_000.0 {
                 figure
@@ -62,7 +62,7 @@ pub(super) const CASE: Case = Case {
 
 const STRINGS: usize = 50_000;
 
-/// The source's strings.
+/// Returns the source's strings.
 pub(super) fn strings(window: &mut Window) -> Vec<String> {
     let strings: Vec<String> = (0..window.scaled(STRINGS))
         .map(|at| format!("foobar{at}"))

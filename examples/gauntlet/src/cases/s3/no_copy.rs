@@ -1,5 +1,5 @@
-//! 3.10: formats that are read where they lie, on one batch of log records: what access allocates, and what whoever reads
-//! keeps. arrow with the feature `peers`.
+//! 3.10: formats that are read in place, on one batch of log records: the allocations of the
+//! access, and the memory that a reader keeps. arrow needs the feature `peers`.
 
 use super::no_copy_scroll as scrolled;
 use crate::cases::s4::log::{Log, many};
@@ -73,7 +73,7 @@ pub(super) const CASE: Case = Case {
     judge,
 };
 
-/// What is always built.
+/// The formats that are always built.
 const FORMATS: [&str; 4] = ["flatbuffers", "capnp", "rkyv", "scroll"];
 
 fn judge(found: &Found<'_>) -> Judged {
@@ -84,7 +84,7 @@ fn judge(found: &Found<'_>) -> Judged {
             && found.of(&kept(format), "live_bytes") == found.of(format, "input_bytes")
     };
     let baseline = "bincode, values built";
-    // The list, and ten texts a record.
+    // The list, and ten texts per record.
     let built = 1.0 + 10.0 * found.of(baseline, "records");
     let arrow = found.of("arrow", "total_blocks");
     let holds = FORMATS.iter().all(in_place)
@@ -114,25 +114,26 @@ fn judge(found: &Found<'_>) -> Judged {
     Judged::facts(holds, why)
 }
 
-/// The records, and the sum that each format must give.
+/// Returns the records, and the sum that each format must give.
 fn records(window: &Window) -> (Vec<Log<&'static str>>, u64) {
     let logs = many(window.scaled(1_000));
     let weight = logs.iter().map(Log::weight).sum();
     (logs, weight)
 }
 
-/// Says how long the input is, and holds the format to the sum.
+/// Notes the length of the input, and checks the format's sum.
 fn input(window: &mut Window, bytes: &[u8], sums: (u64, u64)) {
     assert_eq!(sums.0, sums.1, "the format holds other records");
     window.input(bytes.len(), window.scaled(1_000));
 }
 
-/// Reads all of it where it lies.
+/// Reads all of it in place.
 fn access(window: &mut Window, bytes: &[u8], weight: impl Fn(&[u8]) -> u64) {
     window.work(|| weight(bytes));
 }
 
-/// Takes the bytes as from a file, reads all of them and keeps them: what is read borrows from them.
+/// Copies the bytes as from a file, reads all of them, and keeps them, because values borrow from
+/// them.
 fn kept(window: &mut Window, bytes: &[u8], weight: impl Fn(&[u8]) -> u64) {
     window.work(|| {
         let mut kept = AlignedVec::<16>::with_capacity(bytes.len());

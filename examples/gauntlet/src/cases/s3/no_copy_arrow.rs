@@ -1,5 +1,6 @@
-//! The log records by arrow: columns in place of records, as its IPC stream lays them out. Opening a stream makes the
-//! columns' descriptions, whose number depends on the columns alone; the columns are the stream's own bytes.
+//! The log records in arrow: columns instead of records, in the layout of its IPC stream. Opening a
+//! stream allocates the columns' descriptions, whose number depends only on the columns. The
+//! columns are the stream's own bytes.
 
 use crate::cases::s4::log::{Log, weigh};
 use arrow_array::{
@@ -12,7 +13,7 @@ use arrow_ipc::writer::StreamWriter;
 use arrow_schema::{ArrowError, Field, Schema};
 use std::sync::Arc;
 
-/// The records as a stream of one batch.
+/// Returns the records as a stream of one batch.
 pub(super) fn written(logs: &[Log<&str>]) -> Vec<u8> {
     write(logs).expect("the records can be written")
 }
@@ -61,10 +62,11 @@ fn write(logs: &[Log<&str>]) -> Result<Vec<u8>, ArrowError> {
     Ok(out)
 }
 
-/// The records of a stream: its bytes are copied once, as from a file, and what is read shares them.
+/// Reads the records of a stream. Its bytes are copied once, as from a file, and the values share
+/// them.
 ///
 /// # Panics
-/// When it is no such stream.
+/// If the bytes are not such a stream.
 pub(super) fn opened(bytes: &[u8]) -> RecordBatch {
     let mut buffer = Buffer::from_vec(bytes.to_vec());
     let mut decoder = StreamDecoder::new();
@@ -72,10 +74,10 @@ pub(super) fn opened(bytes: &[u8]) -> RecordBatch {
     batch.expect("it has a batch")
 }
 
-/// The sum over the records.
+/// Returns the sum over the records.
 ///
 /// # Panics
-/// When they are others.
+/// If the records differ.
 pub(super) fn weight(batch: &RecordBatch) -> u64 {
     let sum = sum(batch);
     sum.expect("they are these records")

@@ -1,11 +1,12 @@
-//! The log record by scroll, which reads fields one after the other and lends out texts where they lie. It has no format
-//! of its own: here integers stand in little-endian order and a text after its length, two bytes.
+//! The log record in scroll, which reads fields one after another and lends texts in place. It has
+//! no format of its own. Here, integers are little-endian, and a text follows its length of two
+//! bytes.
 
 use crate::cases::s4::log::{Country, Http, Log, Origin};
 use scroll::ctx::{StrCtx, TryFromCtx};
 use scroll::{Error, LE, Pread};
 
-/// The records' bytes, one after the other.
+/// Returns the records' bytes, one after another.
 pub(super) fn written(logs: &[Log<&str>]) -> Vec<u8> {
     let mut out = Vec::new();
     for log in logs {
@@ -47,10 +48,10 @@ fn write_text(out: &mut Vec<u8>, text: &str) {
     out.extend_from_slice(text.as_bytes());
 }
 
-/// The sum over the records, each read where it lies.
+/// Returns the sum over the records, each read in place.
 ///
 /// # Panics
-/// When the bytes are no such records.
+/// If the bytes are not such records.
 pub(super) fn weight(bytes: &[u8]) -> u64 {
     let (mut at, mut weight) = (0, 0);
     while at < bytes.len() {

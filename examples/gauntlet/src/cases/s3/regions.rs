@@ -1,4 +1,5 @@
-//! 3.12: memory in regions: with a limit, by generations, as a heap of its own; and how thin a binary can be.
+//! 3.12: memory in regions: with a limit, by generations, and as a separate heap; and the smallest
+//! possible binary.
 
 use super::thin;
 use crate::{Case, Claim, Found, Judged, Variant, Window};
@@ -149,7 +150,7 @@ fn boxes(window: &mut Window) {
     });
 }
 
-/// Half as much room as the values need: the region says no in time.
+/// Fills a region that has half the room that the values need. It must refuse in time.
 fn limited(window: &mut Window) {
     let values = values(window);
     let limit = values * size_of::<Value>() / 2;
@@ -169,7 +170,7 @@ fn limited(window: &mut Window) {
     window.note("refused", f64::from(u8::from(made < values)));
 }
 
-/// Every second value goes, others take their places: a key of one that went finds nothing.
+/// Removes every second value and adds others. A key of a removed value finds nothing.
 fn generational(window: &mut Window) {
     let values = values(window);
     let (mut reused, mut stale) = (0, 0);
@@ -189,12 +190,13 @@ fn generational(window: &mut Window) {
     window.note("stale_found", stale as f64);
 }
 
-/// A heap that is destroyed whole.
+/// Fills a heap and destroys it as a whole.
 fn heap(window: &mut Window) {
     let values = values(window);
     let mut blocks = 0;
     window.work(|| {
-        // SAFETY: the heap is this thread's, its blocks are written inside their size and not used after it.
+        // SAFETY: the heap belongs to this thread. Its blocks are written inside their size and not
+        // used after the heap is destroyed.
         unsafe {
             let heap = mi::mi_heap_new();
             blocks = 0;

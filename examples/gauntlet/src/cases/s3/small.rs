@@ -1,4 +1,4 @@
-//! 3.4: crates of small strings and small sets: what an element costs.
+//! 3.4: crates of small strings and small sets: the cost of an element.
 
 use super::nested::strings;
 use crate::{Case, Judged, Variant, Window};
@@ -72,7 +72,7 @@ pub(super) const CASE: Case = Case {
     },
 };
 
-/// Makes one of each string, into room that is there.
+/// Creates one of each string, in existing room.
 fn each<S>(window: &mut Window, make: impl Fn(&str) -> S) {
     let strings = strings(window);
     window.work(|| collected(&strings, &make));
@@ -84,17 +84,17 @@ fn collected<'a, S>(strings: &'a [String], make: impl Fn(&'a str) -> S) -> Vec<S
     all
 }
 
-/// Longer than the longest of them, `foobar49999`.
+/// An array longer than the longest string, `foobar49999`.
 type OnTheStack = [u8; 16];
 
-/// All of the array is the string: what the text leaves is zeros.
+/// Returns a string that fills the array: the bytes after the text are zeros.
 fn on_the_stack(text: &str) -> string::String<OnTheStack> {
     let mut bytes = OnTheStack::default();
     bytes[..text.len()].copy_from_slice(text.as_bytes());
     string::TryFrom::try_from(bytes).expect("text and zeros are UTF-8")
 }
 
-/// Slices of one buffer, which counts its owners.
+/// Creates slices of one buffer, which counts its owners.
 fn shared(window: &mut Window) {
     let strings = strings(window);
     let joined = strings.concat();
@@ -105,7 +105,7 @@ fn shared(window: &mut Window) {
         for string in &strings {
             let slice = buffer.slice(at..at + string.len());
             at += string.len();
-            // What is cut out of a string between its characters is a string.
+            // A slice of a string at character boundaries is a string.
             all.extend(
                 string::TryFrom::try_from(slice)
                     .ok()
@@ -118,7 +118,7 @@ fn shared(window: &mut Window) {
 
 const SETS: usize = 10_000;
 
-/// Makes many sets of four small numbers.
+/// Creates many sets of four small numbers.
 fn sets<S>(window: &mut Window, collect: impl Fn(std::iter::StepBy<std::ops::Range<u32>>) -> S) {
     let sets = window.scaled(SETS);
     window.input(0, sets);

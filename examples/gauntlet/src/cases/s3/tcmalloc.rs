@@ -1,4 +1,5 @@
-//! 3.15: tcmalloc beside the others, with the feature of that name: Google's own, made by the C++ compiler.
+//! 3.15: Google's own tcmalloc compared with the others, with the feature of that name. The C++
+//! compiler builds it.
 
 use super::allocators::{json, value};
 use crate::cases::said::times;

@@ -1,4 +1,4 @@
-//! 3.12's binaries: a small program built with the settings named, in a folder for the time being.
+//! The binaries of 3.12: a small program built with the named settings, in a temporary folder.
 
 use crate::Window;
 use crate::program::Folder;
@@ -11,7 +11,7 @@ use std::time::Instant;
 const MANIFEST: &str =
     "[package]\nname = \"thin\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[workspace]\n";
 
-/// Counts the words of its argument: strings, a map, formatting, as in any small service.
+/// Counts the words of its argument, with strings, a map and formatting, as in any small service.
 const PROGRAM: &str = r#"
 use std::collections::BTreeMap;
 
@@ -27,7 +27,8 @@ fn main() {
 }
 "#;
 
-/// The same without std: a table of its own in place of the map, C's `printf` in place of formatting.
+/// The same program without std: a table of its own instead of the map, and C's `printf` instead of
+/// formatting.
 const NO_STD: &str = r#"
 #![no_std]
 #![no_main]
@@ -73,7 +74,7 @@ extern "C" fn main(arguments: c_int, argument: *const *const c_char) -> c_int {
 }
 "#;
 
-/// What both print of [`TEXT`], once.
+/// The text whose words the programs count. `PRINTED` is the output for this text, once.
 const TEXT: &str = "to be or not to be ";
 const PRINTED: &str = "     2 be\n     1 not\n     1 or\n     2 to\n";
 
@@ -86,7 +87,8 @@ pub(super) fn build(window: &mut Window, settings: &[&str]) {
     }
 }
 
-/// Builds the one without std. The settings must have it abort: unwinding is std's.
+/// Builds the program without std. The settings must make panics abort, because unwinding needs
+/// std.
 pub(super) fn build_no_std(window: &mut Window, settings: &[&str]) {
     look_at(
         window,
@@ -94,8 +96,9 @@ pub(super) fn build_no_std(window: &mut Window, settings: &[&str]) {
     );
 }
 
-/// Builds the program together with std, which takes the same settings, where a compiler has std's source beside it; in an
-/// optimised run alone, since it takes half a minute. Without one there is nothing to look at.
+/// Builds the program together with std, with the same settings, if a compiler has std's source.
+/// Does so only in an optimized run, because it takes half a minute. Without such a compiler, there
+/// are no figures.
 pub(super) fn build_std(window: &mut Window, settings: &[&str]) {
     match Toolchain::with_source().filter(|_| !cfg!(debug_assertions)) {
         Some(toolchain) => look_at(window, Package::new(PROGRAM).build(&toolchain, settings)),
@@ -103,10 +106,10 @@ pub(super) fn build_std(window: &mut Window, settings: &[&str]) {
     }
 }
 
-/// Says how large a program came out and how long its build took, in seconds; the window runs it.
+/// Notes the size of a program and the time of its build, in seconds. The window runs it.
 ///
 /// # Panics
-/// When it can't be read or prints something else: the runner shows it as the variant's failure.
+/// If it cannot be read or prints something else: the runner shows this as the variant's failure.
 fn look_at(window: &mut Window, (program, seconds): (PathBuf, f64)) {
     let bytes = std::fs::read(&program)
         .unwrap_or_else(|error| panic!("read {}: {error}", program.display()));
@@ -120,7 +123,8 @@ fn look_at(window: &mut Window, (program, seconds): (PathBuf, f64)) {
     window.note("file_bytes", bytes.len() as f64);
     window.note("binary_code_bytes", code as f64);
     window.note("build_seconds", seconds);
-    // By the names of functions: what is generic is its crate's. Nothing without names.
+    // Functions are assigned by name: a generic function belongs to its crate. Without names, there
+    // are no figures.
     let (mut named, mut own) = (0, 0);
     for symbol in file
         .symbols()
@@ -142,13 +146,13 @@ fn look_at(window: &mut Window, (program, seconds): (PathBuf, f64)) {
     assert_eq!(String::from_utf8_lossy(&printed.stdout), PRINTED);
     let argument = TEXT.repeat(window.scaled(1000));
     window.input(argument.len(), 0);
-    // No environment: copying ours would be counted as the case's.
+    // Runs without an environment, because a copy of ours would be counted as the case's.
     let mut command = Command::new(&program);
     command.arg(argument).env_clear().stdout(Stdio::null());
     window.work(|| command.status().is_ok_and(|status| status.success()));
 }
 
-/// A package of one program, in a folder for the time being.
+/// A package of one program, in a temporary folder.
 struct Package(Folder);
 
 impl Package {
@@ -167,13 +171,13 @@ impl Package {
         Package(folder)
     }
 
-    /// The program, and how many seconds its build took.
+    /// Builds the program. Returns its path, and the seconds that the build took.
     ///
     /// # Panics
-    /// When there is no cargo, or it does not build.
+    /// If there is no cargo, or the program does not build.
     fn build(&self, toolchain: &Toolchain, settings: &[&str]) -> (PathBuf, f64) {
         let target = match toolchain.builds_std {
-            // Std once, not for each process.
+            // Std is built once, not for each process.
             true => std::env::temp_dir().join("heapglass-thin-std"),
             false => self.0.file("target"),
         };
@@ -216,7 +220,7 @@ impl Package {
         (built.join("release").join(name), seconds)
     }
 
-    /// What cargo-bloat says of the program with debug information, where it is installed.
+    /// Notes the output of cargo-bloat on the program with debug information, if it is installed.
     fn bloat(&self, window: &mut Window) {
         let mut cargo = self.cargo(&Toolchain::usual().cargo);
         cargo
@@ -245,7 +249,7 @@ impl Package {
         }
     }
 
-    /// In the folder, without the user's flags: they are not the settings named.
+    /// Runs in the folder, without the user's flags, which are not among the named settings.
     fn cargo(&self, program: &OsStr) -> Command {
         let mut cargo = Command::new(program);
         cargo.current_dir(self.0.file(""));
@@ -262,7 +266,7 @@ impl Package {
     }
 }
 
-/// What `cargo bloat --crates --message-format json` prints.
+/// The output of `cargo bloat --crates --message-format json`.
 #[derive(serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 struct Bloat {
@@ -276,7 +280,7 @@ struct BloatCrate {
     size: u64,
 }
 
-/// What this was built for, as cargo calls it.
+/// Cargo's name of the target that this program was built for.
 #[cfg(target_arch = "aarch64")]
 const HOST: &str = "aarch64-unknown-linux-gnu";
 #[cfg(not(target_arch = "aarch64"))]
@@ -286,12 +290,12 @@ const HOST: &str = "x86_64-unknown-linux-gnu";
 struct Toolchain {
     cargo: OsString,
     rustc: OsString,
-    /// Std is built with the program.
+    /// `true` to build std together with the program.
     builds_std: bool,
 }
 
 impl Toolchain {
-    /// The one that this is run by.
+    /// Returns the toolchain that runs this program.
     fn usual() -> Self {
         Toolchain {
             cargo: std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()),
@@ -300,7 +304,7 @@ impl Toolchain {
         }
     }
 
-    /// One with the source of std beside it: the usual one, or the distribution's.
+    /// Returns a toolchain with std's source: the usual one, or the distribution's.
     fn with_source() -> Option<Self> {
         let distribution = Toolchain {
             cargo: "/usr/bin/cargo".into(),

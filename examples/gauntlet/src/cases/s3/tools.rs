@@ -1,4 +1,5 @@
-//! 3.2: other tools count the same work, in one process with ours: totals, blocks and peak must agree.
+//! 3.2: other tools count the same work in the same process. Totals, blocks and peak must agree
+//! with ours.
 
 use crate::allocator::STATS;
 use crate::data::airlines::{LINES, text};
@@ -57,7 +58,7 @@ pub(super) const CASE: Case = Case {
     },
 };
 
-/// What is kept of a line: the strings of two of its objects.
+/// The kept part of a line: the strings of two of its objects.
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
 struct Kept {
@@ -87,7 +88,7 @@ impl DeepSizeOf for Kept {
     }
 }
 
-/// The work: all lines read and kept. Nothing grows, so every tool has one answer.
+/// Does the work: reads and keeps all lines. Nothing grows, so all tools must give the same result.
 fn read(text: &str, lines: usize) -> Vec<Kept> {
     let mut all = Vec::with_capacity(lines);
     all.extend(
@@ -97,7 +98,7 @@ fn read(text: &str, lines: usize) -> Vec<Kept> {
     all
 }
 
-/// Lets the other tool count the work first, in a counted run alone, and then works in the window.
+/// Lets the other tool count the work first, only in a counted run, and then works in the window.
 fn beside(window: &mut Window, count: impl FnOnce(&mut Window, &dyn Fn() -> Vec<Kept>)) {
     let lines = window.scaled(LINES);
     let text = text(lines);
@@ -137,7 +138,8 @@ fn stats_alloc(window: &mut Window) {
 
 fn jemalloc(window: &mut Window) {
     beside(window, |window, work| {
-        // The thread's own counter of bytes handed out: size classes, not what was asked for.
+        // The thread's own counter of bytes handed out; it counts size classes instead of requested
+        // sizes.
         let Ok(counter) = thread::allocatedp::read() else {
             return;
         };
@@ -152,7 +154,7 @@ fn jemalloc(window: &mut Window) {
 fn deepsize(window: &mut Window) {
     beside(window, |window, work| {
         let kept = work();
-        // A vector's own three words are not on the heap.
+        // The vector's own three words are not on the heap.
         let estimate = kept.deep_size_of() - size_of_val(&kept);
         window.note("deepsize_bytes", estimate as f64);
     });

@@ -1,7 +1,8 @@
-//! 3.14: tools that count whole processes from outside, on one program: heaptrack and valgrind's DHAT, where installed.
+//! 3.14: tools that count whole processes from outside, on one program: heaptrack and valgrind's
+//! DHAT, if they are installed.
 //!
-//! They see what C does too, before `main` and after: so the program runs on as many lines and on twice as many, and what
-//! the second run has more is held to what we count more, to the byte.
+//! They also see the allocations of C, before and after `main`. So the program runs on some lines
+//! and on twice as many. The additional figures of the second run must equal ours, to the byte.
 
 use crate::data::airlines::{LINES, text};
 use crate::{Case, Found, Judged, Variant, Window};
@@ -35,7 +36,7 @@ fn judge(found: &Found<'_>) -> Judged {
         ["total_blocks_more", "total_bytes_more", "peak_bytes_more"]
             .iter()
             .all(|name| of(tool, "ours", name) == of(tool, "theirs", name))
-            // The program has done something, and what C does is not less than nothing.
+            // The program must have done something, and the figures of C cannot be negative.
             && of(tool, "ours", "total_blocks_more") > 0.0
             && NAMES.iter().all(|name| of(tool, "theirs", name) >= of(tool, "ours", name))
     };
@@ -75,7 +76,7 @@ fn judge(found: &Found<'_>) -> Judged {
     }
 }
 
-/// The work: each line as a Value, all of them kept in a list that grows.
+/// Does the work: reads each line as a Value, and keeps all of them in a list that grows.
 fn read(text: &str) -> Vec<Value> {
     let mut all = Vec::new();
     for line in text.lines() {
@@ -84,7 +85,7 @@ fn read(text: &str) -> Vec<Value> {
     all
 }
 
-/// A tenth of 3.7's lines: valgrind takes its time.
+/// Returns a tenth of 3.7's lines, because valgrind is slow.
 fn lines(window: &Window) -> usize {
     window.scaled(LINES / 10)
 }
@@ -96,12 +97,13 @@ fn work(window: &mut Window) {
     window.work(|| read(&text));
 }
 
-/// What one process came to.
+/// The totals of one process.
 struct Totals([u64; NAMES.len()]);
 
 const NAMES: [&str; 3] = ["total_bytes", "total_blocks", "peak_bytes"];
 
-/// The tool's figures of the program beside ours, of so many lines and of what twice as many have more.
+/// Notes the tool's figures of the program and ours: for these lines, and the difference for twice
+/// as many.
 fn beside(window: &mut Window, tool: fn(&Program) -> Option<Totals>) {
     if window.is_counting() {
         let lines = lines(window);
@@ -120,14 +122,15 @@ fn beside(window: &mut Window, tool: fn(&Program) -> Option<Totals>) {
     work(window);
 }
 
-/// Says to a process of this program that it is the one that is counted.
+/// The variable that tells a process of this program that it is the counted one.
 const PROGRAM: &str = "GAUNTLET_WHOLE_LINES";
 
 fn program_lines() -> Option<usize> {
     std::env::var(PROGRAM).ok()?.parse().ok()
 }
 
-/// The program: does the work, prints what we count of it without allocating any more, and ends.
+/// Runs the counted program: does the work, prints our figures without further allocations, and
+/// ends.
 fn program(lines: usize) -> ! {
     let text = text(lines);
     let kept = read(&text);
@@ -139,13 +142,13 @@ fn program(lines: usize) -> ! {
     ];
     let bytes = figures.map(u64::to_le_bytes);
     let bytes = bytes.as_flattened();
-    // SAFETY: writes what is there.
+    // SAFETY: `bytes` is valid for its length.
     unsafe { libc::write(libc::STDOUT_FILENO, bytes.as_ptr().cast(), bytes.len()) };
     drop(kept);
     std::process::exit(0);
 }
 
-/// The program on so many lines, and a folder for what is said of it, removed again when it goes out of scope.
+/// The program on this many lines, and a folder for the output about it, which is removed on drop.
 struct Program {
     lines: usize,
     folder: PathBuf,
@@ -164,10 +167,10 @@ impl Program {
         self.folder.join(name)
     }
 
-    /// Runs it, by way of another program where one is named; what it printed.
+    /// Runs the program, under another program if one is given, and returns its output.
     ///
     /// # Panics
-    /// When it does not run to its end: the runner shows it as the variant's failure.
+    /// If it does not run to its end: the runner shows this as the variant's failure.
     fn run(&self, by: Option<(&Path, &[&OsStr])>, environment: &[(&str, &OsStr)]) -> Vec<u8> {
         let itself = std::env::current_exe().expect("this program has a path");
         let mut command = match by {
@@ -197,12 +200,12 @@ impl Program {
 
 impl Drop for Program {
     fn drop(&mut self) {
-        // What stays behind is in the folder of temporary files.
+        // If this fails, the folder stays among the temporary files.
         let _ = std::fs::remove_dir_all(&self.folder);
     }
 }
 
-/// Where a command is, when it is installed.
+/// Returns the path of a command if it is installed.
 fn installed(command: &str) -> Option<PathBuf> {
     let folders = std::env::var_os("PATH")?;
     std::env::split_paths(&folders)
@@ -210,7 +213,7 @@ fn installed(command: &str) -> Option<PathBuf> {
         .find(|path| path.is_file())
 }
 
-/// Ours: recorded, as the program itself says at its end.
+/// Our figures: the program is recorded, and prints them at its end.
 fn ours(program: &Program) -> Totals {
     let file = program.file("ours.hg");
     let printed = program.run(None, &[("HEAPGLASS_OUT", file.as_os_str())]);
@@ -226,7 +229,8 @@ fn ours(program: &Program) -> Totals {
     )
 }
 
-/// heaptrack's library writes each event into a file when nobody reads along: `+ size trace address`, `- address`.
+/// heaptrack's library writes each event to a file if no reader is attached: `+ size trace
+/// address`, `- address`.
 fn heaptrack(program: &Program) -> Option<Totals> {
     let command = installed("heaptrack")?;
     let library = command.parent()?.parent()?.join(PRELOADED);
@@ -263,10 +267,10 @@ fn heaptrack(program: &Program) -> Option<Totals> {
     Some(Totals([bytes, blocks, peak]))
 }
 
-/// From the folder that `bin` is in.
+/// Path relative to the folder that contains `bin`.
 const PRELOADED: &str = "lib/heaptrack/libheaptrack_preload.so";
 
-/// DHAT writes a file of JSON: what each place in the program came to, and had at the peak.
+/// DHAT writes a JSON file with the totals of each place in the program, and its bytes at the peak.
 fn valgrind(program: &Program) -> Option<Totals> {
     let command = installed("valgrind")?;
     let file = program.file("dhat.json");

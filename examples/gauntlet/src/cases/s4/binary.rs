@@ -1,5 +1,5 @@
-//! 4.6: the record in today's binary formats, both ways: serde's postcard, bincode and MessagePack, and rkyv and
-//! FlatBuffers, which are read where they lie.
+//! 4.6: the record in today's binary formats, read and written: serde's postcard, bincode and
+//! MessagePack, and rkyv and FlatBuffers, which are read in place.
 
 use super::log::{Log, goser};
 use super::{TEXT_BYTES, TEXTS, each, flat, repeat, takes};
@@ -10,7 +10,7 @@ use flatbuffers::FlatBufferBuilder;
 use rkyv::rancor::Error;
 use rkyv::util::AlignedVec;
 
-/// Length of the record by postcard, bytes.
+/// Length of the record in postcard, bytes.
 const POSTCARD_BYTES: usize = 273;
 
 /// The case.
@@ -186,7 +186,7 @@ fn judge(found: &Found<'_>) -> Judged {
     Judged::unjudged(holds, "the source has no row of these formats", why)
 }
 
-/// Writes the record, each time into a buffer of its own.
+/// Writes the record, each time into a new buffer.
 fn written(window: &mut Window, bytes: Vec<u8>, once: impl Fn(&Log<String>) -> Option<Vec<u8>>) {
     let log = goser::<String>();
     repeat(window, bytes.len(), || {
@@ -234,7 +234,7 @@ pub(super) fn rkyv_read(bytes: &[u8]) -> &rkyv::Archived<Log<String>> {
     rkyv::access::<_, Error>(bytes).expect("it is this record")
 }
 
-/// The record's bytes at an address that suits them: whoever reads without copying asks for that.
+/// The record's bytes, aligned as reading without copying requires.
 fn flatbuffers() -> AlignedVec {
     let mut builder = FlatBufferBuilder::new();
     flat::write(&mut builder, &goser());

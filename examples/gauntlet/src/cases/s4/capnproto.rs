@@ -1,4 +1,5 @@
-//! 4.4: the record as a Cap'n Proto message, which is read where it lies. log_capnp.rs is made of log.capnp.
+//! 4.4: the record as a Cap'n Proto message, which is read in place. log_capnp.rs is generated from
+//! log.capnp.
 
 use super::log::{Log, goser, weigh};
 use super::log_capnp::{log, logs};
@@ -109,7 +110,7 @@ const OPTIONS: ReaderOptions = ReaderOptions {
     nesting_limit: 64,
 };
 
-/// The record's message, which was read back.
+/// Returns the record's message, after checking that it reads back.
 fn one() -> Vec<Word> {
     let goser = goser::<&str>();
     let mut message = Builder::new(HeapAllocator::new());
@@ -119,7 +120,7 @@ fn one() -> Vec<Word> {
     words
 }
 
-/// A message of many records.
+/// Returns a message of many records.
 pub(in crate::cases) fn words(records: &[Log<&str>]) -> Vec<Word> {
     let mut message = Builder::new(HeapAllocator::new());
     let root = message.init_root::<logs::Builder<'_>>();
@@ -131,7 +132,7 @@ pub(in crate::cases) fn words(records: &[Log<&str>]) -> Vec<Word> {
     aligned(&write_message_to_words(&message))
 }
 
-/// The sum over a message of many records.
+/// Returns the sum over a message of many records.
 pub(in crate::cases) fn weight(bytes: &[u8]) -> u64 {
     let weights = || {
         let message = read_message_from_flat_slice_no_alloc(&mut &*bytes, OPTIONS)?;
@@ -142,7 +143,7 @@ pub(in crate::cases) fn weight(bytes: &[u8]) -> u64 {
     weight.expect("it is a message of these records")
 }
 
-/// Its bytes where messages are read without copying: in words.
+/// Copies the bytes into words, as reading without copying requires.
 fn aligned(bytes: &[u8]) -> Vec<Word> {
     let mut words = Word::allocate_zeroed_vec(bytes.len() / size_of::<Word>());
     Word::words_to_bytes_mut(&mut words).copy_from_slice(bytes);
@@ -216,7 +217,7 @@ fn fill(mut to: log::Builder<'_>, log: &Log<&str>) {
     to.set_ray_id(log.ray_id);
 }
 
-/// A code of the schema, which numbers them as ours do.
+/// Converts a code of the schema, which numbers codes as our enums do.
 fn code<T: TryFrom<u16, Error = NotInSchema>>(code: u16) -> T {
     T::try_from(code).expect("the schema has the same codes")
 }

@@ -1,5 +1,5 @@
-//! 4.1: the record by way of a tree of values, and by callbacks without one: what rapidjson's two interfaces are. simd-json
-//! and sonic-rs with the feature `peers`.
+//! 4.1: the record through a tree of values, and through callbacks without a tree, like rapidjson's
+//! two interfaces. simd-json and sonic-rs need the feature `peers`.
 
 use super::log::{Log, goser, json};
 use super::sax::record;
@@ -24,7 +24,7 @@ pub(super) const CASE: Case = Case {
                 serde_json::from_str::<IgnoredAny>(text).expect("it is JSON")
             });
         }),
-        // What the source timed: by either way there is a record at the end.
+        // The source timed this; both ways end with a record.
         Variant::new("serde_json DOM to the record, deserialize", |window| {
             read(window, |text| {
                 let value: Value = serde_json::from_str(text).expect("it is JSON");
@@ -81,7 +81,7 @@ pub(super) const CASE: Case = Case {
             "serde_json DOM to the record, deserialize",
             "serde_json SAX to the record, deserialize",
         );
-        // Without a tree it only remembers which brackets are open. The record's texts move out of the tree.
+        // Without a tree, it only keeps the open brackets. The record's texts move out of the tree.
         let counts = takes(found, &[dom, by_dom], 40.0, 3_692.0)
             && takes(found, &[sax], 1.0, 8.0)
             && takes(found, &[by_sax], TEXTS, TEXT_BYTES);
@@ -105,7 +105,7 @@ pub(super) const CASE: Case = Case {
     },
 };
 
-/// What the peers' trees take.
+/// Returns a sentence about the allocations of the peers' trees.
 fn peers_say(found: &Found<'_>) -> String {
     if found.of("simd-json DOM, deserialize", "records").is_nan() {
         return "simd-json and sonic-rs were not built: they need --features peers".to_owned();
@@ -146,7 +146,8 @@ mod peers {
     use crate::Window;
     use simd_json::prelude::Writable;
 
-    /// simd-json writes into its input: each time gets a copy, in a buffer that is kept. The copy is in the times.
+    /// simd-json writes into its input, so each run copies the input into a reused buffer. The
+    /// times include the copy.
     pub(super) fn simd_read<T>(window: &mut Window, once: impl Fn(&mut [u8]) -> T) {
         let text = json();
         let mut buffer = text.clone().into_bytes();
@@ -156,7 +157,7 @@ mod peers {
         });
     }
 
-    /// A list of what the text has, which borrows from it.
+    /// Reads the text into a list of its values, which borrows from it.
     pub(super) fn simd_tape(window: &mut Window) {
         simd_read(window, |text| {
             simd_json::to_tape(text).expect("it is JSON").0.len()

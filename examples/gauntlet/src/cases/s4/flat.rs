@@ -1,8 +1,9 @@
-//! The record as a FlatBuffer, and many of them. Must read nothing that was not verified.
+//! One record, or many, as a FlatBuffer. Must not read anything that was not verified.
 //!
-//! Written by hand against the runtime crate: distributions ship a flatc that is older than the crate, and its code does
-//! not compile with it. log.fbs says the same in flatc's language: flatc 2.0.8 reads by it what is written here, and what
-//! it writes is read here.
+//! Written by hand against the runtime crate, because distributions ship a flatc that is older than
+//! the crate, and its code does not compile with the crate. log.fbs declares the same in flatc's
+//! language. flatc 2.0.8 reads with it the bytes that are written here, and the bytes that it
+//! writes are read here.
 
 use super::log::{Log, weigh};
 use flatbuffers::{
@@ -10,12 +11,12 @@ use flatbuffers::{
     Verifiable, Verifier, WIPOffset,
 };
 
-/// Where a table's field of that number is named.
+/// Returns the slot of a table's field with that number.
 const fn slot(field: VOffsetT) -> VOffsetT {
     4 + 2 * field
 }
 
-/// A table's type, its fields by their numbers.
+/// Declares a table's type, with its fields by number.
 macro_rules! table {
     (
         $(#[$doc:meta])*
@@ -32,7 +33,7 @@ macro_rules! table {
             type Inner = Self;
 
             unsafe fn follow(buffer: &'a [u8], at: usize) -> Self {
-                // SAFETY: the caller's: there is such a table.
+                // SAFETY: the caller guarantees that there is such a table.
                 $name(unsafe { Table::new(buffer, at) })
             }
         }
@@ -51,17 +52,17 @@ macro_rules! table {
 
         impl<'a> $name<'a> {
             $(fn $number(self) -> $type {
-                // SAFETY: the table was verified: what is in this slot is such a number.
+                // SAFETY: the table was verified: this slot contains such a number.
                 unsafe { self.0.get::<$type>(slot($number_at), None) }.unwrap_or_default()
             })*
 
             $(fn $text(self) -> &'a str {
-                // SAFETY: the table was verified: what is in this slot is a text.
+                // SAFETY: the table was verified: this slot contains a text.
                 unsafe { self.0.get::<ForwardsUOffset<&'a str>>(slot($text_at), None) }.unwrap_or_default()
             })*
 
             $(fn $table(self) -> $inner<'a> {
-                // SAFETY: the table was verified: what is in this slot is such a table.
+                // SAFETY: the table was verified: this slot contains such a table.
                 let table = unsafe { self.0.get::<ForwardsUOffset<$inner<'a>>>(slot($table_at), None) };
                 table.expect("it was verified to be there")
             })*
@@ -88,7 +89,7 @@ table! {
 }
 
 table! {
-    /// Where the content is from.
+    /// The origin of the content.
     FlatOrigin
     numbers { port: u32 = 1, protocol: u8 = 3 }
     texts { ip = 0, hostname = 2 }
@@ -96,7 +97,7 @@ table! {
 }
 
 impl FlatLog<'_> {
-    /// [`weigh`] of this record.
+    /// Returns [`weigh`] of this record.
     pub(crate) fn weight(self) -> u64 {
         let (http, origin) = (self.http(), self.origin());
         let numbers = [
@@ -130,10 +131,10 @@ impl FlatLog<'_> {
     }
 }
 
-/// The record of these bytes, verified.
+/// Verifies these bytes and returns their record.
 ///
 /// # Panics
-/// When they are none.
+/// If they are not a record.
 pub(crate) fn read(bytes: &[u8]) -> FlatLog<'_> {
     flatbuffers::root::<FlatLog<'_>>(bytes).expect("it is this record")
 }
@@ -145,7 +146,7 @@ impl<'a> Follow<'a> for FlatLogs<'a> {
     type Inner = Self;
 
     unsafe fn follow(buffer: &'a [u8], at: usize) -> Self {
-        // SAFETY: the caller's: there is such a table.
+        // SAFETY: the caller guarantees that there is such a table.
         FlatLogs(unsafe { Table::new(buffer, at) })
     }
 }
@@ -162,13 +163,13 @@ impl Verifiable for FlatLogs<'_> {
     }
 }
 
-/// The sum over the records of these bytes, which are verified first.
+/// Verifies these bytes and returns the sum over their records.
 ///
 /// # Panics
-/// When they are none.
+/// If they are not records.
 pub(crate) fn weight(bytes: &[u8]) -> u64 {
     let FlatLogs(table) = flatbuffers::root::<FlatLogs<'_>>(bytes).expect("they are these records");
-    // SAFETY: the table was verified: what is in this slot is such a list.
+    // SAFETY: the table was verified: this slot contains such a list.
     let records = unsafe { table.get::<Records<'_>>(slot(0), None) };
     records
         .into_iter()

@@ -1,7 +1,8 @@
-# The log record of case 4.4, and a batch of them for 3.10. log_capnp.rs is made of it; examples/README.md says how.
+# The log record of case 4.4, and a batch of them for 3.10. log_capnp.rs is generated from this file;
+# the README of the gauntlet says how.
 @0xe572a9d510ee9253;
 
-# The Rust compiler's own annotation, by its id: the generated code stands in this module.
+# The annotation of capnp's Rust compiler, by its id: the module that contains the generated code.
 annotation parentModule @0xabee386cd1450364 (file) :Text;
 $parentModule("gauntlet::cases::s4");
 

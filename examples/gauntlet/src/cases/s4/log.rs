@@ -1,14 +1,15 @@
-//! goser's log record with the source's values, exactly: 605 bytes of JSON. Codes are integers, addresses are texts.
+//! goser's log record with exactly the source's values: 605 bytes of JSON. Codes are integers,
+//! addresses are texts.
 //!
-//! Every format of these cases holds the same record; [`weigh`] is the sum that each must give, so that none skips a
-//! field.
+//! Every format of these cases contains the same record. [`weigh`] is the sum that each format must
+//! give, so that none skips a field.
 
 use serde::{Deserialize, Serialize};
 
 /// Length of the record as JSON, bytes.
 const JSON_BYTES: usize = 605;
 
-/// A set of codes: integers on the wire, in every format.
+/// Declares a set of codes, which are integers in every format.
 macro_rules! codes {
     ($(#[$doc:meta])* $name:ident { $($code:ident),* }) => {
         $(#[$doc])*
@@ -40,11 +41,11 @@ macro_rules! codes {
 }
 
 codes! {
-    /// What the zone's owner pays for.
+    /// The plan of the zone's owner.
     ZonePlan { Unknown, Free, Pro, Biz, Ent }
 }
 codes! {
-    /// What the cache had.
+    /// The result of the cache look-up.
     CacheStatus { Unknown, Miss, Expired, Hit }
 }
 codes! {
@@ -52,15 +53,15 @@ codes! {
     HttpProtocol { Unknown, Http10, Http11 }
 }
 codes! {
-    /// The verb.
+    /// The method.
     HttpMethod { Unknown, Get, Post, Delete, Put, Head, Purge, Options, Propfind, Mkcol, Patch }
 }
 codes! {
-    /// How the origin was asked.
+    /// The protocol of the request to the origin.
     OriginProtocol { Unknown, Http, Https }
 }
 
-/// One of 256 codes of countries.
+/// One of 256 country codes.
 #[derive(
     Clone,
     Copy,
@@ -78,7 +79,7 @@ impl Country {
     const US: Country = Country(238);
 }
 
-/// The record, its texts owned or borrowed.
+/// The record, with owned or borrowed texts.
 #[derive(
     Clone,
     Debug,
@@ -127,7 +128,7 @@ pub(crate) struct Http<S> {
     pub(crate) request_uri: S,
 }
 
-/// Where the content is from.
+/// The origin of the content.
 #[derive(
     Clone,
     Debug,
@@ -145,7 +146,7 @@ pub(crate) struct Origin<S> {
     pub(crate) protocol: OriginProtocol,
 }
 
-/// The source's record.
+/// Returns the source's record.
 pub(crate) fn goser<S: From<&'static str>>() -> Log<S> {
     Log {
         timestamp: 2_837_513_946_597,
@@ -180,10 +181,10 @@ pub(crate) fn goser<S: From<&'static str>>() -> Log<S> {
     }
 }
 
-/// The record as JSON.
+/// Returns the record as JSON.
 ///
 /// # Panics
-/// When it is not as long as the source's.
+/// If it is not as long as the source's.
 pub(crate) fn json() -> String {
     let json = serde_json::to_string(&goser::<&str>()).expect("the record is JSON");
     assert_eq!(
@@ -194,7 +195,7 @@ pub(crate) fn json() -> String {
     json
 }
 
-/// Many records that differ in their numbers.
+/// Returns many records that differ in their numbers.
 pub(crate) fn many(count: usize) -> Vec<Log<&'static str>> {
     let numbered = |at: usize| {
         let mut log = goser::<&str>();
@@ -206,14 +207,14 @@ pub(crate) fn many(count: usize) -> Vec<Log<&'static str>> {
     (0..count).map(numbered).collect()
 }
 
-/// The sum of everything in a record: its numbers, and how long its texts are.
+/// Returns the sum of everything in a record: its numbers, and the lengths of its texts.
 pub(crate) fn weigh(numbers: [u64; 13], texts: [&str; 10]) -> u64 {
     let texts: usize = texts.into_iter().map(str::len).sum();
     numbers.into_iter().sum::<u64>() + texts as u64
 }
 
 impl<S: AsRef<str>> Log<S> {
-    /// [`weigh`] of this record.
+    /// Returns [`weigh`] of this record.
     pub(crate) fn weight(&self) -> u64 {
         let (http, origin) = (&self.http, &self.origin);
         let numbers = [
@@ -234,7 +235,7 @@ impl<S: AsRef<str>> Log<S> {
         weigh(numbers, self.texts())
     }
 
-    /// Its texts, in the order of the fields.
+    /// Returns its texts, in the order of the fields.
     pub(crate) fn texts(&self) -> [&str; 10] {
         let (http, origin) = (&self.http, &self.origin);
         let texts = [
@@ -254,7 +255,7 @@ impl<S: AsRef<str>> Log<S> {
 }
 
 impl Log<String> {
-    /// A record that has nothing yet, so that a field that is not read is missed.
+    /// Returns a record without values, so that a field that is not read is noticed.
     pub(crate) fn empty() -> Self {
         Log {
             timestamp: 0,
@@ -289,7 +290,7 @@ impl Log<String> {
 }
 
 impl Log<&str> {
-    /// The same record, its texts its own.
+    /// Returns the same record with owned texts.
     pub(crate) fn owned(&self) -> Log<String> {
         Log {
             timestamp: self.timestamp,
@@ -324,7 +325,7 @@ impl Log<&str> {
 }
 
 impl ArchivedLog<String> {
-    /// [`weigh`] of this record, read where it lies.
+    /// Returns [`weigh`] of this record, read in place.
     pub(crate) fn weight(&self) -> u64 {
         let (http, origin) = (&self.http, &self.origin);
         let numbers = [

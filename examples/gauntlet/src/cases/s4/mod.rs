@@ -1,7 +1,9 @@
-//! Cases of source S4, "Rewriting Rust serialization part 2: performance": goser's log record both ways, by format.
+//! Cases of source S4, "Rewriting Rust serialization part 2: performance": goser's log record, read
+//! and written, by format.
 //!
-//! MB/s are of a format's own bytes, as in the source, which are megabytes of 10^6. Its programs ran on another machine
-//! twelve years ago, most of them in other languages: what can hold is which way is the faster, not how fast it is.
+//! MB/s count a format's own bytes, as in the source; a megabyte is 10^6 bytes. The source's
+//! programs ran on another machine twelve years ago, most of them in other languages. So a case can
+//! only check which way is faster, not how fast it is.
 
 mod binary;
 pub(super) mod capnproto;
@@ -25,7 +27,7 @@ mod zero_vec;
 use crate::{Case, Claim, Found, Judged, Window};
 use std::hint::black_box;
 
-/// All of them, in the order of the source.
+/// All cases, in the order of the source.
 pub(crate) const CASES: &[Case] = &[
     dom::CASE,
     value::CASE,
@@ -37,14 +39,15 @@ pub(crate) const CASES: &[Case] = &[
     thrift_log::CASE,
 ];
 
-/// One record is over sooner than a clock is read: a window holds so many.
+/// Repetitions per window: reading one record is shorter than reading a clock.
 const TIMES: usize = 10_000;
-/// Texts of the record: blocks when each owns itself.
+/// Number of texts of the record, thus of blocks if each text is owned.
 const TEXTS: f64 = 10.0;
-/// Their lengths together.
+/// Total length of the texts.
 const TEXT_BYTES: f64 = 236.0;
 
-/// Reads or writes the record again and again in one window, each of so many bytes in its format; only the last is kept.
+/// Reads or writes the record repeatedly in one window, each of `bytes` bytes in its format. Only
+/// the last result is kept.
 fn repeat<T>(window: &mut Window, bytes: usize, mut once: impl FnMut() -> T) {
     let times = window.scaled(TIMES);
     window.input(bytes * times, times);
@@ -56,12 +59,12 @@ fn repeat<T>(window: &mut Window, bytes: usize, mut once: impl FnMut() -> T) {
     });
 }
 
-/// A figure of one record.
+/// Returns a figure per record.
 fn each(found: &Found<'_>, variant: &str, figure: &str) -> f64 {
     found.of(variant, figure) / found.of(variant, "records")
 }
 
-/// Whether one record takes these blocks and bytes in each of the variants.
+/// Returns `true` if one record takes these blocks and bytes in each of the variants.
 fn takes(found: &Found<'_>, variants: &[&str], blocks: f64, bytes: f64) -> bool {
     variants.iter().all(|variant| {
         each(found, variant, "total_blocks") == blocks
@@ -69,12 +72,12 @@ fn takes(found: &Found<'_>, variants: &[&str], blocks: f64, bytes: f64) -> bool 
     })
 }
 
-/// 10^6 bytes a second; not a number when untimed.
+/// Returns the speed in 10^6 bytes per second; NaN if it was not timed.
 fn mb_per_s(found: &Found<'_>, variant: &str) -> f64 {
     found.of(variant, "input_bytes") * 1e3 / found.of(variant, "time_ns")
 }
 
-/// [`mb_per_s`], for a sentence.
+/// Formats [`mb_per_s`] for a sentence.
 fn speed(found: &Found<'_>, variant: &str) -> String {
     match mb_per_s(found, variant) {
         speed if speed.is_finite() => format!("{speed:.0} MB/s"),
@@ -82,10 +85,10 @@ fn speed(found: &Found<'_>, variant: &str) -> String {
     }
 }
 
-/// Two variants, and how many times as fast the source's first is as its second: from, to.
+/// Two variants, and the source's ratio of their speeds, first to second: from, to.
 type Faster<'a> = (&'a str, &'a str, (f64, f64));
 
-/// The counts are as predicted, and the speeds are as far apart as in the source.
+/// Judges if the counts are as predicted, and if the ratios of the speeds are as in the source.
 fn judged(found: &Found<'_>, counts: bool, faster: &[Faster<'_>], said: &str) -> Judged {
     let judged = Judged::facts(counts, said.to_owned());
     faster

@@ -1,4 +1,5 @@
-//! 4.3: the record as protocol buffers by prost, its messages derived: no schema compiler.
+//! 4.3: the record as protocol buffers with prost. Its messages are derived, without a schema
+//! compiler.
 
 use super::log::{Log, goser, weigh};
 use super::{TEXTS, each, judged, repeat, speed, takes};
@@ -20,7 +21,7 @@ pub(super) const CASE: Case = Case {
         }),
         Variant::new("deserialize into a kept message", |window| {
             let bytes = encoded();
-            // Not cleared: each field is there and is written over, its text in the room it has.
+            // Not cleared: each field exists and is overwritten, its text in the existing capacity.
             let mut kept = ProtoLog::default();
             kept.merge(bytes.as_slice()).expect("it is this message");
             repeat(window, bytes.len(), || {
@@ -29,7 +30,7 @@ pub(super) const CASE: Case = Case {
         }),
         Variant::new("deserialize, texts as Bytes", |window| {
             let bytes = Bytes::from(encoded());
-            // The first clone makes the count of owners: one block, once and for all.
+            // The first clone allocates the reference count: one block, only once.
             drop(bytes.clone());
             repeat(window, bytes.len(), || {
                 BytesLog::decode(bytes.clone()).expect("it is this message")
@@ -56,7 +57,7 @@ pub(super) const CASE: Case = Case {
             "deserialize, texts as Bytes",
             "serialize into a kept buffer",
         ];
-        // A text of 7 bytes has room for 8: the least that a Vec takes.
+        // A text of 7 bytes has a capacity of 8, which is the minimum of a Vec.
         let counts = takes(found, &["deserialize"], TEXTS, 237.0)
             && takes(found, &["serialize"], 1.0, len)
             && takes(found, &none, 0.0, 0.0);
@@ -71,7 +72,7 @@ pub(super) const CASE: Case = Case {
     },
 };
 
-/// The messages, their texts of a type that is named twice: as Rust and as prost say it.
+/// Declares the messages. The type of their texts is given twice: for Rust and for prost.
 macro_rules! messages {
     ($log:ident, $http:ident, $origin:ident, $text:ty, $($kind:tt)*) => {
         #[derive(Clone, PartialEq, prost::Message)]
@@ -174,7 +175,7 @@ fn message(log: &Log<String>) -> ProtoLog {
     }
 }
 
-/// The record's bytes, which were read back in both ways.
+/// Returns the record's bytes, after checking that both ways read them back.
 fn encoded() -> Vec<u8> {
     let log = goser::<String>();
     let bytes = message(&log).encode_to_vec();
@@ -186,7 +187,7 @@ fn encoded() -> Vec<u8> {
 }
 
 impl ProtoLog {
-    /// [`weigh`] of this message.
+    /// Returns [`weigh`] of this message.
     fn weight(&self) -> u64 {
         let (http, origin) = (
             self.http.clone().unwrap_or_default(),

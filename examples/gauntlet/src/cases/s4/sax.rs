@@ -13,7 +13,7 @@ pub(super) fn record(text: &str) -> serde_json::Result<Log<String>> {
     Ok(builder.log)
 }
 
-/// What is told of a text, token by token. The error says why a token cannot stand where it does.
+/// Receives a text token by token. The error says why a token is not allowed there.
 trait Callbacks {
     fn open(&mut self) -> Result<(), &'static str>;
     fn close(&mut self);
@@ -22,7 +22,7 @@ trait Callbacks {
     fn number(&mut self, number: u64) -> Result<(), &'static str>;
 }
 
-/// Tells the callbacks of a value.
+/// Passes a value to the callbacks.
 struct Tokens<'a, C>(&'a mut C);
 
 impl<'de, C: Callbacks> DeserializeSeed<'de> for Tokens<'_, C> {
@@ -58,7 +58,7 @@ impl<'de, C: Callbacks> Visitor<'de> for Tokens<'_, C> {
     }
 }
 
-/// Tells the callbacks of a key.
+/// Passes a key to the callbacks.
 struct Key<'a, C>(&'a mut C);
 
 impl<'de, C: Callbacks> DeserializeSeed<'de> for Key<'_, C> {
@@ -84,7 +84,7 @@ impl<C: Callbacks> Visitor<'_> for Key<'_, C> {
 /// Builds the record.
 struct Builder {
     log: Log<String>,
-    /// Where the next token belongs.
+    /// The object that the next token belongs to.
     object: Object,
     key: Field,
 }

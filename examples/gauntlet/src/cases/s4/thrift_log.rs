@@ -1,5 +1,5 @@
-//! 4.8: the record by Thrift, both protocols, read and written as the code does that its compiler makes, and without the
-//! names that no protocol sends.
+//! 4.8: the record by Thrift, in both protocols. It is read and written as in the code of Thrift's
+//! compiler, and without the names that no protocol sends.
 
 use super::log::{Country, Http, Log, Origin, goser, json};
 use super::{TEXT_BYTES, TEXTS, each, repeat, speed, takes};
@@ -71,7 +71,8 @@ pub(super) const CASE: Case = Case {
     judge: |found| {
         let blocks = |variant: &str| each(found, variant, "total_blocks");
         let kept = "binary, serialize without names, into a kept buffer";
-        // Compact keeps the number of the last field for each struct it is in: one small block.
+        // The compact protocol keeps the number of the last field for each open struct: one small
+        // block.
         let counts = takes(found, &["JSON, deserialize"], TEXTS, TEXT_BYTES)
             && takes(found, &["binary, deserialize"], TEXTS, TEXT_BYTES)
             && takes(
@@ -101,7 +102,7 @@ pub(super) const CASE: Case = Case {
             speed(found, "binary, deserialize"),
             speed(found, "JSON, deserialize"),
         );
-        // Blocks, which are exact: each text is one, whatever the format.
+        // Blocks are exact: each text is one, in every format.
         Judged::facts(counts, why)
             .claim(
                 Claim::clearly_more("times the blocks to read the record from JSON as a Value as from Thrift"),
@@ -115,15 +116,15 @@ pub(super) const CASE: Case = Case {
     },
 };
 
-/// Names of 25 fields and 3 structs.
+/// Number of names: 25 fields and 3 structs.
 const NAMES: f64 = 28.0;
 
-/// What is done with the names of fields and structs, which neither protocol sends.
+/// The handling of the names of fields and structs, which neither protocol sends.
 #[derive(Clone, Copy)]
 enum Names {
-    /// A `String` for each, as in the code that Thrift's compiler makes.
+    /// A `String` for each, as in the code of Thrift's compiler.
     Made,
-    /// None.
+    /// No names.
     Left,
 }
 
@@ -249,7 +250,7 @@ impl<P: TOutputProtocol> Writer<'_, P> {
     }
 }
 
-/// Reads a struct, its fields one after the other in whatever order.
+/// Reads a struct, its fields one after another in any order.
 fn fields<P: TInputProtocol>(
     input: &mut P,
     mut read: impl FnMut(&mut P, &TFieldIdentifier) -> thrift::Result<()>,
@@ -270,7 +271,7 @@ fn u32(input: &mut impl TInputProtocol) -> thrift::Result<u32> {
     input.read_i32().map(i32::cast_unsigned)
 }
 
-/// A code, of which there are less than 256.
+/// Reads a code; there are fewer than 256.
 fn code<C: TryFrom<u8>>(input: &mut impl TInputProtocol) -> thrift::Result<C> {
     let code = u8::try_from(input.read_i32()?).ok();
     let known = code.and_then(|code| C::try_from(code).ok());

@@ -1,4 +1,5 @@
-//! 4.5: the record as types, by serde_json: what the source's two JSON libraries of Rust became.
+//! 4.5: the record as types, by serde_json, the successor of the source's two JSON libraries for
+//! Rust.
 
 use super::log::{Log, goser, json};
 use super::{TEXT_BYTES, TEXTS, each, judged, repeat, speed, takes};
@@ -58,7 +59,7 @@ pub(super) const CASE: Case = Case {
         let counts = takes(found, &[owned], TEXTS, TEXT_BYTES)
             && takes(found, &["&str, deserialize", "serialize into a kept buffer"], 0.0, 0.0)
             && takes(found, &["serialize, with capacity"], 1.0, 605.0)
-            // 128 B of room, doubled until 605 B fit.
+            // A capacity of 128 B, doubled until 605 B fit.
             && takes(found, &["serialize"], 4.0, 128.0 + 256.0 + 512.0 + 1_024.0);
         let said = format!(
             "10 blocks and 236 B a record as String, all of them texts, 0 as &str, {} by way of Value; 4 to serialize, 1 with \
@@ -70,7 +71,7 @@ pub(super) const CASE: Case = Case {
             speed(found, "&str, deserialize"),
             speed(found, value),
         );
-        // Before and after the source's repairs.
+        // The source's figures before and after its fixes.
         let both = (40.0 / 10.0, 117.0 / 25.0);
         let written = "serialize, with capacity";
         judged(

@@ -1,4 +1,5 @@
-//! 4.2: the record as `Value`, a map of whatever the text has, and code that is made for its type instead.
+//! 4.2: the record as `Value`, a map of everything in the text, and as a type with code generated
+//! for it.
 
 use super::log::{goser, json};
 use super::{judged, repeat, speed, takes};
@@ -6,10 +7,10 @@ use crate::{Case, Variant, Window};
 use serde::Serialize;
 use serde_json::Value;
 
-/// Keys, texts and the maps' nodes.
+/// The blocks of keys, texts and the maps' nodes.
 const BLOCKS: f64 = 25.0 + 10.0 + 5.0;
-/// The keys' lengths, the texts', and four leaves and one inner node of a `BTreeMap<String, Value>`: 12 keys of the record
-/// are more than the 11 of a leaf.
+/// The lengths of the keys and of the texts, and four leaves and one inner node of a
+/// `BTreeMap<String, Value>`: the record has 12 keys, and a leaf has room for 11.
 const BYTES: f64 = 200.0 + 236.0 + 4.0 * 632.0 + 728.0;
 
 /// The case.

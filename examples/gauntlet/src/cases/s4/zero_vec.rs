@@ -1,5 +1,6 @@
-//! 4.7: the record by zerovec, the row that the source of 1.1 to 1.15 wished for in a suite of logs: read where it lies,
-//! in a binary format of serde, beside postcard, which builds it, and rkyv, which has a format of its own.
+//! 4.7: the record by zerovec, a row that the source of 1.1 to 1.15 missed in a suite of logs. It
+//! is read in place, in a binary format of serde, and compared with postcard, which builds it, and
+//! rkyv, which has its own format.
 
 use super::binary::{postcard, rkyv, rkyv_read};
 use super::log::{Log, goser, many, weigh};
@@ -86,7 +87,7 @@ pub(super) const CASE: Case = Case {
         let zero = "zerovec, checked and read in place";
         let counts = takes(found, &["postcard, deserialize"], TEXTS, TEXT_BYTES)
             && takes(found, &none, 0.0, 0.0)
-            // Ten texts each, and the list.
+            // Ten texts for each, and the list.
             && built == 1.0 + TEXTS * records;
         let time = |variant: &str| match each(found, variant, "time_ns") {
             _ if cfg!(debug_assertions) => "(not optimised)".to_owned(),
@@ -109,7 +110,7 @@ pub(super) const CASE: Case = Case {
     },
 };
 
-/// The record as zerovec has it: what is of one size beside the texts, which follow one another.
+/// The record in zerovec: the fields of fixed size, then the texts one after another.
 #[zerovec::make_varule(LogULE)]
 #[zerovec::skip_derive(Ord, ZeroMapKV)]
 #[zerovec::derive(Serialize, Deserialize)]
@@ -171,7 +172,7 @@ struct ZeroOrigin<'a> {
 }
 
 impl LogULE {
-    /// [`weigh`] of this record, read where it lies.
+    /// Returns [`weigh`] of this record, read in place.
     fn weight(&self) -> u64 {
         let (http, origin) = (self.http(), self.origin());
         let numbers = [
@@ -238,7 +239,7 @@ fn zero<'a>(log: &Log<&'a str>) -> ZeroLog<'a> {
     }
 }
 
-/// The record's bytes, which hold the same as every other format's.
+/// Returns the record's bytes, which contain the same as those of the other formats.
 fn encoded() -> Vec<u8> {
     let log = goser::<&str>();
     let bytes = postcard::to_allocvec(&*encode_varule_to_box(&zero(&log)));
@@ -251,7 +252,7 @@ fn read(bytes: &[u8]) -> &LogULE {
     postcard::from_bytes(bytes).expect("it is this record")
 }
 
-/// A thousand records, and the sum that each format must give.
+/// Returns a thousand records, and the sum that each format must give.
 fn records(window: &Window) -> (Vec<Log<&'static str>>, u64) {
     let logs = many(window.scaled(1_000));
     let weight = logs.iter().map(Log::weight).sum();

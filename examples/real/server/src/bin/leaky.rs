@@ -1,4 +1,4 @@
-//! The service of the guide (docs/src/leak.md, which a test holds equal to this): its logins are never forgotten.
+//! The service of the guide (docs/src/leak.md shows this code). It never forgets a login.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
