@@ -64,6 +64,7 @@ mod name;
 mod parallel;
 pub mod profile;
 pub mod report;
+pub mod snapshot;
 mod symbols;
 pub mod table;
 mod types;
