@@ -53,7 +53,8 @@ pub struct View<'a> {
 impl View<'_> {
     /// Returns the aligned words to walk, with their addresses.
     pub fn words(&self) -> impl Iterator<Item = (u64, u64)> {
-        let first = self.range.start.next_multiple_of(WORD);
+        let first = self.range.start.checked_next_multiple_of(WORD);
+        let first = first.map_or(self.range.end, |first| first.min(self.range.end));
         let skipped = usize::try_from(first - self.start).unwrap_or(usize::MAX);
         let end = usize::try_from(self.range.end - self.start).unwrap_or(usize::MAX);
         let bytes = self.bytes.get(skipped..end).unwrap_or_default();

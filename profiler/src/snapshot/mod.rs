@@ -86,7 +86,8 @@ pub trait Memory: Sync {
     ///
     /// # Errors
     ///
-    /// An error means that some of the bytes cannot be read.
+    /// An error means that some of the bytes cannot be read. Addresses without memory must be
+    /// errors: the sizes of blocks are as the program left them.
     fn read(&self, address: u64, buffer: &mut [u8]) -> std::io::Result<()>;
 }
 

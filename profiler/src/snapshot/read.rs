@@ -23,13 +23,13 @@ const TARGET: u32 = LAST - 1;
 
 /// Blocks that lie close together are read at once. A larger block is read in windows of this size.
 const WINDOW: u64 = 1 << 20;
-/// Bytes between two blocks that are read with them.
-const GAP: u64 = 4096;
+/// Bytes between two blocks that are read with them: as many as one read more would cost.
+const GAP: u64 = 512;
 /// Bytes around a window, so that a header at its end is seen as a whole.
 const AROUND: u64 = 8 * WORD;
 const PAGE: u64 = 4096;
 /// A table up to this size is read as a whole.
-const MOST_TABLE: u64 = 64 << 20;
+const MOST_TABLE: u64 = 8 << 20;
 /// Blocks whose results wait to be merged.
 const BATCH: usize = 1 << 20;
 
@@ -326,9 +326,10 @@ impl Reader<'_> {
                 let agrees = buckets.is_power_of_two()
                     && items <= buckets
                     && control.checked_add(buckets)? <= size;
-                let element = self
-                    .bucket_bytes(block, buckets, control)
-                    .filter(|_| agrees)?;
+                if !agrees {
+                    return None;
+                }
+                let element = self.bucket_bytes(block, buckets, control)?;
                 Some((
                     Fill::Table { buckets, control },
                     (buckets - items) * element,
@@ -586,7 +587,9 @@ impl Scan<'_, '_> {
             if self.reader.memory.read(before, &mut buffer).is_ok() {
                 self.window(&buffer, before, start..end);
             } else {
+                // The size may be as wrong as the address.
                 self.is_readable = false;
+                break;
             }
             start = end;
         }
@@ -599,11 +602,15 @@ impl Scan<'_, '_> {
         let controls = if let Some(bytes) = self.bytes {
             &bytes[within]
         } else {
-            buffer.resize(within.len(), 0xff);
-            let start = self.all.start + control;
-            if self.reader.memory.read(start, &mut buffer).is_err() {
-                buffer.fill(0xff);
-                self.is_readable = false;
+            // In steps: a size that is wrong must not cost memory.
+            while buffer.len() < within.len() {
+                let read = buffer.len();
+                buffer.resize(within.len().min(read + WINDOW as usize), 0xff);
+                let start = self.all.start + control + read as u64;
+                if self.reader.memory.read(start, &mut buffer[read..]).is_err() {
+                    self.is_readable = false;
+                    return 0;
+                }
             }
             &buffer
         };
@@ -651,7 +658,7 @@ impl Scan<'_, '_> {
         words.headers.sort_by_key(|header| header.0);
         let mut headers = words.headers.iter().peekable();
         let mut marks = words.marks.iter().peekable();
-        let head = range.start.next_multiple_of(WORD).min(range.end);
+        let head = first_multiple(&range, WORD);
         let at = |address: u64| (address - start) as usize;
         self.hash.bytes(&bytes[at(range.start)..at(head)]);
         for (address, word) in view.words() {
@@ -679,11 +686,17 @@ impl Scan<'_, '_> {
         }
         let tail = (range.end / WORD * WORD).max(head);
         self.hash.bytes(&bytes[at(tail)..at(range.end)]);
-        let pages = range.start.next_multiple_of(PAGE)..range.end / PAGE * PAGE;
+        let pages = first_multiple(&range, PAGE)..range.end / PAGE * PAGE;
         if pages.start < pages.end {
             let pages = bytes[at(pages.start)..at(pages.end)].as_chunks::<4096>().0;
             let zero = pages.iter().filter(|page| **page == [0; 4096]).count();
             self.zero_pages += zero as u32;
         }
     }
+}
+
+/// Returns the first multiple in a range, or the range's end.
+fn first_multiple(range: &Range<u64>, of: u64) -> u64 {
+    let first = range.start.checked_next_multiple_of(of);
+    first.map_or(range.end, |first| first.min(range.end))
 }

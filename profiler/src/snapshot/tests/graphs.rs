@@ -203,8 +203,8 @@ proptest! {
         let lost: Vec<Vec<bool>> = (0..nodes)
             .map(|node| without(node).into_iter().map(|is_reached| !is_reached).collect())
             .collect();
-        for node in 0..graph.pointers.len() {
-            let bytes = (0..graph.blocks).filter(|&block| lost[node][block]).count() as u64 * SIZE;
+        for (node, lost) in lost.iter().enumerate().take(graph.pointers.len()) {
+            let bytes = (0..graph.blocks).filter(|&block| lost[block]).count() as u64 * SIZE;
             let found = match node.checked_sub(graph.blocks) {
                 None => snapshot.retained_bytes(node),
                 Some(root) => snapshot.retained_by_root(root),
