@@ -17,6 +17,9 @@
 //! | a comparison of recordings | [`diff::compare`] |
 //! | a verdict on budgets | [`check::check_limit`], [`check::check_against`] |
 //!
+//! The heap itself at one moment, with the contents of its blocks, is analysed by
+//! [`snapshot::analyse`].
+//!
 //! ```
 //! use heapglass_profiler::profile::{Frames, Measure};
 //! use heapglass_profiler::table::{By, rows};

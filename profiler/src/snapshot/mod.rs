@@ -82,7 +82,8 @@ pub use shapes::{Kind, Shape, SiteShapes, WordOrders};
 
 /// The memory of a program.
 pub trait Memory: Sync {
-    /// Fills a buffer with the bytes from an address on.
+    /// Fills a buffer with the bytes from an address on. They are those of a block, of a root, or of
+    /// blocks that lie close together and of what is between them.
     ///
     /// # Errors
     ///

@@ -406,8 +406,14 @@ impl Reader<'_> {
             let end = first + edges.len();
             while let Some(&(edge, header)) = headers.next_if(|header| header.0 < end) {
                 let target = (part.edges[edge] & TARGET) as usize;
-                if !self.settle(target, header) && fits {
-                    self.contents.edges[start + edge - first] |= REFERS;
+                if !self.settle(target, header) {
+                    if fits {
+                        self.contents.edges[start + edge - first] |= REFERS;
+                    }
+                    // Words that belong to no header were taken for one.
+                    if let Some(hash) = self.contents.hashes.get_mut(node as usize) {
+                        *hash = Hash::of(u64::from(node));
+                    }
                 }
             }
             first = end;

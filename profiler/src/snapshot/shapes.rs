@@ -101,13 +101,15 @@ impl SiteShapes {
     fn list(&self, view: &View<'_>, at: u64, to: usize, words: &mut Words) {
         let [capacity, pointer, length] = self.orders.list;
         let header = words_of(view, at, pointer, [capacity, length]);
-        let Some(([capacity, length], [_, length_at])) = header else {
+        let Some(([capacity, length], [capacity_at, length_at])) = header else {
             return words.refers(at, to);
         };
         if capacity & NICHE != 0 {
             words.skip(at);
             words.skip(length_at);
         } else if length <= capacity {
+            // Equal lists may have different capacities.
+            words.skip(capacity_at);
             words.header(at, to, Header::List { capacity, length });
         } else {
             words.refers(at, to);
@@ -117,7 +119,7 @@ impl SiteShapes {
     fn deque(&self, view: &View<'_>, at: u64, to: usize, words: &mut Words) {
         let [capacity, pointer, head, length] = self.orders.deque;
         let header = words_of(view, at, pointer, [capacity, head, length]);
-        let Some(([capacity, head, length], [_, head_at, length_at])) = header else {
+        let Some(([capacity, head, length], [capacity_at, head_at, length_at])) = header else {
             return words.refers(at, to);
         };
         if capacity & NICHE != 0 {
@@ -125,6 +127,8 @@ impl SiteShapes {
             words.skip(head_at);
             words.skip(length_at);
         } else if length <= capacity && head < capacity.max(1) {
+            words.skip(capacity_at);
+            words.skip(head_at);
             let header = Header::Deque {
                 capacity,
                 head,

@@ -283,6 +283,7 @@ proptest! {
         all in prop::collection::vec(values(), 1..4),
         orders in orders(),
         down in any::<bool>(),
+        is_known in any::<bool>(),
         kind in prop::sample::select(vec![RootKind::Segment, RootKind::ThreadLocals, RootKind::Stack]),
     ) {
         let mut program = Program::new(orders, down);
@@ -293,7 +294,9 @@ proptest! {
             heap.block(address, size, site, birth);
         }
         heap.root(kind, 0, 4096..4096 + words.len() as u64 * 8);
-        let layouts = SiteShapes::new(shapes(Some(ELEMENT as u64 * 8)), orders);
+        // Headers vote for a size that is not known.
+        let element = is_known.then_some(ELEMENT as u64 * 8);
+        let layouts = SiteShapes::new(shapes(element), orders);
         let snapshot = analyse(heap.finish(), &program.memory, &layouts, &|_| ());
         let heap = snapshot.heap();
         prop_assert_eq!(heap.rejected(), 0);
@@ -326,4 +329,83 @@ proptest! {
         }
         prop_assert_eq!(snapshot.losses().ambiguous_headers, 0);
     }
+}
+
+/// A segment at 4096 with some words, and blocks with their site, words and birth.
+fn heap(segment: &[u64], blocks: &[(u64, u32, &[u64], u64)]) -> Snapshot {
+    let mut memory = Ranges::default();
+    let mut heap = HeapBuilder::default();
+    memory.put(4096, le(segment));
+    heap.root(RootKind::Segment, 0, 4096..4096 + segment.len() as u64 * 8);
+    for &(address, site, words, birth) in blocks {
+        memory.put(address, le(words));
+        heap.block(address, words.len() as u64 * 8, site, birth);
+    }
+    let orders = WordOrders::new([0, 1, 2], [0, 1, 2, 3], [0, 1, 2, 3], GROUP as u64);
+    let layouts = SiteShapes::new(shapes(None), orders);
+    analyse(heap.finish(), &memory, &layouts, &|_| ())
+}
+
+/// Neither the counts of an `Rc` nor what lies behind the length of a text is part of a value.
+#[test]
+fn strings_behind_counters_are_equal() {
+    let text = u64::from_le_bytes(*b"equal   ");
+    let other = u64::from_le_bytes(*b"other   ");
+    let snapshot = heap(
+        &[0x10000, 0x10100, 0x10200],
+        &[
+            (0x10000, 3, &[1, 1, 16, 0x20000, 5], 1),
+            (0x10100, 3, &[9, 2, 24, 0x20100, 5], 2),
+            (0x10200, 3, &[1, 1, 16, 0x20200, 5], 3),
+            (0x20000, 1, &[text, 77], 4),
+            (0x20100, 1, &[text | 0xff << 56, 88, 99], 5),
+            (0x20200, 1, &[other, 77], 6),
+        ],
+    );
+    let repeated: Vec<usize> = (0..6)
+        .filter(|&at| snapshot.equal_values().is_repeated(at))
+        .collect();
+    assert_eq!(repeated, [1, 4]);
+    assert_eq!(snapshot.equal_values().repeated_bytes, 40 + 24);
+    assert_eq!(snapshot.unused_bytes(4), Some(19));
+}
+
+/// A block that moved, one that came later, and one of unknown birth may each be in use.
+#[test]
+fn unreachable_is_what_two_snapshots_agree_on() {
+    let earlier = heap(
+        &[0],
+        &[
+            (0x10000, 0, &[0], 1),
+            (0x10100, 0, &[0], 2),
+            (0x10200, 0, &[0], 0),
+            (0x10300, 0, &[0], 4),
+        ],
+    );
+    let later = heap(
+        &[0x10300],
+        &[
+            (0x10000, 0, &[0], 1),
+            (0x10100, 0, &[0], 9),
+            (0x10200, 0, &[0], 0),
+            (0x10300, 0, &[0], 4),
+            (0x10400, 0, &[0], 8),
+        ],
+    );
+    assert_eq!(earlier.not_reached().len(), 3);
+    assert_eq!(later.unreachable_since(&earlier.not_reached()), [0]);
+}
+
+/// Two headers of one list disagree, as while it is moved: the first that is read counts.
+#[test]
+fn headers_that_disagree() {
+    let snapshot = heap(
+        &[16, 0x20000, 3, 16, 0x20000, 4],
+        &[(0x10000, 0, &[16, 0x20000, 5], 1), (0x20000, 1, &[1, 2], 2)],
+    );
+    assert_eq!(snapshot.unused_bytes(1), Some(11));
+    assert_eq!(snapshot.losses().ambiguous_headers, 2);
+    // Nothing reaches the block that holds it, so the segment's references do.
+    assert_eq!(snapshot.reach(1), Reach::Referred);
+    assert_eq!(snapshot.holder(1), Holder::Root(0));
 }
