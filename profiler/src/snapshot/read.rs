@@ -32,6 +32,8 @@ const PAGE: u64 = 4096;
 const MOST_TABLE: u64 = 8 << 20;
 /// Blocks whose results wait to be merged.
 const BATCH: usize = 1 << 20;
+/// Bytes of such blocks: half as many may be results.
+const BATCH_BYTES: u64 = 128 << 20;
 
 const NOT_KNOWN: u64 = u64::MAX;
 
@@ -232,7 +234,12 @@ impl Reader<'_> {
         let mut batch = Vec::new();
         loop {
             batch.clear();
-            batch.extend(blocks.by_ref().take(BATCH));
+            let mut bytes = 0_u64;
+            while batch.len() < BATCH && bytes < BATCH_BYTES {
+                let Some(block) = blocks.next() else { break };
+                bytes = bytes.saturating_add(self.heap.size(block as usize));
+                batch.push(block);
+            }
             if batch.is_empty() {
                 break;
             }
