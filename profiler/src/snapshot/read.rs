@@ -30,6 +30,8 @@ const AROUND: u64 = 8 * WORD;
 const PAGE: u64 = 4096;
 /// A table up to this size is read as a whole.
 const MOST_TABLE: u64 = 8 << 20;
+/// Nodes for which no other thread is worth starting.
+const FEW: usize = 1024;
 /// Blocks whose results wait to be merged.
 const BATCH: usize = 1 << 20;
 /// Bytes of such blocks: half as many may be results.
@@ -255,7 +257,12 @@ impl Reader<'_> {
 
     /// Reads nodes on all cores, and takes in the results in their order.
     fn nodes(&mut self, nodes: &[u32]) {
-        let parts = in_parts(nodes.len(), |range| self.part(&nodes[range]));
+        // Lists inside lists are rounds of one block each: even to count the cores takes longer.
+        let parts = if nodes.len() < FEW {
+            vec![self.part(nodes)]
+        } else {
+            in_parts(nodes.len(), |range| self.part(&nodes[range]))
+        };
         self.elect(&parts);
         let each = |all: &mut Self, merge: &mut dyn FnMut(&mut Self, &[u32], &Part)| {
             let mut rest = nodes;
