@@ -17,6 +17,9 @@
 //! | a comparison of recordings | [`diff::compare`] |
 //! | a verdict on budgets | [`check::check_limit`], [`check::check_against`] |
 //!
+//! The heap itself at one moment, with the contents of its blocks, is analysed by
+//! [`snapshot::analyse`].
+//!
 //! ```
 //! use heapglass_profiler::profile::{Frames, Measure};
 //! use heapglass_profiler::table::{By, rows};
@@ -64,6 +67,7 @@ mod name;
 mod parallel;
 pub mod profile;
 pub mod report;
+pub mod snapshot;
 mod symbols;
 pub mod table;
 mod types;

@@ -22,6 +22,7 @@ mod found;
 mod memory;
 mod parts;
 mod rich;
+mod snapshot;
 
 use heapglass_profiler::OpenOptions;
 use parts::Parts;

@@ -1,0 +1,261 @@
+//! The heap at one moment: who holds each block, how full containers are, and what repeats.
+//!
+//! A [`Heap`] lists the blocks of a program at one moment, with the roots outside the heap that may
+//! point into it. [`analyse`] reads the contents of each block once, through [`Memory`], and
+//! returns a [`Snapshot`]:
+//!
+//! | question | answered by |
+//! |---|---|
+//! | what would be freed with this block? | [`Snapshot::retained_bytes`] |
+//! | who keeps it alive? | [`Snapshot::holder`], [`Snapshot::reach`] |
+//! | how much of it is unused capacity? | [`Snapshot::unused_bytes`] |
+//! | which blocks does nothing reach? | [`Snapshot::unreachable_since`], [`Snapshot::cycles`] |
+//! | which values are equal? | [`Snapshot::equal_values`] |
+//! | which pages are zero? | [`Snapshot::zero_pages`] |
+//!
+//! [`Layouts`] says which words of a block are pointers and which of them own. [`SiteShapes`] is one
+//! that knows the container of each site; for other blocks, every word that points into a block
+//! owns it.
+//!
+//! A made-up heap of three blocks: a box that holds a `String`, and a `String` in no one's hands.
+//!
+//! ```
+//! use heapglass_profiler::snapshot::{
+//!     Holder, HeapBuilder, Kind, Memory, RootKind, Shape, SiteShapes, WordOrders, analyse,
+//! };
+//! use std::io;
+//!
+//! /// Memory from address 0 on.
+//! struct Bytes(Vec<u8>);
+//!
+//! impl Memory for Bytes {
+//!     fn read(&self, address: u64, buffer: &mut [u8]) -> io::Result<()> {
+//!         let bytes = self.0.get(address as usize..).unwrap_or_default();
+//!         let bytes = bytes.get(..buffer.len()).ok_or(io::ErrorKind::InvalidInput)?;
+//!         buffer.copy_from_slice(bytes);
+//!         Ok(())
+//!     }
+//! }
+//!
+//! let mut memory = Bytes(vec![0; 256]);
+//! let mut word = |at: usize, word: u64| memory.0[at..at + 8].copy_from_slice(&word.to_le_bytes());
+//! word(8, 64); // A segment with the pointer to the box.
+//! word(64, 16); // The box: a `String` with a capacity of 16 bytes, ..
+//! word(72, 128); // .. whose text is at 128 ..
+//! word(80, 5); // .. and 5 bytes long.
+//!
+//! let mut heap = HeapBuilder::default();
+//! heap.root(RootKind::Segment, 0, 0..16);
+//! heap.block(64, 24, 0, 1);
+//! heap.block(128, 16, 1, 2);
+//! heap.block(160, 16, 1, 3);
+//! let shapes = vec![Shape::new(Kind::Boxed, None, 0), Shape::new(Kind::List, Some(1), 0)];
+//! let orders = WordOrders::new([0, 1, 2], [0, 1, 2, 3], [0, 1, 2, 3], 16);
+//! let layouts = SiteShapes::new(shapes, orders);
+//!
+//! let snapshot = analyse(heap.finish(), &memory, &layouts, &|_| ());
+//! assert_eq!(snapshot.holder(0), Holder::Root(0));
+//! assert_eq!(snapshot.holder(1), Holder::Block(0));
+//! assert_eq!(snapshot.retained_bytes(0), 40);
+//! assert_eq!(snapshot.unused_bytes(1), Some(11));
+//! assert_eq!(snapshot.holder(2), Holder::Nothing);
+//! ```
+
+mod dominators;
+mod equal;
+mod graph;
+mod hash;
+mod heap;
+mod layout;
+mod read;
+mod scc;
+mod shapes;
+#[cfg(test)]
+mod tests;
+
+pub use equal::{EqualBlocks, EqualValues};
+pub use graph::{Cycle, Cycles, Holder, Reach};
+pub use heap::{Block, Heap, HeapBuilder, Root, RootKind};
+pub use layout::{Header, Layouts, Source, View, Words};
+pub use read::Losses;
+pub use shapes::{Kind, Shape, SiteShapes, WordOrders};
+
+/// The memory of a program.
+pub trait Memory: Sync {
+    /// Fills a buffer with the bytes from an address on. They are those of a block, of a root, or of
+    /// blocks that lie close together and of what is between them.
+    ///
+    /// # Errors
+    ///
+    /// An error means that some of the bytes cannot be read. Addresses without memory must be
+    /// errors: the sizes of blocks are as the program left them.
+    fn read(&self, address: u64, buffer: &mut [u8]) -> std::io::Result<()>;
+}
+
+/// A part of the analysis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Stage {
+    /// Contents are read.
+    Contents,
+    /// Equal values are looked for.
+    Values,
+    /// Holders and retained bytes are computed.
+    Holders,
+}
+
+/// How far the analysis is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Step {
+    /// The part that runs.
+    pub stage: Stage,
+    /// Blocks that are done.
+    pub done: u64,
+    /// All blocks.
+    pub total: u64,
+}
+
+/// A block that is the same in two snapshots: its address, and the number of its allocation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub struct Identity {
+    /// The address.
+    pub address: u64,
+    /// The number of the allocation.
+    pub birth: u64,
+}
+
+/// A heap that was analysed.
+#[derive(Debug)]
+pub struct Snapshot {
+    heap: Heap,
+    contents: read::Contents,
+    holders: graph::Holders,
+    equal_values: EqualValues,
+}
+
+/// Blocks after which progress is told.
+const OFTEN: u64 = 1 << 20;
+
+/// Analyses a heap.
+pub fn analyse(
+    heap: Heap,
+    memory: &dyn Memory,
+    layouts: &dyn Layouts,
+    progress: &(dyn Fn(Step) + Sync),
+) -> Snapshot {
+    let mut contents = read::read(&heap, memory, layouts, progress);
+    let total = heap.len() as u64;
+    let tell = |stage, done| progress(Step { stage, done, total });
+    let hashes = contents.take_hashes();
+    let mut next = OFTEN;
+    let hashes = equal::whole_hashes(&contents, hashes, &mut |done| {
+        if done >= next {
+            next = done + OFTEN;
+            tell(Stage::Values, done);
+        }
+    });
+    let equal_values = equal::equal_values(&heap, &hashes);
+    drop(hashes);
+    tell(Stage::Values, total);
+    tell(Stage::Holders, 0);
+    let holders = graph::holders(&heap, &contents);
+    tell(Stage::Holders, total);
+    Snapshot {
+        heap,
+        contents,
+        holders,
+        equal_values,
+    }
+}
+
+impl Snapshot {
+    /// Returns the heap, which numbers the blocks.
+    pub fn heap(&self) -> &Heap {
+        &self.heap
+    }
+
+    /// Returns how a block is reached.
+    pub fn reach(&self, block: usize) -> Reach {
+        self.holders.reach(block)
+    }
+
+    /// Returns the innermost holder through which every owning path to a block leads.
+    pub fn holder(&self, block: usize) -> Holder {
+        self.holders.holder(block)
+    }
+
+    /// Returns the bytes of a block and of all blocks that would be freed with it.
+    pub fn retained_bytes(&self, block: usize) -> u64 {
+        self.holders.retained(block)
+    }
+
+    /// Returns the bytes that would be freed if a root pointed to nothing.
+    pub fn retained_by_root(&self, root: usize) -> u64 {
+        self.holders.retained_by_root(root)
+    }
+
+    /// Returns the unused capacity of a block. Returns `None` if it is not known.
+    pub fn unused_bytes(&self, block: usize) -> Option<u64> {
+        self.contents.unused(block)
+    }
+
+    /// Returns the blocks that the words of a block point to, and whether each pointer owns.
+    pub fn pointers(&self, block: usize) -> impl Iterator<Item = (usize, bool)> {
+        let edges = self.contents.edges(block);
+        edges.map(|(target, owns)| (target as usize, owns))
+    }
+
+    /// Returns the number of pages of zeros in the used part of a block.
+    pub fn zero_pages(&self, block: usize) -> u32 {
+        let pages = &self.contents.zero_pages;
+        let at = pages.binary_search_by_key(&block, |&(block, _)| block as usize);
+        at.map_or(0, |at| pages[at].1)
+    }
+
+    /// Returns the cycles among the blocks that nothing reaches at this moment.
+    pub fn cycles(&self) -> &Cycles {
+        &self.holders.cycles
+    }
+
+    /// Returns the equal values.
+    pub fn equal_values(&self) -> &EqualValues {
+        &self.equal_values
+    }
+
+    /// Returns what could not be read or understood.
+    pub fn losses(&self) -> Losses {
+        self.contents.losses
+    }
+
+    /// Returns the blocks that nothing reaches at this moment, for a comparison with a later
+    /// snapshot. They are in the order of their addresses, without those whose birth is not known
+    /// (0).
+    pub fn not_reached(&self) -> Vec<Identity> {
+        let blocks = self.not_reached_blocks();
+        blocks.map(|(_, identity)| identity).collect()
+    }
+
+    /// Returns the blocks that nothing reaches, neither now nor in an earlier snapshot, by what
+    /// [`Snapshot::not_reached`] returned there. One snapshot alone may catch a block in the middle
+    /// of a move.
+    pub fn unreachable_since(&self, earlier: &[Identity]) -> Vec<usize> {
+        let blocks = self.not_reached_blocks();
+        let blocks = blocks.filter(|(_, identity)| earlier.binary_search(identity).is_ok());
+        blocks.map(|(block, _)| block).collect()
+    }
+
+    fn not_reached_blocks(&self) -> impl Iterator<Item = (usize, Identity)> {
+        let blocks = (0..self.heap.len()).filter(|&at| self.reach(at) == Reach::NotReached);
+        let blocks = blocks.map(|at| {
+            let block = self.heap.block(at);
+            let identity = Identity {
+                address: block.address,
+                birth: block.birth,
+            };
+            (at, identity)
+        });
+        blocks.filter(|(_, identity)| identity.birth != 0)
+    }
+}
