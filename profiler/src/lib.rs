@@ -16,6 +16,7 @@
 //! | a file for pprof, DHAT, speedscope, Firefox, .. | [`export::write`] |
 //! | a comparison of recordings | [`diff::compare`] |
 //! | a verdict on budgets | [`check::check_limit`], [`check::check_against`] |
+//! | changes that save memory | [`advice::advise`], [`advice::write_text`] |
 //!
 //! ```
 //! use heapglass_profiler::profile::{Frames, Measure};
@@ -53,6 +54,7 @@
 #![forbid(unsafe_code)]
 #![warn(clippy::match_bool)]
 
+pub mod advice;
 pub mod calltree;
 pub mod check;
 pub mod diff;
