@@ -117,11 +117,16 @@ fn is_asked_by_program(profile: &Profile, site: &Site) -> bool {
 
 /// Returns `true` if `format!` or `to_string` made the text.
 pub(super) fn is_formatted(profile: &Profile, site: &Site) -> bool {
-    let mut names = profile.innermost_first(site).filter_map(|frame| {
-        let (_, function) = profile.lookup(frame)?;
-        Some(function.name.as_str())
-    });
-    names.any(|name| name.starts_with("alloc::fmt::format"))
+    calls(profile, site, "alloc::fmt::format")
+}
+
+/// Returns `true` if a function with this in its name is below the owner on the stack of a site.
+pub(super) fn calls(profile: &Profile, site: &Site, part: &str) -> bool {
+    let inside = profile
+        .innermost_first(site)
+        .take_while(|frame| Some(*frame) != site.owner);
+    let mut functions = inside.filter_map(|frame| profile.lookup(frame));
+    functions.any(|(_, function)| function.name.contains(part))
 }
 
 /// Returns the name of a container without its path and arguments, as a constructor has it: `Vec`.

@@ -4,7 +4,7 @@
 //! block that grows in place costs nothing.
 
 use super::finding::{Confidence, Finding, Kind};
-use super::group::{Group, constructor, grows_by_realloc, is_formatted, sum};
+use super::group::{Group, calls, constructor, grows_by_realloc, is_formatted, sum};
 use crate::profile::{Measure, Profile, Site};
 use crate::units::{Bytes, Count};
 
@@ -32,6 +32,11 @@ pub(super) fn find(profile: &Profile, group: &Group) -> Option<Finding> {
     let largest = largest.map(|(sizes, _)| *sizes.end()).max().unwrap_or(0);
     let remedy = if sites.iter().any(|site| is_formatted(profile, site)) {
         "Write into a `String::with_capacity(n)` with `write!` instead of `format!`.".to_owned()
+    } else if sites.iter().any(|site| calls(profile, site, "from_iter")) {
+        format!(
+            "Make a `{name}::with_capacity(n)` and `extend` it instead of `collect`, where the \
+             length, or a limit for it, is known."
+        )
     } else {
         format!(
             "Make it with `{name}::with_capacity(n)` where the length, or a limit for it, is known."

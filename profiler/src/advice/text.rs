@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use super::finding::{Finding, Kind};
+use super::finding::{Confidence, Finding, Kind};
 use crate::profile::{Measure, Profile};
 use crate::report::page::Page;
 use crate::report::{ReportOptions, Style};
@@ -85,15 +85,17 @@ pub fn write_summary(
         let place = printable(source.unwrap_or(&finding.place.owner));
         let saves = match finding.kind {
             Kind::FailedRequest => saving(profile, finding),
-            _ => format!(
-                "saves {}{} {}",
-                finding.confidence.words(),
-                Bytes(finding.saves_bytes),
-                measure_words(finding.measure),
-            ),
+            _ => {
+                // There is no room to say that it is a lower bound: `advise` says it.
+                let about = match finding.confidence {
+                    Confidence::Estimate => finding.confidence.words(),
+                    Confidence::Exact | Confidence::AtLeast => "",
+                };
+                format!("saves {about}{}", Bytes(finding.saves_bytes))
+            }
         };
         page.plain(&format!(
-            "  {title:<10}  {}, {place}: {saves}",
+            "  {title:<10}  {saves}: {}  {place}",
             finding.kind.name()
         ));
     }
@@ -118,15 +120,6 @@ fn saving(profile: &Profile, finding: &Finding) -> String {
         counted(finding.saves_blocks, "block"),
         Share::of(finding.saves_bytes, whole),
     )
-}
-
-/// The words behind bytes of a measure.
-fn measure_words(measure: Measure) -> &'static str {
-    match measure {
-        Measure::Total => "allocated",
-        Measure::Live => "live",
-        _ => "at the peak",
-    }
 }
 
 /// `String in [load] Catalog.names[]`
