@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::finding::{Confidence, Finding, Kind};
-use super::group::{Group, built_type, own_crates, sum};
+use super::group::{Group, built_type, calls, own_crates, sum};
 use crate::profile::{Figures, Measure, Profile, Site};
 use crate::units::{Bytes, counted};
 
@@ -108,6 +108,29 @@ pub(super) fn find_value_trees(profile: &Profile, groups: &[Group]) -> Vec<Findi
         let keys = sum(tree.iter().copied().filter(|site| is_key(profile, site)));
         let fields = entries(&nodes, &keys).saturating_mul(FIELD_BYTES);
         let without = nodes.peak_bytes.saturating_add(keys.peak_bytes);
+        let mut evidence = vec![
+            ("node_bytes", nodes.peak_bytes),
+            ("node_blocks", nodes.peak_blocks),
+        ];
+        let mut why = format!(
+            "At the peak, nodes of its maps held {}",
+            Bytes(nodes.peak_bytes)
+        );
+        // Without keys on any stack, nothing is known of them.
+        if keys.peak_blocks > 0 {
+            evidence.push(("key_bytes", keys.peak_bytes));
+            evidence.push(("key_blocks", keys.peak_blocks));
+            why.push_str(&format!(" and keys held {}", Bytes(keys.peak_bytes)));
+        }
+        why.push('.');
+        let remedy = if map
+            .sites(profile)
+            .any(|site| calls(profile, site, "::to_value"))
+        {
+            "Keep the value itself instead of what `to_value` makes of it."
+        } else {
+            "Deserialize into a struct with `#[derive(Deserialize)]` instead of `Value`."
+        };
         found.push(Finding {
             kind: Kind::ValueTree,
             saves_bytes: without.saturating_sub(fields),
@@ -116,19 +139,9 @@ pub(super) fn find_value_trees(profile: &Profile, groups: &[Group]) -> Vec<Findi
             measure: Measure::Peak,
             confidence: Confidence::Estimate,
             place: map.place.clone(),
-            evidence: vec![
-                ("node_bytes", nodes.peak_bytes),
-                ("node_blocks", nodes.peak_blocks),
-                ("key_bytes", keys.peak_bytes),
-                ("key_blocks", keys.peak_blocks),
-            ],
-            why: format!(
-                "At the peak, nodes of its maps held {} and keys held {}.",
-                Bytes(nodes.peak_bytes),
-                Bytes(keys.peak_bytes)
-            ),
-            remedy: "Deserialize into a struct with `#[derive(Deserialize)]` instead of `Value`."
-                .to_owned(),
+            evidence,
+            why,
+            remedy: remedy.to_owned(),
         });
     }
     found

@@ -1,7 +1,7 @@
 //! Strings that are short enough to be stored inline.
 
 use super::finding::{Confidence, Finding, Kind};
-use super::group::{Group, built_type, own_crates, sum};
+use super::group::{Group, built_type, calls, own_crates, sum};
 use crate::profile::{Measure, Profile, Site};
 use crate::units::Share;
 
@@ -35,7 +35,18 @@ pub(super) fn find(profile: &Profile, group: &Group) -> Option<Finding> {
             .is_some_and(|krate| own.contains(krate)),
         None => group.own_sites(profile).any(|one| std::ptr::eq(one, *site)),
     };
-    let sites: Vec<&Site> = group.sites(profile).filter(can_change).collect();
+    // An owned `Cow` is no `String` that could be replaced, and may borrow instead.
+    let is_cow = |site: &&Site| {
+        let reads_cow = [
+            "PhantomData<alloc::borrow::Cow<str>>",
+            "Deserialize for alloc::borrow::Cow<",
+        ];
+        reads_cow.iter().any(|part| calls(profile, site, part))
+    };
+    let sites: Vec<&Site> = group
+        .sites(profile)
+        .filter(|site| can_change(site) && !is_cow(site))
+        .collect();
     let figures = sum(sites.iter().copied());
     let (mut saves_bytes, mut saves_blocks) = (0_u64, 0_u64);
     let mut within = LIMITS.map(|(_, key)| (key, 0_u64));
