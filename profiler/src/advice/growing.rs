@@ -31,13 +31,24 @@ pub(super) fn find(profile: &Profile, group: &Group) -> Option<Finding> {
     let (end, at_checkpoints) = live.split_last()?;
     let mut pairs = at_checkpoints.windows(2);
     let has_grown = pairs.all(|pair| pair[1] > pair[0]) && end >= at_checkpoints.last()?;
-    // Checkpoints are not equally far apart, so half of the speed is still no slower.
-    let goes_on = until.saturating_sub(middle) >= middle.saturating_sub(from) / 2;
+    let middle_ns = profile.checkpoints.get(first + MOMENTS / 2)?.time_ns;
+    let end_ns = profile.process.duration_ns;
+    // Growth comes in steps, so half of the speed is still no slower.
+    let product = |bytes: u64, ns: u64| u128::from(bytes) * u128::from(ns);
+    let (grew_first, took_first) = (
+        middle.saturating_sub(from),
+        middle_ns.saturating_sub(start_ns),
+    );
+    let (grew_then, took_then) = (
+        until.saturating_sub(middle),
+        end_ns.saturating_sub(middle_ns),
+    );
+    let goes_on = product(grew_then, took_first) >= product(grew_first, took_then) / 2;
     if !has_grown || !goes_on || figures.live_blocks < 2 {
         return None;
     }
     let grown = until - from;
-    let span = profile.process.duration_ns.saturating_sub(start_ns);
+    let span = end_ns.saturating_sub(start_ns);
     let blocks = u128::from(figures.live_blocks) * u128::from(grown) / u128::from(until.max(1));
     Some(Finding {
         kind: Kind::Growing,
