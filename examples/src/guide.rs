@@ -15,6 +15,7 @@ macro_rules! pages {
 
 pages! {
     readme "README.md"
+    advice "docs/src/advice.md"
     arenas "docs/src/arenas.md"
     columns "docs/src/columns.md"
     compare "docs/src/compare.md"

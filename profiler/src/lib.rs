@@ -16,6 +16,7 @@
 //! | a file for pprof, DHAT, speedscope, Firefox, .. | [`export::write`] |
 //! | a comparison of recordings | [`diff::compare`] |
 //! | a verdict on budgets | [`check::check_limit`], [`check::check_against`] |
+//! | changes that save memory | [`advice::advise`], [`advice::write_text`] |
 //!
 //! The heap itself at one moment, with the contents of its blocks, is analysed by
 //! [`snapshot::analyse`].
@@ -56,6 +57,7 @@
 #![forbid(unsafe_code)]
 #![warn(clippy::match_bool)]
 
+pub mod advice;
 pub mod calltree;
 pub mod check;
 pub mod diff;

@@ -4,6 +4,7 @@
 //! The compared work happens in the phase `work`, by allocator calls that the case itself counts.
 //! So other allocations of the runtime (threads, output) do not affect the figures.
 
+mod advice;
 mod inner;
 mod phases;
 mod processes;
@@ -57,6 +58,10 @@ pub fn run(name: &str, words: &[&str]) -> ExitCode {
         "pause" => phases::pause(),
         "windows" => phases::windows(),
         "time" => phases::time(number(0)),
+        "advice" => {
+            let kind = words.first().copied().unwrap_or_default();
+            advice::run(kind, words.get(1) == Some(&"remedy"));
+        }
         "bounded" => phases::bounded(number(0), number(1)),
         _ => {
             return trust::run(name, words).unwrap_or_else(|| panic!("no case is called {name:?}"));

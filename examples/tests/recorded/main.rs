@@ -4,6 +4,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod advice;
 mod agree;
 mod awkward;
 mod c;

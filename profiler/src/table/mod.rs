@@ -53,8 +53,8 @@ pub(crate) use names::{NO_STACK, place, program_name};
 pub use phase::{Amplification, PhaseDetail};
 pub use preorder::preorder;
 pub(crate) use preorder::weighty;
-pub(crate) use site::mark_names;
 pub use site::{SiteDetail, SiteLabel};
+pub(crate) use site::{asking, label_of, mark_names};
 pub use thread::ThreadDetail;
 pub use type_name::without_arguments;
 

@@ -286,7 +286,7 @@ fn new_row(profile: &Profile, site: &Site, look: &RowKey) -> Row {
 }
 
 /// Returns the names of a site, by its index.
-pub(super) fn label_of(profile: &Profile, index: usize) -> Option<SiteLabel> {
+pub(crate) fn label_of(profile: &Profile, index: usize) -> Option<SiteLabel> {
     let site = profile.sites.get(index)?;
     let chunks = profile.chunk_sites();
     let chunk_of = chunks.get(&index).cloned().unwrap_or_default();
@@ -381,7 +381,7 @@ pub(super) fn owner_name(profile: &Profile, site: &Site) -> String {
 
 /// The innermost frame that is not the standard library's: whose code asked for a block, in a
 /// container or not.
-pub(super) fn asking(profile: &Profile, site: &Site) -> Option<FrameId> {
+pub(crate) fn asking(profile: &Profile, site: &Site) -> Option<FrameId> {
     let is_other = |id: &&FrameId| {
         let found = profile.lookup(**id);
         found.is_some_and(|(_, function)| function.origin != Origin::Std && !function.is_own())

@@ -1,6 +1,7 @@
 //! Tests everything that is computed from a profile: analyses, tables, trees, pictures, reports,
 //! exports, comparisons and budgets. The profiles are those of the fixture.
 
+mod advice;
 mod arenas;
 mod calltree;
 mod check;

@@ -1,5 +1,6 @@
 //! Runs everything that is computed from a profile: for any loaded recording, each must end soon.
 
+use heapglass_profiler::advice;
 use heapglass_profiler::arenas;
 use heapglass_profiler::calltree::{self, CallTree, CallTreeOptions, Levels};
 use heapglass_profiler::check;
@@ -68,6 +69,10 @@ pub(crate) fn use_all(profile: &Profile, pick: usize) {
     let format = Format::ALL[pick % Format::ALL.len()];
     export::write(profile, format, &options, sink()).expect("an export");
     compare(profile, pick, measure);
+    let findings = advice::advise(profile, pick.is_multiple_of(2));
+    advice::write_text(profile, &findings, false, &options, sink()).expect("text");
+    advice::write_summary(profile, &findings, &options, sink()).expect("a summary");
+    advice::write_json(&findings, sink()).expect("JSON");
     let fields = profile.fields();
     let phases = profile.phases();
     for scope in 0..profile.scopes().len().min(50) as u32 {

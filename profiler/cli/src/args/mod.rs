@@ -2,6 +2,7 @@
 //!
 //! This module only defines flags. Each command checks which of them can be combined.
 
+mod advise;
 mod cargo;
 mod check;
 mod diff;
@@ -19,6 +20,7 @@ use tracking_alloc_recording::mode;
 
 use crate::error::Error;
 
+pub(crate) use advise::Advise;
 pub(crate) use cargo::{CargoArgs, CargoCli, CargoCommand};
 pub(crate) use check::Check;
 pub(crate) use diff::Diff;
@@ -30,6 +32,7 @@ Examples:
   heapglass run -- target/release/app in.json  record a program, print a summary
   heapglass app-1234.hg                        explore, even while the program runs
   heapglass report app-1234.hg --json          get the same figures for scripts
+  heapglass advise app-1234.hg                 list changes that save memory
   heapglass flamegraph app-1234.hg -o app.svg  draw a picture to share
   heapglass export app-1234.hg --to pprof -o app.pb.gz
                                                use go tool pprof, DHAT, speedscope, ...
@@ -106,6 +109,7 @@ fn misspelt(word: &OsStr) -> Option<Error> {
 pub(crate) enum Command {
     Run(Run),
     Report(Report),
+    Advise(Advise),
     Flamegraph(Flamegraph),
     Diff(Diff),
     Check(Check),

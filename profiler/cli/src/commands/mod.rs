@@ -1,6 +1,7 @@
 //! One file per command. Each checks its flags, calls the profiler or the terminal UI, and prints
 //! the result.
 
+mod advise;
 mod check;
 mod completions;
 mod diff;
@@ -24,6 +25,7 @@ pub(crate) fn dispatch(cli: Cli) -> Result<u8, Error> {
         Some(Command::Run(args)) => return run::run(&args),
         Some(Command::Check(args)) => return check::run(&args),
         Some(Command::Report(args)) => report::run(&args),
+        Some(Command::Advise(args)) => advise::run(&args),
         Some(Command::Flamegraph(args)) => flamegraph::run(&args),
         Some(Command::Diff(args)) => diff::run(&args),
         Some(Command::Tui(args)) => tui::run(&args),

@@ -1,5 +1,6 @@
 //! The summary for people.
 
+use heapglass_profiler::advice;
 use heapglass_profiler::profile::Profile;
 use heapglass_profiler::report::write_summary;
 use heapglass_profiler::units::{Bytes, Nanos, printable};
@@ -47,6 +48,9 @@ pub(super) fn write(run: &Run<'_>, all: &[RunRecording<'_>], quiet: bool) {
         figures(profile);
     }
     recordings(all, main);
+    if let Some(profile) = profile {
+        findings(profile);
+    }
     if let Some((main, _)) = figures_of {
         let path = from_here(&main.kept.path);
         let file = quoted(&path);
@@ -61,6 +65,15 @@ fn figures(profile: &Profile) {
     let options = terminal::report_options(&stderr);
     // NOTE: a closed standard error is not a failure of the command.
     let _ = write_summary(profile, &options, stderr.lock());
+}
+
+/// Prints the largest findings, if there are any.
+fn findings(profile: &Profile) {
+    let stderr = std::io::stderr();
+    let options = terminal::report_options(&stderr);
+    let findings = advice::advise(profile, false);
+    // NOTE: a closed standard error is not a failure of the command.
+    let _ = advice::write_summary(profile, &findings, &options, stderr.lock());
 }
 
 fn out_of_memory(killed: &Killed, profile: Option<&Profile>) {

@@ -54,6 +54,7 @@ fn no_command_prints_what_a_terminal_would_obey() {
         vec![],
         vec!["report", &recording],
         vec!["report", &recording, "--explain"],
+        vec!["advise", &recording, "--all"],
         vec!["report", &recording, "--by", "module"],
         vec!["report", &recording, "--by", "owner", "--frames", "all"],
         vec!["report", &recording, "--own", NAME],

@@ -6,9 +6,10 @@ use std::process::Stdio;
 use crate::common::Place;
 
 /// Every command that reads a recording, for a recording named `x.hg`.
-const READERS: [&[&str]; 9] = [
+const READERS: [&[&str]; 10] = [
     &["report", "x.hg"],
     &["report", "x.hg", "--json"],
+    &["advise", "x.hg"],
     &["flamegraph", "x.hg", "-o", "out"],
     &["export", "x.hg", "--to", "pprof", "-o", "out"],
     &["export", "x.hg", "--to", "csv"],

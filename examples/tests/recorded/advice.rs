@@ -1,0 +1,126 @@
+//! Advice from events, held to reality: for each kind a program with the problem and the same
+//! program with the remedy. What was predicted from the first is what the second saves.
+
+use crate::common::Target;
+use heapglass_profiler::advice::{Confidence, Finding, Kind, advise};
+use heapglass_profiler::profile::{Measure, Profile};
+use heapglass_profiler::{OpenOptions, open};
+
+/// The program with the problem, with its largest finding of a kind, and the one with the remedy.
+struct Pair {
+    before: Profile,
+    finding: Finding,
+    after: Profile,
+}
+
+impl Pair {
+    fn of(kind: Kind) -> Pair {
+        let [before, after] = ["before", "remedy"].map(|side| {
+            let mut target = Target::case(&["advice", kind.name(), side]);
+            target.succeed();
+            open(&target.recording(), &OpenOptions::default(), &|_| ()).expect("a recording")
+        });
+        // Listed without `--all`: the problem is large enough.
+        let found = advise(&before, false);
+        let finding = found.iter().find(|finding| finding.kind == kind);
+        let finding = finding.unwrap_or_else(|| panic!("{found:#?}")).clone();
+        let left: Vec<Finding> = advise(&after, true)
+            .into_iter()
+            .filter(|finding| finding.kind == kind)
+            .collect();
+        assert_eq!(left, [], "the remedy was applied");
+        let file = finding.place.file.as_deref().unwrap_or_default();
+        assert!(file.ends_with("cases/advice.rs"), "{finding:#?}");
+        assert!(finding.place.line.is_some(), "{finding:#?}");
+        Pair {
+            before,
+            finding,
+            after,
+        }
+    }
+
+    /// The bytes and blocks that the remedy saved.
+    fn saved(&self) -> (u64, u64) {
+        let of = |profile: &Profile| {
+            let totals = profile.totals();
+            let measure = self.finding.measure;
+            (measure.of(totals), measure.blocks(totals).0)
+        };
+        let (before, after) = (of(&self.before), of(&self.after));
+        (before.0 - after.0, before.1 - after.1)
+    }
+
+    fn predicted(&self) -> (u64, u64) {
+        (self.finding.saves_bytes, self.finding.saves_blocks)
+    }
+}
+
+#[test]
+fn the_blocks_of_growth_are_saved_by_a_capacity() {
+    let pair = Pair::of(Kind::MissingCapacity);
+    let (saved, predicted) = (pair.saved(), pair.predicted());
+    assert_eq!(pair.finding.confidence, Confidence::AtLeast);
+    assert_eq!(predicted.1, saved.1);
+    assert!(
+        predicted.0 <= saved.0 && predicted.0 > saved.0 / 5 * 4,
+        "{predicted:?} {saved:?}"
+    );
+    assert_eq!(pair.finding.place.type_name.as_deref(), Some("Vec<u64>"));
+}
+
+#[test]
+fn one_buffer_saves_all_temporary_blocks_but_one() {
+    let pair = Pair::of(Kind::Temporary);
+    assert_eq!(pair.finding.confidence, Confidence::Exact);
+    assert_eq!(pair.predicted(), pair.saved());
+    assert_eq!(pair.predicted(), (3999 * 32, 3999));
+}
+
+#[test]
+fn a_limit_saves_at_least_the_growth() {
+    let pair = Pair::of(Kind::Growing);
+    let (saved, predicted) = (pair.saved(), pair.predicted());
+    assert_eq!(pair.finding.confidence, Confidence::AtLeast);
+    assert!(
+        predicted.0 <= saved.0 && predicted.0 > saved.0 / 3,
+        "{predicted:?} {saved:?}"
+    );
+}
+
+#[test]
+fn fields_that_are_written_out_need_no_buffer() {
+    let pair = Pair::of(Kind::Buffered);
+    let (saved, predicted) = (pair.saved(), pair.predicted());
+    assert_eq!(pair.finding.confidence, Confidence::AtLeast);
+    assert!(
+        predicted.0 <= saved.0 && predicted.0 > saved.0 / 2,
+        "{predicted:?} {saved:?}"
+    );
+}
+
+#[test]
+fn a_struct_saves_about_what_is_said_of_a_tree_of_values() {
+    let pair = Pair::of(Kind::ValueTree);
+    let (saved, predicted) = (pair.saved(), pair.predicted());
+    assert_eq!(pair.finding.confidence, Confidence::Estimate);
+    assert!(
+        predicted.0 > saved.0 / 3 * 2 && predicted.0 < saved.0 / 4 * 5,
+        "{predicted:?} {saved:?}"
+    );
+    assert_eq!(predicted.1, saved.1, "nodes and keys");
+}
+
+#[test]
+fn inline_strings_save_their_blocks() {
+    let pair = Pair::of(Kind::SmallStrings);
+    assert_eq!(pair.finding.confidence, Confidence::Exact);
+    assert_eq!(pair.predicted(), pair.saved());
+    assert_eq!(pair.finding.measure, Measure::Peak);
+}
+
+#[test]
+fn a_refused_request_has_its_size_and_line() {
+    let pair = Pair::of(Kind::FailedRequest);
+    assert_eq!(pair.finding.of_bytes, 1 << 50);
+    assert_eq!(pair.predicted(), (0, 0));
+}

@@ -1,0 +1,35 @@
+//! The flags of `heapglass advise`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::{Input, values};
+
+/// List changes that save memory, each with what it saves
+///
+/// Prints the largest saving first. A saving is exact, a bound (`at least`, `at most`) or an
+/// estimate (`about`). Findings that save less than 64 KiB, or less than 1 % of the peak or of all
+/// bytes allocated, are left out. Savings may overlap, so never add them up.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  heapglass advise app.hg
+  heapglass advise app.hg --all                list small savings too
+  heapglass advise app.hg --json | jq -r '.findings[].remedy'")]
+pub(crate) struct Advise {
+    /// Print at most this many findings [default: 10 in text, all in JSON]
+    #[arg(long, value_name = "N", value_parser = values::top())]
+    pub(crate) top: Option<usize>,
+    /// List small findings too
+    #[arg(long)]
+    pub(crate) all: bool,
+    #[command(flatten)]
+    pub(crate) input: Input,
+    /// Print JSON instead of text
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Write to this file; `-` is standard output
+    #[arg(short, long, value_name = "OUT", default_value = "-")]
+    pub(crate) output: PathBuf,
+}

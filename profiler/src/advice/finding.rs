@@ -1,0 +1,166 @@
+//! A finding: a change to make, the bytes and blocks that it saves, and the evidence.
+
+use serde::{Serialize, Serializer};
+
+use crate::profile::Measure;
+
+/// A kind of finding. The names are the words of JSON.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Kind {
+    /// The allocator refused a request.
+    FailedRequest,
+    /// Containers that grow step by step, where `with_capacity(n)` makes one block.
+    MissingCapacity,
+    /// Blocks that are freed at once, again and again.
+    Temporary,
+    /// Live bytes that grow until the end of the recording.
+    Growing,
+    /// Values that serde buffers for `flatten`, `untagged` and internal tags.
+    Buffered,
+    /// Maps of a `Value` where a type of the program would do.
+    ValueTree,
+    /// Strings that are short enough to be stored inline.
+    SmallStrings,
+}
+
+impl Kind {
+    /// Every kind, in the order of findings that save the same.
+    pub const ALL: [Kind; 7] = [
+        Kind::FailedRequest,
+        Kind::MissingCapacity,
+        Kind::Temporary,
+        Kind::Growing,
+        Kind::Buffered,
+        Kind::ValueTree,
+        Kind::SmallStrings,
+    ];
+
+    /// Returns the word of JSON: `missing_capacity`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::FailedRequest => "failed_request",
+            Kind::MissingCapacity => "missing_capacity",
+            Kind::Temporary => "temporary",
+            Kind::Growing => "growing",
+            Kind::Buffered => "buffered",
+            Kind::ValueTree => "value_tree",
+            Kind::SmallStrings => "small_strings",
+        }
+    }
+}
+
+/// The relation of a saving to the real one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Confidence {
+    /// The saving to the byte.
+    Exact,
+    /// The change saves at least this.
+    AtLeast,
+    /// The saving depends on something that the recording does not tell.
+    Estimate,
+}
+
+impl Confidence {
+    /// Returns the word of JSON: `exact`, `bound` or `estimate`. A bound is a lower one.
+    pub fn name(self) -> &'static str {
+        match self {
+            Confidence::Exact => "exact",
+            Confidence::AtLeast => "bound",
+            Confidence::Estimate => "estimate",
+        }
+    }
+
+    /// Returns the words before a saving: `at least `, or nothing for an exact one.
+    pub(super) fn words(self) -> &'static str {
+        match self {
+            Confidence::Exact => "",
+            Confidence::AtLeast => "at least ",
+            Confidence::Estimate => "about ",
+        }
+    }
+}
+
+/// The place that a finding is about. Names are as recorded: not safe for a terminal before
+/// [`printable`](crate::units::printable).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Place {
+    /// The type of the blocks, if it is known.
+    pub type_name: Option<String>,
+    /// The path of the field, for data in `Profiled<T>`.
+    pub field: Option<String>,
+    /// The phase, and the field or the call of a library that asked, as in rows by site.
+    pub location: String,
+    /// The function that owns the blocks.
+    pub owner: String,
+    /// Its file, as the compiler named it.
+    pub file: Option<String>,
+    /// Its line.
+    pub line: Option<u32>,
+    /// Its file and line for people: `src/main.rs:12`.
+    pub source: Option<String>,
+}
+
+/// A change to make, and what it saves.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Finding {
+    /// The kind.
+    pub kind: Kind,
+    /// The bytes that the change saves, counted by [`measure`](Finding::measure).
+    pub saves_bytes: u64,
+    /// The blocks that the change saves.
+    pub saves_blocks: u64,
+    /// The bytes that the finding is about. For a refused request, its size.
+    pub of_bytes: u64,
+    /// The measure of all three: bytes live at the peak, live at the end, or allocated.
+    pub measure: Measure,
+    /// The relation of the saving to the real one.
+    pub confidence: Confidence,
+    /// The place.
+    pub place: Place,
+    /// The figures that the finding rests on, by their keys in JSON.
+    pub evidence: Vec<(&'static str, u64)>,
+    /// The evidence in one phrase.
+    pub why: String,
+    /// The change to make, one or two sentences.
+    pub remedy: String,
+}
+
+impl Finding {
+    /// Returns the bytes that order findings: the saving; for a refused request, its size.
+    pub fn size(&self) -> u64 {
+        if self.kind == Kind::FailedRequest {
+            self.of_bytes
+        } else {
+            self.saves_bytes
+        }
+    }
+}
+
+impl Serialize for Finding {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        use serde::ser::SerializeMap;
+        let evidence: std::collections::BTreeMap<&str, u64> =
+            self.evidence.iter().copied().collect();
+        let mut json = serializer.serialize_map(None)?;
+        json.serialize_entry("kind", &self.kind)?;
+        json.serialize_entry("saves_bytes", &self.saves_bytes)?;
+        json.serialize_entry("saves_blocks", &self.saves_blocks)?;
+        json.serialize_entry("of_bytes", &self.of_bytes)?;
+        json.serialize_entry("measure", self.measure.name())?;
+        json.serialize_entry("confidence", self.confidence.name())?;
+        json.serialize_entry("type", &self.place.type_name)?;
+        json.serialize_entry("where", &self.place.location)?;
+        json.serialize_entry("field", &self.place.field)?;
+        json.serialize_entry("owner", &self.place.owner)?;
+        json.serialize_entry("file", &self.place.file)?;
+        json.serialize_entry("line", &self.place.line)?;
+        json.serialize_entry("evidence", &evidence)?;
+        json.serialize_entry("remedy", &self.remedy)?;
+        json.end()
+    }
+}

@@ -1,0 +1,163 @@
+//! Sites that read the same: the units that findings are about.
+
+use std::collections::HashSet;
+
+use super::finding::Place;
+use crate::profile::{Figures, Frames, Measure, Origin, Profile, Site, TypeId, TypeKind};
+use crate::table::{By, Detail, Row, SiteDetail, asking, label_of, rows};
+use crate::units::printable;
+
+/// Sites of one type, place and owner.
+#[derive(Debug)]
+pub(super) struct Group {
+    pub(super) place: Place,
+    /// Indexes into [`Profile::sites`].
+    pub(super) sites: Vec<usize>,
+}
+
+/// Returns all groups, without chunks of arenas: arenas have advice of their own.
+pub(super) fn groups(profile: &Profile) -> Vec<Group> {
+    let rows = rows(profile, By::Site, Measure::Total, Frames::Folded);
+    rows.into_iter()
+        .filter_map(|row| group(profile, row))
+        .collect()
+}
+
+fn group(profile: &Profile, row: Row) -> Option<Group> {
+    let Detail::Site(detail) = row.detail else {
+        return None;
+    };
+    let SiteDetail {
+        label,
+        owner,
+        field,
+        type_key,
+        chunk_of,
+        sites,
+        ..
+    } = *detail;
+    let frame = owner.and_then(|owner| profile.lookup(owner));
+    chunk_of.is_empty().then(|| Group {
+        place: Place {
+            type_name: type_key,
+            field,
+            location: label.location,
+            owner: label.owner,
+            file: frame.and_then(|(frame, _)| frame.file.clone()),
+            line: frame.and_then(|(frame, _)| frame.line),
+            source: label.source,
+        },
+        sites,
+    })
+}
+
+/// Returns the place of one site.
+pub(super) fn place_of(profile: &Profile, index: usize) -> Option<Place> {
+    let site = profile.sites.get(index)?;
+    let label = label_of(profile, index)?;
+    let frame = site.owner.and_then(|owner| profile.lookup(owner));
+    let fields = profile.fields();
+    let type_id = profile.type_id_of(site);
+    Some(Place {
+        type_name: type_id.map(|id| profile.type_key(Some(id)).to_owned()),
+        field: fields
+            .get(fields.field_of(site.scope))
+            .map(|field| field.path.clone()),
+        location: label.location,
+        owner: label.owner,
+        file: frame.and_then(|(frame, _)| frame.file.clone()),
+        line: frame.and_then(|(frame, _)| frame.line),
+        source: label.source,
+    })
+}
+
+impl Group {
+    /// The sites with their figures.
+    pub(super) fn sites<'a>(
+        &'a self,
+        profile: &'a Profile,
+    ) -> impl Iterator<Item = &'a Site> + use<'a> {
+        self.sites
+            .iter()
+            .filter_map(|&site| profile.sites.get(site))
+    }
+
+    /// The sites whose blocks the program's own code asked for.
+    pub(super) fn own_sites<'a>(
+        &'a self,
+        profile: &'a Profile,
+    ) -> impl Iterator<Item = &'a Site> + use<'a> {
+        let is_own = |site: &&Site| is_asked_by_program(profile, site);
+        self.sites(profile).filter(is_own)
+    }
+
+    /// The full name of the type, and its kind.
+    pub(super) fn container<'a>(&self, profile: &'a Profile) -> Option<(&'a str, TypeKind)> {
+        let site = self.sites(profile).next()?;
+        let name = profile.named_type(profile.type_id_of(site))?;
+        Some((&name.full, name.kind))
+    }
+}
+
+/// Returns the sum of the figures of sites.
+pub(super) fn sum<'a>(sites: impl Iterator<Item = &'a Site>) -> Figures {
+    let mut sum = Figures::default();
+    sites.for_each(|site| sum.add(&site.figures));
+    sum
+}
+
+/// Returns `true` if code of the program called the container itself. Only then can it choose
+/// another call: a container that a library fills is the library's.
+fn is_asked_by_program(profile: &Profile, site: &Site) -> bool {
+    let frame = asking(profile, site).and_then(|frame| profile.lookup(frame));
+    site.group.is_none()
+        && !site.marks.synthetic
+        && frame.is_some_and(|(_, function)| function.is_of_program() && !function.is_derived)
+}
+
+/// Returns `true` if `format!` or `to_string` made the text.
+pub(super) fn is_formatted(profile: &Profile, site: &Site) -> bool {
+    calls(profile, site, "alloc::fmt::format")
+}
+
+/// Returns `true` if a function with this in its name is below the owner on the stack of a site.
+pub(super) fn calls(profile: &Profile, site: &Site, part: &str) -> bool {
+    let inside = profile
+        .innermost_first(site)
+        .take_while(|frame| Some(*frame) != site.owner);
+    let mut functions = inside.filter_map(|frame| profile.lookup(frame));
+    functions.any(|(_, function)| function.name.contains(part))
+}
+
+/// Returns the name of a container without its path and arguments, as a constructor has it: `Vec`.
+pub(super) fn constructor(full: &str) -> String {
+    let head = full.split('<').next().unwrap_or(full);
+    printable(head.rsplit("::").next().unwrap_or(head)).into_owned()
+}
+
+/// The crates of the program.
+pub(super) fn own_crates(profile: &Profile) -> HashSet<&str> {
+    let functions = profile.functions.iter();
+    let own = functions.filter(|function| function.origin == Origin::User);
+    own.map(|function| function.krate.as_str()).collect()
+}
+
+/// Returns the full name of the type that was being built when a site asked.
+pub(super) fn built_type<'a>(profile: &'a Profile, site: &Site) -> Option<&'a str> {
+    let id: Option<TypeId> = site.contents.and_then(|contents| contents.owner);
+    Some(&profile.named_type(id)?.full)
+}
+
+/// Returns `true` if a container of this name grows by `realloc` and has `with_capacity` and
+/// `clear`.
+pub(super) fn grows_by_realloc(name: &str) -> bool {
+    let names = [
+        "Vec",
+        "String",
+        "VecDeque",
+        "BinaryHeap",
+        "OsString",
+        "PathBuf",
+    ];
+    names.contains(&name)
+}

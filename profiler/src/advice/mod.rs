@@ -1,0 +1,109 @@
+//! Advice: changes that save memory, each with the bytes and blocks that it saves.
+//!
+//! A finding must be true of the recording, and its saving must hold when the change is made: it is
+//! exact, a bound, or called an estimate. Doubtful advice is left out. Savings may overlap, so they
+//! must never be added up.
+//!
+//! ```
+//! use heapglass_profiler::advice::advise;
+//!
+//! # let profile = heapglass_fixture::real("demo");
+//! for finding in advise(&profile, false) {
+//!     println!("{}: {} bytes", finding.kind.name(), finding.saves_bytes);
+//! }
+//! ```
+
+mod failed_request;
+mod finding;
+mod group;
+mod growing;
+mod missing_capacity;
+mod serde_data;
+mod small_strings;
+mod temporary;
+mod text;
+
+use std::cmp::Reverse;
+use std::io::{self, Write};
+
+use serde::Serialize;
+
+pub use finding::{Confidence, Finding, Kind, Place};
+pub use text::{write_summary, write_text};
+
+use crate::profile::{Measure, Profile};
+use crate::report::escape;
+
+/// The version of the JSON. A change that renames or removes a key increments it.
+pub const FORMAT: u32 = 1;
+
+/// Smaller findings are not listed, bytes.
+const SMALLEST: u64 = 64 * 1024;
+
+/// Findings must save at least one in this number of all bytes of their measure.
+const WORTH_ONE_IN: u64 = 100;
+
+/// Returns the findings for a profile, the largest saving first. Without `all`, leaves out findings
+/// that save less than 64 KiB, or less than 1 % of the bytes of their measure: of the peak, or of
+/// all bytes allocated.
+pub fn advise(profile: &Profile, all: bool) -> Vec<Finding> {
+    let groups = group::groups(profile);
+    let mut found = failed_request::find(profile);
+    for group in &groups {
+        found.extend(missing_capacity::find(profile, group));
+        found.extend(temporary::find(profile, group));
+        found.extend(growing::find(profile, group));
+        found.extend(small_strings::find(profile, group));
+    }
+    found.extend(serde_data::find_buffered(profile, &groups));
+    found.extend(serde_data::find_value_trees(profile, &groups));
+    found.retain(|finding| {
+        let is_failed = finding.kind == Kind::FailedRequest;
+        is_failed
+            || finding.saves_bytes
+                >= if all {
+                    1
+                } else {
+                    least(profile, finding.measure)
+                }
+    });
+    found.sort_by_cached_key(|finding| {
+        let place = &finding.place;
+        (
+            Reverse(finding.size()),
+            finding.kind,
+            place.owner.clone(),
+            place.line,
+            place.type_name.clone(),
+            place.field.clone(),
+        )
+    });
+    found
+}
+
+/// The smallest saving that is worth a finding, bytes.
+fn least(profile: &Profile, measure: Measure) -> u64 {
+    let totals = profile.totals();
+    let whole = match measure {
+        Measure::Total => totals.total_bytes,
+        _ => totals.peak_bytes,
+    };
+    SMALLEST.max(whole / WORTH_ONE_IN)
+}
+
+/// Writes findings as one JSON object.
+///
+/// # Errors
+/// Returns the errors of `out`.
+pub fn write_json(findings: &[Finding], out: impl Write) -> io::Result<()> {
+    #[derive(Serialize)]
+    struct Advice<'a> {
+        format: u32,
+        findings: &'a [Finding],
+    }
+    let advice = Advice {
+        format: FORMAT,
+        findings,
+    };
+    escape::write_json(&advice, out)
+}

@@ -1,0 +1,195 @@
+//! What serde costs: values that it buffers, and trees of `Value`.
+
+use std::collections::HashMap;
+
+use super::finding::{Confidence, Finding, Kind};
+use super::group::{Group, built_type, calls, own_crates, sum};
+use crate::profile::{Figures, Measure, Profile, Site};
+use crate::units::{Bytes, counted};
+
+/// Bytes that one entry takes as a field: 24 for the largest usual field (`String`, `Vec<T>`), and
+/// a third more for the spare capacity of the list that the values lie in.
+const FIELD_BYTES: u64 = 32;
+
+/// Entries of a node of a `BTreeMap`.
+const NODE_ENTRIES: u64 = 11;
+
+/// Groups of one call: the same field or call of a library, and the same line of the program.
+type Calls<'a> = HashMap<(&'a str, &'a str, Option<&'a str>), Vec<&'a Group>>;
+
+fn by_call(groups: &[Group]) -> Calls<'_> {
+    let mut calls = Calls::new();
+    for group in groups {
+        // Keys and values of a map are part of it.
+        let location = group.place.location.as_str();
+        let location = ["{key}", "{value}"]
+            .iter()
+            .find_map(|end| location.strip_suffix(end))
+            .unwrap_or(location);
+        let place = &group.place;
+        let key = (location, place.owner.as_str(), place.source.as_deref());
+        calls.entry(key).or_default().push(group);
+    }
+    calls
+}
+
+/// Returns a finding for each call in which serde buffers.
+///
+/// The lists of serde's `Content` exist only for the buffer. Texts in it may move on into the
+/// values, so they do not count, and the saving is a lower bound.
+pub(super) fn find_buffered(profile: &Profile, groups: &[Group]) -> Vec<Finding> {
+    let is_buffer = |group: &&&Group| {
+        let site = group.sites(profile).next();
+        let id = site.and_then(|site| profile.type_id_of(site));
+        profile.note_of_type(id).is_some()
+    };
+    let calls = by_call(groups);
+    let found = calls.values().filter_map(|groups| {
+        let buffers: Vec<&Group> = groups.iter().filter(is_buffer).copied().collect();
+        let sites = buffers.iter().flat_map(|group| group.sites(profile));
+        let figures = sum(sites);
+        let largest = buffers
+            .iter()
+            .max_by_key(|group| sum(group.sites(profile)).total_bytes)?;
+        Some(Finding {
+            kind: Kind::Buffered,
+            saves_bytes: figures.total_bytes,
+            saves_blocks: figures.total_blocks,
+            of_bytes: sum(groups.iter().flat_map(|group| group.sites(profile))).total_bytes,
+            measure: Measure::Total,
+            confidence: Confidence::AtLeast,
+            place: largest.place.clone(),
+            evidence: vec![
+                ("buffer_bytes", figures.total_bytes),
+                ("buffer_blocks", figures.total_blocks),
+            ],
+            why: format!(
+                "serde buffered values in {}, {}.",
+                counted(figures.total_blocks, "block"),
+                Bytes(figures.total_bytes)
+            ),
+            remedy: "Write the fields out instead of `#[serde(flatten)]`, and use serde's default \
+                tags instead of `untagged` or an internal `tag`."
+                .to_owned(),
+        })
+    });
+    found.collect()
+}
+
+/// Returns a finding for each call that builds maps of a `Value`.
+///
+/// A type of the program has neither nodes nor keys. In their place it has one field for each
+/// entry, [`FIELD_BYTES`] large. Fields that are often absent cost more, small ones less.
+pub(super) fn find_value_trees(profile: &Profile, groups: &[Group]) -> Vec<Finding> {
+    let own = own_crates(profile);
+    let value_of = |group: &Group| {
+        let (full, _) = group.container(profile)?;
+        let value = value_of_map(full)?;
+        let krate = value.split("::").next()?;
+        (!own.contains(krate)).then_some(value)
+    };
+    let mut found = Vec::new();
+    for groups in by_call(groups).values() {
+        let Some((map, value)) = groups.iter().find_map(|group| {
+            let value = value_of(group)?;
+            Some((group, value))
+        }) else {
+            continue;
+        };
+        let is_map = |group: &&&Group| value_of(group) == Some(value);
+        let maps = groups.iter().filter(is_map);
+        let nodes = sum(maps.flat_map(|group| group.sites(profile)));
+        let of_tree = |site: &&Site| is_part_of(profile, site, value);
+        let tree: Vec<&Site> = groups
+            .iter()
+            .flat_map(|group| group.sites(profile))
+            .filter(of_tree)
+            .collect();
+        let keys = sum(tree.iter().copied().filter(|site| is_key(profile, site)));
+        let fields = entries(&nodes, &keys).saturating_mul(FIELD_BYTES);
+        let without = nodes.peak_bytes.saturating_add(keys.peak_bytes);
+        let mut evidence = vec![
+            ("node_bytes", nodes.peak_bytes),
+            ("node_blocks", nodes.peak_blocks),
+        ];
+        let mut why = format!(
+            "At the peak, nodes of its maps held {}",
+            Bytes(nodes.peak_bytes)
+        );
+        // Without keys on any stack, nothing is known of them.
+        if keys.peak_blocks > 0 {
+            evidence.push(("key_bytes", keys.peak_bytes));
+            evidence.push(("key_blocks", keys.peak_blocks));
+            why.push_str(&format!(" and keys held {}", Bytes(keys.peak_bytes)));
+        }
+        why.push('.');
+        let remedy = if map
+            .sites(profile)
+            .any(|site| calls(profile, site, "::to_value"))
+        {
+            "Keep the value itself instead of what `to_value` makes of it."
+        } else {
+            "Deserialize into a struct with `#[derive(Deserialize)]` instead of `Value`."
+        };
+        found.push(Finding {
+            kind: Kind::ValueTree,
+            saves_bytes: without.saturating_sub(fields),
+            saves_blocks: nodes.peak_blocks.saturating_add(keys.peak_blocks),
+            of_bytes: sum(tree.into_iter()).peak_bytes,
+            measure: Measure::Peak,
+            confidence: Confidence::Estimate,
+            place: map.place.clone(),
+            evidence,
+            why,
+            remedy: remedy.to_owned(),
+        });
+    }
+    found
+}
+
+/// The entries of maps: one for each key, at most as many as fit into the nodes. A key that is
+/// empty, or that no stack shows to be one, is not counted.
+fn entries(nodes: &Figures, keys: &Figures) -> u64 {
+    let most = nodes.peak_blocks.saturating_mul(NODE_ENTRIES);
+    if keys.peak_blocks == 0 {
+        most
+    } else {
+        keys.peak_blocks.min(most)
+    }
+}
+
+/// Returns the type of the values of a map from strings to `Value`:
+/// `serde_json::value::Value` of `alloc::..::BTreeMap<alloc::string::String, serde_json::value::Value>`.
+fn value_of_map(full: &str) -> Option<&str> {
+    let (map, arguments) = full.split_once('<')?;
+    let (key, value) = arguments.strip_suffix('>')?.split_once(", ")?;
+    let is_map = map.ends_with("::BTreeMap") && key == "alloc::string::String";
+    (is_map && value.ends_with("::Value") && !value.contains('<')).then_some(value)
+}
+
+/// Returns `true` if a site's blocks are part of a tree of these values.
+fn is_part_of(profile: &Profile, site: &Site, value: &str) -> bool {
+    let container = profile.named_type(profile.type_id_of(site));
+    let is_inside = container.is_some_and(|name| name.full.contains(value));
+    is_inside || built_type(profile, site) == Some(value)
+}
+
+/// Returns `true` if a site's blocks are keys of a map that is being deserialized.
+fn is_key(profile: &Profile, site: &Site) -> bool {
+    let names = profile.innermost_first(site).filter_map(|frame| {
+        let (_, function) = profile.lookup(frame)?;
+        Some(function.name.as_str())
+    });
+    for name in names {
+        if name.contains("next_key_seed") {
+            return true;
+        }
+        if ["next_value_seed", "next_element_seed", "visit_seq"]
+            .iter()
+            .any(|other| name.contains(other))
+        {
+            return false;
+        }
+    }
+    false
+}

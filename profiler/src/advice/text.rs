@@ -1,0 +1,141 @@
+//! Findings as text for people.
+
+use std::io::{self, Write};
+
+use super::finding::{Confidence, Finding, Kind};
+use crate::profile::{Measure, Profile};
+use crate::report::page::Page;
+use crate::report::{ReportOptions, Style};
+use crate::units::{Bytes, Share, counted, printable};
+
+/// Findings in the summary of a run.
+const IN_SUMMARY: usize = 3;
+
+/// Writes findings with their evidence and remedy, below the losses of the recording. At most
+/// [`ReportOptions::top`] are written. `all` says that the findings contain small ones.
+///
+/// # Errors
+/// Returns the errors of `out`.
+pub fn write_text(
+    profile: &Profile,
+    findings: &[Finding],
+    all: bool,
+    options: &ReportOptions<'_>,
+    out: impl Write,
+) -> io::Result<()> {
+    let mut page = Page::new(options);
+    for loss in profile.losses() {
+        page.warning(loss);
+    }
+    if !profile.capture().has_stacks() {
+        page.warning(
+            "No stacks were recorded. Most advice needs them: record in mode exact, on Linux.",
+        );
+    }
+    let top = page.top();
+    for (at, finding) in findings.iter().take(top).enumerate() {
+        page.wrap(
+            Style::Heading,
+            &format!("{:>2}. ", at + 1),
+            &format!("{}: {}", finding.kind.name(), saving(profile, finding)),
+        );
+        let place = [type_and_place(finding), owner(finding)];
+        page.part(Style::Strong, "    ");
+        page.parts_after(Style::Strong, "    ", &[&place[0], &place[1]]);
+        let remedy = format!("{} {}", finding.why, finding.remedy);
+        page.wrap(Style::Faint, "    ", &remedy);
+    }
+    if findings.is_empty() {
+        page.plain(if all {
+            "No findings."
+        } else {
+            "No findings. --all also lists small ones."
+        });
+    } else {
+        page.blank();
+        let more = findings.len().saturating_sub(top);
+        let more = if more == 0 {
+            String::new()
+        } else {
+            format!("{} not shown (--top). ", counted(more as u64, "finding"))
+        };
+        page.wrap(
+            Style::Faint,
+            "",
+            &format!("{more}Savings may overlap, so never add them up."),
+        );
+    }
+    page.finish(out)
+}
+
+/// Writes the largest findings, one line each. Writes nothing if there are none.
+///
+/// # Errors
+/// Returns the errors of `out`.
+pub fn write_summary(
+    profile: &Profile,
+    findings: &[Finding],
+    options: &ReportOptions<'_>,
+    out: impl Write,
+) -> io::Result<()> {
+    let mut page = Page::new(options);
+    for (at, finding) in findings.iter().take(IN_SUMMARY).enumerate() {
+        let title = if at == 0 { "advice" } else { "" };
+        let source = finding.place.source.as_ref();
+        let place = printable(source.unwrap_or(&finding.place.owner));
+        let saves = match finding.kind {
+            Kind::FailedRequest => saving(profile, finding),
+            _ => {
+                // There is no room to say that it is a lower bound: `advise` says it.
+                let about = match finding.confidence {
+                    Confidence::Estimate => finding.confidence.words(),
+                    Confidence::Exact | Confidence::AtLeast => "",
+                };
+                format!("saves {about}{}", Bytes(finding.saves_bytes))
+            }
+        };
+        page.plain(&format!(
+            "  {title:<10}  {saves}: {}  {place}",
+            finding.kind.name()
+        ));
+    }
+    page.finish(out)
+}
+
+/// `saves at least 1.0 MiB and 12 blocks: 9.5 % of all bytes allocated`
+fn saving(profile: &Profile, finding: &Finding) -> String {
+    if finding.kind == Kind::FailedRequest {
+        return format!("{} refused", Bytes(finding.of_bytes));
+    }
+    let totals = profile.totals();
+    let (whole, name) = match finding.measure {
+        Measure::Total => (totals.total_bytes, "all bytes allocated"),
+        Measure::Live => (totals.live_bytes, "all live bytes"),
+        _ => (totals.peak_bytes, "the peak"),
+    };
+    format!(
+        "saves {}{} and {}: {} of {name}",
+        finding.confidence.words(),
+        Bytes(finding.saves_bytes),
+        counted(finding.saves_blocks, "block"),
+        Share::of(finding.saves_bytes, whole),
+    )
+}
+
+/// `String in [load] Catalog.names[]`
+fn type_and_place(finding: &Finding) -> String {
+    let place = &finding.place;
+    let names = [place.type_name.as_deref(), Some(place.location.as_str())];
+    let names = names.into_iter().flatten().filter(|name| !name.is_empty());
+    let names: Vec<_> = names.map(printable).collect();
+    names.join(" in ")
+}
+
+fn owner(finding: &Finding) -> String {
+    let place = &finding.place;
+    let owner = printable(&place.owner);
+    match &place.source {
+        Some(source) => format!("{owner}  {}", printable(source)),
+        None => owner.into_owned(),
+    }
+}
