@@ -101,6 +101,8 @@ mod thread;
 #[cfg(recording)]
 pub mod blocks;
 #[cfg(recording)]
+mod containers;
+#[cfg(recording)]
 mod control;
 #[cfg(recording)]
 mod file;

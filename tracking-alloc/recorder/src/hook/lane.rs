@@ -27,7 +27,9 @@ use std::cell::{Cell, UnsafeCell};
 use std::ptr::{NonNull, null, null_mut};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicPtr, AtomicU32, Ordering::*};
 use tracking_alloc_recording::MAX_SCOPES;
-use tracking_alloc_recording::{self as recording, LANES, MAX_FRAMES, MAX_LANES, MAX_SITES, Row};
+use tracking_alloc_recording::{
+    self as recording, InFlight, LANES, MAX_FRAMES, MAX_LANES, MAX_SITES, Row,
+};
 
 /// Bit of a lane's tag: its owner measures. No state of a recording has this bit.
 pub(super) const MEASURED: u32 = 8;
@@ -79,6 +81,8 @@ pub(crate) struct Lane {
     pub(super) busy: AtomicBool,
     /// The lane's rows: of all events, of "(table full)" and of "(unattributed)".
     pub(super) fixed: *const [Row; 3],
+    /// The block that the owner is reallocating.
+    pub(super) in_flight: InFlight,
     pub(super) cache: *mut [Cached; 2],
     /// The pages of the cache that were written, one bit each.
     cache_pages: Cell<u32>,

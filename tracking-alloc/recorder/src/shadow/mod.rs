@@ -21,6 +21,7 @@ pub(crate) use word::{KNOWN_BITS, LaneBits, Owner};
 use crate::sys;
 use side::SideTable;
 use std::sync::atomic::{AtomicPtr, AtomicU8, AtomicU32, Ordering::*};
+use tracking_alloc_recording::Header;
 use word::Kind;
 
 /// The number of address bits that a leaf covers.
@@ -66,6 +67,22 @@ pub(crate) fn prepare() -> bool {
         }
     }
     true
+}
+
+/// Writes into the header what a reader of this process's memory needs to find the blocks.
+pub(crate) fn describe(header: &Header) {
+    for (root, place) in ROOTS.iter().zip(&header.shadow_roots) {
+        place.store(root.load(Acquire).expose_provenance() as u64, Relaxed);
+    }
+    header
+        .shadow_written_offset
+        .store(WRITTEN_OFFSET as u64, Relaxed);
+    header.shadow_address_bits.store(ADDRESS_BITS, Relaxed);
+    header.shadow_leaf_bits.store(LEAF_SPAN_BITS, Relaxed);
+    let (first, stride, count) = SIDE.shards();
+    header.side_table.store(first as u64, Relaxed);
+    header.side_shard_bytes.store(stride as u32, Relaxed);
+    header.side_shards.store(count as u32, Relaxed);
 }
 
 /// Forgets every block, for a forked child that begins a recording of its own.
