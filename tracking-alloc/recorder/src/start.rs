@@ -14,7 +14,7 @@ use crate::hook;
 use crate::session::{self, Session};
 use crate::{arenas, containers, life, shadow, state, sys, thread};
 use std::fmt::Write;
-use std::sync::atomic::{AtomicBool, Ordering::*};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
 use tracking_alloc_recording::{
     self as recording, Checksum, DEFAULT_MAX_BYTES, EXCHANGE_OFFSET, FIRST_SEGMENT_BYTES,
     HEADER_BYTES, MAGIC, SEGMENT_BYTES, growth, mode, parse_size,
@@ -357,14 +357,20 @@ fn settle(session: &Session) {
 fn checksum_of(store: &Store) -> u64 {
     const EXCHANGE: std::ops::Range<usize> = EXCHANGE_OFFSET / 32..HEADER_BYTES as usize / 32;
     let mut checksum = Checksum::default();
-    let fours = store.pieces().flat_map(|piece| piece.as_chunks::<4>().0);
-    for (index, four) in fours.enumerate() {
-        let words = if EXCHANGE.contains(&index) {
-            [0; 4]
-        } else {
-            four.each_ref().map(|word| word.load(Relaxed))
-        };
-        checksum.add(words);
+    let mut left_out = EXCHANGE;
+    for piece in store.pieces() {
+        let (fours, _) = piece.as_chunks::<4>();
+        // The exchange lies in the first piece.
+        let exchange = std::mem::take(&mut left_out);
+        add(&mut checksum, &fours[..exchange.start]);
+        exchange.clone().for_each(|_| checksum.add([0; 4]));
+        add(&mut checksum, &fours[exchange.end..]);
     }
     checksum.finish()
+}
+
+fn add(checksum: &mut Checksum, fours: &[[AtomicU64; 4]]) {
+    for four in fours {
+        checksum.add(four.each_ref().map(|word| word.load(Relaxed)));
+    }
 }

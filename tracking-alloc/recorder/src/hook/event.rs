@@ -93,11 +93,16 @@ pub(crate) fn freed(block: *mut u8, bytes: usize) {
 }
 
 /// Takes the block out of the shadow map before a realloc is forwarded, because another thread may
-/// get its address.
+/// get its address. Until the realloc was recorded, the block is in the lane, so that a copy of the
+/// memory has it.
 #[inline(always)]
-pub(crate) fn reallocating(block: *mut u8) -> Option<Owner> {
+pub(crate) fn reallocating(block: *mut u8, bytes: usize) -> Option<Owner> {
     if !state::is_recording() {
         return None;
+    }
+    let known = shadow::known(block as usize);
+    if let (Some(lane), Some(known)) = (lane::own(), known) {
+        lane.begin_realloc(block as usize, bytes, known.owner());
     }
     shadow::take(block as usize)
 }

@@ -279,7 +279,8 @@ pub(crate) fn place(address: usize) -> Option<Place> {
 }
 
 impl Place {
-    /// Enters a block at this place.
+    /// Enters a block at this place. The first word is stored last: a copy of the memory made at any
+    /// moment contains either the whole block or a size of 0.
     #[inline(always)]
     pub(crate) fn put(self, bytes: usize, owner: Owner) {
         let Place(first) = self;
@@ -288,15 +289,15 @@ impl Place {
             // PERF: one chain of branches on the size. In each branch, the words are a few shifts.
             if bytes > word::MIDDLE {
                 let (third, fourth) = word::third(bytes);
-                (*first).store(word::first_of_larger(Kind::Long, owner), Relaxed);
                 (*first.add(1)).store(word::second_of_long(owner), Relaxed);
                 (*first.add(2)).store(third, Relaxed);
                 if let Some(fourth) = fourth {
                     (*first.add(3)).store(fourth, Relaxed);
                 }
+                (*first).store(word::first_of_larger(Kind::Long, owner), Release);
             } else if bytes > word::SMALL {
-                (*first).store(word::first_of_larger(Kind::Middle, owner), Relaxed);
                 (*first.add(1)).store(word::second_of_middle(bytes, owner), Relaxed);
+                (*first).store(word::first_of_larger(Kind::Middle, owner), Release);
             } else {
                 (*first).store(word::first_of_small(bytes, owner), Relaxed);
             }
@@ -370,7 +371,9 @@ impl Known {
             }
             let behind = &*place.add(1);
             let second = behind.load(Relaxed);
-            behind.store(0, Relaxed);
+            // NOTE: after the first word, so that no copy of the memory has a block with half its
+            // words.
+            behind.store(0, Release);
             if kind == Kind::Long {
                 let third = &*place.add(2);
                 if word::goes_on(third.load(Relaxed)) {
