@@ -101,6 +101,8 @@ mod threads;
 
 pub use alloc::TrackingAlloc;
 pub use heapglass_recorder::{Delta, Error, Stats};
+#[cfg(recording)]
+pub use heapglass_recorder::{NoSnapshot, snapshot};
 pub use phase::{Phase, PhaseFuture, phase, phase_async};
 #[cfg(recording)]
 pub use recorder::{Recorder, mark};

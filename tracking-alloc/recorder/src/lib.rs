@@ -128,10 +128,12 @@ mod sys;
 pub mod wasm;
 
 #[cfg(recording)]
-pub use control::{Options, Recording, mark, start};
+pub use control::{Options, Recording, mark, snapshot, start};
 #[doc(hidden)]
 pub use error::DEPENDENCY;
 pub use error::{Error, NOT_INSTALLED};
+#[cfg(recording)]
+pub use hook::NoSnapshot;
 #[cfg(all(recording, captures))]
 pub use hook::PassedOver;
 pub use interface::{

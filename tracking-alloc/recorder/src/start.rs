@@ -289,6 +289,7 @@ fn begin_session(backing: Backing, reserve: u64, mode: u32) -> Result<&'static S
     session::publish(session);
     // NOTE: only now, because the check writes into the header of the current session.
     hook::check_peak_now(&mut checks, true);
+    session::exchange().inspect(|exchange| hook::attach(exchange));
     session.header().magic.store(MAGIC, Release);
     drop(checks);
     session::choose_unwinder(session, reserve != 0);
@@ -303,6 +304,7 @@ fn forget_parent() {
     unsafe {
         hook::PEAK_CHECKS.reset(hook::PeakChecks::new());
         hook::forget_resident();
+        hook::forget_snapshots();
         shadow::forget_all();
     }
     hook::forget_all();

@@ -526,9 +526,10 @@ record! {
         0 address: u64,
         /// Its old size.
         8 bytes: u64,
-        /// Words like the first two in the shadow map, as of a block of more than 32 bytes.
+        /// The first two words that the block had in the shadow map. The second is 0 if the block has
+        /// at most 16 bytes. Both are 0 if the block was not known, or is in the side table.
         16 first: u32,
-        /// The second of them.
+        /// The second word.
         20 second: u32,
     }
 }

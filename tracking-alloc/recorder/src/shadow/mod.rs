@@ -354,6 +354,17 @@ impl Known {
         word::site(self.first)
     }
 
+    /// Returns the owner, and leaves the block in the map.
+    #[inline(always)]
+    pub(crate) fn owner(self) -> Option<Owner> {
+        if word::kind(self.first) == Kind::Small {
+            return word::owner(self.first, 0);
+        }
+        // SAFETY: as in `Place::put`.
+        let second = unsafe { (*self.place.0.add(1)).load(Relaxed) };
+        word::owner(self.first, second)
+    }
+
     /// Removes the block. Clears exactly the words that were entered, whatever size its owner
     /// claims now.
     #[inline(always)]

@@ -5,6 +5,7 @@
 
 mod chunked;
 mod clock;
+pub(crate) mod copy;
 mod file;
 mod lines;
 mod load;
