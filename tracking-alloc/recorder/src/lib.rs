@@ -66,6 +66,9 @@
 //!
 //! # Guarantees
 //!
+//! A copy of the process is made only for a reader that is attached to the recording ([`snapshot`]),
+//! and never where it could harm the program. The program does not see it as a child.
+//!
 //! The recorder starts no thread and keeps no descriptor open. It never allocates through the
 //! observed allocator, nor through libc's, and it never panics in an event. Its memory comes from
 //! `mmap`. It holds no lock while it calls code of the program.

@@ -47,8 +47,9 @@ const REAP_NS: u64 = 1_000_000;
 static COPY: AtomicU32 = AtomicU32::new(0);
 /// The time of the next attempt to reap it.
 static REAP_AT_NS: AtomicU64 = AtomicU64::new(0);
-/// Lets one thread at a time make or reap a copy.
-static MAKING: Lock<()> = Lock::new(());
+/// Lets one thread at a time make or reap a copy. The buffer is for files of /proc: events have little
+/// stack.
+static MAKING: Lock<[u8; 4096]> = Lock::new([0; 4096]);
 
 /// The reason why there is no snapshot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -112,7 +113,7 @@ impl NoSnapshot {
 /// No other thread may reach the lock.
 pub(crate) unsafe fn forget() {
     // SAFETY: guaranteed by the caller.
-    unsafe { MAKING.reset(()) };
+    unsafe { MAKING.reset([0; 4096]) };
     COPY.store(0, Relaxed);
 }
 
@@ -159,13 +160,13 @@ fn serve(exchange: &Exchange, lane: &'static Lane) {
         lane.asks.set(true);
         return;
     }
-    let Some(_making) = MAKING.try_lock(1) else {
+    let Some(mut making) = MAKING.try_lock(1) else {
         return;
     };
     let _errno = Errno::keep();
     if reap(false) && is_requested(exchange) {
         let request = exchange.request.load(Acquire);
-        let taken = take(exchange);
+        let taken = take(exchange, &mut *making);
         answer(exchange, taken, 0, request);
     }
 }
@@ -205,7 +206,7 @@ struct Taken {
 }
 
 /// Makes a copy, if that harms nobody. Call under the lock, while there is no other copy.
-fn take(exchange: &Exchange) -> Result<Taken, NoSnapshot> {
+fn take(exchange: &Exchange, buffer: &mut [u8]) -> Result<Taken, NoSnapshot> {
     let reader = exchange.reader.load(Acquire);
     let is_forced = exchange.forced.load(Relaxed) != 0;
     if sys::is_quiet() {
@@ -214,7 +215,7 @@ fn take(exchange: &Exchange) -> Result<Taken, NoSnapshot> {
     if reader == 0 || reader == sys::process_id() || !sys::copy::exists(reader) {
         return Err(NoSnapshot::NoReader);
     }
-    if !is_forced && sys::copy::is_sandboxed() {
+    if !is_forced && sys::copy::is_sandboxed(buffer) {
         return Err(NoSnapshot::Sandbox);
     }
     if !sys::copy::is_dumpable() {
@@ -292,11 +293,11 @@ pub(crate) fn take_now(label: &str) -> Result<(), NoSnapshot> {
     };
     let _errno = Errno::keep();
     let label = session.write.lock().string(label.as_bytes());
-    let _making = MAKING.lock();
+    let mut making = MAKING.lock();
     if !reap(true) {
         return Err(NoSnapshot::Busy);
     }
-    let taken = take(exchange);
+    let taken = take(exchange, &mut *making);
     let result = taken.as_ref().map(drop).map_err(|reason| *reason);
     answer(exchange, taken, label, exchange.answered.load(Relaxed));
     result

@@ -18,18 +18,19 @@ const PR_SET_PTRACER: libc::c_int = 0x5961_6d61;
 /// Returns `true` if a filter of system calls may kill the process for making a copy: it has a filter
 /// and has given up new privileges, as sandboxes and Kubernetes' restricted profile do. Filters of
 /// other containers return an error instead.
-pub(crate) fn is_sandboxed() -> bool {
-    let mut buffer = [0u8; 4096];
-    if let Ok(status) = read_whole(c"/proc/self/status", &mut buffer) {
-        let has = |name: &[u8], value: u8| {
-            status.split(|byte| *byte == b'\n').any(|line| {
-                let rest = line.strip_prefix(name);
-                rest.is_some_and(|rest| rest.trim_ascii() == [value])
-            })
-        };
-        return has(b"NoNewPrivs:", b'1') && !has(b"Seccomp:", b'0');
+///
+/// `buffer` is for `/proc/self/status`, because events have little stack.
+pub(crate) fn is_sandboxed(buffer: &mut [u8]) -> bool {
+    let status = read_whole(c"/proc/self/status", buffer).unwrap_or_default();
+    let value_of = |name: &[u8]| {
+        let mut lines = status.split(|byte| *byte == b'\n');
+        let value = lines.find_map(|line| line.strip_prefix(name));
+        value.map(<[u8]>::trim_ascii)
+    };
+    if let (Some(gave_up), Some(filter)) = (value_of(b"NoNewPrivs:"), value_of(b"Seccomp:")) {
+        return gave_up != b"0" && filter != b"0";
     }
-    // Without /proc. The second question is asked only where a filter may exist.
+    // Without /proc, or if the lines did not fit. The second question is asked only where a filter may exist.
     // SAFETY: the arguments are plain numbers.
     unsafe {
         libc::prctl(libc::PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1
