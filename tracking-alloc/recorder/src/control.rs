@@ -3,7 +3,7 @@
 use crate::file::{Refused, recording_path};
 use crate::session::{self, Session};
 use crate::start::{self, INHERITED};
-use crate::{Error, hook, state, sys};
+use crate::{Error, NoSnapshot, hook, state, sys};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering::*;
@@ -146,6 +146,20 @@ pub fn mark(name: &str) {
     if added.is_none() {
         header.lost_marks.fetch_add(1, Relaxed);
     }
+}
+
+/// Sets a [`mark`], and makes a paused copy of the process for the reader that is attached to the
+/// recording (`heapglass run --snapshot`). Returns when the copy exists. If the reader is still
+/// reading the last copy, waits for it, at most a few seconds.
+///
+/// The calling thread is stopped while the copy is made, 30 to 100 ms for each GB of memory. Until
+/// the reader has finished, the first write to each page takes a few microseconds.
+///
+/// # Errors
+/// If there is no reader, or no copy could be made. The mark is set anyway.
+pub fn snapshot(label: &str) -> Result<(), NoSnapshot> {
+    mark(label);
+    hook::take_now(label)
 }
 
 /// Creates the error for a recording that could not be started at `place`.

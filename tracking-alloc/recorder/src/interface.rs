@@ -93,10 +93,11 @@ pub fn freed(block: *mut u8, bytes: Option<usize>) {
 /// source does not know it; see [`freed`].
 #[inline(always)]
 pub fn reallocating(block: *mut u8, bytes: Option<usize>) -> Reallocating {
+    let bytes = bytes.unwrap_or_else(|| recorded_bytes(block));
     Reallocating {
-        bytes: bytes.unwrap_or_else(|| recorded_bytes(block)),
+        bytes,
         #[cfg(recording)]
-        owner: crate::hook::reallocating(block),
+        owner: crate::hook::reallocating(block, bytes),
         block,
     }
 }

@@ -66,6 +66,9 @@
 //!
 //! # Guarantees
 //!
+//! A copy of the process is made only for a reader that is attached to the recording ([`snapshot`]),
+//! and never where it could harm the program. The program does not see it as a child.
+//!
 //! The recorder starts no thread and keeps no descriptor open. It never allocates through the
 //! observed allocator, nor through libc's, and it never panics in an event. Its memory comes from
 //! `mmap`. It holds no lock while it calls code of the program.
@@ -101,6 +104,8 @@ mod thread;
 #[cfg(recording)]
 pub mod blocks;
 #[cfg(recording)]
+mod containers;
+#[cfg(recording)]
 mod control;
 #[cfg(recording)]
 mod file;
@@ -126,10 +131,12 @@ mod sys;
 pub mod wasm;
 
 #[cfg(recording)]
-pub use control::{Options, Recording, mark, start};
+pub use control::{Options, Recording, mark, snapshot, start};
 #[doc(hidden)]
 pub use error::DEPENDENCY;
 pub use error::{Error, NOT_INSTALLED};
+#[cfg(recording)]
+pub use hook::NoSnapshot;
 #[cfg(all(recording, captures))]
 pub use hook::PassedOver;
 pub use interface::{

@@ -12,12 +12,12 @@ use crate::file::{
 };
 use crate::hook;
 use crate::session::{self, Session};
-use crate::{arenas, life, shadow, state, sys, thread};
+use crate::{arenas, containers, life, shadow, state, sys, thread};
 use std::fmt::Write;
-use std::sync::atomic::{AtomicBool, Ordering::*};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
 use tracking_alloc_recording::{
-    self as recording, Checksum, DEFAULT_MAX_BYTES, FIRST_SEGMENT_BYTES, MAGIC, SEGMENT_BYTES,
-    growth, mode, parse_size,
+    self as recording, Checksum, DEFAULT_MAX_BYTES, EXCHANGE_OFFSET, FIRST_SEGMENT_BYTES,
+    HEADER_BYTES, MAGIC, SEGMENT_BYTES, growth, mode, parse_size,
 };
 
 /// `true` if the environment was examined, or a thread is examining it.
@@ -280,6 +280,8 @@ fn begin_session(backing: Backing, reserve: u64, mode: u32) -> Result<&'static S
         growth::NO_MEMORY => NO_MEMORY,
         _ => refused("cannot reserve the first megabyte of the recording"),
     })?;
+    shadow::describe(session.header());
+    containers::describe(session.header());
     let mut checks = hook::PEAK_CHECKS.lock();
     if !checks.begin(session.points, reserve == 0) {
         return Err(NO_MEMORY);
@@ -287,6 +289,7 @@ fn begin_session(backing: Backing, reserve: u64, mode: u32) -> Result<&'static S
     session::publish(session);
     // NOTE: only now, because the check writes into the header of the current session.
     hook::check_peak_now(&mut checks, true);
+    session::exchange().inspect(|exchange| hook::attach(exchange));
     session.header().magic.store(MAGIC, Release);
     drop(checks);
     session::choose_unwinder(session, reserve != 0);
@@ -301,6 +304,7 @@ fn forget_parent() {
     unsafe {
         hook::PEAK_CHECKS.reset(hook::PeakChecks::new());
         hook::forget_resident();
+        hook::forget_snapshots();
         shadow::forget_all();
     }
     hook::forget_all();
@@ -350,14 +354,25 @@ fn settle(session: &Session) {
     session::store_own_bytes(session.header());
 }
 
-/// Returns the checksum of a recording to which nobody writes any more.
+/// Returns the checksum of a recording to which nobody writes any more, except an attached reader to
+/// the words of the exchange, which count as zero.
 fn checksum_of(store: &Store) -> u64 {
+    const EXCHANGE: std::ops::Range<usize> = EXCHANGE_OFFSET / 32..HEADER_BYTES as usize / 32;
     let mut checksum = Checksum::default();
+    let mut left_out = EXCHANGE;
     for piece in store.pieces() {
         let (fours, _) = piece.as_chunks::<4>();
-        for four in fours {
-            checksum.add(four.each_ref().map(|word| word.load(Relaxed)));
-        }
+        // The exchange lies in the first piece.
+        let exchange = std::mem::take(&mut left_out);
+        add(&mut checksum, &fours[..exchange.start]);
+        exchange.clone().for_each(|_| checksum.add([0; 4]));
+        add(&mut checksum, &fours[exchange.end..]);
     }
     checksum.finish()
+}
+
+fn add(checksum: &mut Checksum, fours: &[[AtomicU64; 4]]) {
+    for four in fours {
+        checksum.add(four.each_ref().map(|word| word.load(Relaxed)));
+    }
 }

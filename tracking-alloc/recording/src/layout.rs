@@ -12,13 +12,17 @@ pub const MAGIC: u64 = u64::from_le_bytes(*b"heapgls\n");
 
 /// Version of the layout. Any change of a record increments it, and readers reject every other
 /// version.
-pub const VERSION: u32 = 4;
+pub const VERSION: u32 = 5;
 
 /// Bytes reserved for the header at the start of the file.
 pub const HEADER_BYTES: u64 = 4096;
 
 /// Offset of the checksum in the file.
 pub const CHECKSUM_OFFSET: usize = std::mem::offset_of!(Header, checksum);
+
+/// Offset of the [`Exchange`] in the file: the last 256 bytes before the directory. They are not part
+/// of the checksum, because a reader may write there at any time.
+pub const EXCHANGE_OFFSET: usize = HEADER_BYTES as usize - size_of::<Exchange>();
 
 /// Bytes of the first piece of the directory, directly after the header.
 pub const DIRECTORY_BYTES: u64 = 64 << 10;
@@ -160,6 +164,25 @@ pub mod growth {
     /// The process may no longer open the file: it changed its user (setuid) or restricted its own
     /// rights.
     pub const NO_ACCESS: u32 = 7;
+}
+
+/// Values of [`Exchange::status`].
+pub mod snapshot_status {
+    /// The copy exists.
+    pub const TAKEN: u32 = 0;
+    /// The reader's process does not exist.
+    pub const NO_READER: u32 = 1;
+    /// A filter of system calls may kill the program for the clone (`Seccomp: 2` with
+    /// `NoNewPrivs: 1`).
+    pub const SANDBOX: u32 = 2;
+    /// The process is not dumpable, so no other process may read its copy.
+    pub const NOT_DUMPABLE: u32 = 3;
+    /// The kernel lacks a system call that the copy needs (Linux 5.9).
+    pub const OLD_KERNEL: u32 = 4;
+    /// The clone failed; see [`errno`](super::Exchange::errno).
+    pub const CLONE_FAILED: u32 = 5;
+    /// The program runs with `HEAPGLASS_PREALLOC`, so the recorder makes no such system calls.
+    pub const QUIET: u32 = 6;
 }
 
 /// Values of [`Module::id_kind`].
@@ -312,12 +335,13 @@ pub mod table {
 }
 
 record! {
-    /// The start of a recording. The rest of its first [`HEADER_BYTES`] is zero.
+    /// The start of a recording. The rest of its first [`HEADER_BYTES`] is zero, up to the
+    /// [`Exchange`].
     ///
     /// The words before [`started_unix_ns`](Header::started_unix_ns) say which process writes the
     /// recording. They keep their place in every version, so that no file that is still being
     /// written is taken for an abandoned one.
-    Header / HeaderValue, 720 {
+    Header / HeaderValue, 784 {
         /// [`MAGIC`].
         0 magic: u64,
         /// [`VERSION`].
@@ -455,6 +479,100 @@ record! {
         /// Number of times linear memory has grown since the start, except for heapglass's own
         /// growth.
         712 memory_grows: u64,
+        /// Addresses of the two roots of the shadow map in the program's memory: for addresses with
+        /// bit 3 clear and set. [`Header`]'s words from here on are for readers of that memory; they
+        /// are 0 where there is none to read.
+        ///
+        /// A root is an array of pointers to leaves, indexed by the address shifted right by
+        /// `shadow_leaf_bits`. A null pointer is a leaf without blocks. A leaf is an array of `u32`,
+        /// one for each 16 bytes of addresses. The first word of a block is stored last and cleared
+        /// first, so a block whose first word is there is complete. A size of 0 means that the block
+        /// is being entered or freed.
+        720 shadow_roots: [u64; 2],
+        /// Offset in a leaf of one byte for each 4,096 bytes of its words. A byte of 0 means that
+        /// these words were never written.
+        736 shadow_written_offset: u64,
+        /// Number of address bits that the map covers. Other addresses are in the side table.
+        744 shadow_address_bits: u32,
+        /// Number of address bits that a leaf covers.
+        748 shadow_leaf_bits: u32,
+        /// Address of the side table, which holds blocks at addresses that are not a multiple of 8 or
+        /// not covered by the map. It is an array of shards. A shard begins with the address of its
+        /// slots and their number (0 = none), 8 bytes each. A slot has 24 bytes: the block's address
+        /// (0 = free), its size, and two words like the first two in the map, 4 bytes each.
+        752 side_table: u64,
+        /// Bytes from one shard to the next.
+        760 side_shard_bytes: u32,
+        /// Number of shards.
+        764 side_shards: u32,
+        /// The order of words in a `Vec`: one byte each for the index of its capacity, its pointer
+        /// and its length. The recorder finds the orders out in the program itself; 0 = not known.
+        768 vec_order: u32,
+        /// The same in a `String`.
+        772 string_order: u32,
+        /// In a `VecDeque`: capacity, pointer, head, length.
+        776 vec_deque_order: u32,
+        /// In a `HashMap` with std's `RandomState`: pointer to the control bytes, bucket mask, growth
+        /// left, items.
+        780 hash_map_order: u32,
+    }
+}
+
+record! {
+    /// A block that is being reallocated and is therefore not in the shadow map. It lies in the
+    /// program's private memory, at [`Lane::in_flight`].
+    InFlight / InFlightValue, 24 {
+        /// The block's old address; 0 = none. The shadow map may have the block too.
+        0 address: u64,
+        /// Its old size.
+        8 bytes: u64,
+        /// The first two words that the block had in the shadow map. The second is 0 if the block has
+        /// at most 16 bytes. Both are 0 if the block was not known, or is in the side table.
+        16 first: u32,
+        /// The second word.
+        20 second: u32,
+    }
+}
+
+record! {
+    /// The words by which an attached reader asks for a paused copy of the program, and by which the
+    /// recorder answers. They lie at [`EXCHANGE_OFFSET`] and are not part of the recording: the
+    /// recorder's crate documents the protocol.
+    Exchange / ExchangeValue, 256 {
+        /// Process ID of the attached reader, as the program sees it; 0 = none. Written by the
+        /// reader, or by the recorder at the start.
+        0 reader: u32,
+        /// Number of the reader's last request. Written by the reader, after the other words.
+        4 request: u32,
+        /// 1 = make the copy even if a sandbox may kill the program for it. Written by the reader.
+        8 forced: u32,
+        /// Zero. Reader and recorder never write to the same cache line.
+        12 reserved: u32,
+        /// Zero.
+        16 padding: [u64; 6],
+        /// Number of answers. Written by the recorder, after the other words.
+        64 answers: u32,
+        /// The request that was answered last. An answer that leaves it unchanged is a snapshot that
+        /// the program itself took.
+        68 answered: u32,
+        /// See [`snapshot_status`].
+        72 status: u32,
+        /// The `errno` of a failed clone.
+        76 errno: u32,
+        /// Process ID of the copy, as the program sees it; 0 = none was made.
+        80 copy: u32,
+        /// String: the label that the program gave the snapshot; 0 = none.
+        84 label: u32,
+        /// Nanoseconds from the start of the recording to the copy.
+        88 time_ns: u64,
+        /// Live bytes at the copy.
+        96 live_bytes: i64,
+        /// Live blocks at the copy.
+        104 live_blocks: i64,
+        /// Nanoseconds for which the thread that made the copy was stopped.
+        112 pause_ns: u64,
+        /// Zero.
+        120 reserved_words: [u64; 17],
     }
 }
 
@@ -615,8 +733,18 @@ record! {
         136 checked_blocks: u64,
         /// Bytes allocated up to the last check.
         144 checked_total_bytes: u64,
+        /// The lower end of the owner's stack in the program's memory, or an address below it. The
+        /// stack is empty if it is not known. The words from here on may be those of a thread that
+        /// ended.
+        152 stack_low: u64,
+        /// The end of the owner's stack. A stack of glibc ends with the thread-local variables.
+        160 stack_high: u64,
+        /// The owner's thread pointer.
+        168 thread_pointer: u64,
+        /// Address of the lane's [`InFlight`] in the program's memory.
+        176 in_flight: u64,
         /// Zero. Two threads never write to the same cache line.
-        152 padding: [u64; 13],
+        184 padding: [u64; 9],
     }
 }
 

@@ -3,12 +3,12 @@
 use super::lane::{self, Cached, Lane, Lifetime, SizeCount, Slot};
 use super::peak;
 use super::writers::{Inside, Open};
-use super::{net, owner};
+use super::{net, owner, snapshots};
 use crate::accounting::{self, Event, Realloc};
 use crate::session::{
     self, KnownSite, OVERFLOW_USED, Session, Shared, add, clock, fixed_rows, owned,
 };
-use crate::shadow::{self, LaneBits, Owner};
+use crate::shadow::{self, Known, LaneBits, Owner};
 use crate::stack::{self, Start};
 use crate::sys::Errno;
 use crate::{counting, current_scope, state, thread};
@@ -93,13 +93,19 @@ pub(crate) fn freed(block: *mut u8, bytes: usize) {
 }
 
 /// Takes the block out of the shadow map before a realloc is forwarded, because another thread may
-/// get its address.
+/// get its address. Until the realloc was recorded, the block is in the lane, so that a copy of the
+/// memory has it.
 #[inline(always)]
-pub(crate) fn reallocating(block: *mut u8) -> Option<Owner> {
+pub(crate) fn reallocating(block: *mut u8, bytes: usize) -> Option<Owner> {
     if !state::is_recording() {
         return None;
     }
-    shadow::take(block as usize)
+    let block = block as usize;
+    if let Some(lane) = lane::own() {
+        let owner = shadow::known(block).and_then(Known::owner);
+        lane.begin_realloc(block, bytes, owner);
+    }
+    shadow::take(block)
 }
 
 /// Records a realloc as one event, after it was forwarded. If it failed, puts the block back and
@@ -117,6 +123,7 @@ pub(crate) fn reallocated(
         if let Some(owner) = owner {
             shadow::put(old as usize, old_bytes, owner);
         }
+        end_realloc();
         return request_failed_at(start, bytes);
     }
     let moved = Realloc {
@@ -128,13 +135,32 @@ pub(crate) fn reallocated(
     match (enter(), owner) {
         (Some(lane), Some(owner)) => {
             realloc_in(lane, start, owner, moved);
+            end_realloc_in(lane);
             leave(lane);
         }
         (Some(lane), None) => {
             unknown_realloc_in(lane, start, moved);
+            end_realloc_in(lane);
             leave(lane);
         }
         (None, owner) => realloc_slowly(owner, start, moved),
+    }
+}
+
+/// Notes that the calling thread's realloc is over.
+#[inline(always)]
+fn end_realloc() {
+    if let Some(lane) = lane::own() {
+        lane.end_realloc();
+    }
+}
+
+/// Does the same for a lane that was entered, and makes the copy that a reader asked for meanwhile.
+#[inline(always)]
+fn end_realloc_in(lane: &'static Lane) {
+    lane.end_realloc();
+    if lane.asks.get() {
+        snapshots::look_again(lane);
     }
 }
 
@@ -254,6 +280,7 @@ fn alloc_slowly(start: Start, block: usize, bytes: usize, first: First) {
 #[inline(never)]
 fn realloc_slowly(owner: Option<Owner>, start: Start, moved: Realloc) {
     slow_path(Event::Realloc(moved), owner, start);
+    end_realloc();
 }
 
 #[cold]

@@ -25,9 +25,11 @@ use crate::sys::{self, Bump, CHUNK, Chunked, Errno, Lock, PAGE, count_own};
 use crate::thread;
 use std::cell::{Cell, UnsafeCell};
 use std::ptr::{NonNull, null, null_mut};
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicPtr, AtomicU32, Ordering::*};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicPtr, AtomicU32, Ordering::*, compiler_fence};
 use tracking_alloc_recording::MAX_SCOPES;
-use tracking_alloc_recording::{self as recording, LANES, MAX_FRAMES, MAX_LANES, MAX_SITES, Row};
+use tracking_alloc_recording::{
+    self as recording, InFlight, LANES, MAX_FRAMES, MAX_LANES, MAX_SITES, Row,
+};
 
 /// Bit of a lane's tag: its owner measures. No state of a recording has this bit.
 pub(super) const MEASURED: u32 = 8;
@@ -79,6 +81,10 @@ pub(crate) struct Lane {
     pub(super) busy: AtomicBool,
     /// The lane's rows: of all events, of "(table full)" and of "(unattributed)".
     pub(super) fixed: *const [Row; 3],
+    /// The block that the owner is reallocating.
+    pub(super) in_flight: InFlight,
+    /// A reader asked for a copy of the process while the owner was reallocating.
+    pub(super) asks: Cell<bool>,
     pub(super) cache: *mut [Cached; 2],
     /// The pages of the cache that were written, one bit each.
     cache_pages: Cell<u32>,
@@ -193,6 +199,28 @@ impl Lane {
     /// Returns `true` if the lane is marked as idle.
     pub(super) fn is_parked(&self) -> bool {
         self.tag.load(SeqCst) & PARKED != 0
+    }
+
+    /// Notes that the owner is reallocating a block, before the block leaves the shadow map.
+    #[inline(always)]
+    pub(super) fn begin_realloc(&self, address: usize, bytes: usize, owner: Option<Owner>) {
+        let [first, second] = owner.map_or([0; 2], Owner::words);
+        self.in_flight.bytes.store(bytes as u64, Relaxed);
+        self.in_flight.first.store(first, Relaxed);
+        self.in_flight.second.store(second, Relaxed);
+        self.in_flight.address.store(address as u64, Release);
+        compiler_fence(SeqCst);
+    }
+
+    /// Returns `true` while the owner is reallocating.
+    pub(super) fn is_reallocating(&self) -> bool {
+        self.in_flight.address.load(Relaxed) != 0
+    }
+
+    /// Notes that the block, wherever it is now, is in the shadow map again.
+    #[inline(always)]
+    pub(super) fn end_realloc(&self) {
+        self.in_flight.address.store(0, Release);
     }
 
     /// Removes the mark. Call under the peak lock.

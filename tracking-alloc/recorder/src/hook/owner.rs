@@ -175,6 +175,7 @@ fn make(session: &Session, number: u32) -> Option<&'static Lane> {
 impl Lane {
     /// Makes the calling thread the owner.
     fn move_in(&self, stack: Stack) {
+        self.in_flight.address.store(0, Relaxed);
         let (record, all) = (self.record(), self.all());
         self.limits.set_stack(stack);
         self.limits.forget_foreign();
@@ -184,6 +185,11 @@ impl Lane {
         record
             .tenancies
             .store(record.tenancies.load(Relaxed) + 1, Relaxed);
+        record.stack_low.store(stack.low as u64, Relaxed);
+        record.stack_high.store(stack.high as u64, Relaxed);
+        record.thread_pointer.store(sys::thread_pointer(), Relaxed);
+        let in_flight = from_ref(&self.in_flight).expose_provenance();
+        record.in_flight.store(in_flight as u64, Relaxed);
         self.names_to_read.set(4);
         self.read_name();
     }

@@ -46,7 +46,7 @@ mod lanes;
 mod window;
 
 use super::lane::{Lane, MOST_SKIPS, STEP};
-use super::{PEAK_CHECKS, resident};
+use super::{PEAK_CHECKS, resident, snapshots};
 use crate::session::{self, CLOCK, Timeline, Visit, net_bytes};
 use lanes::Sums;
 use std::sync::atomic::{Ordering::*, fence};
@@ -99,7 +99,7 @@ fn around_rise<R>(lane: &'static Lane, bytes: i64, apply: impl FnOnce() -> R) ->
     if let Some(mut checks) = checks {
         checks.check(lane);
         drop(checks);
-        resident::read_if_due();
+        after_check(lane);
     }
     applied
 }
@@ -126,7 +126,7 @@ fn around_fall<R>(
     if let Some(mut checks) = checks {
         checks.checked(lane, net_bytes(lane.all()));
         drop(checks);
-        resident::read_if_due();
+        after_check(lane);
     }
     applied
 }
@@ -147,6 +147,12 @@ pub(super) fn around<R>(
     }
 }
 
+/// Does what may follow a check, after the peak lock was released.
+fn after_check(lane: &'static Lane) {
+    resident::read_if_due();
+    snapshots::look(lane);
+}
+
 /// Handles a fall from a possible new maximum.
 fn turn(lane: &'static Lane, row: Option<&'static Row>, net: i64) {
     let turning = &lane.turning;
@@ -160,7 +166,7 @@ fn turn(lane: &'static Lane, row: Option<&'static Row>, net: i64) {
         fence(Release);
     } else {
         PEAK_CHECKS.lock().check(lane);
-        resident::read_if_due();
+        after_check(lane);
         turning.fell(row, events_of(lane.all()));
     }
 }

@@ -55,9 +55,9 @@ use lanes::{FIXED_ROWS, table_of};
 use std::ptr::{NonNull, from_ref, with_exposed_provenance};
 use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering::*};
 use tracking_alloc_recording::{
-    self as recording, FIRST_SITE, FURTHER_LANES, HEADER_BYTES, Header, HeaderValue, LANE_TABLES,
-    LANES, LONGEST_OWN_CRATES, ModuleValue, Point, Record, Row, ScopeValue, SiteValue, StackValue,
-    TIMELINE_POINTS, TableRecord, VERSION, table,
+    self as recording, EXCHANGE_OFFSET, Exchange, FIRST_SITE, FURTHER_LANES, HEADER_BYTES, Header,
+    HeaderValue, LANE_TABLES, LANES, LONGEST_OWN_CRATES, ModuleValue, Point, Record, Row,
+    ScopeValue, SiteValue, StackValue, TIMELINE_POINTS, TableRecord, VERSION, table,
 };
 
 /// The tables of one recording. The hook accesses them without a lock; they exist until the process
@@ -117,6 +117,11 @@ pub(crate) fn own(tag: u32) -> Option<&'static Session> {
 /// Returns the header while a recording exists.
 pub(crate) fn header() -> Option<&'static Header> {
     current().map(Session::header)
+}
+
+/// Returns the words for an attached reader while a recording exists.
+pub(crate) fn exchange() -> Option<&'static Exchange> {
+    current().map(Session::exchange)
 }
 
 /// Returns the next record of a lane's table. Takes the write lock only for a new segment.
@@ -212,6 +217,12 @@ impl Session {
     pub(crate) fn header(&self) -> &'static Header {
         // SAFETY: the header stays mapped until the process ends.
         unsafe { &*self.header }
+    }
+
+    /// Returns the words for an attached reader, which lie behind the header.
+    fn exchange(&self) -> &'static Exchange {
+        // SAFETY: the first page of the recording stays mapped until the process ends.
+        unsafe { &*self.header.byte_add(EXCHANGE_OFFSET).cast() }
     }
 
     /// Returns a lane's record in the recording.

@@ -21,6 +21,7 @@ pub(crate) use word::{KNOWN_BITS, LaneBits, Owner};
 use crate::sys;
 use side::SideTable;
 use std::sync::atomic::{AtomicPtr, AtomicU8, AtomicU32, Ordering::*};
+use tracking_alloc_recording::Header;
 use word::Kind;
 
 /// The number of address bits that a leaf covers.
@@ -66,6 +67,22 @@ pub(crate) fn prepare() -> bool {
         }
     }
     true
+}
+
+/// Writes into the header what a reader of this process's memory needs to find the blocks.
+pub(crate) fn describe(header: &Header) {
+    for (root, place) in ROOTS.iter().zip(&header.shadow_roots) {
+        place.store(root.load(Acquire).expose_provenance() as u64, Relaxed);
+    }
+    header
+        .shadow_written_offset
+        .store(WRITTEN_OFFSET as u64, Relaxed);
+    header.shadow_address_bits.store(ADDRESS_BITS, Relaxed);
+    header.shadow_leaf_bits.store(LEAF_SPAN_BITS, Relaxed);
+    let (first, stride, count) = SIDE.shards();
+    header.side_table.store(first as u64, Relaxed);
+    header.side_shard_bytes.store(stride as u32, Relaxed);
+    header.side_shards.store(count as u32, Relaxed);
 }
 
 /// Forgets every block, for a forked child that begins a recording of its own.
@@ -262,7 +279,8 @@ pub(crate) fn place(address: usize) -> Option<Place> {
 }
 
 impl Place {
-    /// Enters a block at this place.
+    /// Enters a block at this place. The first word is stored last: a copy of the memory made at any
+    /// moment contains either the whole block or a size of 0.
     #[inline(always)]
     pub(crate) fn put(self, bytes: usize, owner: Owner) {
         let Place(first) = self;
@@ -271,15 +289,15 @@ impl Place {
             // PERF: one chain of branches on the size. In each branch, the words are a few shifts.
             if bytes > word::MIDDLE {
                 let (third, fourth) = word::third(bytes);
-                (*first).store(word::first_of_larger(Kind::Long, owner), Relaxed);
                 (*first.add(1)).store(word::second_of_long(owner), Relaxed);
                 (*first.add(2)).store(third, Relaxed);
                 if let Some(fourth) = fourth {
                     (*first.add(3)).store(fourth, Relaxed);
                 }
+                (*first).store(word::first_of_larger(Kind::Long, owner), Release);
             } else if bytes > word::SMALL {
-                (*first).store(word::first_of_larger(Kind::Middle, owner), Relaxed);
                 (*first.add(1)).store(word::second_of_middle(bytes, owner), Relaxed);
+                (*first).store(word::first_of_larger(Kind::Middle, owner), Release);
             } else {
                 (*first).store(word::first_of_small(bytes, owner), Relaxed);
             }
@@ -336,6 +354,17 @@ impl Known {
         word::site(self.first)
     }
 
+    /// Returns the owner, and leaves the block in the map.
+    #[inline(always)]
+    pub(crate) fn owner(self) -> Option<Owner> {
+        if word::kind(self.first) == Kind::Small {
+            return word::owner(self.first, 0);
+        }
+        // SAFETY: as in `Place::put`.
+        let second = unsafe { (*self.place.0.add(1)).load(Relaxed) };
+        word::owner(self.first, second)
+    }
+
     /// Removes the block. Clears exactly the words that were entered, whatever size its owner
     /// claims now.
     #[inline(always)]
@@ -353,7 +382,9 @@ impl Known {
             }
             let behind = &*place.add(1);
             let second = behind.load(Relaxed);
-            behind.store(0, Relaxed);
+            // NOTE: after the first word, so that no copy of the memory has a block with half its
+            // words.
+            behind.store(0, Release);
             if kind == Kind::Long {
                 let third = &*place.add(2);
                 if word::goes_on(third.load(Relaxed)) {

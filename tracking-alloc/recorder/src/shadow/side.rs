@@ -21,6 +21,7 @@ struct Slot {
     owner: Owner,
 }
 
+#[repr(C)]
 struct Shard {
     slots: *mut Slot,
     /// A power of two, or 0 before the first block.
@@ -46,6 +47,12 @@ fn own_bytes(slots: usize) -> usize {
 impl SideTable {
     pub(super) const fn new() -> Self {
         SideTable([const { Lock::new(Shard::EMPTY) }; SHARDS])
+    }
+
+    /// Returns the address of the first shard, the distance between two, and their number.
+    pub(super) fn shards(&self) -> (usize, usize, usize) {
+        let first = self.0[0].get_mut_unpublished();
+        (first.expose_provenance(), size_of::<Lock<Shard>>(), SHARDS)
     }
 
     fn shard(&self, address: usize) -> &Lock<Shard> {

@@ -101,6 +101,12 @@ impl Owner {
         }
     }
 
+    /// Returns the words, as of a block in the map.
+    #[inline(always)]
+    pub(crate) fn words(self) -> [u32; 2] {
+        [self.first.get(), self.second]
+    }
+
     /// Returns the site that allocated the block.
     #[inline(always)]
     pub(crate) fn site(self) -> u32 {

@@ -5,6 +5,7 @@
 
 mod chunked;
 mod clock;
+pub(crate) mod copy;
 mod file;
 mod lines;
 mod load;
@@ -32,7 +33,7 @@ pub(crate) use memory::{
 pub(crate) use process::{
     entry, environment, fence_all_threads, go_quiet, host, is_main_thread, is_quiet, lasting_code,
     limit, memory_left, process_id, read_link, register_fence, resident_set, start_functions,
-    start_ticks, thread_id, thread_name, wait_for_stores, write_stderr,
+    start_ticks, thread_id, thread_name, thread_pointer, wait_for_stores, write_stderr,
 };
 pub(crate) use smaps::is_wiped_on_fork;
 pub(crate) use stack::on_own_stack;

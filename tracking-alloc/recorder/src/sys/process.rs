@@ -40,6 +40,23 @@ pub(crate) fn thread_id() -> u32 {
     unsafe { libc::syscall(libc::SYS_gettid) as u32 }
 }
 
+/// Returns the calling thread's pointer, next to which its thread-local variables lie.
+pub(crate) fn thread_pointer() -> u64 {
+    if cfg!(miri) {
+        return 0;
+    }
+    let pointer: u64;
+    // SAFETY: on x86-64, the word at the thread pointer is the thread pointer itself. On aarch64, the
+    // register is readable from user space.
+    unsafe {
+        #[cfg(target_arch = "x86_64")]
+        std::arch::asm!("mov {}, fs:0", out(reg) pointer, options(nostack, preserves_flags, readonly));
+        #[cfg(target_arch = "aarch64")]
+        std::arch::asm!("mrs {}, tpidr_el0", out(reg) pointer, options(nomem, nostack, preserves_flags));
+    }
+    pointer
+}
+
 /// Returns `true` if the calling thread is the first thread of the process.
 pub(crate) fn is_main_thread() -> bool {
     thread_id() == process_id()

@@ -64,7 +64,10 @@ pub(super) fn verify(source: &dyn ReadAt, header: &HeaderValue) -> Result<(), Er
     Ok(())
 }
 
-/// Returns the checksum of a whole recording, with its checksum word taken as zero.
+/// Returns the checksum of a whole recording, with its checksum word and its [`Exchange`] taken as
+/// zero.
+///
+/// [`Exchange`]: crate::Exchange
 ///
 /// # Errors
 /// Returns an error if the source cannot be read, or if more of it is empty than in any recording.
@@ -72,11 +75,18 @@ pub fn file_checksum<S: ReadAt + ?Sized>(source: &S, file_bytes: u64) -> Result<
     let mut checksum = Checksum::default();
     let mut first = true;
     pieces::read_all(&source, file_bytes, |piece| {
-        let end = CHECKSUM_OFFSET + 8;
-        if std::mem::take(&mut first)
-            && let (Some(before), Some(after)) = (piece.get(..CHECKSUM_OFFSET), piece.get(end..))
-        {
-            checksum.add_bytes(&[before, &[0; 8], after].concat());
+        if std::mem::take(&mut first) {
+            let mut piece = piece.to_vec();
+            let left_out = [
+                CHECKSUM_OFFSET..CHECKSUM_OFFSET + 8,
+                EXCHANGE_OFFSET..HEADER_BYTES as usize,
+            ];
+            for range in left_out {
+                if let Some(words) = piece.get_mut(range) {
+                    words.fill(0);
+                }
+            }
+            checksum.add_bytes(&piece);
         } else {
             checksum.add_bytes(piece);
         }

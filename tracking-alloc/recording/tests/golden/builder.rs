@@ -118,6 +118,17 @@ pub(crate) fn small(state: u32) -> Vec<u8> {
         elapsed_ns: 2_000_000_000,
         executable: program,
         command,
+        shadow_roots: [0x7f00_1000_0000, 0x7f00_2000_0000],
+        shadow_written_offset: (1 << 23) + 12,
+        shadow_address_bits: 47,
+        shadow_leaf_bits: 25,
+        side_table: 0x5500_0000_0008,
+        side_shard_bytes: 32,
+        side_shards: 64,
+        vec_order: u32::from_le_bytes([0, 1, 2, 0]),
+        string_order: u32::from_le_bytes([0, 1, 2, 0]),
+        vec_deque_order: u32::from_le_bytes([0, 1, 2, 3]),
+        hash_map_order: u32::from_le_bytes([0, 1, 2, 3]),
         lanes: 2,
         most_lanes: 2,
         clock: 5 << CLOCK_CHECKPOINT_BITS | 1,
@@ -223,6 +234,10 @@ pub(crate) fn small(state: u32) -> Vec<u8> {
         tenancies: 1,
         visits_len: 2,
         name: [u64::from_le_bytes(*b"main\0\0\0\0"), 0],
+        stack_low: 0x7ffc_0000_0000,
+        stack_high: 0x7ffd_0000_0000,
+        thread_pointer: 0x7f00_0000_0740,
+        in_flight: 0x7f00_0001_0040,
         ..LaneValue::default()
     };
     lanes[1] = LaneValue {

@@ -237,8 +237,11 @@ fn every_flipped_bit_of_a_finished_recording_is_found() {
         };
         let bit = 1 << (random(seed) % 8);
         bytes[place] ^= bit;
-        assert!(
-            Recording::read(bytes.as_slice()).is_err(),
+        // A reader may write to the exchange of a finished recording.
+        let is_left_out = (EXCHANGE_OFFSET..HEADER_BYTES as usize).contains(&place);
+        assert_eq!(
+            Recording::read(bytes.as_slice()).is_ok(),
+            is_left_out,
             "bit {bit:#x} of byte {place}"
         );
         bytes[place] ^= bit;

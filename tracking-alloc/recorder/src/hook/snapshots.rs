@@ -1,0 +1,304 @@
+//! Snapshots: paused copies of the process for an attached reader.
+//!
+//! # The protocol
+//!
+//! A reader is attached while [`Exchange::reader`] holds its process ID: `HEAPGLASS_SNAPSHOT` in the
+//! environment sets it at the start, or the reader writes it into the file of the recording. There is
+//! no thread that waits for requests.
+//!
+//! 1. The reader writes `forced` and `reader`, then increments `request`.
+//! 2. The next thread that checks the peak, sets a mark or ends a realloc after such a check notices
+//!    the request and makes the copy. (A program that allocates nothing notices none.)
+//! 3. The recorder writes its words, then increments `answers`. If `status` is
+//!    [`TAKEN`](snapshot_status::TAKEN), `copy` is the process ID of the copy.
+//! 4. The reader reads `/proc/COPY/mem` and then ends the copy with SIGKILL, by a pidfd. The copy
+//!    also ends when the reader does, and after [`LONGEST`].
+//! 5. The recorder reaps the copy at a later check.
+//!
+//! There is at most one copy: while it exists, a request waits. The program itself takes a snapshot
+//! with [`snapshot`](crate::snapshot): this adds an answer that leaves `answered` unchanged.
+//!
+//! # What the copy contains
+//!
+//! Private memory is that of one moment: the shadow map, stacks, blocks, and [`InFlight`] of each
+//! lane. The recording is a shared mapping, so in the copy it is live. The copy has one thread, the
+//! one that made it; the registers of the others are lost.
+//!
+//! A thread makes no copy while it holds a lock of the recorder, or while it reallocates: the new
+//! block would be in no map. In `count` mode a copy is made too, but its blocks have no stacks.
+//!
+//! [`InFlight`]: tracking_alloc_recording::InFlight
+
+use super::lane::{self, Lane};
+use super::writers::{self, Inside};
+use crate::session;
+use crate::sys::{self, Errno, Lock};
+use std::fmt;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::*};
+use std::time::Duration;
+use tracking_alloc_recording::{Exchange, snapshot_status};
+
+/// The copy ends after this time at the latest.
+const LONGEST: Duration = Duration::from_secs(600);
+/// The time between two attempts to reap a copy, in nanoseconds.
+const REAP_NS: u64 = 1_000_000;
+
+/// The copy that was not reaped yet; 0 = none.
+static COPY: AtomicU32 = AtomicU32::new(0);
+/// The time of the next attempt to reap it.
+static REAP_AT_NS: AtomicU64 = AtomicU64::new(0);
+/// Lets one thread at a time make or reap a copy. The buffer is for files of /proc: events have little
+/// stack.
+static MAKING: Lock<[u8; 4096]> = Lock::new([0; 4096]);
+
+/// The reason why there is no snapshot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum NoSnapshot {
+    /// Nothing is recorded, or the call came from a signal handler that interrupted the recorder.
+    NotRecording,
+    /// No reader is attached to the recording, or it has ended. `heapglass run --snapshot` attaches
+    /// one.
+    NoReader,
+    /// A filter of system calls (seccomp) may kill the program for making a copy.
+    Sandbox,
+    /// The process is not dumpable, so no other process may read its memory.
+    NotDumpable,
+    /// The kernel is older than Linux 5.9, or a filter of system calls refuses `close_range`.
+    OldKernel,
+    /// The copy could not be made; the number is the `errno`.
+    CloneFailed(i32),
+    /// `HEAPGLASS_PREALLOC` forbids the system calls that the copy needs.
+    Preallocated,
+    /// The reader has not finished with the last copy.
+    Busy,
+}
+
+impl fmt::Display for NoSnapshot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            NoSnapshot::NotRecording => f.write_str("no snapshot: nothing is recorded; run the program with `heapglass run --snapshot`"),
+            NoSnapshot::NoReader => f.write_str("no snapshot: no reader is attached; run the program with `heapglass run --snapshot`"),
+            NoSnapshot::Sandbox => f.write_str("no snapshot: the program has a filter of system calls that may kill it for making a copy of itself; use `--force-snapshot` to try"),
+            NoSnapshot::NotDumpable => f.write_str("no snapshot: the process is not dumpable, so no other process may read its memory; remove PR_SET_DUMPABLE, or do not change the user"),
+            NoSnapshot::OldKernel => f.write_str("no snapshot: the system call close_range is not available; use Linux 5.9 or newer, or a container that allows it"),
+            NoSnapshot::CloneFailed(errno) => write!(f, "no snapshot: the process cannot be copied (errno {errno}); raise the limit of processes or memory"),
+            NoSnapshot::Preallocated => f.write_str("no snapshot: HEAPGLASS_PREALLOC forbids the system calls that it needs; remove the variable"),
+            NoSnapshot::Busy => f.write_str("no snapshot: the reader has not finished with the last one; take snapshots less often"),
+        }
+    }
+}
+
+impl std::error::Error for NoSnapshot {}
+
+impl NoSnapshot {
+    /// Returns the value of [`Exchange::status`].
+    fn status(self) -> u32 {
+        match self {
+            NoSnapshot::NotRecording | NoSnapshot::NoReader | NoSnapshot::Busy => {
+                snapshot_status::NO_READER
+            }
+            NoSnapshot::Sandbox => snapshot_status::SANDBOX,
+            NoSnapshot::NotDumpable => snapshot_status::NOT_DUMPABLE,
+            NoSnapshot::OldKernel => snapshot_status::OLD_KERNEL,
+            NoSnapshot::CloneFailed(_) => snapshot_status::CLONE_FAILED,
+            NoSnapshot::Preallocated => snapshot_status::QUIET,
+        }
+    }
+}
+
+/// Forgets the parent's copy, for a forked child that starts its own recording.
+///
+/// # Safety
+/// No other thread may reach the lock.
+pub(crate) unsafe fn forget() {
+    // SAFETY: guaranteed by the caller.
+    unsafe { MAKING.reset([0; 4096]) };
+    COPY.store(0, Relaxed);
+}
+
+/// Attaches the reader that the environment names.
+pub(crate) fn attach(exchange: &Exchange) {
+    let reader = sys::environment(b"HEAPGLASS_SNAPSHOT").and_then(|text| {
+        let text = std::str::from_utf8(text).ok()?;
+        let (reader, forced) = match text.strip_suffix(",force") {
+            Some(reader) => (reader, 1),
+            None => (text, 0),
+        };
+        Some((reader.parse::<u32>().ok()?, forced))
+    });
+    if let Some((reader, forced)) = reader {
+        exchange.forced.store(forced, Relaxed);
+        exchange.reader.store(reader, Release);
+    }
+}
+
+/// Makes the copy that a reader asked for, and reaps the last one. Call without any lock other than
+/// a lane's.
+#[inline]
+pub(super) fn look(lane: &'static Lane) {
+    let Some(exchange) = session::exchange() else {
+        return;
+    };
+    if is_requested(exchange) || COPY.load(Relaxed) != 0 {
+        serve(exchange, lane);
+    }
+}
+
+fn is_requested(exchange: &Exchange) -> bool {
+    exchange.request.load(Acquire) != exchange.answered.load(Relaxed)
+}
+
+#[cold]
+#[inline(never)]
+fn serve(exchange: &Exchange, lane: &'static Lane) {
+    if lane.is_shared() {
+        // A lane of its own would say whether this thread is reallocating.
+        return;
+    }
+    if lane.is_reallocating() {
+        lane.asks.set(true);
+        return;
+    }
+    let Some(mut making) = MAKING.try_lock(1) else {
+        return;
+    };
+    let _errno = Errno::keep();
+    if reap(false) && is_requested(exchange) {
+        let request = exchange.request.load(Acquire);
+        let taken = take(exchange, &mut *making);
+        answer(exchange, taken, 0, request);
+    }
+}
+
+/// Serves requests that came while the calling thread reallocated.
+#[cold]
+#[inline(never)]
+pub(super) fn look_again(lane: &'static Lane) {
+    lane.asks.set(false);
+    look(lane);
+}
+
+/// Reaps the copy if it has ended. Returns `false` if there still is one. Call under the lock.
+fn reap(now: bool) -> bool {
+    let copy = COPY.load(Relaxed);
+    if copy == 0 {
+        return true;
+    }
+    let at = sys::now_ns();
+    if !now && at < REAP_AT_NS.load(Relaxed) {
+        return false;
+    }
+    REAP_AT_NS.store(at + REAP_NS, Relaxed);
+    if !sys::copy::reap(copy) {
+        return false;
+    }
+    COPY.store(0, Relaxed);
+    true
+}
+
+/// A copy that was just made.
+struct Taken {
+    copy: u32,
+    time_ns: u64,
+    pause_ns: u64,
+    live: (i64, i64),
+}
+
+/// Makes a copy, if that harms nobody. Call under the lock, while there is no other copy.
+fn take(exchange: &Exchange, buffer: &mut [u8]) -> Result<Taken, NoSnapshot> {
+    let reader = exchange.reader.load(Acquire);
+    let is_forced = exchange.forced.load(Relaxed) != 0;
+    if sys::is_quiet() {
+        return Err(NoSnapshot::Preallocated);
+    }
+    if reader == 0 || reader == sys::process_id() || !sys::copy::exists(reader) {
+        return Err(NoSnapshot::NoReader);
+    }
+    if !is_forced && sys::copy::is_sandboxed(buffer) {
+        return Err(NoSnapshot::Sandbox);
+    }
+    if !sys::copy::is_dumpable() {
+        return Err(NoSnapshot::NotDumpable);
+    }
+    if !sys::copy::can_copy() {
+        return Err(NoSnapshot::OldKernel);
+    }
+    // The calling thread has just made a check, or a mark.
+    let time_ns = session::header().map_or(0, |header| header.elapsed_ns.load(Relaxed));
+    let live = session::sums_of_lanes().net();
+    let before = sys::now_ns();
+    let copy = sys::copy::make(reader, LONGEST).map_err(NoSnapshot::CloneFailed)?;
+    let pause_ns = sys::now_ns().saturating_sub(before);
+    COPY.store(copy, Relaxed);
+    REAP_AT_NS.store(0, Relaxed);
+    Ok(Taken {
+        copy,
+        time_ns,
+        pause_ns,
+        live,
+    })
+}
+
+/// Tells the reader about a copy, or why there is none. `request` is the request that is answered, or
+/// the last one that was.
+fn answer(exchange: &Exchange, taken: Result<Taken, NoSnapshot>, label: u32, request: u32) {
+    let (status, errno) = match &taken {
+        Ok(_) => (snapshot_status::TAKEN, 0),
+        Err(NoSnapshot::CloneFailed(errno)) => (snapshot_status::CLONE_FAILED, *errno),
+        Err(reason) => (reason.status(), 0),
+    };
+    exchange.status.store(status, Relaxed);
+    exchange.errno.store(errno as u32, Relaxed);
+    exchange.label.store(label, Relaxed);
+    let taken = taken.unwrap_or(Taken {
+        copy: 0,
+        time_ns: 0,
+        pause_ns: 0,
+        live: (0, 0),
+    });
+    exchange.copy.store(taken.copy, Relaxed);
+    exchange.time_ns.store(taken.time_ns, Relaxed);
+    exchange.pause_ns.store(taken.pause_ns, Relaxed);
+    exchange.live_bytes.store(taken.live.0, Relaxed);
+    exchange.live_blocks.store(taken.live.1, Relaxed);
+    exchange.answered.store(request, Relaxed);
+    exchange.answers.fetch_add(1, Release);
+}
+
+/// Takes the snapshot of a label that was set as a mark, and waits while the reader reads the last
+/// one.
+pub(crate) fn take_now(label: &str) -> Result<(), NoSnapshot> {
+    /// A few seconds.
+    const SLEEPS: u32 = 30_000;
+    // A signal handler may have interrupted the recorder, or a realloc.
+    if writers::is_here() || lane::own().is_some_and(Lane::is_reallocating) {
+        return Err(NoSnapshot::NotRecording);
+    }
+    if session::exchange().is_some_and(|exchange| exchange.reader.load(Acquire) == 0) {
+        return Err(NoSnapshot::NoReader);
+    }
+    let mut patience = sys::Patience::new(SLEEPS);
+    let is_free = || {
+        let making = MAKING.try_lock(1);
+        making.is_some() && reap(true)
+    };
+    if !patience.wait_until(is_free) {
+        return Err(NoSnapshot::Busy);
+    }
+    let (Some(_inside), Some(exchange), Some(session)) =
+        (Inside::enter(), session::exchange(), session::current())
+    else {
+        return Err(NoSnapshot::NotRecording);
+    };
+    let _errno = Errno::keep();
+    let label = session.write.lock().string(label.as_bytes());
+    let mut making = MAKING.lock();
+    if !reap(true) {
+        return Err(NoSnapshot::Busy);
+    }
+    let taken = take(exchange, &mut *making);
+    let result = taken.as_ref().map(drop).map_err(|reason| *reason);
+    answer(exchange, taken, label, exchange.answered.load(Relaxed));
+    result
+}
