@@ -39,7 +39,6 @@
 //! | `HEAPGLASS_MODE` | `exact` (the default): every event with its stack; `count`: every event, without stacks |
 //! | `HEAPGLASS_MAX_BYTES` | maximum size of the recording: bytes, or a size such as `64MiB`; sites that do not fit count as "(table full)". Default 1 GiB |
 //! | `HEAPGLASS_OWN` | your own crates, separated by commas; reports read the list from the recording. `cargo heapglass` sets it |
-//! | `HEAPGLASS_SNAPSHOT` | process ID of a reader that is attached from the start, for [`snapshot`]; `heapglass run --snapshot` sets it. `PID,force` takes snapshots in sandboxes too |
 //! | `HEAPGLASS_PREALLOC` | `1` reserves 64 MiB at the start and makes no file calls later (for sandboxes and setuid); resident set and thread names are then not read |
 //!
 //! Programs with raised privileges (`AT_SECURE`) ignore these variables. If something is at the
@@ -103,7 +102,6 @@ mod threads;
 pub use alloc::TrackingAlloc;
 pub use heapglass_recorder::{Delta, Error, Stats};
 #[cfg(recording)]
-pub use heapglass_recorder::{NoSnapshot, snapshot};
 pub use phase::{Phase, PhaseFuture, phase, phase_async};
 #[cfg(recording)]
 pub use recorder::{Recorder, mark};

@@ -149,7 +149,7 @@ pub fn mark(name: &str) {
 }
 
 /// Sets a [`mark`], and makes a paused copy of the process for the reader that is attached to the
-/// recording (`heapglass run --snapshot`). Returns when the copy exists. If the reader is still
+/// recording. Returns when the copy exists. If the reader is still
 /// reading the last copy, waits for it, at most a few seconds.
 ///
 /// The calling thread is stopped while the copy is made, 30 to 100 ms for each GB of memory. Until

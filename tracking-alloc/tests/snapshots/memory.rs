@@ -2,8 +2,8 @@
 
 use crate::program::{IS_WAITING, MAY_GO_ON, Programs, Run, WAITS_AT, pause, say};
 use crate::reader::{Block, Reader, end, has_ended};
+use heapglass_recorder::snapshot;
 use std::sync::atomic::{AtomicBool, Ordering::*};
-use tracking_alloc::snapshot;
 use tracking_alloc_recording::{Recording, snapshot_status};
 
 pub(crate) const PROGRAMS: Programs = &[("lists", lists), ("flight", flight), ("load", load)];

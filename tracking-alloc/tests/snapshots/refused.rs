@@ -2,7 +2,8 @@
 
 use crate::program::{Programs, Run, churn, pause};
 use crate::reader::{Reader, end, has_ended};
-use tracking_alloc::{NoSnapshot, Recorder, snapshot};
+use heapglass_recorder::{NoSnapshot, snapshot};
+use tracking_alloc::Recorder;
 use tracking_alloc_recording::{Recording, snapshot_status, state};
 
 pub(crate) const PROGRAMS: Programs = &[

@@ -57,8 +57,7 @@ static MAKING: Lock<[u8; 4096]> = Lock::new([0; 4096]);
 pub enum NoSnapshot {
     /// Nothing is recorded, or the call came from a signal handler that interrupted the recorder.
     NotRecording,
-    /// No reader is attached to the recording, or it has ended. `heapglass run --snapshot` attaches
-    /// one.
+    /// No reader is attached to the recording, or it has ended.
     NoReader,
     /// A filter of system calls (seccomp) may kill the program for making a copy.
     Sandbox,
@@ -77,9 +76,9 @@ pub enum NoSnapshot {
 impl fmt::Display for NoSnapshot {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            NoSnapshot::NotRecording => f.write_str("no snapshot: nothing is recorded; run the program with `heapglass run --snapshot`"),
-            NoSnapshot::NoReader => f.write_str("no snapshot: no reader is attached; run the program with `heapglass run --snapshot`"),
-            NoSnapshot::Sandbox => f.write_str("no snapshot: the program has a filter of system calls that may kill it for making a copy of itself; use `--force-snapshot` to try"),
+            NoSnapshot::NotRecording => f.write_str("no snapshot: nothing is recorded"),
+            NoSnapshot::NoReader => f.write_str("no snapshot: no reader is attached to the recording"),
+            NoSnapshot::Sandbox => f.write_str("no snapshot: the program has a filter of system calls that may kill it for making a copy of itself; a reader can force it"),
             NoSnapshot::NotDumpable => f.write_str("no snapshot: the process is not dumpable, so no other process may read its memory; remove PR_SET_DUMPABLE, or do not change the user"),
             NoSnapshot::OldKernel => f.write_str("no snapshot: the system call close_range is not available; use Linux 5.9 or newer, or a container that allows it"),
             NoSnapshot::CloneFailed(errno) => write!(f, "no snapshot: the process cannot be copied (errno {errno}); raise the limit of processes or memory"),
