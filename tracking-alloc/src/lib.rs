@@ -101,7 +101,6 @@ mod threads;
 
 pub use alloc::TrackingAlloc;
 pub use heapglass_recorder::{Delta, Error, Stats};
-#[cfg(recording)]
 pub use phase::{Phase, PhaseFuture, phase, phase_async};
 #[cfg(recording)]
 pub use recorder::{Recorder, mark};

@@ -5,7 +5,9 @@ use super::atomic_stats::AtomicStats;
 use super::sites::Slot;
 #[cfg(captures)]
 use crate::accounting::Realloc;
-use crate::accounting::{self, COUNTERS, Counter, Counters, Event};
+#[cfg(recording)]
+use crate::accounting::COUNTERS;
+use crate::accounting::{self, Counter, Counters, Event};
 use crate::stats::Stats;
 use std::sync::atomic::{AtomicI64, Ordering::*};
 
