@@ -3,10 +3,10 @@
 use super::atomic_stats::AtomicStats;
 #[cfg(captures)]
 use super::sites::Slot;
-#[cfg(captures)]
-use crate::accounting::Realloc;
 #[cfg(recording)]
 use crate::accounting::COUNTERS;
+#[cfg(captures)]
+use crate::accounting::Realloc;
 use crate::accounting::{self, Counter, Counters, Event};
 use crate::stats::Stats;
 use std::sync::atomic::{AtomicI64, Ordering::*};

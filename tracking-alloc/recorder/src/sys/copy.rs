@@ -126,7 +126,7 @@ fn sleep_until_ended(reader: u32, longest: Duration) -> ! {
                     revents: 0,
                 };
                 let time = libc::timespec {
-                    tv_sec: longest.as_secs() as libc::time_t,
+                    tv_sec: longest.as_secs() as _,
                     tv_nsec: 0,
                 };
                 libc::syscall(
