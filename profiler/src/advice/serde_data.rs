@@ -1,4 +1,4 @@
-//! What serde costs: values that it buffers, and trees of `Value`.
+//! Findings about serde: values that it buffers, and trees of `Value`.
 
 use std::collections::HashMap;
 

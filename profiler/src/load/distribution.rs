@@ -19,8 +19,9 @@ impl<'a> SizeRecords<'a> {
         SizeRecords(records)
     }
 
-    /// What a row tells of its blocks, with its index among the lane's rows; `None` when no writer
-    /// leaves it so. While it is written, what is read last may count more.
+    /// Returns the sizes and lifetimes of a row's blocks, with the row's index in the lane. Returns
+    /// `None` for a row that no writer leaves like this. If the program still runs, the counters
+    /// that are read last may include more events.
     pub(super) fn distribution(
         &self,
         row: &RowValue,

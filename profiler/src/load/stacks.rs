@@ -21,10 +21,10 @@ use std::mem::take;
 use std::sync::Arc;
 use tracking_alloc_recording::{FrameValue, Recording, SiteValue, unwinder};
 
-/// What was read of the stacks of a recording, kept while its program runs: when it is loaded
-/// again, only what is new is read.
+/// The stacks that were read of a recording, kept while its program runs. The next time the
+/// recording is loaded, only new stacks are read.
 ///
-/// It must never outlive what it was read from: see [`goes_on_in`](StackCache::goes_on_in).
+/// A cache is valid for its own recording only: see [`goes_on_in`](StackCache::goes_on_in).
 #[derive(Default)]
 pub(super) struct StackCache {
     own: Own,
@@ -56,8 +56,8 @@ struct Folded {
     scopes: Vec<ScopeType>,
 }
 
-/// What a scope tells of the blocks of stacks that do not tell what they hold. A scope may learn
-/// its type late.
+/// The type that a scope gives to blocks whose stacks name none. A scope may get its type after it
+/// was entered.
 type ScopeType = (ScopeKind, Option<TypeId>);
 
 impl StackCache {

@@ -19,8 +19,8 @@ const GOLDEN: &str = concat!(
 );
 const LISTS: u64 = 100;
 const PEOPLE: u64 = 400;
-/// What the JSON of the people takes: 77 bytes each, two digits of age but for one in ten, commas,
-/// brackets.
+/// The bytes of the JSON of all people: 77 bytes each, two digits of age except for one in ten,
+/// commas, and brackets.
 const JSON_BYTES: u64 = 77 * PEOPLE + 2 * PEOPLE - PEOPLE / 10 + (PEOPLE - 1) + 2;
 /// `serde_json::to_vec` begins with 128 bytes and doubles.
 const JSON_BUFFER: u64 = JSON_BYTES.next_power_of_two();

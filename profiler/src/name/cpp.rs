@@ -24,7 +24,7 @@ const LONGEST_LINKAGE: usize = 2048;
 const LONGEST_NAME: usize = 4096;
 /// The most text that is written for a name, bytes, that of arguments which are left out included.
 const MOST_WRITTEN: usize = 64 << 10;
-/// How deep types may nest in a name. 998 of 1000 of those names need no more.
+/// The maximum nesting of types in a name. 998 of 1000 of those names need no more.
 const MOST_NESTED: u32 = 64;
 /// The most parts of a name for which the parser tries several ways. Expressions in the arguments
 /// of templates have them.

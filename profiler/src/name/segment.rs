@@ -15,7 +15,7 @@ pub(crate) struct Segment<'a> {
     pub(crate) plain: &'a str,
     /// The text between the brackets of its generic arguments; empty without any.
     pub(crate) arguments: &'a str,
-    /// What the segment stands for.
+    /// The kind of thing that the segment names.
     pub(crate) part: Part<'a>,
 }
 

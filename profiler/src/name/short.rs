@@ -112,7 +112,7 @@ fn type_of_module(path: &[Segment<'_>]) -> Option<&'static str> {
     Some(of)
 }
 
-/// What stands before the function in its short name: its type, else the module around it.
+/// Returns the part before the function in its short name: its type, else its module.
 fn parent(before: &[Segment<'_>], language: Language) -> Option<String> {
     let found = before.iter().enumerate().rev().find_map(|(at, segment)| {
         let named = || Some(segment.name().to_owned());

@@ -1,5 +1,4 @@
-//! Where the type of a block comes from, and what is said when it is missing: profiles written by
-//! hand.
+//! Sources of a block's type, and the advice if it is missing, on profiles written by hand.
 
 use super::Source;
 use super::{

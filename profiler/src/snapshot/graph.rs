@@ -1,4 +1,4 @@
-//! Who holds each block: reachability, and retained bytes by dominators.
+//! Holders of blocks: reachability, and retained bytes by dominators.
 
 use super::dominators::dominators;
 use super::heap::{Heap, RootKind};

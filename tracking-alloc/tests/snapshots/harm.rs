@@ -66,6 +66,17 @@ fn a_program_that_waits_for_children_does_not_see_the_copy() {
     assert!(is_gone(copy), "reaped by the recorder");
 }
 
+/// Runs a program that takes a snapshot and pauses, ends the copy, and lets the program end.
+fn succeeds_with_a_copy(program: &str) {
+    let mut run = Run::start(program, Some(std::process::id()));
+    run.until_paused();
+    let copy = Reader::attach(&run.path).exchange().copy;
+    assert!(!has_ended(copy));
+    end(copy);
+    run.go_on();
+    run.succeeds();
+}
+
 /// Closes a pipe while a copy exists.
 fn pipes() {
     let (mut output, input) = std::io::pipe().expect("a pipe");
@@ -78,13 +89,7 @@ fn pipes() {
 
 #[test]
 fn a_pipe_ends_while_the_copy_exists() {
-    let mut run = Run::start("pipes", Some(std::process::id()));
-    run.until_paused();
-    let copy = Reader::attach(&run.path).exchange().copy;
-    assert!(!has_ended(copy));
-    end(copy);
-    run.go_on();
-    run.succeeds();
+    succeeds_with_a_copy("pipes");
 }
 
 /// Sends a signal to its own group, of which the copy is a member.
@@ -135,13 +140,7 @@ fn signals() {
 
 #[test]
 fn a_handler_runs_in_the_program_alone() {
-    let mut run = Run::start("signals", Some(std::process::id()));
-    run.until_paused();
-    let copy = Reader::attach(&run.path).exchange().copy;
-    assert!(!has_ended(copy));
-    end(copy);
-    run.go_on();
-    run.succeeds();
+    succeeds_with_a_copy("signals");
 }
 
 /// Takes one snapshot, and churns until it may end.
@@ -267,13 +266,7 @@ fn limited() {
 
 #[test]
 fn a_limit_of_address_space_does_not_count_for_the_copy() {
-    let mut run = Run::start("limited", Some(std::process::id()));
-    run.until_paused();
-    let copy = Reader::attach(&run.path).exchange().copy;
-    assert!(!has_ended(copy));
-    end(copy);
-    run.go_on();
-    run.succeeds();
+    succeeds_with_a_copy("limited");
 }
 
 #[test]

@@ -101,11 +101,14 @@ pub(crate) fn reallocating(block: *mut u8, bytes: usize) -> Option<Owner> {
         return None;
     }
     let block = block as usize;
+    let known = shadow::known(block);
     if let Some(lane) = lane::own() {
-        let owner = shadow::known(block).and_then(Known::owner);
-        lane.begin_realloc(block, bytes, owner);
+        lane.begin_realloc(block, bytes, known.and_then(Known::owner));
     }
-    shadow::take(block)
+    match known {
+        Some(known) => known.take(),
+        None => shadow::take(block),
+    }
 }
 
 /// Records a realloc as one event, after it was forwarded. If it failed, puts the block back and
