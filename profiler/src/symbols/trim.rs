@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use crate::profile::{Function, Origin};
 
-/// Paths of functions between a collection and the allocator, and of heapglass itself.
+/// Paths of functions between a collection and the allocator. Those of heapglass are known by crate.
 const MACHINERY: &[&str] = &[
     "alloc::alloc::",
     "alloc::raw_vec::",
@@ -15,11 +15,6 @@ const MACHINERY: &[&str] = &[
     "hashbrown::raw::",
     "std::alloc::",
     "std::sys::alloc::",
-    "heapglass_recorder::",
-    "tracking_alloc::",
-    "tracking_alloc_arena::",
-    "tracking_alloc_recording::",
-    "tracking_alloc_serde::",
     "__rustc::",
 ];
 

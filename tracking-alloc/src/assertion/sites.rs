@@ -199,8 +199,10 @@ impl Function {
 fn whose(name: &str, file: Option<&str>) -> FrameOwner {
     // The functions in which threads and programs begin.
     const STARTS: [&str; 4] = ["start_thread", "clone", "clone3", "_start"];
-    const INTERNALS: [&str; 6] = [
+    const INTERNALS: [&str; 8] = [
         "tracking_alloc::",
+        "tracking_alloc_arena::",
+        "tracking_alloc_serde::",
         "heapglass_recorder::",
         "__rust",
         "__rg_",
@@ -229,5 +231,26 @@ fn whose(name: &str, file: Option<&str>) -> FrameOwner {
         FrameOwner::Other
     } else {
         FrameOwner::Program
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frames_of_our_crates_are_not_the_programs() {
+        for name in [
+            "tracking_alloc::alloc::TrackingAlloc::alloc",
+            "heapglass_recorder::hook::event::allocated",
+            "<tracking_alloc_serde::profiled::visitor::Vis as serde::de::Visitor>::visit_seq",
+            "tracking_alloc_arena::tracked::Tracked::new",
+        ] {
+            assert!(matches!(whose(name, None), FrameOwner::Other), "{name}");
+        }
+        let own = whose("tracking_alloc_demo::main", None);
+        assert!(matches!(own, FrameOwner::Program));
+        let block = whose("heapglass_recorder::measured::measured_with", None);
+        assert!(matches!(block, FrameOwner::Block));
     }
 }
