@@ -20,7 +20,7 @@ pub enum Reach {
     /// Only through pointers that refer, or from a stack. It is alive; its owner was not seen.
     Referred,
     /// Not at all. Its pointer may be hidden, or be in a register for a moment: see
-    /// [`Snapshot::unreachable_since`](super::Snapshot::unreachable_since).
+    /// [`Analysis::unreachable_since`](super::Analysis::unreachable_since).
     NotReached,
 }
 

@@ -2,16 +2,16 @@
 //!
 //! A [`Heap`] lists the blocks of a program at one moment, with the roots outside the heap that may
 //! point into it. [`analyse`] reads the contents of each block once, through [`Memory`], and
-//! returns a [`Snapshot`]:
+//! returns an [`Analysis`]:
 //!
 //! | question | answered by |
 //! |---|---|
-//! | what would be freed with this block? | [`Snapshot::retained_bytes`] |
-//! | who keeps it alive? | [`Snapshot::holder`], [`Snapshot::reach`] |
-//! | how much of it is unused capacity? | [`Snapshot::unused_bytes`] |
-//! | which blocks does nothing reach? | [`Snapshot::unreachable_since`], [`Snapshot::cycles`] |
-//! | which values are equal? | [`Snapshot::equal_values`] |
-//! | which pages are zero? | [`Snapshot::zero_pages`] |
+//! | what would be freed with this block? | [`Analysis::retained_bytes`] |
+//! | who keeps it alive? | [`Analysis::holder`], [`Analysis::reach`] |
+//! | how much of it is unused capacity? | [`Analysis::unused_bytes`] |
+//! | which blocks does nothing reach? | [`Analysis::unreachable_since`], [`Analysis::cycles`] |
+//! | which values are equal? | [`Analysis::equal_values`] |
+//! | which pages are zero? | [`Analysis::zero_pages`] |
 //!
 //! [`Layouts`] says which words of a block are pointers and which of them own. [`SiteShapes`] is one
 //! that knows the container of each site; for other blocks, every word that points into a block
@@ -128,7 +128,7 @@ pub struct Identity {
 
 /// A heap that was analysed.
 #[derive(Debug)]
-pub struct Snapshot {
+pub struct Analysis {
     heap: Heap,
     contents: read::Contents,
     holders: graph::Holders,
@@ -144,7 +144,7 @@ pub fn analyse(
     memory: &dyn Memory,
     layouts: &dyn Layouts,
     progress: &(dyn Fn(Step) + Sync),
-) -> Snapshot {
+) -> Analysis {
     let mut contents = read::read(&heap, memory, layouts, progress);
     let total = heap.len() as u64;
     let tell = |stage, done| progress(Step { stage, done, total });
@@ -162,7 +162,7 @@ pub fn analyse(
     tell(Stage::Holders, 0);
     let holders = graph::holders(&heap, &contents);
     tell(Stage::Holders, total);
-    Snapshot {
+    Analysis {
         heap,
         contents,
         holders,
@@ -170,7 +170,7 @@ pub fn analyse(
     }
 }
 
-impl Snapshot {
+impl Analysis {
     /// Returns the heap, which numbers the blocks.
     pub fn heap(&self) -> &Heap {
         &self.heap
@@ -238,7 +238,7 @@ impl Snapshot {
     }
 
     /// Returns the blocks that nothing reaches, neither now nor in an earlier snapshot, by what
-    /// [`Snapshot::not_reached`] returned there. One snapshot alone may catch a block in the middle
+    /// [`Analysis::not_reached`] returned there. One snapshot alone may catch a block in the middle
     /// of a move.
     pub fn unreachable_since(&self, earlier: &[Identity]) -> Vec<usize> {
         let blocks = self.not_reached_blocks();

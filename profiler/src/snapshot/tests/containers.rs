@@ -332,7 +332,7 @@ proptest! {
 }
 
 /// A segment at 4096 with some words, and blocks with their site, words and birth.
-fn heap(segment: &[u64], blocks: &[(u64, u32, &[u64], u64)]) -> Snapshot {
+fn heap(segment: &[u64], blocks: &[(u64, u32, &[u64], u64)]) -> Analysis {
     let mut memory = Ranges::default();
     let mut heap = HeapBuilder::default();
     memory.put(4096, le(segment));

@@ -46,7 +46,7 @@ fn graphs() -> impl Strategy<Value = Graph> {
 }
 
 impl Graph {
-    fn analysed(&self) -> Snapshot {
+    fn analysed(&self) -> Analysis {
         let mut memory = Ranges::default();
         let mut heap = HeapBuilder::default();
         for (node, pointers) in self.pointers.iter().enumerate() {

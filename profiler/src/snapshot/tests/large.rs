@@ -37,7 +37,7 @@ fn computed(
     layouts: &dyn Layouts,
     site: impl Fn(u64) -> u32,
     word: impl Fn(u64, u64) -> u64 + Sync,
-) -> Snapshot {
+) -> Analysis {
     let mut heap = HeapBuilder::default();
     for block in 0..blocks {
         let address = START + block * words_each * 8;
