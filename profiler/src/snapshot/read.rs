@@ -27,6 +27,8 @@ const WINDOW: u64 = 1 << 20;
 const GAP: u64 = 512;
 /// Bytes around a window, so that a header at its end is seen as a whole.
 const AROUND: u64 = 8 * WORD;
+/// More bytes are never kept around a window, however large a value is.
+const MOST_AROUND: u64 = 16 << 20;
 const PAGE: u64 = 4096;
 /// A table up to this size is read as a whole.
 const MOST_TABLE: u64 = 8 << 20;
@@ -162,6 +164,8 @@ struct Part {
     edges: Vec<u32>,
     /// Headers by the index of their edge.
     headers: Vec<(usize, Header)>,
+    /// Notes of the layouts by the index of their edge.
+    notes: Vec<(usize, u64)>,
     zero_pages: Vec<(u32, u32)>,
     unreadable: u64,
     words: Words,
@@ -209,6 +213,12 @@ pub(super) fn read(
         reader.nodes(&roots);
         reader.ready_blocks();
     }
+    // A value that is held in a way unknown leads to the headers of others.
+    let whole = |block: &u32| layouts.is_whole(heap.site(*block as usize));
+    let mut rest: Vec<u32> = all().filter(whole).collect();
+    rest.retain(|&block| !reader.was_read(block as usize));
+    reader.blocks(rest.into_iter());
+    reader.ready_blocks();
     let mut rest: Vec<u32> = all().collect();
     rest.retain(|&block| !reader.was_read(block as usize));
     reader.contents.losses.without_header = rest.len() as u64;
@@ -228,6 +238,7 @@ impl Reader<'_> {
         while !self.ready.is_empty() {
             let mut ready = std::mem::take(&mut self.ready);
             ready.sort_unstable();
+            ready.dedup();
             self.blocks(ready.into_iter());
         }
     }
@@ -288,7 +299,7 @@ impl Reader<'_> {
                     Header::Table { .. } => continue,
                 };
                 let is_known =
-                    self.elements.contains_key(&site) || self.layouts.element_bytes(site).is_some();
+                    self.elements.contains_key(&site) || self.known_element(block).is_some();
                 let size = self.heap.size(block);
                 if !is_known && capacity > 0 && size.is_multiple_of(capacity) {
                     *votes.entry((site, size / capacity)).or_default() += 1;
@@ -305,10 +316,13 @@ impl Reader<'_> {
         }
     }
 
+    fn known_element(&self, block: usize) -> Option<u64> {
+        self.layouts.element_bytes_of(self.heap, block)
+    }
+
     fn element_bytes(&self, block: usize) -> Option<u64> {
-        let site = self.heap.site(block);
-        let known = self.layouts.element_bytes(site);
-        known.or_else(|| self.elements.get(&site).copied())
+        let elected = || self.elements.get(&self.heap.site(block)).copied();
+        self.known_element(block).or_else(elected)
     }
 
     /// Returns how full a block is by a header that agrees with it, and its unused bytes.
@@ -355,7 +369,7 @@ impl Reader<'_> {
     /// Returns the size of a table's buckets.
     fn bucket_bytes(&self, block: usize, buckets: u64, control: u64) -> Option<u64> {
         let between = control / buckets;
-        match self.layouts.element_bytes(self.heap.site(block)) {
+        match self.known_element(block) {
             // The buckets are padded to a group of control bytes.
             Some(bytes) => (bytes.checked_mul(buckets)?.checked_next_multiple_of(WORD)? <= control
                 && control - bytes * buckets < 16)
@@ -406,6 +420,7 @@ impl Reader<'_> {
     /// Keeps the edges. Those of headers that do not agree own nothing.
     fn merge(&mut self, nodes: &[u32], part: &Part) {
         let mut headers = part.headers.iter().peekable();
+        let mut notes = part.notes.iter().peekable();
         let mut first = 0;
         for (&node, &(count, ..)) in nodes.iter().zip(&part.nodes) {
             let edges = &part.edges[first..first + count as usize];
@@ -418,6 +433,13 @@ impl Reader<'_> {
                 self.contents.losses.pointers += edges.len() as u64;
             }
             let end = first + edges.len();
+            while let Some(&(edge, note)) = notes.next_if(|note| note.0 < end) {
+                let target = (part.edges[edge] & TARGET) as usize;
+                let is_understood = self.layouts.held(self.source(node), target, note);
+                if is_understood && !self.was_read(target) {
+                    self.ready.push(target as u32);
+                }
+            }
             while let Some(&(edge, header)) = headers.next_if(|header| header.0 < end) {
                 let target = (part.edges[edge] & TARGET) as usize;
                 if !self.settle(target, header) {
@@ -431,6 +453,13 @@ impl Reader<'_> {
                 }
             }
             first = end;
+        }
+    }
+
+    fn source(&self, node: u32) -> Source {
+        match (node as usize).checked_sub(self.heap.len()) {
+            None => Source::Block(node as usize),
+            Some(root) => Source::Root(root),
         }
     }
 
@@ -496,7 +525,7 @@ impl Reader<'_> {
             node: Source::Block(block),
             all: all.clone(),
             bytes,
-            hash: Hash::new(self.layouts.value_type(self.heap.site(block))),
+            hash: Hash::new(self.layouts.value_type_of(self.heap, block)),
             zero_pages: 0,
             is_readable: true,
             part,
@@ -597,12 +626,16 @@ impl Scan<'_, '_> {
             return self.window(bytes, range.start, range);
         }
         let mut buffer = Vec::new();
+        let span = self.reader.layouts.span(self.node).min(MOST_AROUND);
+        // A value larger than a window is not read once for each window.
+        let window = span.next_multiple_of(PAGE).max(WINDOW);
+        let around = span.max(AROUND);
         let mut start = range.start;
         while start < range.end {
             // Windows end with a page, so that no page is seen in two parts.
-            let end = (start / PAGE * PAGE).saturating_add(WINDOW).min(range.end);
-            let before = start.saturating_sub(AROUND).max(range.start);
-            let after = end.saturating_add(AROUND).min(range.end);
+            let end = (start / PAGE * PAGE).saturating_add(window).min(range.end);
+            let before = start.saturating_sub(around).max(range.start);
+            let after = end.saturating_add(around).min(range.end);
             buffer.resize((after - before) as usize, 0);
             if self.reader.memory.read(before, &mut buffer).is_ok() {
                 self.window(&buffer, before, start..end);
@@ -672,10 +705,13 @@ impl Scan<'_, '_> {
         let words = &mut self.part.words;
         words.marks.clear();
         words.headers.clear();
+        words.notes.clear();
         self.reader.layouts.walk(&view, words);
         // They usually are in order.
         words.marks.sort_by_key(|mark| mark.0);
         words.headers.sort_by_key(|header| header.0);
+        words.notes.sort_by_key(|note| note.0);
+        let mut notes = words.notes.iter().peekable();
         let mut headers = words.headers.iter().peekable();
         let mut marks = words.marks.iter().peekable();
         let head = first_multiple(&range, WORD);
@@ -684,6 +720,7 @@ impl Scan<'_, '_> {
         for (address, word) in view.words() {
             while marks.next_if(|mark| mark.0 < address).is_some() {}
             while headers.next_if(|header| header.0 < address).is_some() {}
+            while notes.next_if(|note| note.0 < address).is_some() {}
             match marks.next_if(|mark| mark.0 == address) {
                 None => self.hash.word(word),
                 Some((_, Mark::Skip)) => {}
@@ -694,6 +731,9 @@ impl Scan<'_, '_> {
                     if let Some((_, header)) = headers.next_if(|header| header.0 == address) {
                         let edge = self.part.edges.len();
                         self.part.headers.push((edge, *header));
+                    }
+                    if let Some(&(_, note)) = notes.next_if(|note| note.0 == address) {
+                        self.part.notes.push((self.part.edges.len(), note));
                     }
                     let refers = if matches!(mark, Mark::Refers(_)) {
                         REFERS
