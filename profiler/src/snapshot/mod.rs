@@ -72,6 +72,7 @@ mod scc;
 mod shapes;
 #[cfg(test)]
 mod tests;
+pub mod typed;
 
 pub use equal::{EqualBlocks, EqualValues};
 pub use graph::{Cycle, Cycles, Holder, Reach};

@@ -436,7 +436,9 @@ impl Reader<'_> {
             while let Some(&(edge, note)) = notes.next_if(|note| note.0 < end) {
                 let target = (part.edges[edge] & TARGET) as usize;
                 let is_understood = self.layouts.held(self.source(node), target, note);
-                if is_understood && !self.was_read(target) {
+                // A header says more, if it agrees with the block.
+                let has_header = part.headers.binary_search_by_key(&edge, |h| h.0).is_ok();
+                if is_understood && !has_header && !self.was_read(target) {
                     self.ready.push(target as u32);
                 }
             }

@@ -26,6 +26,8 @@ mod stored;
 mod table;
 mod trim;
 
+pub(crate) use dwarf::Slice;
+pub(crate) use module::{ThreadLocals, with_debug_information};
 pub(crate) use classify::{Classifier, unresolved};
 pub(crate) use error::Error;
 pub(crate) use locate::hex_all;
