@@ -27,7 +27,9 @@ mod walk;
 use super::heap::Heap;
 use super::shapes::SiteShapes;
 use crate::name::path_and_arguments;
-use crate::symbols::{Identity, ModuleRef, Slice, SymbolOptions, ThreadLocals, with_debug_information};
+use crate::symbols::{
+    Identity, ModuleRef, Slice, SymbolOptions, ThreadLocals, with_debug_information,
+};
 use crate::types::{normal, short};
 use paths::Paths;
 use plan::{Contents, Planner, Plans, ShapeId, Target};
@@ -401,10 +403,16 @@ impl TypedLayouts {
             }
             let fields = plan::live_fields(&self.types, of, variant);
             let locals = fields.filter_map(|field| {
-                let bytes = self.types.size(field.of)?;
-                Some((self.types.text(field.name).to_owned(), bytes))
+                let bytes = self.types.size(field.of).filter(|&bytes| bytes > 0)?;
+                let name = match self.types.text(field.name) {
+                    "__awaitee" => "(awaited)",
+                    // Temporary values, and whether they are to be dropped.
+                    name if name.starts_with("__") => "(temporary)",
+                    name => name,
+                };
+                Some((name.to_owned(), bytes))
             });
-            let mut locals: Vec<_> = locals.filter(|(_, bytes)| *bytes > 0).collect();
+            let mut locals: Vec<_> = locals.collect();
             locals.sort_by(|a, b| (b.1, &a.0).cmp(&(a.1, &b.0)));
             all.push(FutureState {
                 function: plan::future_name(&self.types, of),

@@ -61,7 +61,10 @@ pub(super) enum Target {
     Opaque,
     Value(ShapeId),
     /// A node of a B-tree: a leaf or an inner one, which the size of the block tells.
-    Node { leaf: ShapeId, inner: ShapeId },
+    Node {
+        leaf: ShapeId,
+        inner: ShapeId,
+    },
 }
 
 /// How much a pointer says.
@@ -218,6 +221,8 @@ pub(super) struct Plans {
 /// The way to the value at hand.
 #[derive(Clone, Debug, Default)]
 struct Path {
+    /// The type of the values that hold the block, and its name.
+    of: TypeId,
     owner: String,
     text: String,
     /// It begins at the owner, whatever holds the block.
@@ -342,8 +347,10 @@ impl<'t> Planner<'t> {
     fn plan(&mut self, contents: Contents, of: TypeId) -> Option<Vec<Item>> {
         self.left = MOST_FIELDS.min(self.left_of_all);
         self.left_of_all -= self.left;
+        let held = self.held(of);
         let mut path = Path {
-            owner: self.owner(of),
+            of: held,
+            owner: self.owner(held),
             ..Path::default()
         };
         let mut items = Vec::new();
@@ -372,29 +379,31 @@ impl<'t> Planner<'t> {
         done.map(|()| items)
     }
 
-    /// Returns the name that a path begins with if its first block holds a type.
-    fn owner(&self, of: TypeId) -> String {
+    /// Returns the type that people would say a block holds: what a shared value or a node wraps.
+    fn held(&self, of: TypeId) -> TypeId {
         let types = self.types;
         let this = types.get(of);
         let is_wrapper = is_counted(types, this)
             || types.is(this, &["alloc", "collections", "linked_list"], "Node");
-        if is_wrapper && this.argument != 0 {
-            return self.owner_of_argument(this.argument);
-        }
-        self.owner_of_argument(of)
+        let inner = member(types, this, "data").map(|data| data.of);
+        let is_node = types.text(this.name).starts_with("InternalNode<");
+        let held = match inner {
+            Some(inner) if is_node => inner,
+            _ if is_wrapper && this.argument != 0 => this.argument,
+            _ => of,
+        };
+        types.canonical(held)
     }
 
-    fn owner_of_argument(&self, of: TypeId) -> String {
+    /// Returns the name that a path begins with if its first block holds a type.
+    fn owner(&self, of: TypeId) -> String {
         let types = self.types;
-        let this = types.get(of);
-        if this.is_future {
+        if types.get(of).is_future {
             return self.future_name(of);
         }
         let mut text = short(&normal(&types.full_name(of)));
-        for node in ["LeafNode<", "InternalNode<"] {
-            if let Some(rest) = text.strip_prefix(node) {
-                text = format!("BTreeMap<{rest}");
-            }
+        if let Some(rest) = text.strip_prefix("LeafNode<") {
+            text = format!("BTreeMap<{rest}");
         }
         text.chars().take(MOST_PATH).collect()
     }
@@ -452,7 +461,8 @@ impl<'t> Planner<'t> {
 
     fn step(&mut self, path: &Path, end: &str) -> StepId {
         let text = format!("{}{end}", path.text);
-        self.plans.steps.number(&path.owner, &text, path.is_root)
+        let of = if path.is_root { 0 } else { path.of };
+        self.plans.steps.number(of, &path.owner, &text)
     }
 
     /// Adds what there is to do in a value. Returns `None` if its type cannot be.
@@ -591,7 +601,10 @@ impl<'t> Planner<'t> {
         is_places.then_some(element.argument)
     }
 
-    #[expect(clippy::too_many_arguments, reason = "all of them differ between the callers")]
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "all of them differ between the callers"
+    )]
     fn first(
         &mut self,
         array: TypeId,
@@ -822,10 +835,7 @@ impl<'t> Planner<'t> {
         let length = place(by("length")?)?;
         let at = place(data)?;
         let (element, contents) = if counted {
-            (
-                behind.argument,
-                Contents::CountedElements(behind.argument),
-            )
+            (behind.argument, Contents::CountedElements(behind.argument))
         } else {
             (data_type.target, Contents::Elements(data_type.target))
         };
@@ -965,8 +975,12 @@ impl<'t> Planner<'t> {
         let (heap_at, heap) = part("heap")?;
         let (inline_at, inline) = part("inline")?;
         let inline_at = inline_at + self.offset(inline, "__0").unwrap_or(0);
-        let pointer = self.offset(heap, "ptr").or_else(|| self.offset(heap, "__0"))?;
-        let length = self.offset(heap, "len").or_else(|| self.offset(heap, "__1"))?;
+        let pointer = self
+            .offset(heap, "ptr")
+            .or_else(|| self.offset(heap, "__0"))?;
+        let length = self
+            .offset(heap, "len")
+            .or_else(|| self.offset(heap, "__1"))?;
         let mut items = Vec::new();
         let inside = with(path, "[]");
         self.value(array.target, 0, &inside, mode, depth + 1, &mut items)?;
@@ -1013,12 +1027,9 @@ impl<'t> Planner<'t> {
         if !matches!(bytes, 1 | 2 | 4 | 8) {
             return (bytes == 0).then_some(());
         }
-        offset
-            .checked_add(bytes)
-            .filter(|&end| end <= this.size)?;
+        offset.checked_add(bytes).filter(|&end| end <= this.size)?;
         let mask = u64::MAX >> (64 - 8 * bytes);
-        let is_counted =
-            this.is_future || (depth == 0 && at == 0 && this.size >= LEAST_COUNTED);
+        let is_counted = this.is_future || (depth == 0 && at == 0 && this.size >= LEAST_COUNTED);
         let mut variants = Vec::new();
         for variant in all {
             let mut items = Vec::new();
@@ -1103,6 +1114,7 @@ impl<'t> Planner<'t> {
         let this = types.get(of);
         if this.is_future {
             return Path {
+                of: 0,
                 owner: format!("{} ({})", self.future_name(of), state(types, variant)),
                 text: String::new(),
                 is_root: true,
@@ -1114,7 +1126,10 @@ impl<'t> Planner<'t> {
         with(path, &format!("::{}", types.text(variant.name)))
     }
 
-    #[expect(clippy::too_many_arguments, reason = "all of them differ between the callers")]
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "all of them differ between the callers"
+    )]
     fn variant(
         &mut self,
         of: TypeId,
@@ -1153,7 +1168,7 @@ impl<'t> Planner<'t> {
 /// Returns the fields of a variant that hold values.
 ///
 /// An async function moves its arguments out of where they were before its first await. They are
-/// still listed for all states.
+/// still listed for all states, after the locals, and not always with their own offsets.
 pub(super) fn live_fields<'t>(
     types: &'t Types,
     of: TypeId,
@@ -1166,17 +1181,15 @@ pub(super) fn live_fields<'t>(
     let moves = this.is_future
         && own.starts_with("Suspend")
         && types.text(this.name).starts_with("{async_fn_env");
-    let returned = types.variants(this).iter();
-    let mut returned = returned.filter(|variant| name_of(variant) == "Returned");
-    let arguments = returned.next().filter(|_| moves);
-    let arguments = arguments.map_or(&[][..], |variant| types.members(types.get(variant.of)));
-    let fields = types.members(types.get(variant.of)).iter();
-    fields.filter(move |field| {
-        let is_argument = arguments
-            .iter()
-            .any(|argument| (argument.name, argument.offset) == (field.name, field.offset));
-        !is_over && !is_argument
-    })
+    let mut others = types.variants(this).iter();
+    let returned = others.find(|other| moves && name_of(other) == "Returned");
+    let arguments = returned.map_or(&[][..], |other| types.members(types.get(other.of)));
+    let fields = types.members(types.get(variant.of));
+    let locals = fields.len().saturating_sub(arguments.len());
+    let names = |fields: &'t [Member]| fields.iter().map(|field| field.name);
+    let are_arguments = names(&fields[locals..]).eq(names(arguments));
+    let live = if are_arguments { locals } else { fields.len() };
+    fields[..live].iter().filter(move |_| !is_over)
 }
 
 /// Returns the name of an async function or block.

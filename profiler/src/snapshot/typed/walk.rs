@@ -84,9 +84,12 @@ impl Walk<'_> {
                     return words.refers(place(at), to);
                 }
                 let vtable = word(vtable).and_then(|vtable| self.all.vtables.get(&vtable));
-                let shape = vtable.map_or(0, |&(value, counted)| {
-                    if is_counted { counted } else { value }
-                });
+                let shape = vtable.map_or(
+                    0,
+                    |&(value, counted)| {
+                        if is_counted { counted } else { value }
+                    },
+                );
                 words.owns(place(at), to);
                 let fits = shape != 0 && self.all.fits(shape, self.heap().size(to));
                 words.held_as(place(at), note(if fits { shape } else { 0 }, step));
@@ -148,7 +151,8 @@ impl Walk<'_> {
                 elements,
                 step,
             } => {
-                let (Some(room), Some(from), Some(until)) = (word(capacity), word(first), word(end))
+                let (Some(room), Some(from), Some(until)) =
+                    (word(capacity), word(first), word(end))
                 else {
                     return;
                 };
@@ -405,7 +409,8 @@ impl Walk<'_> {
         step: u32,
         words: &mut Words,
     ) {
-        let (Header::List { capacity, length } | Header::Deque {
+        let (Header::List { capacity, length }
+        | Header::Deque {
             capacity, length, ..
         }) = header
         else {
@@ -481,7 +486,9 @@ impl TypedLayouts {
         let group = self.table_group;
         (1..48).find_map(|bits| {
             let buckets = 1_u64 << bits;
-            let control = buckets.checked_mul(bucket)?.checked_next_multiple_of(group)?;
+            let control = buckets
+                .checked_mul(bucket)?
+                .checked_next_multiple_of(group)?;
             let end = control.checked_add(buckets)?.checked_add(group)?;
             (end == size).then_some((buckets, control))
         })
@@ -522,7 +529,10 @@ impl TypedLayouts {
 
     /// Returns the shape of a block. 0 is not known.
     pub(super) fn shape_of(&self, heap: &Heap, block: usize) -> ShapeId {
-        let known = self.shapes.get(block).map_or(0, |shape| shape.load(Relaxed));
+        let known = self
+            .shapes
+            .get(block)
+            .map_or(0, |shape| shape.load(Relaxed));
         if known != 0 {
             return known;
         }
@@ -671,7 +681,10 @@ impl Layouts for TypedLayouts {
     fn span(&self, source: Source) -> u64 {
         match source {
             Source::Block(block) => {
-                let shape = self.shapes.get(block).map_or(0, |shape| shape.load(Relaxed));
+                let shape = self
+                    .shapes
+                    .get(block)
+                    .map_or(0, |shape| shape.load(Relaxed));
                 self.size(shape)
             }
             Source::Root(_) => self.largest_static,
@@ -709,7 +722,9 @@ impl Layouts for TypedLayouts {
     }
 
     fn label(&self, block: usize) -> u32 {
-        self.labels.get(block).map_or(0, |label| label.load(Relaxed))
+        self.labels
+            .get(block)
+            .map_or(0, |label| label.load(Relaxed))
     }
 
     fn label_text(&self, label: u32) -> String {

@@ -113,9 +113,7 @@ pub(super) fn with_sections<R>(
     Ok(read(&dwarf, reader.bytes))
 }
 
-fn load<'a>(
-    reader: &mut image::Sections<'_, 'a>,
-) -> Result<DwarfSections<Cow<'a, [u8]>>, String> {
+fn load<'a>(reader: &mut image::Sections<'_, 'a>) -> Result<DwarfSections<Cow<'a, [u8]>>, String> {
     DwarfSections::load(|id| {
         if is_read(id) {
             reader.read(id.name())
