@@ -16,6 +16,8 @@ const MOST_DEPTH: u32 = 256;
 /// Fields that one plan may take, and all plans together.
 const MOST_FIELDS: u32 = 1 << 16;
 const MOST_FIELDS_OF_ALL: u32 = 1 << 25;
+/// Fields that are looked at to find one of a container.
+const MOST_LOOKED_AT: u32 = 4096;
 /// Characters of a path.
 const MOST_PATH: usize = 4096;
 /// An enum smaller than this has no large variant.
@@ -77,6 +79,9 @@ pub(super) enum Hold {
     /// `&T`, `*const T`, `Weak`.
     Refers,
 }
+
+/// The values of a discriminant with what to do for each.
+type Variants = Box<[(Option<u64>, Box<[Item]>)]>;
 
 /// Something to do in a value. Offsets are from the start of the value.
 #[derive(Debug)]
@@ -182,7 +187,7 @@ pub(super) enum Item {
         discriminant: u32,
         bytes: u8,
         /// `None` stands for all other values.
-        variants: Box<[(Option<u64>, Box<[Item]>)]>,
+        variants: Variants,
         /// The first counter of the enum, if its variants are counted.
         counters: Option<u32>,
     },
@@ -316,7 +321,7 @@ impl<'t> Planner<'t> {
         let node = &["alloc", "collections", "btree", "node"];
         if types.is(this, node, "LeafNode")
             && let Some(parent) = member(types, this, "parent")
-            && let Some(inner) = self.pointee(parent.of, 0)
+            && let Some(inner) = self.pointee(parent.of, 0, &mut MOST_LOOKED_AT.clone())
         {
             return Target::Node {
                 leaf: self.shape(Contents::Value(of)),
@@ -424,39 +429,51 @@ impl<'t> Planner<'t> {
     }
 
     /// Finds a field by name in a structure and in the structures inside.
-    fn find(&self, of: TypeId, name: &str, depth: u32) -> Option<(u64, TypeId)> {
+    fn find(&self, of: TypeId, name: &str) -> Option<(u64, TypeId)> {
+        self.find_inside(of, name, 0, &mut MOST_LOOKED_AT.clone())
+    }
+
+    fn find_inside(
+        &self,
+        of: TypeId,
+        name: &str,
+        depth: u32,
+        left: &mut u32,
+    ) -> Option<(u64, TypeId)> {
         let this = self.types.get(of);
         if this.kind == Kind::Pointer || depth > 6 {
             return None;
         }
         let members = self.types.members(this);
+        *left = left.checked_sub(members.len() as u32)?;
         if let Some(found) = member(self.types, this, name) {
             return Some((found.offset, found.of));
         }
         members.iter().find_map(|member| {
-            let (offset, of) = self.find(member.of, name, depth + 1)?;
+            let (offset, of) = self.find_inside(member.of, name, depth + 1, left)?;
             Some((offset.checked_add(member.offset)?, of))
         })
     }
 
     fn offset(&self, of: TypeId, name: &str) -> Option<u64> {
-        self.find(of, name, 0).map(|found| found.0)
+        self.find(of, name).map(|found| found.0)
     }
 
     /// Returns the type behind the first pointer in a type.
-    fn pointee(&self, of: TypeId, depth: u32) -> Option<TypeId> {
+    fn pointee(&self, of: TypeId, depth: u32, left: &mut u32) -> Option<TypeId> {
         let types = self.types;
         let this = types.get(of);
         if this.kind == Kind::Pointer {
             return Some(this.target);
         }
+        *left = left.checked_sub(1)?;
         if depth > 8 {
             return None;
         }
         let fields = types.members(this).iter().map(|member| member.of);
         let variants = types.variants(this).iter().map(|variant| variant.of);
         let mut all = fields.chain(variants);
-        all.find_map(|of| self.pointee(of, depth + 1))
+        all.find_map(|of| self.pointee(of, depth + 1, left))
     }
 
     fn step(&mut self, path: &Path, end: &str) -> StepId {
@@ -475,7 +492,7 @@ impl<'t> Planner<'t> {
         depth: u32,
         out: &mut Vec<Item>,
     ) -> Option<()> {
-        self.left = self.left.checked_sub(1)?;
+        self.left = self.left.checked_sub(1 + path.text.len() as u32 / 64)?;
         if depth > MOST_DEPTH || path.text.len() > MOST_PATH {
             return None;
         }
@@ -961,10 +978,10 @@ impl<'t> Planner<'t> {
         let Kind::Array { count } = array.kind else {
             return None;
         };
-        let (data_at, data) = self.find(of, "data", 0)?;
+        let (data_at, data) = self.find(of, "data")?;
         let within = types.get(data);
         let part = |name: &str| {
-            let (offset, of) = self.find(data, name, 0).or_else(|| {
+            let (offset, of) = self.find(data, name).or_else(|| {
                 let mut variants = types.variants(within).iter();
                 let upper = [name[..1].to_uppercase(), name[1..].to_owned()].concat();
                 let found = variants.find(|variant| types.text(variant.name) == upper)?;
@@ -1143,6 +1160,10 @@ impl<'t> Planner<'t> {
         let types = self.types;
         let this = types.get(of);
         let start = at.checked_add(variant.offset)?;
+        if this.is_future {
+            let others = types.variants(this).len() as u32;
+            self.left = self.left.checked_sub(others / 8)?;
+        }
         for member in live_fields(types, of, variant) {
             let place = start.checked_add(member.offset)?;
             let size = types.size(member.of)?;
@@ -1274,7 +1295,8 @@ fn cost(items: &[Item]) -> u64 {
         } => u64::from(*count).saturating_mul(cost(items)),
         Item::Choice { variants, .. } => {
             let all = variants.iter().map(|(_, items)| cost(items));
-            all.max().unwrap_or(0).saturating_add(1)
+            let search = variants.len() as u64 / 16;
+            all.max().unwrap_or(0).saturating_add(1 + search)
         }
         Item::Counted { items, .. } | Item::Uncertain(items) => cost(items),
         Item::Skip { at, end } => u64::from(end.saturating_sub(*at)) / 8,
