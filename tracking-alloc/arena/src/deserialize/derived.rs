@@ -42,7 +42,7 @@ where
         // PERF: numbers take nothing from the arena. Entering a place for each would double the
         // time to read many of them.
         let value = match self.below {
-            Some(below) if !T::SCALAR && arena_path::is_inside() => {
+            Some(below) if !T::SCALAR && is_inside() => {
                 entered::<T, A, D>(deserializer, self.arena, below)
             }
             _ => T::deserialize_in(deserializer, self.arena),
