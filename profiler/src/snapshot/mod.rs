@@ -13,6 +13,8 @@
 //! | which values are equal? | [`Analysis::equal_values`] |
 //! | which pages are zero? | [`Analysis::zero_pages`] |
 //!
+//! [`Snapshot::of`] keeps what is shown to users, in a form that a recording carries.
+//!
 //! [`Layouts`] says which words of a block are pointers and which of them own. [`SiteShapes`] is one
 //! that knows the container of each site; for other blocks, every word that points into a block
 //! owns it.
@@ -66,6 +68,7 @@ mod equal;
 mod graph;
 mod hash;
 mod heap;
+mod kept;
 mod layout;
 mod read;
 mod scc;
@@ -76,9 +79,12 @@ mod tests;
 pub use equal::{EqualBlocks, EqualValues};
 pub use graph::{Cycle, Cycles, Holder, Reach};
 pub use heap::{Block, Heap, HeapBuilder, Root, RootKind};
+pub use kept::{Basis, Held, HolderName, HolderNode, Moment, Outside, Snapshot};
 pub use layout::{Header, Layouts, Source, View, Words};
 pub use read::Losses;
 pub use shapes::{Kind, Shape, SiteShapes, WordOrders};
+
+use serde::{Deserialize, Serialize};
 
 /// The memory of a program.
 pub trait Memory: Sync {
@@ -90,6 +96,9 @@ pub trait Memory: Sync {
     /// An error means that some of the bytes cannot be read. Addresses without memory must be
     /// errors: the sizes of blocks are as the program left them.
     fn read(&self, address: u64, buffer: &mut [u8]) -> std::io::Result<()>;
+
+    /// Is called when all contents were read, before they are analysed: the memory is needed no more.
+    fn finished(&self) {}
 }
 
 /// A part of the analysis.
@@ -117,7 +126,7 @@ pub struct Step {
 }
 
 /// A block that is the same in two snapshots: its address, and the number of its allocation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Identity {
     /// The address.
@@ -146,6 +155,7 @@ pub fn analyse(
     progress: &(dyn Fn(Step) + Sync),
 ) -> Analysis {
     let mut contents = read::read(&heap, memory, layouts, progress);
+    memory.finished();
     let total = heap.len() as u64;
     let tell = |stage, done| progress(Step { stage, done, total });
     let hashes = contents.take_hashes();
