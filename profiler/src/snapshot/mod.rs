@@ -78,6 +78,8 @@ mod tests;
 
 pub use equal::{EqualBlocks, EqualValues};
 pub use graph::{Cycle, Cycles, Holder, Reach};
+#[cfg(target_os = "linux")]
+pub(crate) use heap::MOST_BLOCKS;
 pub use heap::{Block, Heap, HeapBuilder, Root, RootKind};
 pub use kept::{Basis, Held, HolderName, HolderNode, Moment, Outside, Snapshot};
 pub use layout::{Header, Layouts, Source, View, Words};
