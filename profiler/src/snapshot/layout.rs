@@ -23,6 +23,19 @@ pub trait Layouts: Sync {
 
     /// Reports the words of a view that are not plain data.
     fn walk(&self, view: &View<'_>, words: &mut Words);
+
+    /// Returns a number for the place of a block in its holder, by type and field; 0 if it is not
+    /// known. Call it after all contents were read.
+    fn label(&self, block: usize) -> u32 {
+        let _ = block;
+        0
+    }
+
+    /// Returns the text of a [`label`](Layouts::label): `Catalog.products[]`.
+    fn label_text(&self, label: u32) -> String {
+        let _ = label;
+        String::new()
+    }
 }
 
 /// The memory that a view shows.

@@ -18,6 +18,8 @@
 //! | which pages do small blocks keep? | [`Analysis::pinned_pages`] |
 //! | what of all this is known of a site? | [`Analysis::by_site`] |
 //!
+//! [`Snapshot::of`] keeps what is shown to users, in a form that a recording carries.
+//!
 //! [`Layouts`] says which words of a block are pointers and which of them own. [`SiteShapes`] is one
 //! that knows the container of each site; for other blocks, every word that points into a block
 //! owns it.
@@ -72,6 +74,7 @@ mod graph;
 mod hash;
 mod heap;
 mod inputs;
+mod kept;
 mod layout;
 #[cfg(target_os = "linux")]
 mod pagemap;
@@ -88,6 +91,7 @@ pub use equal::{EqualBlocks, EqualValues};
 pub use graph::{Cycle, Cycles, Holder, Reach};
 pub use heap::{Block, Heap, HeapBuilder, Root, RootKind};
 pub use inputs::Input;
+pub use kept::{Basis, Held, HolderName, HolderNode, Moment, Outside, Snapshot};
 pub use layout::{Header, Layouts, Source, View, Words};
 #[cfg(target_os = "linux")]
 pub use pagemap::PageMap;
@@ -96,6 +100,8 @@ pub use read::Losses;
 pub use shapes::{Kind, Shape, SiteShapes, WordOrders};
 pub use sites::SiteFigures;
 pub use slices::Sliced;
+
+use serde::{Deserialize, Serialize};
 
 /// The memory of a program.
 pub trait Memory: Sync {
@@ -120,6 +126,9 @@ pub trait Memory: Sync {
     fn pages(&self, _address: u64, _count: usize, _pages: &mut Vec<Page>) -> Option<()> {
         None
     }
+
+    /// Is called when all contents were read, before they are analysed: the memory is needed no more.
+    fn finished(&self) {}
 }
 
 /// A part of the analysis.
@@ -147,7 +156,7 @@ pub struct Step {
 }
 
 /// A block that is the same in two snapshots: its address, and the number of its allocation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Identity {
     /// The address.
@@ -176,6 +185,7 @@ pub fn analyse(
     progress: &(dyn Fn(Step) + Sync),
 ) -> Analysis {
     let mut contents = read::read(&heap, memory, layouts, progress);
+    memory.finished();
     let total = heap.len() as u64;
     let tell = |stage, done| progress(Step { stage, done, total });
     let hashes = contents.take_hashes();

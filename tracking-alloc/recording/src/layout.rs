@@ -332,6 +332,8 @@ pub mod table {
     pub const ARENA_VALUES: u32 = 24;
     /// [`FailedRequest`](super::FailedRequest) records.
     pub const FAILED_REQUESTS: u32 = 25;
+    /// Snapshots of the heap added by an attached reader, as JSON.
+    pub const SNAPSHOTS: u32 = 26;
 }
 
 record! {
