@@ -15,6 +15,7 @@ pub(super) enum Kind {
     Recording(tracking_alloc_recording::Error),
     Symbols(crate::symbols::Error),
     Packed(String),
+    Snapshots(String),
 }
 
 impl Error {
@@ -50,6 +51,11 @@ impl fmt::Display for Error {
                 "{}: the packed symbols are damaged ({what}); pack the original recording again",
                 self.path.display()
             ),
+            Kind::Snapshots(what) => write!(
+                f,
+                "{}: the snapshots in it are damaged ({what}); record again",
+                self.path.display()
+            ),
         }
     }
 }
@@ -59,7 +65,7 @@ impl std::error::Error for Error {
         match &self.kind {
             Kind::Recording(error) => Some(error),
             Kind::Symbols(error) => Some(error),
-            Kind::Packed(_) => None,
+            Kind::Packed(_) | Kind::Snapshots(_) => None,
         }
     }
 }

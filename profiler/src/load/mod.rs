@@ -28,6 +28,7 @@ pub use error::Error;
 pub use packed::pack;
 
 use crate::profile::{Profile, StackNode, State};
+use crate::snapshot::Snapshot;
 use crate::symbols::{self, Progress, SymbolOptions};
 use counters::CountedSites;
 use error::Kind;
@@ -146,6 +147,7 @@ impl Session {
         early: Option<Early<'_>>,
     ) -> Result<Profile, Error> {
         let mut recording = read(path)?;
+        let snapshots = snapshots(&mut recording, path)?;
         let options = &self.options;
         let addresses = Addresses::of(&mut recording);
         let mut known = self.known.take();
@@ -156,7 +158,7 @@ impl Session {
         let (names, unnamed) = std::thread::scope(|scope| {
             let (naming, named) = mpsc::channel::<Infallible>();
             let counting = scope.spawn(move || {
-                let unnamed = Unnamed::of(recording);
+                let unnamed = Unnamed::of(recording, snapshots);
                 if let Some(early) = early
                     && named.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout)
                 {
@@ -196,6 +198,14 @@ fn read(path: &Path) -> Result<Recording, Error> {
     Recording::open(path).map_err(|error| Error::new(path, Kind::Recording(error)))
 }
 
+/// Takes the snapshots that a recording carries.
+fn snapshots(recording: &mut Recording, path: &Path) -> Result<Vec<Snapshot>, Error> {
+    let bytes = recording.snapshots.take();
+    let snapshots = bytes.map(|bytes| Snapshot::parse(&bytes)).transpose();
+    let snapshots = snapshots.map_err(|what| Error::new(path, Kind::Snapshots(what)))?;
+    Ok(snapshots.unwrap_or_default())
+}
+
 /// The contents of a recording without names.
 struct Unnamed {
     recording: Recording,
@@ -206,9 +216,10 @@ struct Unnamed {
 
 impl Unnamed {
     /// Counts.
-    fn of(mut recording: Recording) -> Self {
+    fn of(mut recording: Recording, snapshots: Vec<Snapshot>) -> Self {
         let mut profile = Profile {
             process: process::describe(&recording),
+            snapshots,
             ..Profile::default()
         };
         let peak = counters::find_peak(&recording);
@@ -219,6 +230,10 @@ impl Unnamed {
         for lane in &mut recording.lanes {
             lane.checkpoints = Vec::new();
         }
+        for snapshot in &mut profile.snapshots {
+            snapshot.renumber(|number| counted.position(number).map(|site| site as u32));
+        }
+        profile.site_numbers.clone_from(&counted.numbers);
         let (sites, impossible) = counters::count(&recording, &peak, &counted);
         for site in &sites {
             profile.totals.add(&site.figures);

@@ -223,7 +223,7 @@ fn a_profile_before_it_has_names_has_the_figures_of_the_one_with_names() {
         let options = OpenOptions::default();
         let mut recording = Recording::open(&path).expect("a recording");
         let addresses = Addresses::of(&mut recording);
-        let early = Unnamed::of(recording).early(&addresses, &options);
+        let early = Unnamed::of(recording, Vec::new()).early(&addresses, &options);
         let mut session = Session::new(options);
         for _ in 0..2 {
             let named = session.load(&path, &|_| (), None).expect("a recording");

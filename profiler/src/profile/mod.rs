@@ -55,6 +55,7 @@ pub use types::{Contents, TypeId, TypeKind, TypeName};
 pub use crate::name::Language;
 
 use crate::name::FunctionName;
+use crate::snapshot::Snapshot;
 use std::collections::HashMap;
 use std::path::PathBuf;
 
@@ -130,6 +131,10 @@ pub struct Profile {
     pub(crate) failed_requests: Vec<FailedRequest>,
     /// Number of requests that the allocator refused, those of further sites included.
     pub(crate) failed_request_count: u64,
+    /// Snapshots of the heap, in the order in which they were taken.
+    pub(crate) snapshots: Vec<Snapshot>,
+    /// The numbers of `sites` in the recording, rising.
+    pub(crate) site_numbers: Vec<u32>,
     /// Source lines that a packed recording carries, by file as frames name it.
     pub(crate) sources: HashMap<String, SourceLines>,
     /// The results of the analysis so far.
@@ -698,6 +703,23 @@ impl Profile {
     pub fn counted_sites(&self) -> impl Iterator<Item = (usize, &Site)> {
         let sites = self.sites.iter().enumerate();
         sites.filter(|(_, site)| site.figures != Figures::default())
+    }
+
+    /// Returns the snapshots of the heap that the recording carries, in the order in which they were
+    /// taken.
+    pub fn snapshots(&self) -> &[Snapshot] {
+        &self.snapshots
+    }
+
+    /// Returns the index of the site that has a number in the recording.
+    pub fn site_of_number(&self, number: u32) -> Option<usize> {
+        self.site_numbers.binary_search(&number).ok()
+    }
+
+    /// Returns the sites with their numbers in the recording.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn numbered_sites(&self) -> impl Iterator<Item = (u32, &Site)> {
+        self.site_numbers.iter().copied().zip(&self.sites)
     }
 
     /// Returns the frame of an id.

@@ -1,5 +1,6 @@
 //! The blocks of a heap at one moment, sorted by address, and the memory that holds them up.
 
+use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
 /// Every so many addresses one is kept apart, so that a search stays in a small table.
@@ -7,10 +8,11 @@ const SAMPLE: usize = 32;
 /// A size that does not fit into 32 bits is in a table of its own.
 const LARGE: u32 = u32::MAX;
 /// Blocks have numbers of 30 bits: two bits of an edge are its own.
-pub(super) const MOST_BLOCKS: usize = 1 << 29;
+pub(crate) const MOST_BLOCKS: usize = 1 << 29;
 
 /// What kind of memory a root is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum RootKind {
     /// The part of a thread's stack that is in use.

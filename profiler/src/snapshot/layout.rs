@@ -53,13 +53,16 @@ pub trait Layouts: Sync {
         0
     }
 
-    /// Returns a number for the place of a block in its holder, by type and field. 0 is no place.
-    fn label(&self, _block: usize) -> u32 {
+    /// Returns a number for the place of a block in its holder, by type and field; 0 if it is not
+    /// known. Call it after all contents were read.
+    fn label(&self, block: usize) -> u32 {
+        let _ = block;
         0
     }
 
-    /// Returns the text of a label, such as `Catalog.products[]`.
-    fn label_text(&self, _label: u32) -> String {
+    /// Returns the text of a [`label`](Layouts::label): `Catalog.products[]`.
+    fn label_text(&self, label: u32) -> String {
+        let _ = label;
         String::new()
     }
 }

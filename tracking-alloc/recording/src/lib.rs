@@ -46,6 +46,7 @@
 //! | [`ARENA_VALUES`](table::ARENA_VALUES) | [`ArenaValues`] | 32 | [`Header::arena_values_len`] |
 //! | [`FAILED_REQUESTS`](table::FAILED_REQUESTS) | [`FailedRequest`] | 32 | [`Header::failed_requests_len`] |
 //! | [`SYMBOLS`](table::SYMBOLS) | JSON, added by `heapglass pack` | - | its segments |
+//! | [`SNAPSHOTS`](table::SNAPSHOTS) | JSON, added by an attached reader | - | its segments |
 //!
 //! A recording in memory ([`arch::WASM32`]) is written as a whole at the end: the same directory,
 //! directly followed by its tables.
@@ -88,6 +89,7 @@ mod pack;
 mod pattern;
 #[cfg(feature = "read")]
 mod read;
+pub mod shadow;
 mod size;
 mod size_class;
 mod tables;
@@ -98,7 +100,7 @@ pub use checksum::Checksum;
 pub use counter::{COUNTERS, Counter, Sums};
 pub use layout::*;
 #[cfg(feature = "read")]
-pub use pack::with_symbols;
+pub use pack::{with_snapshots, with_symbols};
 pub use pattern::{PathPiece, literal_path, path_pieces};
 #[cfg(feature = "read")]
 pub use read::{Error, LaneColumns, ReadAt, Recording, file_checksum, read_bytes};

@@ -1,4 +1,4 @@
-//! Packing: appends symbols to a recording as one more table, and changes nothing else.
+//! Packing: appends symbols or snapshots to a recording as one more table, and changes nothing else.
 
 use crate::layout::*;
 use crate::read::{Error, Recording, file_checksum};
@@ -12,7 +12,27 @@ use crate::words::Record;
 ///
 /// # Errors
 /// Returns an error if `bytes` is not a readable recording.
-pub fn with_symbols(mut bytes: Vec<u8>, symbols: &[u8]) -> Result<Vec<u8>, Error> {
+pub fn with_symbols(bytes: Vec<u8>, symbols: &[u8]) -> Result<Vec<u8>, Error> {
+    with_table(bytes, table::SYMBOLS, symbols, true)
+}
+
+/// Returns the recording in `bytes` with `snapshots` as its table of snapshots. Snapshots that it has
+/// are replaced.
+///
+/// A recording whose program was killed stays one: it has no checksum.
+///
+/// # Errors
+/// Returns an error if `bytes` is not a readable recording.
+pub fn with_snapshots(bytes: Vec<u8>, snapshots: &[u8]) -> Result<Vec<u8>, Error> {
+    with_table(bytes, table::SNAPSHOTS, snapshots, false)
+}
+
+fn with_table(
+    mut bytes: Vec<u8>,
+    table: u32,
+    content: &[u8],
+    is_finished: bool,
+) -> Result<Vec<u8>, Error> {
     let recording = Recording::read(bytes.as_slice())?;
     let mut header = recording.header;
     // Bytes after the end of a finished recording are not part of it. Of a running recording, the
@@ -22,28 +42,32 @@ pub fn with_symbols(mut bytes: Vec<u8>, symbols: &[u8]) -> Result<Vec<u8>, Error
     let end = bytes.len().next_multiple_of(SEGMENT_BYTES as usize);
     bytes.resize(end, 0);
     let entry = SegmentValue {
-        table: table::SYMBOLS,
+        table,
         lane: 0,
         offset: end as u64,
-        bytes: symbols.len() as u64,
+        bytes: content.len() as u64,
         first: 0,
     };
-    bytes.extend_from_slice(symbols);
+    bytes.extend_from_slice(content);
     bytes.resize(bytes.len().next_multiple_of(SEGMENT_BYTES as usize), 0);
-    let place = symbols_entry(&bytes, &mut header)?;
+    let place = entry_of(table, &bytes, &mut header)?;
     bytes[place..place + SegmentValue::SIZE].copy_from_slice(&entry.to_bytes());
-    header.state = state::FINISHED;
+    if is_finished {
+        header.state = state::FINISHED;
+    }
     header.file_bytes = bytes.len() as u64;
     header.checksum = 0;
     bytes[..HeaderValue::SIZE].copy_from_slice(&header.to_bytes());
-    let checksum = file_checksum(bytes.as_slice(), bytes.len() as u64)?;
-    bytes[CHECKSUM_OFFSET..CHECKSUM_OFFSET + 8].copy_from_slice(&checksum.to_le_bytes());
+    if header.state == state::FINISHED {
+        let checksum = file_checksum(bytes.as_slice(), bytes.len() as u64)?;
+        bytes[CHECKSUM_OFFSET..CHECKSUM_OFFSET + 8].copy_from_slice(&checksum.to_le_bytes());
+    }
     Ok(bytes)
 }
 
-/// Returns the byte offset of the directory's entry for symbols. Adds it to the count in the header
+/// Returns the byte offset of the directory's entry for a table. Adds it to the count in the header
 /// if there is none yet.
-fn symbols_entry(bytes: &[u8], header: &mut HeaderValue) -> Result<usize, Error> {
+fn entry_of(table: u32, bytes: &[u8], header: &mut HeaderValue) -> Result<usize, Error> {
     let mut left = header.directory_len as usize;
     let (mut offset, mut room) = (
         HEADER_BYTES as usize,
@@ -60,7 +84,7 @@ fn symbols_entry(bytes: &[u8], header: &mut HeaderValue) -> Result<usize, Error>
             left -= 1;
             let entry = SegmentValue::parse(&bytes[place..place + SegmentValue::SIZE]);
             match entry.table {
-                table::SYMBOLS => return Ok(place),
+                found if found == table => return Ok(place),
                 table::DIRECTORY => {
                     next = Some((
                         entry.offset as usize,

@@ -60,10 +60,14 @@ fn described(profile: &Profile) -> Vec<String> {
             let full = |id| &profile.type_name(id).full;
             let Contents {
                 container,
+                allocating,
                 element,
                 owner,
             } = contents;
-            (full(container), element.map(full), owner.map(full))
+            (
+                full(container),
+                [allocating, element, owner].map(|of| of.map(full)),
+            )
         });
         let owner = site.owner.as_ref().map(frame);
         let rest = (
@@ -101,8 +105,8 @@ fn a_recording_that_goes_on_reads_as_if_it_were_read_anew() {
                 Names::none(&of)
             };
             let names = (&of.modules, &names);
-            let fresh = Unnamed::of(part.clone()).named(names, &options, None);
-            let known = Unnamed::of(part).named(names, &options, Some(&mut cache));
+            let fresh = Unnamed::of(part.clone(), Vec::new()).named(names, &options, None);
+            let known = Unnamed::of(part, Vec::new()).named(names, &options, Some(&mut cache));
             assert!(!fresh.sites.is_empty());
             assert_eq!(described(&fresh), described(&known));
             let unresolved = |profile: &Profile| profile.lost.unresolved_frames;

@@ -657,10 +657,11 @@ impl Layouts for TypedLayouts {
 
     fn element_bytes_of(&self, heap: &Heap, block: usize) -> Option<u64> {
         let shape = self.shape_of(heap, block);
-        if shape == 0 {
-            return self.by_site.element_bytes(heap.site(block));
+        match self.contents(shape) {
+            None => self.by_site.element_bytes(heap.site(block)),
+            Some(Contents::Elements(_) | Contents::Table(_)) => Some(self.size(shape)),
+            Some(_) => None,
         }
-        Some(self.size(shape))
     }
 
     fn value_type_of(&self, heap: &Heap, block: usize) -> u64 {

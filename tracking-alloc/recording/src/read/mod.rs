@@ -65,6 +65,8 @@ pub struct Recording {
     pub failed_requests: Vec<FailedRequestValue>,
     /// Symbols added by `pack`.
     pub symbols: Option<Vec<u8>>,
+    /// Snapshots of the heap added by an attached reader.
+    pub snapshots: Option<Vec<u8>>,
     /// Number of dangling references and unwritten records, left by a killed writer or by damage.
     pub damage: u64,
     /// Length of the recording in bytes: from the header if it is finished, else the whole file.
@@ -144,6 +146,7 @@ impl Recording {
         recording.failed_requests = directory.table(&header)?;
         recording.timeline = read_timeline(&directory, &header)?;
         recording.symbols = directory.whole(table::SYMBOLS)?;
+        recording.snapshots = directory.whole(table::SNAPSHOTS)?;
         recording.mend();
         Ok(recording)
     }

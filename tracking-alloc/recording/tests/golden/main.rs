@@ -192,6 +192,24 @@ fn what_lies_behind_the_end_of_a_recording_is_nobodys() {
 }
 
 #[test]
+fn snapshots_are_one_more_table_and_stay_when_symbols_are_packed() {
+    for state in [state::FINISHED, state::RUNNING] {
+        let whole = small(state);
+        let read = Recording::read(whole.as_slice()).expect("it is whole");
+        let with = with_snapshots(whole, b"old").expect("added");
+        let with = with_snapshots(with, b"new").expect("replaced");
+        let found = Recording::read(with.as_slice()).expect("read");
+        assert_eq!(found.snapshots.as_deref(), Some(&b"new"[..]));
+        assert_eq!((found.header.state, found.damage), (state, 0));
+        assert_eq!((&found.sites, &found.symbols), (&read.sites, &read.symbols));
+        let packed = with_symbols(with, b"{}").expect("packed");
+        let packed = Recording::read(packed.as_slice()).expect("read");
+        assert_eq!(packed.snapshots, found.snapshots);
+        assert_eq!(packed.symbols.as_deref(), Some(&b"{}"[..]));
+    }
+}
+
+#[test]
 fn what_was_packed_can_be_read_whatever_the_header_claims() {
     let whole = small(state::RUNNING);
     let mut bytes = whole.clone();

@@ -1,0 +1,282 @@
+//! Makes a snapshot of an analysis.
+
+use super::super::{Analysis, Holder, Reach, RootKind};
+use super::holders::{Held, HolderName, HolderNode};
+use super::{Basis, Moment, Snapshot};
+use crate::snapshot::Layouts;
+use rustc_hash::FxHashMap;
+use std::cmp::Reverse;
+
+/// Nodes that are kept, those with most bytes.
+const MOST_NODES: usize = 20_000;
+/// Identities of blocks that nothing reached which are kept.
+const MOST_NOT_REACHED: usize = 1 << 20;
+
+/// What holds blocks from outside the heap, by the number of the root.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Outside {
+    /// The name of the thread or segment. Roots of one kind and name are one holder.
+    pub name: String,
+}
+
+impl Outside {
+    /// Returns a holder with that name.
+    pub fn new(name: impl Into<String>) -> Outside {
+        Outside { name: name.into() }
+    }
+}
+
+impl Snapshot {
+    /// Returns what is kept of an analysis. `outside` names the roots of its heap, in their order.
+    /// Sites are numbered as in the heap.
+    pub fn of(
+        analysis: &Analysis,
+        layouts: &dyn Layouts,
+        outside: &[Outside],
+        moment: Moment,
+        basis: Basis,
+    ) -> Snapshot {
+        let heap = analysis.heap();
+        let bytes = (0..heap.len()).fold(0_u64, |sum, block| sum.saturating_add(heap.size(block)));
+        let mut not_reached = analysis.not_reached();
+        let not_reached_is_cut = not_reached.len() > MOST_NOT_REACHED;
+        not_reached.truncate(MOST_NOT_REACHED);
+        let tree = Tree::of(analysis, layouts, outside);
+        Snapshot {
+            moment,
+            basis,
+            blocks: heap.len() as u64,
+            bytes,
+            holders: pruned(tree.nodes, MOST_NODES),
+            notes: notes(analysis),
+            not_reached,
+            not_reached_is_cut,
+        }
+    }
+}
+
+fn notes(analysis: &Analysis) -> Vec<String> {
+    let losses = analysis.losses();
+    let lost = [
+        (
+            analysis.heap().rejected(),
+            "blocks were left out: they had no size or overlapped another one",
+        ),
+        (
+            losses.unreadable,
+            "blocks and roots could not be read as a whole: what only they hold is missing",
+        ),
+        (
+            losses.ambiguous_headers,
+            "pointers to a container contradict another one: they hold nothing",
+        ),
+        (
+            losses.without_header,
+            "containers have no known length: all their words count as pointers",
+        ),
+        (
+            losses.pointers,
+            "pointers are beyond the four billion that are kept: they hold nothing",
+        ),
+    ];
+    let lost = lost.iter().filter(|(count, _)| *count > 0);
+    lost.map(|(count, what)| format!("{count} {what}"))
+        .collect()
+}
+
+/// A node's key below its parent.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Key {
+    Outside(u32),
+    Several,
+    NotKnown,
+    Nothing,
+    Site(u32, u32),
+}
+
+struct Tree {
+    nodes: Vec<HolderNode>,
+    keys: Vec<Key>,
+    /// The node, and the place among its own figures, by parent and key.
+    places: FxHashMap<(u32, Key), (u32, u32)>,
+}
+
+impl Tree {
+    fn of(analysis: &Analysis, layouts: &dyn Layouts, outside: &[Outside]) -> Tree {
+        let mut tree = Tree {
+            nodes: vec![HolderNode::whole()],
+            keys: vec![Key::Several],
+            places: FxHashMap::default(),
+        };
+        let roots = tree.roots(analysis, outside);
+        let heap = analysis.heap();
+        // The node of each block, from 1; 0 = not looked at.
+        let mut node_of = vec![0_u32; heap.len()];
+        let mut open = Vec::new();
+        for block in 0..heap.len() {
+            let mut at = block;
+            let mut node = loop {
+                if node_of[at] != 0 {
+                    break node_of[at];
+                }
+                open.push(at);
+                match analysis.holder(at) {
+                    Holder::Block(holder) => at = holder,
+                    Holder::Root(root) => {
+                        break roots.get(root).copied().unwrap_or_default();
+                    }
+                    Holder::Several => break tree.node(0, Key::Several, HolderName::Several).0,
+                    Holder::NotKnown => break tree.node(0, Key::NotKnown, HolderName::NotKnown).0,
+                    Holder::Nothing => break tree.node(0, Key::Nothing, HolderName::Nothing).0,
+                }
+            };
+            while let Some(at) = open.pop() {
+                let site = heap.site(at);
+                let label = layouts.label(at);
+                let (own, place) = tree.place(node, site, label, layouts);
+                node = own;
+                node_of[at] = node;
+                let unused = analysis.unused_bytes(at);
+                let bytes = heap.size(at);
+                tree.nodes[node as usize].own[place as usize].add(&Held {
+                    site: None,
+                    blocks: 1,
+                    bytes,
+                    known_bytes: unused.map_or(0, |_| bytes),
+                    unused_bytes: unused.unwrap_or(0),
+                });
+            }
+        }
+        tree
+    }
+
+    /// Adds a node for each kind and name of root.
+    fn roots(&mut self, analysis: &Analysis, outside: &[Outside]) -> Vec<u32> {
+        let mut numbers: FxHashMap<(RootKind, &str), u32> = FxHashMap::default();
+        let roots = analysis.heap().roots().iter().enumerate();
+        let nodes = roots.map(|(index, root)| {
+            let name = outside.get(index).map_or("", |outside| &outside.name);
+            // Both parts of a stack are one holder.
+            let kind = match root.kind {
+                RootKind::DeadStack => RootKind::Stack,
+                kind => kind,
+            };
+            let next = numbers.len() as u32;
+            let number = *numbers.entry((kind, name)).or_insert(next);
+            let key = Key::Outside(number);
+            self.node(0, key, HolderName::Outside(kind, name.to_owned()))
+                .0
+        });
+        nodes.collect()
+    }
+
+    fn node(&mut self, parent: u32, key: Key, name: HolderName) -> (u32, u32) {
+        *self.places.entry((parent, key)).or_insert_with(|| {
+            let number = self.nodes.len() as u32;
+            self.nodes.push(HolderNode {
+                parent,
+                name,
+                own: Vec::new(),
+            });
+            self.keys.push(key);
+            (number, 0)
+        })
+    }
+
+    /// Returns the node of a block that a node holds, and the place of its figures there.
+    fn place(&mut self, parent: u32, site: u32, label: u32, layouts: &dyn Layouts) -> (u32, u32) {
+        let key = Key::Site(site, label);
+        if let Some(&place) = self.places.get(&(parent, key)) {
+            return place;
+        }
+        let held = Held {
+            site: Some(site),
+            ..Held::default()
+        };
+        let mut at = parent;
+        let is_on_path = loop {
+            match self.keys[at as usize] {
+                found if found == key => break true,
+                Key::Site(..) => at = self.nodes[at as usize].parent,
+                _ => break false,
+            }
+        };
+        let place = if is_on_path {
+            let own = &mut self.nodes[parent as usize].own;
+            let place = own.iter().position(|held| held.site == Some(site));
+            let place = place.unwrap_or_else(|| {
+                own.push(held);
+                own.len() - 1
+            });
+            (parent, place as u32)
+        } else {
+            let name = HolderName::Site(Some(site), layouts.label_text(label));
+            let (node, place) = self.node(parent, key, name);
+            self.nodes[node as usize].own.push(held);
+            (node, place)
+        };
+        self.places.insert((parent, key), place);
+        place
+    }
+}
+
+/// Keeps the nodes with most bytes, and sums the others up as one node below their parent.
+pub(super) fn pruned(nodes: Vec<HolderNode>, most: usize) -> Vec<HolderNode> {
+    if nodes.len() <= most {
+        return nodes;
+    }
+    let sums = Snapshot {
+        holders: nodes.clone(),
+        ..Snapshot::default()
+    };
+    let sums = sums.held();
+    // A node never has more bytes than its parent, so the largest ones form a tree.
+    let mut order: Vec<usize> = (1..nodes.len()).collect();
+    order.sort_by_key(|&node| (Reverse(sums[node].bytes), node));
+    let mut is_kept = vec![false; nodes.len()];
+    is_kept[0] = true;
+    for &node in order.iter().take(most / 2) {
+        is_kept[node] = true;
+    }
+    let mut kept: Vec<HolderNode> = Vec::new();
+    let mut new = vec![0_u32; nodes.len()];
+    let mut others: FxHashMap<u32, u32> = FxHashMap::default();
+    for (number, node) in nodes.into_iter().enumerate() {
+        let parent = new[node.parent as usize];
+        if is_kept[number] {
+            new[number] = kept.len() as u32;
+            kept.push(HolderNode { parent, ..node });
+            continue;
+        }
+        let is_below = kept[parent as usize].name == HolderName::Others;
+        let rest = if is_below {
+            parent
+        } else {
+            *others.entry(parent).or_insert_with(|| {
+                kept.push(HolderNode {
+                    parent,
+                    name: HolderName::Others,
+                    own: Vec::new(),
+                });
+                kept.len() as u32 - 1
+            })
+        };
+        new[number] = rest;
+        let sums = &mut kept[rest as usize].own;
+        for held in node.own {
+            match sums.iter_mut().find(|sum| sum.site == held.site) {
+                Some(sum) => sum.add(&held),
+                None => sums.push(held),
+            }
+        }
+    }
+    kept
+}
+
+impl Analysis {
+    /// Returns `true` if nothing reaches a block at this moment.
+    pub fn is_not_reached(&self, block: usize) -> bool {
+        self.reach(block) == Reach::NotReached
+    }
+}

@@ -1,0 +1,173 @@
+//! Snapshots as recordings carry them: figures by site and holder, without the addresses, pointers
+//! and contents that they were computed from.
+
+mod holders;
+mod make;
+#[cfg(test)]
+mod tests;
+
+pub use holders::{Held, HolderName, HolderNode};
+pub use make::Outside;
+
+use super::{Identity, RootKind};
+use serde::{Deserialize, Serialize};
+
+/// The version of the JSON that recordings carry.
+const FORMAT: u32 = 1;
+/// Snapshots of one recording. Of a file that has more, the first are read.
+const MOST_SNAPSHOTS: usize = 1000;
+
+/// The moment of a snapshot.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Moment {
+    /// What asked for it: `peak`, `exit`, `request`, or the label that the program gave. As recorded:
+    /// not safe for a terminal before [`printable`](crate::units::printable).
+    pub label: String,
+    /// Nanoseconds from the start of the recording.
+    pub time_ns: u64,
+    /// Live bytes, as the recorder counted them.
+    pub live_bytes: u64,
+    /// Live blocks, as the recorder counted them.
+    pub live_blocks: u64,
+    /// Nanoseconds for which the thread that made the copy was stopped.
+    pub pause_ns: u64,
+}
+
+/// What was known of the blocks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Basis {
+    /// Types, from debug information (`debug = 2`).
+    Types,
+    /// The containers that sites allocate (`debug = "limited"`).
+    Shapes,
+    /// Sizes and pointers only.
+    #[default]
+    Sizes,
+}
+
+impl Basis {
+    /// Returns the word of JSON: `types`, `shapes` or `sizes`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Basis::Types => "types",
+            Basis::Shapes => "shapes",
+            Basis::Sizes => "sizes",
+        }
+    }
+}
+
+/// The heap of a program at one moment.
+///
+/// Sites are those of [`Profile::sites`](crate::profile::Profile::sites), by index. A site that is
+/// not in the profile is `None`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Snapshot {
+    pub(super) moment: Moment,
+    pub(super) basis: Basis,
+    pub(super) blocks: u64,
+    pub(super) bytes: u64,
+    /// The whole heap, then holders: parents come before their children.
+    pub(super) holders: Vec<HolderNode>,
+    pub(super) notes: Vec<String>,
+    /// Sorted.
+    pub(super) not_reached: Vec<Identity>,
+    pub(super) not_reached_is_cut: bool,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Table {
+    format: u32,
+    snapshots: Vec<Snapshot>,
+}
+
+impl Snapshot {
+    /// Returns its moment.
+    pub fn moment(&self) -> &Moment {
+        &self.moment
+    }
+
+    /// Returns what was known of the blocks.
+    pub fn basis(&self) -> Basis {
+        self.basis
+    }
+
+    /// Returns the number of blocks that were found.
+    pub fn blocks(&self) -> u64 {
+        self.blocks
+    }
+
+    /// Returns the bytes of these blocks.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Returns what could not be read or is bounded, in sentences.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
+    /// Adds a sentence about what is missing or bounded.
+    pub fn add_note(&mut self, note: impl Into<String>) {
+        self.notes.push(note.into());
+    }
+
+    /// Returns the blocks that nothing reached, for
+    /// [`Analysis::unreachable_since`](super::Analysis::unreachable_since), in the order of their
+    /// addresses; the first million of them.
+    pub fn not_reached(&self) -> &[Identity] {
+        &self.not_reached
+    }
+
+    /// Returns the snapshots that a table of a recording holds. Hostile input is an error.
+    ///
+    /// # Errors
+    /// Returns what is wrong with it.
+    pub(crate) fn parse(bytes: &[u8]) -> Result<Vec<Snapshot>, String> {
+        let table: Table = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
+        if table.format != FORMAT {
+            return Err(format!(
+                "format {}, but this heapglass reads format {FORMAT}",
+                table.format
+            ));
+        }
+        let mut snapshots = table.snapshots;
+        snapshots.truncate(MOST_SNAPSHOTS);
+        for snapshot in &mut snapshots {
+            snapshot.check()?;
+        }
+        Ok(snapshots)
+    }
+
+    fn check(&mut self) -> Result<(), String> {
+        if self.holders.is_empty() {
+            self.holders.push(HolderNode::whole());
+        }
+        for (number, node) in (0_u32..).zip(&self.holders) {
+            if node.parent >= number.max(1) {
+                return Err(format!("holder {number} has holder {}", node.parent));
+            }
+        }
+        self.not_reached.sort_unstable();
+        Ok(())
+    }
+
+    /// Returns snapshots as the bytes of a recording's table.
+    pub fn table(snapshots: &[Snapshot]) -> Vec<u8> {
+        let table = Table {
+            format: FORMAT,
+            snapshots: snapshots.to_vec(),
+        };
+        serde_json::to_vec(&table).unwrap_or_default()
+    }
+
+    /// Replaces the numbers of sites.
+    pub(crate) fn renumber(&mut self, site: impl Fn(u32) -> Option<u32>) {
+        for node in &mut self.holders {
+            node.renumber(&site);
+        }
+    }
+}

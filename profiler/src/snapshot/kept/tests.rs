@@ -1,0 +1,206 @@
+//! Snapshots that are kept, against the arrays that they were made of.
+
+use super::super::{Analysis, Heap, HeapBuilder, Holder, Layouts, Memory, View, Words, analyse};
+use super::make::pruned;
+use super::*;
+use proptest::prelude::*;
+use std::io;
+
+/// A heap whose block `n` is at `64 * (n + 1)` and has the words of its edges, one block each.
+struct Edges(Vec<Vec<usize>>);
+
+impl Edges {
+    fn address(block: usize) -> u64 {
+        0x1000 + 256 * block as u64
+    }
+
+    fn word(&self, address: u64) -> u64 {
+        let at = |list: &[usize], from: u64| {
+            let target = list.get(((address - from) / 8) as usize);
+            target.map_or(0, |&target| Edges::address(target))
+        };
+        if address < 0x1000 {
+            // The root holds the first block and the last one.
+            return at(&[0, self.0.len() - 1], 0x100);
+        }
+        let block = ((address - 0x1000) / 256) as usize;
+        self.0
+            .get(block)
+            .map_or(0, |list| at(list, Edges::address(block)))
+    }
+}
+
+impl Memory for Edges {
+    fn read(&self, address: u64, buffer: &mut [u8]) -> io::Result<()> {
+        for (place, byte) in (address..).zip(buffer) {
+            *byte = if place < 0x100 {
+                0
+            } else {
+                self.word(place & !7).to_le_bytes()[(place & 7) as usize]
+            };
+        }
+        Ok(())
+    }
+}
+
+/// Every pointer owns; labels are the lowest bit of the block's number.
+struct Owning;
+
+impl Layouts for Owning {
+    fn needs_header(&self, _: u32) -> bool {
+        false
+    }
+
+    fn element_bytes(&self, _: u32) -> Option<u64> {
+        None
+    }
+
+    fn value_type(&self, site: u32) -> u64 {
+        u64::from(site)
+    }
+
+    fn walk(&self, view: &View<'_>, words: &mut Words) {
+        for (at, word) in view.words() {
+            if let Some(to) = view.heap.find(word) {
+                words.owns(at, to);
+            }
+        }
+    }
+
+    fn label(&self, block: usize) -> u32 {
+        block as u32 & 1
+    }
+
+    fn label_text(&self, label: u32) -> String {
+        ["even", "odd"][label as usize].to_owned()
+    }
+}
+
+fn analysed(edges: Vec<Vec<usize>>, sites: &[u32]) -> Analysis {
+    let mut heap = HeapBuilder::default();
+    heap.root(RootKind::Segment, 0, 0x100..0x110);
+    for (block, list) in edges.iter().enumerate() {
+        let size = (8 * list.len() as u64).max(8);
+        let site = sites[block % sites.len()];
+        heap.block(Edges::address(block), size, site, block as u64 + 1);
+    }
+    let heap: Heap = heap.finish();
+    analyse(heap, &Edges(edges), &Owning, &|_| ())
+}
+
+fn kept(analysis: &Analysis) -> Snapshot {
+    let outside = [Outside::new("statics")];
+    Snapshot::of(analysis, &Owning, &outside, Moment::default(), Basis::Types)
+}
+
+/// Retained bytes of a group by the definition: the bytes of all blocks that have a holder of the
+/// group, or belong to it.
+fn retained(analysis: &Analysis, is_member: impl Fn(u32) -> bool) -> u64 {
+    let heap = analysis.heap();
+    let is_below = |block: usize| {
+        let mut at = block;
+        loop {
+            if is_member(heap.block(at).site) {
+                return true;
+            }
+            match analysis.holder(at) {
+                Holder::Block(holder) => at = holder,
+                _ => return false,
+            }
+        }
+    };
+    let blocks = (0..heap.len()).filter(|&block| is_below(block));
+    blocks.map(|block| heap.block(block).size).sum()
+}
+
+proptest! {
+    #[test]
+    fn retained_bytes_of_any_groups_of_sites_are_those_of_the_blocks(
+        edges in prop::collection::vec(prop::collection::vec(0..40_usize, 0..4), 1..40),
+        sites in prop::collection::vec(0..6_u32, 1..8),
+        most in 4..60_usize,
+    ) {
+        let blocks = edges.len();
+        let edges: Vec<Vec<usize>> = edges
+            .into_iter()
+            .map(|list| list.into_iter().filter(|&to| to < blocks).collect())
+            .collect();
+        let analysis = analysed(edges, &sites);
+        let snapshot = kept(&analysis);
+        let groups: [fn(u32) -> Option<usize>; 2] =
+            [|site| Some(site as usize), |site| (site < 4).then_some(site as usize / 2)];
+        for group in groups {
+            for (number, bytes) in snapshot.retained_bytes(6, group).into_iter().enumerate() {
+                prop_assert_eq!(bytes, retained(&analysis, |site| group(site) == Some(number)));
+            }
+        }
+        let total: u64 = snapshot.by_site(6).iter().map(|held| held.bytes).sum();
+        prop_assert_eq!(total, snapshot.bytes());
+        prop_assert_eq!(snapshot.held()[0].bytes, snapshot.bytes());
+        // A table of a recording is the snapshot again.
+        let again = Snapshot::parse(&Snapshot::table(std::slice::from_ref(&snapshot)));
+        prop_assert_eq!(again.as_ref().map(Vec::as_slice), Ok(std::slice::from_ref(&snapshot)));
+        // Without small holders, figures by site stay and retained bytes are bounds.
+        let cut = Snapshot {
+            holders: pruned(snapshot.holders.clone(), most),
+            ..snapshot.clone()
+        };
+        prop_assert!(cut.holders.len() <= most + 2);
+        prop_assert_eq!(cut.by_site(6), snapshot.by_site(6));
+        let all = |site: u32| Some(site as usize);
+        let (bounds, exact) = (cut.retained_bytes(6, all), snapshot.retained_bytes(6, all));
+        prop_assert!(bounds.iter().zip(&exact).all(|(bound, exact)| bound <= exact));
+        for (number, node) in cut.holders.iter().enumerate().skip(1) {
+            prop_assert!((node.parent as usize) < number);
+        }
+    }
+}
+
+#[test]
+fn sites_that_alternate_are_one_path() {
+    // 0 holds 1, which holds 2, which holds 3: sites 7, 8, 7, 8; the last block is alone.
+    let edges = vec![vec![1], vec![2], vec![3], vec![], vec![]];
+    let snapshot = kept(&analysed(edges, &[7, 8]));
+    let names: Vec<_> = snapshot
+        .holders()
+        .iter()
+        .map(|node| node.name.clone())
+        .collect();
+    let site = |site, label: &str| HolderName::Site(Some(site), label.to_owned());
+    let root = HolderName::Outside(RootKind::Segment, "statics".to_owned());
+    assert_eq!(
+        names,
+        [HolderName::Whole, root, site(7, "even"), site(8, "odd")]
+    );
+    let held = snapshot.held();
+    assert_eq!((held[2].blocks, held[2].bytes), (5, 40));
+    assert_eq!((held[3].blocks, held[3].bytes), (3, 24));
+}
+
+#[test]
+fn hostile_tables_are_errors() {
+    for (text, what) in [
+        ("", "EOF"),
+        ("{}", "missing field"),
+        (r#"{"format":9,"snapshots":[]}"#, "format 9"),
+        (
+            r#"{"format":1,"snapshots":[{"holders":[{"parent":0},{"parent":1}]}]}"#,
+            "holder 1 has holder 1",
+        ),
+        (
+            r#"{"format":1,"snapshots":[{"holders":[{"parent":4000000000}]}]}"#,
+            "holder 0 has holder 4000000000",
+        ),
+    ] {
+        let error = Snapshot::parse(text.as_bytes()).expect_err(text);
+        assert!(error.contains(what), "{text}: {error}");
+    }
+    let sums = r#"{"format":1,"snapshots":[{"holders":[{"own":[
+        {"site":4000000000,"bytes":18446744073709551615},
+        {"site":0,"bytes":18446744073709551615}]}]}, {}]}"#;
+    let snapshots = Snapshot::parse(sums.as_bytes()).expect("readable");
+    assert_eq!(snapshots[0].held()[0].bytes, u64::MAX);
+    assert_eq!(snapshots[0].by_site(1)[0].bytes, u64::MAX);
+    assert_eq!(snapshots[0].retained_bytes(1, |_| Some(0)), [u64::MAX]);
+    assert_eq!(snapshots[1].held().len(), 1);
+}
