@@ -5,7 +5,7 @@ use super::heap::Heap;
 use std::ops::Range;
 
 /// Bytes of a word.
-pub(super) const WORD: u64 = 8;
+pub(crate) const WORD: u64 = 8;
 
 /// Knows how blocks are laid out. The engine asks it for the words of every block and root once.
 pub trait Layouts: Sync {
@@ -161,7 +161,7 @@ pub enum Header {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Mark {
+pub(crate) enum Mark {
     Owns(u32),
     Refers(u32),
     Skip,
@@ -170,11 +170,11 @@ pub(super) enum Mark {
 /// Receives what [`Layouts::walk`] finds out about the words to walk. All others are plain data.
 #[derive(Debug, Default)]
 pub struct Words {
-    pub(super) marks: Vec<(u64, Mark)>,
+    pub(crate) marks: Vec<(u64, Mark)>,
     /// Headers by the address of their pointer.
-    pub(super) headers: Vec<(u64, Header)>,
+    pub(crate) headers: Vec<(u64, Header)>,
     /// Notes for [`Layouts::held`] by the address of the pointer.
-    pub(super) notes: Vec<(u64, u64)>,
+    pub(crate) notes: Vec<(u64, u64)>,
     pub(super) unused_bytes: u64,
 }
 

@@ -86,7 +86,6 @@ mod sites;
 mod slices;
 #[cfg(test)]
 mod tests;
-pub mod typed;
 
 pub use equal::{EqualBlocks, EqualValues};
 pub use graph::{Cycle, Cycles, Holder, Reach};
@@ -96,6 +95,7 @@ pub use heap::{Block, Heap, HeapBuilder, Root, RootKind};
 pub use inputs::Input;
 pub use kept::{Basis, Held, HolderName, HolderNode, Moment, Outside, Snapshot};
 pub use layout::{Header, Layouts, Source, View, Words};
+pub(crate) use layout::{Mark, WORD};
 #[cfg(target_os = "linux")]
 pub use pagemap::PageMap;
 pub use pages::{Page, PinnedPages};

@@ -1,4 +1,4 @@
-//! [`Layouts`](super::Layouts) by the types in debug information (`debug = 2`).
+//! [`Layouts`](crate::snapshot::Layouts) by the types in debug information (`debug = 2`).
 //!
 //! | module | what |
 //! |---|---|
@@ -24,9 +24,8 @@ mod tests;
 mod types;
 mod walk;
 
-use super::heap::Heap;
-use super::shapes::SiteShapes;
 use crate::name::path_and_arguments;
+use crate::snapshot::{Heap, SiteShapes};
 use crate::symbols::{
     Identity, ModuleRef, Slice, SymbolOptions, ThreadLocals, with_debug_information,
 };
@@ -50,7 +49,7 @@ pub struct LoadedModule {
     pub bias: u64,
 }
 
-/// What a site allocated: [`Contents`](crate::Contents) of the profile with full names.
+/// What a site allocated: [`Contents`](crate::profile::Contents) of the profile with full names.
 #[derive(Clone, Debug, Default)]
 pub struct SiteType {
     /// The container: `alloc::vec::Vec<shop::Product>`.
@@ -89,7 +88,7 @@ enum SiteKind {
     Table(ShapeId),
 }
 
-/// [`Layouts`](super::Layouts) by types.
+/// [`Layouts`](crate::snapshot::Layouts) by types.
 #[derive(Debug)]
 pub struct TypedLayouts {
     types: Types,

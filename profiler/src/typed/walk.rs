@@ -2,8 +2,7 @@
 
 use super::plan::{COUNTS, Contents, Hold, Item, ShapeId, Target};
 use super::{SiteKind, TypedLayouts};
-use crate::snapshot::heap::{Heap, RootKind};
-use crate::snapshot::layout::{Header, Layouts, Mark, Source, View, WORD, Words};
+use crate::snapshot::{Header, Heap, Layouts, Mark, RootKind, Source, View, WORD, Words};
 use std::ops::Range;
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering::Relaxed;
