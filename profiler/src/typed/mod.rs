@@ -25,6 +25,7 @@ mod types;
 mod walk;
 
 use crate::name::path_and_arguments;
+use crate::profile::{Profile, Site};
 use crate::snapshot::{Heap, SiteShapes};
 use crate::symbols::{
     Identity, ModuleRef, Slice, SymbolOptions, ThreadLocals, with_debug_information,
@@ -56,6 +57,18 @@ pub struct SiteType {
     pub container: String,
     /// The type of one element: `shop::Product`.
     pub element: Option<String>,
+}
+
+impl SiteType {
+    /// Returns the type of a site of a profile, if its stack tells it.
+    pub fn of(profile: &Profile, site: &Site) -> Option<SiteType> {
+        let contents = site.contents?;
+        let name = |id| profile.type_name(id).full.clone();
+        Some(SiteType {
+            container: name(contents.container),
+            element: contents.element.map(name),
+        })
+    }
 }
 
 /// Where types come from.
