@@ -23,6 +23,7 @@ mod demo;
 mod error;
 mod explore;
 mod files;
+mod held;
 mod no_effect;
 mod open;
 mod summary;
