@@ -106,6 +106,10 @@ impl Memory for Copy {
         }
         self.memory.read_exact_at(buffer, address)
     }
+
+    fn finished(&self) {
+        self.end();
+    }
 }
 
 fn forbidden(error: io::Error) -> Kind {

@@ -7,6 +7,7 @@ mod cargo;
 mod check;
 mod diff;
 mod export;
+mod held;
 mod snapshot;
 mod values;
 
@@ -16,7 +17,6 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use heapglass_profiler::profile::{Frames, Measure};
-use heapglass_profiler::table::By;
 use tracking_alloc_recording::mode;
 
 use crate::error::Error;
@@ -26,7 +26,8 @@ pub(crate) use cargo::{CargoArgs, CargoCli, CargoCommand};
 pub(crate) use check::Check;
 pub(crate) use diff::Diff;
 pub(crate) use export::Export;
-pub(crate) use snapshot::Snapshot;
+pub(crate) use held::{AnyMeasure, AnyMeasureFlag, AtFlag, RowsBy};
+pub(crate) use snapshot::{Moments, Snapshot, TakeSnapshots};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -139,6 +140,7 @@ pub(crate) enum Command {
 Examples:
   heapglass run -- target/release/app --its-own-flag
   heapglass run --out load.hg -- target/release/app < input.json > output.json
+  heapglass run --snapshot -- target/release/app     see who holds the heap at its peak and end
   heapglass run --tui -- target/release/server")]
 pub(crate) struct Run {
     #[command(flatten)]
@@ -147,6 +149,8 @@ pub(crate) struct Run {
     /// stack, which costs less and still gives totals, peak, phases, fields and arenas
     #[arg(long, value_name = "MODE", value_parser = mode::NAMES.map(|(_, name)| name))]
     pub(crate) mode: Option<String>,
+    #[command(flatten)]
+    pub(crate) snapshots: TakeSnapshots,
     /// Explore the recording while the command runs; write the command's output to a log file next
     /// to the recording
     #[arg(long)]
@@ -183,6 +187,8 @@ Examples:
   heapglass report app.hg --by field           the fields of data in Profiled<T>
   heapglass report app.hg --by phase           with bytes per byte of input
   heapglass report app.hg --by thread --json | jq '.rows[0]'
+  heapglass report app.hg --by holder          who holds the heap, from a snapshot
+  heapglass report app.hg --by type --measure unused --at exit
 
 Every report ends with the values that the program measured with footprint(..).")]
 pub(crate) struct Report {
@@ -190,12 +196,14 @@ pub(crate) struct Report {
     /// `type`: the type that the blocks hold. `field`: the field path in data deserialized as
     /// Profiled<T>. `function`: the function, self and inclusive. `crate`: the crate. `module`: the
     /// loaded image. `thread`: the thread. `phase`: the phase. `arena`: the arena, with figures of
-    /// what it holds
-    #[arg(long, value_name = "BY", default_value = "site", value_parser = values::word(By::ALL, By::name))]
-    pub(crate) by: By,
+    /// what it holds. `holder`: who holds the heap in a snapshot, as a tree
+    #[arg(long, value_name = "BY", default_value = "site", value_parser = values::word(RowsBy::ALL, RowsBy::name))]
+    pub(crate) by: RowsBy,
     #[command(flatten)]
-    pub(crate) measure: MeasureFlag,
-    /// Print at most this many rows [default: 10 in text, all in JSON]
+    pub(crate) measure: AnyMeasureFlag,
+    #[command(flatten)]
+    pub(crate) at: AtFlag,
+    /// Print at most this many rows [default: 10 in text, 20 by holder, all in JSON]
     #[arg(long, value_name = "N", value_parser = values::top())]
     pub(crate) top: Option<usize>,
     /// Explain the columns, and print the details of each row: stack, sizes, lifetimes and growth
