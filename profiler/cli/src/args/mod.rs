@@ -182,7 +182,8 @@ Examples:
   heapglass report app.hg --by holder          who holds the heap, from a snapshot
   heapglass report app.hg --by type --measure unused --at exit
 
-Every report ends with the values that the program measured with footprint(..).")]
+Every report without figures of a snapshot ends with the values that the program measured with
+footprint(..).")]
 pub(crate) struct Report {
     /// Group rows by this. `site`: the call site. `owner`: the function that owns the blocks.
     /// `type`: the type that the blocks hold. `field`: the field path in data deserialized as
