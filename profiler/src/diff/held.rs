@@ -192,7 +192,8 @@ fn of_side(side: HeldSide<'_>, by: HeldBy) -> Vec<(Identity, HeldFigures)> {
                 if at == held.len() {
                     held.push(HeldFigures::default());
                 }
-                // Rows of one path are held by one holder, and none holds another one.
+                // Two rows of one path differ in lines alone. Neither holds the other: the path of
+                // what it holds is longer.
                 let sum = &mut held[at];
                 sum.own.add(&row.held.own);
                 sum.filled.add(&row.held.filled);

@@ -6,7 +6,7 @@
 use std::cmp::Reverse;
 use std::io::{self, Write};
 
-use super::captions::{shorten, to_the_byte, without_round};
+use super::captions::{SUBTITLE_CHARS, shorten, to_the_byte, without_round};
 use super::prune::{PrunedTree, Widths};
 use super::relabel::Caption;
 use super::{Picture, PictureTotals, legend, palette, prune, write_empty};
@@ -77,12 +77,12 @@ pub fn write_holders_svg(
     let tree = HolderTree::new(holders(profile, at.snapshot), measure);
     let total = tree.width(NodeId::ROOT);
     let title = format!(
-        "{}: {} in snapshot {}, {}: {}",
-        shorten(&program_name(profile), 40),
-        measure.title(),
-        at.name(),
-        at.moment(profile),
-        to_the_byte(total)
+        "{}: {}, {}; snapshot {}, {}",
+        shorten(&program_name(profile), 20),
+        measure.name(),
+        Bytes(total),
+        shorten(&at.name(), 24),
+        at.moment(profile)
     );
     if total == 0 {
         let why = format!("nothing to draw: the snapshot holds no {}", measure.title());
@@ -102,17 +102,20 @@ pub fn write_holders_svg(
 }
 
 fn subtitle(at: SnapshotAt<'_>, pruned: &PrunedTree) -> String {
-    let mut parts = vec![legend::PLACE.to_owned()];
+    // The least important last: what does not fit is left out.
+    let mut parts = vec![format!("basis: {}", at.basis())];
     if !at.notes().is_empty() {
-        parts.push("something was lost or bounded, see the report".to_owned());
+        parts.insert(0, "bounded or lost: see the report".to_owned());
     }
     if pruned.elided() > 0 {
-        parts.push(format!(
-            "too small to draw: {}",
-            Count(pruned.elided() as u64)
-        ));
+        parts.push(format!("not drawn: {}", Count(pruned.elided() as u64)));
     }
-    parts.push(format!("basis: {}", at.basis()));
+    let room = SUBTITLE_CHARS.saturating_sub(legend::chars());
+    let chars = |parts: &[String]| parts.iter().map(|part| part.len() + 2).sum::<usize>();
+    while parts.len() > 1 && chars(&parts) > room {
+        parts.pop();
+    }
+    parts.insert(0, legend::PLACE.to_owned());
     parts.join("; ")
 }
 
