@@ -57,6 +57,25 @@ fn all_budgets() {
     let total = Budget::new().total_bytes(20_000);
     assert!(error(&total, &crowded).contains(" bytes allocated, 20000 allowed"));
 
+    let amplified = Budget::new().amplification(0.5, crowded.len());
+    let (input, allowed) = (crowded.len(), crowded.len() / 2);
+    let what = format!(" bytes live for {input} bytes of input, {allowed} allowed");
+    assert!(
+        error(&amplified, &crowded).contains(&what),
+        "{}",
+        error(&amplified, &crowded)
+    );
+    for times in [100.0, f64::INFINITY] {
+        Budget::new()
+            .amplification(times, crowded.len())
+            .run(|| serde_json::from_str::<Profiled<Fleet>>(&crowded))
+            .expect("within the budget");
+    }
+    for times in [0.0, -1.0, f64::NAN] {
+        let none = Budget::new().amplification(times, crowded.len());
+        assert!(error(&none, &crowded).contains(" bytes of input, 0 allowed"));
+    }
+
     let field = Budget::new().field("Fleet.vessels[].crew", Budget::new().live_bytes(64));
     assert!(
         error(&field, &crowded).starts_with(

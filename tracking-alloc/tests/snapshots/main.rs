@@ -14,6 +14,8 @@ mod memory;
 mod program;
 mod reader;
 mod refused;
+mod stress;
+mod triggers;
 
 #[global_allocator]
 static ALLOC: tracking_alloc::TrackingAlloc<program::Waiting> =

@@ -14,6 +14,7 @@ Examples:
   heapglass check app.hg --max-peak 30MiB --max-blocks 200000
   heapglass check app.hg --budget budget.toml
   heapglass check app.hg --against before.hg --tolerance 2%
+  heapglass check app.hg --max-amplification 8   bytes at the peak for each byte of input
   heapglass check app.hg --budget budget.toml --markdown -o comment.md
 
 A budget is a TOML file:
@@ -68,6 +69,9 @@ pub(crate) struct Check {
     /// Fail if the number of growing reallocations exceeds this
     #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = values::count())]
     pub(crate) max_grows: Option<u64>,
+    /// Fail if more than N bytes are live at the peak for each byte of input that the phases state
+    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = values::ratio())]
+    pub(crate) max_amplification: Option<f64>,
     /// Accept limits on bytes copied by growth, although these depend on the allocator
     #[arg(long)]
     pub(crate) allow_copied: bool,

@@ -8,6 +8,7 @@ mod check;
 mod diff;
 mod export;
 mod held;
+mod snapshot;
 mod values;
 
 use std::ffi::{OsStr, OsString};
@@ -25,6 +26,7 @@ pub(crate) use check::Check;
 pub(crate) use diff::Diff;
 pub(crate) use export::Export;
 pub(crate) use held::{AnyMeasure, AnyMeasureFlag, AtFlag, PictureBy, RowsBy};
+pub(crate) use snapshot::{Moments, Snapshot, TakeSnapshots};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -33,6 +35,7 @@ Examples:
   heapglass app-1234.hg                        explore, even while the program runs
   heapglass report app-1234.hg --json          get the same figures for scripts
   heapglass advise app-1234.hg                 list changes that save memory
+  heapglass snapshot 1234                      see who holds the heap of a running program
   heapglass flamegraph app-1234.hg -o app.svg  draw a picture to share
   heapglass export app-1234.hg --to pprof -o app.pb.gz
                                                use go tool pprof, DHAT, speedscope, ...
@@ -110,6 +113,7 @@ pub(crate) enum Command {
     Run(Run),
     Report(Report),
     Advise(Advise),
+    Snapshot(Snapshot),
     Flamegraph(Flamegraph),
     Diff(Diff),
     Check(Check),
@@ -135,6 +139,7 @@ pub(crate) enum Command {
 Examples:
   heapglass run -- target/release/app --its-own-flag
   heapglass run --out load.hg -- target/release/app < input.json > output.json
+  heapglass run --snapshot -- target/release/app     see who holds the heap at its peak and end
   heapglass run --tui -- target/release/server")]
 pub(crate) struct Run {
     #[command(flatten)]
@@ -143,6 +148,8 @@ pub(crate) struct Run {
     /// stack, which costs less and still gives totals, peak, phases, fields and arenas
     #[arg(long, value_name = "MODE", value_parser = mode::NAMES.map(|(_, name)| name))]
     pub(crate) mode: Option<String>,
+    #[command(flatten)]
+    pub(crate) snapshots: TakeSnapshots,
     /// Explore the recording while the command runs; write the command's output to a log file next
     /// to the recording
     #[arg(long)]

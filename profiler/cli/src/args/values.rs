@@ -39,6 +39,17 @@ pub(super) fn count() -> impl TypedValueParser<Value = u64> {
     })
 }
 
+/// Parses a number that may have decimals: `8.5`.
+pub(super) fn ratio() -> impl TypedValueParser<Value = f64> {
+    StringValueParser::new().try_map(move |text| {
+        let number = text.parse::<f64>().ok();
+        let number = number.filter(|number| number.is_finite() && *number >= 0.0);
+        let text = printable(&text);
+        number
+            .ok_or_else(|| format!("`{text}` is not a number of bytes; write one such as 8 or 2.5"))
+    })
+}
+
 /// Parses a percentage: `5%`.
 pub(super) fn percent() -> impl TypedValueParser<Value = f64> {
     StringValueParser::new().try_map(|text| parse_percent(&text))

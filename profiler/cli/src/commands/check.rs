@@ -8,7 +8,7 @@ use heapglass_profiler::check::{
     self, Budget, COPIED, LONGEST, Limit, Most, Subject, check_against, check_limit, write_json,
     write_markdown, write_text,
 };
-use heapglass_profiler::diff::Recording;
+use heapglass_profiler::diff::{Per, Recording};
 use heapglass_profiler::profile::Measure;
 
 use crate::args::Check;
@@ -153,5 +153,11 @@ fn of_flags(args: &Check) -> Result<Vec<Limit>, Error> {
         per: None,
         most: Most::Whole(most),
     };
-    Ok(given.map(limit).collect())
+    let amplification = args.max_amplification.map(|most| Limit {
+        subject: Subject::Total,
+        measure: Measure::Peak,
+        per: Some(Per::InputByte),
+        most: Most::Each(most),
+    });
+    Ok(given.map(limit).chain(amplification).collect())
 }

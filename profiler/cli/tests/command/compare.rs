@@ -86,6 +86,10 @@ fn a_check_fails_with_status_1_and_passes_with_0() {
         (&said["passed"], &said["checks"][0]["value"]),
         (&false.into(), &peak.into())
     );
+    for (times, status) in [("0.5", 1), ("1000000", 0)] {
+        let amplified = place.run(&["check", "x.hg", "--max-amplification", times]);
+        assert_eq!(amplified.status, Some(status), "{}", amplified.stdout);
+    }
     let markdown = check(peak / 2, &["--markdown", "-o", "comment.md"]);
     assert_eq!(markdown.status, Some(1));
     let comment = fs::read_to_string(place.path("comment.md")).unwrap();
@@ -132,7 +136,12 @@ fn bad_budgets_and_flags_are_one_line_and_status_2() {
         assert_eq!(done.stderr.lines().count(), 1, "{}", done.stderr);
         assert!(done.stderr.contains(said), "{words:?}: {}", done.stderr);
     }
-    for words in [["--max-peak", "much"], ["--max-blocks", "-1"]] {
+    for words in [
+        ["--max-peak", "much"],
+        ["--max-blocks", "-1"],
+        ["--max-amplification", "NaN"],
+        ["--max-amplification", "-2"],
+    ] {
         let done = place.run(&["check", "x.hg", words[0], words[1]]);
         assert_eq!(done.status, Some(2), "{words:?}");
     }

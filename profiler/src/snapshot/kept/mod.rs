@@ -110,6 +110,11 @@ impl Snapshot {
         &self.notes
     }
 
+    /// Adds a sentence about what is missing or bounded.
+    pub fn add_note(&mut self, note: impl Into<String>) {
+        self.notes.push(note.into());
+    }
+
     /// Returns the blocks that nothing reached, for
     /// [`Analysis::unreachable_since`](super::Analysis::unreachable_since), in the order of their
     /// addresses; the first million of them.

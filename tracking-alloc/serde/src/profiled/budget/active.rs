@@ -83,9 +83,17 @@ pub(in super::super) fn check<E: Error>(node: &'static Node) -> Result<(), E> {
         next = active.outer;
         let live = u64::try_from(live_now.wrapping_sub(active.live)).unwrap_or(0);
         let total = total_now.wrapping_sub(active.total);
-        for (bytes, what, limit) in [
-            (live, "live", active.limits.live),
-            (total, "allocated", active.limits.total),
+        let amplified = active.limits.amplified;
+        let input = amplified.map(|amplified| amplified.input_bytes);
+        for (bytes, what, limit, input) in [
+            (live, "live", active.limits.live, None),
+            (total, "allocated", active.limits.total, None),
+            (
+                live,
+                "live",
+                amplified.map(|amplified| amplified.live),
+                input,
+            ),
         ] {
             if let Some(allowed) = limit
                 && bytes > allowed
@@ -96,9 +104,14 @@ pub(in super::super) fn check<E: Error>(node: &'static Node) -> Result<(), E> {
                     Some(path) => path,
                     None => &Path(node),
                 };
-                return Err(E::custom(format_args!(
-                    "memory budget exceeded at {place}: {bytes} bytes {what}, {allowed} allowed"
-                )));
+                return Err(match input {
+                    Some(input) => E::custom(format_args!(
+                        "memory budget exceeded at {place}: {bytes} bytes {what} for {input} bytes of input, {allowed} allowed"
+                    )),
+                    None => E::custom(format_args!(
+                        "memory budget exceeded at {place}: {bytes} bytes {what}, {allowed} allowed"
+                    )),
+                });
             }
         }
     }

@@ -52,6 +52,14 @@ pub struct Budget {
 struct Limits {
     live: Option<u64>,
     total: Option<u64>,
+    amplified: Option<Amplified>,
+}
+
+/// Allowed live bytes for an input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Amplified {
+    live: u64,
+    input_bytes: u64,
 }
 
 impl Budget {
@@ -70,6 +78,31 @@ impl Budget {
     /// Limits the total bytes allocated; a realloc counts its full new size.
     pub fn total_bytes(mut self, bytes: u64) -> Budget {
         self.limits.total = Some(bytes);
+        self
+    }
+
+    /// Limits the bytes live at once to `times` bytes for each byte of the input. A fuzzer then finds
+    /// the inputs of which a few bytes make the program hold many:
+    ///
+    /// ```
+    /// # #[global_allocator] static ALLOC: tracking_alloc::TrackingAlloc = tracking_alloc::TrackingAlloc::system();
+    /// use tracking_alloc::{Budget, Profiled};
+    ///
+    /// // In a fuzz target, panic if the error names the budget.
+    /// let input = format!("[{}0]", "0,".repeat(1000));
+    /// let budget = Budget::new().amplification(3.0, input.len());
+    /// let list = budget.run(|| serde_json::from_str::<Profiled<Vec<u64>>>(&input));
+    /// let error = list.err().unwrap().to_string();
+    /// assert!(error.contains("bytes live for 2003 bytes of input, 6009 allowed"), "{error}");
+    /// ```
+    ///
+    /// Small inputs need some bytes of their own: skip those below a few hundred bytes, or set
+    /// [`live_bytes`](Budget::live_bytes) in their place.
+    pub fn amplification(mut self, times: f64, input_bytes: usize) -> Budget {
+        let input_bytes = input_bytes as u64;
+        // A conversion of floats saturates, and makes 0 of what is no number.
+        let live = (times * input_bytes as f64) as u64;
+        self.limits.amplified = Some(Amplified { live, input_bytes });
         self
     }
 
