@@ -302,6 +302,16 @@ impl Modules {
         self.ranges[..self.ranges_len].sort_unstable_by_key(|range| range.start);
     }
 
+    /// Reads the list of mappings for the first time, before the program can have loaded a library
+    /// by itself. The libraries with which it began are never unloaded.
+    pub(crate) fn read_first(&mut self) {
+        self.read();
+        let images = self.images.get_mut(1..self.images_len).unwrap_or_default();
+        for image in images.iter_mut().filter(|image| image.fingerprint != 0) {
+            image.lasting = true;
+        }
+    }
+
     /// Returns the range of the readable and writable mapping that contains an address. Returns
     /// `None` also if nothing may be read any more, or if look-ups would take most of the time.
     pub(crate) fn mapping_of(&mut self, address: u64) -> Option<(u64, u64)> {
@@ -448,6 +458,12 @@ impl Modules {
 #[inline]
 pub(crate) fn is_check_due() -> bool {
     CAN_GO.load(Relaxed) && sys::ticks() >= NEXT_CHECK.load(Relaxed)
+}
+
+/// Requests a check of the code in use at the next event whose stack leads through code that can be
+/// unloaded.
+pub(crate) fn check_soon() {
+    NEXT_CHECK.store(0, Relaxed);
 }
 
 /// Notes that code in use was checked just now.

@@ -257,6 +257,7 @@ pub(super) fn site(first: u32) -> u32 {
 
 /// Returns the size in a block's words. `words` returns the word at an index. The result is 0 if a
 /// concurrent free tore the words.
+#[inline(always)]
 pub(super) fn bytes(first: u32, words: impl Fn(usize) -> u32) -> usize {
     match kind(first) {
         Kind::Small => (first >> 3 & 15) as usize + 1,

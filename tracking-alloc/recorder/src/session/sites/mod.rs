@@ -143,6 +143,11 @@ pub(crate) fn check_modules() -> bool {
     images::is_check_due() && check()
 }
 
+/// Requests that [`check_modules`] checks the next time, because code was unloaded.
+pub(crate) fn check_modules_soon() {
+    images::check_soon();
+}
+
 #[cold]
 #[inline(never)]
 fn check() -> bool {
