@@ -55,26 +55,13 @@ unsafe fn release(block: *mut c_void) {
     }
 }
 
-/// Defines the exported functions. `own` has the same functions under addresses that lead into this
-/// library even if another `malloc` is preferred.
+/// Defines the exported functions.
 macro_rules! exported {
     ($($name:ident($($argument:ident: $type:ty),*) -> $result:ty $body:block)*) => {
         $(
             #[unsafe(no_mangle)]
             unsafe extern "C" fn $name($($argument: $type),*) -> $result $body
         )*
-
-        mod own {
-            use super::*;
-            $(pub(super) unsafe extern "C" fn $name($($argument: $type),*) -> $result $body)*
-        }
-
-        /// Returns the address of the function that stands for a function of this name.
-        pub(crate) fn own(name: &[u8]) -> Option<usize> {
-            let named = [$((stringify!($name), own::$name as *const () as usize)),*];
-            let mut named = named.into_iter();
-            named.find(|(known, _)| known.as_bytes() == name).map(|(_, address)| address)
-        }
     };
 }
 

@@ -104,6 +104,19 @@ unsafe extern "C" fn open(file: *const c_char, flags: c_int) -> *mut c_void {
     }
 }
 
+/// Returns a handle to a loaded library, or null.
+///
+/// # Safety
+/// `file` must be a string.
+pub(crate) unsafe fn open_loaded(file: *const c_char) -> *mut c_void {
+    prepare();
+    // SAFETY: the pointer leads to this function. The caller's promise is passed on.
+    unsafe {
+        let dlopen: Dlopen = std::mem::transmute(DLOPEN.load(Acquire));
+        dlopen(file, libc::RTLD_LAZY | libc::RTLD_NOLOAD)
+    }
+}
+
 #[unsafe(no_mangle)]
 unsafe extern "C" fn dlclose(library: *mut c_void) -> c_int {
     prepare();

@@ -66,13 +66,13 @@ macro_rules! functions {
         }
 
         /// Each function: its name, the pointer to it, and glibc's own one under another name.
-        fn all() -> impl Iterator<Item = (&'static CStr, &'static AtomicPtr<c_void>, *mut c_void)> {
+        fn all() -> [(&'static CStr, &'static AtomicPtr<c_void>, *mut c_void); FUNCTIONS] {
             [$((
                 // SAFETY: the string ends with its only NUL.
                 unsafe { CStr::from_bytes_with_nul_unchecked(concat!(stringify!($name), "\0").as_bytes()) },
                 &pointers::$name,
                 $of_libc as *const () as *mut c_void,
-            )),*].into_iter()
+            )),*]
         }
     };
 }
@@ -105,10 +105,24 @@ pub(crate) fn is_in_front() -> bool {
     IS_IN_FRONT.load(Relaxed)
 }
 
-/// Returns the functions by name, with the addresses at which calls of them may arrive without this
-/// library: in the allocator that is used now, and in glibc.
-pub(crate) fn targets() -> impl Iterator<Item = (&'static CStr, [usize; 2])> {
-    all().map(|(name, pointer, of_libc)| (name, [pointer.load(Relaxed).addr(), of_libc.addr()]))
+/// A function of this library, and the addresses at which calls of it may arrive elsewhere.
+#[derive(Clone, Copy)]
+pub(crate) struct Function {
+    pub(crate) name: &'static CStr,
+    pub(crate) own: usize,
+    pub(crate) elsewhere: [usize; 2],
+}
+
+/// The number of functions.
+pub(crate) const FUNCTIONS: usize = 10;
+
+/// Returns the functions. `own` finds a function of this library.
+pub(crate) fn functions(own: impl Fn(&CStr) -> usize) -> [Function; FUNCTIONS] {
+    all().map(|(name, pointer, of_libc)| Function {
+        name,
+        own: own(name),
+        elsewhere: [pointer.load(Relaxed).addr(), of_libc.addr()],
+    })
 }
 
 /// Finds the functions, unless that was done.
@@ -140,13 +154,33 @@ pub(crate) fn find() {
 fn preferred(name: &CStr) -> Option<*mut c_void> {
     // SAFETY: the name is a string.
     let found = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };
-    let image = |address: *const c_void| {
-        // SAFETY: all zeros are a valid value, into which dladdr writes.
-        unsafe {
-            let mut place: libc::Dl_info = std::mem::zeroed();
-            (libc::dladdr(address, &mut place) != 0).then_some(place.dli_fbase)
+    let (image, is_defined) = place_of(found)?;
+    let (own_image, _) = place_of(find as *const () as *const c_void)?;
+    // NOTE: in an executable at a fixed address, the address of a function of a library is that of
+    // a stub in the executable, which calls the function.
+    (image != own_image && is_defined).then_some(found)
+}
+
+/// Returns the image of an address, and if a symbol is defined there.
+fn place_of(address: *const c_void) -> Option<(*mut c_void, bool)> {
+    const SYMBOL: c_int = 1;
+    unsafe extern "C" {
+        fn dladdr1(
+            address: *const c_void,
+            place: *mut libc::Dl_info,
+            symbol: *mut *const libc::Elf64_Sym,
+            wanted: c_int,
+        ) -> c_int;
+    }
+    let mut symbol = std::ptr::null();
+    // SAFETY: all zeros are a valid value. dladdr1 writes the place and the symbol, which is null or
+    // in a loaded image.
+    unsafe {
+        let mut place: libc::Dl_info = std::mem::zeroed();
+        if address.is_null() || dladdr1(address, &mut place, &mut symbol, SYMBOL) == 0 {
+            return None;
         }
-    };
-    let is_ours = image(found) == image(find as *const () as *const c_void);
-    (!found.is_null() && !is_ours).then_some(found)
+        let is_defined = symbol.as_ref().is_some_and(|symbol| symbol.st_shndx != 0);
+        Some((place.dli_fbase, is_defined))
+    }
 }

@@ -6,7 +6,7 @@
 //! inside the executable are not seen. The other case is a library loaded with `RTLD_DEEPBIND`.
 
 use crate::images::{self, Image};
-use crate::{exported, inner};
+use crate::inner;
 use libc::{Elf64_Rela, Elf64_Sym, Elf64_Xword, c_void};
 use std::ffi::{CStr, c_char};
 use std::sync::atomic::Ordering::*;
@@ -20,20 +20,38 @@ pub(crate) fn begin() {
 /// Directs the calls of all libraries to this one: all slots with the name of a function of the
 /// allocator that lead to that function, or that the loader has not filled in yet.
 pub(crate) fn direct_calls() {
-    let own = own_code();
+    let Some((own_image, functions)) = own_functions() else {
+        return;
+    };
     let mut is_executable = true;
     images::for_each(|image| {
         let is_other = !std::mem::take(&mut is_executable)
-            && !image.range().contains(&own)
+            && image.base != own_image
             && !is_loader(image.name());
         if is_other {
-            direct_calls_of(image);
+            direct_calls_of(image, &functions);
         }
     });
 }
 
-fn own_code() -> usize {
-    own_code as *const () as usize
+/// Returns the start of this library and its functions. Their names alone would lead to the
+/// functions that the loader prefers.
+///
+/// NOTE: they are looked up before [`images::for_each`], during which the loader is locked.
+fn own_functions() -> Option<(usize, [inner::Function; inner::FUNCTIONS])> {
+    // SAFETY: dladdr writes the place, whose name is a string. The handle belongs to this library.
+    unsafe {
+        let mut place: libc::Dl_info = std::mem::zeroed();
+        if libc::dladdr(own_functions as *const () as *const c_void, &mut place) == 0 {
+            return None;
+        }
+        let library = images::open_loaded(place.dli_fname);
+        if library.is_null() {
+            return None;
+        }
+        let functions = inner::functions(|name| libc::dlsym(library, name.as_ptr()).addr());
+        Some((place.dli_fbase.addr(), functions))
+    }
 }
 
 /// Returns `true` for the loader, which calls itself in ways of its own, and for the vDSO.
@@ -102,7 +120,7 @@ impl Dynamic {
     }
 }
 
-fn direct_calls_of(image: &Image) {
+fn direct_calls_of(image: &Image, functions: &[inner::Function]) {
     let Some(dynamic) = Dynamic::of(image) else {
         return;
     };
@@ -120,18 +138,16 @@ fn direct_calls_of(image: &Image) {
             if !ADDRESS_TYPES.contains(&(relocation.r_info & 0xffff_ffff)) {
                 continue;
             }
-            let Some(own) = exported::own(name.to_bytes()) else {
+            let Some(function) = functions.iter().find(|function| function.name == name) else {
                 continue;
             };
             let slot = (image.base + relocation.r_offset as usize) as *mut usize;
             // SAFETY: a slot of a loaded image.
             let current = unsafe { slot.read_volatile() };
-            let mut targets = inner::targets();
-            let is_allocator =
-                targets.any(|(known, targets)| known == name && targets.contains(&current));
+            let is_allocator = function.elsewhere.contains(&current);
             let is_unfilled = symbol.st_shndx == 0 && range.contains(&current);
             if is_allocator || is_unfilled {
-                set(slot, own, image);
+                set(slot, function.own, image);
             }
         }
     }
