@@ -157,7 +157,7 @@ debug = false
 lto = true
 opt-level = 3
 panic = "abort"
-strip = true
+strip = "debuginfo"
 "#
     )
 }

@@ -4,7 +4,7 @@ use crate::slots;
 use libc::{c_char, c_int, c_void};
 use std::ffi::CStr;
 use std::ptr::null_mut;
-use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering::*};
+use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering::*};
 
 static DLOPEN: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
 static DLCLOSE: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
@@ -12,12 +12,12 @@ static DLCLOSE: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
 type Dlopen = unsafe extern "C" fn(*const c_char, c_int) -> *mut c_void;
 type Dlclose = unsafe extern "C" fn(*mut c_void) -> c_int;
 
-/// 1 if calls in libraries that are loaded from now on must be directed to this library.
-pub(crate) static DIRECTS_CALLS: AtomicU32 = AtomicU32::new(0);
+/// `true` if calls in libraries that are loaded from now on must be directed to this library.
+pub(crate) static DIRECTS_CALLS: AtomicBool = AtomicBool::new(false);
 
 /// Finds the functions of libc.
 #[cold]
-pub(crate) extern "C" fn prepare() {
+pub(crate) fn prepare() {
     if DLOPEN.load(Acquire).is_null() {
         DLCLOSE.store(crate::next(c"dlclose"), Release);
         DLOPEN.store(crate::next(c"dlopen"), Release);
@@ -33,29 +33,15 @@ pub(crate) extern "C" fn prepare() {
 #[unsafe(naked)]
 unsafe extern "C" fn dlopen() {
     std::arch::naked_asm!(
-        "cmp qword ptr [rip + {dlopen}], 0",
-        "je 2f",
-        "cmp dword ptr [rip + {directs_calls}], 0",
-        "jne 3f",
-        "test esi, {deepbind}",
-        "jne 3f",
-        "1:",
-        "jmp qword ptr [rip + {dlopen}]",
-        "2:",
-        "push rdi", "push rsi", "sub rsp, 8",
-        "call {prepare}",
-        "add rsp, 8", "pop rsi", "pop rdi",
-        "3:",
         "push rdi", "push rsi", "sub rsp, 8",
         "call {open}",
         "add rsp, 8", "pop rsi", "pop rdi",
         "test rax, rax",
-        "je 1b",
+        "je 2f",
         "ret",
+        "2:",
+        "jmp qword ptr [rip + {dlopen}]",
         dlopen = sym DLOPEN,
-        directs_calls = sym DIRECTS_CALLS,
-        deepbind = const libc::RTLD_DEEPBIND,
-        prepare = sym prepare,
         open = sym open,
     )
 }
@@ -73,14 +59,12 @@ unsafe extern "C" fn dlopen() {
         "ldp x29, x30, [sp], #32",
         "ret",
         "1:",
-        "bl {prepare}",
         "ldp x0, x1, [sp, #16]",
         "ldp x29, x30, [sp], #32",
         "adrp x16, {dlopen}",
         "ldr x16, [x16, :lo12:{dlopen}]",
         "br x16",
         dlopen = sym DLOPEN,
-        prepare = sym prepare,
         open = sym open,
     )
 }
@@ -88,11 +72,12 @@ unsafe extern "C" fn dlopen() {
 /// Loads a library whose calls must be directed to this one. Returns null for all others, and if it
 /// is not found: libc then looks for it in the place of the caller.
 unsafe extern "C" fn open(file: *const c_char, flags: c_int) -> *mut c_void {
-    let directs_calls = DIRECTS_CALLS.load(Relaxed) != 0;
+    prepare();
+    heapglass_recorder::code_changes();
+    let directs_calls = DIRECTS_CALLS.load(Relaxed);
     if file.is_null() || !directs_calls && flags & libc::RTLD_DEEPBIND == 0 {
         return null_mut();
     }
-    prepare();
     // SAFETY: the pointer leads to this function. The caller's promises are passed on.
     unsafe {
         let dlopen: Dlopen = std::mem::transmute(DLOPEN.load(Acquire));
@@ -125,7 +110,7 @@ unsafe extern "C" fn dlclose(library: *mut c_void) -> c_int {
         let dlclose: Dlclose = std::mem::transmute(DLCLOSE.load(Acquire));
         dlclose(library)
     };
-    heapglass_recorder::code_unloaded();
+    heapglass_recorder::code_changes();
     answer
 }
 

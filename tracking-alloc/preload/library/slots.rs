@@ -13,7 +13,7 @@ use std::sync::atomic::Ordering::*;
 
 /// Directs the calls of all libraries to this one, now and when further libraries are loaded.
 pub(crate) fn begin() {
-    images::DIRECTS_CALLS.store(1, Relaxed);
+    images::DIRECTS_CALLS.store(true, Relaxed);
     direct_calls();
 }
 

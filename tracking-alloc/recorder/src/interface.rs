@@ -73,10 +73,11 @@ pub fn start_from_environment<S: Source>() {
     }
 }
 
-/// Reports that code was unloaded. Without this call, the recorder notices it a little later.
+/// Reports that code was unloaded or is about to be loaded. Without this call, the recorder notices
+/// it a little later, and if a program does it often, not every time.
 #[cfg(recording)]
-pub fn code_unloaded() {
-    crate::session::check_modules_soon();
+pub fn code_changes() {
+    crate::session::expect_changes();
 }
 
 /// A block that is being reallocated: made by [`reallocating`], used by [`reallocated`].

@@ -144,7 +144,7 @@ pub use interface::{
     reallocating,
 };
 #[cfg(recording)]
-pub use interface::{code_unloaded, start_from_environment};
+pub use interface::{code_changes, start_from_environment};
 pub use measured::{measured, measured_with, stats};
 pub use probe::{assert_observing, is_observing, require_observing};
 pub use stats::{Delta, Stats};

@@ -32,6 +32,10 @@ const LOOKUP_PAUSE: u64 = 16;
 
 /// `true` if code is in use that can be unloaded.
 static CAN_GO: AtomicBool = AtomicBool::new(false);
+/// Number of reads without a wait that are left from the last expected change.
+static EXPECTED_READS: AtomicU64 = AtomicU64::new(0);
+/// More than one, because stacks may lead through generated code before a library is loaded.
+const READS_FOR_A_CHANGE: u64 = 4;
 /// The time at which images in use are checked again, in ticks.
 static NEXT_CHECK: AtomicU64 = AtomicU64::new(0);
 
@@ -274,10 +278,14 @@ impl Modules {
     pub(crate) fn read_again(&mut self) -> bool {
         let now = sys::ticks();
         self.reads += 1;
-        if self.closed
-            || self.reads > UNHINDERED_READS
-                && now.wrapping_sub(self.last_read) < TICKS_BETWEEN_READS
-        {
+        let is_early = || now.wrapping_sub(self.last_read) < TICKS_BETWEEN_READS;
+        let is_expected = || {
+            let use_one = |left: u64| left.checked_sub(1);
+            EXPECTED_READS
+                .fetch_update(Relaxed, Relaxed, use_one)
+                .is_ok()
+        };
+        if self.closed || self.reads > UNHINDERED_READS && is_early() && !is_expected() {
             return false;
         }
         self.last_read = now;
@@ -460,9 +468,11 @@ pub(crate) fn is_check_due() -> bool {
     CAN_GO.load(Relaxed) && sys::ticks() >= NEXT_CHECK.load(Relaxed)
 }
 
-/// Requests a check of the code in use at the next event whose stack leads through code that can be
-/// unloaded.
-pub(crate) fn check_soon() {
+/// Notes that code was unloaded or is about to be loaded. The code in use is checked at the next
+/// event whose stack leads through code that can be unloaded, and the next unknown addresses are
+/// looked up without a wait.
+pub(crate) fn expect_changes() {
+    EXPECTED_READS.store(READS_FOR_A_CHANGE, Relaxed);
     NEXT_CHECK.store(0, Relaxed);
 }
 

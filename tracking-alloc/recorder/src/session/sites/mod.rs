@@ -143,9 +143,9 @@ pub(crate) fn check_modules() -> bool {
     images::is_check_due() && check()
 }
 
-/// Requests that [`check_modules`] checks the next time, because code was unloaded.
-pub(crate) fn check_modules_soon() {
-    images::check_soon();
+/// Notes that code was unloaded or is about to be loaded: the next [`check_modules`] checks.
+pub(crate) fn expect_changes() {
+    images::expect_changes();
 }
 
 #[cold]
