@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `args` | the command line |
 //! | `commands` | one file per command, which checks its flags and calls the profiler or the TUI |
+//! | `preload` | the library that is preloaded into other programs |
 //! | `supervise` | running a command: signals, exit status, out of memory |
 //! | `files` | outputs, paths of recordings, lists of recordings |
 //! | `summary` | the summary of a run on standard error |
@@ -25,6 +26,7 @@ mod explore;
 mod files;
 mod no_effect;
 mod open;
+mod preload;
 mod summary;
 mod supervise;
 mod terminal;

@@ -1,7 +1,7 @@
 //! The start of a recording: at the first event of the process for which the environment is there,
 //! at the latest in the constructor of this library.
 
-use crate::{environment, exec, images, inner, slots};
+use crate::{environment, exec, images, inner, loading, slots};
 use heapglass_recorder::{Callers, InnerAllocator, Source, start_from_environment};
 use std::sync::atomic::{AtomicU32, Ordering::*};
 
@@ -68,7 +68,7 @@ fn may_record() -> Option<bool> {
 static CONSTRUCTOR: extern "C" fn() = constructor;
 
 extern "C" fn constructor() {
-    images::prepare();
+    loading::prepare();
     start_from_environment::<Malloc>();
 }
 

@@ -10,7 +10,8 @@
 //! | [`exported`] | the functions that programs call instead of the allocator's |
 //! | [`begin`] | the start of a recording, before the program's own code runs |
 //! | [`environment`], [`exec`] | which other programs get this library |
-//! | [`slots`], [`images`] | calls that do not reach this library by themselves, and loaded code |
+//! | [`slots`] | calls that do not reach this library by themselves |
+//! | [`loading`], [`images`] | code that is loaded and unloaded, and all that is loaded |
 //!
 //! Nothing here allocates, and nothing uses a lock or a thread-local variable of std.
 #![cfg(all(
@@ -25,6 +26,7 @@ mod exec;
 mod exported;
 mod images;
 mod inner;
+mod loading;
 mod slots;
 #[cfg(panic = "abort")]
 mod unwinder;

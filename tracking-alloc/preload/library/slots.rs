@@ -7,13 +7,24 @@
 
 use crate::images::{self, Image};
 use crate::inner;
-use libc::{Elf64_Rela, Elf64_Sym, Elf64_Xword, c_void};
+use libc::{Elf64_Rela, Elf64_Sym, Elf64_Xword, c_int, c_void};
 use std::ffi::{CStr, c_char};
-use std::sync::atomic::Ordering::*;
+use std::sync::atomic::{AtomicBool, Ordering::*};
+
+/// The type of libc's function. By its name, it is this library's own.
+type Dlopen = unsafe extern "C" fn(*const c_char, c_int) -> *mut c_void;
+
+/// `true` if calls in libraries that are loaded from now on must be directed to this library.
+static DIRECTS_CALLS: AtomicBool = AtomicBool::new(false);
+
+/// Returns `true` after [`begin`].
+pub(crate) fn directs_calls() -> bool {
+    DIRECTS_CALLS.load(Relaxed)
+}
 
 /// Directs the calls of all libraries to this one, now and when further libraries are loaded.
 pub(crate) fn begin() {
-    images::DIRECTS_CALLS.store(true, Relaxed);
+    DIRECTS_CALLS.store(true, Relaxed);
     direct_calls();
 }
 
@@ -39,13 +50,15 @@ pub(crate) fn direct_calls() {
 ///
 /// NOTE: they are looked up before [`images::for_each`], during which the loader is locked.
 fn own_functions() -> Option<(usize, [inner::Function; inner::FUNCTIONS])> {
-    // SAFETY: dladdr writes the place, whose name is a string. The handle belongs to this library.
+    // SAFETY: dladdr writes the place, whose name is a string. The handle belongs to this library,
+    // and the pointer to libc's function.
     unsafe {
         let mut place: libc::Dl_info = std::mem::zeroed();
         if libc::dladdr(own_functions as *const () as *const c_void, &mut place) == 0 {
             return None;
         }
-        let library = images::open_loaded(place.dli_fname);
+        let dlopen: Dlopen = std::mem::transmute(crate::next(c"dlopen"));
+        let library = dlopen(place.dli_fname, libc::RTLD_LAZY | libc::RTLD_NOLOAD);
         if library.is_null() {
             return None;
         }
