@@ -9,12 +9,18 @@ use std::process::Command;
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-changed=library");
-    println!("cargo::rerun-if-env-changed=HEAPGLASS_NO_PRELOAD");
+    for name in SKIP {
+        println!("cargo::rerun-if-env-changed={name}");
+    }
     let out = folder("OUT_DIR");
-    let built = why_not().map_or_else(
-        || build(&out).map_err(|error| error.to_string()),
-        |why| Err(why.to_owned()),
-    );
+    let built = match why_not() {
+        Some(why) => Err(why.to_owned()),
+        None => build(&out).map_err(|error| {
+            // A file that does not exist makes cargo try again the next time.
+            println!("cargo::rerun-if-changed={}", out.join("failed").display());
+            error.to_string()
+        }),
+    };
     let constant = match built {
         Ok(library) => format!("Ok(include_bytes!({library:?}))"),
         Err(why) => {
@@ -28,21 +34,19 @@ fn main() {
     std::fs::write(out.join("library.rs"), constant).expect("OUT_DIR can be written to");
 }
 
+/// Variables with which the library is not built: documentation, an editor, and the user's wish.
+const SKIP: [&str; 3] = ["DOCS_RS", "RA_RUSTC_WRAPPER", "HEAPGLASS_NO_PRELOAD"];
+
 /// Returns the reason not to try.
 fn why_not() -> Option<&'static str> {
     let target = |part: &str| variable(&format!("CARGO_CFG_TARGET_{part}"));
-    let is_set = |name: &str| std::env::var_os(name).is_some();
     if target("OS") != "linux"
         || target("ENV") != "gnu"
         || !["x86_64", "aarch64"].contains(&target("ARCH").as_str())
     {
         Some("it exists for Linux with glibc on x86-64 and aarch64 only")
-    } else if is_set("DOCS_RS") {
-        Some("documentation does not need it")
-    } else if is_set("RA_RUSTC_WRAPPER") {
-        Some("rust-analyzer does not need it")
-    } else if is_set("HEAPGLASS_NO_PRELOAD") {
-        Some("HEAPGLASS_NO_PRELOAD was set")
+    } else if SKIP.iter().any(|name| std::env::var_os(name).is_some()) {
+        Some("DOCS_RS, RA_RUSTC_WRAPPER or HEAPGLASS_NO_PRELOAD is set")
     } else {
         None
     }
