@@ -69,6 +69,7 @@ static CONSTRUCTOR: extern "C" fn() = constructor;
 
 extern "C" fn constructor() {
     loading::prepare();
+    exec::find();
     start_from_environment::<Malloc>();
 }
 

@@ -37,6 +37,13 @@ pub(crate) fn prepare(path: Option<&'static [u8]>) {
     }
 }
 
+/// Finds the functions of libc. In a child of a program with threads, the loader may be locked for
+/// ever, so this happens early.
+pub(crate) fn find() {
+    real(&EXECVPE, c"execvpe");
+    real(&FEXECVE, c"fexecve");
+}
+
 /// Returns a function of libc, found at the first call.
 fn real(place: &AtomicPtr<c_void>, name: &CStr) -> *mut c_void {
     if place.load(Acquire).is_null() {
