@@ -267,5 +267,6 @@ fn contents(names: &ContentNames, types: &mut Types) -> Contents {
         container: number(|names| Some(&names.container)).unwrap_or_default(),
         element: number(|names| names.element.as_deref()),
         owner: number(|names| names.owner.as_deref()),
+        allocating: number(|names| names.allocating.as_deref()),
     }
 }

@@ -113,8 +113,7 @@ fn what_a_stack_says_goes_before_what_a_field_says() {
     let mut profile = profile("app::Small", &[&[APP, STD]]);
     profile.sites[0].contents = Some(Contents {
         container: TypeId(0),
-        element: None,
-        owner: None,
+        ..Contents::default()
     });
     assert_eq!(
         profile.type_of(&profile.sites[0]),

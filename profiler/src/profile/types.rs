@@ -64,6 +64,9 @@ impl TypeKind {
 pub struct Contents {
     /// The container that asked for the block: `Vec<Sailor>`, `Box<Boss>`.
     pub container: TypeId,
+    /// The container that it is made of and that asked for the block, if that is another one: the
+    /// list or the table of an `IndexMap`, the `Vec` of a `Box<[T]>`.
+    pub allocating: Option<TypeId>,
     /// The type of one element: `Sailor`; an entry of a map is `(K, V)`.
     pub element: Option<TypeId>,
     /// The type being deserialized, or built, when it asked: `Crew`.

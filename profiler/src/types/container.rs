@@ -122,6 +122,8 @@ impl Kind {
 pub(crate) struct ContentNames {
     /// The container that asked for the block.
     pub container: String,
+    /// The container that it is made of and that asked, if that is another one: the table of a map.
+    pub allocating: Option<String>,
     /// The type of one element; an entry of a map is `(K, V)`.
     pub element: Option<String>,
     /// The type being deserialized, or cloned, when it asked.
@@ -304,6 +306,16 @@ impl Container {
             container: self.name(),
             element: self.element(),
             ..ContentNames::default()
+        }
+    }
+
+    /// Returns the contents of a block that a container inside this one asked for.
+    pub(super) fn names_around(&self, inner: &Container) -> ContentNames {
+        let names = self.names();
+        let inner = Some(inner.name()).filter(|inner| *inner != names.container);
+        ContentNames {
+            allocating: inner,
+            ..names
         }
     }
 

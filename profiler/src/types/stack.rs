@@ -162,7 +162,8 @@ impl Stacks {
         let container = match self.chains.get(&chain) {
             Some(known) => known.clone(),
             None => {
-                let found = self.innermost(inside).map(|container| container.names());
+                let found = self.innermost(inside);
+                let found = found.map(|[inner, container]| container.names_around(&inner));
                 self.chains.insert(chain, found.clone());
                 found
             }
@@ -234,8 +235,9 @@ impl Stacks {
         Rc::clone(facts)
     }
 
-    /// The innermost container, or one further out that is made of it.
-    fn innermost(&mut self, inside: &[StackFrame<'_>]) -> Option<Container> {
+    /// Returns the innermost container, and the outermost one that is made of it.
+    fn innermost(&mut self, inside: &[StackFrame<'_>]) -> Option<[Container; 2]> {
+        let mut innermost: Option<Container> = None;
         let mut found: Option<Container> = None;
         // `true` while the next outer container itself may have called the last one.
         let mut direct = true;
@@ -255,6 +257,9 @@ impl Stacks {
                         break;
                     }
                     (found, direct) = (container, true);
+                    if innermost.is_none() {
+                        innermost.clone_from(&found);
+                    }
                 }
             }
             if !frame.inlined
@@ -263,7 +268,7 @@ impl Stacks {
                 found.shared = true;
             }
         }
-        found
+        Some([innermost?, found?])
     }
 
     /// Returns the number of frames at the inner end that belong to heapglass, the program's

@@ -89,6 +89,7 @@ mod pack;
 mod pattern;
 #[cfg(feature = "read")]
 mod read;
+pub mod shadow;
 mod size;
 mod size_class;
 mod tables;

@@ -4,6 +4,8 @@ use crate::program::until;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
+pub(crate) use tracking_alloc_recording::shadow::Block;
+use tracking_alloc_recording::shadow::Map;
 use tracking_alloc_recording::*;
 
 /// A reader that is attached to a recording.
@@ -99,14 +101,6 @@ pub(crate) struct Memory {
     pub(crate) header: HeaderValue,
 }
 
-/// A block in the shadow map.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Block {
-    pub(crate) address: u64,
-    pub(crate) bytes: u64,
-    pub(crate) site: u32,
-}
-
 impl Memory {
     pub(crate) fn bytes(&self, address: u64, count: usize) -> Vec<u8> {
         let mut bytes = vec![0; count];
@@ -115,102 +109,39 @@ impl Memory {
         bytes
     }
 
-    pub(crate) fn word(&self, address: u64) -> u64 {
-        let word = self.bytes(address, 8).try_into();
-        word.map_or(0, u64::from_le_bytes)
+    fn map(&self) -> Map {
+        Map::new(&self.header).expect("a map")
+    }
+
+    fn read(&self, address: u64, buffer: &mut [u8]) -> std::io::Result<()> {
+        self.file.read_exact_at(buffer, address)
     }
 
     /// Returns the block that begins at an address of the map.
     pub(crate) fn block_at(&self, address: u64) -> Option<Block> {
-        let header = &self.header;
-        let root = header.shadow_roots[(address >> 3 & 1) as usize];
-        let leaf = self.word(root + 8 * (address >> header.shadow_leaf_bits));
-        if leaf == 0 {
-            return None;
-        }
-        let index = address >> 4 & ((1 << (header.shadow_leaf_bits - 4)) - 1);
-        let words = self.bytes(leaf + 4 * index, 16);
-        block(address, &words_of(&words))
+        let block = self
+            .map()
+            .block_at(address, &|at, buffer| self.read(at, buffer));
+        block.expect("the map")
     }
 
     /// Returns all blocks, in order of their addresses.
     pub(crate) fn blocks(&self) -> Vec<Block> {
-        let header = &self.header;
-        let leaves = 1_u64 << (header.shadow_address_bits - header.shadow_leaf_bits);
-        let words = 1_usize << (header.shadow_leaf_bits - 4);
+        let (map, read) = (self.map(), |at, buffer: &mut [u8]| self.read(at, buffer));
         let mut blocks = Vec::new();
-        for (odd, root) in (0..).zip(header.shadow_roots) {
-            let pointers = self.bytes(root, 8 * leaves as usize);
-            for (number, pointer) in (0..).zip(pointers.as_chunks::<8>().0) {
-                let leaf = u64::from_le_bytes(*pointer);
-                if leaf == 0 {
-                    continue;
-                }
-                let written = self.bytes(leaf + header.shadow_written_offset, words / 1024);
-                for page in (0..words / 1024).filter(|page| written[*page] != 0) {
-                    let bytes = self.bytes(leaf + 4096 * page as u64, 4096 + 12);
-                    let entries = words_of(&bytes);
-                    for index in 0..1024 {
-                        let granule = (page * 1024 + index) as u64;
-                        let address = (number << header.shadow_leaf_bits) | granule << 4 | odd << 3;
-                        blocks.extend(block(address, &entries[index..]));
-                    }
-                }
-            }
+        let mut found = |block| {
+            blocks.push(block);
+            true
+        };
+        for leaf in map.leaves(&read).expect("the map") {
+            map.blocks(leaf, &read, &mut found).expect("a leaf");
         }
-        self.side_blocks(&mut blocks);
+        map.side_blocks(&read, &mut found).expect("the side table");
         blocks.sort_unstable();
         blocks
-    }
-
-    fn side_blocks(&self, blocks: &mut Vec<Block>) {
-        let header = &self.header;
-        for shard in 0..u64::from(header.side_shards) {
-            let place = header.side_table + shard * u64::from(header.side_shard_bytes);
-            let (slots, count) = (self.word(place), self.word(place + 8));
-            if count == 0 {
-                continue;
-            }
-            for slot in self.bytes(slots, 24 * count as usize).as_chunks::<24>().0 {
-                let words: Vec<u32> = words_of(slot);
-                let [address, bytes] =
-                    [0, 2].map(|at| u64::from(words[at + 1]) << 32 | u64::from(words[at]));
-                if address != 0 {
-                    blocks.push(Block {
-                        address,
-                        bytes,
-                        site: words[4] >> 12,
-                    });
-                }
-            }
-        }
     }
 
     pub(crate) fn in_flight(&self, place: u64) -> InFlightValue {
         InFlightValue::parse(&self.bytes(place, InFlightValue::SIZE))
     }
-}
-
-fn words_of(bytes: &[u8]) -> Vec<u32> {
-    let words = bytes.as_chunks::<4>().0;
-    words.iter().map(|word| u32::from_le_bytes(*word)).collect()
-}
-
-/// Returns the block whose words these are.
-fn block(address: u64, words: &[u32]) -> Option<Block> {
-    let first = words[0];
-    let bytes = match first & 7 {
-        1 => u64::from(first >> 3 & 15) + 1,
-        3 => u64::from(words[1] >> 19 & 15) + 17,
-        5 => {
-            let high = if words[2] & 2 != 0 { words[3] >> 1 } else { 0 };
-            u64::from(high) << 30 | u64::from(words[2] >> 2)
-        }
-        _ => return None,
-    };
-    Some(Block {
-        address,
-        bytes,
-        site: first >> 12,
-    })
 }

@@ -60,10 +60,14 @@ fn described(profile: &Profile) -> Vec<String> {
             let full = |id| &profile.type_name(id).full;
             let Contents {
                 container,
+                allocating,
                 element,
                 owner,
             } = contents;
-            (full(container), element.map(full), owner.map(full))
+            (
+                full(container),
+                [allocating, element, owner].map(|of| of.map(full)),
+            )
         });
         let owner = site.owner.as_ref().map(frame);
         let rest = (

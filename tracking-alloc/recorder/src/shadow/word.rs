@@ -1,52 +1,19 @@
-//! The words of the shadow map. The words describe themselves: where a block begins, its owner, and
-//! its size.
-//!
-//! | granule | bit 0 | the rest |
-//! |---|---|---|
-//! | first | 1: a block begins here | kind (2 bits), 9 bits, site (20 bits) |
-//! | second, of blocks above 16 bytes | 0 | 22 bits, lane + 1 (9 bits; 0 = birth not known) |
-//! | third, above 32 bytes | 0 | 1 = it goes on, 30 bits of the size |
-//! | fourth, from 1 GiB | 0 | 31 more bits of the size |
-//!
-//! | kind | the 9 bits | the 22 bits |
-//! |---|---|---|
-//! | small, up to 16 bytes | size - 1 (4 bits) | none |
-//! | middle, 17 to 32 bytes | low bits of the birth number | size - 17 (4 bits), 18 bits of the birth number |
-//! | long | low bits of the birth number | 22 bits of the birth number |
-//!
-//! A block of more than 16, 32 or 48 bytes covers two, three or four granules of its map, so no
-//! other block of the map begins there.
+//! The words of the shadow map, as the recorder writes them. The layout of the words is in
+//! [`tracking_alloc_recording::shadow`], for the recorder and for readers of the program's memory.
 
 use std::num::NonZeroU32;
+use tracking_alloc_recording::shadow;
+pub(super) use tracking_alloc_recording::shadow::{
+    Birth, Kind, MIDDLE, SMALL, begins, goes_on, kind, site,
+};
+use tracking_alloc_recording::shadow::{
+    GOES_ON, LANE_SHIFT, LONG_BITS, LOW_BITS, MIDDLE_BITS, SITE_SHIFT, SIZE_BITS,
+};
 
-/// Number of bits of the birth number kept in the first word.
-const LOW_BITS: u32 = 9;
-/// Number of its bits kept in the second word of a middle block.
-const MIDDLE_BITS: u32 = 18;
-/// Number of its bits kept by every block above 16 bytes.
+/// Number of bits of the birth number kept by every block above 16 bytes.
 pub(crate) const KNOWN_BITS: u32 = LOW_BITS + MIDDLE_BITS;
-/// Number of its bits kept in the second word of a long block.
-const LONG_BITS: u32 = 22;
-const LANE_SHIFT: u32 = 23;
-const SITE_SHIFT: u32 = 12;
-/// Number of bits of the size kept in the third word.
-const SIZE_BITS: u32 = 30;
-const GOES_ON: u32 = 2;
-
-/// Maximum size of a block with one granule.
-pub(super) const SMALL: usize = 16;
-/// Maximum size of a block with two granules.
-pub(super) const MIDDLE: usize = 32;
 /// Minimum size of a block that needs a fourth word for its size.
 const HUGE: usize = 1 << SIZE_BITS;
-
-/// The kind of a block, which tells its number of words. The third word tells if there is a fourth.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
-    Small = 0,
-    Middle = 1,
-    Long = 2,
-}
 
 const KIND_MASK: u32 = 6;
 const LOW_MASK: u32 = ((1 << LOW_BITS) - 1) << 3;
@@ -130,31 +97,14 @@ impl Owner {
     /// that many bits.
     #[inline(always)]
     pub(crate) fn birth_number(self) -> u32 {
-        self.birth_bits(MIDDLE_BITS)
-    }
-
-    /// Returns the birth number with the given number of bits from the second word.
-    #[inline(always)]
-    fn birth_bits(self, high_bits: u32) -> u32 {
-        let high = self.second >> 1 & ((1 << high_bits) - 1);
-        high << LOW_BITS | (self.first.get() & LOW_MASK) >> 3
+        shadow::birth_number(self.first.get(), self.second, MIDDLE_BITS)
     }
 
     /// Returns the lane and the known part of the birth number, for blocks large enough to keep
     /// them.
     #[inline(always)]
     pub(crate) fn birth(self) -> Option<Birth> {
-        let lane = (self.second >> LANE_SHIFT).checked_sub(1)?;
-        let high_bits = if kind(self.first.get()) == Kind::Middle {
-            MIDDLE_BITS
-        } else {
-            LONG_BITS
-        };
-        Some(Birth {
-            lane,
-            number: self.birth_bits(high_bits),
-            bits: LOW_BITS + high_bits,
-        })
+        shadow::birth(self.first.get(), self.second)
     }
 
     /// Returns the owner of the same block at another site. Lane and birth number are kept only if
@@ -167,17 +117,6 @@ impl Owner {
         };
         Owner::new(site, LaneBits::of(birth.lane), birth.number)
     }
-}
-
-/// The known part of a birth number.
-#[derive(Clone, Copy)]
-pub(crate) struct Birth {
-    /// The lane that the number belongs to.
-    pub(crate) lane: u32,
-    /// The number modulo 2^`bits`.
-    pub(crate) number: u32,
-    /// The number of its known bits.
-    pub(crate) bits: u32,
 }
 
 /// Returns the first word of a block of up to 16 bytes.
@@ -218,28 +157,6 @@ pub(super) fn third(bytes: usize) -> (u32, Option<u32>) {
     }
 }
 
-/// Returns `true` if a block begins at a word.
-#[inline(always)]
-pub(super) fn begins(word: u32) -> bool {
-    word & 1 != 0
-}
-
-/// Returns the kind of the block that begins with a first word.
-#[inline(always)]
-pub(super) fn kind(first: u32) -> Kind {
-    match first >> 1 & 3 {
-        0 => Kind::Small,
-        1 => Kind::Middle,
-        _ => Kind::Long,
-    }
-}
-
-/// Returns `true` if a third word announces a fourth.
-#[inline(always)]
-pub(super) fn goes_on(third: u32) -> bool {
-    third & GOES_ON != 0
-}
-
 /// Returns the owner that the first two words of a block contain. The second word of a small block
 /// is
 /// 0. Returns `None` if no block begins there.
@@ -249,24 +166,11 @@ pub(super) fn owner(first: u32, second: u32) -> Option<Owner> {
     Some(Owner { first, second })
 }
 
-/// Returns the site in a first word.
-#[inline(always)]
-pub(super) fn site(first: u32) -> u32 {
-    first >> SITE_SHIFT
-}
-
 /// Returns the size in a block's words. `words` returns the word at an index. The result is 0 if a
 /// concurrent free tore the words.
+#[inline]
 pub(super) fn bytes(first: u32, words: impl Fn(usize) -> u32) -> usize {
-    match kind(first) {
-        Kind::Small => (first >> 3 & 15) as usize + 1,
-        Kind::Middle => (words(1) >> (1 + MIDDLE_BITS) & 15) as usize + SMALL + 1,
-        Kind::Long => {
-            let third = words(2);
-            let high = if goes_on(third) { words(3) >> 1 } else { 0 };
-            (high as usize) << SIZE_BITS | (third >> 2) as usize
-        }
-    }
+    shadow::bytes(first, words) as usize
 }
 
 #[cfg(test)]
