@@ -2,7 +2,7 @@
 
 use serde::{Serialize, Serializer};
 
-use crate::profile::Measure;
+use crate::profile::{Measure, Profile};
 
 /// A kind of finding. The names are the words of JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
@@ -23,11 +23,13 @@ pub enum Kind {
     ValueTree,
     /// Strings that are short enough to be stored inline.
     SmallStrings,
+    /// A phase that takes many times its input at the peak.
+    Amplification,
 }
 
 impl Kind {
     /// Every kind, in the order of findings that save the same.
-    pub const ALL: [Kind; 7] = [
+    pub const ALL: [Kind; 8] = [
         Kind::FailedRequest,
         Kind::MissingCapacity,
         Kind::Temporary,
@@ -35,6 +37,7 @@ impl Kind {
         Kind::Buffered,
         Kind::ValueTree,
         Kind::SmallStrings,
+        Kind::Amplification,
     ];
 
     /// Returns the word of JSON: `missing_capacity`.
@@ -47,7 +50,13 @@ impl Kind {
             Kind::Buffered => "buffered",
             Kind::ValueTree => "value_tree",
             Kind::SmallStrings => "small_strings",
+            Kind::Amplification => "amplification",
         }
+    }
+
+    /// Returns `true` if a finding of this kind names a problem, and no saving of its own.
+    pub fn saves_nothing(self) -> bool {
+        matches!(self, Kind::FailedRequest | Kind::Amplification)
     }
 }
 
@@ -104,6 +113,19 @@ pub struct Place {
     pub source: Option<String>,
 }
 
+/// The snapshot that a finding is about.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct FromSnapshot {
+    /// Its label, as recorded: not safe for a terminal before
+    /// [`printable`](crate::units::printable).
+    pub label: String,
+    /// Nanoseconds from the start of the recording.
+    pub time_ns: u64,
+    /// All bytes that were live.
+    pub live_bytes: u64,
+}
+
 /// A change to make, and what it saves.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -116,8 +138,11 @@ pub struct Finding {
     pub saves_blocks: u64,
     /// The bytes that the finding is about. For a refused request, its size.
     pub of_bytes: u64,
-    /// The measure of all three: bytes live at the peak, live at the end, or allocated.
+    /// The measure of all three: bytes live at the peak, live at the end, or allocated. For a finding
+    /// from a snapshot, bytes live at its moment.
     pub measure: Measure,
+    /// The snapshot that shows it. `None` for a finding from events.
+    pub snapshot: Option<FromSnapshot>,
     /// The relation of the saving to the real one.
     pub confidence: Confidence,
     /// The place.
@@ -139,6 +164,17 @@ impl Finding {
             self.saves_bytes
         }
     }
+
+    /// Returns all bytes of the measure, of which the finding saves a part.
+    pub(super) fn whole(&self, profile: &Profile) -> u64 {
+        let totals = profile.totals();
+        match (&self.snapshot, self.measure) {
+            (Some(snapshot), _) => snapshot.live_bytes,
+            (None, Measure::Total) => totals.total_bytes,
+            (None, Measure::Live) => totals.live_bytes,
+            (None, _) => totals.peak_bytes,
+        }
+    }
 }
 
 impl Serialize for Finding {
@@ -152,6 +188,7 @@ impl Serialize for Finding {
         json.serialize_entry("saves_blocks", &self.saves_blocks)?;
         json.serialize_entry("of_bytes", &self.of_bytes)?;
         json.serialize_entry("measure", self.measure.name())?;
+        json.serialize_entry("snapshot", &self.snapshot)?;
         json.serialize_entry("confidence", self.confidence.name())?;
         json.serialize_entry("type", &self.place.type_name)?;
         json.serialize_entry("where", &self.place.location)?;

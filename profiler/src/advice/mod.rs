@@ -13,6 +13,7 @@
 //! }
 //! ```
 
+mod amplification;
 mod failed_request;
 mod finding;
 mod group;
@@ -28,10 +29,10 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
-pub use finding::{Confidence, Finding, Kind, Place};
+pub use finding::{Confidence, Finding, FromSnapshot, Kind, Place};
 pub use text::{write_summary, write_text};
 
-use crate::profile::{Measure, Profile};
+use crate::profile::Profile;
 use crate::report::escape;
 
 /// The version of the JSON. A change that renames or removes a key increments it.
@@ -57,15 +58,10 @@ pub fn advise(profile: &Profile, all: bool) -> Vec<Finding> {
     }
     found.extend(serde_data::find_buffered(profile, &groups));
     found.extend(serde_data::find_value_trees(profile, &groups));
+    let least_peak = least(profile.totals().peak_bytes, all);
+    found.extend(amplification::find(profile, &groups, least_peak));
     found.retain(|finding| {
-        let is_failed = finding.kind == Kind::FailedRequest;
-        is_failed
-            || finding.saves_bytes
-                >= if all {
-                    1
-                } else {
-                    least(profile, finding.measure)
-                }
+        finding.kind.saves_nothing() || finding.saves_bytes >= least(worth(profile, finding), all)
     });
     found.sort_by_cached_key(|finding| {
         let place = &finding.place;
@@ -81,14 +77,22 @@ pub fn advise(profile: &Profile, all: bool) -> Vec<Finding> {
     found
 }
 
-/// The smallest saving that is worth a finding, bytes.
-fn least(profile: &Profile, measure: Measure) -> u64 {
-    let totals = profile.totals();
-    let whole = match measure {
-        Measure::Total => totals.total_bytes,
-        _ => totals.peak_bytes,
-    };
-    SMALLEST.max(whole / WORTH_ONE_IN)
+/// Returns the bytes of which a finding must save a part. Growth is compared with the peak.
+fn worth(profile: &Profile, finding: &Finding) -> u64 {
+    if finding.kind == Kind::Growing {
+        profile.totals().peak_bytes
+    } else {
+        finding.whole(profile)
+    }
+}
+
+/// The smallest saving that is worth a finding, of so many bytes.
+fn least(whole: u64, all: bool) -> u64 {
+    if all {
+        1
+    } else {
+        SMALLEST.max(whole / WORTH_ONE_IN)
+    }
 }
 
 /// Writes findings as one JSON object.

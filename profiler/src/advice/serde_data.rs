@@ -57,6 +57,7 @@ pub(super) fn find_buffered(profile: &Profile, groups: &[Group]) -> Vec<Finding>
             saves_blocks: figures.total_blocks,
             of_bytes: sum(groups.iter().flat_map(|group| group.sites(profile))).total_bytes,
             measure: Measure::Total,
+            snapshot: None,
             confidence: Confidence::AtLeast,
             place: largest.place.clone(),
             evidence: vec![
@@ -137,6 +138,7 @@ pub(super) fn find_value_trees(profile: &Profile, groups: &[Group]) -> Vec<Findi
             saves_blocks: nodes.peak_blocks.saturating_add(keys.peak_blocks),
             of_bytes: sum(tree.into_iter()).peak_bytes,
             measure: Measure::Peak,
+            snapshot: None,
             confidence: Confidence::Estimate,
             place: map.place.clone(),
             evidence,

@@ -92,6 +92,7 @@ pub(super) fn find(profile: &Profile, group: &Group) -> Option<Finding> {
         saves_blocks,
         of_bytes: figures.peak_bytes,
         measure: Measure::Peak,
+        snapshot: None,
         confidence,
         place: group.place.clone(),
         evidence: within

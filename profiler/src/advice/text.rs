@@ -6,7 +6,7 @@ use super::finding::{Confidence, Finding, Kind};
 use crate::profile::{Measure, Profile};
 use crate::report::page::Page;
 use crate::report::{ReportOptions, Style};
-use crate::units::{Bytes, Share, counted, printable};
+use crate::units::{Bytes, Nanos, Share, counted, printable};
 
 /// Findings in the summary of a run.
 const IN_SUMMARY: usize = 3;
@@ -83,16 +83,15 @@ pub fn write_summary(
         let title = if at == 0 { "advice" } else { "" };
         let source = finding.place.source.as_ref();
         let place = printable(source.unwrap_or(&finding.place.owner));
-        let saves = match finding.kind {
-            Kind::FailedRequest => saving(profile, finding),
-            _ => {
-                // There is no room to say that it is a lower bound: `advise` says it.
-                let about = match finding.confidence {
-                    Confidence::Estimate => finding.confidence.words(),
-                    Confidence::Exact | Confidence::AtLeast => "",
-                };
-                format!("saves {about}{}", Bytes(finding.saves_bytes))
-            }
+        let saves = if finding.kind.saves_nothing() {
+            saving(profile, finding)
+        } else {
+            // There is no room to say that it is a lower bound: `advise` says it.
+            let about = match finding.confidence {
+                Confidence::Estimate => finding.confidence.words(),
+                Confidence::Exact | Confidence::AtLeast => "",
+            };
+            format!("saves {about}{}", Bytes(finding.saves_bytes))
         };
         page.plain(&format!(
             "  {title:<10}  {saves}: {}  {place}",
@@ -104,21 +103,27 @@ pub fn write_summary(
 
 /// `saves at least 1.0 MiB and 12 blocks: 9.5 % of all bytes allocated`
 fn saving(profile: &Profile, finding: &Finding) -> String {
-    if finding.kind == Kind::FailedRequest {
-        return format!("{} refused", Bytes(finding.of_bytes));
+    match finding.kind {
+        Kind::FailedRequest => return format!("{} refused", Bytes(finding.of_bytes)),
+        Kind::Amplification => return format!("{} at the peak", Bytes(finding.of_bytes)),
+        _ => {}
     }
-    let totals = profile.totals();
-    let (whole, name) = match finding.measure {
-        Measure::Total => (totals.total_bytes, "all bytes allocated"),
-        Measure::Live => (totals.live_bytes, "all live bytes"),
-        _ => (totals.peak_bytes, "the peak"),
+    let name = match (&finding.snapshot, finding.measure) {
+        (Some(snapshot), _) => format!(
+            "{} live at {}",
+            Bytes(snapshot.live_bytes),
+            Nanos(snapshot.time_ns)
+        ),
+        (None, Measure::Total) => "all bytes allocated".to_owned(),
+        (None, Measure::Live) => "all live bytes".to_owned(),
+        (None, _) => "the peak".to_owned(),
     };
     format!(
         "saves {}{} and {}: {} of {name}",
         finding.confidence.words(),
         Bytes(finding.saves_bytes),
         counted(finding.saves_blocks, "block"),
-        Share::of(finding.saves_bytes, whole),
+        Share::of(finding.saves_bytes, finding.whole(profile)),
     )
 }
 
