@@ -40,6 +40,18 @@ pub(crate) fn in_parts<T: Send>(length: usize, work: impl Fn(Range<usize>) -> T 
     })
 }
 
+/// Does work on `0..length` in as many parts as there are cores, if each element is worth a thread.
+pub(crate) fn in_large_parts<T: Send>(
+    length: usize,
+    work: impl Fn(Range<usize>) -> T + Sync,
+) -> Vec<T> {
+    let (threads, _) = parts(length.saturating_mul(LEAST));
+    let each = length.div_ceil(threads).max(1);
+    on_threads(threads, |number| {
+        work(length.min(number * each)..length.min((number + 1) * each))
+    })
+}
+
 /// Does a number of parts of some work, each on a thread.
 fn on_threads<T: Send>(threads: usize, part: impl Fn(usize) -> T + Sync) -> Vec<T> {
     let work = &part;
@@ -67,6 +79,8 @@ mod tests {
     fn parts_are_in_order_and_cover_everything_once() {
         for length in [0, 1, LEAST, 3 * LEAST + 1, 100_000] {
             let parts = in_parts(length, |part| part.collect::<Vec<_>>());
+            assert!(parts.concat().into_iter().eq(0..length), "{length}");
+            let parts = in_large_parts(length, |part| part.collect::<Vec<_>>());
             assert!(parts.concat().into_iter().eq(0..length), "{length}");
         }
     }

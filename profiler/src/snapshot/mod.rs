@@ -11,7 +11,12 @@
 //! | how much of it is unused capacity? | [`Analysis::unused_bytes`] |
 //! | which blocks does nothing reach? | [`Analysis::unreachable_since`], [`Analysis::cycles`] |
 //! | which values are equal? | [`Analysis::equal_values`] |
-//! | which pages are zero? | [`Analysis::zero_pages`] |
+//! | which pages are zero, and which were never touched? | [`Analysis::zero_pages`], [`Analysis::untouched_pages`] |
+//! | which texts lie in a larger one? | [`Analysis::inputs`], [`Analysis::lies_in_input`] |
+//! | which maps are small or empty? | [`Analysis::table_items`], [`Analysis::is_empty`] |
+//! | how much of a large block do slices cover? | [`Analysis::sliced`] |
+//! | which pages do small blocks keep? | [`Analysis::pinned_pages`] |
+//! | what of all this is known of a site? | [`Analysis::by_site`] |
 //!
 //! [`Snapshot::of`] keeps what is shown to users, in a form that a recording carries.
 //!
@@ -68,21 +73,33 @@ mod equal;
 mod graph;
 mod hash;
 mod heap;
+mod inputs;
 mod kept;
 mod layout;
+#[cfg(target_os = "linux")]
+mod pagemap;
+mod pages;
 mod read;
 mod scc;
 mod shapes;
+mod sites;
+mod slices;
 #[cfg(test)]
 mod tests;
 
 pub use equal::{EqualBlocks, EqualValues};
 pub use graph::{Cycle, Cycles, Holder, Reach};
 pub use heap::{Block, Heap, HeapBuilder, Root, RootKind};
+pub use inputs::Input;
 pub use kept::{Basis, Held, HolderName, HolderNode, Moment, Outside, Snapshot};
 pub use layout::{Header, Layouts, Source, View, Words};
+#[cfg(target_os = "linux")]
+pub use pagemap::PageMap;
+pub use pages::{Page, PinnedPages};
 pub use read::Losses;
 pub use shapes::{Kind, Shape, SiteShapes, WordOrders};
+pub use sites::SiteFigures;
+pub use slices::Sliced;
 
 use serde::{Deserialize, Serialize};
 
@@ -96,6 +113,19 @@ pub trait Memory: Sync {
     /// An error means that some of the bytes cannot be read. Addresses without memory must be
     /// errors: the sizes of blocks are as the program left them.
     fn read(&self, address: u64, buffer: &mut [u8]) -> std::io::Result<()>;
+
+    /// Returns the size of a page.
+    fn page_bytes(&self) -> u64 {
+        4096
+    }
+
+    /// Appends what stands behind a number of pages, from the one at an address on. Returns `None`
+    /// if it is not known, as here. Pages that are left out at the end count as untouched.
+    ///
+    /// The engine asks before it reads: a page that is read becomes resident.
+    fn pages(&self, _address: u64, _count: usize, _pages: &mut Vec<Page>) -> Option<()> {
+        None
+    }
 
     /// Is called when all contents were read, before they are analysed: the memory is needed no more.
     fn finished(&self) {}
@@ -222,6 +252,55 @@ impl Analysis {
         let pages = &self.contents.zero_pages;
         let at = pages.binary_search_by_key(&block, |&(block, _)| block as usize);
         at.map_or(0, |at| pages[at].1)
+    }
+
+    /// Returns the number of pages inside a block that were never touched, or were given back.
+    /// Returns `None` if it is not known.
+    pub fn untouched_pages(&self, block: usize) -> Option<u32> {
+        let pages = &self.contents.pages.as_ref()?.untouched;
+        let at = pages.binary_search_by_key(&block, |&(block, _)| block as usize);
+        Some(at.map_or(0, |at| pages[at].1))
+    }
+
+    /// Returns the resident pages on which small blocks lie. Returns `None` if it is not known which
+    /// pages are resident.
+    pub fn pinned_pages(&self) -> Option<PinnedPages> {
+        self.contents.pages.as_ref().map(|pages| pages.pinned)
+    }
+
+    /// Returns the number of entries of a table. Returns `None` for other blocks, and for tables
+    /// whose header was not found.
+    pub fn table_items(&self, block: usize) -> Option<u32> {
+        let tables = &self.contents.tables;
+        let at = tables.binary_search_by_key(&block, |table| table.block as usize);
+        at.ok().map(|at| tables[at].items)
+    }
+
+    /// Returns `true` if a block is of a list or table that holds nothing.
+    pub fn is_empty(&self, block: usize) -> bool {
+        self.table_items(block) == Some(0)
+            || self.unused_bytes(block) == Some(self.heap.size(block))
+    }
+
+    /// Returns the large texts in which the texts of other blocks lie, by block.
+    ///
+    /// Texts are blocks with elements of one byte. Those of 8 bytes to 64 KiB are looked for in
+    /// those of at least 4 KiB.
+    pub fn inputs(&self) -> &[Input] {
+        &self.contents.in_inputs.inputs
+    }
+
+    /// Returns `true` if the text of a block lies in one of [`Analysis::inputs`].
+    pub fn lies_in_input(&self, block: usize) -> bool {
+        self.contents.in_inputs.has(block)
+    }
+
+    /// Returns the blocks of at least 4 KiB into which slices point, and nothing else but an owner.
+    ///
+    /// What the slices cover is a bound: the owner may use all of the block, and so may code that
+    /// computes an address from one of its slices. A slice that is only in a register is not seen.
+    pub fn sliced(&self) -> &[Sliced] {
+        &self.contents.sliced
     }
 
     /// Returns the cycles among the blocks that nothing reaches at this moment.

@@ -1,15 +1,18 @@
 //! Reads the contents of a heap: edges, unused bytes, hashes and zero pages, out of one read of
-//! each block.
+//! each block. Only the blocks in which texts are looked for are read twice.
 //!
 //! What lies behind the length of a list is dead, and the length is in a header elsewhere. So a
 //! block that needs its header is read after the block that holds the header: first all blocks that
 //! need none, then those whose headers were found, and so on. Then the roots in the same way, those
 //! that are least likely to be stale first. What remains are blocks whose header nothing holds.
 
-use super::hash::Hash;
+use super::hash::{Hash, Rolling};
 use super::heap::{Heap, RootKind};
+use super::inputs::{self, InInputs, LEAST_INPUT, LEAST_TEXT, MOST_TEXT, Texts};
 use super::layout::{Header, Layouts, Mark, Source, View, WORD, Words};
+use super::pages::{self, Pages};
 use super::scc::NONE;
+use super::slices::{self, Pointer, Sliced, Slices};
 use super::{Memory, Stage, Step};
 use crate::parallel::in_parts;
 use rustc_hash::FxHashMap;
@@ -27,7 +30,7 @@ const WINDOW: u64 = 1 << 20;
 const GAP: u64 = 512;
 /// Bytes around a window, so that a header at its end is seen as a whole.
 const AROUND: u64 = 8 * WORD;
-const PAGE: u64 = 4096;
+pub(super) const PAGE: u64 = 4096;
 /// A table up to this size is read as a whole.
 const MOST_TABLE: u64 = 8 << 20;
 /// Nodes for which no other thread is worth starting.
@@ -51,7 +54,23 @@ pub(super) struct Contents {
     hashes: Vec<u64>,
     /// Pages of zeros, by block.
     pub(super) zero_pages: Vec<(u32, u32)>,
+    /// Tables, by block.
+    pub(super) tables: Vec<Table>,
+    pub(super) in_inputs: InInputs,
+    /// Large blocks into which slices point, by block.
+    pub(super) sliced: Vec<Sliced>,
+    pub(super) pages: Option<Pages>,
     pub(super) losses: Losses,
+}
+
+/// A table whose header was found.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Table {
+    pub(super) block: u32,
+    /// Its entries, or `u32::MAX` if there are more.
+    pub(super) items: u32,
+    /// Bytes of the entries.
+    pub(super) item_bytes: u64,
 }
 
 /// What could not be read or understood.
@@ -66,6 +85,9 @@ pub struct Losses {
     pub without_header: u64,
     /// Pointers beyond the four billion that can be kept.
     pub pointers: u64,
+    /// Bytes of large texts that were not searched for the texts of other blocks: those beyond 1
+    /// GiB, and those where too much looks alike.
+    pub unsearched_bytes: u64,
 }
 
 impl Contents {
@@ -152,6 +174,9 @@ struct Reader<'a> {
     elements: FxHashMap<u32, u64>,
     /// Blocks whose header was found.
     ready: Vec<u32>,
+    /// `None` if no block can be one in which texts lie.
+    texts: Option<Texts>,
+    slices: Slices,
 }
 
 /// The results of one thread.
@@ -163,6 +188,12 @@ struct Part {
     /// Headers by the index of their edge.
     headers: Vec<(usize, Header)>,
     zero_pages: Vec<(u32, u32)>,
+    tables: Vec<Table>,
+    /// Starts of texts, their blocks, and large texts with their bytes.
+    starts: Vec<u64>,
+    texts: Vec<u32>,
+    inputs: Vec<(u32, u64)>,
+    slices: Vec<Pointer>,
     unreadable: u64,
     words: Words,
 }
@@ -175,6 +206,7 @@ pub(super) fn read(
     progress: &(dyn Fn(Step) + Sync),
 ) -> Contents {
     let blocks = heap.len();
+    let pages = pages::pages(heap, memory);
     let mut reader = Reader {
         heap,
         memory,
@@ -187,11 +219,17 @@ pub(super) fn read(
             unused: vec![NOT_KNOWN; blocks],
             hashes: vec![0; blocks],
             zero_pages: Vec::new(),
+            tables: Vec::new(),
+            in_inputs: InInputs::default(),
+            sliced: Vec::new(),
+            pages,
             losses: Losses::default(),
         },
         is_read: vec![0; blocks.div_ceil(64)],
         elements: FxHashMap::default(),
         ready: Vec::new(),
+        texts: Texts::of(heap, layouts),
+        slices: Slices::default(),
     };
     let needs = |block: &u32| layouts.needs_header(heap.site(*block as usize));
     let all = || (0..).take(blocks);
@@ -215,6 +253,13 @@ pub(super) fn read(
     reader.blocks(rest.into_iter());
     reader.contents.edges.shrink_to_fit();
     reader.contents.zero_pages.sort_unstable();
+    reader
+        .contents
+        .tables
+        .sort_unstable_by_key(|table| table.block);
+    reader.find_texts();
+    let has_list = |block: usize| reader.contents.unused(block).is_some();
+    reader.contents.sliced = std::mem::take(&mut reader.slices).finish(has_list);
     reader.contents
 }
 
@@ -230,6 +275,24 @@ impl Reader<'_> {
             ready.sort_unstable();
             self.blocks(ready.into_iter());
         }
+    }
+
+    /// Looks for texts in large blocks.
+    fn find_texts(&mut self) {
+        let Some(texts) = self.texts.take() else {
+            return;
+        };
+        let hashes = &self.contents.hashes;
+        let found = texts.find(self.heap, self.memory, |block| {
+            hashes[block] ^ self.text_seed(block)
+        });
+        self.contents.losses.unsearched_bytes = found.unsearched_bytes;
+        self.contents.in_inputs = found;
+    }
+
+    /// Returns what tells the hash of a text from that of an equal one of another type.
+    fn text_seed(&self, block: usize) -> u64 {
+        Hash::of(self.layouts.value_type(self.heap.site(block)))
     }
 
     fn blocks(&mut self, mut blocks: impl Iterator<Item = u32>) {
@@ -400,6 +463,11 @@ impl Reader<'_> {
             }
         }
         self.contents.zero_pages.extend_from_slice(&part.zero_pages);
+        self.contents.tables.extend_from_slice(&part.tables);
+        self.slices.add(self.heap, &part.slices);
+        if let Some(texts) = &mut self.texts {
+            texts.add(&part.starts, &part.texts, &part.inputs);
+        }
         self.contents.losses.unreadable += part.unreadable;
     }
 
@@ -421,6 +489,9 @@ impl Reader<'_> {
             while let Some(&(edge, header)) = headers.next_if(|header| header.0 < end) {
                 let target = (part.edges[edge] & TARGET) as usize;
                 if !self.settle(target, header) {
+                    if self.heap.size(target) >= slices::LEAST {
+                        self.slices.other(target as u32);
+                    }
                     if fits {
                         self.contents.edges[start + edge - first] |= REFERS;
                     }
@@ -499,8 +570,23 @@ impl Reader<'_> {
             hash: Hash::new(self.layouts.value_type(self.heap.site(block))),
             zero_pages: 0,
             is_readable: true,
+            text: None,
             part,
         };
+        let used = match fill {
+            Some(Fill::List { used }) => used,
+            None => all.end - all.start,
+            Some(_) => 0,
+        };
+        let is_text =
+            self.texts.is_some() && self.layouts.element_bytes(self.heap.site(block)) == Some(1);
+        if is_text && (LEAST_TEXT..=MOST_TEXT).contains(&used) {
+            scan.text = Some(Text {
+                seed: self.text_seed(block),
+                start: 0,
+                hash: None,
+            });
+        }
         let edges = scan.part.edges.len();
         scan.part.words.unused_bytes = 0;
         let size = all.end - all.start;
@@ -523,11 +609,30 @@ impl Reader<'_> {
                 let bucket = self.bucket_bytes(block, buckets, control).unwrap_or(0);
                 let full = scan.table(buckets, control, bucket);
                 unused = Some((buckets - full) * bucket);
+                scan.part.tables.push(Table {
+                    block: block as u32,
+                    items: u32::try_from(full).unwrap_or(u32::MAX),
+                    item_bytes: full * bucket,
+                });
             }
         }
         let own = scan.part.words.unused_bytes.min(size);
-        let hash = scan.hash.value();
+        let mut hash = scan.hash.value();
         let (zero_pages, is_readable) = (scan.zero_pages, scan.is_readable);
+        // A slice is full; how much of a list is in use without a header is not known.
+        let is_known = fill.is_some() || !self.layouts.needs_header(self.heap.site(block));
+        if let Some(text) = &scan.text
+            && let Some(rolling) = text.hash
+        {
+            hash = rolling;
+            if is_known {
+                scan.part.starts.push(text.start);
+                scan.part.texts.push(block as u32);
+            }
+        }
+        if is_text && is_known && used >= LEAST_INPUT && is_readable {
+            part.inputs.push((block as u32, used));
+        }
         if zero_pages > 0 {
             part.zero_pages.push((block as u32, zero_pages));
         }
@@ -545,6 +650,17 @@ impl Reader<'_> {
         part.finish(edges, unused, hash);
     }
 
+    /// Returns what a pointer covers of a large block.
+    fn slice(&self, view: &View<'_>, at: u64, word: u64, target: usize) -> Option<Pointer> {
+        let is_stale = matches!(view.source, Source::Root(root)
+            if self.heap.roots()[root].kind == RootKind::DeadStack);
+        if self.heap.size(target) < slices::LEAST || is_stale {
+            return None;
+        }
+        let element = self.layouts.element_bytes(self.heap.site(target))?;
+        Some(slices::pointer(view, at, word, target, element))
+    }
+
     fn root(&self, root: usize, part: &mut Part) {
         let all = self.heap.roots()[root].range.clone();
         let edges = part.edges.len();
@@ -556,6 +672,7 @@ impl Reader<'_> {
             hash: Hash::new(0),
             zero_pages: 0,
             is_readable: true,
+            text: None,
             part,
         };
         scan.range(all);
@@ -585,7 +702,16 @@ struct Scan<'a, 'b> {
     hash: Hash,
     zero_pages: u32,
     is_readable: bool,
+    /// What is known of the block if it is a text that may lie in an input.
+    text: Option<Text>,
     part: &'b mut Part,
+}
+
+struct Text {
+    /// The seed of its hash.
+    seed: u64,
+    start: u64,
+    hash: Option<u64>,
 }
 
 impl Scan<'_, '_> {
@@ -680,6 +806,16 @@ impl Scan<'_, '_> {
         let mut marks = words.marks.iter().peekable();
         let head = first_multiple(&range, WORD);
         let at = |address: u64| (address - start) as usize;
+        if let Some(text) = &mut self.text
+            && marks.len() == 0
+        {
+            // A text is small enough for one window.
+            let bytes = &bytes[at(range.start)..at(range.end)];
+            let first = bytes.first_chunk::<8>().copied().unwrap_or_default();
+            text.start = inputs::start_of(u64::from_le_bytes(first), bytes.len() as u64);
+            text.hash = Some(Rolling::of(bytes) ^ text.seed);
+            return self.zero_pages(bytes, &range);
+        }
         self.hash.bytes(&bytes[at(range.start)..at(head)]);
         for (address, word) in view.words() {
             while marks.next_if(|mark| mark.0 < address).is_some() {}
@@ -694,6 +830,9 @@ impl Scan<'_, '_> {
                     if let Some((_, header)) = headers.next_if(|header| header.0 == address) {
                         let edge = self.part.edges.len();
                         self.part.headers.push((edge, *header));
+                    } else {
+                        let slice = self.reader.slice(&view, address, word, target as usize);
+                        self.part.slices.extend(slice);
                     }
                     let refers = if matches!(mark, Mark::Refers(_)) {
                         REFERS
@@ -706,12 +845,15 @@ impl Scan<'_, '_> {
         }
         let tail = (range.end / WORD * WORD).max(head);
         self.hash.bytes(&bytes[at(tail)..at(range.end)]);
-        let pages = first_multiple(&range, PAGE)..range.end / PAGE * PAGE;
-        if pages.start < pages.end {
-            let pages = bytes[at(pages.start)..at(pages.end)].as_chunks::<4096>().0;
-            let zero = pages.iter().filter(|page| **page == [0; 4096]).count();
-            self.zero_pages += zero as u32;
-        }
+        self.zero_pages(&bytes[at(range.start)..at(range.end)], &range);
+    }
+
+    /// Counts the pages of zeros among the bytes of a range.
+    fn zero_pages(&mut self, bytes: &[u8], range: &Range<u64>) {
+        let first = first_multiple(range, PAGE) - range.start;
+        let (pages, _) = bytes[first as usize..].as_chunks::<4096>();
+        let zero = pages.iter().filter(|page| **page == [0; 4096]).count();
+        self.zero_pages += zero as u32;
     }
 }
 

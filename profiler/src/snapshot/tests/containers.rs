@@ -56,6 +56,8 @@ struct Program {
     blocks: Vec<(u64, u64, u32)>,
     /// By address; the holder by its address too.
     truth: BTreeMap<u64, (Option<u64>, Option<u64>, Reach)>,
+    /// Entries of tables, by address.
+    items: BTreeMap<u64, u32>,
     next: u64,
     step: u64,
     orders: WordOrders,
@@ -69,6 +71,7 @@ impl Program {
             memory: Ranges::default(),
             blocks: Vec::new(),
             truth: BTreeMap::new(),
+            items: BTreeMap::new(),
             next: 1 << 30,
             step: if down { u64::MAX } else { 1 },
             orders,
@@ -209,6 +212,7 @@ impl Program {
                 let size = control + buckets + GROUP;
                 let unused = ((buckets - all.len()) * ELEMENT * 8) as u64;
                 let at = self.block(size as u64, 7, holder, Some(unused));
+                self.items.insert(at, all.len() as u32);
                 let mut places = vec![None; buckets];
                 let mut place = *seed as usize;
                 for value in all {
@@ -317,6 +321,10 @@ proptest! {
             }
             prop_assert_eq!(snapshot.holder(index), holder, "{:?}", block);
             prop_assert_eq!(snapshot.unused_bytes(index), unused, "{:?}", block);
+            let items = program.items.get(&block.address).copied();
+            prop_assert_eq!(snapshot.table_items(index), items, "{:?}", block);
+            let is_empty = items == Some(0) || unused == Some(block.size);
+            prop_assert_eq!(snapshot.is_empty(index), is_empty, "{:?}", block);
             let mut at = Some(block.address);
             while let Some(address) = at {
                 *retained.entry(address).or_default() += block.size;

@@ -11,6 +11,20 @@ struct Computed<F> {
     word: F,
 }
 
+/// The same with pages, of which all are resident.
+struct Paged<F>(Computed<F>);
+
+impl<F: Fn(u64, u64) -> u64 + Sync> Memory for Paged<F> {
+    fn read(&self, address: u64, buffer: &mut [u8]) -> io::Result<()> {
+        self.0.read(address, buffer)
+    }
+
+    fn pages(&self, _: u64, count: usize, pages: &mut Vec<Page>) -> Option<()> {
+        pages.resize(pages.len() + count, Page::Resident);
+        Some(())
+    }
+}
+
 impl<F: Fn(u64, u64) -> u64 + Sync> Memory for Computed<F> {
     fn read(&self, address: u64, buffer: &mut [u8]) -> io::Result<()> {
         for (at, bytes) in (address / 8..).zip(buffer.chunks_mut(8)) {
@@ -248,7 +262,7 @@ proptest! {
 }
 
 /// The benchmark: ten million blocks, of which most are lists, with a twentieth of the blocks held
-/// from several places.
+/// from several places. The texts, which all differ, lie in an input behind the blocks.
 #[test]
 #[ignore = "a benchmark, to be run optimized"]
 fn ten_million_blocks() {
@@ -259,6 +273,7 @@ fn ten_million_blocks() {
         Shape::new(Kind::Boxed, None, 0),
         Shape::new(Kind::List, Some(1), 1),
         Shape::new(Kind::Counted, None, 2),
+        Shape::new(Kind::Slice, Some(1), 3),
     ];
     let layouts = SiteShapes::new(shapes, orders);
     // Blocks of 64 bytes. Each tenth is a record: it holds the record after next one and, by its
@@ -267,6 +282,12 @@ fn ten_million_blocks() {
     let mixed = |number: u64| number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20;
     let is_record = |block: u64| block.is_multiple_of(4);
     let word = |block: u64, word: u64| {
+        if block >= blocks {
+            return mixed((block - blocks) * 8 + word);
+        }
+        if block % 4 == 1 {
+            return mixed(block / 4 * 8 + word);
+        }
         if !is_record(block) {
             return mixed(block % 1000 + word);
         }
@@ -300,13 +321,14 @@ fn ten_million_blocks() {
     for block in 0..blocks {
         heap.block(place(block), 64, site(block), block + 1);
     }
+    heap.block(START + blocks * 64, blocks * 16, 3, blocks + 1);
     heap.root(RootKind::Segment, 0, 4096..4104);
     let heap = heap.finish();
-    let memory = Computed {
+    let memory = Paged(Computed {
         start: START,
         words_each: 8,
         word,
-    };
+    });
     let snapshot = analyse(heap, &memory, &layouts, &|step| {
         let mut stages = stages.lock().expect("stages");
         let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
@@ -326,6 +348,10 @@ fn ten_million_blocks() {
     }
     println!("{blocks} blocks in {:?}, {most}", start.elapsed());
     println!("{:?}", snapshot.losses());
+    println!("{:?}, {:?}", snapshot.inputs(), snapshot.pinned_pages());
+    let sites = Instant::now();
+    println!("{:?}", snapshot.by_site());
+    println!("sites in {:?}", sites.elapsed());
     println!(
         "root {}, repeated {}, several {}",
         snapshot.retained_by_root(0),

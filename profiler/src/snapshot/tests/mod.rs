@@ -1,6 +1,7 @@
 //! Snapshots of made-up heaps, against slow oracles and against truth.
 
 mod containers;
+mod figures;
 mod graphs;
 mod large;
 
