@@ -91,7 +91,9 @@ pub use equal::{EqualBlocks, EqualValues};
 pub use graph::{Cycle, Cycles, Holder, Reach};
 pub use heap::{Block, Heap, HeapBuilder, Root, RootKind};
 pub use inputs::Input;
-pub use kept::{Basis, Held, HolderName, HolderNode, Moment, Outside, Snapshot};
+pub use kept::{
+    Basis, Held, HolderName, HolderNode, InputFigures, Moment, NotReached, Outside, Snapshot,
+};
 pub use layout::{Header, Layouts, Source, View, Words};
 #[cfg(target_os = "linux")]
 pub use pagemap::PageMap;

@@ -3,13 +3,15 @@
 
 mod holders;
 mod make;
+mod not_reached;
 #[cfg(test)]
 mod tests;
 
 pub use holders::{Held, HolderName, HolderNode};
 pub use make::Outside;
+pub use not_reached::NotReached;
 
-use super::{Identity, RootKind};
+use super::{RootKind, SiteFigures};
 use serde::{Deserialize, Serialize};
 
 /// The version of the JSON that recordings carry.
@@ -59,6 +61,26 @@ impl Basis {
     }
 }
 
+/// Large texts in which the texts of other blocks lie, of one site.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+#[non_exhaustive]
+pub struct InputFigures {
+    /// The site, if it is in the profile.
+    pub site: Option<u32>,
+    /// The blocks of the large texts.
+    pub blocks: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Bytes of those of these blocks that no other block refers to: only their owner, and what is
+    /// outside the heap.
+    pub unreferenced_bytes: u64,
+    /// Blocks whose text lies in them.
+    pub texts: u64,
+    /// The bytes of these blocks.
+    pub text_bytes: u64,
+}
+
 /// The heap of a program at one moment.
 ///
 /// Sites are those of [`Profile::sites`](crate::profile::Profile::sites), by index. A site that is
@@ -72,9 +94,12 @@ pub struct Snapshot {
     pub(super) bytes: u64,
     /// The whole heap, then holders: parents come before their children.
     pub(super) holders: Vec<HolderNode>,
+    /// Figures of all blocks of each site. Sites that are not in the profile are `None`.
+    pub(super) sites: Vec<(Option<u32>, SiteFigures)>,
+    pub(super) inputs: Vec<InputFigures>,
     pub(super) notes: Vec<String>,
     /// Sorted.
-    pub(super) not_reached: Vec<Identity>,
+    pub(super) not_reached: Vec<NotReached>,
     pub(super) not_reached_is_cut: bool,
 }
 
@@ -110,10 +135,21 @@ impl Snapshot {
         &self.notes
     }
 
-    /// Returns the blocks that nothing reached, for
-    /// [`Analysis::unreachable_since`](super::Analysis::unreachable_since), in the order of their
-    /// addresses; the first million of them.
-    pub fn not_reached(&self) -> &[Identity] {
+    /// Returns what is known of all blocks of each site. A site that is not in the profile is
+    /// `None`.
+    pub fn sites(&self) -> &[(Option<u32>, SiteFigures)] {
+        &self.sites
+    }
+
+    /// Returns the large texts in which the texts of other blocks lie, by site.
+    pub fn inputs(&self) -> &[InputFigures] {
+        &self.inputs
+    }
+
+    /// Returns the blocks that nothing reached, in the order of their addresses; the first million
+    /// of them. Their identities are for
+    /// [`Analysis::unreachable_since`](super::Analysis::unreachable_since).
+    pub fn not_reached(&self) -> &[NotReached] {
         &self.not_reached
     }
 
@@ -163,6 +199,15 @@ impl Snapshot {
     pub(crate) fn renumber(&mut self, site: impl Fn(u32) -> Option<u32>) {
         for node in &mut self.holders {
             node.renumber(&site);
+        }
+        let inputs = self.inputs.iter_mut().map(|input| &mut input.site);
+        let sites = self.sites.iter_mut().map(|(number, _)| number);
+        let blocks = &mut self.not_reached;
+        let blocks = blocks
+            .iter_mut()
+            .flat_map(|block| [&mut block.site, &mut block.outermost]);
+        for number in inputs.chain(sites).chain(blocks) {
+            *number = number.and_then(&site);
         }
     }
 }
