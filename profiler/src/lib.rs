@@ -19,7 +19,7 @@
 //! | changes that save memory | [`advice::advise`], [`advice::write_text`] |
 //!
 //! The heap itself at one moment, with the contents of its blocks, is analysed by
-//! [`snapshot::analyse`].
+//! [`snapshot::analyse`]. On Linux, the module `attach` takes such a snapshot of a running program.
 //!
 //! ```
 //! use heapglass_profiler::profile::{Frames, Measure};
@@ -58,6 +58,8 @@
 #![warn(clippy::match_bool)]
 
 pub mod advice;
+#[cfg(target_os = "linux")]
+pub mod attach;
 pub mod calltree;
 pub mod check;
 pub mod diff;

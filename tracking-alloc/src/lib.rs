@@ -100,10 +100,12 @@ mod recorder;
 mod threads;
 
 pub use alloc::TrackingAlloc;
+#[cfg(recording)]
+pub use heapglass_recorder::NoSnapshot;
 pub use heapglass_recorder::{Delta, Error, Stats};
 pub use phase::{Phase, PhaseFuture, phase, phase_async};
 #[cfg(recording)]
-pub use recorder::{Recorder, mark};
+pub use recorder::{Recorder, mark, snapshot};
 pub use threads::Threads;
 pub use tracking_alloc_arena as arena;
 #[cfg(feature = "derive")]

@@ -9,6 +9,7 @@
 //! | `summary` | the summary of a run on standard error |
 //! | `cargo` | `cargo heapglass`: flags, profile and runner for cargo |
 //! | `explore` | showing a recording in the terminal UI |
+//! | `snapshots` | snapshots of running programs: their text, file and place in a recording |
 //! | `demo` | the input and the recorded program of `heapglass demo` |
 //!
 //! This crate computes no figures. All figures come from the profile, so that the command, the SVG
@@ -25,6 +26,8 @@ mod explore;
 mod files;
 mod no_effect;
 mod open;
+#[cfg(target_os = "linux")]
+mod snapshots;
 mod summary;
 mod supervise;
 mod terminal;

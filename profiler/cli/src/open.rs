@@ -22,7 +22,7 @@ use crate::files::header;
 use crate::terminal::{self, has_terminal};
 
 /// The waiting time after which progress is shown.
-const PATIENCE: Duration = Duration::from_millis(400);
+pub(crate) const PATIENCE: Duration = Duration::from_millis(400);
 
 /// Loads and symbolizes a recording, with a progress line on a terminal.
 ///
@@ -55,7 +55,7 @@ fn with_progress<T>(path: &Path, symbols: &Symbols, load: Load<T>) -> Result<T, 
 }
 
 /// Returns a progress line, which disappears when it is dropped.
-fn progress_bar() -> ProgressBar {
+pub(crate) fn progress_bar() -> ProgressBar {
     let target = if terminal::understands_escapes(&io::stderr()) {
         ProgressDrawTarget::stderr_with_hz(10)
     } else {
@@ -148,7 +148,8 @@ fn explain(path: &Path, error: impl Display) -> Error {
     }
 }
 
-fn options(symbols: &Symbols) -> OpenOptions {
+/// Returns the options for opening a recording.
+pub(crate) fn options(symbols: &Symbols) -> OpenOptions {
     let mut options = OpenOptions::with_cache();
     options.symbols.binary.clone_from(&symbols.binary);
     options.symbols.debug_dirs.clone_from(&symbols.debug_dir);

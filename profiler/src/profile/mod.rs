@@ -716,6 +716,12 @@ impl Profile {
         self.site_numbers.binary_search(&number).ok()
     }
 
+    /// Returns the sites with their numbers in the recording.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn numbered_sites(&self) -> impl Iterator<Item = (u32, &Site)> {
+        self.site_numbers.iter().copied().zip(&self.sites)
+    }
+
     /// Returns the frame of an id.
     pub fn frame(&self, id: FrameId) -> &Frame {
         &self.frames[id.0 as usize]

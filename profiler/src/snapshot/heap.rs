@@ -8,7 +8,7 @@ const SAMPLE: usize = 32;
 /// A size that does not fit into 32 bits is in a table of its own.
 const LARGE: u32 = u32::MAX;
 /// Blocks have numbers of 30 bits: two bits of an edge are its own.
-pub(super) const MOST_BLOCKS: usize = 1 << 29;
+pub(crate) const MOST_BLOCKS: usize = 1 << 29;
 
 /// What kind of memory a root is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]

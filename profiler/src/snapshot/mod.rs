@@ -89,6 +89,8 @@ mod tests;
 
 pub use equal::{EqualBlocks, EqualValues};
 pub use graph::{Cycle, Cycles, Holder, Reach};
+#[cfg(target_os = "linux")]
+pub(crate) use heap::MOST_BLOCKS;
 pub use heap::{Block, Heap, HeapBuilder, Root, RootKind};
 pub use inputs::Input;
 pub use kept::{

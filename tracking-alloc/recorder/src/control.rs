@@ -130,6 +130,11 @@ impl Recording {
 /// this moment and ends a window of the peak, so that reports can separate the time before it from
 /// the time after it. The peak of the next window starts with the bytes that are live now.
 pub fn mark(name: &str) {
+    set_mark(name);
+    hook::take_at_mark(name);
+}
+
+fn set_mark(name: &str) {
     start::examine();
     let Some(_inside) = hook::Inside::enter() else {
         return;
@@ -158,7 +163,7 @@ pub fn mark(name: &str) {
 /// # Errors
 /// If there is no reader, or no copy could be made. The mark is set anyway.
 pub fn snapshot(label: &str) -> Result<(), NoSnapshot> {
-    mark(label);
+    set_mark(label);
     hook::take_now(label)
 }
 

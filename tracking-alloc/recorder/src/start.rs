@@ -328,6 +328,13 @@ pub(crate) fn finish(tag: u32) -> Result<(), &'static str> {
     if !life::finish() {
         return Err("this recording was finished before; finish a recording only once");
     }
+    if hook::wants_end()
+        && let Some(mut checks) = hook::PEAK_CHECKS.try_lock(1000)
+    {
+        // A snapshot has the time of the last check.
+        hook::check_peak_now(&mut checks, false);
+    }
+    hook::take_at_end();
     state::end_recording();
     let is_idle = hook::wait_until_idle();
     settle(session);

@@ -185,6 +185,33 @@ pub mod snapshot_status {
     pub const QUIET: u32 = 6;
 }
 
+/// Values of [`Exchange::trigger`].
+pub mod snapshot_trigger {
+    /// The reader asked ([`request`](super::Exchange::request)).
+    pub const REQUEST: u32 = 0;
+    /// The program asked, with a label.
+    pub const PROGRAM: u32 = 1;
+    /// More bytes were live than [`peak_above`](super::Exchange::peak_above).
+    pub const PEAK: u32 = 2;
+    /// The recording ended.
+    pub const EXIT: u32 = 3;
+    /// The program set a mark that the reader waits for.
+    pub const MARK: u32 = 4;
+    /// The signal of `HEAPGLASS_SNAPSHOT_SIGNAL` came.
+    pub const SIGNAL: u32 = 5;
+}
+
+/// Maximum number of marks at which a reader can have snapshots taken.
+pub const SNAPSHOT_MARKS: usize = 5;
+
+/// Returns the hash of a mark's name in [`Exchange::marks`]: FNV-1a, never 0.
+pub fn mark_hash(name: &[u8]) -> u64 {
+    let hash = name.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3)
+    });
+    hash.max(1)
+}
+
 /// Values of [`Module::id_kind`].
 pub mod module_id {
     /// Unknown.
@@ -548,10 +575,14 @@ record! {
         4 request: u32,
         /// 1 = make the copy even if a sandbox may kill the program for it. Written by the reader.
         8 forced: u32,
-        /// Zero. Reader and recorder never write to the same cache line.
-        12 reserved: u32,
-        /// Zero.
-        16 padding: [u64; 6],
+        /// 1 = make a copy at the end of the recording too. Written by the reader.
+        12 at_exit: u32,
+        /// Make a copy too when more bytes are live than this, at a moment after which they fall;
+        /// 0 = never. Written by the reader.
+        16 peak_above: u64,
+        /// Make a copy too at the marks whose names have one of these hashes ([`mark_hash`]); 0 =
+        /// none. Written by the reader. Reader and recorder never write to the same cache line.
+        24 marks: [u64; SNAPSHOT_MARKS],
         /// Number of answers. Written by the recorder, after the other words.
         64 answers: u32,
         /// The request that was answered last. An answer that leaves it unchanged is a snapshot that
@@ -573,8 +604,12 @@ record! {
         104 live_blocks: i64,
         /// Nanoseconds for which the thread that made the copy was stopped.
         112 pause_ns: u64,
+        /// See [`snapshot_trigger`].
+        120 trigger: u32,
         /// Zero.
-        120 reserved_words: [u64; 17],
+        124 reserved: u32,
+        /// Zero.
+        128 reserved_words: [u64; 16],
     }
 }
 

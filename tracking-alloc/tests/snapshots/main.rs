@@ -14,6 +14,7 @@ mod memory;
 mod program;
 mod reader;
 mod refused;
+mod triggers;
 
 #[global_allocator]
 static ALLOC: tracking_alloc::TrackingAlloc<program::Waiting> =

@@ -30,6 +30,7 @@ extern "C" fn instead_of_main() {
         crate::harm::PROGRAMS,
         crate::memory::PROGRAMS,
         crate::refused::PROGRAMS,
+        crate::triggers::PROGRAMS,
     ];
     let mut programs = programs.into_iter().flatten();
     let (_, program) = programs
@@ -111,6 +112,13 @@ impl Run {
 
     /// Starts a program by another command (`unshare ..`).
     pub(crate) fn start_by(by: &[&str], name: &str, reader: Option<u32>) -> Run {
+        let reader = reader.map(|reader| reader.to_string());
+        let settings = reader.map(|reader| ("HEAPGLASS_SNAPSHOT", reader));
+        Run::start_in(by, name, settings.as_slice())
+    }
+
+    /// Starts a program with some variables in its environment.
+    pub(crate) fn start_in(by: &[&str], name: &str, settings: &[(&str, String)]) -> Run {
         let path = new_path();
         let program = std::env::current_exe().expect("this program");
         let mut command = match by {
@@ -131,9 +139,7 @@ impl Run {
             .env("HEAPGLASS_OUT", &path)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped());
-        if let Some(reader) = reader {
-            command.env("HEAPGLASS_SNAPSHOT", reader.to_string());
-        }
+        command.envs(settings.iter().map(|(name, value)| (name, value)));
         let mut child = command.spawn().expect("it starts");
         let input = child.stdin.take();
         let lines = BufReader::new(child.stdout.take().expect("its output")).lines();
@@ -187,7 +193,7 @@ impl Drop for Run {
     }
 }
 
-fn new_path() -> PathBuf {
+pub(crate) fn new_path() -> PathBuf {
     static NUMBER: AtomicU32 = AtomicU32::new(0);
     let number = NUMBER.fetch_add(1, Relaxed);
     let file = format!("snapshots-{}-{number}.hg", std::process::id());

@@ -40,6 +40,12 @@ impl Reader {
         written.expect("written");
     }
 
+    pub(crate) fn set_peak_above(&self, bytes: u64) {
+        let offset = EXCHANGE_OFFSET + std::mem::offset_of!(Exchange, peak_above);
+        let written = self.file.write_all_at(&bytes.to_le_bytes(), offset as u64);
+        written.expect("written");
+    }
+
     /// Makes a process the reader to which copies belong.
     pub(crate) fn set_reader(&self, process: u32, forced: bool) {
         self.write(std::mem::offset_of!(Exchange, forced), forced.into());

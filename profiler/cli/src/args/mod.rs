@@ -7,6 +7,7 @@ mod cargo;
 mod check;
 mod diff;
 mod export;
+mod snapshot;
 mod values;
 
 use heapglass_profiler::calltree::Levels;
@@ -25,6 +26,7 @@ pub(crate) use cargo::{CargoArgs, CargoCli, CargoCommand};
 pub(crate) use check::Check;
 pub(crate) use diff::Diff;
 pub(crate) use export::Export;
+pub(crate) use snapshot::Snapshot;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -33,6 +35,7 @@ Examples:
   heapglass app-1234.hg                        explore, even while the program runs
   heapglass report app-1234.hg --json          get the same figures for scripts
   heapglass advise app-1234.hg                 list changes that save memory
+  heapglass snapshot 1234                      see who holds the heap of a running program
   heapglass flamegraph app-1234.hg -o app.svg  draw a picture to share
   heapglass export app-1234.hg --to pprof -o app.pb.gz
                                                use go tool pprof, DHAT, speedscope, ...
@@ -110,6 +113,7 @@ pub(crate) enum Command {
     Run(Run),
     Report(Report),
     Advise(Advise),
+    Snapshot(Snapshot),
     Flamegraph(Flamegraph),
     Diff(Diff),
     Check(Check),

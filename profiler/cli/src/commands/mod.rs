@@ -12,6 +12,7 @@ mod man;
 mod pack;
 mod report;
 mod run;
+mod snapshot;
 mod tui;
 
 use crate::args::{Cli, Command};
@@ -26,6 +27,7 @@ pub(crate) fn dispatch(cli: Cli) -> Result<u8, Error> {
         Some(Command::Check(args)) => return check::run(&args),
         Some(Command::Report(args)) => report::run(&args),
         Some(Command::Advise(args)) => advise::run(&args),
+        Some(Command::Snapshot(args)) => snapshot::run(&args),
         Some(Command::Flamegraph(args)) => flamegraph::run(&args),
         Some(Command::Diff(args)) => diff::run(&args),
         Some(Command::Tui(args)) => tui::run(&args),

@@ -5,6 +5,8 @@
 
 mod final_path;
 pub(crate) mod header;
+#[cfg(target_os = "linux")]
+pub(crate) mod live;
 pub(crate) mod output;
 pub(crate) mod place;
 pub(crate) mod recent;

@@ -14,4 +14,5 @@ mod out_of_memory;
 mod read;
 mod run;
 mod signals;
+mod snapshot;
 mod terminal;

@@ -135,6 +135,11 @@ impl Snapshot {
         &self.notes
     }
 
+    /// Adds a sentence about what is missing or bounded.
+    pub fn add_note(&mut self, note: impl Into<String>) {
+        self.notes.push(note.into());
+    }
+
     /// Returns what is known of all blocks of each site. A site that is not in the profile is
     /// `None`.
     pub fn sites(&self) -> &[(Option<u32>, SiteFigures)] {

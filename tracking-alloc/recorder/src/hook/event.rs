@@ -522,16 +522,25 @@ fn alloc_in(
 }
 
 fn free_in(lane: &'static Lane, block: usize, bytes: usize) {
-    let Some(owner) = shadow::take(block) else {
+    // NOTE: a block leaves the map only after the check, so that a copy of the memory that is made
+    // then has every block that counts as live.
+    let known = shadow::known(block);
+    let owner = match known {
+        Some(known) => known.owner(),
+        None => shadow::take(block),
+    };
+    let Some(owner) = owner else {
         add(&lane.record().unknown_frees, 1);
         return counting::unrecorded(Event::Free(block, bytes));
     };
     let size = bytes as u64;
     if owner.site() == SITE_UNATTRIBUTED {
+        known.map(Known::take);
         return unattributed_free(lane.unattributed(), size);
     }
     let row = lane.row_of(owner.site());
     peak::around(lane, Some(row), -(bytes as i64), || {
+        known.map(Known::take);
         lane.touch_both(owner.site(), row, clock());
         count_free(lane, row, size);
     });

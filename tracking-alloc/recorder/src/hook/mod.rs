@@ -22,7 +22,9 @@ pub(crate) use net::{Net, measuring, net_here};
 pub(crate) use peak::{PeakChecks, check_peak_now, mark_window};
 pub(crate) use resident::{forget as forget_resident, read as read_resident};
 pub use snapshots::NoSnapshot;
-pub(crate) use snapshots::{attach, forget as forget_snapshots, take_now};
+pub(crate) use snapshots::{
+    attach, forget as forget_snapshots, take_at_end, take_at_mark, take_now, wants_end,
+};
 pub(crate) use stats::{part, recorded_stats};
 pub(crate) use visits::{visit, visit_again};
 pub(crate) use writers::{Inside, forget_all, wait_until_idle};

@@ -113,8 +113,14 @@ fn around_fall<R>(
     apply: impl FnOnce() -> R,
 ) -> R {
     let net = net_bytes(lane.all());
-    if !goes_far(lane, net - bytes) && net >= lane.limit.load(Relaxed) {
-        turn(lane, row, net);
+    if net >= lane.limit.load(Relaxed) {
+        if !goes_far(lane, net - bytes) {
+            turn(lane, row, net);
+        } else if snapshots::waits_for_peak() {
+            // The check below is made under the lock, where no copy can be made.
+            PEAK_CHECKS.lock().check(lane);
+            snapshots::look_at_peak(lane);
+        }
     }
     // The check of a turning point may have reduced the step.
     let checks = goes_far(lane, net - bytes).then(|| {
@@ -167,6 +173,7 @@ fn turn(lane: &'static Lane, row: Option<&'static Row>, net: i64) {
     } else {
         PEAK_CHECKS.lock().check(lane);
         after_check(lane);
+        snapshots::look_at_peak(lane);
         turning.fell(row, events_of(lane.all()));
     }
 }

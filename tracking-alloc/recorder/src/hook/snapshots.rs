@@ -9,6 +9,8 @@
 //! 1. The reader writes `forced` and `reader`, then increments `request`.
 //! 2. The next thread that checks the peak, sets a mark or ends a realloc after such a check notices
 //!    the request and makes the copy. (A program that allocates nothing notices none.)
+//!    Without a request, a copy is made for other [triggers](snapshot_trigger): a peak above
+//!    `peak_above`, a mark with a hash in `marks`, the end of the recording, a signal.
 //! 3. The recorder writes its words, then increments `answers`. If `status` is
 //!    [`TAKEN`](snapshot_status::TAKEN), `copy` is the process ID of the copy.
 //! 4. The reader reads `/proc/COPY/mem` and then ends the copy with SIGKILL, by a pidfd. The copy
@@ -16,7 +18,13 @@
 //! 5. The recorder reaps the copy at a later check.
 //!
 //! There is at most one copy: while it exists, a request waits. The program itself takes a snapshot
-//! with [`snapshot`](crate::snapshot): this adds an answer that leaves `answered` unchanged.
+//! with [`snapshot`](crate::snapshot). This and all other triggers add an answer that leaves
+//! `answered` unchanged. A value of `peak_above` has one answer: the reader stores another one to get
+//! the next.
+//!
+//! A copy that still exists when the recording ends is not reaped: there are no checks any more.
+//! When it has ended, it stays in the list of processes until the program ends, and no wait of the
+//! program finds it.
 //!
 //! # What the copy contains
 //!
@@ -29,14 +37,20 @@
 //!
 //! [`InFlight`]: tracking_alloc_recording::InFlight
 
+mod environment;
+mod signal;
+
+pub(crate) use environment::attach;
+
 use super::lane::{self, Lane};
 use super::writers::{self, Inside};
 use crate::session;
+use crate::session::net_bytes;
 use crate::sys::{self, Errno, Lock};
 use std::fmt;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::*};
 use std::time::Duration;
-use tracking_alloc_recording::{Exchange, snapshot_status};
+use tracking_alloc_recording::{Exchange, mark_hash, snapshot_status, snapshot_trigger};
 
 /// The copy ends after this time at the latest.
 const LONGEST: Duration = Duration::from_secs(600);
@@ -47,6 +61,8 @@ const REAP_NS: u64 = 1_000_000;
 static COPY: AtomicU32 = AtomicU32::new(0);
 /// The time of the next attempt to reap it.
 static REAP_AT_NS: AtomicU64 = AtomicU64::new(0);
+/// The value of [`Exchange::peak_above`] that was answered last.
+static PEAK_ANSWERED: AtomicU64 = AtomicU64::new(0);
 /// Lets one thread at a time make or reap a copy. The buffer is for files of /proc: events have little
 /// stack.
 static MAKING: Lock<[u8; 4096]> = Lock::new([0; 4096]);
@@ -78,7 +94,7 @@ impl fmt::Display for NoSnapshot {
         match self {
             NoSnapshot::NotRecording => f.write_str("no snapshot: nothing is recorded"),
             NoSnapshot::NoReader => f.write_str("no snapshot: no reader is attached to the recording"),
-            NoSnapshot::Sandbox => f.write_str("no snapshot: the program has a filter of system calls that may kill it for making a copy of itself; a reader can force it"),
+            NoSnapshot::Sandbox => f.write_str("no snapshot: the program has a filter of system calls that may kill it for making a copy of itself; force it with `heapglass run --force-snapshot` if the filter allows `clone`"),
             NoSnapshot::NotDumpable => f.write_str("no snapshot: the process is not dumpable, so no other process may read its memory; remove PR_SET_DUMPABLE, or do not change the user"),
             NoSnapshot::OldKernel => f.write_str("no snapshot: the system call close_range is not available; use Linux 5.9 or newer, or a container that allows it"),
             NoSnapshot::CloneFailed(errno) => write!(f, "no snapshot: the process cannot be copied (errno {errno}); raise the limit of processes or memory"),
@@ -114,22 +130,8 @@ pub(crate) unsafe fn forget() {
     // SAFETY: guaranteed by the caller.
     unsafe { MAKING.reset([0; 4096]) };
     COPY.store(0, Relaxed);
-}
-
-/// Attaches the reader that the environment names.
-pub(crate) fn attach(exchange: &Exchange) {
-    let reader = sys::environment(b"HEAPGLASS_SNAPSHOT").and_then(|text| {
-        let text = std::str::from_utf8(text).ok()?;
-        let (reader, forced) = match text.strip_suffix(",force") {
-            Some(reader) => (reader, 1),
-            None => (text, 0),
-        };
-        Some((reader.parse::<u32>().ok()?, forced))
-    });
-    if let Some((reader, forced)) = reader {
-        exchange.forced.store(forced, Relaxed);
-        exchange.reader.store(reader, Release);
-    }
+    PEAK_ANSWERED.store(0, Relaxed);
+    signal::forget();
 }
 
 /// Makes the copy that a reader asked for, and reaps the last one. Call without any lock other than
@@ -139,8 +141,49 @@ pub(super) fn look(lane: &'static Lane) {
     let Some(exchange) = session::exchange() else {
         return;
     };
-    if is_requested(exchange) || COPY.load(Relaxed) != 0 {
+    if is_requested(exchange) || COPY.load(Relaxed) != 0 || signal::came() {
         serve(exchange, lane);
+    }
+}
+
+/// Returns `true` if a reader waits for the next peak.
+pub(super) fn waits_for_peak() -> bool {
+    session::exchange().is_some_and(|exchange| peak_above(exchange).is_some())
+}
+
+fn peak_above(exchange: &Exchange) -> Option<u64> {
+    let above = exchange.peak_above.load(Acquire);
+    (above != 0 && above != PEAK_ANSWERED.load(Relaxed)).then_some(above)
+}
+
+/// Makes the copy that a reader wants at a peak. Call like [`look`], after a check and before a fall.
+pub(super) fn look_at_peak(lane: &'static Lane) {
+    if let Some(exchange) = session::exchange()
+        && let Some(above) = peak_above(exchange)
+    {
+        serve_peak(exchange, lane, above);
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn serve_peak(exchange: &Exchange, lane: &'static Lane, above: u64) {
+    // The live bytes are the maximum, of which the check left the lane its part.
+    let is_peak = net_bytes(lane.all()) >= lane.limit.load(Relaxed);
+    let peak = session::header().map_or(0, |header| header.peak_bytes.load(Relaxed));
+    let is_above = u64::try_from(peak).is_ok_and(|peak| peak > above);
+    if !is_peak || !is_above || lane.is_shared() || lane.is_reallocating() {
+        return;
+    }
+    let Some(mut making) = MAKING.try_lock(1) else {
+        return;
+    };
+    let _errno = Errno::keep();
+    if reap(false) {
+        PEAK_ANSWERED.store(above, Relaxed);
+        let taken = take(exchange, &mut *making);
+        let request = exchange.answered.load(Relaxed);
+        answer(exchange, taken, snapshot_trigger::PEAK, 0, request);
     }
 }
 
@@ -163,10 +206,18 @@ fn serve(exchange: &Exchange, lane: &'static Lane) {
         return;
     };
     let _errno = Errno::keep();
-    if reap(false) && is_requested(exchange) {
+    if !reap(false) {
+        return;
+    }
+    if is_requested(exchange) {
         let request = exchange.request.load(Acquire);
         let taken = take(exchange, &mut *making);
-        answer(exchange, taken, 0, request);
+        answer(exchange, taken, snapshot_trigger::REQUEST, 0, request);
+    } else if signal::came() {
+        signal::forget();
+        let taken = take(exchange, &mut *making);
+        let request = exchange.answered.load(Relaxed);
+        answer(exchange, taken, snapshot_trigger::SIGNAL, 0, request);
     }
 }
 
@@ -241,7 +292,13 @@ fn take(exchange: &Exchange, buffer: &mut [u8]) -> Result<Taken, NoSnapshot> {
 
 /// Tells the reader about a copy, or why there is none. `request` is the request that is answered, or
 /// the last one that was.
-fn answer(exchange: &Exchange, taken: Result<Taken, NoSnapshot>, label: u32, request: u32) {
+fn answer(
+    exchange: &Exchange,
+    taken: Result<Taken, NoSnapshot>,
+    trigger: u32,
+    label: u32,
+    request: u32,
+) {
     let (status, errno) = match &taken {
         Ok(_) => (snapshot_status::TAKEN, 0),
         Err(NoSnapshot::CloneFailed(errno)) => (snapshot_status::CLONE_FAILED, *errno),
@@ -250,6 +307,7 @@ fn answer(exchange: &Exchange, taken: Result<Taken, NoSnapshot>, label: u32, req
     exchange.status.store(status, Relaxed);
     exchange.errno.store(errno as u32, Relaxed);
     exchange.label.store(label, Relaxed);
+    exchange.trigger.store(trigger, Relaxed);
     let taken = taken.unwrap_or(Taken {
         copy: 0,
         time_ns: 0,
@@ -268,6 +326,45 @@ fn answer(exchange: &Exchange, taken: Result<Taken, NoSnapshot>, label: u32, req
 /// Takes the snapshot of a label that was set as a mark, and waits while the reader reads the last
 /// one.
 pub(crate) fn take_now(label: &str) -> Result<(), NoSnapshot> {
+    take_labelled(snapshot_trigger::PROGRAM, label)
+}
+
+/// Takes a snapshot at a mark that was just set, if the reader waits for it.
+pub(crate) fn take_at_mark(name: &str) {
+    let Some(exchange) = session::exchange() else {
+        return;
+    };
+    if exchange.reader.load(Acquire) == 0 {
+        return;
+    }
+    let hash = mark_hash(name.as_bytes());
+    if exchange.marks.iter().any(|mark| mark.load(Relaxed) == hash) {
+        // The reader is told if there is none.
+        let _ = take_labelled(snapshot_trigger::MARK, name);
+    }
+}
+
+/// Returns `true` if a reader wants a snapshot at the end of the recording.
+pub(crate) fn wants_end() -> bool {
+    session::exchange().is_some_and(|exchange| {
+        exchange.reader.load(Acquire) != 0 && exchange.at_exit.load(Relaxed) != 0
+    })
+}
+
+/// Takes the snapshot that the reader wants at the end of the recording, and reaps the last copy if it
+/// has ended.
+pub(crate) fn take_at_end() {
+    signal::remove();
+    if wants_end() {
+        // The reader is told if there is none.
+        let _ = take_labelled(snapshot_trigger::EXIT, "");
+    } else if let Some(_making) = MAKING.try_lock(1) {
+        let _errno = Errno::keep();
+        reap(true);
+    }
+}
+
+fn take_labelled(trigger: u32, label: &str) -> Result<(), NoSnapshot> {
     /// A few seconds.
     const SLEEPS: u32 = 30_000;
     // A signal handler may have interrupted the recorder, or a realloc.
@@ -291,13 +388,18 @@ pub(crate) fn take_now(label: &str) -> Result<(), NoSnapshot> {
         return Err(NoSnapshot::NotRecording);
     };
     let _errno = Errno::keep();
-    let label = session.write.lock().string(label.as_bytes());
+    let label = if label.is_empty() {
+        0
+    } else {
+        session.write.lock().string(label.as_bytes())
+    };
     let mut making = MAKING.lock();
     if !reap(true) {
         return Err(NoSnapshot::Busy);
     }
     let taken = take(exchange, &mut *making);
     let result = taken.as_ref().map(drop).map_err(|reason| *reason);
-    answer(exchange, taken, label, exchange.answered.load(Relaxed));
+    let request = exchange.answered.load(Relaxed);
+    answer(exchange, taken, trigger, label, request);
     result
 }

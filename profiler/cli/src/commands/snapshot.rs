@@ -1,0 +1,57 @@
+//! `heapglass snapshot`: takes a snapshot of a running program.
+
+use crate::args::Snapshot;
+use crate::error::Error;
+
+#[cfg(not(target_os = "linux"))]
+pub(super) fn run(_: &Snapshot) -> Result<(), Error> {
+    Err(Error::misuse(
+        "snapshots can only be taken on Linux; open one that was taken there with heapglass FILE",
+    ))
+}
+
+#[cfg(target_os = "linux")]
+pub(super) fn run(args: &Snapshot) -> Result<(), Error> {
+    use crate::files::{live, output::Output};
+    use crate::{open, snapshots, terminal};
+    use heapglass_profiler::attach::Reader;
+    use heapglass_profiler::units::Bytes;
+
+    let live = live::find(&args.target)?;
+    let path = args.output.clone();
+    let path = path.unwrap_or_else(|| snapshots::free_path(&live.path, live.header.pid));
+    let output = Output::open(&path, &[&live.path])?;
+    let bar = open::progress_bar();
+    let show = |progress| {
+        if bar.elapsed() >= open::PATIENCE {
+            bar.set_message(snapshots::sentence(progress));
+            bar.tick();
+        }
+        true
+    };
+    let options = open::options(&args.symbols);
+    let reader = Reader::attach(&live.path, args.force.force_snapshot, options);
+    let taken = reader.and_then(|mut reader| reader.take(args.patience(), &show));
+    let taken = taken.map_err(Error::misuse)?;
+    bar.finish_and_clear();
+    let snapshots = [taken.snapshot];
+    let packed = open::pack(&live.path, &args.symbols)?;
+    let bytes = snapshots::put_into(packed, &snapshots)?;
+    let profile = open::open(&live.path, &args.symbols)?;
+    let [snapshot] = &snapshots;
+    let is_stdout = output.is_stdout();
+    let written = output.write(|out| out.write_all(&bytes))?;
+    terminal::eprint_line(snapshots::line(snapshot, profile.totals().peak_bytes));
+    for note in snapshot.notes() {
+        terminal::eprint_line(format_args!("  note: {note}"));
+    }
+    if written.is_some() && !is_stdout {
+        terminal::eprint_line(format_args!(
+            "wrote {}: {}; open it: heapglass {}",
+            path.display(),
+            Bytes(bytes.len() as u64),
+            crate::summary::quoted(&path)
+        ));
+    }
+    Ok(())
+}

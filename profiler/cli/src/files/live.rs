@@ -1,0 +1,75 @@
+//! The recording of a running program, by its process ID or its path.
+
+use std::path::{Path, PathBuf};
+
+use tracking_alloc_recording::{HeaderValue, Writer};
+
+use super::{header, place, recent};
+use crate::error::Error;
+
+/// The recording of a program.
+#[derive(Debug)]
+pub(crate) struct Live {
+    pub(crate) path: PathBuf,
+    pub(crate) header: HeaderValue,
+}
+
+/// Returns the recording at a path, or that of the process with that number. A file of that name comes
+/// first.
+///
+/// # Errors
+/// Returns an error if there is no such recording.
+pub(crate) fn find(target: &Path) -> Result<Live, Error> {
+    let pid = target.to_str().and_then(|text| text.parse::<u32>().ok());
+    match pid {
+        Some(pid) if target.symlink_metadata().is_err() => of_process(pid),
+        _ => {
+            let path = target.to_owned();
+            let header = header::read(target).ok_or_else(|| {
+                Error::misuse(format_args!(
+                    "{}: no recording, and no process ID; run `heapglass` to list recordings",
+                    target.display()
+                ))
+            })?;
+            Ok(Live { path, header })
+        }
+    }
+}
+
+fn of_process(pid: u32) -> Result<Live, Error> {
+    let is_its =
+        |header: &HeaderValue| header.pid == pid && matches!(Writer::of(header), Writer::Running);
+    let mapped = mapped_files(pid).into_iter();
+    let mapped = mapped.filter_map(|path| Some((header::read(&path)?, path)));
+    let left = place::left().into_iter();
+    let left = left.map(|left| (left.header, left.path));
+    let here = recent::in_this_folder().chain(recent::remembered());
+    let here = here.map(|(path, header)| (header, path));
+    let mut all = mapped.chain(left).chain(here);
+    let found = all.find(|(header, _)| is_its(header));
+    let found = found.map(|(header, path)| Live { path, header });
+    found.ok_or_else(|| {
+        let why = if Path::new(&format!("/proc/{pid}")).exists() {
+            "it has no recording that heapglass can see; start it with `heapglass run`, or with HEAPGLASS_OUT set"
+        } else {
+            "there is no such process"
+        };
+        Error::misuse(format_args!("process {pid}: {why}"))
+    })
+}
+
+/// Returns the files that a process maps and shares.
+fn mapped_files(pid: u32) -> Vec<PathBuf> {
+    let maps = std::fs::read_to_string(format!("/proc/{pid}/maps")).unwrap_or_default();
+    let mut paths: Vec<PathBuf> = maps
+        .lines()
+        .filter_map(|line| {
+            let mut fields = line.splitn(6, ' ');
+            let rights = fields.nth(1)?;
+            let path = fields.nth(3)?.trim_start();
+            (rights.ends_with('s') && path.starts_with('/')).then(|| PathBuf::from(path))
+        })
+        .collect();
+    paths.dedup();
+    paths
+}

@@ -1,0 +1,76 @@
+//! Snapshots for the commands that take them: their text, their file, and their place in a recording.
+
+use std::path::{Path, PathBuf};
+
+use heapglass_profiler::attach::Progress;
+use heapglass_profiler::snapshot::{Snapshot, Stage};
+use heapglass_profiler::units::{Bytes, Nanos, printable};
+
+use crate::error::Error;
+
+/// Returns a recording's bytes with snapshots inside.
+///
+/// # Errors
+/// Returns an error if the bytes are not a readable recording.
+pub(crate) fn put_into(recording: Vec<u8>, snapshots: &[Snapshot]) -> Result<Vec<u8>, Error> {
+    let table = Snapshot::table(snapshots);
+    tracking_alloc_recording::with_snapshots(recording, &table).map_err(Error::misuse)
+}
+
+/// Returns the first free path for a snapshot of a program: `PROGRAM-PID.hgs` in the working
+/// directory.
+pub(crate) fn free_path(recording: &Path, pid: u32) -> PathBuf {
+    let stem = recording.file_stem().unwrap_or_default();
+    let mut name = stem.to_string_lossy().into_owned();
+    if !name.contains(&pid.to_string()) {
+        name.push_str(&format!("-{pid}"));
+    }
+    let path = |number: u32| match number {
+        1 => PathBuf::from(format!("{name}.hgs")),
+        _ => PathBuf::from(format!("{name}.{number}.hgs")),
+    };
+    let is_free = |path: &PathBuf| path.symlink_metadata().is_err();
+    let free = (1..10_000).map(path).find(is_free);
+    free.unwrap_or_else(|| path(10_000))
+}
+
+/// Returns the line that a progress bar shows.
+pub(crate) fn sentence(progress: Progress) -> String {
+    match progress {
+        Progress::Waiting(_) => "waiting for the program to allocate".to_owned(),
+        Progress::Blocks { done, total } => format!("finding blocks: {done} of {total} parts"),
+        Progress::Analysis(step) => {
+            let what = match step.stage {
+                Stage::Contents => "reading contents",
+                Stage::Values => "comparing values",
+                _ => "computing holders",
+            };
+            format!("{what}: {} of {} blocks", step.done, step.total)
+        }
+        _ => String::new(),
+    }
+}
+
+/// Returns the line that sums up a snapshot: moment, size, share of the peak, and what it is based on.
+pub(crate) fn line(snapshot: &Snapshot, peak_bytes: u64) -> String {
+    let moment = snapshot.moment();
+    let share = if peak_bytes == 0 {
+        String::new()
+    } else {
+        let share = 100.0 * moment.live_bytes as f64 / peak_bytes as f64;
+        format!(" ({share:.1} % of the peak)")
+    };
+    let basis = match snapshot.basis().name() {
+        "types" => "types from debug information",
+        "shapes" => "the containers that stacks name",
+        _ => "sizes alone",
+    };
+    format!(
+        "snapshot `{}` at {}: {} live{share} in {} blocks, by {basis}; the program paused for {}",
+        printable(&moment.label),
+        Nanos(moment.time_ns),
+        Bytes(moment.live_bytes),
+        snapshot.blocks(),
+        Nanos(moment.pause_ns),
+    )
+}

@@ -1,0 +1,136 @@
+//! Snapshots of running programs, taken by the command.
+#![cfg(target_os = "linux")]
+
+use std::fs::File;
+use std::io::Write;
+use std::path::Path;
+use std::process::{Child, Stdio};
+
+use heapglass_profiler::profile::Profile;
+use heapglass_profiler::{OpenOptions, open};
+use tracking_alloc_recording::{EXCHANGE_OFFSET, ExchangeValue, Record};
+
+use crate::common::{Done, HEAPGLASS, Place, wait_until};
+
+/// A run of the demo target, which waits for its input.
+struct Waiting {
+    run: Child,
+    input: File,
+}
+
+impl Waiting {
+    fn start(place: &Place, flags: &[&str]) -> Waiting {
+        let pipe = place.pipe("pipe");
+        let mut words = vec!["run", "--out", "a.hg"];
+        words.extend(flags);
+        words.extend(["--", HEAPGLASS, "demo", "--target", "pipe"]);
+        let mut command = place.heapglass(&words);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let run = command.spawn().unwrap();
+        let input = File::options().write(true).open(pipe).unwrap();
+        wait_until("the recording", || place.path("a.hg").exists());
+        Waiting { run, input }
+    }
+
+    /// Gives the target its input, and returns how the run ended.
+    fn finish(mut self) -> Done {
+        self.input.write_all(&input()).unwrap();
+        drop(self.input);
+        Done::from(self.run.wait_with_output().unwrap())
+    }
+}
+
+/// Returns an input that takes some memory.
+fn input() -> Vec<u8> {
+    let numbers: Vec<String> = (0..20_000)
+        .map(|number| format!("\"text {number}\""))
+        .collect();
+    let metadata = numbers.join(",");
+    format!(
+        r#"{{"packages": [], "workspace_members": [], "resolve": null, "workspace_root": "/w",
+        "target_directory": "/t", "version": 1, "metadata": [{metadata}]}}"#
+    )
+    .into_bytes()
+}
+
+fn exchange(recording: &Path) -> ExchangeValue {
+    let bytes = std::fs::read(recording).unwrap();
+    ExchangeValue::parse(&bytes[EXCHANGE_OFFSET..][..ExchangeValue::SIZE])
+}
+
+fn profile(path: &Path) -> Profile {
+    open(path, &OpenOptions::default(), &|_| ()).unwrap()
+}
+
+#[test]
+fn a_snapshot_is_a_recording_with_holders_inside() {
+    let place = Place::new();
+    let waiting = Waiting::start(&place, &[]);
+    let mut command = place.heapglass(&["snapshot", "a.hg", "-o", "b.hgs"]);
+    let snapshot = command
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // The target allocates nothing before it has its input, so it answers then.
+    wait_until("the request", || exchange(&place.path("a.hg")).request != 0);
+    let run = waiting.finish();
+    assert_eq!(run.status, Some(0), "{}", run.stderr);
+    let done = Done::from(snapshot.wait_with_output().unwrap());
+    assert_eq!(done.status, Some(0), "{}", done.stderr);
+    assert!(
+        done.stderr.starts_with("snapshot `request` at "),
+        "{}",
+        done.stderr
+    );
+    assert!(done.stderr.contains("wrote b.hgs"), "{}", done.stderr);
+    let profile = profile(&place.path("b.hgs"));
+    let [snapshot] = profile.snapshots() else {
+        panic!("not one snapshot");
+    };
+    assert!(snapshot.blocks() > 0 && snapshot.bytes() > 0);
+    // One thread, so the map is what was counted.
+    assert_eq!(snapshot.bytes(), snapshot.moment().live_bytes);
+    assert_eq!(snapshot.blocks(), snapshot.moment().live_blocks);
+    assert!(snapshot.moment().pause_ns > 0);
+}
+
+#[test]
+fn what_has_no_snapshot_says_why() {
+    let place = Place::new();
+    place.record("done.hg");
+    let cases = [
+        (&["snapshot", "4194303"][..], "there is no such process"),
+        (&["snapshot", "1"], "no recording that heapglass can see"),
+        (&["snapshot", "no.hg"], "no recording, and no process ID"),
+        (&["snapshot", "done.hg"], "ended or finished its recording"),
+        (
+            &["snapshot", "input.json"],
+            "no recording, and no process ID",
+        ),
+    ];
+    for (words, why) in cases {
+        let done = place.run(words);
+        assert_eq!(done.status, Some(2), "{words:?}");
+        assert!(done.stderr.contains(why), "{words:?}: {}", done.stderr);
+    }
+    assert!(place.files(".hgs").is_empty());
+}
+
+#[test]
+fn a_program_that_allocates_nothing_is_not_waited_for_without_end() {
+    let place = Place::new();
+    let waiting = Waiting::start(&place, &[]);
+    let done = place.run(&["snapshot", "a.hg", "--wait", "1"]);
+    assert_eq!(done.status, Some(2));
+    assert!(
+        done.stderr.contains("made no copy of itself within 1 s"),
+        "{}",
+        done.stderr
+    );
+    let run = waiting.finish();
+    assert_eq!(run.status, Some(0), "{}", run.stderr);
+    // The request was withdrawn: nothing of it is in the recording.
+    assert!(profile(&place.path("a.hg")).snapshots().is_empty());
+    assert_eq!(exchange(&place.path("a.hg")).reader, 0);
+}

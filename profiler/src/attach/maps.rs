@@ -1,0 +1,204 @@
+//! The mappings of a process, from `/proc/PID/smaps`, and the segments of its executable and
+//! libraries.
+
+use std::ops::Range;
+use std::path::Path;
+
+/// Mappings that are read of one process. Linux allows 65,530 unless it is told otherwise.
+const MOST_MAPPINGS: usize = 1 << 20;
+/// Program headers that are read of one image.
+const MOST_HEADERS: u16 = 64;
+const HEADER_BYTES: usize = 56;
+const ELF_BYTES: usize = 64;
+const LOAD: u32 = 1;
+const TLS: u32 = 7;
+const WRITABLE: u32 = 2;
+const PAGE: u64 = 4096;
+
+/// A mapping.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Mapping {
+    pub(super) range: Range<u64>,
+    pub(super) is_writable: bool,
+    pub(super) is_private: bool,
+    pub(super) offset: u64,
+    /// 0 for anonymous memory.
+    pub(super) inode: u64,
+    /// The file, `[stack]`, or nothing.
+    pub(super) name: String,
+    /// `MADV_DONTDUMP`, which the recorder sets for its own memory.
+    pub(super) is_recorders: bool,
+}
+
+impl Mapping {
+    /// Returns `true` for memory that the program can write and that belongs to no file.
+    pub(super) fn is_anonymous(&self) -> bool {
+        self.is_writable && self.is_private && self.inode == 0
+    }
+}
+
+/// Parses the text of `/proc/PID/smaps` or `/proc/PID/maps`. Skips lines that it does not know.
+pub(super) fn parse(text: &str) -> Vec<Mapping> {
+    let mut mappings: Vec<Mapping> = Vec::new();
+    for line in text.lines() {
+        if let Some(flags) = line.strip_prefix("VmFlags:") {
+            if let Some(last) = mappings.last_mut() {
+                last.is_recorders = flags.split_ascii_whitespace().any(|flag| flag == "dd");
+            }
+        } else if let Some(mapping) = mapping(line) {
+            if mappings.len() >= MOST_MAPPINGS {
+                break;
+            }
+            mappings.push(mapping);
+        }
+    }
+    mappings
+}
+
+/// Parses a line like `7f00-7f10 rw-p 00000000 08:01 1234   /lib/x.so`.
+fn mapping(line: &str) -> Option<Mapping> {
+    let (range, rest) = line.split_once(' ')?;
+    let (start, end) = range.split_once('-')?;
+    let hex = |text: &str| u64::from_str_radix(text, 16).ok();
+    let range = hex(start)?..hex(end)?;
+    let mut fields = rest.splitn(5, ' ');
+    let rights = fields.next()?.as_bytes();
+    let offset = hex(fields.next()?)?;
+    let _device = fields.next()?;
+    let inode = fields.next()?.parse().ok()?;
+    let name = fields.next().unwrap_or("").trim_start();
+    (range.start < range.end).then(|| Mapping {
+        range,
+        is_writable: rights.get(1) == Some(&b'w'),
+        is_private: rights.get(3) == Some(&b'p'),
+        offset,
+        inode,
+        name: name.to_owned(),
+        is_recorders: false,
+    })
+}
+
+/// What the headers of the images in memory say.
+#[derive(Debug, Default)]
+pub(super) struct Images {
+    /// The writable segments, each with the name of its file.
+    pub(super) segments: Vec<(Range<u64>, String)>,
+    /// The sizes of thread-local variables of all images, summed.
+    pub(super) tls_bytes: u64,
+}
+
+/// Reads the program headers of the images from memory: a file may be gone, memory is not.
+pub(super) fn images(
+    mappings: &[Mapping],
+    read: &dyn Fn(u64, &mut [u8]) -> std::io::Result<()>,
+) -> Images {
+    let mut images = Images::default();
+    let first = mappings.iter();
+    let first = first.filter(|mapping| mapping.inode != 0 && mapping.offset == 0);
+    for mapping in first.filter(|mapping| mapping.is_private) {
+        let base = mapping.range.start;
+        let mut elf = [0; ELF_BYTES];
+        if read(base, &mut elf).is_err() || !elf.starts_with(b"\x7fELF\x02\x01") {
+            continue;
+        }
+        let half = |at: usize| u16::from_le_bytes([elf[at], elf[at + 1]]);
+        let headers_at = word(&elf, 32);
+        let count = half(56);
+        if half(54) as usize != HEADER_BYTES || count > MOST_HEADERS || headers_at > 1 << 20 {
+            continue;
+        }
+        let mut headers = vec![0; HEADER_BYTES * count as usize];
+        if read(base + headers_at, &mut headers).is_err() {
+            continue;
+        }
+        add_segments(&mut images, mappings, mapping, &headers);
+    }
+    images
+}
+
+fn add_segments(images: &mut Images, all: &[Mapping], mapping: &Mapping, headers: &[u8]) {
+    let kind = |header: &[u8]| u32::from_le_bytes([header[0], header[1], header[2], header[3]]);
+    let flags = |header: &[u8]| u32::from_le_bytes([header[4], header[5], header[6], header[7]]);
+    let headers = headers.as_chunks::<HEADER_BYTES>().0;
+    let loaded = headers.iter().filter(|header| kind(*header) == LOAD);
+    let Some(lowest) = loaded.clone().map(|header| word(header, 16)).min() else {
+        return;
+    };
+    let bias = mapping.range.start.wrapping_sub(lowest & !(PAGE - 1));
+    let file_name = Path::new(&mapping.name).file_name().unwrap_or_default();
+    let name = file_name.to_string_lossy();
+    let name = name.trim_end_matches(" (deleted)");
+    for header in loaded.filter(|header| flags(*header) & WRITABLE != 0) {
+        let start = bias.wrapping_add(word(header, 16));
+        let end = start.saturating_add(word(header, 40));
+        // A program may have mapped the file as data too. Then its segments are elsewhere.
+        let is_there = all.iter().any(|of| {
+            let at = start.wrapping_sub(of.range.start).wrapping_add(of.offset);
+            of.inode == mapping.inode && of.range.contains(&start) && at == word(header, 8)
+        });
+        if is_there {
+            images.segments.push((start..end, name.to_owned()));
+        }
+    }
+    for header in headers.iter().filter(|header| kind(*header) == TLS) {
+        let alignment = word(header, 48).clamp(1, PAGE);
+        let bytes = word(header, 40).min(1 << 30) + alignment;
+        images.tls_bytes = images.tls_bytes.saturating_add(bytes);
+    }
+}
+
+fn word(bytes: &[u8], at: usize) -> u64 {
+    let word = bytes.get(at..).and_then(<[u8]>::first_chunk::<8>);
+    word.map_or(0, |word| u64::from_le_bytes(*word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_of_smaps_are_mappings_and_the_recorders_own_memory_is_known() {
+        let text = "\
+55d0c000-55d10000 rw-p 00002000 08:01 77                         /opt/my app (deleted)
+Size:                 16 kB
+VmFlags: rd wr mr mw me ac sd
+7f0000000000-7f0000400000 rw-p 00000000 00:00 0
+Size:               4096 kB
+VmFlags: rd wr mr mw me ac dd sd
+nonsense
+7ffd0000-7ffd1000 rw-p 00000000 00:00 0                          [stack]
+9-1 rw-p 0 0 0
+";
+        let mappings = parse(text);
+        assert_eq!(mappings.len(), 3);
+        assert_eq!(mappings[0].name, "/opt/my app (deleted)");
+        assert_eq!((mappings[0].inode, mappings[0].offset), (77, 0x2000));
+        assert_eq!(mappings[1].range, 0x7f00_0000_0000..0x7f00_0040_0000);
+        assert!(mappings[1].is_recorders && mappings[1].is_anonymous());
+        assert!(!mappings[0].is_recorders && !mappings[2].is_recorders);
+        assert_eq!(mappings[2].name, "[stack]");
+    }
+
+    #[test]
+    fn headers_of_a_hostile_image_are_no_segments_of_ours() {
+        let mapping = Mapping {
+            range: 0x1000..0x2000,
+            inode: 1,
+            is_private: true,
+            ..Mapping::default()
+        };
+        for fill in [0, 1, 7, 0xff] {
+            let read = |_: u64, buffer: &mut [u8]| {
+                buffer.fill(fill);
+                if buffer.len() == ELF_BYTES {
+                    buffer[..6].copy_from_slice(b"\x7fELF\x02\x01");
+                    buffer[32..40].copy_from_slice(&64_u64.to_le_bytes());
+                    buffer[54..58].copy_from_slice(&[56, 0, 64, 0]);
+                }
+                Ok(())
+            };
+            let images = images(std::slice::from_ref(&mapping), &read);
+            assert!(images.segments.len() <= 64);
+        }
+    }
+}

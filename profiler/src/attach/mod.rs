@@ -1,0 +1,429 @@
+//! Taking a snapshot of a running program, as the reader that its recording is attached to.
+//!
+//! [`Reader::attach`] opens the recording of a running program. The program then makes a paused copy
+//! of itself when the reader asks, at the moments that [`Triggers`] name, and when it calls
+//! `tracking_alloc::snapshot`. The reader finds the blocks in the memory of the copy, reads their
+//! contents, ends the copy, and analyses what was read. The program goes on meanwhile.
+//!
+//! The crate of the recorder (`heapglass-recorder`) documents the protocol and what a copy costs.
+//!
+//! All that is read belongs to another process and may be anything: every size is bounded, and
+//! what cannot be is an error.
+
+mod blocks;
+mod copy;
+mod error;
+mod layouts;
+mod maps;
+mod roots;
+
+pub use error::Error;
+
+use crate::load::{OpenOptions, Session};
+use crate::snapshot::{Memory, Moment, Outside, Snapshot, Step, analyse};
+use copy::Copy;
+use error::Kind;
+use std::fs::{File, OpenOptions as FileOptions};
+use std::mem::offset_of;
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+use tracking_alloc_recording::{
+    EXCHANGE_OFFSET, Exchange, ExchangeValue, HeaderValue, Host, LaneValue, MAGIC, Record,
+    Recording, SNAPSHOT_MARKS, VERSION, Writer, mark_hash, snapshot_status, snapshot_trigger,
+};
+
+/// The intervals between looks for an answer.
+const FIRST_LOOK: Duration = Duration::from_millis(1);
+const LATER_LOOKS: Duration = Duration::from_millis(20);
+/// A copy in which more than one byte of so many was being reallocated is taken again.
+const IN_FLIGHT_SHARE: u64 = 100;
+/// Copies that are taken in vain before one with such blocks is kept.
+const MOST_RETAKES: u32 = 5;
+
+/// What a reader does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Progress {
+    /// Waits until the program allocates. Says for how long.
+    Waiting(Duration),
+    /// Looks for the blocks, in as many pieces of the shadow map.
+    Blocks {
+        /// Pieces that are done.
+        done: u64,
+        /// All pieces.
+        total: u64,
+    },
+    /// Analyses.
+    Analysis(Step),
+}
+
+/// The moments at which the program makes a copy of itself, beside those that it asks for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Triggers {
+    /// At the first peak above so many live bytes.
+    pub peak_above: Option<u64>,
+    /// At the end of the recording.
+    pub at_exit: bool,
+    /// At marks with these names; at most five.
+    pub marks: Vec<String>,
+}
+
+/// A snapshot that was taken.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Taken {
+    /// The snapshot. Its sites have their numbers in the recording.
+    pub snapshot: Snapshot,
+    /// `true` if it was taken because of [`Triggers::peak_above`].
+    pub is_peak: bool,
+    /// `true` if it was taken at the end of the recording.
+    pub is_exit: bool,
+}
+
+/// The reader that is attached to a recording. It is detached when it is dropped.
+#[derive(Debug)]
+pub struct Reader {
+    path: PathBuf,
+    file: File,
+    inode: u64,
+    /// The answers that were seen.
+    seen: u32,
+    session: Session,
+}
+
+impl Reader {
+    /// Attaches this process to the recording of a running program. With `force`, the program makes
+    /// copies even in a sandbox that may kill it for that.
+    ///
+    /// # Errors
+    /// Returns an error if the program has ended, cannot be seen from here, or has another reader.
+    pub fn attach(path: &Path, force: bool, options: OpenOptions) -> Result<Reader, Error> {
+        let fail = |kind| Error::new(path, kind);
+        let file = FileOptions::new().read(true).write(true).open(path);
+        let file = file.map_err(|error| fail(Kind::Open(error)))?;
+        let metadata = file.metadata();
+        let metadata = metadata.map_err(|error| fail(Kind::Open(error)))?;
+        let mut reader = Reader {
+            path: path.to_owned(),
+            file,
+            inode: metadata.ino(),
+            seen: 0,
+            session: Session::new(options),
+        };
+        let header = reader.header()?;
+        if header.magic != MAGIC || header.version != VERSION || !metadata.is_file() {
+            // This says what is wrong with it.
+            let opened = Recording::open(path).map(drop);
+            return Err(fail(opened.map_or_else(Kind::Recording, |()| Kind::NoMap)));
+        }
+        if header.pid_namespace != Host::current().pid_namespace {
+            return Err(fail(Kind::OtherNamespace));
+        }
+        reader.check_running()?;
+        let exchange = reader.exchange()?;
+        let own = std::process::id();
+        let other = exchange.reader;
+        if other != 0 && other != own && Path::new(&format!("/proc/{other}")).exists() {
+            return Err(fail(Kind::OtherReader(other)));
+        }
+        reader.seen = exchange.answers;
+        reader.store(offset_of!(Exchange, forced), u32::from(force))?;
+        reader.store(offset_of!(Exchange, reader), own)?;
+        Ok(reader)
+    }
+
+    /// Returns the path of the recording.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Sets the moments at which the program makes a copy of itself.
+    ///
+    /// # Errors
+    /// Returns an error if the recording cannot be written.
+    pub fn set_triggers(&self, triggers: &Triggers) -> Result<(), Error> {
+        let mut marks = [0; SNAPSHOT_MARKS];
+        for (hash, mark) in marks.iter_mut().zip(&triggers.marks) {
+            *hash = mark_hash(mark.as_bytes());
+        }
+        let offset = offset_of!(Exchange, marks);
+        for (index, hash) in marks.into_iter().enumerate() {
+            self.store_bytes(offset + 8 * index, &hash.to_le_bytes())?;
+        }
+        self.store(offset_of!(Exchange, at_exit), u32::from(triggers.at_exit))?;
+        self.set_peak_above(triggers.peak_above)
+    }
+
+    /// Sets the live bytes above which the program makes a copy at its next peak.
+    ///
+    /// # Errors
+    /// Returns an error if the recording cannot be written.
+    pub fn set_peak_above(&self, bytes: Option<u64>) -> Result<(), Error> {
+        let bytes = bytes.unwrap_or(0).to_le_bytes();
+        self.store_bytes(offset_of!(Exchange, peak_above), &bytes)
+    }
+
+    /// Asks for a copy, waits for it, and returns the snapshot. `progress` returns `false` to stop the
+    /// wait.
+    ///
+    /// # Errors
+    /// Returns an error if the program refuses, makes no copy within `patience`, or ends, or if the
+    /// copy cannot be read.
+    pub fn take(
+        &mut self,
+        patience: Duration,
+        progress: &(dyn Fn(Progress) -> bool + Sync),
+    ) -> Result<Taken, Error> {
+        // Names are looked up before there is a copy, which costs the program memory.
+        self.load_names()?;
+        let mut retakes = 0;
+        loop {
+            let request = self.exchange()?.request.wrapping_add(1);
+            self.store(offset_of!(Exchange, request), request)?;
+            let answer = self.wait_for_answer(patience, progress)?;
+            if let Some(taken) = self.read(&answer, retakes < MOST_RETAKES, progress)? {
+                return Ok(taken);
+            }
+            retakes += 1;
+        }
+    }
+
+    /// Returns the next snapshot that the program took without being asked, if there is one.
+    ///
+    /// # Errors
+    /// Returns an error if the program could make no copy, or if it cannot be read.
+    pub fn next(
+        &mut self,
+        progress: &(dyn Fn(Progress) -> bool + Sync),
+    ) -> Result<Option<Taken>, Error> {
+        let Some(answer) = self.new_answer()? else {
+            return Ok(None);
+        };
+        self.read(&answer, false, progress)
+    }
+
+    /// Looks up the names of the recording so far, which later snapshots use.
+    ///
+    /// # Errors
+    /// Returns an error if the recording cannot be read.
+    pub fn load_names(&mut self) -> Result<(), Error> {
+        let loaded = self.session.load(&self.path, &|_| (), None);
+        loaded
+            .map(drop)
+            .map_err(|error| self.fail(Kind::Load(error)))
+    }
+
+    fn wait_for_answer(
+        &mut self,
+        patience: Duration,
+        progress: &(dyn Fn(Progress) -> bool + Sync),
+    ) -> Result<ExchangeValue, Error> {
+        let begun = Instant::now();
+        let mut pause = FIRST_LOOK;
+        loop {
+            if let Some(answer) = self.new_answer()? {
+                return Ok(answer);
+            }
+            let waited = begun.elapsed();
+            if waited >= patience {
+                return Err(self.fail(Kind::NoAnswer(patience.as_secs())));
+            }
+            if !progress(Progress::Waiting(waited)) {
+                return Err(self.fail(Kind::Interrupted));
+            }
+            self.check_running()?;
+            std::thread::sleep(pause);
+            pause = (pause * 2).min(LATER_LOOKS);
+        }
+    }
+
+    /// Returns an answer that was not seen yet.
+    fn new_answer(&mut self) -> Result<Option<ExchangeValue>, Error> {
+        let mut answer = self.exchange()?;
+        // The words may be those of two answers if the second came while they were read.
+        loop {
+            if answer.answers == self.seen {
+                return Ok(None);
+            }
+            let again = self.exchange()?;
+            if again == answer {
+                break;
+            }
+            answer = again;
+        }
+        self.seen = answer.answers;
+        Ok(Some(answer))
+    }
+
+    /// Reads the copy of an answer. Returns `None` if it should be taken again, which is so only if
+    /// `may_retake`.
+    fn read(
+        &mut self,
+        answer: &ExchangeValue,
+        may_retake: bool,
+        progress: &(dyn Fn(Progress) -> bool + Sync),
+    ) -> Result<Option<Taken>, Error> {
+        let path = self.path.clone();
+        let fail = |kind| Error::new(&path, kind);
+        if answer.status != snapshot_status::TAKEN {
+            let (status, errno) = (answer.status, answer.errno);
+            return Err(fail(Kind::Refused { status, errno }));
+        }
+        let header = self.header()?;
+        let copy = Copy::open(answer, header.pid, self.inode).map_err(fail)?;
+        let recording = Recording::open(&path).map_err(|error| fail(Kind::Recording(error)))?;
+        let lanes: Vec<LaneValue> = recording.lanes.iter().map(|lane| lane.lane).collect();
+        let moment = moment(answer, &recording);
+        let notes = notes(&recording);
+        drop(recording);
+        let tell = |step| {
+            progress(step);
+        };
+        let blocks = blocks::read(&header, &lanes, &copy, &tell).map_err(fail)?;
+        let is_torn = blocks.in_flight_bytes > blocks.bytes / IN_FLIGHT_SHARE;
+        if is_torn && may_retake {
+            return Ok(None);
+        }
+        let mappings = copy.mappings().map_err(|error| fail(Kind::Memory(error)))?;
+        let images = maps::images(&mappings, &|address, buffer| copy.read(address, buffer));
+        let outside = roots::Outside {
+            mappings: &mappings,
+            images: &images,
+            lanes: &lanes,
+            blocks: &blocks.ranges,
+            stack_pointer: copy.stack_pointer(),
+        };
+        let roots = outside.roots();
+        let mut heap = blocks.heap;
+        let mut names = Vec::new();
+        for (number, root) in (0..).zip(roots.roots) {
+            heap.root(root.kind, number, root.range);
+            names.push(Outside::new(root.name));
+        }
+        let loaded = self.session.load(&path, &|_| (), None);
+        let profile = loaded.map_err(|error| fail(Kind::Load(error)))?;
+        let chosen = layouts::choose(&profile, &header);
+        drop(profile);
+        let analysis = analyse(heap.finish(), &copy, &*chosen.layouts, &|step| {
+            tell(Progress::Analysis(step));
+        });
+        copy.end();
+        let layouts = &*chosen.layouts;
+        let mut snapshot = Snapshot::of(&analysis, layouts, &names, moment, chosen.basis);
+        chosen
+            .note
+            .into_iter()
+            .chain(notes)
+            .for_each(|note| snapshot.add_note(note));
+        if is_torn {
+            snapshot.add_note(format!(
+                "{} bytes were being moved to larger blocks: what only they hold may be listed as not reached",
+                blocks.in_flight_bytes
+            ));
+        }
+        if roots.left_out_bytes > 0 {
+            snapshot.add_note(format!(
+                "{} bytes of memory outside the heap were not read: what only they hold is listed as not reached",
+                roots.left_out_bytes
+            ));
+        }
+        Ok(Some(Taken {
+            snapshot,
+            is_peak: answer.trigger == snapshot_trigger::PEAK,
+            is_exit: answer.trigger == snapshot_trigger::EXIT,
+        }))
+    }
+
+    fn fail(&self, kind: Kind) -> Error {
+        Error::new(&self.path, kind)
+    }
+
+    fn header(&self) -> Result<HeaderValue, Error> {
+        let mut bytes = [0; HeaderValue::SIZE];
+        let read = self.file.read_exact_at(&mut bytes, 0);
+        read.map_err(|error| self.fail(Kind::Open(error)))?;
+        Ok(HeaderValue::parse(&bytes))
+    }
+
+    fn exchange(&self) -> Result<ExchangeValue, Error> {
+        let mut bytes = [0; ExchangeValue::SIZE];
+        let read = self.file.read_exact_at(&mut bytes, EXCHANGE_OFFSET as u64);
+        read.map_err(|error| self.fail(Kind::Open(error)))?;
+        Ok(ExchangeValue::parse(&bytes))
+    }
+
+    fn check_running(&self) -> Result<(), Error> {
+        if Writer::of(&self.header()?).is_gone() {
+            return Err(self.fail(Kind::NotRunning));
+        }
+        Ok(())
+    }
+
+    fn store(&self, offset: usize, word: u32) -> Result<(), Error> {
+        self.store_bytes(offset, &word.to_le_bytes())
+    }
+
+    fn store_bytes(&self, offset: usize, bytes: &[u8]) -> Result<(), Error> {
+        let offset = (EXCHANGE_OFFSET + offset) as u64;
+        let written = self.file.write_all_at(bytes, offset);
+        written.map_err(|error| self.fail(Kind::Open(error)))
+    }
+}
+
+impl Drop for Reader {
+    fn drop(&mut self) {
+        // A copy that was made and not read ends with this process, not with this reader.
+        while let Ok(Some(answer)) = self.new_answer() {
+            let program = self.header().map_or(0, |header| header.pid);
+            drop(Copy::open(&answer, program, self.inode));
+        }
+        let is_own = |exchange: &ExchangeValue| exchange.reader == std::process::id();
+        if self.exchange().is_ok_and(|exchange| is_own(&exchange)) {
+            let _ = self.set_triggers(&Triggers::default());
+            let _ = self.store(offset_of!(Exchange, reader), 0);
+        }
+    }
+}
+
+/// Returns the moment of a copy.
+fn moment(answer: &ExchangeValue, recording: &Recording) -> Moment {
+    let label = match answer.trigger {
+        snapshot_trigger::PEAK => "peak".to_owned(),
+        snapshot_trigger::EXIT => "exit".to_owned(),
+        snapshot_trigger::SIGNAL => "signal".to_owned(),
+        _ => recording
+            .string(answer.label)
+            .unwrap_or_else(|| "request".to_owned()),
+    };
+    Moment {
+        label,
+        time_ns: answer.time_ns,
+        live_bytes: answer.live_bytes.try_into().unwrap_or(0),
+        live_blocks: answer.live_blocks.try_into().unwrap_or(0),
+        pause_ns: answer.pause_ns,
+    }
+}
+
+/// Returns what no snapshot of a recording can know.
+fn notes(recording: &Recording) -> Vec<String> {
+    let unknown_frees: u64 = recording
+        .lanes
+        .iter()
+        .map(|lane| lane.lane.unknown_frees)
+        .sum();
+    let untracked = recording.header.untracked_blocks;
+    let lost = [
+        (
+            unknown_frees,
+            "blocks and more were allocated before the recording began: what only they hold is listed as not reached",
+        ),
+        (
+            untracked,
+            "blocks did not fit into the shadow map: what only they hold is listed as not reached",
+        ),
+    ];
+    let lost = lost.into_iter().filter(|(count, _)| *count > 0);
+    lost.map(|(count, what)| format!("{count} {what}"))
+        .collect()
+}
