@@ -59,6 +59,7 @@ fn finding(
         confidence: Confidence::Exact,
         place: group.place.clone(),
         snapshot: None,
+        holder: None,
         evidence: vec![
             ("input_bytes", phase.input_bytes),
             ("peak_bytes", peak_bytes),

@@ -32,6 +32,7 @@ fn finding(profile: &Profile, request: &FailedRequest, is_last: bool) -> Option<
         of_bytes: request.largest_bytes,
         measure: Measure::Total,
         snapshot: None,
+        holder: None,
         confidence: Confidence::Exact,
         place: place_of(profile, request.site)?,
         evidence: vec![

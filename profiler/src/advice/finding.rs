@@ -25,11 +25,33 @@ pub enum Kind {
     SmallStrings,
     /// A phase that takes many times its input at the peak.
     Amplification,
+    /// Capacity of lists and tables that holds nothing.
+    UnusedCapacity,
+    /// Lists and tables that hold nothing and keep their blocks.
+    EmptyContainer,
+    /// Values that equal another one.
+    DuplicateContent,
+    /// Large blocks of which only small parts are referenced.
+    HeldBySmallPart,
+    /// A text that lives beside the values that were read from it.
+    InputKept,
+    /// Texts that lie in a larger one, which could be borrowed.
+    CouldBorrow,
+    /// Pages of large blocks that were never touched.
+    Untouched,
+    /// Blocks that nothing reaches.
+    Unreachable,
+    /// Blocks that only reach each other.
+    Cycle,
+    /// Maps of a few entries.
+    SmallMap,
+    /// Resident pages that few live blocks keep.
+    PinnedPages,
 }
 
 impl Kind {
     /// Every kind, in the order of findings that save the same.
-    pub const ALL: [Kind; 8] = [
+    pub const ALL: [Kind; 19] = [
         Kind::FailedRequest,
         Kind::MissingCapacity,
         Kind::Temporary,
@@ -38,6 +60,17 @@ impl Kind {
         Kind::ValueTree,
         Kind::SmallStrings,
         Kind::Amplification,
+        Kind::UnusedCapacity,
+        Kind::EmptyContainer,
+        Kind::DuplicateContent,
+        Kind::HeldBySmallPart,
+        Kind::InputKept,
+        Kind::CouldBorrow,
+        Kind::Untouched,
+        Kind::Unreachable,
+        Kind::Cycle,
+        Kind::SmallMap,
+        Kind::PinnedPages,
     ];
 
     /// Returns the word of JSON: `missing_capacity`.
@@ -51,6 +84,17 @@ impl Kind {
             Kind::ValueTree => "value_tree",
             Kind::SmallStrings => "small_strings",
             Kind::Amplification => "amplification",
+            Kind::UnusedCapacity => "unused_capacity",
+            Kind::EmptyContainer => "empty_container",
+            Kind::DuplicateContent => "duplicate_content",
+            Kind::HeldBySmallPart => "held_by_small_part",
+            Kind::InputKept => "input_kept",
+            Kind::CouldBorrow => "could_borrow",
+            Kind::Untouched => "untouched",
+            Kind::Unreachable => "unreachable",
+            Kind::Cycle => "cycle",
+            Kind::SmallMap => "small_map",
+            Kind::PinnedPages => "pinned_pages",
         }
     }
 
@@ -147,6 +191,10 @@ pub struct Finding {
     pub confidence: Confidence,
     /// The place.
     pub place: Place,
+    /// What holds most of the blocks, for a finding from a snapshot: the outermost blocks with the
+    /// line that made them, a thread, or a static. As recorded: not safe for a terminal before
+    /// [`printable`](crate::units::printable).
+    pub holder: Option<String>,
     /// The figures that the finding rests on, by their keys in JSON.
     pub evidence: Vec<(&'static str, u64)>,
     /// The evidence in one phrase.
@@ -196,6 +244,7 @@ impl Serialize for Finding {
         json.serialize_entry("owner", &self.place.owner)?;
         json.serialize_entry("file", &self.place.file)?;
         json.serialize_entry("line", &self.place.line)?;
+        json.serialize_entry("holder", &self.holder)?;
         json.serialize_entry("evidence", &evidence)?;
         json.serialize_entry("remedy", &self.remedy)?;
         json.end()

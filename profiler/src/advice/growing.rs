@@ -57,6 +57,7 @@ pub(super) fn find(profile: &Profile, group: &Group) -> Option<Finding> {
         of_bytes: figures.live_bytes,
         measure: Measure::Live,
         snapshot: None,
+        holder: None,
         confidence: Confidence::AtLeast,
         place: group.place.clone(),
         evidence: vec![

@@ -49,6 +49,7 @@ pub(super) fn find(profile: &Profile, group: &Group) -> Option<Finding> {
         of_bytes: sum(group.sites(profile)).total_bytes,
         measure: Measure::Total,
         snapshot: None,
+        holder: None,
         confidence: Confidence::AtLeast,
         place: group.place.clone(),
         evidence: vec![

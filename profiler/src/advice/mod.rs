@@ -14,15 +14,23 @@
 //! ```
 
 mod amplification;
+mod at_moment;
+mod capacity;
+mod duplicates;
 mod failed_request;
 mod finding;
 mod group;
 mod growing;
+mod inputs;
 mod missing_capacity;
+mod pages;
 mod serde_data;
+mod small_map;
+mod small_part;
 mod small_strings;
 mod temporary;
 mod text;
+mod unreachable;
 
 use std::cmp::Reverse;
 use std::io::{self, Write};
@@ -31,6 +39,9 @@ use serde::Serialize;
 
 pub use finding::{Confidence, Finding, FromSnapshot, Kind, Place};
 pub use text::{write_summary, write_text};
+
+use at_moment::AtMoment;
+use group::Group;
 
 use crate::profile::Profile;
 use crate::report::escape;
@@ -57,7 +68,12 @@ pub fn advise(profile: &Profile, all: bool) -> Vec<Finding> {
         found.extend(small_strings::find(profile, group));
     }
     found.extend(serde_data::find_buffered(profile, &groups));
-    found.extend(serde_data::find_value_trees(profile, &groups));
+    let at = AtMoment::of(profile);
+    let trees = serde_data::find_value_trees(profile, at.as_ref(), &groups);
+    found.extend(trees);
+    if let Some(at) = &at {
+        found.extend(from_snapshot(at, &groups));
+    }
     let least_peak = least(profile.totals().peak_bytes, all);
     found.extend(amplification::find(profile, &groups, least_peak));
     found.retain(|finding| {
@@ -74,6 +90,25 @@ pub fn advise(profile: &Profile, all: bool) -> Vec<Finding> {
             place.field.clone(),
         )
     });
+    found
+}
+
+/// Returns the findings that the snapshot with most live bytes shows.
+fn from_snapshot(at: &AtMoment<'_>, groups: &[Group]) -> Vec<Finding> {
+    let confirmed = unreachable::confirmed(at);
+    let mut found = Vec::new();
+    for group in groups {
+        found.extend(capacity::find_unused(at, group));
+        found.extend(capacity::find_empty(at, group));
+        found.extend(duplicates::find(at, group));
+        found.extend(small_part::find(at, group));
+        found.extend(inputs::find_kept(at, group));
+        found.extend(inputs::find_borrow(at, groups, group));
+        found.extend(pages::find_untouched(at, group));
+        found.extend(pages::find_pinned(at, group));
+        found.extend(unreachable::find(at, group, &confirmed));
+        found.extend(small_map::find(at, group));
+    }
     found
 }
 

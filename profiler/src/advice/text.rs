@@ -2,11 +2,14 @@
 
 use std::io::{self, Write};
 
-use super::finding::{Confidence, Finding, Kind};
+use super::finding::{Confidence, Finding, FromSnapshot, Kind};
 use crate::profile::{Measure, Profile};
 use crate::report::page::Page;
 use crate::report::{ReportOptions, Style};
 use crate::units::{Bytes, Nanos, Share, counted, printable};
+
+/// The indentation of what is below a finding in the summary.
+const BELOW: &str = "              ";
 
 /// Findings in the summary of a run.
 const IN_SUMMARY: usize = 3;
@@ -42,6 +45,10 @@ pub fn write_text(
         let place = [type_and_place(finding), owner(finding)];
         page.part(Style::Strong, "    ");
         page.parts_after(Style::Strong, "    ", &[&place[0], &place[1]]);
+        if let Some(holder) = &finding.holder {
+            let text = format!("held by {}", printable(holder));
+            page.wrap(Style::Strong, "    ", &text);
+        }
         let remedy = format!("{} {}", finding.why, finding.remedy);
         page.wrap(Style::Faint, "    ", &remedy);
     }
@@ -53,6 +60,12 @@ pub fn write_text(
         });
     } else {
         page.blank();
+        if let Some(snapshot) = findings
+            .iter()
+            .find_map(|finding| finding.snapshot.as_ref())
+        {
+            page.wrap(Style::Faint, "", &moment(profile, snapshot));
+        }
         let more = findings.len().saturating_sub(top);
         let more = if more == 0 {
             String::new()
@@ -97,6 +110,10 @@ pub fn write_summary(
             "  {title:<10}  {saves}: {}  {place}",
             finding.kind.name()
         ));
+        if let Some(snapshot) = &finding.snapshot {
+            let text = format!("At {}: {}", Nanos(snapshot.time_ns), finding.why);
+            page.wrap(Style::Faint, BELOW, &text);
+        }
     }
     page.finish(out)
 }
@@ -124,6 +141,23 @@ fn saving(profile: &Profile, finding: &Finding) -> String {
         Bytes(finding.saves_bytes),
         counted(finding.saves_blocks, "block"),
         Share::of(finding.saves_bytes, finding.whole(profile)),
+    )
+}
+
+/// `Snapshot peak at 92.1 ms, 24.6 MiB live: ..`
+fn moment(profile: &Profile, snapshot: &FromSnapshot) -> String {
+    let others = profile.snapshots().len().saturating_sub(1);
+    let which = if others == 0 {
+        String::new()
+    } else {
+        format!(", the largest of {}", others + 1)
+    };
+    format!(
+        "Findings with a time are from snapshot {} at {}: {} live, {} of the peak{which}.",
+        printable(&snapshot.label),
+        Nanos(snapshot.time_ns),
+        Bytes(snapshot.live_bytes),
+        Share::of(snapshot.live_bytes, profile.totals().peak_bytes),
     )
 }
 

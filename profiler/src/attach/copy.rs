@@ -2,12 +2,13 @@
 
 use super::error::Kind;
 use super::maps::{self, Mapping};
-use crate::snapshot::Memory;
+use crate::snapshot::{Memory, Page, PageMap};
 use rustix::fd::OwnedFd;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::FileExt;
+use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use tracking_alloc_recording::ExchangeValue;
 
@@ -18,6 +19,8 @@ pub(super) struct Copy {
     /// `None` once it was ended.
     handle: Mutex<Option<OwnedFd>>,
     memory: File,
+    /// `None` if the kernel does not tell which pages are resident.
+    pages: Option<PageMap>,
 }
 
 impl Copy {
@@ -49,6 +52,7 @@ impl Copy {
             process,
             handle: Mutex::new(Some(handle)),
             memory,
+            pages: PageMap::open(Path::new(&format!("/proc/{process}"))).ok(),
         };
         match memory {
             Ok(memory) => Ok(copy(memory)),
@@ -105,6 +109,14 @@ impl Memory for Copy {
             return Err(io::ErrorKind::InvalidInput.into());
         }
         self.memory.read_exact_at(buffer, address)
+    }
+
+    fn page_bytes(&self) -> u64 {
+        self.pages.as_ref().map_or(4096, PageMap::page_bytes)
+    }
+
+    fn pages(&self, address: u64, count: usize, pages: &mut Vec<Page>) -> Option<()> {
+        self.pages.as_ref()?.pages(address, count, pages).ok()
     }
 }
 
