@@ -65,7 +65,7 @@ pub struct Triggers {
     pub peak_above: Option<u64>,
     /// At the end of the recording.
     pub at_exit: bool,
-    /// At marks with these names; at most five.
+    /// At marks with these names; at most four.
     pub marks: Vec<String>,
 }
 
@@ -120,14 +120,18 @@ impl Reader {
         if header.pid_namespace != Host::current().pid_namespace {
             return Err(fail(Kind::OtherNamespace));
         }
-        reader.check_running()?;
         let exchange = reader.exchange()?;
         let own = std::process::id();
         let other = exchange.reader;
+        // A program that was attached at its start may have ended; its copy waits.
+        if other != own {
+            reader.check_running()?;
+        }
         if other != 0 && other != own && Path::new(&format!("/proc/{other}")).exists() {
             return Err(fail(Kind::OtherReader(other)));
         }
-        reader.seen = exchange.answers;
+        reader.seen = if other == own { 0 } else { exchange.answers };
+        reader.store(offset_of!(Exchange, seen), reader.seen)?;
         reader.store(offset_of!(Exchange, forced), u32::from(force))?;
         reader.store(offset_of!(Exchange, reader), own)?;
         Ok(reader)
@@ -253,6 +257,7 @@ impl Reader {
             answer = again;
         }
         self.seen = answer.answers;
+        self.store(offset_of!(Exchange, seen), answer.answers)?;
         Ok(Some(answer))
     }
 

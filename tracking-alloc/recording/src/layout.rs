@@ -202,7 +202,7 @@ pub mod snapshot_trigger {
 }
 
 /// Maximum number of marks at which a reader can have snapshots taken.
-pub const SNAPSHOT_MARKS: usize = 5;
+pub const SNAPSHOT_MARKS: usize = 4;
 
 /// Returns the hash of a mark's name in [`Exchange::marks`]: FNV-1a, never 0.
 pub fn mark_hash(name: &[u8]) -> u64 {
@@ -581,8 +581,13 @@ record! {
         /// 0 = never. Written by the reader.
         16 peak_above: u64,
         /// Make a copy too at the marks whose names have one of these hashes ([`mark_hash`]); 0 =
-        /// none. Written by the reader. Reader and recorder never write to the same cache line.
+        /// none. Written by the reader.
         24 marks: [u64; SNAPSHOT_MARKS],
+        /// Number of the last answer that the reader has seen: the recorder may write the next one even
+        /// if the copy still exists. Written by the reader.
+        56 seen: u32,
+        /// Zero. Reader and recorder never write to the same cache line.
+        60 reserved_of_reader: u32,
         /// Number of answers. Written by the recorder, after the other words.
         64 answers: u32,
         /// The request that was answered last. An answer that leaves it unchanged is a snapshot that

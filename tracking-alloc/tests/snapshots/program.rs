@@ -30,6 +30,7 @@ extern "C" fn instead_of_main() {
         crate::harm::PROGRAMS,
         crate::memory::PROGRAMS,
         crate::refused::PROGRAMS,
+        crate::stress::PROGRAMS,
         crate::triggers::PROGRAMS,
     ];
     let mut programs = programs.into_iter().flatten();
@@ -161,6 +162,11 @@ impl Run {
             }
             said.push(line);
         }
+    }
+
+    /// Returns the next line that the program prints.
+    pub(crate) fn line(&mut self) -> String {
+        self.lines.next().expect("a line").expect("text")
     }
 
     pub(crate) fn go_on(&mut self) {

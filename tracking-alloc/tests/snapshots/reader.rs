@@ -52,10 +52,16 @@ impl Reader {
         self.write(std::mem::offset_of!(Exchange, reader), process);
     }
 
-    /// Asks for a copy and returns the answer.
-    pub(crate) fn request(&mut self) -> ExchangeValue {
+    /// Asks for a copy.
+    pub(crate) fn ask(&self) -> u32 {
         let request = self.exchange().request + 1;
         self.write(std::mem::offset_of!(Exchange, request), request);
+        request
+    }
+
+    /// Asks for a copy and returns the answer.
+    pub(crate) fn request(&mut self) -> ExchangeValue {
+        let request = self.ask();
         let answer = self.answer();
         assert_eq!(answer.answered, request);
         answer

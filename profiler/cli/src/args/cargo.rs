@@ -4,7 +4,7 @@ use std::ffi::OsString;
 
 use clap::{Args, Parser, Subcommand};
 
-use super::{Out, Runner};
+use super::{Out, Runner, TakeSnapshots};
 
 /// The arguments of `cargo heapglass`.
 #[derive(Debug, Parser)]
@@ -22,6 +22,7 @@ You may put the options above anywhere before `--`.
 Examples:
   cargo heapglass run --release -- input.json
   cargo heapglass run --release --no-tui -o app.hg --force
+  cargo heapglass run --release --snapshot
   cargo heapglass test --test load
   cargo heapglass bench -p parser
   cargo heapglass build --release",
@@ -33,6 +34,8 @@ pub(crate) struct CargoCli {
     pub(crate) no_tui: bool,
     #[command(flatten)]
     pub(crate) out: Out,
+    #[command(flatten)]
+    pub(crate) snapshots: TakeSnapshots,
     #[command(subcommand)]
     pub(crate) command: CargoCommand,
 }
@@ -57,9 +60,11 @@ fn ours_first(words: Vec<OsString>) -> Vec<OsString> {
     let mut cargos = Vec::new();
     while let Some(word) = words.next() {
         match word.to_str() {
-            Some("--no-tui" | "--force") => ours.push(word),
+            Some("--no-tui" | "--force" | "--snapshot" | "--force-snapshot") => ours.push(word),
             Some("-o" | "--out") => ours.extend([Some(word), words.next()].into_iter().flatten()),
-            Some(text) if text.starts_with("--out=") => ours.push(word),
+            Some(text) if text.starts_with("--out=") || text.starts_with("--snapshot=") => {
+                ours.push(word);
+            }
             Some("--") => {
                 // Directly after the command, clap drops one `--` and keeps the next one.
                 if cargos.len() == 1 {
@@ -152,13 +157,18 @@ mod tests {
 
     #[test]
     fn options_of_cargo_heapglass_may_stand_anywhere_before_two_dashes() {
-        let words = "heapglass run --release --no-tui -o a.hg -p app --force -- -o b --no-tui"
+        let words = "heapglass run --release --no-tui -o a.hg --snapshot=exit -p app --force -- -o b --no-tui"
             .split(' ')
             .map(OsString::from)
             .collect();
         let cli = CargoCli::try_parse_from(ours_first(words)).unwrap();
         assert!(cli.no_tui && cli.out.force);
         assert_eq!(cli.out.out, Some("a.hg".into()));
+        assert!(
+            cli.snapshots
+                .snapshot
+                .is_some_and(|moments| moments.at_exit)
+        );
         let CargoCommand::Run(run) = cli.command else {
             panic!("not run");
         };

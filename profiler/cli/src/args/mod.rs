@@ -26,7 +26,7 @@ pub(crate) use cargo::{CargoArgs, CargoCli, CargoCommand};
 pub(crate) use check::Check;
 pub(crate) use diff::Diff;
 pub(crate) use export::Export;
-pub(crate) use snapshot::Snapshot;
+pub(crate) use snapshot::{Moments, Snapshot, TakeSnapshots};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -139,6 +139,7 @@ pub(crate) enum Command {
 Examples:
   heapglass run -- target/release/app --its-own-flag
   heapglass run --out load.hg -- target/release/app < input.json > output.json
+  heapglass run --snapshot -- target/release/app     see who holds the heap at its peak and end
   heapglass run --tui -- target/release/server")]
 pub(crate) struct Run {
     #[command(flatten)]
@@ -147,6 +148,8 @@ pub(crate) struct Run {
     /// stack, which costs less and still gives totals, peak, phases, fields and arenas
     #[arg(long, value_name = "MODE", value_parser = mode::NAMES.map(|(_, name)| name))]
     pub(crate) mode: Option<String>,
+    #[command(flatten)]
+    pub(crate) snapshots: TakeSnapshots,
     /// Explore the recording while the command runs; write the command's output to a log file next
     /// to the recording
     #[arg(long)]

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
+use tracking_alloc_recording::SNAPSHOT_MARKS;
 
 use super::Symbols;
 
@@ -47,4 +48,91 @@ pub(crate) struct ForceSnapshot {
     /// copy of itself
     #[arg(long)]
     pub(crate) force_snapshot: bool,
+}
+
+/// The flags of commands that run a program.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct TakeSnapshots {
+    /// Take snapshots, which show who holds the heap and how full it is. WHEN is a list, separated by
+    /// commas: `peak`: when more is live than ever. `exit`: at the end. `mark:NAME`: when the program
+    /// sets this mark. `every:10s`: again and again. `signal`: when the program gets SIGUSR2. What the
+    /// program takes with `snapshot(..)` is kept too [default without WHEN: peak,exit]
+    #[arg(long, value_name = "WHEN", num_args = 0..=1, require_equals = true,
+        default_missing_value = "peak,exit", value_parser = Moments::parse)]
+    pub(crate) snapshot: Option<Moments>,
+    #[command(flatten)]
+    pub(crate) force: ForceSnapshot,
+}
+
+/// The moments of snapshots.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Moments {
+    pub(crate) at_peak: bool,
+    pub(crate) at_exit: bool,
+    pub(crate) at_signal: bool,
+    pub(crate) marks: Vec<String>,
+    pub(crate) every: Option<Duration>,
+}
+
+impl Moments {
+    fn parse(text: &str) -> Result<Moments, String> {
+        let mut moments = Moments::default();
+        for word in text.split(',') {
+            match (word, word.split_once(':')) {
+                ("peak", _) => moments.at_peak = true,
+                ("exit", _) => moments.at_exit = true,
+                ("signal", _) => moments.at_signal = true,
+                (_, Some(("mark", name))) if !name.is_empty() => {
+                    moments.marks.push(name.to_owned());
+                }
+                (_, Some(("every", time))) => moments.every = Some(seconds(time)?),
+                _ => {
+                    return Err(format!(
+                        "unknown moment `{word}`; use peak, exit, signal, mark:NAME or every:10s"
+                    ));
+                }
+            }
+        }
+        if moments.marks.len() > SNAPSHOT_MARKS {
+            return Err(format!("at most {SNAPSHOT_MARKS} marks can have snapshots"));
+        }
+        Ok(moments)
+    }
+}
+
+/// Parses `10s`, `10`, or `2m`.
+fn seconds(text: &str) -> Result<Duration, String> {
+    let (digits, unit) = match text.strip_suffix('m') {
+        Some(digits) => (digits, 60),
+        None => (text.strip_suffix('s').unwrap_or(text), 1),
+    };
+    let number = digits
+        .parse()
+        .ok()
+        .filter(|number| (1..=86_400).contains(number));
+    let number: u64 =
+        number.ok_or_else(|| format!("`{text}` is no time; use seconds: every:10s"))?;
+    Ok(Duration::from_secs(number * unit))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn moments_are_a_list_of_words() {
+        let moments = Moments::parse("peak,mark:a b,every:2m,signal,mark:c:d").unwrap();
+        let expected = Moments {
+            at_peak: true,
+            at_exit: false,
+            at_signal: true,
+            marks: vec!["a b".to_owned(), "c:d".to_owned()],
+            every: Some(Duration::from_secs(120)),
+        };
+        assert_eq!(moments, expected);
+        for wrong in ["", "peek", "mark:", "mark", "every:0s", "every:x", "exit,"] {
+            assert!(Moments::parse(wrong).is_err(), "{wrong}");
+        }
+        assert!(Moments::parse("mark:1,mark:2,mark:3,mark:4,mark:5").is_err());
+    }
 }

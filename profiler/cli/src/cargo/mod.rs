@@ -166,7 +166,7 @@ fn run(
     };
     let spool = Spool::new(&cli.out.pattern()?, cli.out.force)?;
     let began = SystemTime::now();
-    let mut finished = supervise::start(command, spool, runner::OUT)?.wait()?;
+    let mut finished = supervise::start(command, spool, runner::OUT, &cli.snapshots)?.wait()?;
     let started = runner::started(list);
     if started.is_empty() && finished.kept.is_empty() {
         // Cargo ran nothing, and either gave the reason or was not asked to.

@@ -17,6 +17,7 @@ use heapglass_profiler::flamegraph::write_svg;
 use heapglass_profiler::report::{ReportOptions, write_json, write_text};
 use heapglass_profiler::units::Bytes;
 
+use crate::args::TakeSnapshots;
 use crate::args::{Demo, Symbols};
 use crate::error::Error;
 use crate::explore::show_file;
@@ -66,7 +67,8 @@ pub(crate) fn run(args: &Demo) -> Result<(), Error> {
         .env("HEAPGLASS_MODE", "exact")
         .stdin(Stdio::null())
         .stdout(Stdio::null());
-    let finished = supervise::start(command, spool, "HEAPGLASS_OUT")?.wait()?;
+    let finished =
+        supervise::start(command, spool, "HEAPGLASS_OUT", &TakeSnapshots::default())?.wait()?;
     let _ = std::fs::remove_file(&path);
     if finished.ended.status() != 0 {
         return Err(Error::misuse(format_args!(

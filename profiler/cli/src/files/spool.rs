@@ -68,6 +68,8 @@ pub(crate) struct KeptRecording {
     pub(crate) pid: u32,
     /// The reason why the recording is not at the wanted path, as a sentence.
     pub(crate) note: Option<String>,
+    /// `true` if a program may still write to it.
+    pub(crate) is_written: bool,
 }
 
 impl Spool {
@@ -145,6 +147,14 @@ impl Spool {
         Some(claim.link.as_ref().unwrap_or(&claim.source))
     }
 
+    /// Returns the paths of the recordings in the folder, in the order in which they were found.
+    pub(crate) fn sources(&self) -> Vec<PathBuf> {
+        self.claims
+            .iter()
+            .map(|claim| claim.source.clone())
+            .collect()
+    }
+
     /// Returns `true` once the command has ended and its recordings are at their final paths.
     pub(crate) fn is_settled(&self) -> bool {
         self.is_settled
@@ -217,7 +227,8 @@ impl Claim {
         let pid = header.pid;
         let name = self.source.file_name().unwrap_or_default();
         let program = String::from_utf8_lossy(program_in(name, pid)).into_owned();
-        let (path, note) = if header::may_be_written(&header) {
+        let is_written = header::may_be_written(&header);
+        let (path, note) = if is_written {
             let does = match Writer::of(&header) {
                 Writer::Running => "still runs and writes to",
                 _ => "cannot be seen from here and may still write to",
@@ -248,6 +259,7 @@ impl Claim {
             program,
             pid,
             note,
+            is_written,
         }
     }
 

@@ -24,6 +24,8 @@ pub(super) fn write(run: &Run<'_>, recordings: &[RunRecording<'_>]) {
             match profile {
                 Some(Ok(profile)) => {
                     recording["totals"] = json!(profile.totals());
+                    let moments = profile.snapshots().iter().map(|snapshot| snapshot.moment());
+                    recording["snapshots"] = json!(moments.collect::<Vec<_>>());
                     recording["peak_error_bytes"] = json!(profile.capture().peak_error_bytes);
                     // 0 means that the figure was never read.
                     let read = |bytes: u64| (bytes > 0).then_some(bytes);
@@ -45,6 +47,7 @@ pub(super) fn write(run: &Run<'_>, recordings: &[RunRecording<'_>]) {
         "seconds": finished.took.as_secs_f64(),
         // The kernel gave the path of the counter as text.
         "out_of_memory": finished.killed,
+        "snapshot_problems": finished.snapshot_problems,
         "recordings": recordings,
     });
     if finished.kept.is_empty() {

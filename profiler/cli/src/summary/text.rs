@@ -47,6 +47,7 @@ pub(super) fn write(run: &Run<'_>, all: &[RunRecording<'_>], quiet: bool) {
         }
         figures(profile);
     }
+    snapshots(run, profile);
     recordings(all, main);
     if let Some(profile) = profile {
         findings(profile);
@@ -65,6 +66,22 @@ fn figures(profile: &Profile) {
     let options = terminal::report_options(&stderr);
     // NOTE: a closed standard error is not a failure of the command.
     let _ = write_summary(profile, &options, stderr.lock());
+}
+
+/// Prints the snapshots that were taken, why there are no others, or that there could be some.
+fn snapshots(run: &Run<'_>, profile: Option<&Profile>) {
+    for problem in &run.finished.snapshot_problems {
+        terminal::eprint_line(format_args!("  no snapshot  {problem}"));
+    }
+    let Some(profile) = profile else { return };
+    #[cfg(target_os = "linux")]
+    for snapshot in profile.snapshots() {
+        let line = crate::snapshots::line(snapshot, profile.totals().peak_bytes);
+        terminal::eprint_line(format_args!("  {line}"));
+    }
+    if !run.finished.wanted_snapshots && cfg!(target_os = "linux") {
+        terminal::eprint_line("  `--snapshot` also shows who holds the heap and how full it is");
+    }
 }
 
 /// Prints the largest findings, if there are any.

@@ -7,6 +7,8 @@
 mod ended;
 mod oom;
 mod signals;
+#[cfg_attr(not(target_os = "linux"), path = "snapshots_elsewhere.rs")]
+mod snapshots;
 
 pub(crate) use ended::Ended;
 pub(crate) use oom::Killed;
@@ -23,7 +25,9 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 
 use signals::{CaughtSignals, Receiver};
+use snapshots::Snapshots;
 
+use crate::args::TakeSnapshots;
 use crate::error::Error;
 use crate::files::recent;
 use crate::files::spool::{KeptRecording, Spool};
@@ -56,6 +60,10 @@ pub(crate) struct Finished {
     pub(crate) kept: Vec<KeptRecording>,
     /// The processes that the kernel killed because memory ran out.
     pub(crate) killed: Option<Killed>,
+    /// `true` if snapshots were wanted.
+    pub(crate) wanted_snapshots: bool,
+    /// The reasons why there are no snapshots, or fewer, as sentences.
+    pub(crate) snapshot_problems: Vec<String>,
     signals_go_to: Arc<Mutex<Receiver>>,
 }
 
@@ -70,13 +78,20 @@ impl Finished {
     }
 }
 
-/// Starts `command` with the environment variable `variable` set to the path pattern of the spool.
+/// Starts `command` with the environment variable `variable` set to the path pattern of the spool, and
+/// takes the snapshots that are wanted.
 ///
 /// # Errors
 /// Returns an error if the command cannot be started: with status 127 if it does not exist, with
 /// 126 if it cannot be executed.
-pub(crate) fn start(mut command: Command, spool: Spool, variable: &str) -> Result<Running, Error> {
+pub(crate) fn start(
+    mut command: Command,
+    spool: Spool,
+    variable: &str,
+    snapshots: &TakeSnapshots,
+) -> Result<Running, Error> {
     command.env(variable, spool.environment());
+    let snapshots = Snapshots::prepare(&mut command, snapshots)?;
     let oom = oom::Watch::new();
     let signals = signals::catch().map_err(Error::wrap("cannot catch signals to pass them on"))?;
     let began = Instant::now();
@@ -87,7 +102,7 @@ pub(crate) fn start(mut command: Command, spool: Spool, variable: &str) -> Resul
     let shared = Arc::clone(&recordings);
     let thread = std::thread::Builder::new()
         .name("supervisor".to_owned())
-        .spawn(move || supervise(child, began, signals, oom, &shared))
+        .spawn(move || supervise(child, began, signals, oom, &shared, snapshots))
         .map_err(Error::wrap("cannot start a thread"))?;
     Ok(Running { recordings, thread })
 }
@@ -122,7 +137,8 @@ fn supervise(
     began: Instant,
     signals: CaughtSignals,
     mut oom: oom::Watch,
-    recordings: &Mutex<Spool>,
+    recordings: &Arc<Mutex<Spool>>,
+    snapshots: Snapshots,
 ) -> Finished {
     let pid = child.id();
     let signals_go_to = signals::forward(signals, pid);
@@ -131,6 +147,7 @@ fn supervise(
         wait_without_reaping(pid);
         let _ = sender.send(());
     });
+    let mut snapshots = snapshots.begin(recordings);
     let mut pause = FIRST_LOOKS;
     while let Err(RecvTimeoutError::Timeout) = ended.recv_timeout(pause) {
         lock(recordings).look(pid);
@@ -139,11 +156,21 @@ fn supervise(
     }
     *lock(&signals_go_to) = Receiver::Nobody;
     let ended = Ended(child.wait().ok());
+    let (killed, took) = (oom.killed(ended), began.elapsed());
+    lock(recordings).look(pid);
+    *lock(&signals_go_to) = Receiver::Heapglass(ended.status());
+    snapshots.read_the_last();
+    *lock(&signals_go_to) = Receiver::Nobody;
+    let sources = lock(recordings).sources();
+    let kept = lock(recordings).settle(pid);
+    snapshots.put_into(&sources, &kept);
     Finished {
         ended,
-        killed: oom.killed(ended),
-        took: began.elapsed(),
-        kept: lock(recordings).settle(pid),
+        killed,
+        took,
+        kept,
+        wanted_snapshots: snapshots.wanted,
+        snapshot_problems: snapshots.problems,
         signals_go_to,
     }
 }

@@ -42,7 +42,7 @@ impl Waiting {
 
 /// Returns an input that takes some memory.
 fn input() -> Vec<u8> {
-    let numbers: Vec<String> = (0..20_000)
+    let numbers: Vec<String> = (0..3_000)
         .map(|number| format!("\"text {number}\""))
         .collect();
     let metadata = numbers.join(",");
@@ -133,4 +133,75 @@ fn a_program_that_allocates_nothing_is_not_waited_for_without_end() {
     // The request was withdrawn: nothing of it is in the recording.
     assert!(profile(&place.path("a.hg")).snapshots().is_empty());
     assert_eq!(exchange(&place.path("a.hg")).reader, 0);
+}
+
+#[test]
+fn a_run_takes_snapshots_at_its_peak_and_its_end_and_keeps_them_in_the_recording() {
+    let place = Place::new();
+    std::fs::write(place.path("large.json"), input()).unwrap();
+    let target = ["--", HEAPGLASS, "demo", "--target", "large.json"];
+    let mut words = vec!["run", "--snapshot", "--out", "a.hg"];
+    words.extend(target);
+    let done = place.run(&words);
+    assert_eq!(done.status, Some(0), "{}", done.stderr);
+    assert!(
+        done.stderr.contains("  snapshot `peak` at "),
+        "{}",
+        done.stderr
+    );
+    assert!(
+        done.stderr.contains("  snapshot `exit` at "),
+        "{}",
+        done.stderr
+    );
+    assert!(!done.stderr.contains("no snapshot"), "{}", done.stderr);
+    let profile = profile(&place.path("a.hg"));
+    let labels = profile.snapshots().iter();
+    let labels: Vec<_> = labels
+        .map(|snapshot| snapshot.moment().label.as_str())
+        .collect();
+    assert_eq!(labels, ["peak", "exit"]);
+    let [peak, exit] = profile.snapshots() else {
+        panic!("two");
+    };
+    assert!(peak.bytes() > exit.bytes());
+    for snapshot in [peak, exit] {
+        assert_eq!(snapshot.bytes(), snapshot.moment().live_bytes);
+    }
+    // Without snapshots, the summary says that there are some.
+    let mut words = vec!["run", "--out", "b.hg"];
+    words.extend(target);
+    let done = place.run(&words);
+    assert!(
+        done.stderr
+            .contains("`--snapshot` also shows who holds the heap"),
+        "{}",
+        done.stderr
+    );
+}
+
+#[test]
+fn a_run_without_snapshots_that_were_asked_for_says_why_and_succeeds() {
+    let place = Place::new();
+    let words = [
+        "run",
+        "--snapshot",
+        "--out",
+        "a.hg",
+        "--",
+        HEAPGLASS,
+        "demo",
+        "--target",
+        "input.json",
+    ];
+    let mut command = place.heapglass(&words);
+    let done = Done::from(command.env("HEAPGLASS_PREALLOC", "1").output().unwrap());
+    assert_eq!(done.status, Some(0), "{}", done.stderr);
+    assert!(done.stderr.contains("  no snapshot  "), "{}", done.stderr);
+    assert!(
+        done.stderr.contains("HEAPGLASS_PREALLOC"),
+        "{}",
+        done.stderr
+    );
+    assert!(profile(&place.path("a.hg")).snapshots().is_empty());
 }

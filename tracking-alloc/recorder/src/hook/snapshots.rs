@@ -17,7 +17,8 @@
 //!    also ends when the reader does, and after [`LONGEST`].
 //! 5. The recorder reaps the copy at a later check.
 //!
-//! There is at most one copy: while it exists, a request waits. The program itself takes a snapshot
+//! There is at most one copy: while it exists, a request waits. (At the end of the recording there may
+//! be two, once the reader has seen the first: the program does not wait for it.) The program itself takes a snapshot
 //! with [`snapshot`](crate::snapshot). This and all other triggers add an answer that leaves
 //! `answered` unchanged. A value of `peak_above` has one answer: the reader stores another one to get
 //! the next.
@@ -54,6 +55,8 @@ use tracking_alloc_recording::{Exchange, mark_hash, snapshot_status, snapshot_tr
 
 /// The copy ends after this time at the latest.
 const LONGEST: Duration = Duration::from_secs(600);
+/// The longest wait for the reader of the last copy, in nanoseconds.
+const LONGEST_WAIT_NS: u64 = 3_000_000_000;
 /// The time between two attempts to reap a copy, in nanoseconds.
 const REAP_NS: u64 = 1_000_000;
 
@@ -365,26 +368,28 @@ pub(crate) fn take_at_end() {
 }
 
 fn take_labelled(trigger: u32, label: &str) -> Result<(), NoSnapshot> {
-    /// A few seconds.
     const SLEEPS: u32 = 30_000;
     // A signal handler may have interrupted the recorder, or a realloc.
     if writers::is_here() || lane::own().is_some_and(Lane::is_reallocating) {
         return Err(NoSnapshot::NotRecording);
     }
-    if session::exchange().is_some_and(|exchange| exchange.reader.load(Acquire) == 0) {
+    let exchange = session::exchange().ok_or(NoSnapshot::NotRecording)?;
+    if exchange.reader.load(Acquire) == 0 {
         return Err(NoSnapshot::NoReader);
     }
-    let mut patience = sys::Patience::new(SLEEPS);
+    // The program does not wait at its end until the last copy was read: two copies are better then
+    // than a long wait.
+    let may_be_second = || {
+        let answers = exchange.answers.load(Relaxed);
+        trigger == snapshot_trigger::EXIT && exchange.seen.load(Acquire) == answers
+    };
+    let deadline = sys::now_ns() + LONGEST_WAIT_NS;
     let is_free = || {
         let making = MAKING.try_lock(1);
-        making.is_some() && reap(true)
+        making.is_some() && (reap(true) || may_be_second()) || sys::now_ns() > deadline
     };
-    if !patience.wait_until(is_free) {
-        return Err(NoSnapshot::Busy);
-    }
-    let (Some(_inside), Some(exchange), Some(session)) =
-        (Inside::enter(), session::exchange(), session::current())
-    else {
+    sys::Patience::new(SLEEPS).wait_until(is_free);
+    let (Some(_inside), Some(session)) = (Inside::enter(), session::current()) else {
         return Err(NoSnapshot::NotRecording);
     };
     let _errno = Errno::keep();
@@ -394,7 +399,7 @@ fn take_labelled(trigger: u32, label: &str) -> Result<(), NoSnapshot> {
         session.write.lock().string(label.as_bytes())
     };
     let mut making = MAKING.lock();
-    if !reap(true) {
+    if !reap(true) && !may_be_second() {
         return Err(NoSnapshot::Busy);
     }
     let taken = take(exchange, &mut *making);

@@ -89,7 +89,7 @@ mod tests {
             is_forced: true,
             at_exit: true,
             peak_above: 1000,
-            marks: [mark_hash(b"a b"), mark_hash(b"c"), 0, 0, 0],
+            marks: [mark_hash(b"a b"), mark_hash(b"c"), 0, 0],
         };
         let text = b"17,peak=1000,mark=a b,exit,force,mark=c";
         assert_eq!(Asked::parse(text), Some(expected));
@@ -101,7 +101,7 @@ mod tests {
             b"1,peak",
             b"1,peak=x",
             b"1,forced",
-            b"1,mark=a,mark=a,mark=a,mark=a,mark=a,mark=a",
+            b"1,mark=a,mark=a,mark=a,mark=a,mark=a",
             b"1,\xff",
         ] {
             assert_eq!(Asked::parse(wrong), None, "{wrong:?}");

@@ -1,12 +1,18 @@
 //! Snapshots for the commands that take them: their text, their file, and their place in a recording.
 
+mod watch;
+
+use std::io::Write;
 use std::path::{Path, PathBuf};
+
+pub(crate) use watch::{OfRecording, Watch, environment};
 
 use heapglass_profiler::attach::Progress;
 use heapglass_profiler::snapshot::{Snapshot, Stage};
-use heapglass_profiler::units::{Bytes, Nanos, printable};
+use heapglass_profiler::units::{Bytes, Nanos, counted, printable};
 
 use crate::error::Error;
+use crate::files::output::Temporary;
 
 /// Returns a recording's bytes with snapshots inside.
 ///
@@ -15,6 +21,24 @@ use crate::error::Error;
 pub(crate) fn put_into(recording: Vec<u8>, snapshots: &[Snapshot]) -> Result<Vec<u8>, Error> {
     let table = Snapshot::table(snapshots);
     tracking_alloc_recording::with_snapshots(recording, &table).map_err(Error::misuse)
+}
+
+/// Puts snapshots into the recording at a path.
+///
+/// # Errors
+/// Returns an error if the recording cannot be read or replaced. It is unchanged then.
+pub(crate) fn append(path: &Path, snapshots: &[Snapshot]) -> Result<(), Error> {
+    let cannot = |error: std::io::Error| {
+        Error::misuse(format_args!(
+            "cannot put snapshots into {}: {error}",
+            path.display()
+        ))
+    };
+    let bytes = std::fs::read(path).map_err(cannot)?;
+    let bytes = put_into(bytes, snapshots)?;
+    let mut temporary = Temporary::beside(path, true).map_err(cannot)?;
+    temporary.file.write_all(&bytes).map_err(cannot)?;
+    temporary.replace().map_err(cannot)
 }
 
 /// Returns the first free path for a snapshot of a program: `PROGRAM-PID.hgs` in the working
@@ -66,11 +90,11 @@ pub(crate) fn line(snapshot: &Snapshot, peak_bytes: u64) -> String {
         _ => "sizes alone",
     };
     format!(
-        "snapshot `{}` at {}: {} live{share} in {} blocks, by {basis}; the program paused for {}",
+        "snapshot `{}` at {}: {} live{share} in {}, by {basis}; the program paused for {}",
         printable(&moment.label),
         Nanos(moment.time_ns),
         Bytes(moment.live_bytes),
-        snapshot.blocks(),
+        counted(snapshot.blocks(), "block"),
         Nanos(moment.pause_ns),
     )
 }

@@ -1,0 +1,225 @@
+//! Reads the snapshots of the programs of a run while they run, in a thread of its own.
+//!
+//! A snapshot that fails is a sentence, never a failed run.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::*};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use heapglass_profiler::OpenOptions;
+use heapglass_profiler::attach::{Error, Progress, Reader, Taken, Triggers};
+use heapglass_profiler::snapshot::Snapshot;
+
+use crate::args::Moments;
+
+/// The first peak with a snapshot has more live bytes than this.
+const FIRST_PEAK_BYTES: u64 = 64 << 10;
+/// The pause after the snapshot of a peak: so many times what it took, but at least this.
+const PAUSE_TIMES: u32 = 10;
+const LEAST_PAUSE: Duration = Duration::from_millis(200);
+/// The interval between looks at the recordings.
+const LOOKS: Duration = Duration::from_millis(10);
+/// The wait for a copy that was asked for, before other programs get their turn.
+const PATIENCE: Duration = Duration::from_secs(1);
+/// Snapshots that are kept of one recording. Of more, the earliest are dropped.
+const MOST: usize = 100;
+
+/// Returns the variables that attach this process to the programs of a run from their start.
+pub(crate) fn environment(moments: &Moments, is_forced: bool) -> Vec<(&'static str, OsString)> {
+    let mut value = std::process::id().to_string();
+    if is_forced {
+        value.push_str(",force");
+    }
+    if moments.at_exit {
+        value.push_str(",exit");
+    }
+    if moments.at_peak {
+        value.push_str(&format!(",peak={FIRST_PEAK_BYTES}"));
+    }
+    for mark in &moments.marks {
+        value.push_str(&format!(",mark={mark}"));
+    }
+    let mut variables = vec![("HEAPGLASS_SNAPSHOT", value.into())];
+    if moments.at_signal && std::env::var_os("HEAPGLASS_SNAPSHOT_SIGNAL").is_none() {
+        variables.push(("HEAPGLASS_SNAPSHOT_SIGNAL", "USR2".into()));
+    }
+    variables
+}
+
+/// The snapshots of one recording.
+#[derive(Debug, Default)]
+pub(crate) struct OfRecording {
+    /// The snapshots, in the order in which they were taken.
+    pub(crate) snapshots: Vec<Snapshot>,
+    /// The reasons why there are no others.
+    pub(crate) problems: Vec<String>,
+}
+
+/// The thread that reads snapshots.
+#[derive(Debug)]
+pub(crate) struct Watch {
+    ends: Arc<AtomicBool>,
+    thread: JoinHandle<BTreeMap<PathBuf, OfRecording>>,
+}
+
+impl Watch {
+    /// Starts the thread. `recordings` returns the paths of all recordings so far.
+    pub(crate) fn start(
+        moments: Moments,
+        is_forced: bool,
+        recordings: impl Fn() -> Vec<PathBuf> + Send + 'static,
+    ) -> io::Result<Watch> {
+        let ends = Arc::new(AtomicBool::new(false));
+        let shared = Arc::clone(&ends);
+        let thread = std::thread::Builder::new()
+            .name("snapshots".to_owned())
+            .spawn(move || {
+                let mut programs = BTreeMap::new();
+                loop {
+                    // What comes after the last look is seen by one more.
+                    let is_last = shared.load(Acquire);
+                    for path in recordings() {
+                        programs.entry(path).or_insert_with_key(|path| {
+                            Program::attach(path.clone(), &moments, is_forced)
+                        });
+                    }
+                    for program in programs.values_mut() {
+                        program.look(&moments, &shared);
+                    }
+                    if is_last {
+                        break;
+                    }
+                    std::thread::sleep(LOOKS);
+                }
+                let found = programs.into_iter();
+                found.map(|(path, program)| (path, program.found)).collect()
+            })?;
+        Ok(Watch { ends, thread })
+    }
+
+    /// Reads what is left and returns the snapshots by the path of their recording. Call after the
+    /// command has ended.
+    pub(crate) fn finish(self) -> BTreeMap<PathBuf, OfRecording> {
+        self.ends.store(true, Release);
+        self.thread.join().unwrap_or_default()
+    }
+}
+
+/// One program.
+struct Program {
+    /// `None` if it could not be attached to.
+    reader: Option<Reader>,
+    found: OfRecording,
+    /// The place of the last peak among the snapshots.
+    peak: Option<usize>,
+    /// When the next peak may be taken, and above how many live bytes.
+    next_peak: Option<(Instant, u64)>,
+    next_asked: Instant,
+}
+
+impl Program {
+    fn attach(path: PathBuf, moments: &Moments, is_forced: bool) -> Program {
+        let mut program = Program {
+            reader: None,
+            found: OfRecording::default(),
+            peak: None,
+            next_peak: None,
+            next_asked: Instant::now() + moments.every.unwrap_or_default(),
+        };
+        let triggers = Triggers {
+            peak_above: moments.at_peak.then_some(FIRST_PEAK_BYTES),
+            at_exit: moments.at_exit,
+            marks: moments.marks.clone(),
+        };
+        let reader = Reader::attach(&path, is_forced, OpenOptions::with_cache());
+        match reader.and_then(|reader| reader.set_triggers(&triggers).map(|()| reader)) {
+            Ok(mut reader) => {
+                // Later snapshots need fewer names while their copy exists. If this fails, they say so.
+                let _ = reader.load_names();
+                program.reader = Some(reader);
+            }
+            Err(error) => program.failed(&error),
+        }
+        program
+    }
+
+    /// Reads the copies that wait, and asks for those that are due.
+    fn look(&mut self, moments: &Moments, ends: &AtomicBool) {
+        let Some(mut reader) = self.reader.take() else {
+            return;
+        };
+        let goes_on = |_: Progress| true;
+        loop {
+            let begun = Instant::now();
+            match reader.next(&goes_on) {
+                Ok(Some(taken)) => self.keep(taken, begun.elapsed()),
+                Ok(None) => break,
+                Err(error) => self.failed(&error),
+            }
+        }
+        if self.next_peak.is_some_and(|(at, _)| at <= Instant::now())
+            && let Some((_, bytes)) = self.next_peak.take()
+            && let Err(error) = reader.set_peak_above(Some(bytes))
+        {
+            self.failed(&error);
+        }
+        if let Some(every) = moments.every
+            && self.next_asked <= Instant::now()
+            && !ends.load(Acquire)
+        {
+            let begun = Instant::now();
+            match reader.take(PATIENCE, &|_| !ends.load(Acquire)) {
+                Ok(taken) => {
+                    let took = begun.elapsed();
+                    self.keep(taken, took);
+                    self.next_asked = begun + every.max(took * 2);
+                }
+                // It allocates nothing, or has ended meanwhile.
+                Err(error) if error.is_no_answer() || error.is_not_running() => {}
+                Err(_) if ends.load(Acquire) => {}
+                Err(error) => {
+                    self.failed(&error);
+                    self.next_asked = Instant::now() + every;
+                }
+            }
+        }
+        self.reader = Some(reader);
+    }
+
+    fn keep(&mut self, taken: Taken, took: Duration) {
+        let snapshots = &mut self.found.snapshots;
+        if taken.is_peak {
+            // Only the last of all peaks is one.
+            if let Some(earlier) = self.peak.take() {
+                snapshots.remove(earlier);
+            }
+            let live = taken.snapshot.moment().live_bytes;
+            let at = Instant::now() + LEAST_PAUSE.max(took * PAUSE_TIMES);
+            self.next_peak = Some((at, live.saturating_add(live / 4 + 1)));
+            self.peak = Some(snapshots.len());
+        }
+        snapshots.push(taken.snapshot);
+        if snapshots.len() > MOST {
+            let dropped = usize::from(self.peak == Some(0));
+            snapshots.remove(dropped);
+            self.peak = self.peak.map(|peak| peak.saturating_sub(1));
+            let problem =
+                format!("more than {MOST} snapshots were taken; the earliest were dropped");
+            if !self.found.problems.contains(&problem) {
+                self.found.problems.push(problem);
+            }
+        }
+    }
+
+    fn failed(&mut self, error: &Error) {
+        let problem = error.to_string();
+        if !self.found.problems.contains(&problem) {
+            self.found.problems.push(problem);
+        }
+    }
+}
