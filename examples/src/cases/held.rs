@@ -130,7 +130,6 @@ fn shared_cities() -> Vec<Arc<str>> {
 
 #[derive(Deserialize)]
 struct Owned {
-    #[expect(dead_code, reason = "only its memory matters")]
     path: String,
 }
 
