@@ -24,6 +24,7 @@ mod demo;
 mod error;
 mod explore;
 mod files;
+mod held;
 mod no_effect;
 mod open;
 #[cfg(target_os = "linux")]

@@ -1,5 +1,6 @@
 //! What a snapshot says of groups of sites.
 
+use std::cmp::Reverse;
 use std::collections::HashSet;
 
 use rustc_hash::FxHashMap;
@@ -9,7 +10,7 @@ use super::group::{Group, can_change, own_crates};
 use crate::profile::{Measure, Profile, TypeKind};
 use crate::snapshot::{HolderName, RootKind, SiteFigures, Snapshot};
 use crate::table::label_of;
-use crate::units::printable;
+use crate::units::{Bytes, counted, printable};
 
 /// A snapshot whose figures are looked up by group.
 pub(super) struct AtMoment<'a> {
@@ -65,6 +66,10 @@ impl<'a> AtMoment<'a> {
     /// Returns a finding about a group, without its figures and texts.
     pub(super) fn finding(&self, kind: Kind, group: &Group) -> Finding {
         let moment = self.snapshot.moment();
+        let mut place = group.place.clone();
+        if place.field.is_none() {
+            place.field = self.paths(group).into_iter().next();
+        }
         Finding {
             kind,
             saves_bytes: 0,
@@ -77,7 +82,7 @@ impl<'a> AtMoment<'a> {
                 live_bytes: live_bytes(self.snapshot),
             }),
             confidence: Confidence::Exact,
-            place: group.place.clone(),
+            place,
             holder: self.holder(group),
             evidence: Vec::new(),
             why: String::new(),
@@ -112,6 +117,26 @@ impl<'a> AtMoment<'a> {
     pub(super) fn kind(&self, group: &Group) -> TypeKind {
         let container = group.container(self.profile);
         container.map_or(TypeKind::Other, |(_, kind)| kind)
+    }
+
+    /// Returns the places of a group's blocks by type and field, those with most bytes first, such as
+    /// `Catalog.names[]`. There are none if types are not known. As recorded: not safe for a
+    /// terminal.
+    pub(super) fn paths(&self, group: &Group) -> Vec<String> {
+        let mut paths: FxHashMap<&str, u64> = FxHashMap::default();
+        for node in self.snapshot.holders() {
+            if let HolderName::Site(Some(site), path) = &node.name
+                && !path.is_empty()
+                && group.has(*site)
+            {
+                let bytes = node.own.iter().map(|held| held.bytes);
+                let sum = paths.entry(path).or_default();
+                *sum = sum.saturating_add(bytes.fold(0, u64::saturating_add));
+            }
+        }
+        let mut paths: Vec<(&str, u64)> = paths.into_iter().collect();
+        paths.sort_unstable_by_key(|&(path, bytes)| (Reverse(bytes), path));
+        paths.into_iter().map(|(path, _)| path.to_owned()).collect()
     }
 
     /// Returns who holds most of a group's blocks: the outermost blocks around them with the line
@@ -175,8 +200,19 @@ fn live_bytes(snapshot: &Snapshot) -> u64 {
     snapshot.moment().live_bytes.max(snapshot.bytes())
 }
 
-/// Returns the name of a type without its path, for a text.
-pub(super) fn short_name(group: &Group) -> String {
-    let name = group.place.type_name.as_deref().unwrap_or("its blocks");
-    printable(name).into_owned()
+/// Returns `3 blocks of Vec<Op>`, or `3 blocks` if their type is not known.
+pub(super) fn blocks_of(count: u64, group: &Group) -> String {
+    many_of(counted(count, "block"), group)
+}
+
+/// Returns `1.0 MiB of Vec<Op>`, or `1.0 MiB` if the type is not known.
+pub(super) fn bytes_of(bytes: u64, group: &Group) -> String {
+    many_of(Bytes(bytes).to_string(), group)
+}
+
+fn many_of(amount: String, group: &Group) -> String {
+    match &group.place.type_name {
+        Some(name) => format!("{amount} of {}", printable(name)),
+        None => amount,
+    }
 }

@@ -1,10 +1,10 @@
 //! Capacity that holds nothing, at the moment of a snapshot: `unused_capacity`, `empty_container`.
 
-use super::at_moment::{AtMoment, Form, short_name};
+use super::at_moment::{AtMoment, Form, blocks_of};
 use super::finding::{Finding, Kind};
 use super::group::{Group, calls, constructor};
 use crate::profile::{Profile, TypeKind};
-use crate::units::{Bytes, Share, counted};
+use crate::units::{Bytes, Count, Share};
 
 /// Returns the finding for the containers of a group that hold something.
 ///
@@ -32,11 +32,10 @@ pub(super) fn find_unused(at: &AtMoment<'_>, group: &Group) -> Option<Finding> {
             ("blocks", blocks),
         ],
         why: format!(
-            "{} of {} in {} of {} is unused capacity that shrinking saves.",
+            "{} of {} in {} is unused capacity that shrinking saves.",
             Share::of(saves_bytes, bytes),
             Bytes(bytes),
-            counted(blocks, "block"),
-            short_name(group),
+            blocks_of(blocks, group),
         ),
         remedy: shrinking(at, group),
         ..finding
@@ -100,10 +99,9 @@ pub(super) fn find_empty(at: &AtMoment<'_>, group: &Group) -> Option<Finding> {
             ("blocks", figures.blocks),
         ],
         why: format!(
-            "{} of {} of {} held nothing.",
-            figures.empty_blocks,
-            counted(figures.blocks, "block"),
-            short_name(group),
+            "{} of {} held nothing.",
+            Count(figures.empty_blocks),
+            blocks_of(figures.blocks, group),
         ),
         remedy,
         ..finding

@@ -3,11 +3,11 @@
 //! Only values that nobody changes can be shared: texts, and what is shared already. Two lists of
 //! zeros are equal too, and may be scratch memory of two threads.
 
-use super::at_moment::{AtMoment, short_name};
+use super::at_moment::{AtMoment, blocks_of};
 use super::finding::{Confidence, Finding, Kind};
 use super::group::Group;
 use crate::profile::TypeKind;
-use crate::units::{Share, counted};
+use crate::units::Count;
 
 /// Bytes that one shared text needs beside its text: the two counts of an `Arc<str>`.
 const COUNTS: u64 = 16;
@@ -49,11 +49,10 @@ pub(super) fn find(at: &AtMoment<'_>, group: &Group) -> Option<Finding> {
             ("distinct_blocks", distinct),
         ],
         why: format!(
-            "{} of {} equal another one: {} of {}.",
-            figures.repeated_blocks,
-            counted(figures.blocks, "value"),
-            Share::of(figures.repeated_blocks, figures.blocks),
-            short_name(group),
+            "{} of {} equal another one; {} are distinct.",
+            Count(figures.repeated_blocks),
+            blocks_of(figures.blocks, group),
+            Count(distinct),
         ),
         remedy: remedy.to_owned(),
         ..finding

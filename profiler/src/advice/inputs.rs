@@ -1,14 +1,17 @@
 //! Texts that lie in a larger text which is live too: `input_kept`, `could_borrow`.
 
-use super::at_moment::{AtMoment, short_name};
+use super::at_moment::{AtMoment, bytes_of};
 use super::finding::{Confidence, Finding, Kind};
 use super::group::{Group, is_owned_cow};
 use crate::profile::TypeKind;
 use crate::snapshot::InputFigures;
-use crate::units::{Bytes, counted, printable};
+use crate::units::{Bytes, Count, counted, printable};
 
 /// A text counts as an input if at least one byte in this number is in texts read from it.
 const PART: u64 = 16;
+
+/// Places that a finding names.
+const PLACES: usize = 3;
 
 /// Returns the finding for a group of large texts from which others were read.
 ///
@@ -36,7 +39,7 @@ pub(super) fn find_kept(at: &AtMoment<'_>, group: &Group) -> Option<Finding> {
         ],
         why: format!(
             "{} lived beside {} that lie in it word for word, {}.",
-            short_name(group),
+            bytes_of(inputs.unreferenced_bytes, group),
             counted(inputs.texts, "later text"),
             Bytes(inputs.text_bytes),
         ),
@@ -81,15 +84,30 @@ pub(super) fn find_borrow(at: &AtMoment<'_>, groups: &[Group], group: &Group) ->
             ("input_bytes", input.bytes),
         ],
         why: format!(
-            "{} of its {} lie word for word in a text that is live: {}, made at {}.",
-            figures.in_input_blocks,
+            "{} of {}{} lie word for word in a text that is live: {}, made at {}.",
+            Count(figures.in_input_blocks),
             counted(figures.blocks, "text"),
+            places(&at.paths(group)),
             Bytes(input.bytes),
             printable(from.place.source.as_ref().unwrap_or(&from.place.owner)),
         ),
         remedy: remedy.to_owned(),
         ..finding
     })
+}
+
+/// Returns ` in Line.host, Line.agent`, or nothing where no place is known.
+fn places(paths: &[String]) -> String {
+    let paths: Vec<_> = paths
+        .iter()
+        .take(PLACES)
+        .map(|path| printable(path))
+        .collect();
+    if paths.is_empty() {
+        String::new()
+    } else {
+        format!(" in {}", paths.join(", "))
+    }
 }
 
 fn inputs_of(at: &AtMoment<'_>, group: &Group) -> InputFigures {

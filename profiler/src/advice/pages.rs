@@ -3,13 +3,16 @@
 //! Both are about memory of the system, not about bytes that are live: an untouched page takes none,
 //! and a page that is kept takes all of it.
 
-use super::at_moment::{AtMoment, Form, short_name};
+use super::at_moment::{AtMoment, Form, blocks_of, bytes_of};
 use super::finding::{Confidence, Finding, Kind};
 use super::group::Group;
-use crate::units::{Bytes, Count, Share, counted};
+use crate::units::{Bytes, Count, Share};
 
 /// A page counts as kept by few blocks if at most one byte in this number is live.
 const FEW: u64 = 4;
+
+/// A block is large from this size on, bytes.
+const LARGE: u64 = 64 * 1024;
 
 /// Returns the finding for a group of large blocks. What is untouched because it is unused capacity
 /// is not counted again.
@@ -20,7 +23,7 @@ pub(super) fn find_untouched(at: &AtMoment<'_>, group: &Group) -> Option<Finding
         Form::Other => 0,
     };
     let saves_bytes = figures.untouched_bytes.saturating_sub(unused);
-    if saves_bytes == 0 {
+    if saves_bytes == 0 || figures.bytes / figures.blocks.max(1) < LARGE {
         return None;
     }
     let finding = at.finding(Kind::Untouched, group);
@@ -33,11 +36,10 @@ pub(super) fn find_untouched(at: &AtMoment<'_>, group: &Group) -> Option<Finding
             ("blocks", figures.blocks),
         ],
         why: format!(
-            "{} of {} in {} of {} was never touched, so it is not resident.",
+            "{} of {} in {} was never touched, so it is not resident.",
             Share::of(figures.untouched_bytes, figures.bytes),
             Bytes(figures.bytes),
-            counted(figures.blocks, "block"),
-            short_name(group),
+            blocks_of(figures.blocks, group),
         ),
         remedy:
             "Ask for as much as is used. This lowers the live bytes and what a limit on virtual \
@@ -66,11 +68,10 @@ pub(super) fn find_pinned(at: &AtMoment<'_>, group: &Group) -> Option<Finding> {
             ("live_bytes_on_pages", pinned.live_bytes),
         ],
         why: format!(
-            "{} of {} kept {} resident pages, {} for each page that it has alone or its share of.",
-            Bytes(pinned.live_bytes),
-            short_name(group),
+            "{} kept {} resident pages, {} of which it has alone.",
+            bytes_of(pinned.live_bytes, group),
             Count(pinned.pages),
-            Bytes(pinned.live_bytes / pinned.pages.max(1)),
+            Count(pinned.own_pages),
         ),
         remedy: "Make these blocks before the ones that are freed soon, or close together: in an \
             arena, or by copying them once the others are freed."

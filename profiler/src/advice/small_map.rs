@@ -1,10 +1,10 @@
 //! Maps of a few entries, where a sorted list would do.
 
-use super::at_moment::{AtMoment, Form, short_name};
+use super::at_moment::{AtMoment, Form, bytes_of};
 use super::finding::{Confidence, Finding, Kind};
 use super::group::Group;
 use super::serde_data::value_of_map;
-use crate::units::{Bytes, Count, Share};
+use crate::units::{Count, Share};
 
 /// Fewer maps are not worth another type.
 const MANY: u64 = 16;
@@ -45,11 +45,12 @@ fn tables(at: &AtMoment<'_>, group: &Group) -> Option<Finding> {
             ("entry_bytes", entries),
         ],
         why: format!(
-            "{} maps take {} each for at most 8 entries of {}; {} of them have {items}.",
+            "{} maps have at most 8 entries, {} of them {items}. Each takes {} on average, {} of it \
+             for entries.",
             Count(maps),
-            Bytes(bytes / maps),
-            short_name(group),
             Share::of(of_usual, maps),
+            bytes_of(bytes / maps, group),
+            Share::of(entries, bytes),
         ),
         remedy: REMEDY.to_owned(),
         ..finding
@@ -96,9 +97,9 @@ fn trees(at: &AtMoment<'_>, group: &Group) -> Option<Finding> {
             ("unused_bytes", figures.unused_bytes),
         ],
         why: format!(
-            "{} maps of one node take {} each, of which {} hold no entry.",
+            "{} maps have one node each. It takes {}, of which {} holds no entry.",
             Count(figures.blocks),
-            Bytes(figures.bytes / figures.blocks),
+            bytes_of(figures.bytes / figures.blocks, group),
             Share::of(figures.unused_bytes, figures.bytes),
         ),
         remedy: REMEDY.to_owned(),

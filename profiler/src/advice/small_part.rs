@@ -1,9 +1,9 @@
 //! Large blocks that slices keep, such as a `Bytes` of twelve bytes.
 
-use super::at_moment::{AtMoment, short_name};
+use super::at_moment::{AtMoment, blocks_of};
 use super::finding::{Confidence, Finding, Kind};
 use super::group::Group;
-use crate::units::{Bytes, Share, counted};
+use crate::units::{Bytes, Share};
 
 /// Slices that cover more than one byte in this number keep no small part.
 const SMALL: u64 = 4;
@@ -28,11 +28,10 @@ pub(super) fn find(at: &AtMoment<'_>, group: &Group) -> Option<Finding> {
             ("referenced_bytes", slices),
         ],
         why: format!(
-            "Only {} of {} in {} of {} is referenced, {}.",
+            "Only {} of {} in {} is referenced, {}.",
             Share::of(slices, bytes),
             Bytes(bytes),
-            counted(figures.sliced_blocks, "block"),
-            short_name(group),
+            blocks_of(figures.sliced_blocks, group),
             Bytes(slices),
         ),
         remedy:

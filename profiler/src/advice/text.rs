@@ -110,10 +110,13 @@ pub fn write_summary(
             "  {title:<10}  {saves}: {}  {place}",
             finding.kind.name()
         ));
-        if let Some(snapshot) = &finding.snapshot {
-            let text = format!("At {}: {}", Nanos(snapshot.time_ns), finding.why);
-            page.wrap(Style::Faint, BELOW, &text);
-        }
+        // What a snapshot shows is no row above.
+        let text = match &finding.snapshot {
+            Some(snapshot) => format!("At {}: {}", Nanos(snapshot.time_ns), finding.why),
+            None if !profile.snapshots().is_empty() => finding.why.clone(),
+            None => continue,
+        };
+        page.wrap(Style::Faint, BELOW, &text);
     }
     page.finish(out)
 }

@@ -6,7 +6,7 @@
 
 use rustc_hash::FxHashSet;
 
-use super::at_moment::{AtMoment, short_name};
+use super::at_moment::{AtMoment, blocks_of};
 use super::finding::{Confidence, Finding, Kind};
 use super::group::Group;
 use crate::snapshot::{Identity, NotReached};
@@ -92,7 +92,7 @@ pub(super) fn find(at: &AtMoment<'_>, group: &Group, confirmed: &[&NotReached]) 
 }
 
 fn told((blocks, bytes, own): (u64, u64, u64), group: &Group, what: &str) -> String {
-    let mut text = format!("{} of {}", counted(own, "block"), short_name(group));
+    let mut text = blocks_of(own, group);
     if blocks > own {
         let held = counted(blocks - own, "block");
         text.push_str(&format!(", with {held} that they hold"));

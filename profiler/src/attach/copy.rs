@@ -118,6 +118,10 @@ impl Memory for Copy {
     fn pages(&self, address: u64, count: usize, pages: &mut Vec<Page>) -> Option<()> {
         self.pages.as_ref()?.pages(address, count, pages).ok()
     }
+
+    fn finished(&self) {
+        self.end();
+    }
 }
 
 fn forbidden(error: io::Error) -> Kind {

@@ -313,7 +313,6 @@ impl Reader {
         let analysis = analyse(heap.finish(), &copy, &*chosen.layouts, &|step| {
             tell(Progress::Analysis(step));
         });
-        copy.end();
         let layouts = &*chosen.layouts;
         let mut snapshot = Snapshot::of(&analysis, layouts, &names, moment, chosen.basis);
         chosen

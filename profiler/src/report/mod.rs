@@ -30,12 +30,12 @@ mod text;
 #[cfg(doc)]
 use crate::profile::Profile;
 use crate::profile::{Frames, Measure};
-use crate::table::By;
+use crate::table::{By, HeldMeasure, SnapshotAt};
 
 pub(crate) use json::row_json;
-pub use json::{FORMAT, write_json};
+pub use json::{FORMAT, write_holders_json, write_json};
 pub(crate) use notes::ARENA_FIGURES;
-pub use text::{write_summary, write_text};
+pub use text::{write_holders_text, write_summary, write_text};
 
 /// Number of rows of a text report if [`ReportOptions::top`] is `None`.
 pub const DEFAULT_TOP: usize = 10;
@@ -50,6 +50,10 @@ pub struct ReportOptions<'a> {
     pub by: By,
     /// The measure that orders rows.
     pub measure: Measure,
+    /// The snapshot whose figures are shown: by type, retained bytes stand next to the counters.
+    pub snapshot: Option<SnapshotAt<'a>>,
+    /// A figure of the snapshot that orders rows in place of the measure.
+    pub held: Option<HeldMeasure>,
     /// Maximum number of rows; `None` = [`DEFAULT_TOP`] in text, all of them in JSON.
     pub top: Option<usize>,
     /// The frames of a stack that count. If frames are folded, sites that read the same form one
@@ -70,6 +74,8 @@ impl Default for ReportOptions<'_> {
         ReportOptions {
             by: By::Site,
             measure: Measure::Peak,
+            snapshot: None,
+            held: None,
             top: None,
             frames: Frames::Folded,
             explain: false,

@@ -83,9 +83,19 @@ impl<'a> Page<'a> {
     /// name.
     pub(crate) fn place(&mut self, used: usize, depth: usize, name: &str) {
         let used = used + 2;
-        let indent = (2 * depth).min(self.width.saturating_sub(used) / 2);
+        let indent = self.indent(used, depth);
         self.part(Style::Faint, "  ");
         self.end(&format!("{}{name}", " ".repeat(indent)), used);
+    }
+
+    /// Returns the columns that a name has at a [place](Page::place).
+    pub(crate) fn room(&self, used: usize, depth: usize) -> usize {
+        let used = used + 2;
+        self.width.saturating_sub(used + self.indent(used, depth))
+    }
+
+    fn indent(&self, used: usize, depth: usize) -> usize {
+        (2 * depth).min(self.width.saturating_sub(used) / 2)
     }
 
     /// Lines broken at blanks; those after the first are indented as `start` is wide.

@@ -24,16 +24,42 @@ pub trait Layouts: Sync {
     /// Reports the words of a view that are not plain data.
     fn walk(&self, view: &View<'_>, words: &mut Words);
 
-    /// Returns a number for the place of a block in its holder, by type and field; 0 if it is not
-    /// known. Call it after all contents were read.
-    fn label(&self, block: usize) -> u32 {
-        let _ = block;
+    /// Takes in what [`Words::held_as`] said of a block. The engine calls it from one thread, in the
+    /// order of the holders' addresses, before it reads the block. Returns `true` if the block is
+    /// understood from now on, without a header.
+    fn held(&self, _holder: Source, _block: usize, _note: u64) -> bool {
+        false
+    }
+
+    /// Returns the size of the elements in a block.
+    fn element_bytes_of(&self, heap: &Heap, block: usize) -> Option<u64> {
+        self.element_bytes(heap.site(block))
+    }
+
+    /// Returns a number for the type of the values in a block.
+    fn value_type_of(&self, heap: &Heap, block: usize) -> u64 {
+        self.value_type(heap.site(block))
+    }
+
+    /// Returns `true` if a block of a site that needs a header is understood without one in case
+    /// no root leads to a header. Such blocks are read before others that have none.
+    fn is_whole(&self, _site: u32) -> bool {
+        false
+    }
+
+    /// Returns the bytes that must be seen together to understand one of the values in a block or
+    /// root. A view of a large block has at least as many around the addresses to walk.
+    fn span(&self, _source: Source) -> u64 {
         0
     }
 
-    /// Returns the text of a [`label`](Layouts::label): `Catalog.products[]`.
-    fn label_text(&self, label: u32) -> String {
-        let _ = label;
+    /// Returns a number for the place of a block in its holder, by type and field. 0 is no place.
+    fn label(&self, _block: usize) -> u32 {
+        0
+    }
+
+    /// Returns the text of a label, such as `Catalog.products[]`.
+    fn label_text(&self, _label: u32) -> String {
         String::new()
     }
 }
@@ -83,6 +109,21 @@ impl View<'_> {
         let bytes = self.bytes.get(at..)?.first_chunk::<8>()?;
         Some(u64::from_le_bytes(*bytes))
     }
+
+    /// Returns a number of up to eight bytes at an address, under the conditions of
+    /// [`View::word`].
+    pub fn number(&self, address: u64, bytes: usize) -> Option<u64> {
+        let at = usize::try_from(address.checked_sub(self.start)?).ok()?;
+        let bytes = self.bytes.get(at..at.checked_add(bytes)?)?;
+        let mut word = [0; 8];
+        word.get_mut(..bytes.len())?.copy_from_slice(bytes);
+        Some(u64::from_le_bytes(word))
+    }
+
+    /// Returns the addresses to walk.
+    pub fn range(&self) -> Range<u64> {
+        self.range.clone()
+    }
 }
 
 /// The header of a container: what it says about the block that it points to.
@@ -129,6 +170,8 @@ pub struct Words {
     pub(super) marks: Vec<(u64, Mark)>,
     /// Headers by the address of their pointer.
     pub(super) headers: Vec<(u64, Header)>,
+    /// Notes for [`Layouts::held`] by the address of the pointer.
+    pub(super) notes: Vec<(u64, u64)>,
     pub(super) unused_bytes: u64,
 }
 
@@ -155,6 +198,12 @@ impl Words {
     pub fn header(&mut self, address: u64, block: usize, header: Header) {
         self.headers.push((address, header));
         self.owns(address, block);
+    }
+
+    /// Says of a pointer that was reported what it tells about its block, in terms of the layouts.
+    /// [`Layouts::held`] gets the note.
+    pub fn held_as(&mut self, address: u64, note: u64) {
+        self.notes.push((address, note));
     }
 
     /// Reports unused bytes of the block itself, such as empty places in the node of a B-tree.

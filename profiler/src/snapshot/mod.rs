@@ -86,6 +86,7 @@ mod sites;
 mod slices;
 #[cfg(test)]
 mod tests;
+pub mod typed;
 
 pub use equal::{EqualBlocks, EqualValues};
 pub use graph::{Cycle, Cycles, Holder, Reach};

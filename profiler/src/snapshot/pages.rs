@@ -7,8 +7,8 @@ use std::ops::Range;
 
 /// Pages that are asked for at once.
 const AT_ONCE: u64 = 1 << 15;
-/// Pages that are asked for in all, a terabyte of small ones: sizes may be wrong.
-const MOST: u64 = 1 << 28;
+/// Pages that are asked for in all, 256 GiB of small ones: sizes may be wrong.
+const MOST: u64 = 1 << 26;
 /// Pages between blocks that are asked for with them.
 const GAP: u64 = 16;
 
@@ -62,7 +62,7 @@ pub(super) struct Pages {
     pub(super) by_site: FxHashMap<u32, PinnedPages>,
 }
 
-/// Asks for the pages of all blocks. Returns `None` if they are not known.
+/// Asks for the pages of all blocks. Returns `None` if they are not known, or are too many.
 ///
 /// This must happen before contents are read: reading a page makes it resident.
 pub(super) fn pages(heap: &Heap, memory: &dyn Memory) -> Option<Pages> {

@@ -30,6 +30,8 @@ const WINDOW: u64 = 1 << 20;
 const GAP: u64 = 512;
 /// Bytes around a window, so that a header at its end is seen as a whole.
 const AROUND: u64 = 8 * WORD;
+/// More bytes are never kept around a window, however large a value is.
+const MOST_AROUND: u64 = 16 << 20;
 pub(super) const PAGE: u64 = 4096;
 /// A table up to this size is read as a whole.
 const MOST_TABLE: u64 = 8 << 20;
@@ -187,6 +189,8 @@ struct Part {
     edges: Vec<u32>,
     /// Headers by the index of their edge.
     headers: Vec<(usize, Header)>,
+    /// Notes of the layouts by the index of their edge.
+    notes: Vec<(usize, u64)>,
     zero_pages: Vec<(u32, u32)>,
     tables: Vec<Table>,
     /// Starts of texts, their blocks, and large texts with their bytes.
@@ -247,6 +251,12 @@ pub(super) fn read(
         reader.nodes(&roots);
         reader.ready_blocks();
     }
+    // A value that is held in a way unknown leads to the headers of others.
+    let whole = |block: &u32| layouts.is_whole(heap.site(*block as usize));
+    let mut rest: Vec<u32> = all().filter(whole).collect();
+    rest.retain(|&block| !reader.was_read(block as usize));
+    reader.blocks(rest.into_iter());
+    reader.ready_blocks();
     let mut rest: Vec<u32> = all().collect();
     rest.retain(|&block| !reader.was_read(block as usize));
     reader.contents.losses.without_header = rest.len() as u64;
@@ -273,6 +283,7 @@ impl Reader<'_> {
         while !self.ready.is_empty() {
             let mut ready = std::mem::take(&mut self.ready);
             ready.sort_unstable();
+            ready.dedup();
             self.blocks(ready.into_iter());
         }
     }
@@ -351,7 +362,7 @@ impl Reader<'_> {
                     Header::Table { .. } => continue,
                 };
                 let is_known =
-                    self.elements.contains_key(&site) || self.layouts.element_bytes(site).is_some();
+                    self.elements.contains_key(&site) || self.known_element(block).is_some();
                 let size = self.heap.size(block);
                 if !is_known && capacity > 0 && size.is_multiple_of(capacity) {
                     *votes.entry((site, size / capacity)).or_default() += 1;
@@ -368,10 +379,13 @@ impl Reader<'_> {
         }
     }
 
+    fn known_element(&self, block: usize) -> Option<u64> {
+        self.layouts.element_bytes_of(self.heap, block)
+    }
+
     fn element_bytes(&self, block: usize) -> Option<u64> {
-        let site = self.heap.site(block);
-        let known = self.layouts.element_bytes(site);
-        known.or_else(|| self.elements.get(&site).copied())
+        let elected = || self.elements.get(&self.heap.site(block)).copied();
+        self.known_element(block).or_else(elected)
     }
 
     /// Returns how full a block is by a header that agrees with it, and its unused bytes.
@@ -418,7 +432,7 @@ impl Reader<'_> {
     /// Returns the size of a table's buckets.
     fn bucket_bytes(&self, block: usize, buckets: u64, control: u64) -> Option<u64> {
         let between = control / buckets;
-        match self.layouts.element_bytes(self.heap.site(block)) {
+        match self.known_element(block) {
             // The buckets are padded to a group of control bytes.
             Some(bytes) => (bytes.checked_mul(buckets)?.checked_next_multiple_of(WORD)? <= control
                 && control - bytes * buckets < 16)
@@ -474,6 +488,7 @@ impl Reader<'_> {
     /// Keeps the edges. Those of headers that do not agree own nothing.
     fn merge(&mut self, nodes: &[u32], part: &Part) {
         let mut headers = part.headers.iter().peekable();
+        let mut notes = part.notes.iter().peekable();
         let mut first = 0;
         for (&node, &(count, ..)) in nodes.iter().zip(&part.nodes) {
             let edges = &part.edges[first..first + count as usize];
@@ -486,6 +501,15 @@ impl Reader<'_> {
                 self.contents.losses.pointers += edges.len() as u64;
             }
             let end = first + edges.len();
+            while let Some(&(edge, note)) = notes.next_if(|note| note.0 < end) {
+                let target = (part.edges[edge] & TARGET) as usize;
+                let is_understood = self.layouts.held(self.source(node), target, note);
+                // A header says more, if it agrees with the block.
+                let has_header = part.headers.binary_search_by_key(&edge, |h| h.0).is_ok();
+                if is_understood && !has_header && !self.was_read(target) {
+                    self.ready.push(target as u32);
+                }
+            }
             while let Some(&(edge, header)) = headers.next_if(|header| header.0 < end) {
                 let target = (part.edges[edge] & TARGET) as usize;
                 if !self.settle(target, header) {
@@ -502,6 +526,13 @@ impl Reader<'_> {
                 }
             }
             first = end;
+        }
+    }
+
+    fn source(&self, node: u32) -> Source {
+        match (node as usize).checked_sub(self.heap.len()) {
+            None => Source::Block(node as usize),
+            Some(root) => Source::Root(root),
         }
     }
 
@@ -567,7 +598,7 @@ impl Reader<'_> {
             node: Source::Block(block),
             all: all.clone(),
             bytes,
-            hash: Hash::new(self.layouts.value_type(self.heap.site(block))),
+            hash: Hash::new(self.layouts.value_type_of(self.heap, block)),
             zero_pages: 0,
             is_readable: true,
             text: None,
@@ -579,7 +610,7 @@ impl Reader<'_> {
             Some(_) => 0,
         };
         let is_text =
-            self.texts.is_some() && self.layouts.element_bytes(self.heap.site(block)) == Some(1);
+            self.texts.is_some() && self.layouts.element_bytes_of(self.heap, block) == Some(1);
         if is_text && (LEAST_TEXT..=MOST_TEXT).contains(&used) {
             scan.text = Some(Text {
                 seed: self.text_seed(block),
@@ -657,7 +688,7 @@ impl Reader<'_> {
         if self.heap.size(target) < slices::LEAST || is_stale {
             return None;
         }
-        let element = self.layouts.element_bytes(self.heap.site(target))?;
+        let element = self.layouts.element_bytes_of(self.heap, target)?;
         Some(slices::pointer(view, at, word, target, element))
     }
 
@@ -723,12 +754,16 @@ impl Scan<'_, '_> {
             return self.window(bytes, range.start, range);
         }
         let mut buffer = Vec::new();
+        let span = self.reader.layouts.span(self.node).min(MOST_AROUND);
+        // A value larger than a window is not read once for each window.
+        let window = span.next_multiple_of(PAGE).max(WINDOW);
+        let around = span.max(AROUND);
         let mut start = range.start;
         while start < range.end {
             // Windows end with a page, so that no page is seen in two parts.
-            let end = (start / PAGE * PAGE).saturating_add(WINDOW).min(range.end);
-            let before = start.saturating_sub(AROUND).max(range.start);
-            let after = end.saturating_add(AROUND).min(range.end);
+            let end = (start / PAGE * PAGE).saturating_add(window).min(range.end);
+            let before = start.saturating_sub(around).max(range.start);
+            let after = end.saturating_add(around).min(range.end);
             buffer.resize((after - before) as usize, 0);
             if self.reader.memory.read(before, &mut buffer).is_ok() {
                 self.window(&buffer, before, start..end);
@@ -798,10 +833,13 @@ impl Scan<'_, '_> {
         let words = &mut self.part.words;
         words.marks.clear();
         words.headers.clear();
+        words.notes.clear();
         self.reader.layouts.walk(&view, words);
         // They usually are in order.
         words.marks.sort_by_key(|mark| mark.0);
         words.headers.sort_by_key(|header| header.0);
+        words.notes.sort_by_key(|note| note.0);
+        let mut notes = words.notes.iter().peekable();
         let mut headers = words.headers.iter().peekable();
         let mut marks = words.marks.iter().peekable();
         let head = first_multiple(&range, WORD);
@@ -820,6 +858,7 @@ impl Scan<'_, '_> {
         for (address, word) in view.words() {
             while marks.next_if(|mark| mark.0 < address).is_some() {}
             while headers.next_if(|header| header.0 < address).is_some() {}
+            while notes.next_if(|note| note.0 < address).is_some() {}
             match marks.next_if(|mark| mark.0 == address) {
                 None => self.hash.word(word),
                 Some((_, Mark::Skip)) => {}
@@ -833,6 +872,9 @@ impl Scan<'_, '_> {
                     } else {
                         let slice = self.reader.slice(&view, address, word, target as usize);
                         self.part.slices.extend(slice);
+                    }
+                    if let Some(&(_, note)) = notes.next_if(|note| note.0 == address) {
+                        self.part.notes.push((self.part.edges.len(), note));
                     }
                     let refers = if matches!(mark, Mark::Refers(_)) {
                         REFERS

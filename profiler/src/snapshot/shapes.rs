@@ -93,6 +93,10 @@ impl SiteShapes {
         SiteShapes { shapes, orders }
     }
 
+    pub(super) fn table_group(&self) -> u64 {
+        self.orders.table_group
+    }
+
     fn shape(&self, site: u32) -> Shape {
         self.shapes.get(site as usize).copied().unwrap_or_default()
     }

@@ -27,8 +27,10 @@ mod table;
 mod trim;
 
 pub(crate) use classify::{Classifier, unresolved};
+pub(crate) use dwarf::Slice;
 pub(crate) use error::Error;
 pub(crate) use locate::hex_all;
+pub(crate) use module::{ThreadLocals, with_debug_information};
 pub(crate) use role::{is_handed_over, role};
 pub(crate) use stored::{Shared, StoredFrame, Strings, string_of};
 pub(crate) use trim::{Part, trim};

@@ -88,6 +88,58 @@ pub(super) fn resolve(
     (known.source, known.addresses)
 }
 
+/// The thread-local values of a module, as its file lays them out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct ThreadLocals {
+    /// Their size in bytes.
+    pub(crate) bytes: u64,
+    pub(crate) align: u64,
+}
+
+/// Calls `read` with the debug information of a module, its thread-local values and the size of the
+/// debug information. `binary` is where the user says that the module is.
+///
+/// # Errors
+/// Returns a sentence for people: why there is none, and what to do.
+pub(crate) fn with_debug_information<R>(
+    module: &ModuleRef<'_>,
+    binary: Option<&Path>,
+    options: &SymbolOptions,
+    read: impl FnOnce(&gimli::Dwarf<dwarf::Slice<'_>>, ThreadLocals, usize) -> R,
+) -> Result<R, String> {
+    let files = locate::locate(module, binary, options)?;
+    let image = files.debug_information();
+    let image = image.ok_or("the file has no debug information")?;
+    let bytes = image.bytes()?;
+    let object = image::parse(&bytes[..])?;
+    let thread_locals = thread_locals(&object);
+    let sections = image::Sections::new(&object, bytes.len());
+    dwarf::with_sections(sections, |dwarf, size| read(dwarf, thread_locals, size))
+}
+
+fn thread_locals(object: &object::File<'_>) -> ThreadLocals {
+    use object::{Object, ObjectSection, SectionKind};
+    let mut range: Option<(u64, u64)> = None;
+    let mut align = 1;
+    for section in object.sections() {
+        if matches!(
+            section.kind(),
+            SectionKind::Tls | SectionKind::UninitializedTls
+        ) {
+            let start = section.address();
+            let end = start.saturating_add(section.size());
+            let (first, last) = range.unwrap_or((start, end));
+            range = Some((first.min(start), last.max(end)));
+            align = align.max(section.align());
+        }
+    }
+    let (start, end) = range.unwrap_or_default();
+    ThreadLocals {
+        bytes: end - start,
+        align,
+    }
+}
+
 /// Reads the debug information and the symbol table of a module. Returns the frames of each
 /// address, and adds a note for each part that cannot be read.
 fn read_files(

@@ -2,9 +2,12 @@
 //!
 //! The column of the measure is always shown, the others as long as there is room.
 
-use super::{Amplification, By, Detail, FieldDetail, Heading, PhaseDetail, Row, TypeDetail};
+use super::{
+    Amplification, By, Detail, FieldDetail, Heading, HeldFigures, HeldMeasure, PhaseDetail, Row,
+    TypeDetail,
+};
 use crate::profile::{Figures, Measure};
-use crate::units::{Share, signed_bytes};
+use crate::units::{Bytes, Share, signed_bytes};
 
 /// The name of a row needs at least this many columns.
 const NAME_WIDTH: usize = 24;
@@ -157,6 +160,41 @@ pub(crate) fn field_columns(measure: Measure, whole: u64, width: usize) -> Vec<C
     fit
 }
 
+/// The columns of a snapshot's figures that fit; `whole` is what shares are of.
+pub(crate) fn held_columns<T: 'static>(
+    measure: HeldMeasure,
+    whole: u64,
+    of: fn(&T) -> &HeldFigures,
+    room: usize,
+) -> Vec<Column<T>> {
+    let share = Column::new(Heading::SHARE, move |row: &T| {
+        Some(Share::of(of(row).of(measure)?, whole).to_string())
+    });
+    let retained = Column::figure(Heading::HELD, move |row| Some(of(row).retained_bytes));
+    let own = Column::figure(Heading::OWN, move |row| Some(of(row).own.bytes));
+    let unused = Column::new(Heading::UNUSED, move |row: &T| {
+        let held = of(row);
+        let unused = held.of(HeldMeasure::Unused)?;
+        let is_bound = held.filled.known_bytes < held.filled.bytes;
+        match (is_bound, Bytes(unused)) {
+            // A bound that says nothing.
+            (true, Bytes(0)) => None,
+            (true, unused) => Some(format!(">={unused}")),
+            (false, unused) => Some(unused.to_string()),
+        }
+    });
+    let known = Column::new(Heading::KNOWN, move |row: &T| {
+        let filled = &of(row).filled;
+        Some(Share::of(filled.known_bytes, filled.bytes).to_string())
+    });
+    let blocks = Column::figure(Heading::BLOCKS, move |row| Some(of(row).own.blocks));
+    let all = match measure {
+        HeldMeasure::Retained => vec![share, retained, own, unused, blocks],
+        HeldMeasure::Unused => vec![share, unused, known, own, retained, blocks],
+    };
+    fitting(all, 2, room)
+}
+
 fn field(row: &Row) -> Option<&FieldDetail> {
     match &row.detail {
         Detail::Field(detail) => Some(detail),
@@ -184,6 +222,13 @@ fn special(by: By, measure: Measure, rows: &[Row]) -> Vec<Column<Row>> {
     let mut columns = Vec::new();
     match by {
         By::Type => {
+            let held = |row: &Row| match &row.detail {
+                Detail::Type(detail) => Some(detail.held.as_ref()?.retained_bytes),
+                _ => None,
+            };
+            if rows.iter().any(|row| held(row).is_some()) {
+                columns.push(Column::figure(Heading::HELD, held));
+            }
             if rows.iter().any(|row| seen(row).is_some()) {
                 columns.push(Column::figure(Heading::VALUES, |row| {
                     Some(seen(row)?.values)

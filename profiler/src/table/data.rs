@@ -9,7 +9,7 @@ use std::ops::RangeInclusive;
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
-use super::{By, Detail, Row, by_key};
+use super::{By, Detail, HeldFigures, Row, by_key};
 use crate::profile::fields::Field;
 use crate::profile::{
     Estimated, Figures, Label, Measure, Measured, Profile, ScopeKind, Source, TypeId, TypeRow, sums,
@@ -61,6 +61,9 @@ pub struct TypeDetail {
     /// Bytes of its blocks that no value was in.
     #[serde(flatten)]
     pub slack: Option<Slack>,
+    /// What its blocks hold in the snapshot that is shown, if one is.
+    #[serde(skip)]
+    pub held: Option<HeldFigures>,
     /// The newest of its values that was measured and estimated.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub estimated: Option<Estimated>,
@@ -205,6 +208,7 @@ pub(super) fn by_type(profile: &Profile, measure: Measure) -> Vec<Row> {
                 mean_block_bytes: measure.mean_block_bytes(&row.figures),
                 dominant_block: profile.dominant_block(&row.sites, &row.figures, measure),
                 slack: row.type_id.and_then(|id| slack.get(&id)).cloned(),
+                held: None,
                 estimated: row.type_id.and_then(|id| profile.estimated(id)),
                 from: name.map(|_| from(row)),
                 fields: fields.collect(),

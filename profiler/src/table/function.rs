@@ -229,6 +229,18 @@ pub(super) fn functions(profile: &Profile, measure: Measure, frames: Frames) -> 
     rows
 }
 
+/// Returns the key of the row of each site: the function that asked for its blocks.
+pub(super) fn keys_of_sites(profile: &Profile, frames: Frames) -> Vec<String> {
+    let keys = function_keys(profile);
+    let key = |site: &Site| {
+        let path = path(profile, site, frames);
+        let mut innermost = path.iter().rev();
+        let key = innermost.find_map(|function| keys.get(function.0 as usize));
+        key.map_or_else(|| NO_STACK.to_owned(), String::clone)
+    };
+    profile.sites.iter().map(key).collect()
+}
+
 /// The functions of a site, outermost first: those that its stack shows. Folded, what the standard
 /// library does for the function that asked (`Vec::reserve`, `String::from`) is that function's
 /// own.

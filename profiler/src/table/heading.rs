@@ -43,6 +43,14 @@ impl Heading {
     pub const MEAN_BLOCK: Heading = Heading::new("mean block", 10, Unit::Bytes);
     /// Bytes that stay when deserializing ends.
     pub const RETAINED: Heading = Heading::new("retained", 10, Unit::Text);
+    /// Bytes that a row of a snapshot holds: its blocks and all that would be freed with them.
+    pub const HELD: Heading = Heading::new("retained", 10, Unit::Bytes);
+    /// Bytes of a row's own blocks in a snapshot.
+    pub const OWN: Heading = Heading::new("own", 10, Unit::Bytes);
+    /// Unused capacity; a lower bound may stand there.
+    pub const UNUSED: Heading = Heading::new("unused", 11, Unit::Text);
+    /// The part of the bytes whose unused capacity is known.
+    pub const KNOWN: Heading = Heading::new("known", SHARE_WIDTH - 1, Unit::Text);
     /// Sites, of an owner or of a part.
     pub const SITES: Heading = Heading::new("sites", 6, Unit::Count);
     /// Stacks of a function, crate or module.

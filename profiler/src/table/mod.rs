@@ -1,6 +1,9 @@
 //! Tables: rows by site, type, field, thread, phase or arena, and their columns in text. Text and
 //! JSON use the same rows, so they cannot disagree.
 //!
+//! [`holders`] and [`held_rows`] are of a snapshot: who holds the heap at one moment, and what rows
+//! retain then.
+//!
 //! This module must keep the sum: every site is in exactly one row. Threads are counted apart from
 //! sites, see [`By::Thread`], and arenas are not sites at all, see [`By::Arena`].
 //!
@@ -25,6 +28,9 @@ mod failed_request;
 mod figures;
 mod function;
 mod heading;
+mod held;
+mod held_rows;
+mod holder;
 mod names;
 mod phase;
 mod preorder;
@@ -41,7 +47,7 @@ use crate::profile::{Figures, FrameId, Frames, Measure, Profile};
 pub(crate) use arena::charged_frame;
 pub use arena::{ArenaDetail, ArenaLeak, ArenaPart};
 pub(crate) use columns::{
-    Column, bytes_each, cells, columns, field_columns, fitting, site_columns, titles,
+    Column, bytes_each, cells, columns, field_columns, fitting, held_columns, site_columns, titles,
 };
 pub use data::{FieldDetail, Part, Slack, TypeDetail, slack_by_type};
 pub(crate) use failed_request::{failed_requests, fatal_request};
@@ -49,6 +55,11 @@ pub(crate) use figures::by_key;
 pub use function::{FunctionDetail, sites_of};
 pub use heading::Heading;
 pub(crate) use heading::SHARE_WIDTH;
+pub use held::{HeldFigures, HeldMeasure, SnapshotAt, all_snapshots, snapshot_at};
+pub(crate) use held_rows::held_by;
+pub use held_rows::{HeldRow, held_rows, not_in_snapshots};
+pub use holder::{HolderRow, HolderRowName, holders};
+pub(crate) use holder::{NOT_REACHED, NOT_SEEN, SEVERAL, SMALL};
 pub(crate) use names::{NO_STACK, place, program_name};
 pub use phase::{Amplification, PhaseDetail};
 pub use preorder::preorder;

@@ -88,6 +88,7 @@ fn types_without_values_or_blocks_have_no_figures_of_them() {
         full_name: None,
         note: None,
         slack: None,
+        held: None,
         estimated: None,
         from: None,
         fields: Vec::new(),

@@ -9,7 +9,7 @@ use heapglass_profiler::export::{self, Format};
 use heapglass_profiler::flamegraph;
 use heapglass_profiler::profile::{Frames, Measure, Profile, ScopeId};
 use heapglass_profiler::report::{self, ReportOptions};
-use heapglass_profiler::table::By;
+use heapglass_profiler::table::{By, HeldMeasure, all_snapshots};
 use std::io::sink;
 
 /// `pick` chooses among measures and options, so that all of them are used without trying all for
@@ -32,6 +32,23 @@ pub(crate) fn use_all(profile: &Profile, pick: usize) {
         report::write_json(profile, &options, sink()).expect("JSON");
     }
     report::write_summary(profile, &ReportOptions::default(), sink()).expect("a summary");
+    for at in all_snapshots(profile) {
+        let measure = HeldMeasure::ALL[pick % HeldMeasure::ALL.len()];
+        for by in By::ALL {
+            let options = ReportOptions {
+                by,
+                snapshot: Some(at),
+                held: (pick.is_multiple_of(3)).then_some(measure),
+                width: 40 + pick % 120,
+                ..ReportOptions::default()
+            };
+            report::write_text(profile, &options, sink()).expect("a report");
+            report::write_json(profile, &options, sink()).expect("JSON");
+        }
+        let options = ReportOptions::default();
+        report::write_holders_text(profile, at, measure, &options, sink()).expect("a report");
+        report::write_holders_json(profile, at, measure, &options, sink()).expect("JSON");
+    }
     let within = pick.is_multiple_of(4).then_some(ScopeId(pick as u32 % 9));
     let options = CallTreeOptions {
         inverted: pick % 2 == 1,

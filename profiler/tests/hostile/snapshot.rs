@@ -2,7 +2,7 @@
 
 use crate::{alone, hold, run};
 use heapglass_profiler::snapshot::{
-    HeapBuilder, Kind, Memory, RootKind, Shape, SiteShapes, WordOrders, analyse,
+    HeapBuilder, Kind, Memory, Page, RootKind, Shape, SiteShapes, WordOrders, analyse,
 };
 use proptest::prelude::*;
 use std::io;
@@ -27,6 +27,15 @@ impl Memory for Anything {
             *byte = word.to_le_bytes()[(at % 8) as usize];
         }
         Ok(())
+    }
+
+    /// The kernel leaves out pages beyond the address space.
+    fn pages(&self, address: u64, count: usize, pages: &mut Vec<Page>) -> Option<()> {
+        if address < END {
+            let all = [Page::Untouched, Page::Resident, Page::Swapped];
+            pages.extend(all.into_iter().cycle().take(count));
+        }
+        Some(())
     }
 }
 

@@ -133,7 +133,7 @@ fn variant_arm(
     Ok(quote! {
         #index => {
             #declaration
-            __d::in_variant(#name, #index, || #read)
+            __d::in_variant(&__d::PathStep::Variant(#name, #index), || #read)
         }
     })
 }

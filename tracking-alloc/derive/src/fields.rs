@@ -104,9 +104,9 @@ impl Field<'_> {
     pub(crate) fn seed(&self, container: &Container<'_>, place: Place<'_>) -> TokenStream {
         let (ty, name) = (self.ty, &self.name);
         let step = match place {
-            Place::Field(number) => quote!(__d::PathStep::Field(#name, #number)),
-            Place::Index(index) => quote!(__d::PathStep::Index(#index)),
-            Place::Variant(name, number) => quote!(__d::PathStep::Variant(#name, #number)),
+            Place::Field(number) => quote!(&__d::PathStep::Field(#name, #number)),
+            Place::Index(index) => quote!(&__d::PathStep::Index(#index)),
+            Place::Variant(name, number) => quote!(&__d::PathStep::Variant(#name, #number)),
             Place::Same => quote!(::core::option::Option::None),
         };
         let own = match self.reader() {
@@ -117,6 +117,15 @@ impl Field<'_> {
         match place {
             Place::Field(_) | Place::Variant(..) => quote!(__d::by(__arena, #step, #own)),
             Place::Index(_) | Place::Same => own,
+        }
+    }
+
+    /// Returns the seed that reads the field where nothing records places.
+    fn seed_without_place(&self, container: &Container<'_>, place: Place<'_>) -> TokenStream {
+        let ty = self.ty;
+        match self.reader() {
+            Reader::Arena => quote!(__d::here::<#ty, __A>(__arena)),
+            Reader::Function | Reader::Serde => self.seed(container, place),
         }
     }
 
@@ -273,22 +282,33 @@ impl Visiting<'_, '_> {
             self.expecting,
             if count == 1 { "" } else { "s" }
         );
-        let reads = self.read().enumerate().map(|(index, field)| {
-            let place = if self.named {
-                Place::Field(index)
-            } else {
-                Place::Index(index)
-            };
-            let seed = field.seed(self.container, place);
-            let read = quote!(__d::SeqAccess::next_element_seed(&mut __sequence, #seed)?);
-            let too_short = quote! {
-                return ::core::result::Result::Err(
-                    <__S::Error as __d::Error>::invalid_length(#index, &#expected)
-                )
-            };
-            field.hold(&read, too_short)
-        });
         let (constructor, construction) = (&self.constructor, construction(self.fields));
+        let fields = |has_places: bool| {
+            let reads = self.read().enumerate().map(|(index, field)| {
+                let place = if self.named {
+                    Place::Field(index)
+                } else {
+                    Place::Index(index)
+                };
+                let seed = if has_places {
+                    field.seed(self.container, place)
+                } else {
+                    field.seed_without_place(self.container, place)
+                };
+                let read = quote!(__d::SeqAccess::next_element_seed(&mut __sequence, #seed)?);
+                let too_short = quote! {
+                    return ::core::result::Result::Err(
+                        <__S::Error as __d::Error>::invalid_length(#index, &#expected)
+                    )
+                };
+                field.hold(&read, too_short)
+            });
+            quote! {
+                #(#reads)*
+                ::core::result::Result::Ok(#constructor #construction)
+            }
+        };
+        let (with_places, without) = (fields(true), fields(false));
         let unused = (count == 0).then(|| quote!(let _ = &mut __sequence;));
         quote! {
             fn visit_seq<__S: __d::SeqAccess<'de>>(
@@ -297,8 +317,12 @@ impl Visiting<'_, '_> {
             ) -> ::core::result::Result<Self::Value, __S::Error> {
                 let __arena = self.0;
                 #unused
-                #(#reads)*
-                ::core::result::Result::Ok(#constructor #construction)
+                // Asked once for all fields: their seeds are then small enough to be inlined.
+                if __d::is_inside() {
+                    #with_places
+                } else {
+                    #without
+                }
             }
         }
     }

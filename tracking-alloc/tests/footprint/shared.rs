@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex};
-use tracking_alloc::footprint;
+use tracking_alloc::{footprint, measure};
 
 #[test]
 fn shared_text_counts_once_with_its_head() {
@@ -107,4 +107,136 @@ fn a_reference_to_the_value_is_the_callers_own() {
         footprint("slice", &value[..]).map(|found| found.blocks),
         Some(2)
     );
+}
+
+/// A text that is in memory of its own, or in that of another value, as `Cow` and the lists of
+/// zero-copy formats keep it: a pointer, a length and a capacity, which is 0 if it is borrowed.
+struct Piece {
+    start: *const u8,
+    length: usize,
+    capacity: usize,
+}
+
+impl Piece {
+    fn of(part: &[u8]) -> Piece {
+        Piece {
+            start: part.as_ptr(),
+            length: part.len(),
+            capacity: 0,
+        }
+    }
+
+    fn own(text: String) -> Piece {
+        let text = std::mem::ManuallyDrop::new(text.into_bytes());
+        Piece {
+            capacity: text.capacity(),
+            ..Piece::of(&text)
+        }
+    }
+
+    fn bytes(&self) -> &[u8] {
+        // SAFETY: the tests keep what a piece points to.
+        unsafe { std::slice::from_raw_parts(self.start, self.length) }
+    }
+}
+
+impl Drop for Piece {
+    fn drop(&mut self) {
+        if self.capacity > 0 {
+            let start = self.start.cast_mut();
+            // SAFETY: made by `own`.
+            drop(unsafe { Vec::from_raw_parts(start, self.length, self.capacity) });
+        }
+    }
+}
+
+impl Serialize for Piece {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_bytes(self.bytes())
+    }
+}
+
+/// A piece that is serialized `with` a function.
+#[derive(Serialize)]
+struct Wrapped {
+    #[serde(serialize_with = "piece")]
+    piece: Piece,
+}
+
+fn piece<S: serde::Serializer>(piece: &Piece, serializer: S) -> Result<S::Ok, S::Error> {
+    piece.serialize(serializer)
+}
+
+#[test]
+fn a_slice_of_the_input_does_not_own_it() {
+    let input = made(|| text(402));
+    let input = input.as_bytes();
+    for (value, hidden) in [
+        (vec![Piece::of(&input[2..50]), Piece::of(&input[60..61])], 2),
+        (vec![Piece::of(&input[401..])], 1),
+        (vec![Piece::own(text(30)), Piece::of(&input[8..16])], 1),
+        (vec![Piece::own(text(30))], 0),
+    ] {
+        let own: u64 = value.iter().map(|piece| piece.capacity as u64).sum();
+        let blocks = value.iter().filter(|piece| piece.capacity > 0).count() as u64;
+        let value = made(|| value.into_boxed_slice());
+        let found = footprint("pieces", &value).expect("something records");
+        assert_eq!(
+            (found.blocks, found.block_bytes, found.hidden_values),
+            (1 + blocks, 24 * value.len() as u64 + own, hidden)
+        );
+    }
+    let wrapped = Wrapped {
+        piece: Piece::of(&input[8..16]),
+    };
+    let found = footprint("wrapped", &wrapped).expect("something records");
+    assert_eq!((found.blocks, found.hidden_values), (0, 1));
+    // With its input beside it, each block counts once, whatever comes first.
+    let both = made(|| {
+        let input = text(402);
+        let piece = Piece::of(&input.as_bytes()[7..90]);
+        (Piece::of(piece.bytes()), input, piece)
+    });
+    let found = footprint("both", &both).expect("something records");
+    assert_eq!(
+        (found.blocks, found.block_bytes, found.hidden_values),
+        (1, 402, 0)
+    );
+}
+
+#[test]
+fn whatever_borrows_owns_only_its_own_blocks() {
+    let input = made(|| text(500));
+    let mut state = 1_u64;
+    let mut random = |below: u64| {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        1 + (state >> 33) as usize % below as usize
+    };
+    for _ in 0..200 {
+        let mut borrowed = 0;
+        let (pieces, delta) = measure(|| {
+            let mut each = || {
+                let (from, length) = (random(399), random(100));
+                let part = &input.as_bytes()[from..from + length];
+                match random(3) {
+                    1 => return (Piece::own(text(length)), None),
+                    2 => borrowed += 1,
+                    _ => {
+                        borrowed += 1;
+                        return (Piece::of(part), Some(Arc::<str>::from(text(length))));
+                    }
+                }
+                (Piece::of(part), None)
+            };
+            (0..40).map(|_| each()).collect::<Vec<_>>()
+        });
+        let found = footprint("pieces", &pieces).expect("something records");
+        assert_eq!(
+            (found.blocks as i64, found.block_bytes as i64),
+            (delta.live_blocks, delta.live_bytes)
+        );
+        assert_eq!(found.hidden_values, borrowed);
+    }
 }

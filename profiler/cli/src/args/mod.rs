@@ -7,6 +7,7 @@ mod cargo;
 mod check;
 mod diff;
 mod export;
+mod held;
 mod snapshot;
 mod values;
 
@@ -16,7 +17,6 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use heapglass_profiler::profile::{Frames, Measure};
-use heapglass_profiler::table::By;
 use tracking_alloc_recording::mode;
 
 use crate::error::Error;
@@ -26,6 +26,7 @@ pub(crate) use cargo::{CargoArgs, CargoCli, CargoCommand};
 pub(crate) use check::Check;
 pub(crate) use diff::Diff;
 pub(crate) use export::Export;
+pub(crate) use held::{AnyMeasure, AnyMeasureFlag, AtFlag, RowsBy};
 pub(crate) use snapshot::{Moments, Snapshot, TakeSnapshots};
 
 const EXAMPLES: &str = "\
@@ -186,6 +187,8 @@ Examples:
   heapglass report app.hg --by field           the fields of data in Profiled<T>
   heapglass report app.hg --by phase           with bytes per byte of input
   heapglass report app.hg --by thread --json | jq '.rows[0]'
+  heapglass report app.hg --by holder          who holds the heap, from a snapshot
+  heapglass report app.hg --by type --measure unused --at exit
 
 Every report ends with the values that the program measured with footprint(..).")]
 pub(crate) struct Report {
@@ -193,12 +196,14 @@ pub(crate) struct Report {
     /// `type`: the type that the blocks hold. `field`: the field path in data deserialized as
     /// Profiled<T>. `function`: the function, self and inclusive. `crate`: the crate. `module`: the
     /// loaded image. `thread`: the thread. `phase`: the phase. `arena`: the arena, with figures of
-    /// what it holds
-    #[arg(long, value_name = "BY", default_value = "site", value_parser = values::word(By::ALL, By::name))]
-    pub(crate) by: By,
+    /// what it holds. `holder`: who holds the heap in a snapshot, as a tree
+    #[arg(long, value_name = "BY", default_value = "site", value_parser = values::word(RowsBy::ALL, RowsBy::name))]
+    pub(crate) by: RowsBy,
     #[command(flatten)]
-    pub(crate) measure: MeasureFlag,
-    /// Print at most this many rows [default: 10 in text, all in JSON]
+    pub(crate) measure: AnyMeasureFlag,
+    #[command(flatten)]
+    pub(crate) at: AtFlag,
+    /// Print at most this many rows [default: 10 in text, 20 by holder, all in JSON]
     #[arg(long, value_name = "N", value_parser = values::top())]
     pub(crate) top: Option<usize>,
     /// Explain the columns, and print the details of each row: stack, sizes, lifetimes and growth

@@ -10,6 +10,7 @@ mod arena;
 mod footprint;
 mod function;
 mod row;
+mod snapshot;
 mod stacks;
 
 use serde::Serialize;
@@ -21,10 +22,13 @@ use super::escape;
 use super::header::{command, threads};
 use super::notes::notes;
 use crate::profile::{Checkpoint, Figures, Measure, Module, Profile, State, SymbolSource, TypeId};
-use crate::table::{By, Row, rows};
-use crate::table::{by_key, failed_requests};
+use crate::table::{
+    By, HeldFigures, HeldMeasure, HolderRow, Row, SnapshotAt, all_snapshots, by_key,
+    failed_requests, held_by, held_rows, holders, rows,
+};
 use footprint::FootprintJson;
-use row::Rows;
+use row::{HeldJson, Rows};
+use snapshot::{HoldersJson, SnapshotJson};
 use stacks::Stacks;
 
 /// The version of the JSON: raised when a key changes its meaning or goes.
@@ -55,7 +59,8 @@ pub const FORMAT: u32 = 2;
 /// allocator refused (it returned null), the last first: they are in no figure;
 /// `failed_request_count` counts those of sites beyond the first 256, too. `exact` says that every
 /// event was counted (no sampling) and nothing made totals or live wrong; how exact the peak is,
-/// `peak_error_bytes` says.
+/// `peak_error_bytes` says. `snapshots` are those of the recording; `snapshot` is the one whose
+/// figures rows have, if any: what rows retain overlaps, so it does not add up.
 ///
 /// # Errors
 /// Returns the errors of `out`.
@@ -68,13 +73,53 @@ pub fn write_json(
         measure: options.by.measure(options.measure),
         ..*options
     };
-    let rows = rows(profile, options.by, options.measure, options.frames);
-    let shown = options.top.unwrap_or(usize::MAX).min(rows.len());
+    let (rows, held) = match (options.snapshot, options.held) {
+        (Some(at), Some(measure)) => {
+            let rows = held_rows(profile, at.snapshot, options.by, measure, options.frames);
+            rows.into_iter().map(|row| (row.row, row.held)).unzip()
+        }
+        (at, _) => {
+            let rows = rows(profile, options.by, options.measure, options.frames);
+            let held =
+                at.map(|at| held_by(profile, at.snapshot, options.by, &rows, options.frames));
+            (rows, held.unwrap_or_default())
+        }
+    };
     let report = Report {
         profile,
         options,
-        rows: &rows,
-        shown,
+        table: Table::Rows {
+            shown: options.top.unwrap_or(usize::MAX).min(rows.len()),
+            rows: &rows,
+            held: &held,
+        },
+    };
+    escape::write_json(&report, out)
+}
+
+/// Writes the holders of a snapshot as one JSON object, with the keys of [`write_json`] that do not
+/// depend on rows. `parent` of a row is an index into `rows`, in which each holder stands below the
+/// one that holds it.
+///
+/// # Errors
+/// Returns the errors of `out`.
+pub fn write_holders_json(
+    profile: &Profile,
+    at: SnapshotAt<'_>,
+    measure: HeldMeasure,
+    options: &ReportOptions<'_>,
+    out: impl Write,
+) -> io::Result<()> {
+    let options = &ReportOptions {
+        snapshot: Some(at),
+        held: Some(measure),
+        ..*options
+    };
+    let rows = holders(profile, at.snapshot);
+    let report = Report {
+        profile,
+        options,
+        table: Table::Holders(&rows),
     };
     escape::write_json(&report, out)
 }
@@ -91,6 +136,7 @@ pub(crate) fn row_json(
         stacks: &Stacks::default(),
         by,
         measure,
+        held: HeldJson::default(),
     };
     let mut rows = serde_json::to_value(&rows)?;
     Ok(rows.get_mut(0).map(Value::take).unwrap_or_default())
@@ -122,17 +168,89 @@ fn full_name(profile: &Profile, id: Option<TypeId>) -> Option<&str> {
 struct Report<'a> {
     profile: &'a Profile,
     options: &'a ReportOptions<'a>,
-    rows: &'a [Row],
-    /// Number of rows that `--top` leaves.
-    shown: usize,
+    table: Table<'a>,
+}
+
+enum Table<'a> {
+    /// Rows with counters, and what they hold in the snapshot that is shown, if one is.
+    Rows {
+        rows: &'a [Row],
+        held: &'a [HeldFigures],
+        /// Number of rows that `--top` leaves.
+        shown: usize,
+    },
+    /// Holders in the snapshot that is shown.
+    Holders(&'a [HolderRow]),
+}
+
+impl Report<'_> {
+    /// Writes the grouping, the measure and the rows.
+    fn serialize_table<M: SerializeMap>(&self, json: &mut M) -> Result<(), M::Error> {
+        let (profile, options) = (self.profile, self.options);
+        // What the rows are of, if they are of a snapshot.
+        let held = options.snapshot.zip(options.held);
+        match held {
+            Some((_, measure)) => {
+                json.serialize_entry("measure", measure.name())?;
+                json.serialize_entry("measure_key", measure.key())?;
+            }
+            None => {
+                json.serialize_entry("measure", &options.measure)?;
+                json.serialize_entry("measure_key", options.measure.key())?;
+            }
+        }
+        if let Some(at) = options.snapshot {
+            json.serialize_entry("snapshot", &SnapshotJson { profile, at })?;
+        }
+        let whole = held.map_or(0, |(at, measure)| at.whole(measure));
+        let (rows, figures, shown) = match self.table {
+            Table::Rows { rows, held, shown } => (rows, held, shown),
+            Table::Holders(holders) => {
+                let top = options.top.unwrap_or(usize::MAX).min(holders.len());
+                json.serialize_entry("rows_total", &holders.len())?;
+                json.serialize_entry("rows_sum_to_totals", &false)?;
+                json.serialize_entry("elided", &Entries([("rows", (holders.len() - top) as u64)]))?;
+                json.serialize_entry("notes", &Vec::<String>::new())?;
+                let rows = HoldersJson {
+                    holders,
+                    measure: options.held.unwrap_or_default(),
+                    whole,
+                    top,
+                };
+                json.serialize_entry("rows", &rows)?;
+                json.serialize_entry("frames", &[0_u64; 0])?;
+                return json.serialize_entry("stacks", &[0_u64; 0]);
+            }
+        };
+        let stacks = Stacks::of(profile, &rows[..shown], options.frames);
+        json.serialize_entry("rows_total", &rows.len())?;
+        // Retained bytes of rows overlap.
+        let is_sum = held.is_none() && rows_sum_to_totals(profile, options.by, rows);
+        json.serialize_entry("rows_sum_to_totals", &is_sum)?;
+        json.serialize_entry("elided", &Elided(&rows[shown..], options.by))?;
+        json.serialize_entry("notes", &notes(profile, options.by, rows))?;
+        let rows = Rows {
+            profile,
+            rows: &rows[..shown],
+            stacks: &stacks,
+            by: options.by,
+            measure: options.measure,
+            held: HeldJson {
+                figures,
+                measure: options.held,
+                whole,
+            },
+        };
+        json.serialize_entry("rows", &rows)?;
+        json.serialize_entry("frames", &stacks.frames)?;
+        json.serialize_entry("stacks", &stacks.stacks)
+    }
 }
 
 impl Serialize for Report<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let (profile, options) = (self.profile, self.options);
         let (process, capture) = (&profile.process, &profile.capture);
-        let (rows, elided) = self.rows.split_at(self.shown);
-        let stacks = Stacks::of(profile, rows, options.frames);
         let mut json = serializer.serialize_map(None)?;
         json.serialize_entry("format", &FORMAT)?;
         json.serialize_entry("exact", &exact(profile))?;
@@ -172,24 +290,14 @@ impl Serialize for Report<'_> {
         json.serialize_entry("failed_request_count", &profile.failed_request_count)?;
         json.serialize_entry("failed_requests", &failed_requests(profile))?;
         json.serialize_entry("totals", &profile.totals)?;
-        json.serialize_entry("by", options.by.name())?;
-        json.serialize_entry("measure", &options.measure)?;
-        json.serialize_entry("measure_key", options.measure.key())?;
-        json.serialize_entry("rows_total", &self.rows.len())?;
-        let is_sum = rows_sum_to_totals(profile, options.by, self.rows);
-        json.serialize_entry("rows_sum_to_totals", &is_sum)?;
-        json.serialize_entry("elided", &Elided(elided, options.by))?;
-        json.serialize_entry("notes", &notes(profile, options.by, self.rows))?;
-        let rows = Rows {
-            profile,
-            rows,
-            stacks: &stacks,
-            by: options.by,
-            measure: options.measure,
+        let snapshots = all_snapshots(profile).map(|at| SnapshotJson { profile, at });
+        json.serialize_entry("snapshots", &snapshots.collect::<Vec<_>>())?;
+        let by = match self.table {
+            Table::Rows { .. } => options.by.name(),
+            Table::Holders(_) => "holder",
         };
-        json.serialize_entry("rows", &rows)?;
-        json.serialize_entry("frames", &stacks.frames)?;
-        json.serialize_entry("stacks", &stacks.stacks)?;
+        json.serialize_entry("by", by)?;
+        self.serialize_table(&mut json)?;
         let footprints = profile.measured().iter();
         let footprints: Vec<_> = footprints
             .map(|measured| FootprintJson { profile, measured })

@@ -12,8 +12,10 @@ use super::function::FunctionJson;
 use super::stacks::Stacks;
 use crate::profile::arenas::measured;
 use crate::profile::{Distribution, Figures, FrameId, Measure, Profile, ScopeId};
-use crate::table::{Amplification, Detail, PhaseDetail, Row, SiteDetail, SiteLabel};
-use crate::table::{By, by_key, mark_names};
+use crate::table::{
+    Amplification, By, Detail, FieldDetail, HeldFigures, HeldMeasure, PhaseDetail, Row, SiteDetail,
+    SiteLabel, by_key, mark_names,
+};
 use crate::units::Share;
 
 pub(super) struct Rows<'a> {
@@ -22,6 +24,18 @@ pub(super) struct Rows<'a> {
     pub(super) stacks: &'a Stacks<'a>,
     pub(super) by: By,
     pub(super) measure: Measure,
+    pub(super) held: HeldJson<'a>,
+}
+
+/// What rows hold in the snapshot that is shown.
+#[derive(Clone, Copy, Default)]
+pub(super) struct HeldJson<'a> {
+    /// One for each row; empty = no snapshot is shown.
+    pub(super) figures: &'a [HeldFigures],
+    /// The figure that orders the rows, if a figure of the snapshot does.
+    pub(super) measure: Option<HeldMeasure>,
+    /// What shares are of then.
+    pub(super) whole: u64,
 }
 
 impl Serialize for Rows<'_> {
@@ -45,11 +59,22 @@ impl Serialize for Rows<'_> {
                 }
                 continue;
             }
+            let held = self.held.figures.get(number);
+            let share = match (held, self.held.measure) {
+                (Some(held), Some(measure)) => {
+                    (held.of(measure)).map(|value| Share::of(value, self.held.whole).fraction())
+                }
+                _ => Some(Share::of(measure.of(&row.figures), whole).fraction()),
+            };
             sequence.serialize_element(&RowJson {
                 key: &row.key,
-                share: Share::of(measure.of(&row.figures), whole).fraction(),
+                share,
                 figures: FiguresJson(row.figures, self.by),
-                detail: detail(profile, row, self.stacks.of_row(number)),
+                held,
+                detail: match held {
+                    Some(_) => detail_beside(profile, row, self.stacks.of_row(number)),
+                    None => detail(profile, row, self.stacks.of_row(number)),
+                },
             })?;
         }
         sequence.end()
@@ -59,10 +84,12 @@ impl Serialize for Rows<'_> {
 #[derive(Serialize)]
 struct RowJson<'a> {
     key: &'a str,
-    /// The share of the measure's total, 0 to 1.
-    share: f64,
+    /// The share of the measure's total, 0 to 1; null if the figure is not known.
+    share: Option<f64>,
     #[serde(flatten)]
     figures: FiguresJson,
+    #[serde(flatten)]
+    held: Option<&'a HeldFigures>,
     #[serde(flatten)]
     detail: DetailJson<'a>,
 }
@@ -93,6 +120,15 @@ enum DetailJson<'a> {
         #[serde(skip_serializing_if = "Option::is_none")]
         per_record: Option<Amplification>,
     },
+    /// A phase beside figures of a snapshot, without the retained bytes of its threads.
+    PhaseHeld {
+        entered: u64,
+        input_bytes: u64,
+        records: u64,
+        with_inner: Figures,
+    },
+    /// A field beside figures of a snapshot, without the retained bytes of its root.
+    FieldHeld(Box<FieldDetail>),
     /// The detail of the table.
     Other(&'a Detail),
 }
@@ -168,6 +204,24 @@ fn detail<'a>(profile: &'a Profile, row: &'a Row, stacks: &'a [usize]) -> Detail
             per_record: detail.per_record(),
         },
         other => DetailJson::Other(other),
+    }
+}
+
+/// Returns the details of a row beside figures of a snapshot, which have the key of the net bytes of
+/// phases and of roots.
+fn detail_beside<'a>(profile: &'a Profile, row: &'a Row, stacks: &'a [usize]) -> DetailJson<'a> {
+    match &row.detail {
+        Detail::Phase(detail) => DetailJson::PhaseHeld {
+            entered: detail.entered,
+            input_bytes: detail.input_bytes,
+            records: detail.records,
+            with_inner: detail.with_inner,
+        },
+        Detail::Field(detail) => DetailJson::FieldHeld(Box::new(FieldDetail {
+            retained_bytes: None,
+            ..(**detail).clone()
+        })),
+        _ => detail(profile, row, stacks),
     }
 }
 

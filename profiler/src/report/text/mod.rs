@@ -8,6 +8,8 @@ use std::io::{self, Write};
 
 mod arena;
 mod footprints;
+mod held;
+mod holder;
 mod legend;
 mod row;
 mod site;
@@ -16,7 +18,7 @@ mod tree;
 use super::page::{Page, capital};
 use super::{ReportOptions, Style, header};
 use crate::profile::{Measure, Profile};
-use crate::table::{By, Row, rows};
+use crate::table::{By, HeldMeasure, Row, SnapshotAt, rows};
 use crate::table::{SHARE_WIDTH, columns};
 use crate::units::{Share, counted};
 use row::{site_details, write_row};
@@ -35,12 +37,43 @@ pub fn write_text(
         ..*options
     };
     let mut page = Page::new(options);
+    if let (Some(at), Some(measure)) = (options.snapshot, options.held) {
+        write_head(&mut page, profile, at);
+        held::write(&mut page, profile, at, measure);
+        return page.finish(out);
+    }
     header::write(&mut page, profile);
     write_losses(&mut page, profile);
     page.blank();
     write_table(&mut page, profile);
     footprints::write(&mut page, profile);
     page.finish(out)
+}
+
+/// Writes who holds the heap at the moment of a snapshot, as a tree. Of the options, the grouping
+/// and the measure of rows do not matter.
+///
+/// # Errors
+/// Returns the errors of `out`.
+pub fn write_holders_text(
+    profile: &Profile,
+    at: SnapshotAt<'_>,
+    measure: HeldMeasure,
+    options: &ReportOptions<'_>,
+    out: impl Write,
+) -> io::Result<()> {
+    let mut page = Page::new(options);
+    write_head(&mut page, profile, at);
+    holder::write(&mut page, profile, at, measure);
+    page.finish(out)
+}
+
+/// Writes the head of a page that shows a snapshot: its figures are not those of the peak.
+fn write_head(page: &mut Page<'_>, profile: &Profile, at: SnapshotAt<'_>) {
+    header::write_program(page, profile);
+    held::write_moment(page, profile, at);
+    write_losses(page, profile);
+    page.blank();
 }
 
 /// Writes the short report that ends a run: totals, peak, what the allocator did not see, losses,
@@ -85,7 +118,7 @@ fn write_losses(page: &mut Page<'_>, profile: &Profile) {
 
 fn write_table(page: &mut Page<'_>, profile: &Profile) {
     let measure = page.options.measure;
-    let rows = rows(profile, page.options.by, measure, page.options.frames);
+    let mut rows = rows(profile, page.options.by, measure, page.options.frames);
     let by = page.options.by;
     if by == By::Arena {
         arena::write(page, profile, &rows);
@@ -99,6 +132,9 @@ fn write_table(page: &mut Page<'_>, profile: &Profile) {
             measure.title_in(profile.process.state)
         );
         page.line(Style::Heading, &heading);
+        if let Some(at) = page.options.snapshot.filter(|_| by == By::Type) {
+            held::add_to_types(page, profile, at, &mut rows);
+        }
         match by {
             _ if rows.is_empty() => page.plain("  (none)"),
             By::Field => tree::write(page, profile, &rows),

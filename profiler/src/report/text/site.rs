@@ -7,9 +7,9 @@
 use unicode_width::UnicodeWidthStr;
 
 use super::Page;
-use crate::profile::{Profile, dominant_block_text};
+use crate::profile::{Measure, Profile, dominant_block_text};
 use crate::report::Style;
-use crate::table::{Detail, Row};
+use crate::table::{Column, Detail, Row};
 use crate::table::{site_columns, without_arguments};
 use crate::units::{counted, printable};
 
@@ -24,12 +24,17 @@ struct Names {
 }
 
 impl Names {
-    fn of(page: &Page<'_>, profile: &Profile, row: &Row, with_stacks: bool) -> Option<Names> {
+    fn of(
+        profile: &Profile,
+        row: &Row,
+        measure: Option<Measure>,
+        with_stacks: bool,
+    ) -> Option<Names> {
         let Detail::Site(detail) = &row.detail else {
             return None;
         };
-        let measure = page.options.measure;
-        let dominant = profile.dominant_block(&detail.sites, &row.figures, measure);
+        let dominant = measure
+            .and_then(|measure| profile.dominant_block(&detail.sites, &row.figures, measure));
         let first = detail
             .sites
             .first()
@@ -71,20 +76,38 @@ struct Widths {
 /// Writes the rows under a heading, with the number of stacks that read the same if `with_stacks`.
 pub(super) fn write(page: &mut Page<'_>, profile: &Profile, rows: &[&Row], with_stacks: bool) {
     let measure = page.options.measure;
-    let names = rows.iter();
-    let names = names.filter_map(|row| Names::of(page, profile, row, with_stacks));
-    let mut names: Vec<Names> = names.collect();
     let whole = measure.of(&profile.totals);
-    let with_blocks = site_columns(measure, whole, true);
-    let figures = with_blocks.iter().map(|column| column.heading.width() + 1);
+    let columns = [true, false].map(|with_blocks| site_columns(measure, whole, with_blocks));
+    write_with(
+        page,
+        profile,
+        rows,
+        |row| row,
+        columns,
+        Some(measure),
+        with_stacks,
+    );
+}
+
+/// Writes rows with columns of their own: those for a wide page, and those for a narrow one. The
+/// largest block is named by `measure`, if there is one.
+pub(super) fn write_with<T>(
+    page: &mut Page<'_>,
+    profile: &Profile,
+    rows: &[&T],
+    row_of: fn(&T) -> &Row,
+    [wide, few]: [Vec<Column<T>>; 2],
+    measure: Option<Measure>,
+    with_stacks: bool,
+) {
+    let names = rows.iter().map(|row| row_of(row));
+    let names = names.filter_map(|row| Names::of(profile, row, measure, with_stacks));
+    let mut names: Vec<Names> = names.collect();
+    let figures = wide.iter().map(|column| column.heading.width() + 1);
     let figures = figures.sum::<usize>() + 2;
     // A narrow terminal has no room for blocks, and names below the figures.
     let narrow = page.width < 2 * figures;
-    let columns = if narrow {
-        site_columns(measure, whole, false)
-    } else {
-        with_blocks
-    };
+    let columns = if narrow { few } else { wide };
     let widths = widths(&names, page.width.saturating_sub(figures)).filter(|_| !narrow);
     if widths.is_none() {
         let indent = if narrow { NARROW.width() } else { figures };
@@ -101,7 +124,7 @@ pub(super) fn write(page: &mut Page<'_>, profile: &Profile, rows: &[&Row], with_
     };
     page.head(&columns, &head);
     for (row, names) in rows.iter().zip(&names) {
-        page.figures(&columns, row);
+        page.figures(&columns, *row);
         if narrow {
             page.blank();
             page.part(Style::Faint, NARROW);

@@ -50,7 +50,8 @@ pub struct Held {
 }
 
 impl Held {
-    pub(super) fn add(&mut self, other: &Held) {
+    /// Adds the figures of other blocks; the site stays. Saturates: a file may claim any figures.
+    pub(crate) fn add(&mut self, other: &Held) {
         let add = |sum: &mut u64, more: u64| *sum = sum.saturating_add(more);
         add(&mut self.blocks, other.blocks);
         add(&mut self.bytes, other.bytes);

@@ -246,6 +246,31 @@ proptest! {
     }
 }
 
+/// A block of more pages than are asked for at once, and a small one behind it.
+#[test]
+fn pages_of_a_large_block() {
+    let (start, pages) = (64_u64, 100_000_u64);
+    let mut heap = HeapBuilder::default();
+    heap.block(start + 5, pages * 64, 1, 1);
+    heap.block(start + pages * 64 + 20, 8, 2, 2);
+    let analysis = analyse(heap.finish(), &Paged, &layouts(), &|_| ());
+    // The first page and the one behind the last are not its own alone.
+    let untouched = (2..=pages).filter(|&number| Paged::page(number) == Page::Untouched);
+    let untouched = untouched.count() as u32;
+    assert_eq!(analysis.untouched_pages(0), Some(untouched));
+    assert_eq!(
+        analysis.by_site()[&1].untouched_bytes,
+        u64::from(untouched) * 64
+    );
+    // Page 100,001 is resident: 5 bytes of the large block and 8 of the small one.
+    let pinned = analysis.pinned_pages().unwrap_or_default();
+    assert_eq!(
+        (pinned.pages, pinned.page_bytes, pinned.live_bytes),
+        (1, 64, 13)
+    );
+    assert_eq!(pinned.unused_bytes(), 51);
+}
+
 /// Without a word of the memory's pages, nothing is said of them.
 #[test]
 fn pages_that_are_not_known() {

@@ -28,7 +28,7 @@ use super::table::Table;
 pub(super) use split::SplitFiles;
 
 /// All readers borrow from buffers that outlive the walk.
-type Slice<'a> = EndianSlice<'a, RunTimeEndian>;
+pub(crate) type Slice<'a> = EndianSlice<'a, RunTimeEndian>;
 type Entry<'a> = gimli::DebuggingInformationEntry<Slice<'a>>;
 
 /// Units of work (entries, line rows, range entries) one file may cost; a file that asks for more
@@ -98,6 +98,40 @@ fn is_read(id: SectionId) -> bool {
     )
 }
 
+/// Calls `read` with the debug information of a file, and with its size in bytes.
+///
+/// # Errors
+/// Returns a sentence if the sections cannot be read at all.
+pub(super) fn with_sections<R>(
+    mut reader: image::Sections<'_, '_>,
+    read: impl FnOnce(&gimli::Dwarf<Slice<'_>>, usize) -> R,
+) -> Result<R, String> {
+    let sections = load(&mut reader)?;
+    let endian = reader.endian();
+    let mut dwarf = sections.borrow(|bytes| EndianSlice::new(bytes, endian));
+    prepare(&mut dwarf)?;
+    Ok(read(&dwarf, reader.bytes))
+}
+
+fn load<'a>(reader: &mut image::Sections<'_, 'a>) -> Result<DwarfSections<Cow<'a, [u8]>>, String> {
+    DwarfSections::load(|id| {
+        if is_read(id) {
+            reader.read(id.name())
+        } else {
+            Ok(Cow::default())
+        }
+    })
+}
+
+fn prepare(dwarf: &mut gimli::Dwarf<Slice<'_>>) -> Result<(), String> {
+    if abbreviations::overlap(dwarf) {
+        return Err("its abbreviations overlap".to_owned());
+    }
+    // Units that name the same table share it.
+    dwarf.populate_abbreviations_cache(gimli::AbbreviationsCacheStrategy::All);
+    Ok(())
+}
+
 /// Resolves sorted, distinct addresses against the debug information of a file.
 ///
 /// `table` gives linkage names where the debug information has none (line-tables-only). `progress`
@@ -112,20 +146,10 @@ pub(super) fn resolve(
     addresses: &[u64],
     progress: &dyn Fn(usize, usize),
 ) -> Result<FileFrames, String> {
-    let sections = DwarfSections::load(|id| {
-        if is_read(id) {
-            reader.read(id.name())
-        } else {
-            Ok(Cow::default())
-        }
-    })?;
+    let sections = load(&mut reader)?;
     let endian = reader.endian();
     let mut dwarf = sections.borrow(|bytes| EndianSlice::new(bytes, endian));
-    if abbreviations::overlap(&dwarf) {
-        return Err("its abbreviations overlap".to_owned());
-    }
-    // Units that name the same table share it.
-    dwarf.populate_abbreviations_cache(gimli::AbbreviationsCacheStrategy::All);
+    prepare(&mut dwarf)?;
     let budget = Budget::new(reader.bytes, addresses.len());
     let mut index = units::Index::build(&dwarf, reader.bytes, &budget);
     let wanted = index.units_of(addresses, &budget);

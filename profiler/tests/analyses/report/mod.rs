@@ -2,6 +2,7 @@
 
 mod arenas;
 mod data;
+mod held;
 mod real;
 mod terminal;
 

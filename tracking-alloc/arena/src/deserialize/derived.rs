@@ -6,20 +6,23 @@ use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, Expected, Une
 use serde::forward_to_deserialize_any;
 use std::fmt;
 use std::marker::PhantomData;
-pub use tracking_alloc_serde::arena_path::PathStep;
 use tracking_alloc_serde::arena_path::{self, Type};
+pub use tracking_alloc_serde::arena_path::{PathStep, is_inside};
 
 /// A seed that reads a `T` one step below the current place, or at the current place.
 pub struct PlaceSeed<'a, T, A> {
     arena: &'a A,
-    below: Option<PathStep>,
+    below: Option<&'static PathStep>,
     value: PhantomData<fn() -> T>,
 }
 
 /// Creates a seed that reads a `T` one step below the current place, or at the current place, as
 /// for the content of a newtype.
 #[inline(always)]
-pub fn at<T, A: Arena>(arena: &A, below: impl Into<Option<PathStep>>) -> PlaceSeed<'_, T, A> {
+pub fn at<'a, T, A: Arena>(
+    arena: &'a A,
+    below: impl Into<Option<&'static PathStep>>,
+) -> PlaceSeed<'a, T, A> {
     PlaceSeed {
         arena,
         below: below.into(),
@@ -34,12 +37,47 @@ where
 {
     type Value = T;
 
-    #[inline]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<T, D::Error> {
         // PERF: numbers take nothing from the arena. Entering a place for each would double the
         // time to read many of them.
-        let below = self.below.filter(|_| !T::SCALAR);
-        let _entered = below.map(|below| arena_path::enter(Type::of::<T>, below));
+        let value = match self.below {
+            Some(below) if !T::SCALAR && is_inside() => {
+                entered::<T, A, D>(deserializer, self.arena, below)
+            }
+            _ => T::deserialize_in(deserializer, self.arena),
+        };
+        if T::MAY_BYPASS {
+            self.arena.detect_bypass();
+        }
+        value
+    }
+}
+
+/// A seed that reads a `T` without a place of its own.
+pub struct HereSeed<'a, T, A> {
+    arena: &'a A,
+    value: PhantomData<fn() -> T>,
+}
+
+/// Creates a seed that reads a `T` at the current place, if there is one.
+#[inline(always)]
+pub fn here<T, A: Arena>(arena: &A) -> HereSeed<'_, T, A> {
+    HereSeed {
+        arena,
+        value: PhantomData,
+    }
+}
+
+impl<'de, 'a, T, A> DeserializeSeed<'de> for HereSeed<'a, T, A>
+where
+    A: Arena,
+    T: ArenaDeserialize<'de, 'a, A>,
+{
+    type Value = T;
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<T, D::Error> {
         let value = T::deserialize_in(deserializer, self.arena);
         if T::MAY_BYPASS {
             self.arena.detect_bypass();
@@ -48,16 +86,38 @@ where
     }
 }
 
+/// Reads a value one step below the current place.
+// PERF: out of line, because its guard would keep a format's deserializer from inlining the seed where
+// nothing records.
+#[inline(never)]
+fn entered<'de, 'a, T, A, D>(
+    deserializer: D,
+    arena: &'a A,
+    below: &'static PathStep,
+) -> Result<T, D::Error>
+where
+    A: Arena,
+    T: ArenaDeserialize<'de, 'a, A>,
+    D: Deserializer<'de>,
+{
+    let _entered = arena_path::enter(Type::of::<T>, below);
+    T::deserialize_in(deserializer, arena)
+}
+
 /// A seed that reads a field, or the content of a variant, in a custom way (`deserialize_with`,
 /// `global`).
 pub struct CustomSeed<'a, S, A> {
     arena: &'a A,
-    below: PathStep,
+    below: &'static PathStep,
     seed: S,
 }
 
 /// Creates a seed that reads a value by `seed`, one step below the current place.
-pub fn by<S, A: Arena>(arena: &A, below: PathStep, seed: S) -> CustomSeed<'_, S, A> {
+pub fn by<'a, S, A: Arena>(
+    arena: &'a A,
+    below: &'static PathStep,
+    seed: S,
+) -> CustomSeed<'a, S, A> {
     CustomSeed { arena, below, seed }
 }
 
@@ -77,8 +137,8 @@ impl<'de, S: DeserializeSeed<'de>, A: Arena> DeserializeSeed<'de> for CustomSeed
 
 /// Reads a variant with several fields. Their places are below that of the variant, which has no
 /// type of its own.
-pub fn in_variant<R>(name: &'static str, number: usize, read: impl FnOnce() -> R) -> R {
-    let _entered = arena_path::enter(Type::default, PathStep::Variant(name, number));
+pub fn in_variant<R>(variant: &'static PathStep, read: impl FnOnce() -> R) -> R {
+    let _entered = arena_path::enter(Type::default, variant);
     read()
 }
 

@@ -45,10 +45,10 @@ where
     fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Self::Value, M::Error> {
         let arena = self.arena;
         fill(arena, map.size_hint(), || {
-            let Some(key) = map.next_key_seed(derived::at(arena, PathStep::Key))? else {
+            let Some(key) = map.next_key_seed(derived::at(arena, &PathStep::Key))? else {
                 return Ok(None);
             };
-            let value = map.next_value_seed(derived::at(arena, PathStep::Value))?;
+            let value = map.next_value_seed(derived::at(arena, &PathStep::Value))?;
             Ok(Some((key, value)))
         })
     }

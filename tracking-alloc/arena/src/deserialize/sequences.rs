@@ -69,9 +69,17 @@ where
 
     fn visit_seq<S: SeqAccess<'de>>(self, mut sequence: S) -> Result<Self::Value, S::Error> {
         let arena = self.arena;
-        fill(arena, sequence.size_hint(), || {
-            sequence.next_element_seed(derived::at(arena, PathStep::Element))
-        })
+        let expected = sequence.size_hint();
+        // PERF: asked once for all elements, as in derived code.
+        if derived::is_inside() {
+            fill(arena, expected, || {
+                sequence.next_element_seed(derived::at(arena, &PathStep::Element))
+            })
+        } else {
+            fill(arena, expected, || {
+                sequence.next_element_seed(derived::here(arena))
+            })
+        }
     }
 }
 
@@ -118,7 +126,7 @@ where
     fn visit_seq<S: SeqAccess<'de>>(self, mut sequence: S) -> Result<[T; N], S::Error> {
         let mut values = [const { None }; N];
         for (index, value) in values.iter_mut().enumerate() {
-            *value = sequence.next_element_seed(derived::at(self.arena, PathStep::Element))?;
+            *value = sequence.next_element_seed(derived::at(self.arena, &PathStep::Element))?;
             if value.is_none() {
                 return Err(S::Error::invalid_length(index, &self));
             }
@@ -158,7 +166,7 @@ macro_rules! tuples {
 
             fn visit_seq<S: SeqAccess<'de>>(self, mut sequence: S) -> Result<Self::Value, S::Error> {
                 $(
-                    let seed = derived::at(self.arena, PathStep::Index($index));
+                    let seed = derived::at(self.arena, &PathStep::Index($index));
                     let Some($value) = sequence.next_element_seed(seed)? else {
                         return Err(S::Error::invalid_length($index, &self));
                     };

@@ -1,12 +1,14 @@
 //! One value during the measurement: its location and the blocks that it owns.
 //!
-//! A block belongs to the value that first shows an address inside it.
+//! A block belongs to the value that first shows an address inside it. But a value that points to
+//! exactly this address, and not to the start of the block, is a slice: something else owns the
+//! block, such as the input of a decoder without copies.
 
-use super::coverage::Coverage;
+use super::coverage::{Coverage, MOST_WORDS, WORD};
 use super::nodes::Step;
 use super::value_ref::{Ownership, ValueRef};
-use super::walk::Walk;
-use heapglass_recorder::blocks::Block;
+use super::walk::{Walk, leads_to};
+use heapglass_recorder::blocks::{Block, words};
 use std::cell::{Cell, RefCell};
 
 /// The block that the value reached last.
@@ -149,6 +151,14 @@ impl<'a> Value<'a> {
                 self.extent.set(self.extent.get().max(end));
                 return Location::Inside;
             }
+            if address != block.start
+                && !self.is_borrowed.get()
+                && walk.blocks.find(block).is_none()
+                && let Some(slice) = self.with_word(walk, address)
+            {
+                leads_to(walk, block, slice);
+                return Location::Elsewhere;
+            }
             self.take(walk, block)
         };
         let mut recent = self.recent.get();
@@ -159,6 +169,23 @@ impl<'a> Value<'a> {
             walk.blocks.used(number, bytes.unwrap_or(0));
         }
         Location::Block(owned)
+    }
+
+    /// Returns the value that has this address as one of its words: this value, or the value around
+    /// it if it is a wrapper that serde creates on the stack.
+    fn with_word(&self, walk: &mut Walk, address: usize) -> Option<u64> {
+        let mut values = std::iter::successors(Some(self), |value| value.outer);
+        let value = values.find(|value| !value.is_temporary)?;
+        // A value of unknown size may reach to the end of its block.
+        let room = if value.bytes > 0 {
+            value.bytes
+        } else {
+            let block = walk.block_at(value.start)?;
+            block.start + block.bytes - value.start
+        };
+        // SAFETY: the value is borrowed, since it shows itself at this moment, and so is its block.
+        let mut words = unsafe { words(value.start, room.min(MOST_WORDS * WORD)) };
+        words.any(|word| word == address).then_some(value.id)
     }
 
     /// Notes that bytes of its own memory were shown.

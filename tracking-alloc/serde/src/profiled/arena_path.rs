@@ -89,12 +89,18 @@ fn new_root(ty: Type, generation: u32) -> Option<Rooted> {
     Some(rooted)
 }
 
+/// Returns `true` if the thread is in a place.
+#[cfg_attr(not(debug_assertions), inline(always))]
+pub fn is_inside() -> bool {
+    PLACE.get().is_some()
+}
+
 /// Enters a place below the current one, with values of `ty`.
 #[cfg_attr(not(debug_assertions), inline(always))]
-pub fn enter(ty: TypeOf, below: PathStep) -> Entered {
+pub fn enter(ty: TypeOf, below: &'static PathStep) -> Entered {
     let before = PLACE.get();
     if let Some(place) = before {
-        let step = match below {
+        let step = match *below {
             PathStep::Field(name, number) => Step::Field(name, number),
             PathStep::Element => Step::Single(scope_kind::ELEMENT),
             PathStep::Key => Step::Single(scope_kind::KEY),

@@ -1,0 +1,147 @@
+//! What rows hold in a snapshot.
+//!
+//! These figures must always stand below the snapshot's own moment, and the page must say that
+//! retained bytes of rows do not add up.
+
+use super::Page;
+use super::site;
+use crate::profile::Profile;
+use crate::report::Style;
+use crate::table::{
+    By, Detail, HeldMeasure, HeldRow, Row, SnapshotAt, held_by, held_columns, held_rows,
+};
+use crate::units::{Bytes, counted, printable};
+
+/// Explains the figures of a snapshot.
+pub(super) const RETAINED: &str = "retained: bytes of a row's own blocks, and of all blocks that would \
+    be freed with them, because nothing else holds them.";
+/// Explains unused capacity.
+pub(super) const UNUSED: &str = "unused: capacity of lists, tables and buffers that holds nothing. A \
+    figure with >= is a lower bound: the fill of some blocks is not known.";
+/// Explains what small holders do to figures by site.
+const CUT: &str =
+    "Small holders were summed up in this snapshot: retained bytes of rows are lower bounds.";
+
+/// Writes the moment and the size of a snapshot, what was known of its blocks, and what bounds its
+/// figures.
+pub(super) fn write_moment(page: &mut Page<'_>, profile: &Profile, at: SnapshotAt<'_>) {
+    let of = if at.count > 1 {
+        format!(" of {}", at.count)
+    } else {
+        String::new()
+    };
+    let moment = format!("{}{of}: {}", at.name(), at.moment(profile));
+    page.entry(Style::Strong, "snapshot", &moment);
+    page.entry(Style::Faint, "basis", at.basis());
+    for note in at.notes() {
+        page.warning(&note);
+    }
+}
+
+/// Writes the rows of a grouping with what they hold.
+pub(super) fn write(
+    page: &mut Page<'_>,
+    profile: &Profile,
+    at: SnapshotAt<'_>,
+    measure: HeldMeasure,
+) {
+    let options = page.options;
+    let rows = held_rows(profile, at.snapshot, options.by, measure, options.frames);
+    let by = super::capital(options.by.name());
+    page.line(Style::Heading, &format!("{by}s by {}", measure.title()));
+    if measure == HeldMeasure::Retained {
+        let whole = Bytes(at.snapshot.bytes());
+        let overlap = format!(
+            "Rows do not add up to the {whole} of the snapshot: a row may retain blocks of other rows."
+        );
+        page.wrap(Style::Faint, "  ", &overlap);
+    }
+    let shown = rows.iter().take(page.top());
+    let shown: Vec<&HeldRow> = shown
+        .take_while(|row| row.held.of(measure).unwrap_or(0) > 0)
+        .collect();
+    if shown.is_empty() {
+        page.plain("  (none)");
+    }
+    let whole = at.whole(measure);
+    let columns = |room: usize| held_columns(measure, whole, |row: &HeldRow| &row.held, room);
+    let is_site = |row: &&HeldRow| matches!(row.row.detail, Detail::Site(_));
+    if shown.first().is_some_and(is_site) {
+        // Names of sites need half of the page.
+        let columns = [(); 2].map(|()| columns((page.width / 2).saturating_sub(2)));
+        site::write_with(page, profile, &shown, |row| &row.row, columns, None, true);
+    } else if !shown.is_empty() {
+        let columns = columns(page.width.saturating_sub(NAME_WIDTH));
+        page.head(&columns, options.by.name());
+        for row in &shown {
+            let used = page.figures(&columns, *row);
+            page.place(used, 0, &printable(&row.row.key));
+        }
+    }
+    write_rest(page, &rows, shown.len(), measure);
+    write_unattributed(page, at, &rows);
+    page.blank();
+    page.wrap(Style::Faint, "  ", RETAINED);
+    page.wrap(Style::Faint, "  ", UNUSED);
+    if at.is_cut() {
+        page.wrap(Style::Faint, "  ", CUT);
+    }
+}
+
+/// The name of a row needs at least this many columns.
+const NAME_WIDTH: usize = 26;
+
+/// Writes the number of rows that are not shown. Only unused bytes of rows add up.
+fn write_rest(page: &mut Page<'_>, rows: &[HeldRow], shown: usize, measure: HeldMeasure) {
+    let rest = &rows[shown..];
+    if rest.is_empty() {
+        return;
+    }
+    let noun = format!("more {}", page.options.by.name());
+    let mut more = format!("  ... {}", counted(rest.len() as u64, &noun));
+    if measure == HeldMeasure::Unused {
+        let unused = rest.iter().map(|row| row.held.filled.unused_bytes);
+        let unused = unused.fold(0, u64::saturating_add);
+        more.push_str(&format!(", {}", Bytes(unused)));
+    }
+    if shown == page.top() {
+        more.push_str(&format!(" (--top {shown})"));
+    }
+    page.line(Style::Faint, &more);
+}
+
+/// Writes the blocks of the snapshot that belong to no row.
+fn write_unattributed(page: &mut Page<'_>, at: SnapshotAt<'_>, rows: &[HeldRow]) {
+    let own = rows.iter().map(|row| row.held.own.bytes);
+    let own = own.fold(0, u64::saturating_add);
+    let missing = at.snapshot.bytes().saturating_sub(own);
+    if missing > 0 {
+        let text = format!(
+            "  ... {} of blocks whose site is not in the recording",
+            Bytes(missing)
+        );
+        page.line(Style::Faint, &text);
+    }
+}
+
+/// Puts beside each type what its blocks retain in the snapshot, and says which snapshot that is.
+pub(super) fn add_to_types(
+    page: &mut Page<'_>,
+    profile: &Profile,
+    at: SnapshotAt<'_>,
+    rows: &mut [Row],
+) {
+    let held = held_by(profile, at.snapshot, By::Type, rows, page.options.frames);
+    for (row, held) in rows.iter_mut().zip(held) {
+        if let Detail::Type(detail) = &mut row.detail {
+            detail.held = Some(held);
+        }
+    }
+    let said = format!(
+        "retained: what the blocks of a type hold in snapshot {}, {}; rows do not add up. Basis: {}.",
+        at.name(),
+        at.moment(profile),
+        at.basis()
+    );
+    page.wrap(Style::Faint, "  ", &said);
+}

@@ -1,0 +1,435 @@
+//! [`Layouts`](super::Layouts) by the types in debug information (`debug = 2`).
+//!
+//! | module | what |
+//! |---|---|
+//! | `types` | the types of a program, as numbers |
+//! | `dwarf` | reads them from debug information |
+//! | `plan` | what to do with the words of a value of each type |
+//! | `paths` | the places of blocks, such as `Catalog.products[]` |
+//! | `walk` | walks blocks by their plans |
+//!
+//! The walk begins at statics and thread-local values, whose types are known. The pointer that owns
+//! a block tells the type of the block, and so on. Stacks have no types: a block that only a stack
+//! points to has the type of its site, and so has a block behind a pointer to an unknown type. Where
+//! neither is known, each word that points into a block owns it.
+//!
+//! A union may hold any of its members, and the place of a value may be empty. Pointers in there
+//! count only if they are part of a header that agrees with its block, as `capacity * size` does.
+
+mod dwarf;
+mod paths;
+mod plan;
+#[cfg(all(test, target_os = "linux"))]
+mod tests;
+mod types;
+mod walk;
+
+use super::heap::Heap;
+use super::shapes::SiteShapes;
+use crate::name::path_and_arguments;
+use crate::symbols::{
+    Identity, ModuleRef, Slice, SymbolOptions, ThreadLocals, with_debug_information,
+};
+use crate::types::{normal, short};
+use paths::Paths;
+use plan::{Contents, Planner, Plans, ShapeId, Target};
+use rustc_hash::FxHashMap;
+use std::ops::Range;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
+use types::{Place, TypeId, Types};
+
+/// A file that the program had loaded.
+#[derive(Clone, Debug, Default)]
+pub struct LoadedModule {
+    /// Its path in the target. The first module is the executable.
+    pub path: String,
+    /// Its build-id, empty if it has none. Then any file at the path is taken.
+    pub build_id: Vec<u8>,
+    /// The address that it was loaded at, less the address that its file gives.
+    pub bias: u64,
+}
+
+/// What a site allocated: [`Contents`](crate::Contents) of the profile with full names.
+#[derive(Clone, Debug, Default)]
+pub struct SiteType {
+    /// The container: `alloc::vec::Vec<shop::Product>`.
+    pub container: String,
+    /// The type of one element: `shop::Product`.
+    pub element: Option<String>,
+}
+
+/// Where types come from.
+#[derive(Clone, Debug)]
+pub struct Program<'a> {
+    /// The executable and the libraries.
+    pub modules: &'a [LoadedModule],
+    /// Where to look for their files.
+    pub symbols: &'a SymbolOptions,
+    /// The thread pointers of all threads, for thread-local values.
+    pub thread_pointers: &'a [u64],
+    /// The types of sites, by number.
+    pub sites: &'a [Option<SiteType>],
+    /// The shapes of sites, for stacks and other memory without types.
+    pub shapes: SiteShapes,
+}
+
+/// The blocks of a site, by the name of its type.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum SiteKind {
+    #[default]
+    Unknown,
+    Value(ShapeId),
+    Node {
+        leaf: ShapeId,
+        inner: ShapeId,
+    },
+    Elements(ShapeId),
+    CountedElements(ShapeId),
+    Table(ShapeId),
+}
+
+/// [`Layouts`](super::Layouts) by types.
+#[derive(Debug)]
+pub struct TypedLayouts {
+    types: Types,
+    plans: Plans,
+    sites: Vec<SiteKind>,
+    by_site: SiteShapes,
+    table_group: u64,
+    /// Statics and thread-local values by address.
+    statics: Vec<(Range<u64>, ShapeId)>,
+    largest_static: u64,
+    /// The shapes of a boxed and of a shared value behind each vtable.
+    vtables: FxHashMap<u64, (ShapeId, ShapeId)>,
+    /// The shape of each block that a typed pointer leads to.
+    shapes: Vec<AtomicU32>,
+    /// The path of each block.
+    labels: Vec<AtomicU32>,
+    paths: Mutex<Paths>,
+    /// Values by variant, for each counted enum.
+    counters: Vec<AtomicU64>,
+    notes: Vec<String>,
+}
+
+/// The values of one variant of an enum.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct VariantCount {
+    /// The type.
+    pub name: String,
+    /// The variant.
+    pub variant: String,
+    /// Values of this variant that are elements of a list or table, or alone in a block.
+    pub values: u64,
+    /// The size of each value of the type.
+    pub slot_bytes: u64,
+    /// The bytes that fields of this variant take.
+    pub variant_bytes: u64,
+}
+
+/// The async functions that wait at one await.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct FutureState {
+    /// The async function or block.
+    pub function: String,
+    /// Its state: `await at main.rs:52`, `not started`.
+    pub state: String,
+    /// Futures in this state.
+    pub futures: u64,
+    /// The size of each future.
+    pub future_bytes: u64,
+    /// The locals that are held across the await, with their bytes, largest first.
+    pub locals: Vec<(String, u64)>,
+}
+
+/// Reads the types of a program, and returns layouts of a heap.
+///
+/// A module without debug information adds no types, and [`TypedLayouts::notes`] says why.
+pub fn layouts(program: &Program<'_>, heap: &Heap) -> TypedLayouts {
+    let mut types = Types::default();
+    let mut notes = Vec::new();
+    let mut thread_locals = Vec::new();
+    for (number, module) in program.modules.iter().enumerate() {
+        let found = read_module(&mut types, program, number, module);
+        match found {
+            Ok((locals, is_whole)) => {
+                thread_locals.push(locals);
+                if !is_whole {
+                    notes.push(format!(
+                        "{}: some types are missing: the debug information cannot be read to its end",
+                        module.path
+                    ));
+                }
+            }
+            Err(why) => {
+                thread_locals.push(ThreadLocals::default());
+                notes.push(format!("{}: no types: {why}", module.path));
+            }
+        }
+    }
+    types.finish();
+    let mut planner = Planner::new(&types);
+    let statics = statics(&types, program, heap, &thread_locals, &mut planner);
+    let vtables = types.vtables.iter().map(|&(address, of)| {
+        let value = planner.shape(Contents::Value(of));
+        (address, (value, planner.shape(Contents::CountedValue(of))))
+    });
+    let vtables = vtables.collect();
+    let sites = program.sites.iter().map(|site| {
+        let kind = site.as_ref().and_then(|site| {
+            let types = &types;
+            kind_of(types, &mut planner, site)
+        });
+        kind.unwrap_or_default()
+    });
+    let sites = sites.collect();
+    let plans = planner.finish();
+    let each = |_| AtomicU32::new(0);
+    let largest = statics
+        .iter()
+        .map(|(place, _): &(Range<u64>, _)| place.end - place.start);
+    TypedLayouts {
+        sites,
+        by_site: program.shapes.clone(),
+        table_group: program.shapes.table_group(),
+        largest_static: largest.max().unwrap_or(0),
+        statics,
+        vtables,
+        shapes: (0..heap.len()).map(each).collect(),
+        labels: (0..heap.len()).map(each).collect(),
+        paths: Mutex::default(),
+        counters: (0..plans.counters).map(|_| AtomicU64::new(0)).collect(),
+        plans,
+        types,
+        notes,
+    }
+}
+
+fn read_module(
+    types: &mut Types,
+    program: &Program<'_>,
+    number: usize,
+    module: &LoadedModule,
+) -> Result<(ThreadLocals, bool), String> {
+    let identity = if module.build_id.is_empty() {
+        Identity::None
+    } else {
+        Identity::BuildId(module.build_id.clone())
+    };
+    let place = ModuleRef {
+        path: &module.path,
+        identity,
+    };
+    let binary = program.symbols.binary.as_deref().filter(|_| number == 0);
+    let read = |dwarf: &gimli::Dwarf<Slice<'_>>, locals, bytes| {
+        let is_whole = dwarf::read(types, dwarf, bytes, number as u32, module.bias);
+        (locals, is_whole)
+    };
+    with_debug_information(&place, binary, program.symbols, read)
+}
+
+/// Returns the statics and thread-local values in the roots of a heap.
+fn statics(
+    types: &Types,
+    program: &Program<'_>,
+    heap: &Heap,
+    thread_locals: &[ThreadLocals],
+    planner: &mut Planner<'_>,
+) -> Vec<(Range<u64>, ShapeId)> {
+    let mut found: Vec<(Range<u64>, u32)> = Vec::new();
+    for (number, variable) in types.statics.iter().enumerate() {
+        let Some(size) = types.size(variable.of).filter(|&size| size > 0) else {
+            continue;
+        };
+        let mut add = |address: Option<u64>| {
+            let Some(start) = address else { return };
+            let Some(end) = start.checked_add(size) else {
+                return;
+            };
+            let mut roots = heap.roots().iter();
+            if roots.any(|root| root.range.start < end && start < root.range.end) {
+                found.push((start..end, number as u32));
+            }
+        };
+        match variable.place {
+            Place::Address(address) => add(Some(address)),
+            Place::ThreadLocal { module, offset } => {
+                let locals = thread_locals.get(module as usize);
+                // Where those of libraries are is known to the program alone.
+                let locals = locals.filter(|_| module == 0).copied().unwrap_or_default();
+                for &pointer in program.thread_pointers {
+                    if offset < locals.bytes {
+                        add(thread_local(pointer, offset, locals));
+                    }
+                }
+            }
+        }
+    }
+    found.sort_by_key(|(place, _)| (place.start, place.end));
+    // Values do not overlap in what a compiler made.
+    let mut end = 0;
+    found.retain(|(place, _)| {
+        let is_apart = place.start >= end;
+        if is_apart {
+            end = place.end;
+        }
+        is_apart
+    });
+    let found = found.into_iter();
+    let found = found.map(|(place, number)| (place, planner.shape(Contents::Static(number))));
+    found.collect()
+}
+
+/// Returns the address of a thread-local value of the executable.
+fn thread_local(pointer: u64, offset: u64, locals: ThreadLocals) -> Option<u64> {
+    if cfg!(target_arch = "x86_64") {
+        let below = locals.bytes.checked_next_multiple_of(locals.align.max(1))?;
+        pointer.checked_sub(below)?.checked_add(offset)
+    } else {
+        let head = 16_u64.checked_next_multiple_of(locals.align.max(1))?;
+        pointer.checked_add(head)?.checked_add(offset)
+    }
+}
+
+/// Returns what the blocks of a site hold, by the name of the type.
+fn kind_of(types: &Types, planner: &mut Planner<'_>, site: &SiteType) -> Option<SiteKind> {
+    let container = normal(&site.container);
+    let (path, arguments) = path_and_arguments(&container);
+    let element = || {
+        let element = site.element.as_deref().map(normal)?;
+        types.by_name(&element)
+    };
+    let slice = |of: &str| Some(of.strip_prefix('[')?.strip_suffix(']')?.to_owned());
+    let first = arguments.first().copied().unwrap_or_default();
+    let value = |planner: &mut Planner<'_>, name: &str| {
+        let of = types.by_name(name)?;
+        Some(SiteKind::Value(planner.shape(Contents::Value(of))))
+    };
+    let elements = |planner: &mut Planner<'_>, of: TypeId| {
+        SiteKind::Elements(planner.shape(Contents::Elements(of)))
+    };
+    let kind = match path.rsplit("::").next()? {
+        "String" | "PathBuf" | "OsString" | "CString" => elements(planner, types.by_name("u8")?),
+        "Vec" | "VecDeque" | "BinaryHeap" => elements(planner, element()?),
+        "Box" if first == "str" => elements(planner, types.by_name("u8")?),
+        "Box" if slice(first).is_some() => elements(planner, element()?),
+        "Box" => value(planner, first)?,
+        "Rc" | "Arc" if first == "str" => {
+            let bytes = types.by_name("u8")?;
+            SiteKind::CountedElements(planner.shape(Contents::CountedElements(bytes)))
+        }
+        "Rc" | "Arc" if slice(first).is_some() => {
+            let of = element()?;
+            SiteKind::CountedElements(planner.shape(Contents::CountedElements(of)))
+        }
+        "Rc" => value(planner, &format!("alloc::rc::RcInner<{first}>"))?,
+        "Arc" => value(planner, &format!("alloc::sync::ArcInner<{first}>"))?,
+        "LinkedList" => value(
+            planner,
+            &format!("alloc::collections::linked_list::Node<{first}>"),
+        )?,
+        "HashMap" | "HashSet" => {
+            let entry = match &arguments[..] {
+                [key, value, ..] if path.ends_with("Map") => format!("({key}, {value})"),
+                [key, ..] => format!("({key}, ())"),
+                [] => return None,
+            };
+            let of = types.by_name(&entry)?;
+            SiteKind::Table(planner.shape(Contents::Table(of)))
+        }
+        "BTreeMap" | "BTreeSet" => {
+            let value = if path.ends_with("Map") {
+                arguments.get(1).copied()?
+            } else {
+                "alloc::collections::btree::set_val::SetValZST"
+            };
+            let name = format!("alloc::collections::btree::node::LeafNode<{first}, {value}>");
+            match planner.target(types.by_name(&name)?) {
+                Target::Node { leaf, inner } => SiteKind::Node { leaf, inner },
+                Target::Value(shape) => SiteKind::Value(shape),
+                Target::Opaque => return None,
+            }
+        }
+        // Entries and table are blocks of one site.
+        "IndexMap" | "IndexSet" => return None,
+        _ => value(planner, &container)?,
+    };
+    Some(kind)
+}
+
+impl TypedLayouts {
+    /// Returns sentences about types that could not be read.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
+    /// Returns the number of paths of blocks.
+    pub fn paths(&self) -> usize {
+        let paths = self.paths.lock().unwrap_or_else(PoisonError::into_inner);
+        paths.len()
+    }
+
+    /// Returns the values of enums by variant, after the heap was analysed. Enums of fewer than 16
+    /// bytes are not counted.
+    pub fn variants(&self) -> Vec<VariantCount> {
+        let mut all = Vec::new();
+        self.counted(|of, variant, values| {
+            let this = self.types.get(of);
+            if this.is_future {
+                return;
+            }
+            let fields = self.types.members(self.types.get(variant.of));
+            let sizes = fields.iter().filter_map(|field| self.types.size(field.of));
+            all.push(VariantCount {
+                name: short(&normal(&self.types.full_name(of))),
+                variant: self.types.text(variant.name).to_owned(),
+                values,
+                slot_bytes: this.size,
+                variant_bytes: sizes.fold(0, u64::saturating_add),
+            });
+        });
+        all
+    }
+
+    /// Returns the futures by the await that they wait at, after the heap was analysed.
+    pub fn futures(&self) -> Vec<FutureState> {
+        let mut all = Vec::new();
+        self.counted(|of, variant, futures| {
+            let this = self.types.get(of);
+            if !this.is_future {
+                return;
+            }
+            let fields = plan::live_fields(&self.types, of, variant);
+            let locals = fields.filter_map(|field| {
+                let bytes = self.types.size(field.of)?;
+                Some((self.types.text(field.name).to_owned(), bytes))
+            });
+            let mut locals: Vec<_> = locals.filter(|(_, bytes)| *bytes > 0).collect();
+            locals.sort_by(|a, b| (b.1, &a.0).cmp(&(a.1, &b.0)));
+            all.push(FutureState {
+                function: plan::future_name(&self.types, of),
+                state: plan::state(&self.types, variant),
+                futures,
+                future_bytes: this.size,
+                locals,
+            });
+        });
+        all
+    }
+
+    /// Calls `each` with the enums, variants and numbers of values that were counted.
+    fn counted<'a>(&'a self, mut each: impl FnMut(TypeId, &'a types::Variant, u64)) {
+        for counted in &self.plans.enums {
+            let variants = self.types.variants(self.types.get(counted.of));
+            let counters = self.counters.get(counted.first as usize..);
+            for (variant, counter) in variants.iter().zip(counters.unwrap_or_default()) {
+                let values = counter.load(Relaxed);
+                if values > 0 {
+                    each(counted.of, variant, values);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,1287 @@
+//! Plans: what to do with the words of a value, made once for each type that blocks can have.
+//!
+//! Fields of fields are flattened. What remains are pointers, the headers of containers, arrays and
+//! enums, each with its offset in the value and the step that it is on the path to a block.
+
+use super::paths::{StepId, Steps};
+use super::types::{Kind, Member, Type, TypeId, Types, Variant};
+use crate::types::{normal, short};
+use rustc_hash::FxHashMap;
+
+/// A shape, by its number. 0 is not known.
+pub(super) type ShapeId = u32;
+
+/// Values inside each other. Futures reach 30.
+const MOST_DEPTH: u32 = 256;
+/// Fields that one plan may take, and all plans together.
+const MOST_FIELDS: u32 = 1 << 16;
+const MOST_FIELDS_OF_ALL: u32 = 1 << 25;
+/// Characters of a path.
+const MOST_PATH: usize = 4096;
+/// An enum smaller than this has no large variant.
+const LEAST_COUNTED: u64 = 16;
+/// Bytes of the two counts before a shared value.
+pub(super) const COUNTS: u64 = 16;
+/// Fields whose raw pointers lead back.
+const BACK: &[&str] = &["prev", "previous", "parent", "tail", "back", "waker"];
+
+/// What a block holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Contents {
+    /// One value.
+    Value(TypeId),
+    /// Values one after the other, of which a header tells the number in use.
+    Elements(TypeId),
+    /// A hash table.
+    Table(TypeId),
+    /// Two counts and a value whose type a vtable tells.
+    CountedValue(TypeId),
+    /// Two counts and values.
+    CountedElements(TypeId),
+    /// A static, by its number.
+    Static(u32),
+}
+
+/// How the blocks of one kind of contents are read.
+#[derive(Debug)]
+pub(super) struct Shape {
+    pub(super) contents: Contents,
+    /// The size of one value.
+    pub(super) size: u64,
+    /// `None` if the type is damaged or too large: then every word counts.
+    pub(super) items: Option<Box<[Item]>>,
+    /// The number of the type, the same for equal contents.
+    pub(super) value_type: u64,
+}
+
+/// What a pointer points to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Target {
+    /// Nothing that is known.
+    Opaque,
+    Value(ShapeId),
+    /// A node of a B-tree: a leaf or an inner one, which the size of the block tells.
+    Node {
+        leaf: ShapeId,
+        inner: ShapeId,
+    },
+}
+
+/// How much a pointer says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Hold {
+    /// `Box`, `Rc`, `Arc`.
+    Owns,
+    /// `*mut T`, `NonNull<T>`: it owns what has its size.
+    Raw,
+    /// `&T`, `*const T`, `Weak`.
+    Refers,
+}
+
+/// Something to do in a value. Offsets are from the start of the value.
+#[derive(Debug)]
+pub(super) enum Item {
+    Pointer {
+        at: u32,
+        to: Target,
+        hold: Hold,
+        step: StepId,
+    },
+    /// `Box<[T]>`, `Rc<[T]>`.
+    Slice {
+        at: u32,
+        length: u32,
+        elements: ShapeId,
+        is_counted: bool,
+        hold: Hold,
+        step: StepId,
+    },
+    /// `Box<dyn T>`, `Rc<dyn T>`.
+    Dynamic {
+        at: u32,
+        vtable: u32,
+        is_counted: bool,
+        hold: Hold,
+        step: StepId,
+    },
+    List {
+        at: u32,
+        capacity: u32,
+        length: u32,
+        elements: ShapeId,
+        step: StepId,
+    },
+    Deque {
+        at: u32,
+        capacity: u32,
+        head: u32,
+        length: u32,
+        elements: ShapeId,
+        step: StepId,
+    },
+    /// `vec::IntoIter`: the elements that are left.
+    Iter {
+        at: u32,
+        capacity: u32,
+        first: u32,
+        end: u32,
+        elements: ShapeId,
+        step: StepId,
+    },
+    Table {
+        at: u32,
+        mask: u32,
+        left: u32,
+        items: u32,
+        elements: ShapeId,
+        step: StepId,
+    },
+    /// A list that is in place up to a capacity.
+    Small {
+        capacity: u32,
+        at: u32,
+        length: u32,
+        elements: ShapeId,
+        step: StepId,
+        inline: u32,
+        stride: u32,
+        most: u32,
+        items: Box<[Item]>,
+    },
+    /// `BytesMut`.
+    BytesMut {
+        at: u32,
+        length: u32,
+        capacity: u32,
+        data: u32,
+        bytes: ShapeId,
+        step: StepId,
+    },
+    /// A pointer whose lowest bit is no part of it.
+    Tagged { at: u32, step: StepId },
+    /// An array.
+    Many {
+        at: u32,
+        stride: u32,
+        count: u32,
+        items: Box<[Item]>,
+    },
+    /// An array of which the first elements are in use: as many as a number says, and `more`.
+    First {
+        at: u32,
+        stride: u32,
+        count: u32,
+        length: u32,
+        length_bytes: u8,
+        more: u32,
+        counts_as_unused: bool,
+        items: Box<[Item]>,
+    },
+    /// An enum: a discriminant, and what to do for its values.
+    Choice {
+        discriminant: u32,
+        bytes: u8,
+        /// `None` stands for all other values.
+        variants: Box<[(Option<u64>, Box<[Item]>)]>,
+        /// The first counter of the enum, if its variants are counted.
+        counters: Option<u32>,
+    },
+    /// A shared value, which is gone when its strong count is 0.
+    Counted {
+        strong: u32,
+        value: u32,
+        size: u32,
+        items: Box<[Item]>,
+    },
+    /// Values that may not be there: only headers that agree with their block count.
+    Uncertain(Box<[Item]>),
+    /// Bytes that are no part of the value.
+    Skip { at: u32, end: u32 },
+}
+
+/// An enum whose variants are counted.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct CountedEnum {
+    pub(super) of: TypeId,
+    /// The counter of its first variant.
+    pub(super) first: u32,
+}
+
+/// All plans.
+#[derive(Debug, Default)]
+pub(super) struct Plans {
+    /// By number. The first is the one that is not known.
+    pub(super) shapes: Vec<Shape>,
+    numbers: FxHashMap<Contents, ShapeId>,
+    pub(super) steps: Steps,
+    pub(super) enums: Vec<CountedEnum>,
+    pub(super) counters: u32,
+}
+
+/// The way to the value at hand.
+#[derive(Clone, Debug, Default)]
+struct Path {
+    owner: String,
+    text: String,
+    /// It begins at the owner, whatever holds the block.
+    is_root: bool,
+}
+
+/// What is known of the pointers in the value at hand.
+#[derive(Clone, Copy, Debug, Default)]
+struct Mode {
+    /// Raw pointers keep nothing alive.
+    refers: bool,
+    /// A `*const` is a `NonNull`, and owns like a `*mut`.
+    is_non_null: bool,
+    /// Unions hold their values.
+    trusts_unions: bool,
+}
+
+/// Makes plans.
+pub(super) struct Planner<'t> {
+    types: &'t Types,
+    pub(super) plans: Plans,
+    next: usize,
+    left: u32,
+    left_of_all: u32,
+    enums: FxHashMap<TypeId, u32>,
+}
+
+impl<'t> Planner<'t> {
+    pub(super) fn new(types: &'t Types) -> Planner<'t> {
+        let mut plans = Plans::default();
+        plans.shapes.push(Shape {
+            contents: Contents::Value(0),
+            size: 0,
+            items: None,
+            value_type: 0,
+        });
+        Planner {
+            types,
+            plans,
+            next: 1,
+            left: 0,
+            left_of_all: MOST_FIELDS_OF_ALL,
+            enums: FxHashMap::default(),
+        }
+    }
+
+    /// Returns the shape of some contents. It is planned by [`Planner::finish`].
+    pub(super) fn shape(&mut self, contents: Contents) -> ShapeId {
+        let contents = match contents {
+            Contents::Value(of) => Contents::Value(self.types.canonical(of)),
+            Contents::Elements(of) => Contents::Elements(self.types.canonical(of)),
+            Contents::Table(of) => Contents::Table(self.types.canonical(of)),
+            Contents::CountedValue(of) => Contents::CountedValue(self.types.canonical(of)),
+            Contents::CountedElements(of) => Contents::CountedElements(self.types.canonical(of)),
+            other @ Contents::Static(_) => other,
+        };
+        if let Some(number) = self.plans.numbers.get(&contents) {
+            return *number;
+        }
+        let of = self.type_of(contents);
+        let size = self.types.size(of).unwrap_or(0);
+        let number = self.plans.shapes.len() as ShapeId;
+        self.plans.numbers.insert(contents, number);
+        self.plans.shapes.push(Shape {
+            contents,
+            size,
+            items: None,
+            value_type: 0,
+        });
+        number
+    }
+
+    fn type_of(&self, contents: Contents) -> TypeId {
+        match contents {
+            Contents::Value(of)
+            | Contents::Elements(of)
+            | Contents::Table(of)
+            | Contents::CountedValue(of)
+            | Contents::CountedElements(of) => of,
+            Contents::Static(number) => self.types.statics[number as usize].of,
+        }
+    }
+
+    /// Returns what a pointer to a type points to.
+    pub(super) fn target(&mut self, of: TypeId) -> Target {
+        let types = self.types;
+        let this = types.get(of);
+        if types.size(of).unwrap_or(0) <= 1 || of == 0 {
+            return Target::Opaque;
+        }
+        let node = &["alloc", "collections", "btree", "node"];
+        if types.is(this, node, "LeafNode")
+            && let Some(parent) = member(types, this, "parent")
+            && let Some(inner) = self.pointee(parent.of, 0)
+        {
+            return Target::Node {
+                leaf: self.shape(Contents::Value(of)),
+                inner: self.shape(Contents::Value(inner)),
+            };
+        }
+        Target::Value(self.shape(Contents::Value(of)))
+    }
+
+    /// Plans all shapes, and those that they lead to.
+    pub(super) fn finish(mut self) -> Plans {
+        while self.next < self.plans.shapes.len() {
+            let contents = self.plans.shapes[self.next].contents;
+            let of = self.type_of(contents);
+            let items = self.plan(contents, of);
+            let size = self.plans.shapes[self.next].size;
+            let cost = items.as_ref().map_or(0, |items| cost(items));
+            // Fields of a damaged type may all lie in one place.
+            let is_sane = cost <= size.saturating_mul(8).saturating_add(64);
+            let shape = &mut self.plans.shapes[self.next];
+            shape.items = items.filter(|_| is_sane).map(Vec::into_boxed_slice);
+            shape.value_type = value_type(self.types, contents, of);
+            self.next += 1;
+        }
+        self.plans
+    }
+
+    fn plan(&mut self, contents: Contents, of: TypeId) -> Option<Vec<Item>> {
+        self.left = MOST_FIELDS.min(self.left_of_all);
+        self.left_of_all -= self.left;
+        let mut path = Path {
+            owner: self.owner(of),
+            ..Path::default()
+        };
+        let mut items = Vec::new();
+        let mode = Mode::default();
+        let this = self.types.get(of);
+        let members = self.types.members(this);
+        let is_entry = matches!(contents, Contents::Table(_))
+            && members.len() == 2
+            && self.types.text(this.name).starts_with('(');
+        let done = if let Contents::Static(number) = contents {
+            path.owner = self.static_name(number);
+            path.is_root = true;
+            self.value(of, 0, &path, mode, 0, &mut items)
+        } else if is_entry {
+            members.iter().try_for_each(|member| {
+                let mut path = path.clone();
+                if self.types.text(member.name) == "__0" {
+                    "{key}".clone_into(&mut path.text);
+                }
+                self.value(member.of, member.offset, &path, mode, 1, &mut items)
+            })
+        } else {
+            self.value(of, 0, &path, mode, 0, &mut items)
+        };
+        self.left_of_all += self.left;
+        done.map(|()| items)
+    }
+
+    /// Returns the name that a path begins with if its first block holds a type.
+    fn owner(&self, of: TypeId) -> String {
+        let types = self.types;
+        let this = types.get(of);
+        let is_wrapper = is_counted(types, this)
+            || types.is(this, &["alloc", "collections", "linked_list"], "Node");
+        if is_wrapper && this.argument != 0 {
+            return self.owner_of_argument(this.argument);
+        }
+        self.owner_of_argument(of)
+    }
+
+    fn owner_of_argument(&self, of: TypeId) -> String {
+        let types = self.types;
+        let this = types.get(of);
+        if this.is_future {
+            return self.future_name(of);
+        }
+        let mut text = short(&normal(&types.full_name(of)));
+        for node in ["LeafNode<", "InternalNode<"] {
+            if let Some(rest) = text.strip_prefix(node) {
+                text = format!("BTreeMap<{rest}");
+            }
+        }
+        text.chars().take(MOST_PATH).collect()
+    }
+
+    /// Returns the name of an async function or block.
+    pub(super) fn future_name(&self, of: TypeId) -> String {
+        future_name(self.types, of)
+    }
+
+    fn static_name(&self, number: u32) -> String {
+        let variable = self.types.statics[number as usize];
+        let own = self.types.text(variable.name);
+        // `thread_local!` makes a static inside of a closure inside of a constant.
+        let made = own.starts_with("__") || own == "VAL";
+        let mut around = self.types.path(variable.scope);
+        let outer = around.find(|name| !name.starts_with('{'));
+        outer.filter(|_| made).unwrap_or(own).to_owned()
+    }
+
+    /// Finds a field by name in a structure and in the structures inside.
+    fn find(&self, of: TypeId, name: &str, depth: u32) -> Option<(u64, TypeId)> {
+        let this = self.types.get(of);
+        if this.kind == Kind::Pointer || depth > 6 {
+            return None;
+        }
+        let members = self.types.members(this);
+        if let Some(found) = member(self.types, this, name) {
+            return Some((found.offset, found.of));
+        }
+        members.iter().find_map(|member| {
+            let (offset, of) = self.find(member.of, name, depth + 1)?;
+            Some((offset.checked_add(member.offset)?, of))
+        })
+    }
+
+    fn offset(&self, of: TypeId, name: &str) -> Option<u64> {
+        self.find(of, name, 0).map(|found| found.0)
+    }
+
+    /// Returns the type behind the first pointer in a type.
+    fn pointee(&self, of: TypeId, depth: u32) -> Option<TypeId> {
+        let types = self.types;
+        let this = types.get(of);
+        if this.kind == Kind::Pointer {
+            return Some(this.target);
+        }
+        if depth > 8 {
+            return None;
+        }
+        let fields = types.members(this).iter().map(|member| member.of);
+        let variants = types.variants(this).iter().map(|variant| variant.of);
+        let mut all = fields.chain(variants);
+        all.find_map(|of| self.pointee(of, depth + 1))
+    }
+
+    fn step(&mut self, path: &Path, end: &str) -> StepId {
+        let text = format!("{}{end}", path.text);
+        self.plans.steps.number(&path.owner, &text, path.is_root)
+    }
+
+    /// Adds what there is to do in a value. Returns `None` if its type cannot be.
+    fn value(
+        &mut self,
+        of: TypeId,
+        at: u64,
+        path: &Path,
+        mode: Mode,
+        depth: u32,
+        out: &mut Vec<Item>,
+    ) -> Option<()> {
+        self.left = self.left.checked_sub(1)?;
+        if depth > MOST_DEPTH || path.text.len() > MOST_PATH {
+            return None;
+        }
+        let types = self.types;
+        let this = types.get(of);
+        match this.kind {
+            Kind::Plain => {}
+            Kind::Pointer => self.pointer(this, at, path, mode, out)?,
+            Kind::Array { count } => {
+                let stride = types.size(this.target)?;
+                let mut items = Vec::new();
+                let path = with(path, "[]");
+                self.value(this.target, 0, &path, mode, depth + 1, &mut items)?;
+                if !items.is_empty() && stride > 0 && count > 0 {
+                    out.push(Item::Many {
+                        at: fit(at)?,
+                        stride: fit(stride)?,
+                        count: fit(count)?,
+                        items: items.into(),
+                    });
+                }
+            }
+            Kind::Union => {
+                let mut items = Vec::new();
+                for member in types.members(this) {
+                    let place = inside(types, this, member, at)?;
+                    self.value(member.of, place, path, mode, depth + 1, &mut items)?;
+                }
+                if mode.trusts_unions {
+                    out.append(&mut items);
+                } else if !items.is_empty() {
+                    out.push(Item::Uncertain(items.into()));
+                }
+            }
+            Kind::Structure => {
+                if self.known(of, at, path, mode, depth, out).is_none() {
+                    self.structure(of, at, path, mode, depth, out)?;
+                }
+            }
+        }
+        Some(())
+    }
+
+    fn structure(
+        &mut self,
+        of: TypeId,
+        at: u64,
+        path: &Path,
+        mut mode: Mode,
+        depth: u32,
+        out: &mut Vec<Item>,
+    ) -> Option<()> {
+        let types = self.types;
+        let this = types.get(of);
+        let of_std = types.is_std(this);
+        if of_std {
+            let path_of = |count: usize| types.path(this.scope).take(count);
+            let own = types.text(this.name);
+            let own = own.split('<').next().unwrap_or_default();
+            match own {
+                "NonNull" | "Unique" => mode.is_non_null = true,
+                "Weak" => mode.refers = true,
+                "Rc" | "Arc" => mode.refers = false,
+                "OnceLock" | "LazyLock" => mode.trusts_unions = true,
+                _ if path_of(3).eq(["iter", "slice", "core"]) => mode.refers = true,
+                _ => {}
+            }
+        } else {
+            let own = types.text(this.name);
+            let crates = types.path(this.scope).last();
+            if crates == Some("once_cell") && own.starts_with("OnceCell<") {
+                mode.trusts_unions = true;
+            }
+        }
+        let is_plain = of_std && !types.text(this.name).starts_with('(');
+        let members = types.members(this);
+        // A number named `len` beside an array of places says how many of them are in use.
+        let length = member(types, this, "len");
+        let length = length.filter(|member| {
+            types.get(member.of).kind == Kind::Plain
+                && matches!(types.size(member.of), Some(1 | 2 | 4 | 8))
+        });
+        for member in members {
+            let size = types.size(member.of)?;
+            let place = inside(types, this, member, at)?;
+            if size == 0 {
+                continue;
+            }
+            let name = types.text(member.name);
+            let mut inner = mode;
+            inner.refers |= BACK.contains(&name);
+            let path = if is_plain {
+                path.clone()
+            } else {
+                with(path, &field(name))
+            };
+            let places = length.and_then(|length| Some((length, self.places(member.of)?)));
+            match places {
+                Some((length, value)) => {
+                    let length = (
+                        inside(types, this, length, at)?,
+                        types.size(length.of)? as u8,
+                    );
+                    let found = self.first(member.of, value, place, length, &path, mode, depth)?;
+                    out.extend(found);
+                }
+                None => self.value(member.of, place, &path, inner, depth + 1, out)?,
+            }
+        }
+        if types.variants(this).is_empty() {
+            return Some(());
+        }
+        self.choice(of, at, path, mode, depth, out)
+    }
+
+    /// Returns `T` of `[MaybeUninit<T>; N]`.
+    fn places(&self, of: TypeId) -> Option<TypeId> {
+        let array = self.types.get(of);
+        let element = self.types.get(array.target);
+        let is_places = matches!(array.kind, Kind::Array { .. })
+            && element.kind == Kind::Union
+            && (self.types).is(element, &["core", "mem", "maybe_uninit"], "MaybeUninit");
+        is_places.then_some(element.argument)
+    }
+
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "all of them differ between the callers"
+    )]
+    fn first(
+        &mut self,
+        array: TypeId,
+        value: TypeId,
+        at: u64,
+        (length, length_bytes): (u64, u8),
+        path: &Path,
+        mode: Mode,
+        depth: u32,
+    ) -> Option<Option<Item>> {
+        let Kind::Array { count } = self.types.get(array).kind else {
+            return Some(None);
+        };
+        let stride = self.types.size(value)?;
+        if stride == 0 {
+            return Some(None);
+        }
+        let mut items = Vec::new();
+        self.value(value, 0, path, mode, depth + 1, &mut items)?;
+        Some(Some(Item::First {
+            at: fit(at)?,
+            stride: fit(stride)?,
+            count: fit(count)?,
+            length: fit(length)?,
+            length_bytes,
+            more: 0,
+            counts_as_unused: false,
+            items: items.into(),
+        }))
+    }
+
+    fn pointer(
+        &mut self,
+        this: &Type,
+        at: u64,
+        path: &Path,
+        mode: Mode,
+        out: &mut Vec<Item>,
+    ) -> Option<()> {
+        let hold = self.hold(this, mode);
+        // References to code, and to plain data elsewhere, are no pointers into the heap. They may
+        // be, so all are looked at.
+        let to = self.target(this.target);
+        let step = self.step(path, "");
+        out.push(Item::Pointer {
+            at: fit(at)?,
+            to,
+            hold,
+            step,
+        });
+        Some(())
+    }
+
+    fn hold(&self, this: &Type, mode: Mode) -> Hold {
+        let name = self.types.text(this.name);
+        if name.starts_with("alloc::boxed::Box<") {
+            Hold::Owns
+        } else if mode.refers {
+            Hold::Refers
+        } else if name.starts_with("*mut ") || mode.is_non_null {
+            Hold::Raw
+        } else {
+            Hold::Refers
+        }
+    }
+
+    /// Adds what there is to do in a value whose type needs more than its fields tell. Returns
+    /// `None` for other types.
+    fn known(
+        &mut self,
+        of: TypeId,
+        at: u64,
+        path: &Path,
+        mode: Mode,
+        depth: u32,
+        out: &mut Vec<Item>,
+    ) -> Option<()> {
+        let types = self.types;
+        let this = types.get(of);
+        let offset = |planner: &Self, name: &str| fit(at.checked_add(planner.offset(of, name)?)?);
+        let own = types.text(this.name);
+        if this.scope == 0 && own.starts_with(['&', '*', 'a']) {
+            return self.fat(this, at, path, mode, out);
+        }
+        let head = own.split('<').next().unwrap_or_default();
+        match head {
+            "Vec" if types.is(this, &["alloc", "vec"], head) => {
+                let elements = self.shape(Contents::Elements(this.argument));
+                out.push(Item::List {
+                    at: offset(self, "ptr")?,
+                    capacity: offset(self, "cap")?,
+                    length: offset(self, "len")?,
+                    elements,
+                    step: self.list_step(path, this.argument),
+                });
+            }
+            "VecDeque" if types.is(this, &["alloc", "collections", "vec_deque"], head) => {
+                let elements = self.shape(Contents::Elements(this.argument));
+                out.push(Item::Deque {
+                    at: offset(self, "ptr")?,
+                    capacity: offset(self, "cap")?,
+                    head: offset(self, "head")?,
+                    length: offset(self, "len")?,
+                    elements,
+                    step: self.list_step(path, this.argument),
+                });
+            }
+            "IntoIter" if types.is(this, &["alloc", "vec", "into_iter"], head) => {
+                let elements = self.shape(Contents::Elements(this.argument));
+                out.push(Item::Iter {
+                    at: offset(self, "buf")?,
+                    capacity: offset(self, "cap")?,
+                    first: offset(self, "ptr")?,
+                    end: offset(self, "end")?,
+                    elements,
+                    step: self.list_step(path, this.argument),
+                });
+            }
+            "RawTable" if types.is(this, &["hashbrown", "raw"], head) => {
+                let elements = self.shape(Contents::Table(this.argument));
+                out.push(Item::Table {
+                    at: offset(self, "ctrl")?,
+                    mask: offset(self, "bucket_mask")?,
+                    left: offset(self, "growth_left")?,
+                    items: offset(self, "items")?,
+                    elements,
+                    step: self.step(path, "{}"),
+                });
+            }
+            "RcInner" | "RcBox" | "ArcInner" if is_counted(types, this) => {
+                let strong = offset(self, "strong")?;
+                let value = member(types, this, "value").or_else(|| member(types, this, "data"))?;
+                let size = types.size(value.of)?;
+                let mut items = Vec::new();
+                let place = inside(types, this, value, at)?;
+                self.value(value.of, place, path, mode, depth + 1, &mut items)?;
+                out.push(Item::Skip {
+                    at: fit(at)?,
+                    end: fit(at.checked_add(COUNTS)?)?,
+                });
+                out.push(Item::Counted {
+                    strong,
+                    value: fit(place)?,
+                    size: fit(size)?,
+                    items: items.into(),
+                });
+            }
+            "BTreeMap" if types.is(this, &["alloc", "collections", "btree", "map"], head) => {
+                let root = member(types, this, "root")?;
+                let path = with(path, "{}");
+                let place = inside(types, this, root, at)?;
+                self.value(root.of, place, &path, mode, depth + 1, out)?;
+            }
+            "LeafNode" | "InternalNode"
+                if types.is(this, &["alloc", "collections", "btree", "node"], head) =>
+            {
+                self.node(of, at, path, mode, depth, out)?;
+            }
+            "SmallVec" if types.path(this.scope).last() == Some("smallvec") => {
+                self.small(of, at, path, mode, depth, out)?;
+            }
+            "BytesMut" if types.is(this, &["bytes", "bytes_mut"], head) => {
+                let bytes = types.by_name("u8")?;
+                out.push(Item::BytesMut {
+                    at: offset(self, "ptr")?,
+                    length: offset(self, "len")?,
+                    capacity: offset(self, "cap")?,
+                    data: offset(self, "data")?,
+                    bytes: self.shape(Contents::Elements(bytes)),
+                    step: self.step(path, ""),
+                });
+            }
+            "Bytes" if types.is(this, &["bytes", "bytes"], head) => {
+                out.push(Item::Tagged {
+                    at: offset(self, "data")?,
+                    step: self.step(path, ""),
+                });
+            }
+            // The list inside keeps the length that it had when it was shared.
+            "Shared" if types.path(this.scope).last() == Some("bytes") => {
+                let pointer = offset(self, "ptr").or_else(|| offset(self, "buf"))?;
+                out.push(Item::Tagged {
+                    at: pointer,
+                    step: self.step(path, ""),
+                });
+            }
+            _ => return None,
+        }
+        Some(())
+    }
+
+    fn list_step(&mut self, path: &Path, element: TypeId) -> StepId {
+        let is_text = self.types.text(self.types.get(element).name) == "u8";
+        self.step(path, if is_text { "" } else { "[]" })
+    }
+
+    /// A pointer with a length or a vtable.
+    fn fat(
+        &mut self,
+        this: &Type,
+        at: u64,
+        path: &Path,
+        mode: Mode,
+        out: &mut Vec<Item>,
+    ) -> Option<()> {
+        let types = self.types;
+        let hold = self.hold(this, mode);
+        let by = |name: &str| member(types, this, name);
+        let place = |member: &Member| fit(inside(types, this, member, at)?);
+        let data = by("data_ptr").or_else(|| by("pointer"))?;
+        let data_type = types.get(data.of);
+        if data_type.kind != Kind::Pointer {
+            return None;
+        }
+        let behind = types.get(data_type.target);
+        let counted = is_counted(types, behind);
+        if let Some(vtable) = by("vtable") {
+            let (at, vtable) = (place(data)?, place(vtable)?);
+            out.push(Item::Dynamic {
+                at,
+                vtable,
+                is_counted: counted,
+                hold,
+                step: self.step(path, ""),
+            });
+            return Some(());
+        }
+        let length = place(by("length")?)?;
+        let at = place(data)?;
+        let (element, contents) = if counted {
+            (behind.argument, Contents::CountedElements(behind.argument))
+        } else {
+            (data_type.target, Contents::Elements(data_type.target))
+        };
+        out.push(Item::Slice {
+            at,
+            length,
+            elements: self.shape(contents),
+            is_counted: counted,
+            hold,
+            step: self.list_step(path, element),
+        });
+        Some(())
+    }
+
+    /// A node of a B-tree.
+    fn node(
+        &mut self,
+        of: TypeId,
+        at: u64,
+        path: &Path,
+        mode: Mode,
+        depth: u32,
+        out: &mut Vec<Item>,
+    ) -> Option<()> {
+        let types = self.types;
+        let this = types.get(of);
+        let by = |name: &str| member(types, this, name);
+        if let (Some(data), Some(edges)) = (by("data"), by("edges")) {
+            let start = inside(types, this, data, at)?;
+            self.node(data.of, start, path, mode, depth, out)?;
+            let length = start.checked_add(self.offset(data.of, "len")?)?;
+            let place = inside(types, this, edges, at)?;
+            let value = self.places(edges.of)?;
+            let first = self.first(edges.of, value, place, (length, 2), path, mode, depth)?;
+            if let Some(Item::First {
+                at,
+                stride,
+                count,
+                length,
+                length_bytes,
+                items,
+                ..
+            }) = first
+            {
+                out.push(Item::First {
+                    at,
+                    stride,
+                    count,
+                    length,
+                    length_bytes,
+                    more: 1,
+                    counts_as_unused: false,
+                    items,
+                });
+            }
+            return Some(());
+        }
+        let length = inside(types, this, by("len")?, at)?;
+        let mut has_whole_words = false;
+        for name in ["keys", "vals"] {
+            let array = by(name)?;
+            let place = inside(types, this, array, at)?;
+            let value = self.places(array.of)?;
+            let path = if name == "keys" {
+                with(path, "{key}")
+            } else {
+                path.clone()
+            };
+            let first = self.first(array.of, value, place, (length, 2), &path, mode, depth)?;
+            if let Some(Item::First {
+                at,
+                stride,
+                count,
+                length,
+                length_bytes,
+                items,
+                ..
+            }) = first
+            {
+                has_whole_words |= stride.is_multiple_of(8);
+                out.push(Item::First {
+                    at,
+                    stride,
+                    count,
+                    length,
+                    length_bytes,
+                    more: 0,
+                    counts_as_unused: true,
+                    items,
+                });
+            }
+        }
+        let parent = inside(types, this, by("parent")?, at)?;
+        out.push(Item::Skip {
+            at: fit(parent)?,
+            end: fit(parent.checked_add(8)?)?,
+        });
+        // The place in the parent is no part of the value. The number of entries is, and follows
+        // from the words that are left out.
+        let index = inside(types, this, by("parent_idx")?, at)?;
+        let [index, length] = [index / 8 * 8, length / 8 * 8];
+        if has_whole_words && index == length {
+            out.push(Item::Skip {
+                at: fit(index)?,
+                end: fit(index + 8)?,
+            });
+        }
+        Some(())
+    }
+
+    fn small(
+        &mut self,
+        of: TypeId,
+        at: u64,
+        path: &Path,
+        mode: Mode,
+        depth: u32,
+        out: &mut Vec<Item>,
+    ) -> Option<()> {
+        let types = self.types;
+        let this = types.get(of);
+        let array = types.get(this.argument);
+        let Kind::Array { count } = array.kind else {
+            return None;
+        };
+        let (data_at, data) = self.find(of, "data", 0)?;
+        let within = types.get(data);
+        let part = |name: &str| {
+            let (offset, of) = self.find(data, name, 0).or_else(|| {
+                let mut variants = types.variants(within).iter();
+                let upper = [name[..1].to_uppercase(), name[1..].to_owned()].concat();
+                let found = variants.find(|variant| types.text(variant.name) == upper)?;
+                Some((found.offset, found.of))
+            })?;
+            Some((offset.checked_add(data_at)?, of))
+        };
+        let (heap_at, heap) = part("heap")?;
+        let (inline_at, inline) = part("inline")?;
+        let inline_at = inline_at + self.offset(inline, "__0").unwrap_or(0);
+        let pointer = self
+            .offset(heap, "ptr")
+            .or_else(|| self.offset(heap, "__0"))?;
+        let length = self
+            .offset(heap, "len")
+            .or_else(|| self.offset(heap, "__1"))?;
+        let mut items = Vec::new();
+        let inside = with(path, "[]");
+        self.value(array.target, 0, &inside, mode, depth + 1, &mut items)?;
+        let elements = self.shape(Contents::Elements(array.target));
+        let step = self.list_step(path, array.target);
+        out.push(Item::Small {
+            capacity: fit(at.checked_add(self.offset(of, "capacity")?)?)?,
+            at: fit(at.checked_add(heap_at)?.checked_add(pointer)?)?,
+            length: fit(at.checked_add(heap_at)?.checked_add(length)?)?,
+            elements,
+            step,
+            inline: fit(at.checked_add(inline_at)?)?,
+            stride: fit(types.size(array.target)?)?,
+            most: fit(count)?,
+            items: items.into(),
+        });
+        Some(())
+    }
+
+    /// An enum with fields.
+    fn choice(
+        &mut self,
+        of: TypeId,
+        at: u64,
+        path: &Path,
+        mode: Mode,
+        depth: u32,
+        out: &mut Vec<Item>,
+    ) -> Option<()> {
+        let types = self.types;
+        let this = types.get(of);
+        let all = types.variants(this);
+        let Some((offset, discriminant)) = this.discriminant else {
+            // An enum with one variant that has values has no discriminant.
+            return match all {
+                [one] => {
+                    let path = self.variant_path(of, one, path);
+                    self.variant(of, one, at, &path, mode, depth, out)
+                }
+                _ => Some(()),
+            };
+        };
+        let bytes = types.size(discriminant)?;
+        if !matches!(bytes, 1 | 2 | 4 | 8) {
+            return (bytes == 0).then_some(());
+        }
+        offset.checked_add(bytes).filter(|&end| end <= this.size)?;
+        let mask = u64::MAX >> (64 - 8 * bytes);
+        let is_counted = this.is_future || (depth == 0 && at == 0 && this.size >= LEAST_COUNTED);
+        let mut variants = Vec::new();
+        for variant in all {
+            let mut items = Vec::new();
+            let path = self.variant_path(of, variant, path);
+            self.variant(of, variant, at, &path, mode, depth, &mut items)?;
+            variants.push((variant.value.map(|value| value & mask), items));
+        }
+        let is_empty = variants.iter().all(|(_, items)| items.is_empty());
+        if is_empty && !is_counted {
+            return Some(());
+        }
+        // `Option<Box<T>>`: a null pointer points to nothing in any case.
+        if let [(Some(0), none), (None, some)] | [(None, some), (Some(0), none)] = &mut variants[..]
+            && none.is_empty()
+            && bytes == 8
+            && !is_counted
+            && matches!(&some[..], [Item::Pointer { at: place, .. }] if u64::from(*place) == at + offset)
+        {
+            out.append(some);
+            return Some(());
+        }
+        for (variant, (_, items)) in all.iter().zip(&mut variants) {
+            self.dead(this, variant, at, (offset, bytes), items)?;
+        }
+        let counters = is_counted.then(|| self.counters(of, all.len()));
+        out.push(Item::Choice {
+            discriminant: fit(at.checked_add(offset)?)?,
+            bytes: bytes as u8,
+            variants: (variants.into_iter())
+                .map(|(value, items)| (value, items.into()))
+                .collect(),
+            counters,
+        });
+        Some(())
+    }
+
+    fn counters(&mut self, of: TypeId, variants: usize) -> u32 {
+        let of = self.types.canonical(of);
+        if let Some(first) = self.enums.get(&of) {
+            return *first;
+        }
+        let first = self.plans.counters;
+        self.plans.counters += variants as u32;
+        self.enums.insert(of, first);
+        self.plans.enums.push(CountedEnum { of, first });
+        first
+    }
+
+    /// Adds the bytes that are dead while a variant is there.
+    fn dead(
+        &self,
+        this: &Type,
+        variant: &Variant,
+        at: u64,
+        (discriminant, bytes): (u64, u64),
+        items: &mut Vec<Item>,
+    ) -> Option<()> {
+        let types = self.types;
+        let fields = types.get(variant.of);
+        let mut used = vec![(discriminant, discriminant + bytes)];
+        for member in types.members(fields) {
+            let start = variant.offset.checked_add(member.offset)?;
+            used.push((start, start.checked_add(types.size(member.of)?)?));
+        }
+        used.sort_unstable();
+        used.push((this.size, this.size));
+        let mut end = 0;
+        for (start, next) in used {
+            if start >= end + 8 {
+                items.push(Item::Skip {
+                    at: fit(at.checked_add(end)?)?,
+                    end: fit(at.checked_add(start)?)?,
+                });
+            }
+            end = end.max(next);
+        }
+        Some(())
+    }
+
+    fn variant_path(&self, of: TypeId, variant: &Variant, path: &Path) -> Path {
+        let types = self.types;
+        let this = types.get(of);
+        if this.is_future {
+            return Path {
+                owner: format!("{} ({})", self.future_name(of), state(types, variant)),
+                text: String::new(),
+                is_root: true,
+            };
+        }
+        if types.is_std(this) {
+            return path.clone();
+        }
+        with(path, &format!("::{}", types.text(variant.name)))
+    }
+
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "all of them differ between the callers"
+    )]
+    fn variant(
+        &mut self,
+        of: TypeId,
+        variant: &Variant,
+        at: u64,
+        path: &Path,
+        mode: Mode,
+        depth: u32,
+        out: &mut Vec<Item>,
+    ) -> Option<()> {
+        let types = self.types;
+        let this = types.get(of);
+        let start = at.checked_add(variant.offset)?;
+        for member in live_fields(types, of, variant) {
+            let place = start.checked_add(member.offset)?;
+            let size = types.size(member.of)?;
+            if place.checked_add(size)? > at.checked_add(this.size)? {
+                return None;
+            }
+            if size == 0 {
+                continue;
+            }
+            let name = types.text(member.name);
+            let is_only = name == "__0" && types.members(types.get(variant.of)).len() == 1;
+            let path = if is_only || name == "__awaitee" || types.is_std(this) {
+                path.clone()
+            } else {
+                with(path, &field(name))
+            };
+            self.value(member.of, place, &path, mode, depth + 1, out)?;
+        }
+        Some(())
+    }
+}
+
+/// Returns the fields of a variant that hold values.
+///
+/// An async function moves its arguments out of where they were before its first await. They are
+/// still listed for all states.
+pub(super) fn live_fields<'t>(
+    types: &'t Types,
+    of: TypeId,
+    variant: &'t Variant,
+) -> impl Iterator<Item = &'t Member> {
+    let this = types.get(of);
+    let name_of = |variant: &Variant| types.text(types.get(variant.of).name);
+    let own = name_of(variant);
+    let is_over = this.is_future && matches!(own, "Returned" | "Panicked");
+    let moves = this.is_future
+        && own.starts_with("Suspend")
+        && types.text(this.name).starts_with("{async_fn_env");
+    let returned = types.variants(this).iter();
+    let mut returned = returned.filter(|variant| name_of(variant) == "Returned");
+    let arguments = returned.next().filter(|_| moves);
+    let arguments = arguments.map_or(&[][..], |variant| types.members(types.get(variant.of)));
+    let fields = types.members(types.get(variant.of)).iter();
+    fields.filter(move |field| {
+        let is_argument = arguments
+            .iter()
+            .any(|argument| (argument.name, argument.offset) == (field.name, field.offset));
+        !is_over && !is_argument
+    })
+}
+
+/// Returns the name of an async function or block.
+pub(super) fn future_name(types: &Types, of: TypeId) -> String {
+    let this = types.get(of);
+    let mut path: Vec<&str> = types.path(this.scope).collect();
+    path.reverse();
+    let own = types.text(this.name);
+    let function = short(&normal(&path.join("::")));
+    let mut text = if own.starts_with("{async_fn_env") {
+        function
+    } else if own.starts_with("{async") {
+        format!("{function}::{{async block}}")
+    } else {
+        format!("{function}::{{generator}}")
+    };
+    if text.len() > MOST_PATH {
+        text = text.chars().take(MOST_PATH / 4).collect();
+    }
+    text
+}
+
+/// Returns the state of a future for people.
+pub(super) fn state(types: &Types, variant: &Variant) -> String {
+    let name = types.text(types.get(variant.of).name);
+    match name {
+        "Unresumed" => "not started".to_owned(),
+        "Returned" => "done".to_owned(),
+        "Panicked" => "panicked".to_owned(),
+        _ if variant.line == 0 => format!("state {}", types.text(variant.name)),
+        _ => format!("await at {}:{}", types.text(variant.file), variant.line),
+    }
+}
+
+/// Returns `true` for what `Rc` and `Arc` point to.
+fn is_counted(types: &Types, this: &Type) -> bool {
+    let rc = &["alloc", "rc"];
+    types.is(this, rc, "RcInner")
+        || types.is(this, &["alloc", "sync"], "ArcInner")
+        || types.is(this, rc, "RcBox")
+}
+
+/// Returns the field with a name.
+fn member<'t>(types: &'t Types, this: &Type, name: &str) -> Option<&'t Member> {
+    let mut members = types.members(this).iter();
+    members.find(|member| types.text(member.name) == name)
+}
+
+/// Returns the text of a field on a path.
+fn field(name: &str) -> String {
+    let name = name.strip_prefix("__").map_or(name, |rest| {
+        let is_number = !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit());
+        if is_number { rest } else { name }
+    });
+    format!(".{name}")
+}
+
+fn with(path: &Path, more: &str) -> Path {
+    Path {
+        text: format!("{}{more}", path.text),
+        ..path.clone()
+    }
+}
+
+fn fit(number: u64) -> Option<u32> {
+    u32::try_from(number).ok()
+}
+
+/// Returns the offset of a member, if it lies inside of the type that has it.
+fn inside(types: &Types, this: &Type, member: &Member, at: u64) -> Option<u64> {
+    let end = member.offset.checked_add(types.size(member.of)?)?;
+    (end <= this.size).then_some(at.checked_add(member.offset)?)
+}
+
+/// Returns the most items that one value costs.
+fn cost(items: &[Item]) -> u64 {
+    let each = items.iter().map(|item| match item {
+        Item::Many { count, items, .. }
+        | Item::First { count, items, .. }
+        | Item::Small {
+            most: count, items, ..
+        } => u64::from(*count).saturating_mul(cost(items)),
+        Item::Choice { variants, .. } => {
+            let all = variants.iter().map(|(_, items)| cost(items));
+            all.max().unwrap_or(0).saturating_add(1)
+        }
+        Item::Counted { items, .. } | Item::Uncertain(items) => cost(items),
+        Item::Skip { at, end } => u64::from(end.saturating_sub(*at)) / 8,
+        _ => 1,
+    });
+    each.fold(0, u64::saturating_add)
+}
+
+/// Returns a number for the values of some contents: equal for a `String` and a `Vec<u8>`.
+fn value_type(types: &Types, contents: Contents, of: TypeId) -> u64 {
+    use std::hash::{Hash, Hasher};
+    let mut hasher = rustc_hash::FxHasher::default();
+    std::mem::discriminant(&contents).hash(&mut hasher);
+    types.full_name(of).hash(&mut hasher);
+    hasher.finish() | 1
+}

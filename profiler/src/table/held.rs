@@ -1,0 +1,227 @@
+//! The figures of a snapshot: retained bytes and unused capacity, and the moment they are of.
+//!
+//! These figures are of the snapshot's own moment. They must never be added to the counters of the
+//! recording, or be shown without that moment.
+
+use std::cmp::Reverse;
+
+use serde::Serialize;
+use serde::ser::{SerializeMap, Serializer};
+
+use crate::profile::Profile;
+use crate::snapshot::{Basis, Held, HolderName, Snapshot};
+use crate::units::{Bytes, Count, Nanos, Share, counted, printable};
+
+/// A figure of a snapshot by which rows are ordered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum HeldMeasure {
+    /// Bytes of the blocks, and of all blocks that would be freed with them.
+    #[default]
+    Retained,
+    /// Unused capacity of containers, and nothing else.
+    Unused,
+}
+
+impl HeldMeasure {
+    /// Both, in the order frontends offer them.
+    pub const ALL: [HeldMeasure; 2] = [HeldMeasure::Retained, HeldMeasure::Unused];
+
+    /// Returns the word of the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            HeldMeasure::Retained => "retained",
+            HeldMeasure::Unused => "unused",
+        }
+    }
+
+    /// Returns the key of its figure in JSON.
+    pub fn key(self) -> &'static str {
+        match self {
+            HeldMeasure::Retained => "retained_bytes",
+            HeldMeasure::Unused => "unused_bytes",
+        }
+    }
+
+    /// Returns a heading for people.
+    pub fn title(self) -> &'static str {
+        match self {
+            HeldMeasure::Retained => "bytes retained",
+            HeldMeasure::Unused => "bytes of unused capacity",
+        }
+    }
+}
+
+/// A snapshot of a recording, and its place among the others.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct SnapshotAt<'a> {
+    /// The snapshot.
+    pub snapshot: &'a Snapshot,
+    /// Its number in the recording, from 1.
+    pub number: usize,
+    /// Number of snapshots in the recording.
+    pub count: usize,
+}
+
+/// Explains how a recording gets a snapshot.
+const HOW_TO_TAKE: &str =
+    "the recording has no snapshot; take one with `heapglass run --snapshot -- COMMAND`";
+
+/// Returns a snapshot of a recording: the one with most live bytes, or the one that `at` names by
+/// its label, its number from 1, or `last`. Of several with one label, it is the largest.
+///
+/// # Errors
+/// Returns a sentence that says why there is none and what to do.
+pub fn snapshot_at<'a>(profile: &'a Profile, at: Option<&str>) -> Result<SnapshotAt<'a>, String> {
+    let all: Vec<SnapshotAt<'a>> = all_snapshots(profile).collect();
+    let largest = |of: &dyn Fn(&&SnapshotAt<'a>) -> bool| {
+        let live_bytes = |one: &&SnapshotAt<'a>| one.snapshot.moment().live_bytes;
+        let some = all.iter().filter(of);
+        some.max_by_key(|one| (live_bytes(one), Reverse(one.number)))
+            .copied()
+    };
+    let Some(at) = at else {
+        return largest(&|_| true).ok_or_else(|| HOW_TO_TAKE.to_owned());
+    };
+    let labelled = largest(&|one| one.snapshot.moment().label == at);
+    let numbered = || {
+        let number = at.parse::<usize>().ok()?;
+        all.get(number.checked_sub(1)?).copied()
+    };
+    let last = || all.last().filter(|_| at == "last").copied();
+    labelled.or_else(numbered).or_else(last).ok_or_else(|| {
+        if all.is_empty() {
+            return HOW_TO_TAKE.to_owned();
+        }
+        let names = all.iter().take(10).map(|one| one.name());
+        let mut names: Vec<String> = names.collect();
+        if all.len() > names.len() {
+            names.push(format!("{} more", all.len() - names.len()));
+        }
+        let (at, names) = (printable(at), names.join(", "));
+        format!("no snapshot {at}; the recording has {names}")
+    })
+}
+
+/// Returns all snapshots of a recording, in the order in which they were taken.
+pub fn all_snapshots(profile: &Profile) -> impl ExactSizeIterator<Item = SnapshotAt<'_>> {
+    let count = profile.snapshots().len();
+    let all = profile.snapshots().iter().enumerate();
+    all.map(move |(index, snapshot)| SnapshotAt {
+        snapshot,
+        number: index + 1,
+        count,
+    })
+}
+
+impl SnapshotAt<'_> {
+    /// Returns its number and label for people: `2 (peak)`.
+    pub fn name(&self) -> String {
+        match printable(&self.snapshot.moment().label) {
+            label if label.is_empty() => self.number.to_string(),
+            label => format!("{} ({label})", self.number),
+        }
+    }
+
+    /// Returns its moment and size for people: `at 92.1 ms, 24.6 MiB live, 98.0 % of the peak`.
+    pub fn moment(&self, profile: &Profile) -> String {
+        let moment = self.snapshot.moment();
+        let (time, live) = (Nanos(moment.time_ns), Bytes(moment.live_bytes));
+        let share = Share::of(moment.live_bytes, profile.totals.peak_bytes);
+        format!("at {time}, {live} live, {share} of the peak")
+    }
+
+    /// Returns what was known of the blocks, for people.
+    pub fn basis(&self) -> &'static str {
+        match self.snapshot.basis() {
+            Basis::Types => "types from debug information",
+            Basis::Shapes => "containers of the sites that allocated the blocks",
+            Basis::Sizes => "sizes and pointers of blocks, without types",
+        }
+    }
+
+    /// Returns the sentences that a reader must know before trusting the figures: what was found,
+    /// lost or bounded.
+    pub fn notes(&self) -> Vec<String> {
+        let snapshot = self.snapshot;
+        let mut notes = Vec::new();
+        let moment = snapshot.moment();
+        if snapshot.bytes() != moment.live_bytes || snapshot.blocks() != moment.live_blocks {
+            notes.push(format!(
+                "The snapshot found {} bytes in {}. The recorder counted {} bytes in {}.",
+                Count(snapshot.bytes()),
+                counted(snapshot.blocks(), "block"),
+                Count(moment.live_bytes),
+                counted(moment.live_blocks, "block"),
+            ));
+        }
+        let all = snapshot.notes().iter();
+        notes.extend(all.map(|note| printable(note).into_owned()));
+        notes
+    }
+
+    /// Returns the whole of a measure: all bytes that were found are retained.
+    pub fn whole(&self, measure: HeldMeasure) -> u64 {
+        let held = self.snapshot.held();
+        held.first().map_or(0, |whole| match measure {
+            HeldMeasure::Retained => whole.bytes,
+            HeldMeasure::Unused => whole.unused_bytes,
+        })
+    }
+
+    /// Returns `true` if small holders were summed up, so that retained bytes of rows are lower
+    /// bounds.
+    pub fn is_cut(&self) -> bool {
+        let mut holders = self.snapshot.holders().iter();
+        holders.any(|holder| holder.name == HolderName::Others)
+    }
+}
+
+/// What a row holds in a snapshot. The names are the keys in JSON.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct HeldFigures {
+    /// Bytes of the row's blocks, and of all blocks that would be freed with them.
+    pub retained_bytes: u64,
+    /// The row's own blocks.
+    pub own: Held,
+    /// The blocks whose unused capacity the row shows: of a row by site, its own; of a holder, all
+    /// that it retains.
+    pub filled: Held,
+}
+
+impl HeldFigures {
+    /// Returns the figure of a measure; `None` where it is not known.
+    pub fn of(&self, measure: HeldMeasure) -> Option<u64> {
+        match measure {
+            HeldMeasure::Retained => Some(self.retained_bytes),
+            HeldMeasure::Unused => Some(self.filled.unused_bytes).filter(|_| {
+                // Nothing is known of no blocks at all, too, but nothing is unused in them.
+                self.filled.known_bytes > 0 || self.filled.bytes == 0
+            }),
+        }
+    }
+
+    /// Returns the figures under their keys in JSON.
+    pub(crate) fn by_key(&self) -> [(&'static str, Option<u64>); 5] {
+        [
+            ("retained_bytes", Some(self.retained_bytes)),
+            ("own_bytes", Some(self.own.bytes)),
+            ("own_blocks", Some(self.own.blocks)),
+            // Null where it is known of no block.
+            ("unused_bytes", self.of(HeldMeasure::Unused)),
+            ("known_bytes", Some(self.filled.known_bytes)),
+        ]
+    }
+}
+
+impl Serialize for HeldFigures {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut json = serializer.serialize_map(None)?;
+        for (key, figure) in self.by_key() {
+            json.serialize_entry(key, &figure)?;
+        }
+        json.end()
+    }
+}

@@ -1,0 +1,130 @@
+//! Rows of any grouping with what they hold in a snapshot.
+
+use std::collections::HashMap;
+
+use super::held::{HeldFigures, HeldMeasure};
+use super::{By, Detail, Row, function, rows};
+use crate::profile::fields::NO_FIELD;
+use crate::profile::{Frames, Measure, Profile};
+use crate::snapshot::Snapshot;
+
+/// A row with what it holds in a snapshot.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct HeldRow {
+    /// The row, with the counters of the recording.
+    pub row: Row,
+    /// Its figures in the snapshot.
+    pub held: HeldFigures,
+}
+
+/// Explains why rows of a grouping have no figures of a snapshot; `None` if they have.
+pub fn not_in_snapshots(by: By) -> Option<&'static str> {
+    match by {
+        By::Thread => Some("any thread may free a block, so live blocks belong to no thread"),
+        By::Arena => Some("a snapshot has blocks, and an arena's pieces lie inside them"),
+        _ => None,
+    }
+}
+
+/// Returns the rows of a grouping with what they hold in a snapshot, ordered by a measure, largest
+/// first. Rows without blocks in the snapshot are left out.
+///
+/// Rows of threads and arenas are none: see [`not_in_snapshots`].
+pub fn held_rows(
+    profile: &Profile,
+    snapshot: &Snapshot,
+    by: By,
+    measure: HeldMeasure,
+    frames: Frames,
+) -> Vec<HeldRow> {
+    if not_in_snapshots(by).is_some() {
+        return Vec::new();
+    }
+    let rows = rows(profile, by, Measure::Live, frames);
+    let held = held_by(profile, snapshot, by, &rows, frames);
+    let mut held: Vec<HeldRow> = rows
+        .into_iter()
+        .zip(held)
+        .filter(|(_, held)| held.own.blocks > 0)
+        .map(|(row, held)| HeldRow { row, held })
+        .collect();
+    held.sort_by(|a, b| {
+        let size = |row: &HeldRow| (row.held.of(measure), row.held.retained_bytes);
+        let by_size = size(b).cmp(&size(a));
+        by_size.then_with(|| a.row.names().cmp(&b.row.names()))
+    });
+    held
+}
+
+/// Returns what each of some rows of a profile holds in a snapshot.
+pub(crate) fn held_by(
+    profile: &Profile,
+    snapshot: &Snapshot,
+    by: By,
+    rows: &[Row],
+    frames: Frames,
+) -> Vec<HeldFigures> {
+    let row_of = rows_of_sites(profile, by, rows, frames);
+    let row = |site: u32| row_of.get(site as usize).copied().flatten();
+    let retained = snapshot.retained_bytes(rows.len(), row);
+    let mut held: Vec<HeldFigures> = retained
+        .into_iter()
+        .map(|retained_bytes| HeldFigures {
+            retained_bytes,
+            ..HeldFigures::default()
+        })
+        .collect();
+    for of_site in snapshot.by_site(profile.sites.len()) {
+        if let Some(row) = of_site.site.and_then(row) {
+            held[row].own.add(&of_site);
+        }
+    }
+    for figures in &mut held {
+        figures.filled = figures.own.clone();
+    }
+    held
+}
+
+/// Returns the row of each site.
+fn rows_of_sites(profile: &Profile, by: By, rows: &[Row], frames: Frames) -> Vec<Option<usize>> {
+    let mut row_of = vec![None; profile.sites.len()];
+    let mut by_key: HashMap<&str, usize> = HashMap::new();
+    for (number, row) in rows.iter().enumerate() {
+        let sites = match &row.detail {
+            Detail::Site(detail) => &detail.sites,
+            Detail::Owner { sites, .. } => sites,
+            _ => {
+                by_key.insert(&row.key, number);
+                continue;
+            }
+        };
+        for &site in sites {
+            row_of[site] = Some(number);
+        }
+    }
+    if by_key.is_empty() {
+        return row_of;
+    }
+    let (fields, phases) = (profile.fields(), profile.phases());
+    let functions = match by {
+        By::Function => function::keys_of_sites(profile, frames),
+        _ => Vec::new(),
+    };
+    for (index, site) in profile.counted_sites() {
+        let found = match by {
+            By::Function => by_key.get(functions[index].as_str()),
+            By::Crate => by_key.get(function::crate_key(profile, site).as_str()),
+            By::Module => by_key.get(function::module_key(profile, site).as_str()),
+            By::Type => by_key.get(profile.type_key(profile.type_id_of(site))),
+            By::Field => {
+                let field = fields.get(fields.field_of(site.scope));
+                by_key.get(field.map_or(NO_FIELD, |field| &field.path))
+            }
+            By::Phase => by_key.get(phases.path(profile, phases.phase_of(site.scope)).as_str()),
+            By::Site | By::Owner | By::Thread | By::Arena => None,
+        };
+        row_of[index] = found.copied();
+    }
+    row_of
+}

@@ -1,0 +1,299 @@
+//! Rows by holder: who holds the heap at the moment of a snapshot, as a tree.
+//!
+//! The tree is that of [`Snapshot::holders`], with holders that read the same below one holder as
+//! one row. A name that is on the path already counts where the path ends, as sites do there: so no
+//! path has a name twice, and a row retains exactly what its blocks hold alone.
+
+use std::collections::HashMap;
+
+use super::SiteLabel;
+use super::held::HeldFigures;
+use super::site::label_of;
+use crate::profile::Profile;
+use crate::snapshot::{Held, HolderName, RootKind, Snapshot};
+
+/// A holder.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct HolderRow {
+    /// What it is. As recorded: not safe for a terminal before [`crate::units::printable`].
+    pub name: HolderRowName,
+    /// The row that holds this one; `None` = nothing in the heap does.
+    pub parent: Option<usize>,
+    /// Its figures. Unused capacity is that of all blocks that it retains.
+    pub held: HeldFigures,
+    /// The sites of its blocks, indexes into [`Profile::sites`].
+    pub sites: Vec<u32>,
+}
+
+/// The name of a holder.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum HolderRowName {
+    /// What holds blocks from outside the heap, or what stands for it: `statics of app`,
+    /// `several holders`.
+    Root(String),
+    /// A place by type and field: `Catalog.products[].name`.
+    Place {
+        /// The whole place.
+        path: String,
+        /// The type that was allocated, if all blocks have one.
+        type_key: Option<String>,
+    },
+    /// The blocks of sites that read the same.
+    Site(SiteLabel),
+    /// Blocks of sites that the recording does not have.
+    NoSite,
+    /// Small holders, which are not kept apart.
+    Small,
+}
+
+/// The row of blocks that nothing reached.
+pub(crate) const NOT_REACHED: &str = "not reached at this moment";
+/// The row of blocks whose owner was not seen.
+pub(crate) const NOT_SEEN: &str = "held in a way not seen";
+/// The row of blocks with several holders.
+pub(crate) const SEVERAL: &str = "several holders";
+/// The row of blocks whose holders are too small to be kept.
+pub(crate) const SMALL: &str = "(small holders)";
+/// The row of blocks whose site is not in the recording.
+const NO_SITE: &str = "(site not in the recording)";
+
+impl HolderRowName {
+    /// Returns the name without the part that repeats the holder's: `.name` below
+    /// `Catalog.products[]`.
+    pub fn below(&self, holder: Option<&HolderRowName>) -> String {
+        let around = match holder {
+            Some(HolderRowName::Place { path, .. }) => path.as_str(),
+            _ => "",
+        };
+        match self {
+            HolderRowName::Root(name) => name.clone(),
+            HolderRowName::Place { path, .. } => match path.strip_prefix(around) {
+                Some(rest) if rest.starts_with(['.', '[', '{', ':']) => rest.to_owned(),
+                _ => path.clone(),
+            },
+            HolderRowName::Site(label) if label.what.is_empty() => label.owner.clone(),
+            HolderRowName::Site(label) => label.what.clone(),
+            HolderRowName::NoSite => NO_SITE.to_owned(),
+            HolderRowName::Small => SMALL.to_owned(),
+        }
+    }
+}
+
+impl HolderRowName {
+    /// Returns the kind of holder, a word of JSON.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            HolderRowName::Root(_) => "root",
+            HolderRowName::Place { .. } => "place",
+            HolderRowName::Site(_) => "site",
+            HolderRowName::NoSite => "no_site",
+            HolderRowName::Small => "small",
+        }
+    }
+
+    /// Returns the step of a path: the name with what tells it from others below one holder.
+    fn step(&self, holder: Option<&HolderRowName>) -> String {
+        match self {
+            HolderRowName::Site(label) if !label.what.is_empty() => {
+                format!("{} ({})", label.what, label.owner)
+            }
+            _ => self.below(holder),
+        }
+    }
+}
+
+impl HolderRow {
+    /// Returns the names of the holders from the outermost one to this one:
+    /// `stack of main > Catalog.products[] > .name`.
+    pub fn key(&self, rows: &[HolderRow]) -> String {
+        self.steps(rows).join(" > ")
+    }
+
+    /// Returns the steps of the [key](HolderRow::key).
+    pub(crate) fn steps(&self, rows: &[HolderRow]) -> Vec<String> {
+        let path = self.path(rows);
+        let above = std::iter::once(None).chain(path.iter().map(|row| Some(&row.name)));
+        let steps = path.iter().zip(above);
+        steps.map(|(row, above)| row.name.step(above)).collect()
+    }
+
+    /// Returns the rows from the outermost holder to this one.
+    pub fn path<'a>(&'a self, rows: &'a [HolderRow]) -> Vec<&'a HolderRow> {
+        let above = |row: &&'a HolderRow| rows.get(row.parent?);
+        let mut path: Vec<&HolderRow> = std::iter::successors(Some(self), above).collect();
+        path.reverse();
+        path
+    }
+}
+
+/// Returns the holders of a snapshot, parents before children. Those that nothing holds add up to
+/// the whole snapshot.
+pub fn holders(profile: &Profile, snapshot: &Snapshot) -> Vec<HolderRow> {
+    let nodes = snapshot.holders();
+    let all_held = snapshot.held();
+    let mut rows: Vec<HolderRow> = Vec::new();
+    let mut names = Names::new(profile);
+    // The row of each node; the whole heap has none.
+    let mut row_of: Vec<Option<usize>> = Vec::with_capacity(nodes.len());
+    let mut known: HashMap<(Option<usize>, Key), usize> = HashMap::new();
+    for (number, node) in nodes.iter().enumerate() {
+        if number == 0 {
+            row_of.push(None);
+            continue;
+        }
+        let parent = row_of[node.parent as usize];
+        let key = names.key(&node.name);
+        let mut above = parent;
+        while let Some(at) = above.filter(|&at| names.keys[at] != key) {
+            above = rows[at].parent;
+        }
+        let row = match above.and(parent) {
+            Some(row) => row,
+            None => *known.entry((parent, key.clone())).or_insert_with(|| {
+                rows.push(HolderRow {
+                    name: names.name(&node.name, &key),
+                    parent,
+                    held: HeldFigures::default(),
+                    sites: Vec::new(),
+                });
+                names.keys.push(key);
+                rows.len() - 1
+            }),
+        };
+        row_of.push(Some(row));
+        let of_row = &mut rows[row];
+        // What a node inside its own row retains is counted there already.
+        if above.is_none() {
+            of_row.held.filled.add(&all_held[number]);
+        }
+        for own in &node.own {
+            of_row.held.own.add(own);
+            of_row.sites.extend(own.site);
+        }
+    }
+    // Blocks that the whole heap holds itself.
+    let whole = nodes.first().map(|whole| whole.own.as_slice());
+    let mut rest = Held::default();
+    for own in whole.unwrap_or_default() {
+        rest.add(own);
+    }
+    if rest.blocks > 0 {
+        rows.push(HolderRow {
+            name: HolderRowName::Root(SEVERAL.to_owned()),
+            parent: None,
+            held: HeldFigures {
+                own: rest.clone(),
+                filled: rest,
+                ..HeldFigures::default()
+            },
+            sites: Vec::new(),
+        });
+    }
+    for row in &mut rows {
+        row.held.retained_bytes = row.held.filled.bytes;
+        row.sites.sort_unstable();
+        row.sites.dedup();
+        let mut types = row.sites.iter().map(|&site| type_key(profile, site));
+        if let HolderRowName::Place { type_key, .. } = &mut row.name {
+            let first = types.next().flatten();
+            *type_key = first.filter(|first| types.all(|other| other.as_ref() == Some(first)));
+        }
+    }
+    rows
+}
+
+/// What makes two holders one row.
+#[derive(Clone, PartialEq, Eq, Hash)]
+enum Key {
+    Root(String),
+    Place(String),
+    Site(u32),
+    NoSite,
+    Small,
+}
+
+struct Names<'a> {
+    profile: &'a Profile,
+    labels: Vec<SiteLabel>,
+    numbers: HashMap<SiteLabel, u32>,
+    of_site: HashMap<u32, Option<u32>>,
+    /// The key of each row.
+    keys: Vec<Key>,
+}
+
+impl Names<'_> {
+    fn new(profile: &Profile) -> Names<'_> {
+        Names {
+            profile,
+            labels: Vec::new(),
+            numbers: HashMap::new(),
+            of_site: HashMap::new(),
+            keys: Vec::new(),
+        }
+    }
+
+    fn key(&mut self, name: &HolderName) -> Key {
+        match name {
+            HolderName::Whole | HolderName::Several => Key::Root(SEVERAL.to_owned()),
+            HolderName::Outside(kind, name) => Key::Root(outside(*kind, name)),
+            HolderName::NotKnown => Key::Root(NOT_SEEN.to_owned()),
+            HolderName::Nothing => Key::Root(NOT_REACHED.to_owned()),
+            HolderName::Others => Key::Small,
+            HolderName::Site(_, label) if !label.is_empty() => Key::Place(label.clone()),
+            HolderName::Site(site, _) => {
+                let site = site.and_then(|site| self.label(site));
+                site.map_or(Key::NoSite, Key::Site)
+            }
+        }
+    }
+
+    /// Returns the number of a site's label.
+    fn label(&mut self, site: u32) -> Option<u32> {
+        if let Some(&known) = self.of_site.get(&site) {
+            return known;
+        }
+        let number = label_of(self.profile, site as usize).map(|label| {
+            *self.numbers.entry(label.clone()).or_insert_with(|| {
+                self.labels.push(label);
+                self.labels.len() as u32 - 1
+            })
+        });
+        self.of_site.insert(site, number);
+        number
+    }
+
+    fn name(&self, name: &HolderName, key: &Key) -> HolderRowName {
+        match (key, name) {
+            (Key::Root(name), _) => HolderRowName::Root(name.clone()),
+            (Key::Place(path), _) => HolderRowName::Place {
+                path: path.clone(),
+                type_key: None,
+            },
+            (Key::Site(number), _) => HolderRowName::Site(self.labels[*number as usize].clone()),
+            (Key::NoSite, _) => HolderRowName::NoSite,
+            (Key::Small, _) => HolderRowName::Small,
+        }
+    }
+}
+
+/// `statics of app`, `stack of main`, `thread-locals of worker`.
+fn outside(kind: RootKind, name: &str) -> String {
+    let what = match kind {
+        RootKind::Stack | RootKind::DeadStack => "stack",
+        RootKind::ThreadLocals => "thread-locals",
+        RootKind::Segment => "statics",
+    };
+    // A segment may have the path of its file.
+    match name.rsplit('/').next() {
+        Some(name) if !name.is_empty() => format!("{what} of {name}"),
+        _ => what.to_owned(),
+    }
+}
+
+/// The key of the type that a site allocates.
+fn type_key(profile: &Profile, site: u32) -> Option<String> {
+    let id = profile.type_id_of(profile.sites.get(site as usize)?);
+    id.map(|id| profile.type_key(Some(id)).to_owned())
+}
