@@ -185,10 +185,10 @@ impl<'a> AtMoment<'a> {
                 Some(format!("{what} of {}", label.owner_and_source()))
             }
             HolderName::Outside(RootKind::Stack | RootKind::DeadStack, thread) => {
-                Some(format!("the stack of thread {thread}"))
+                Some(format!("the stack of {thread}"))
             }
             HolderName::Outside(RootKind::ThreadLocals, thread) => {
-                Some(format!("a thread-local value of thread {thread}"))
+                Some(format!("a thread-local value of {thread}"))
             }
             HolderName::Outside(RootKind::Segment, name) => Some(format!("a static of {name}")),
             _ => None,

@@ -95,7 +95,8 @@ pub(crate) use heap::MOST_BLOCKS;
 pub use heap::{Block, Heap, HeapBuilder, Root, RootKind};
 pub use inputs::Input;
 pub use kept::{
-    Basis, Held, HolderName, HolderNode, InputFigures, Moment, NotReached, Outside, Snapshot,
+    Basis, Held, HolderName, HolderNode, InputFigures, Moment, NotReached, Outside, Slicer,
+    Snapshot,
 };
 pub use layout::{Header, Layouts, Source, View, Words};
 #[cfg(target_os = "linux")]

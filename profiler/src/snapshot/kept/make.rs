@@ -2,9 +2,9 @@
 
 use super::super::{Analysis, Holder, Reach, RootKind, SiteFigures};
 use super::holders::{Held, HolderName, HolderNode};
-use super::{Basis, InputFigures, Moment, Snapshot, not_reached};
+use super::{Basis, InputFigures, Moment, Slicer, Snapshot, not_reached};
 use crate::snapshot::Layouts;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
@@ -50,6 +50,7 @@ impl Snapshot {
             holders: pruned(tree.nodes, MOST_NODES),
             sites: sites(analysis),
             inputs: inputs(analysis),
+            slicers: slicers(analysis),
             notes: notes(analysis),
             not_reached,
             not_reached_is_cut,
@@ -91,6 +92,35 @@ fn inputs(analysis: &Analysis) -> Vec<InputFigures> {
         sum.text_bytes = sum.text_bytes.saturating_add(input.text_bytes);
     }
     sites.into_values().collect()
+}
+
+fn slicers(analysis: &Analysis) -> Vec<Slicer> {
+    let heap = analysis.heap();
+    let mut is_sliced = FxHashSet::default();
+    let sliced = analysis.sliced().iter();
+    is_sliced.extend(
+        sliced
+            .filter(|sliced| !sliced.has_list)
+            .map(|sliced| sliced.block),
+    );
+    let mut sums: BTreeMap<(u32, u32), u64> = BTreeMap::new();
+    if !is_sliced.is_empty() {
+        for block in 0..heap.len() {
+            for (target, owns) in analysis.pointers(block) {
+                if !owns && is_sliced.contains(&target) {
+                    *sums
+                        .entry((heap.site(target), heap.site(block)))
+                        .or_default() += 1;
+                }
+            }
+        }
+    }
+    let slicers = sums.into_iter().map(|((site, by), pointers)| Slicer {
+        site: Some(site),
+        by: Some(by),
+        pointers,
+    });
+    slicers.collect()
 }
 
 fn notes(analysis: &Analysis) -> Vec<String> {

@@ -81,6 +81,19 @@ pub struct InputFigures {
     pub text_bytes: u64,
 }
 
+/// Blocks of one site that point into large blocks of another one, without owning these.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+#[non_exhaustive]
+pub struct Slicer {
+    /// The site of the large blocks, if it is in the profile.
+    pub site: Option<u32>,
+    /// The site of the blocks that point into them, if it is in the profile.
+    pub by: Option<u32>,
+    /// Pointers.
+    pub pointers: u64,
+}
+
 /// The heap of a program at one moment.
 ///
 /// Sites are those of [`Profile::sites`](crate::profile::Profile::sites), by index. A site that is
@@ -97,6 +110,7 @@ pub struct Snapshot {
     /// Figures of all blocks of each site. Sites that are not in the profile are `None`.
     pub(super) sites: Vec<(Option<u32>, SiteFigures)>,
     pub(super) inputs: Vec<InputFigures>,
+    pub(super) slicers: Vec<Slicer>,
     pub(super) notes: Vec<String>,
     /// Sorted.
     pub(super) not_reached: Vec<NotReached>,
@@ -149,6 +163,11 @@ impl Snapshot {
     /// Returns the large texts in which the texts of other blocks lie, by site.
     pub fn inputs(&self) -> &[InputFigures] {
         &self.inputs
+    }
+
+    /// Returns what points into the large blocks into which only slices point.
+    pub fn slicers(&self) -> &[Slicer] {
+        &self.slicers
     }
 
     /// Returns the blocks that nothing reached, in the order of their addresses; the first million
@@ -211,7 +230,11 @@ impl Snapshot {
         let blocks = blocks
             .iter_mut()
             .flat_map(|block| [&mut block.site, &mut block.outermost]);
-        for number in inputs.chain(sites).chain(blocks) {
+        let slicers = &mut self.slicers;
+        let slicers = slicers
+            .iter_mut()
+            .flat_map(|slicer| [&mut slicer.site, &mut slicer.by]);
+        for number in inputs.chain(sites).chain(blocks).chain(slicers) {
             *number = number.and_then(&site);
         }
     }
