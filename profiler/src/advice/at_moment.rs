@@ -156,10 +156,33 @@ impl<'a> AtMoment<'a> {
             let sum = most.entry(holder).or_default();
             *sum = sum.saturating_add(bytes);
         }
-        let holder = most
-            .into_iter()
-            .max_by_key(|&(node, bytes)| (bytes, self.held.get(node)));
-        self.holder_text(holder?.0)
+        let largest = |most: FxHashMap<usize, u64>| {
+            let most = most.into_iter();
+            let (node, _) = most.max_by_key(|&(node, bytes)| (bytes, self.held.get(node)))?;
+            self.holder_text(node)
+        };
+        largest(most).or_else(|| largest(self.slicers(&is_own)))
+    }
+
+    /// Returns the outermost nodes of blocks whose slices point into blocks of sites, with the number
+    /// of these pointers.
+    fn slicers(&self, is_own: &impl Fn(Option<u32>) -> bool) -> FxHashMap<usize, u64> {
+        let slicers = self.snapshot.slicers().iter();
+        let mut pointers: FxHashMap<u32, u64> = FxHashMap::default();
+        for slicer in slicers.filter(|slicer| is_own(slicer.site)) {
+            if let Some(by) = slicer.by {
+                let sum = pointers.entry(by).or_default();
+                *sum = sum.saturating_add(slicer.pointers);
+            }
+        }
+        let mut nodes: FxHashMap<usize, u64> = FxHashMap::default();
+        for (number, node) in self.snapshot.holders().iter().enumerate() {
+            if let Some(pointers) = node.site().and_then(|site| pointers.get(&site)) {
+                let sum = nodes.entry(self.outermost(number, is_own)).or_default();
+                *sum = sum.saturating_add(*pointers);
+            }
+        }
+        nodes
     }
 
     /// Returns the outermost node of blocks around a node. If these are of the group itself,
