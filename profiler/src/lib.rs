@@ -19,7 +19,7 @@
 //! | changes that save memory | [`advice::advise`], [`advice::write_text`] |
 //!
 //! The heap itself at one moment, with the contents of its blocks, is analysed by
-//! [`snapshot::analyse`]. On Linux, the module `attach` takes such a snapshot of a running program.
+//! [`snapshot::analyse`]; [`typed::layouts`] knows the types of its blocks. On Linux, the module `attach` takes such a snapshot of a running program.
 //!
 //! ```
 //! use heapglass_profiler::profile::{Frames, Measure};
@@ -74,6 +74,7 @@ pub mod report;
 pub mod snapshot;
 mod symbols;
 pub mod table;
+pub mod typed;
 mod types;
 pub mod units;
 

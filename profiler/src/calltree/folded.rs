@@ -42,7 +42,8 @@ pub fn write_folded(
     out.flush()
 }
 
-fn push_name(line: &mut String, name: &str) {
+/// Adds a name to a line, as [`write_folded`] adapts it.
+pub(crate) fn push_name(line: &mut String, name: &str) {
     let printable = crate::units::printable(name.trim());
     let name = printable.trim();
     if name.is_empty() {

@@ -36,6 +36,7 @@ use std::borrow::Cow;
 use crate::profile::{Figures, FrameId, Frames, Label, Measure, Profile, ScopeId};
 
 pub(crate) use build::stack_of;
+pub(crate) use folded::push_name;
 pub use folded::write_folded;
 
 /// Index of a node of a [`CallTree`]; 0 is the root.

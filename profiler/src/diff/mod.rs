@@ -30,6 +30,7 @@
 //! ```
 
 mod beside;
+mod held;
 mod identity;
 mod input;
 mod json;
@@ -48,6 +49,9 @@ use crate::profile::{Figures, Frames, Measure, Profile};
 use crate::table::{By, Detail, Row, rows};
 
 pub use beside::{Beside, RemovedRows, RowBeside, beside_tree};
+pub use held::{
+    HeldBy, HeldChange, HeldDiff, HeldSide, compare_held, write_held_json, write_held_text,
+};
 pub use identity::Identity;
 pub use input::{Input, Per, input};
 pub use json::{FORMAT, write_json};

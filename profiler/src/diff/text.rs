@@ -6,7 +6,7 @@
 use std::io::{self, Write};
 
 use super::series::{Amount, Change, Verdict};
-use super::{Diff, Per, RowChange, RowKind, Series, input, peak_bound};
+use super::{Diff, Identity, Per, RowChange, RowKind, Series, input, peak_bound};
 use crate::profile::Measure;
 use crate::report::page::{Page, capital};
 use crate::report::{ARENA_FIGURES, ReportOptions, Style};
@@ -85,14 +85,19 @@ fn behind(width: usize, [percent, base, new]: [&str; 3]) -> String {
     format!("{cells} {new:>FIGURE$}  ")
 }
 
-fn heading(page: &mut Page<'_>, last: &str) {
+pub(super) fn heading(page: &mut Page<'_>, last: &str) {
     let behind = behind(page.width, ["", "base", "new"]);
     let heading = format!("{:>FIGURE$}{behind}{last}", "difference");
     page.line(Style::Heading, &heading);
 }
 
 /// The figures of a line, of the sides that have it; the name stands behind them.
-fn figures(page: &mut Page<'_>, measure: Measure, change: &Change, sides: [bool; 2]) -> usize {
+pub(super) fn figures(
+    page: &mut Page<'_>,
+    measure: Measure,
+    change: &Change,
+    sides: [bool; 2],
+) -> usize {
     let style = match change.verdict {
         Verdict::More => Style::Warning,
         Verdict::Less => Style::Strong,
@@ -191,7 +196,12 @@ fn write_row(page: &mut Page<'_>, measure: Measure, row: &RowChange) {
     let sides = [row.kind != RowKind::Added, row.kind != RowKind::Removed];
     let change = &row.change;
     let used = figures(page, measure, change, sides);
-    let identity = &row.identity;
+    write_identity(page, &row.identity, row.kind, used);
+    remark(page, measure, change);
+}
+
+/// Writes the names of a row behind its figures, which take up `used` columns.
+pub(super) fn write_identity(page: &mut Page<'_>, identity: &Identity, kind: RowKind, used: usize) {
     let source = identity.source.as_deref().unwrap_or_default();
     let parts = [
         identity.name.as_str(),
@@ -200,7 +210,7 @@ fn write_row(page: &mut Page<'_>, measure: Measure, row: &RowChange) {
         source,
     ];
     let [name, location, owner, source] = parts.map(printable);
-    let kind = match row.kind {
+    let kind = match kind {
         RowKind::Added => "(added)",
         RowKind::Removed => "(removed)",
         RowKind::Changed => "",
@@ -214,7 +224,6 @@ fn write_row(page: &mut Page<'_>, measure: Measure, row: &RowChange) {
     } else {
         page.parts_after(Style::Faint, &" ".repeat(used), &parts);
     }
-    remark(page, measure, change);
 }
 
 /// A figure for people; divided by the input with decimals.

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::ReportOptions;
 use crate::profile::{FIGURES, Profile};
 use crate::report::row_json;
-use crate::table::{By, Detail, rows};
+use crate::table::{By, Detail, HeldFigures, Row, held_rows, rows};
 use crate::units::printable;
 
 pub(super) fn write(
@@ -19,13 +19,33 @@ pub(super) fn write(
     let mut table = csv::Writer::from_writer(out);
     let figures = FIGURES.into_iter().map(|(key, _)| key);
     let details = details(options.by).split_whitespace();
-    let columns: Vec<&str> = ["key"].into_iter().chain(figures).chain(details).collect();
+    let held = options.snapshot.zip(options.held);
+    // By phase, the net bytes of its threads have the key of a figure of the snapshot.
+    let of_snapshot = held.map(|_| HeldFigures::default().by_key().map(|(key, _)| key));
+    let of_snapshot = of_snapshot.into_iter().flatten();
+    let columns = ["key"].into_iter().chain(of_snapshot).chain(figures);
+    let columns: Vec<&str> = columns.chain(details).collect();
     let titles = columns.iter().map(|column| column.replace('/', "_"));
     table.write_record(titles).map_err(error)?;
     let places = columns.iter().map(|column| format!("/{column}"));
     let places: Vec<String> = places.collect();
-    for row in rows(profile, options.by, options.measure, options.frames) {
+    let rows: Vec<(Row, Option<HeldFigures>)> = match held {
+        Some((at, measure)) => {
+            let rows = held_rows(profile, at.snapshot, options.by, measure, options.frames);
+            rows.into_iter()
+                .map(|row| (row.row, Some(row.held)))
+                .collect()
+        }
+        None => {
+            let rows = rows(profile, options.by, options.measure, options.frames);
+            rows.into_iter().map(|row| (row, None)).collect()
+        }
+    };
+    for (row, held) in rows {
         let mut json = row_json(profile, (options.by, options.measure), &row)?;
+        for (key, figure) in held.iter().flat_map(HeldFigures::by_key) {
+            json[key] = figure.into();
+        }
         let owner = match &row.detail {
             Detail::Site(detail) => {
                 // JSON would list them.
@@ -46,7 +66,7 @@ pub(super) fn write(
 }
 
 /// An error of the table as one of output, so that a broken pipe stays one.
-fn error(error: csv::Error) -> io::Error {
+pub(super) fn error(error: csv::Error) -> io::Error {
     let text = error.to_string();
     match error.into_kind() {
         csv::ErrorKind::Io(error) => error,

@@ -26,6 +26,7 @@
 mod csv;
 mod dhat;
 mod firefox;
+mod holders;
 mod names;
 mod pprof;
 mod speedscope;
@@ -36,7 +37,8 @@ use serde::Serialize;
 
 use crate::calltree::{CallTree, CallTreeOptions, write_folded};
 use crate::profile::{Frames, Measure, Profile};
-use crate::report::write_json;
+use crate::report::{write_holders_json, write_json};
+use crate::table::{HeldMeasure, SnapshotAt};
 use crate::units::Bytes;
 
 use crate::report::ReportOptions;
@@ -101,6 +103,11 @@ impl Format {
         matches!(self, Format::Json | Format::Csv)
     }
 
+    /// Returns `true` if the format can have the holders of a snapshot.
+    pub fn has_holders(self) -> bool {
+        self.has_rows() || self == Format::Folded
+    }
+
     /// Returns `true` if the format can show that measure first, or alone.
     pub fn shows(self, measure: Measure) -> bool {
         match self {
@@ -144,6 +151,31 @@ pub fn write(
         Format::Folded => write_folded(&tree(profile, options), profile, options.measure, out),
         Format::Json => write_json(profile, options, out),
         Format::Csv => csv::write(profile, options, out),
+    }
+}
+
+/// Writes the holders of a snapshot in a format: JSON as the report has them, a table, or folded
+/// lines of the names of their paths.
+///
+/// # Errors
+/// Returns the errors of `out`; `InvalidInput` for a format that [has no
+/// holders](Format::has_holders).
+pub fn write_holders(
+    profile: &Profile,
+    format: Format,
+    at: SnapshotAt<'_>,
+    measure: HeldMeasure,
+    options: &ReportOptions<'_>,
+    out: impl Write,
+) -> io::Result<()> {
+    match format {
+        Format::Folded => holders::write_folded(profile, at, measure, out),
+        Format::Json => write_holders_json(profile, at, measure, options, out),
+        Format::Csv => holders::write_csv(profile, at, out),
+        _ => Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "this format has no holders",
+        )),
     }
 }
 

@@ -78,7 +78,7 @@ fn exact(is_exact: bool) -> String {
 }
 
 /// Wider than this and the subtitle leaves a picture of 1,200 pixels.
-const SUBTITLE_CHARS: usize = 160;
+pub(super) const SUBTITLE_CHARS: usize = 160;
 
 pub(super) fn subtitle(
     profile: &Profile,

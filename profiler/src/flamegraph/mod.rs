@@ -1,5 +1,5 @@
 //! The flamegraph: one SVG of a profile by inferno, to look at in any browser and to share: by
-//! stack, field, type or arena. Width is the measure.
+//! stack, field, type or arena. Width is the measure. [`write_holders_svg`] draws a snapshot.
 //!
 //! inferno lays out, draws and brings the script (click to zoom, Ctrl-F to search); this module
 //! chooses the frames (`prune`), their colours ([`palette`]) and their texts (`captions`, put in by
@@ -25,6 +25,7 @@
 
 mod captions;
 mod draw;
+mod holders;
 mod legend;
 pub mod palette;
 mod prune;
@@ -37,6 +38,7 @@ use crate::profile::{Measure, Profile};
 
 pub(crate) use captions::{shorten, to_the_byte, without_round};
 pub(crate) use draw::{Picture, write_empty};
+pub use holders::write_holders_svg;
 pub(crate) use legend::{PLACE, squares};
 pub(crate) use prune::{Widths, prune};
 pub(crate) use relabel::Caption;

@@ -193,7 +193,7 @@ impl Heap {
         (address - self.addresses[index] < self.size(index)).then_some(index)
     }
 
-    pub(super) fn size(&self, index: usize) -> u64 {
+    pub(crate) fn size(&self, index: usize) -> u64 {
         let short = self.sizes[index];
         if short < LARGE {
             return u64::from(short);
@@ -204,12 +204,12 @@ impl Heap {
         self.large.get(at).map_or(u64::from(LARGE), |large| large.1)
     }
 
-    pub(super) fn range(&self, index: usize) -> Range<u64> {
+    pub(crate) fn range(&self, index: usize) -> Range<u64> {
         let start = self.addresses[index];
         start..start + self.size(index)
     }
 
-    pub(super) fn site(&self, index: usize) -> u32 {
+    pub(crate) fn site(&self, index: usize) -> u32 {
         self.sites[index]
     }
 

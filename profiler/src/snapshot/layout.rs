@@ -5,7 +5,7 @@ use super::heap::Heap;
 use std::ops::Range;
 
 /// Bytes of a word.
-pub(super) const WORD: u64 = 8;
+pub(crate) const WORD: u64 = 8;
 
 /// Knows how blocks are laid out. The engine asks it for the words of every block and root once.
 pub trait Layouts: Sync {
@@ -53,13 +53,16 @@ pub trait Layouts: Sync {
         0
     }
 
-    /// Returns a number for the place of a block in its holder, by type and field. 0 is no place.
-    fn label(&self, _block: usize) -> u32 {
+    /// Returns a number for the place of a block in its holder, by type and field; 0 if it is not
+    /// known. Call it after all contents were read.
+    fn label(&self, block: usize) -> u32 {
+        let _ = block;
         0
     }
 
-    /// Returns the text of a label, such as `Catalog.products[]`.
-    fn label_text(&self, _label: u32) -> String {
+    /// Returns the text of a [`label`](Layouts::label): `Catalog.products[]`.
+    fn label_text(&self, label: u32) -> String {
+        let _ = label;
         String::new()
     }
 }
@@ -158,7 +161,7 @@ pub enum Header {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Mark {
+pub(crate) enum Mark {
     Owns(u32),
     Refers(u32),
     Skip,
@@ -167,11 +170,11 @@ pub(super) enum Mark {
 /// Receives what [`Layouts::walk`] finds out about the words to walk. All others are plain data.
 #[derive(Debug, Default)]
 pub struct Words {
-    pub(super) marks: Vec<(u64, Mark)>,
+    pub(crate) marks: Vec<(u64, Mark)>,
     /// Headers by the address of their pointer.
-    pub(super) headers: Vec<(u64, Header)>,
+    pub(crate) headers: Vec<(u64, Header)>,
     /// Notes for [`Layouts::held`] by the address of the pointer.
-    pub(super) notes: Vec<(u64, u64)>,
+    pub(crate) notes: Vec<(u64, u64)>,
     pub(super) unused_bytes: u64,
 }
 

@@ -86,7 +86,6 @@ mod sites;
 mod slices;
 #[cfg(test)]
 mod tests;
-pub mod typed;
 
 pub use equal::{EqualBlocks, EqualValues};
 pub use graph::{Cycle, Cycles, Holder, Reach};
@@ -99,6 +98,7 @@ pub use kept::{
     Snapshot,
 };
 pub use layout::{Header, Layouts, Source, View, Words};
+pub(crate) use layout::{Mark, WORD};
 #[cfg(target_os = "linux")]
 pub use pagemap::PageMap;
 pub use pages::{Page, PinnedPages};

@@ -306,7 +306,7 @@ impl Reader<'_> {
 
     /// Returns what tells the hash of a text from that of an equal one of another type.
     fn text_seed(&self, block: usize) -> u64 {
-        Hash::of(self.layouts.value_type(self.heap.site(block)))
+        Hash::of(self.layouts.value_type_of(self.heap, block))
     }
 
     fn blocks(&mut self, mut blocks: impl Iterator<Item = u32>) {
@@ -615,8 +615,7 @@ impl Reader<'_> {
             None => all.end - all.start,
             Some(_) => 0,
         };
-        let is_text =
-            self.texts.is_some() && self.layouts.element_bytes_of(self.heap, block) == Some(1);
+        let is_text = self.texts.is_some() && self.known_element(block) == Some(1);
         if is_text && (LEAST_TEXT..=MOST_TEXT).contains(&used) {
             scan.text = Some(Text {
                 seed: self.text_seed(block),
@@ -694,7 +693,7 @@ impl Reader<'_> {
         if self.heap.size(target) < slices::LEAST || is_stale {
             return None;
         }
-        let element = self.layouts.element_bytes_of(self.heap, target)?;
+        let element = self.known_element(target)?;
         Some(slices::pointer(view, at, word, target, element))
     }
 

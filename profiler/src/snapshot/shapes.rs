@@ -93,7 +93,7 @@ impl SiteShapes {
         SiteShapes { shapes, orders }
     }
 
-    pub(super) fn table_group(&self) -> u64 {
+    pub(crate) fn table_group(&self) -> u64 {
         self.orders.table_group
     }
 

@@ -65,9 +65,27 @@ pub(crate) fn held_by(
     rows: &[Row],
     frames: Frames,
 ) -> Vec<HeldFigures> {
+    let groups: Vec<usize> = (0..rows.len()).collect();
+    held_by_groups(profile, snapshot, by, rows, &groups, frames)
+}
+
+/// Returns what groups of rows hold in a snapshot, the group of each row in `groups`. What rows of
+/// one group hold of each other counts once.
+pub(crate) fn held_by_groups(
+    profile: &Profile,
+    snapshot: &Snapshot,
+    by: By,
+    rows: &[Row],
+    groups: &[usize],
+    frames: Frames,
+) -> Vec<HeldFigures> {
     let row_of = rows_of_sites(profile, by, rows, frames);
-    let row = |site: u32| row_of.get(site as usize).copied().flatten();
-    let retained = snapshot.retained_bytes(rows.len(), row);
+    let group = |site: u32| {
+        let row = row_of.get(site as usize).copied().flatten()?;
+        groups.get(row).copied()
+    };
+    let count = groups.iter().max().map_or(0, |last| last + 1);
+    let retained = snapshot.retained_bytes(count, group);
     let mut held: Vec<HeldFigures> = retained
         .into_iter()
         .map(|retained_bytes| HeldFigures {
@@ -76,8 +94,8 @@ pub(crate) fn held_by(
         })
         .collect();
     for of_site in snapshot.by_site(profile.sites.len()) {
-        if let Some(row) = of_site.site.and_then(row) {
-            held[row].own.add(&of_site);
+        if let Some(group) = of_site.site.and_then(group) {
+            held[group].own.add(&of_site);
         }
     }
     for figures in &mut held {

@@ -106,12 +106,20 @@ impl HolderRowName {
 
 impl HolderRow {
     /// Returns the names of the holders from the outermost one to this one:
-    /// `stack of main > Catalog.products[] > .name`.
+    /// `stack of main > Catalog.products[].name`.
     pub fn key(&self, rows: &[HolderRow]) -> String {
-        self.steps(rows).join(" > ")
+        let mut key = String::new();
+        for step in self.steps(rows) {
+            // Steps of one place are one word.
+            if !key.is_empty() && !step.starts_with(['.', '[', '{']) {
+                key.push_str(" > ");
+            }
+            key.push_str(&step);
+        }
+        key
     }
 
-    /// Returns the steps of the [key](HolderRow::key).
+    /// Returns the names that the [key](HolderRow::key) is made of.
     pub(crate) fn steps(&self, rows: &[HolderRow]) -> Vec<String> {
         let path = self.path(rows);
         let above = std::iter::once(None).chain(path.iter().map(|row| Some(&row.name)));

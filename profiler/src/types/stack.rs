@@ -69,7 +69,11 @@ impl Stacks {
                     }
                 }));
                 renamed.extend(outer);
-                let other = self.read(&renamed).map(|(other, _)| other);
+                let mut other = self.read(&renamed).map(|(other, _)| other);
+                if let Some(other) = &mut other {
+                    // Which container inside it asked is told of one type only.
+                    other.allocating.clone_from(&names.allocating);
+                }
                 if other.as_ref() != Some(&names) && !others.contains(&other) {
                     others.push(other);
                 }

@@ -10,6 +10,7 @@ mod export;
 mod fields;
 mod flamegraph;
 mod folding;
+mod held_diff;
 mod phases;
 mod report;
 mod source;

@@ -4,9 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 use heapglass_profiler::diff::Per;
-use heapglass_profiler::table::By;
 
-use super::{MeasureFlag, values};
+use super::{AnyMeasureFlag, AtFlag, RowsBy, values};
 
 /// Compare recordings, to see what a change to the program cost or saved
 ///
@@ -20,6 +19,8 @@ Examples:
   heapglass diff before.hg after.hg --by field --measure total
   heapglass diff before.hg after.hg --per record   if phases state their records
   heapglass diff before.hg after.hg -o diff.svg    red: more, blue: less
+  heapglass diff before.hg after.hg --by holder    who holds more, from a snapshot of each
+  heapglass diff app.hg app.hg --by holder --base-at loaded --at exit
   heapglass diff a1.hg b1.hg --and-base a2.hg --and-base a3.hg --and-new b2.hg
 
 Keep the binary of each recording, or run `heapglass pack` on the recording before the next build.
@@ -37,11 +38,17 @@ pub(crate) struct Diff {
     /// Add another recording of what NEW recorded; may be given several times
     #[arg(long, value_name = "FILE")]
     pub(crate) and_new: Vec<PathBuf>,
-    /// Group rows by this, as in `report`
-    #[arg(long, value_name = "BY", default_value = "site", value_parser = values::word(By::ALL, By::name))]
-    pub(crate) by: By,
+    /// Group rows by this, as in `report`. `holder` compares two snapshots
+    #[arg(long, value_name = "BY", default_value = "site", value_parser = values::word(RowsBy::ALL, RowsBy::name))]
+    pub(crate) by: RowsBy,
     #[command(flatten)]
-    pub(crate) measure: MeasureFlag,
+    pub(crate) measure: AnyMeasureFlag,
+    #[command(flatten)]
+    pub(crate) at: AtFlag,
+    /// Compare with this snapshot of BASE, as in --at [default: the value of --at, else the snapshot
+    /// with most live bytes]
+    #[arg(long, value_name = "SNAPSHOT")]
+    pub(crate) base_at: Option<String>,
     /// Divide figures by the input that phases state, in records or bytes. With --by phase, divide
     /// by the phase's own input
     #[arg(long, value_name = "PER", value_parser = values::word(Per::ALL, Per::name))]

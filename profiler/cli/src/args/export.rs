@@ -4,10 +4,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 use heapglass_profiler::export::Format;
-use heapglass_profiler::profile::{Frames, Measure};
-use heapglass_profiler::table::By;
+use heapglass_profiler::profile::Frames;
 
-use super::{Input, values};
+use super::{AnyMeasure, AtFlag, Input, RowsBy, values};
 
 /// Write a recording in the format of another tool
 ///
@@ -24,7 +23,8 @@ Examples:
   heapglass export app.hg --to speedscope -o app.speedscope.json
   heapglass export app.hg --to firefox -o app.json   load it into profiler.firefox.com
   heapglass export app.hg --to folded --measure total | inferno-flamegraph > app.svg
-  heapglass export app.hg --to csv --by type -o types.csv")]
+  heapglass export app.hg --to csv --by type -o types.csv
+  heapglass export app.hg --to folded --by holder -o held.txt")]
 pub(crate) struct Export {
     /// Write this format
     #[arg(long, value_name = "FORMAT", value_parser = values::word(Format::ALL, Format::name))]
@@ -34,12 +34,16 @@ pub(crate) struct Export {
     pub(crate) output: PathBuf,
     /// Use this measure, as in `report`: folded stacks count it, speedscope, Firefox and pprof show
     /// it first, and rows of json and csv are sorted by it. Not for dhat, which has one fixed set
-    /// of figures
-    #[arg(long, value_name = "MEASURE", default_value = "peak", value_parser = values::word(Measure::ALL, Measure::name))]
-    pub(crate) measure: Measure,
-    /// Group rows of json and csv by this, as in `report` [default: site]
-    #[arg(long, value_name = "BY", value_parser = values::word(By::ALL, By::name))]
-    pub(crate) by: Option<By>,
+    /// of figures. `retained` and `unused` are for json and csv, and by holder for folded [default:
+    /// peak; by holder, retained]
+    #[arg(long, value_name = "MEASURE", value_parser = values::word(AnyMeasure::ALL, AnyMeasure::name))]
+    pub(crate) measure: Option<AnyMeasure>,
+    #[command(flatten)]
+    pub(crate) at: AtFlag,
+    /// Group rows of json and csv by this, as in `report`. `holder` is also for folded [default:
+    /// site]
+    #[arg(long, value_name = "BY", value_parser = values::word(RowsBy::ALL, RowsBy::name))]
+    pub(crate) by: Option<RowsBy>,
     /// Choose the frames of each stack. `trimmed`: all except start-up and the allocator's
     /// internals. `all`: every frame. `own`: only frames of your crates. `folded`: each run of
     /// frames outside your crates becomes one frame that says what it does [default: trimmed; for

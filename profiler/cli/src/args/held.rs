@@ -1,6 +1,7 @@
 //! Groupings and measures that include those of snapshots.
 
 use clap::Args;
+use heapglass_profiler::calltree::Levels;
 use heapglass_profiler::profile::Measure;
 use heapglass_profiler::table::{By, HeldMeasure};
 
@@ -31,6 +32,35 @@ impl RowsBy {
         match self {
             RowsBy::Counted(by) => by.name(),
             RowsBy::Holder => "holder",
+        }
+    }
+}
+
+/// The frames of a picture: those of the whole recording, or holders in a snapshot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PictureBy {
+    /// Frames with the counters of the recording.
+    Counted(Levels),
+    /// Who holds the heap in a snapshot.
+    Holder,
+}
+
+impl PictureBy {
+    /// Every kind, in the order of the help.
+    pub(crate) const ALL: [PictureBy; Levels::ALL.len() + 1] = {
+        let mut all = [PictureBy::Holder; Levels::ALL.len() + 1];
+        let mut at = 0;
+        while at < Levels::ALL.len() {
+            all[at] = PictureBy::Counted(Levels::ALL[at]);
+            at += 1;
+        }
+        all
+    };
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            PictureBy::Counted(levels) => levels.name(),
+            PictureBy::Holder => "holder",
         }
     }
 }

@@ -11,7 +11,6 @@ mod held;
 mod snapshot;
 mod values;
 
-use heapglass_profiler::calltree::Levels;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
@@ -26,7 +25,7 @@ pub(crate) use cargo::{CargoArgs, CargoCli, CargoCommand};
 pub(crate) use check::Check;
 pub(crate) use diff::Diff;
 pub(crate) use export::Export;
-pub(crate) use held::{AnyMeasure, AnyMeasureFlag, AtFlag, RowsBy};
+pub(crate) use held::{AnyMeasure, AnyMeasureFlag, AtFlag, PictureBy, RowsBy};
 pub(crate) use snapshot::{Moments, Snapshot, TakeSnapshots};
 
 const EXAMPLES: &str = "\
@@ -190,7 +189,8 @@ Examples:
   heapglass report app.hg --by holder          who holds the heap, from a snapshot
   heapglass report app.hg --by type --measure unused --at exit
 
-Every report ends with the values that the program measured with footprint(..).")]
+Every report without figures of a snapshot ends with the values that the program measured with
+footprint(..).")]
 pub(crate) struct Report {
     /// Group rows by this. `site`: the call site. `owner`: the function that owns the blocks.
     /// `type`: the type that the blocks hold. `field`: the field path in data deserialized as
@@ -227,6 +227,8 @@ pub(crate) struct Report {
 Examples:
   heapglass flamegraph app.hg -o app.svg
   heapglass flamegraph app.hg -o fields.svg --by field
+  heapglass flamegraph app.hg -o held.svg --by holder
+  heapglass flamegraph app.hg -o unused.svg --by holder --measure unused --at exit
   heapglass flamegraph app.hg -o cities.svg --by arena --arena cities
   heapglass flamegraph app.hg -o - --measure total --inverted > churn.svg")]
 pub(crate) struct Flamegraph {
@@ -235,16 +237,18 @@ pub(crate) struct Flamegraph {
     pub(crate) output: PathBuf,
     /// Draw frames of this kind. `stack`: the functions on the stack. `field`: the fields of data
     /// deserialized as Profiled<T>. `type`: the types that blocks hold. `arena`: the arenas and
-    /// what they hold
-    #[arg(long, value_name = "BY", default_value = "stack", value_parser = values::word(Levels::ALL, Levels::name))]
-    pub(crate) by: Levels,
+    /// what they hold. `holder`: who holds the heap in a snapshot
+    #[arg(long, value_name = "BY", default_value = "stack", value_parser = values::word(PictureBy::ALL, PictureBy::name))]
+    pub(crate) by: PictureBy,
     /// Draw only the arena of this name; needs --by arena
     #[arg(long, value_name = "NAME")]
     pub(crate) arena: Option<String>,
     /// Draw this measure, as in `report` [default: peak; by arena, live, or total if no arena holds
-    /// anything]
-    #[arg(long, value_name = "MEASURE", value_parser = values::word(Measure::ALL, Measure::name))]
-    pub(crate) measure: Option<Measure>,
+    /// anything; by holder, retained]
+    #[arg(long, value_name = "MEASURE", value_parser = values::word(AnyMeasure::ALL, AnyMeasure::name))]
+    pub(crate) measure: Option<AnyMeasure>,
+    #[command(flatten)]
+    pub(crate) at: AtFlag,
     /// Put allocations at the top and their callers below; with --by field or type, put the
     /// enclosing fields or types below
     #[arg(long)]

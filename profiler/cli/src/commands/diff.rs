@@ -2,29 +2,51 @@
 
 use std::path::{Path, PathBuf};
 
-use heapglass_profiler::diff::{DiffOptions, compare, write_json, write_svg, write_text};
+use heapglass_profiler::diff::{
+    DiffOptions, HeldBy, HeldSide, compare, compare_held, write_held_json, write_held_text,
+    write_json, write_svg, write_text,
+};
 use heapglass_profiler::profile::Frames;
 use heapglass_profiler::report::ReportOptions;
-use heapglass_profiler::table::By;
+use heapglass_profiler::table::{By, HeldMeasure};
 
 use super::flamegraph::check_arena_measure;
 use crate::args::{Diff, Symbols};
 use crate::error::Error;
 use crate::files::output::Output;
-use crate::open::Side;
+use crate::held::{Shown, snapshot_of};
+use crate::open::{self, Side};
 use crate::{no_effect, terminal};
 
 pub(super) fn run(args: &Diff) -> Result<(), Error> {
     let base: Vec<&Path> = paths(&args.base, &args.and_base);
     let new: Vec<&Path> = paths(&args.new, &args.and_new);
     let inputs: Vec<&Path> = base.iter().chain(&new).copied().collect();
+    let shown = Shown::new(args.by, args.measure.measure)?;
     let is_picture = args
         .output
         .extension()
         .is_some_and(|end| end.eq_ignore_ascii_case("svg"));
+    let (by, measure) = match shown {
+        Shown::Counted(by, measure) => (by, measure),
+        Shown::Held(by, measure) => {
+            return held(args, HeldBy::Rows(by), measure, is_picture, &inputs);
+        }
+        Shown::Holders(measure) => {
+            return held(args, HeldBy::Holder, measure, is_picture, &inputs);
+        }
+    };
+    for (flag, at) in [("--at", &args.at.at), ("--base-at", &args.base_at)] {
+        if let Some(at) = at {
+            no_effect::warn(
+                format_args!("{flag} {at}"),
+                "these figures are of whole recordings; use it with --by holder, --measure retained or --measure unused",
+            );
+        }
+    }
     let options = DiffOptions {
-        by: args.by,
-        measure: args.measure.measure,
+        by,
+        measure,
         per: args.per,
     };
     if is_picture && options.by == By::Arena {
@@ -58,6 +80,62 @@ pub(super) fn run(args: &Diff) -> Result<(), Error> {
             write_json(&diff, args.top, out)
         } else {
             write_text(&diff, &shown, out)
+        }
+    });
+    written.map(drop)
+}
+
+/// Compares two snapshots.
+fn held(
+    args: &Diff,
+    by: HeldBy,
+    measure: HeldMeasure,
+    is_picture: bool,
+    inputs: &[&Path],
+) -> Result<(), Error> {
+    let flags = [
+        (is_picture, "an SVG"),
+        (args.per.is_some(), "--per"),
+        (!args.and_base.is_empty(), "--and-base"),
+        (!args.and_new.is_empty(), "--and-new"),
+    ];
+    if let Some((_, flag)) = flags.iter().find(|(is_given, _)| *is_given) {
+        return Err(Error::misuse(format_args!(
+            "{flag} is not possible where two snapshots are compared; leave it out"
+        )));
+    }
+    let output = Output::open(&args.output, inputs)?;
+    let base = open::open(&args.base, &symbols(args, &args.base_binary))?;
+    let new = open::open(&args.new, &symbols(args, &args.new_binary))?;
+    let at = args.at.at.as_deref();
+    let base_at = args.base_at.as_deref().or(at);
+    let names = [&args.base, &args.new].map(|path| path.display().to_string());
+    let base_side = HeldSide {
+        name: &names[0],
+        profile: &base,
+        at: snapshot_of(&base, &args.base, base_at)?,
+    };
+    let new_side = HeldSide {
+        name: &names[1],
+        profile: &new,
+        at: snapshot_of(&new, &args.new, at)?,
+    };
+    let both = Symbols {
+        own: args.own.clone(),
+        debug_dir: args.debug_dir.clone(),
+        ..Symbols::default()
+    };
+    no_effect::warn_of_symbols(&both, &[&base, &new]);
+    let diff = compare_held(base_side, new_side, by, measure);
+    let options = ReportOptions {
+        top: args.top,
+        ..output.report_options()
+    };
+    let written = output.write(|out| {
+        if args.json {
+            write_held_json(&diff, args.top, out)
+        } else {
+            write_held_text(&diff, &options, out)
         }
     });
     written.map(drop)

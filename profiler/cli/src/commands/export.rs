@@ -3,29 +3,48 @@
 use std::io::IsTerminal;
 use std::path::Path;
 
-use heapglass_profiler::export::{Format, notes, write};
+use heapglass_profiler::export::{Format, notes, write, write_holders};
 use heapglass_profiler::profile::{Frames, Measure};
 use heapglass_profiler::report::ReportOptions;
-use heapglass_profiler::table::By;
+use heapglass_profiler::table::{By, HeldMeasure};
 
-use crate::args::Export;
+use crate::args::{Export, RowsBy};
 use crate::error::Error;
 use crate::files::output::{Output, print_json};
+use crate::held::{Shown, snapshot_of};
 use crate::{no_effect, open, terminal};
 
 pub(super) fn run(args: &Export) -> Result<(), Error> {
     let format = args.to;
-    if args.by.is_some() && !format.has_rows() {
+    let rows_by = args.by.unwrap_or(RowsBy::Counted(By::Site));
+    let shown = Shown::new(rows_by, args.measure)?;
+    let (by, measure, held) = match shown {
+        Shown::Counted(by, measure) => (by, measure, None),
+        Shown::Held(by, held) => (by, Measure::default(), Some(held)),
+        Shown::Holders(held) => (By::default(), Measure::default(), Some(held)),
+    };
+    let has_it = match shown {
+        Shown::Counted(..) => true,
+        Shown::Held(..) => format.has_rows(),
+        Shown::Holders(_) => format.has_holders(),
+    };
+    if !has_it {
+        return Err(Error::misuse(format_args!(
+            "--to {} has no figures of a snapshot; use --to json or csv, or --to folded with --by holder",
+            format.name()
+        )));
+    }
+    if args.by.is_some() && !format.has_rows() && held.is_none() {
         return Err(Error::misuse(format_args!(
             "--by works only with --to json and --to csv, because {} has stacks instead of rows; leave --by out",
             format.name()
         )));
     }
-    if !format.shows(args.measure) {
+    if !format.shows(measure) {
         return Err(Error::misuse(format_args!(
             "--to {} does not support --measure {}; leave it out, or use --to folded, speedscope, json or csv",
             format.name(),
-            args.measure.name()
+            measure.name()
         )));
     }
     let output = Output::open_beside(args.json, &args.output, &args.input.file, "export")?;
@@ -37,11 +56,24 @@ pub(super) fn run(args: &Export) -> Result<(), Error> {
         )));
     }
     let profile = open::open(&args.input.file, &args.input.symbols)?;
+    let at = args.at.at.as_deref();
+    let snapshot = match held {
+        Some(_) => Some(snapshot_of(&profile, &args.input.file, at)?),
+        None => None,
+    };
+    if let Some(at) = at.filter(|_| held.is_none()) {
+        no_effect::warn(
+            format_args!("--at {at}"),
+            "these figures are of the whole recording; use it with --by holder, --measure retained or --measure unused",
+        );
+    }
     let recording = args.input.file.display().to_string();
     let options = ReportOptions {
-        measure: args.measure,
+        measure,
         frames: args.frames.unwrap_or(format.default_frames()),
-        by: args.by.unwrap_or(By::Site),
+        by,
+        snapshot,
+        held,
         recording: Some(&recording),
         ..ReportOptions::default()
     };
@@ -61,7 +93,23 @@ pub(super) fn run(args: &Export) -> Result<(), Error> {
         );
     }
     no_effect::warn_of_symbols(symbols, &[&profile]);
-    let written = output.write(|out| write(&profile, format, &options, out))?;
+    let written = output.write(|out| match (shown, snapshot) {
+        (Shown::Holders(held), Some(at)) => {
+            write_holders(&profile, format, at, held, &options, out)
+        }
+        _ => write(&profile, format, &options, out),
+    })?;
+    let said = match snapshot {
+        // Its figures are not those of the peak.
+        Some(at) => {
+            let (name, moment) = (at.name(), at.moment(&profile));
+            let mut said = vec![format!("snapshot {name}: {moment}")];
+            said.extend(at.notes());
+            said
+        }
+        None => notes(&profile),
+    };
+    let measure_name = held.map_or(measure.name(), HeldMeasure::name);
     if written.is_none() {
         return Ok(());
     }
@@ -70,18 +118,19 @@ pub(super) fn run(args: &Export) -> Result<(), Error> {
             "format": 1,
             "path": args.output.to_string_lossy(),
             "to": format.name(),
-            "measure": args.measure.name(),
+            "measure": measure_name,
+            "snapshot": snapshot.map(|at| at.number),
             "frames": options.frames.name(),
             "totals": profile.totals(),
-            "notes": notes(&profile),
+            "notes": said,
         }));
     }
     if !to_stdout {
-        let hint = hint(format, &args.output, args.measure);
+        let hint = hint(format, &args.output, measure);
         terminal::eprint_line(format_args!("wrote {}{hint}", args.output.display()));
     }
     // Some formats have no room for notes.
-    for note in notes(&profile) {
+    for note in said {
         terminal::eprint_line(format_args!("heapglass: {note}"));
     }
     Ok(())

@@ -1,32 +1,102 @@
 //! `heapglass flamegraph`: draws the SVG.
 
 use heapglass_profiler::calltree::{CallTreeOptions, Levels};
-use heapglass_profiler::flamegraph::{NOT_OF_ARENAS, is_of_arenas, write_svg};
+use heapglass_profiler::flamegraph::{NOT_OF_ARENAS, is_of_arenas, write_holders_svg, write_svg};
 use heapglass_profiler::profile::{Frames, Measure, Profile, ScopeId};
+use heapglass_profiler::table::HeldMeasure;
 
-use crate::args::Flamegraph;
+use crate::args::{AnyMeasure, Flamegraph, PictureBy};
 use crate::error::Error;
 use crate::files::output::{Output, print_json};
+use crate::held::snapshot_of;
 use crate::{no_effect, open, terminal};
 
 pub(super) fn run(args: &Flamegraph) -> Result<(), Error> {
-    if args.by != Levels::Arena && args.arena.is_some() {
+    match (args.by, args.measure) {
+        (PictureBy::Counted(levels), None) => draw(args, levels, None),
+        (PictureBy::Counted(levels), Some(AnyMeasure::Counted(measure))) => {
+            draw(args, levels, Some(measure))
+        }
+        (PictureBy::Counted(_), Some(AnyMeasure::Held(measure))) => Err(Error::misuse(
+            format_args!("--measure {} works only with --by holder", measure.name()),
+        )),
+        (PictureBy::Holder, Some(AnyMeasure::Held(measure))) => draw_holders(args, measure),
+        (PictureBy::Holder, None) => draw_holders(args, HeldMeasure::default()),
+        (PictureBy::Holder, Some(AnyMeasure::Counted(measure))) => Err(Error::misuse(
+            not_of_holders(format_args!("--measure {}", measure.name())),
+        )),
+    }
+}
+
+/// Explains why a flag does not go with a picture of a snapshot.
+fn not_of_holders(flag: impl std::fmt::Display) -> String {
+    format!(
+        "{flag} does not work with --by holder, which draws a snapshot; its measures are retained and unused"
+    )
+}
+
+/// Draws who holds the heap in a snapshot.
+fn draw_holders(args: &Flamegraph, measure: HeldMeasure) -> Result<(), Error> {
+    let flags = [
+        (args.inverted, "--inverted"),
+        (args.phases, "--phases"),
+        (args.phase.is_some(), "--phase"),
+        (args.arena.is_some(), "--arena"),
+    ];
+    if let Some((_, flag)) = flags.iter().find(|(is_given, _)| *is_given) {
+        return Err(Error::misuse(not_of_holders(flag)));
+    }
+    let output = Output::open_beside(args.json, &args.output, &args.input.file, "picture")?;
+    let to_stdout = output.is_stdout();
+    let profile = open::open(&args.input.file, &args.input.symbols)?;
+    let at = snapshot_of(&profile, &args.input.file, args.at.at.as_deref())?;
+    warn_of_frames(args);
+    no_effect::warn_of_symbols(&args.input.symbols, &[&profile]);
+    let drawn = output.write(|out| write_holders_svg(&profile, at, measure, out))?;
+    match drawn {
+        Some(drawn) if args.json => print_json(&serde_json::json!({
+            "format": 1,
+            "path": args.output.to_string_lossy(),
+            "by": args.by.name(),
+            "measure": measure.name(),
+            "snapshot": at.number,
+            "total": drawn.total,
+            "frames": drawn.frames,
+            "elided": drawn.elided,
+        }))?,
+        Some(drawn) if !to_stdout => terminal::wrote_picture(&args.output, drawn.frames),
+        _ => {}
+    }
+    Ok(())
+}
+
+fn warn_of_frames(args: &Flamegraph) {
+    let frames = args.frames.frames;
+    if frames != Frames::Folded && args.by != PictureBy::Counted(Levels::Stack) {
+        no_effect::warn(
+            format_args!("--frames {}", frames.name()),
+            format_args!("frames by {} do not come from stacks", args.by.name()),
+        );
+    }
+}
+
+/// Draws counters of the recording.
+fn draw(args: &Flamegraph, by: Levels, measure: Option<Measure>) -> Result<(), Error> {
+    if by != Levels::Arena && args.arena.is_some() {
         return Err(Error::misuse(
             "--arena works only with --by arena; add --by arena",
         ));
     }
-    if let Some(measure) = args.measure.filter(|_| args.by == Levels::Arena) {
+    if let Some(measure) = measure.filter(|_| by == Levels::Arena) {
         check_arena_measure(measure)?;
     }
     let output = Output::open_beside(args.json, &args.output, &args.input.file, "picture")?;
     let to_stdout = output.is_stdout();
     let profile = open::open(&args.input.file, &args.input.symbols)?;
     let arena = arena(&profile, args)?;
-    let measure = args
-        .measure
-        .unwrap_or_else(|| default_measure(&profile, args.by, arena));
+    let measure = measure.unwrap_or_else(|| default_measure(&profile, by, arena));
     let options = CallTreeOptions {
-        levels: args.by,
+        levels: by,
         measure,
         inverted: args.inverted,
         frames: args.frames.frames,
@@ -34,10 +104,11 @@ pub(super) fn run(args: &Flamegraph) -> Result<(), Error> {
         within: phase(&profile, args)?,
         arena,
     };
-    if options.frames != Frames::Folded && args.by != Levels::Stack {
+    warn_of_frames(args);
+    if let Some(at) = &args.at.at {
         no_effect::warn(
-            format_args!("--frames {}", options.frames.name()),
-            format_args!("frames by {} do not come from stacks", args.by.name()),
+            format_args!("--at {at}"),
+            "this picture is of the whole recording; use it with --by holder",
         );
     }
     no_effect::warn_of_symbols(&args.input.symbols, &[&profile]);

@@ -28,7 +28,8 @@ use crate::table::{
 };
 use footprint::FootprintJson;
 use row::{HeldJson, Rows};
-use snapshot::{HoldersJson, SnapshotJson};
+use snapshot::HoldersJson;
+pub(crate) use snapshot::SnapshotJson;
 use stacks::Stacks;
 
 /// The version of the JSON: raised when a key changes its meaning or goes.

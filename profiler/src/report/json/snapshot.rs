@@ -8,9 +8,9 @@ use crate::table::{HeldMeasure, HolderRow, HolderRowName, SnapshotAt, preorder};
 use crate::units::Share;
 
 /// A snapshot of the recording: its moment and size, and what was found.
-pub(super) struct SnapshotJson<'a> {
-    pub(super) profile: &'a Profile,
-    pub(super) at: SnapshotAt<'a>,
+pub(crate) struct SnapshotJson<'a> {
+    pub(crate) profile: &'a Profile,
+    pub(crate) at: SnapshotAt<'a>,
 }
 
 impl Serialize for SnapshotJson<'_> {

@@ -1,6 +1,7 @@
 //! Folded stacks, the report's JSON and tables.
 
 use super::*;
+use heapglass_profiler::table::{HeldMeasure, snapshot_at};
 
 pub(super) fn folded_totals(
     profile: &Profile,
@@ -103,4 +104,63 @@ fn the_json_is_that_of_the_report() {
     heapglass_profiler::report::write_json(&shop(), &options, &mut expected).unwrap();
     assert_eq!(bytes(&shop(), Format::Json, &options), expected);
     golden("json", &String::from_utf8(expected).unwrap());
+}
+
+#[test]
+fn holders_of_a_snapshot_are_exported_to_the_byte() {
+    let profile = fixture::with_made_up_snapshots();
+    let at = snapshot_at(&profile, None).expect("a snapshot");
+    for measure in HeldMeasure::ALL {
+        let written = |format: Format| {
+            let mut out = Vec::new();
+            let options = ReportOptions::default();
+            write_holders(&profile, format, at, measure, &options, &mut out).expect("an export");
+            String::from_utf8(out).expect("text")
+        };
+        let folded = written(Format::Folded);
+        let own = folded.lines().map(|line| {
+            let (_, bytes) = line.rsplit_once(' ').expect("a figure");
+            bytes.parse::<u64>().expect("a number")
+        });
+        assert_eq!(own.sum::<u64>(), at.whole(measure));
+        assert!(
+            folded.contains("stack of main;Catalog;.products[];.name"),
+            "{folded}"
+        );
+        let table = written(Format::Csv);
+        let mut rows = csv::Reader::from_reader(table.as_bytes());
+        let own = rows
+            .records()
+            .map(|row| row.expect("a row")[4].parse::<u64>().expect("a number"));
+        assert_eq!(own.sum::<u64>(), at.whole(HeldMeasure::Retained));
+    }
+}
+
+#[test]
+fn a_table_has_the_figures_of_a_snapshot_where_they_order_its_rows() {
+    let profile = fixture::with_made_up_snapshots();
+    let at = snapshot_at(&profile, None).expect("a snapshot");
+    let options = ReportOptions {
+        by: By::Phase,
+        snapshot: Some(at),
+        held: Some(HeldMeasure::Unused),
+        ..ReportOptions::default()
+    };
+    let mut out = Vec::new();
+    write(&profile, Format::Csv, &options, &mut out).expect("an export");
+    let mut rows = csv::Reader::from_reader(out.as_slice());
+    let titles = rows.headers().expect("titles").clone();
+    assert_eq!(
+        titles
+            .iter()
+            .filter(|title| *title == "retained_bytes")
+            .count(),
+        1
+    );
+    let row = rows.records().next().expect("a row").expect("a row");
+    let column = titles
+        .iter()
+        .position(|title| title == "unused_bytes")
+        .expect("a column");
+    assert_eq!(row[column], at.whole(HeldMeasure::Unused).to_string());
 }

@@ -2,6 +2,7 @@
 
 mod arenas;
 mod data;
+mod holders;
 
 use heapglass_fixture::{self as fixture, Builder, figures};
 use heapglass_profiler::calltree::{CallTree, CallTreeOptions, Levels, NodeId};

@@ -239,10 +239,13 @@ impl Types {
     pub(super) fn finish(&mut self) {
         let mut first: FxHashMap<u64, TypeId> = FxHashMap::default();
         let mut same: Vec<TypeId> = (0..self.types.len() as TypeId).collect();
+        // In a damaged file many variants may claim the same fields.
+        let mut left = self.members.len().saturating_mul(8);
         for (id, this) in self.types.iter().enumerate().skip(1) {
             if this.name != 0 {
                 let id = id as TypeId;
-                same[id as usize] = *first.entry(self.fingerprint(this)).or_insert(id);
+                let fingerprint = self.fingerprint(this, &mut left);
+                same[id as usize] = *first.entry(fingerprint).or_insert(id);
             }
         }
         self.same = same;
@@ -261,7 +264,7 @@ impl Types {
 
     /// Returns a number in which types differ that are laid out in different ways: two versions of
     /// a crate have types of the same name.
-    fn fingerprint(&self, this: &Type) -> u64 {
+    fn fingerprint(&self, this: &Type, left: &mut usize) -> u64 {
         let mut hasher = FxHasher::default();
         let name_of = |of: TypeId| self.types.get(of as usize).map(|of| (of.name, of.size));
         (this.kind, this.scope, this.name, this.size).hash(&mut hasher);
@@ -272,7 +275,10 @@ impl Types {
         for variant in self.variants(this) {
             (variant.name, variant.value, variant.offset, variant.line).hash(&mut hasher);
             let fields = self.types.get(variant.of as usize);
-            for member in fields.map_or(&[][..], |fields| self.members(fields)) {
+            let fields = fields.map_or(&[][..], |fields| self.members(fields));
+            let fields = &fields[..fields.len().min(*left)];
+            *left -= fields.len();
+            for member in fields {
                 (member.name, member.offset, name_of(member.of)).hash(&mut hasher);
             }
         }

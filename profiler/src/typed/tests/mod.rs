@@ -5,9 +5,7 @@ mod hostile;
 mod zoo;
 
 use super::*;
-use crate::snapshot::{
-    Analysis, Heap, HeapBuilder, Layouts, Memory, RootKind, WordOrders, analyse,
-};
+use crate::snapshot::{Analysis, HeapBuilder, Layouts, Memory, RootKind, WordOrders, analyse};
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -31,7 +29,7 @@ impl Dump {
     fn read(path: &Path) -> Dump {
         let bytes = std::fs::read(path).expect("a dump");
         let mut at = 0;
-        let mut word = |at: &mut usize| {
+        let word = |at: &mut usize| {
             let word = bytes[*at..*at + 8].try_into().expect("a word");
             *at += 8;
             u64::from_le_bytes(word)
@@ -112,7 +110,7 @@ impl Run {
         let mut command = Command::new(rustc);
         command
             .current_dir(folder.path())
-            .args(["--edition=2024", "-Cdebuginfo=2"])
+            .args(["--edition=2024", "-Cdebuginfo=2", "-Crpath"])
             .args(flags)
             .arg("program.rs");
         let output = command.output().expect("rustc starts");
@@ -142,27 +140,31 @@ impl Run {
         self.truth[name]
     }
 
-    fn layouts(&self, heap: &Heap) -> TypedLayouts {
-        let modules = [LoadedModule {
-            path: self.program.display().to_string(),
-            build_id: Vec::new(),
-            bias: self.dump.bias,
-        }];
-        let orders = WordOrders::new([0, 1, 2], [0, 1, 2, 3], [0, 1, 2, 3], 16);
-        let program = Program {
-            modules: &modules,
-            symbols: &SymbolOptions::default(),
-            thread_pointers: &[self.dump.thread],
-            sites: &[],
-            shapes: SiteShapes::new(Vec::new(), orders),
-        };
-        layouts(&program, heap)
-    }
-
-    fn analysed(&self) -> (Analysis, TypedLayouts) {
-        let heap = self.dump.heap();
-        let layouts = self.layouts(&heap);
+    fn analysed(&self, heap: Heap, sites: &[Option<SiteType>]) -> (Analysis, TypedLayouts) {
+        let layouts = layouts_of(&self.program, &self.dump, &heap, sites);
         let analysis = analyse(heap, &self.dump, &layouts, &|_| ());
         (analysis, layouts)
     }
+}
+
+fn layouts_of(
+    program: &Path,
+    dump: &Dump,
+    heap: &Heap,
+    sites: &[Option<SiteType>],
+) -> TypedLayouts {
+    let modules = [LoadedModule {
+        path: program.display().to_string(),
+        build_id: Vec::new(),
+        bias: dump.bias,
+    }];
+    let orders = WordOrders::new([0, 1, 2], [0, 1, 2, 3], [0, 1, 2, 3], 16);
+    let program = Program {
+        modules: &modules,
+        symbols: &SymbolOptions::default(),
+        thread_pointers: &[dump.thread],
+        sites,
+        shapes: SiteShapes::new(Vec::new(), orders),
+    };
+    layouts(&program, heap)
 }

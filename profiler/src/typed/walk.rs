@@ -2,8 +2,7 @@
 
 use super::plan::{COUNTS, Contents, Hold, Item, ShapeId, Target};
 use super::{SiteKind, TypedLayouts};
-use crate::snapshot::heap::{Heap, RootKind};
-use crate::snapshot::layout::{Header, Layouts, Mark, Source, View, WORD, Words};
+use crate::snapshot::{Header, Heap, Layouts, Mark, RootKind, Source, View, WORD, Words};
 use std::ops::Range;
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering::Relaxed;
@@ -657,10 +656,11 @@ impl Layouts for TypedLayouts {
 
     fn element_bytes_of(&self, heap: &Heap, block: usize) -> Option<u64> {
         let shape = self.shape_of(heap, block);
-        if shape == 0 {
-            return self.by_site.element_bytes(heap.site(block));
+        match self.contents(shape) {
+            None => self.by_site.element_bytes(heap.site(block)),
+            Some(Contents::Elements(_) | Contents::Table(_)) => Some(self.size(shape)),
+            Some(_) => None,
         }
-        Some(self.size(shape))
     }
 
     fn value_type_of(&self, heap: &Heap, block: usize) -> u64 {

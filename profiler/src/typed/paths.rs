@@ -1,9 +1,10 @@
 //! Paths: the place of a block in what holds it, such as `Catalog.products[]`.
 //!
 //! A step leads from one block to the next. A path is a list of steps, kept as the number of the
-//! path before and the last step. A step that a path already has leads back to that part of the
-//! path, so that a tree has as many paths as a type that refers to itself has fields.
+//! path before and the last step. If values of a type are on the path already, it folds back to
+//! where they were first, so that a tree has as many paths as its type has fields.
 
+use super::types::TypeId;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
@@ -20,11 +21,12 @@ const BEYOND: u32 = 1;
 /// From a block to another one.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Step {
-    /// The type of the holder, or the name of a static or future.
+    /// The type of the values in the holder. 0: the path begins at the owner, a static or a future,
+    /// whatever holds the block.
+    of: TypeId,
+    /// The name of the type, static or future.
     owner: Arc<str>,
     text: Arc<str>,
-    /// The path begins at the owner, whatever holds the block.
-    is_root: bool,
 }
 
 /// All steps.
@@ -35,11 +37,11 @@ pub(super) struct Steps {
 }
 
 impl Steps {
-    pub(super) fn number(&mut self, owner: &str, text: &str, is_root: bool) -> StepId {
+    pub(super) fn number(&mut self, of: TypeId, owner: &str, text: &str) -> StepId {
         let step = Step {
+            of,
             owner: owner.into(),
             text: text.into(),
-            is_root,
         };
         let next = self.steps.len() as StepId + 1;
         let number = *self.numbers.entry(step.clone()).or_insert(next);
@@ -82,37 +84,44 @@ impl Paths {
         let Some(this) = steps.get(step) else {
             return 0;
         };
-        let before = if this.is_root { 0 } else { path };
+        let before = if this.of == 0 { 0 } else { path };
         if this.text.is_empty() && before != 0 || before == BEYOND {
             return before;
         }
         if let Some(number) = self.numbers.get(&(before, step)) {
             return *number;
         }
-        let number = self.add(before, step);
+        let first = self.first(steps, before, this.of);
+        let number = match first {
+            Some(first) if first != before => self.after(steps, first, step),
+            Some(_) if self.paths.len() < MOST_PATHS => {
+                self.paths.push((before, step));
+                self.paths.len() as u32 - 1
+            }
+            _ => BEYOND,
+        };
         if self.numbers.len() < 4 * MOST_PATHS {
             self.numbers.insert((before, step), number);
         }
         number
     }
 
-    fn add(&mut self, before: u32, step: StepId) -> u32 {
-        let mut at = before;
+    /// Returns the part of a path at which it first came to values of a type. Returns `None` if the
+    /// path has too many steps.
+    fn first(&self, steps: &Steps, path: u32, of: TypeId) -> Option<u32> {
+        let mut first = path;
+        let mut at = path;
         for _ in 0..MOST_STEPS {
             if at == 0 {
-                if self.paths.len() >= MOST_PATHS {
-                    return BEYOND;
-                }
-                self.paths.push((before, step));
-                return self.paths.len() as u32 - 1;
+                return Some(first);
             }
-            let (next, own) = self.paths[at as usize];
-            if own == step {
-                return at;
+            let (before, step) = self.paths[at as usize];
+            if of != 0 && steps.get(step).is_some_and(|step| step.of == of) {
+                first = before;
             }
-            at = next;
+            at = before;
         }
-        BEYOND
+        None
     }
 
     /// Returns a path for people.
@@ -149,23 +158,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_step_that_is_on_the_path_leads_back() {
+    fn a_path_folds_back_to_where_a_type_was_first() {
         let (mut steps, mut paths) = (Steps::default(), Paths::default());
-        let tree = steps.number("Catalog", ".tree", false);
-        let children = steps.number("Tree", ".children[]", false);
-        let name = steps.number("Tree", ".name", false);
-        let tree = paths.after(&steps, 0, tree);
-        let first = paths.after(&steps, tree, children);
+        let root = steps.number(1, "Catalog", ".tree");
+        let children = steps.number(2, "Tree", ".children[]");
+        let left = steps.number(2, "Tree", ".left");
+        let name = steps.number(2, "Tree", ".name");
+        let root = paths.after(&steps, 0, root);
+        let first = paths.after(&steps, root, children);
         assert_eq!(paths.after(&steps, first, children), first);
-        let name = paths.after(&steps, first, name);
-        assert_eq!(paths.text(&steps, name), "Catalog.tree.children[].name");
+        let left = paths.after(&steps, first, left);
+        assert_eq!(paths.text(&steps, left), "Catalog.tree.left");
+        let name = paths.after(&steps, left, name);
+        assert_eq!(paths.text(&steps, name), "Catalog.tree.name");
     }
 
     #[test]
     fn keys_take_the_place_of_values() {
         let (mut steps, mut paths) = (Steps::default(), Paths::default());
-        let map = steps.number("A", ".map{}", false);
-        let key = steps.number("(K, V)", "{key}", false);
+        let map = steps.number(1, "A", ".map{}");
+        let key = steps.number(2, "(K, V)", "{key}");
         let map = paths.after(&steps, 0, map);
         let key = paths.after(&steps, map, key);
         assert_eq!(paths.text(&steps, key), "A.map{key}");
@@ -175,13 +187,13 @@ mod tests {
     fn paths_are_bounded() {
         let (mut steps, mut paths) = (Steps::default(), Paths::default());
         let mut path = 0;
-        for number in 0..60 {
-            let step = steps.number("A", &format!(".{number}"), false);
+        for number in 1..60 {
+            let step = steps.number(number, "A", &format!(".{number}"));
             path = paths.after(&steps, path, step);
         }
         assert_eq!(paths.text(&steps, path), "..");
         for number in 0..MOST_PATHS + 10 {
-            let step = steps.number("B", &format!(".{number}"), false);
+            let step = steps.number(1, "B", &format!(".{number}"));
             path = paths.after(&steps, 0, step);
         }
         assert_eq!(path, BEYOND);

@@ -16,6 +16,8 @@ const MOST_DEPTH: u32 = 256;
 /// Fields that one plan may take, and all plans together.
 const MOST_FIELDS: u32 = 1 << 16;
 const MOST_FIELDS_OF_ALL: u32 = 1 << 25;
+/// Fields that are looked at to find one of a container.
+const MOST_LOOKED_AT: u32 = 4096;
 /// Characters of a path.
 const MOST_PATH: usize = 4096;
 /// An enum smaller than this has no large variant.
@@ -77,6 +79,9 @@ pub(super) enum Hold {
     /// `&T`, `*const T`, `Weak`.
     Refers,
 }
+
+/// The values of a discriminant with what to do for each.
+type Variants = Box<[(Option<u64>, Box<[Item]>)]>;
 
 /// Something to do in a value. Offsets are from the start of the value.
 #[derive(Debug)]
@@ -182,7 +187,7 @@ pub(super) enum Item {
         discriminant: u32,
         bytes: u8,
         /// `None` stands for all other values.
-        variants: Box<[(Option<u64>, Box<[Item]>)]>,
+        variants: Variants,
         /// The first counter of the enum, if its variants are counted.
         counters: Option<u32>,
     },
@@ -221,6 +226,8 @@ pub(super) struct Plans {
 /// The way to the value at hand.
 #[derive(Clone, Debug, Default)]
 struct Path {
+    /// The type of the values that hold the block, and its name.
+    of: TypeId,
     owner: String,
     text: String,
     /// It begins at the owner, whatever holds the block.
@@ -314,7 +321,7 @@ impl<'t> Planner<'t> {
         let node = &["alloc", "collections", "btree", "node"];
         if types.is(this, node, "LeafNode")
             && let Some(parent) = member(types, this, "parent")
-            && let Some(inner) = self.pointee(parent.of, 0)
+            && let Some(inner) = self.pointee(parent.of, 0, &mut MOST_LOOKED_AT.clone())
         {
             return Target::Node {
                 leaf: self.shape(Contents::Value(of)),
@@ -345,8 +352,10 @@ impl<'t> Planner<'t> {
     fn plan(&mut self, contents: Contents, of: TypeId) -> Option<Vec<Item>> {
         self.left = MOST_FIELDS.min(self.left_of_all);
         self.left_of_all -= self.left;
+        let held = self.held(of);
         let mut path = Path {
-            owner: self.owner(of),
+            of: held,
+            owner: self.owner(held),
             ..Path::default()
         };
         let mut items = Vec::new();
@@ -375,29 +384,31 @@ impl<'t> Planner<'t> {
         done.map(|()| items)
     }
 
-    /// Returns the name that a path begins with if its first block holds a type.
-    fn owner(&self, of: TypeId) -> String {
+    /// Returns the type that people would say a block holds: what a shared value or a node wraps.
+    fn held(&self, of: TypeId) -> TypeId {
         let types = self.types;
         let this = types.get(of);
         let is_wrapper = is_counted(types, this)
             || types.is(this, &["alloc", "collections", "linked_list"], "Node");
-        if is_wrapper && this.argument != 0 {
-            return self.owner_of_argument(this.argument);
-        }
-        self.owner_of_argument(of)
+        let inner = member(types, this, "data").map(|data| data.of);
+        let is_node = types.text(this.name).starts_with("InternalNode<");
+        let held = match inner {
+            Some(inner) if is_node => inner,
+            _ if is_wrapper && this.argument != 0 => this.argument,
+            _ => of,
+        };
+        types.canonical(held)
     }
 
-    fn owner_of_argument(&self, of: TypeId) -> String {
+    /// Returns the name that a path begins with if its first block holds a type.
+    fn owner(&self, of: TypeId) -> String {
         let types = self.types;
-        let this = types.get(of);
-        if this.is_future {
+        if types.get(of).is_future {
             return self.future_name(of);
         }
         let mut text = short(&normal(&types.full_name(of)));
-        for node in ["LeafNode<", "InternalNode<"] {
-            if let Some(rest) = text.strip_prefix(node) {
-                text = format!("BTreeMap<{rest}");
-            }
+        if let Some(rest) = text.strip_prefix("LeafNode<") {
+            text = format!("BTreeMap<{rest}");
         }
         text.chars().take(MOST_PATH).collect()
     }
@@ -418,44 +429,57 @@ impl<'t> Planner<'t> {
     }
 
     /// Finds a field by name in a structure and in the structures inside.
-    fn find(&self, of: TypeId, name: &str, depth: u32) -> Option<(u64, TypeId)> {
+    fn find(&self, of: TypeId, name: &str) -> Option<(u64, TypeId)> {
+        self.find_inside(of, name, 0, &mut MOST_LOOKED_AT.clone())
+    }
+
+    fn find_inside(
+        &self,
+        of: TypeId,
+        name: &str,
+        depth: u32,
+        left: &mut u32,
+    ) -> Option<(u64, TypeId)> {
         let this = self.types.get(of);
         if this.kind == Kind::Pointer || depth > 6 {
             return None;
         }
         let members = self.types.members(this);
+        *left = left.checked_sub(members.len() as u32)?;
         if let Some(found) = member(self.types, this, name) {
             return Some((found.offset, found.of));
         }
         members.iter().find_map(|member| {
-            let (offset, of) = self.find(member.of, name, depth + 1)?;
+            let (offset, of) = self.find_inside(member.of, name, depth + 1, left)?;
             Some((offset.checked_add(member.offset)?, of))
         })
     }
 
     fn offset(&self, of: TypeId, name: &str) -> Option<u64> {
-        self.find(of, name, 0).map(|found| found.0)
+        self.find(of, name).map(|found| found.0)
     }
 
     /// Returns the type behind the first pointer in a type.
-    fn pointee(&self, of: TypeId, depth: u32) -> Option<TypeId> {
+    fn pointee(&self, of: TypeId, depth: u32, left: &mut u32) -> Option<TypeId> {
         let types = self.types;
         let this = types.get(of);
         if this.kind == Kind::Pointer {
             return Some(this.target);
         }
+        *left = left.checked_sub(1)?;
         if depth > 8 {
             return None;
         }
         let fields = types.members(this).iter().map(|member| member.of);
         let variants = types.variants(this).iter().map(|variant| variant.of);
         let mut all = fields.chain(variants);
-        all.find_map(|of| self.pointee(of, depth + 1))
+        all.find_map(|of| self.pointee(of, depth + 1, left))
     }
 
     fn step(&mut self, path: &Path, end: &str) -> StepId {
         let text = format!("{}{end}", path.text);
-        self.plans.steps.number(&path.owner, &text, path.is_root)
+        let of = if path.is_root { 0 } else { path.of };
+        self.plans.steps.number(of, &path.owner, &text)
     }
 
     /// Adds what there is to do in a value. Returns `None` if its type cannot be.
@@ -468,7 +492,7 @@ impl<'t> Planner<'t> {
         depth: u32,
         out: &mut Vec<Item>,
     ) -> Option<()> {
-        self.left = self.left.checked_sub(1)?;
+        self.left = self.left.checked_sub(1 + path.text.len() as u32 / 64)?;
         if depth > MOST_DEPTH || path.text.len() > MOST_PATH {
             return None;
         }
@@ -954,10 +978,10 @@ impl<'t> Planner<'t> {
         let Kind::Array { count } = array.kind else {
             return None;
         };
-        let (data_at, data) = self.find(of, "data", 0)?;
+        let (data_at, data) = self.find(of, "data")?;
         let within = types.get(data);
         let part = |name: &str| {
-            let (offset, of) = self.find(data, name, 0).or_else(|| {
+            let (offset, of) = self.find(data, name).or_else(|| {
                 let mut variants = types.variants(within).iter();
                 let upper = [name[..1].to_uppercase(), name[1..].to_owned()].concat();
                 let found = variants.find(|variant| types.text(variant.name) == upper)?;
@@ -1107,6 +1131,7 @@ impl<'t> Planner<'t> {
         let this = types.get(of);
         if this.is_future {
             return Path {
+                of: 0,
                 owner: format!("{} ({})", self.future_name(of), state(types, variant)),
                 text: String::new(),
                 is_root: true,
@@ -1135,6 +1160,10 @@ impl<'t> Planner<'t> {
         let types = self.types;
         let this = types.get(of);
         let start = at.checked_add(variant.offset)?;
+        if this.is_future {
+            let others = types.variants(this).len() as u32;
+            self.left = self.left.checked_sub(others / 8)?;
+        }
         for member in live_fields(types, of, variant) {
             let place = start.checked_add(member.offset)?;
             let size = types.size(member.of)?;
@@ -1160,7 +1189,7 @@ impl<'t> Planner<'t> {
 /// Returns the fields of a variant that hold values.
 ///
 /// An async function moves its arguments out of where they were before its first await. They are
-/// still listed for all states.
+/// still listed for all states, after the locals, and not always with their own offsets.
 pub(super) fn live_fields<'t>(
     types: &'t Types,
     of: TypeId,
@@ -1173,17 +1202,15 @@ pub(super) fn live_fields<'t>(
     let moves = this.is_future
         && own.starts_with("Suspend")
         && types.text(this.name).starts_with("{async_fn_env");
-    let returned = types.variants(this).iter();
-    let mut returned = returned.filter(|variant| name_of(variant) == "Returned");
-    let arguments = returned.next().filter(|_| moves);
-    let arguments = arguments.map_or(&[][..], |variant| types.members(types.get(variant.of)));
-    let fields = types.members(types.get(variant.of)).iter();
-    fields.filter(move |field| {
-        let is_argument = arguments
-            .iter()
-            .any(|argument| (argument.name, argument.offset) == (field.name, field.offset));
-        !is_over && !is_argument
-    })
+    let mut others = types.variants(this).iter();
+    let returned = others.find(|other| moves && name_of(other) == "Returned");
+    let arguments = returned.map_or(&[][..], |other| types.members(types.get(other.of)));
+    let fields = types.members(types.get(variant.of));
+    let locals = fields.len().saturating_sub(arguments.len());
+    let names = |fields: &'t [Member]| fields.iter().map(|field| field.name);
+    let are_arguments = names(&fields[locals..]).eq(names(arguments));
+    let live = if are_arguments { locals } else { fields.len() };
+    fields[..live].iter().filter(move |_| !is_over)
 }
 
 /// Returns the name of an async function or block.
@@ -1268,7 +1295,8 @@ fn cost(items: &[Item]) -> u64 {
         } => u64::from(*count).saturating_mul(cost(items)),
         Item::Choice { variants, .. } => {
             let all = variants.iter().map(|(_, items)| cost(items));
-            all.max().unwrap_or(0).saturating_add(1)
+            let search = variants.len() as u64 / 16;
+            all.max().unwrap_or(0).saturating_add(1 + search)
         }
         Item::Counted { items, .. } | Item::Uncertain(items) => cost(items),
         Item::Skip { at, end } => u64::from(end.saturating_sub(*at)) / 8,

@@ -1,4 +1,4 @@
-//! [`Layouts`](super::Layouts) by the types in debug information (`debug = 2`).
+//! [`Layouts`](crate::snapshot::Layouts) by the types in debug information (`debug = 2`).
 //!
 //! | module | what |
 //! |---|---|
@@ -24,9 +24,9 @@ mod tests;
 mod types;
 mod walk;
 
-use super::heap::Heap;
-use super::shapes::SiteShapes;
 use crate::name::path_and_arguments;
+use crate::profile::{Profile, Site};
+use crate::snapshot::{Heap, SiteShapes};
 use crate::symbols::{
     Identity, ModuleRef, Slice, SymbolOptions, ThreadLocals, with_debug_information,
 };
@@ -50,13 +50,25 @@ pub struct LoadedModule {
     pub bias: u64,
 }
 
-/// What a site allocated: [`Contents`](crate::Contents) of the profile with full names.
+/// What a site allocated: [`Contents`](crate::profile::Contents) of the profile with full names.
 #[derive(Clone, Debug, Default)]
 pub struct SiteType {
     /// The container: `alloc::vec::Vec<shop::Product>`.
     pub container: String,
     /// The type of one element: `shop::Product`.
     pub element: Option<String>,
+}
+
+impl SiteType {
+    /// Returns the type of a site of a profile, if its stack tells it.
+    pub fn of(profile: &Profile, site: &Site) -> Option<SiteType> {
+        let contents = site.contents?;
+        let name = |id| profile.type_name(id).full.clone();
+        Some(SiteType {
+            container: name(contents.container),
+            element: contents.element.map(name),
+        })
+    }
 }
 
 /// Where types come from.
@@ -89,7 +101,7 @@ enum SiteKind {
     Table(ShapeId),
 }
 
-/// [`Layouts`](super::Layouts) by types.
+/// [`Layouts`](crate::snapshot::Layouts) by types.
 #[derive(Debug)]
 pub struct TypedLayouts {
     types: Types,
@@ -403,10 +415,16 @@ impl TypedLayouts {
             }
             let fields = plan::live_fields(&self.types, of, variant);
             let locals = fields.filter_map(|field| {
-                let bytes = self.types.size(field.of)?;
-                Some((self.types.text(field.name).to_owned(), bytes))
+                let bytes = self.types.size(field.of).filter(|&bytes| bytes > 0)?;
+                let name = match self.types.text(field.name) {
+                    "__awaitee" => "(awaited)",
+                    // Temporary values, and whether they are to be dropped.
+                    name if name.starts_with("__") => "(temporary)",
+                    name => name,
+                };
+                Some((name.to_owned(), bytes))
             });
-            let mut locals: Vec<_> = locals.filter(|(_, bytes)| *bytes > 0).collect();
+            let mut locals: Vec<_> = locals.collect();
             locals.sort_by(|a, b| (b.1, &a.0).cmp(&(a.1, &b.0)));
             all.push(FutureState {
                 function: plan::future_name(&self.types, of),

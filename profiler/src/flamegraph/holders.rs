@@ -1,0 +1,187 @@
+//! The picture of a snapshot: who holds the heap. Width is what a holder retains, or the unused
+//! capacity in it.
+//!
+//! The picture must say of which moment it is, and must never show its bytes as those of the peak.
+
+use std::cmp::Reverse;
+use std::io::{self, Write};
+
+use super::captions::{SUBTITLE_CHARS, shorten, to_the_byte, without_round};
+use super::prune::{PrunedTree, Widths};
+use super::relabel::Caption;
+use super::{Picture, PictureTotals, legend, palette, prune, write_empty};
+use crate::calltree::NodeId;
+use crate::profile::Profile;
+use crate::table::{HeldMeasure, HolderRow, HolderRowName, SnapshotAt, holders, program_name};
+use crate::units::{Bytes, Count, Share, counted, printable};
+
+/// Holders as a tree: node 0 is the whole snapshot.
+struct HolderTree {
+    rows: Vec<HolderRow>,
+    widths: Vec<u64>,
+    children: Vec<Vec<NodeId>>,
+}
+
+impl HolderTree {
+    fn new(rows: Vec<HolderRow>, measure: HeldMeasure) -> HolderTree {
+        let mut widths = vec![0_u64];
+        widths.extend(rows.iter().map(|row| row.held.of(measure).unwrap_or(0)));
+        let mut children: Vec<Vec<NodeId>> = vec![Vec::new(); rows.len() + 1];
+        for (node, row) in (1..).zip(&rows) {
+            let parent = row.parent.map_or(0, |parent| parent + 1);
+            children[parent].push(NodeId(node as u32));
+        }
+        let width = |id: &NodeId| widths[id.0 as usize];
+        let outermost = children[0].iter().map(width);
+        let whole = outermost.fold(0, u64::saturating_add);
+        for list in &mut children {
+            list.sort_by_key(|id| (Reverse(width(id)), id.0));
+        }
+        widths[0] = whole;
+        HolderTree {
+            rows,
+            widths,
+            children,
+        }
+    }
+
+    fn row(&self, id: NodeId) -> Option<&HolderRow> {
+        self.rows.get((id.0 as usize).checked_sub(1)?)
+    }
+}
+
+impl Widths for HolderTree {
+    fn len(&self) -> usize {
+        self.widths.len()
+    }
+    fn width(&self, id: NodeId) -> u64 {
+        self.widths[id.0 as usize]
+    }
+    fn children(&self, id: NodeId) -> &[NodeId] {
+        &self.children[id.0 as usize]
+    }
+}
+
+/// Writes the holders of a snapshot as a flamegraph: outermost holders below, what they hold above
+/// them. A measure of which there is nothing gives a picture that says so.
+///
+/// # Errors
+/// Returns the errors of `out` (a broken pipe keeps its kind); `InvalidData` when the figures add
+/// up to more than 64 bits, which only a damaged recording does.
+pub fn write_holders_svg(
+    profile: &Profile,
+    at: SnapshotAt<'_>,
+    measure: HeldMeasure,
+    out: impl Write,
+) -> io::Result<PictureTotals> {
+    let tree = HolderTree::new(holders(profile, at.snapshot), measure);
+    let total = tree.width(NodeId::ROOT);
+    let title = format!(
+        "{}: {}, {}; snapshot {}, {}",
+        shorten(&program_name(profile), 20),
+        measure.name(),
+        Bytes(total),
+        shorten(&at.name(), 24),
+        at.moment(profile)
+    );
+    if total == 0 {
+        let why = format!("nothing to draw: the snapshot holds no {}", measure.title());
+        return write_empty(&title, &why, out);
+    }
+    let pruned = prune(&tree)?;
+    let picture = Picture {
+        title,
+        subtitle: subtitle(at, &pruned),
+        count_name: measure.title(),
+        inverted: false,
+        legend: Some(legend::svg()),
+    };
+    let color = |id: NodeId| color(&tree, id, profile);
+    let caption = |id: NodeId| caption(&tree, id, measure);
+    picture.draw(&tree, &pruned, color, caption, out)
+}
+
+fn subtitle(at: SnapshotAt<'_>, pruned: &PrunedTree) -> String {
+    // The least important last: what does not fit is left out.
+    let mut parts = vec![format!("basis: {}", at.basis())];
+    if !at.notes().is_empty() {
+        parts.insert(0, "bounded or lost: see the report".to_owned());
+    }
+    if pruned.elided() > 0 {
+        parts.push(format!("not drawn: {}", Count(pruned.elided() as u64)));
+    }
+    let room = SUBTITLE_CHARS.saturating_sub(legend::chars());
+    let chars = |parts: &[String]| parts.iter().map(|part| part.len() + 2).sum::<usize>();
+    while parts.len() > 1 && chars(&parts) > room {
+        parts.pop();
+    }
+    parts.insert(0, legend::PLACE.to_owned());
+    parts.join("; ")
+}
+
+fn color(tree: &HolderTree, id: NodeId, profile: &Profile) -> palette::Rgb {
+    let Some(row) = tree.row(id) else {
+        return palette::ROOT;
+    };
+    let sites = match &row.name {
+        HolderRowName::Root(_) => return palette::ARENA,
+        HolderRowName::Place { type_key: None, .. } => &[],
+        _ => row.sites.as_slice(),
+    };
+    let site = sites
+        .first()
+        .and_then(|&site| profile.sites.get(site as usize));
+    let name = profile.named_type(site.and_then(|site| profile.type_id_of(site)));
+    palette::of_kind(name.map(|name| name.kind))
+}
+
+/// `.attributes{} 2.4 MiB (2,500,000 bytes = 2.4 MiB, 44.0 %; itself 1.4 MiB in 9,000 blocks; HashMap<..>)`:
+/// the last bracket belongs to inferno's script, so no other round one stands in it.
+fn caption(tree: &HolderTree, id: NodeId, measure: HeldMeasure) -> Caption {
+    let value = tree.width(id);
+    let whole = tree.width(NodeId::ROOT);
+    let Some(row) = tree.row(id) else {
+        let label = format!("all {}", Bytes(value));
+        return Caption {
+            title: format!("{label} ({})", to_the_byte(value)),
+            label,
+        };
+    };
+    let above = row.parent.map(|parent| &tree.rows[parent].name);
+    let name = without_round(printable(row.name.below(above).trim()).trim());
+    let label = format!("{name} {}", Bytes(value));
+    let share = Share::of(value, whole);
+    let mut said = vec![format!("{}, {share}", to_the_byte(value))];
+    let held = &row.held;
+    if held.own.blocks > 0 {
+        let (bytes, blocks) = (Bytes(held.own.bytes), counted(held.own.blocks, "block"));
+        said.push(format!("itself {bytes} in {blocks}"));
+    }
+    let bound = if held.filled.known_bytes < held.filled.bytes {
+        "at least "
+    } else {
+        ""
+    };
+    match (measure, held.of(HeldMeasure::Unused)) {
+        (HeldMeasure::Retained, Some(unused)) if unused > 0 => {
+            said.push(format!("unused {bound}{}", Bytes(unused)));
+        }
+        (HeldMeasure::Unused, _) => {
+            said.push(format!("retains {}", Bytes(held.retained_bytes)));
+        }
+        _ => {}
+    }
+    let details = match &row.name {
+        HolderRowName::Place { path, type_key } => {
+            vec![type_key.clone().unwrap_or_default(), path.clone()]
+        }
+        HolderRowName::Site(site) => vec![site.location.clone(), site.owner_and_source()],
+        _ => Vec::new(),
+    };
+    let details = details.iter().filter(|detail| !detail.is_empty());
+    said.extend(details.map(|detail| without_round(&printable(detail))));
+    Caption {
+        title: format!("{label} ({})", said.join("; ")),
+        label,
+    }
+}

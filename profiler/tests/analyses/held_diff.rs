@@ -1,0 +1,115 @@
+//! Tests the comparison of two snapshots.
+
+use heapglass_fixture as fixture;
+use heapglass_profiler::diff::{
+    HeldBy, HeldDiff, HeldSide, RowKind, compare_held, write_held_json, write_held_text,
+};
+use heapglass_profiler::profile::Profile;
+use heapglass_profiler::report::ReportOptions;
+use heapglass_profiler::table::{By, HeldMeasure, not_in_snapshots, snapshot_at};
+use serde_json::Value;
+
+fn side<'a>(profile: &'a Profile, at: &str) -> HeldSide<'a> {
+    HeldSide {
+        name: "app.hg",
+        profile,
+        at: snapshot_at(profile, Some(at)).expect("a snapshot"),
+    }
+}
+
+fn text(diff: &HeldDiff<'_>) -> String {
+    let mut out = Vec::new();
+    write_held_text(diff, &ReportOptions::default(), &mut out).expect("writing to memory");
+    String::from_utf8(out).expect("text")
+}
+
+fn groupings() -> impl Iterator<Item = HeldBy> {
+    let rows = By::ALL
+        .into_iter()
+        .filter(|&by| not_in_snapshots(by).is_none());
+    std::iter::once(HeldBy::Holder).chain(rows.map(HeldBy::Rows))
+}
+
+#[test]
+fn a_snapshot_does_not_differ_from_itself() {
+    let profile = fixture::with_made_up_snapshots();
+    for by in groupings() {
+        for measure in HeldMeasure::ALL {
+            let same = side(&profile, "peak");
+            let diff = compare_held(same, same, by, measure);
+            assert!(diff.rows.is_empty(), "{by:?}");
+            assert!(diff.equal_rows > 0, "{by:?}");
+        }
+    }
+}
+
+#[test]
+fn two_snapshots_swapped_give_the_opposite_differences() {
+    let profile = fixture::with_made_up_snapshots();
+    for by in groupings() {
+        for measure in HeldMeasure::ALL {
+            let (peak, exit) = (side(&profile, "peak"), side(&profile, "exit"));
+            let [there, back] = [(peak, exit), (exit, peak)].map(|(base, new)| {
+                let diff = compare_held(base, new, by, measure);
+                let rows = diff.rows.iter();
+                let row = |row: &heapglass_profiler::diff::HeldChange| {
+                    (row.identity.name.clone(), row.change.exact_difference())
+                };
+                let mut rows: Vec<_> = rows.map(row).collect();
+                rows.sort();
+                rows
+            });
+            let opposite = back.into_iter();
+            let opposite = opposite.map(|(name, difference)| (name, difference.map(|it| -it)));
+            let mut opposite: Vec<_> = opposite.collect();
+            opposite.sort();
+            assert_eq!(there, opposite, "{by:?}");
+        }
+    }
+}
+
+#[test]
+fn holders_are_matched_by_the_names_of_their_paths() {
+    let profile = fixture::with_made_up_snapshots();
+    let (peak, exit) = (side(&profile, "peak"), side(&profile, "exit"));
+    let diff = compare_held(peak, exit, HeldBy::Holder, HeldMeasure::Retained);
+    let found = |name: &str| {
+        let row = diff.rows.iter().find(|row| row.identity.name == name);
+        row.unwrap_or_else(|| panic!("{name}"))
+    };
+    assert_eq!(found("stack of main").kind, RowKind::Removed);
+    assert_eq!(
+        found("statics of shop > Catalog.products[]").kind,
+        RowKind::Added
+    );
+    let statics = found("statics of shop");
+    assert_eq!(statics.kind, RowKind::Changed);
+    assert_eq!(statics.change.exact_difference(), Some(1_114_160 - 96_096));
+    let text = text(&diff);
+    insta::with_settings!({ prepend_module_to_snapshot => false }, {
+        insta::assert_snapshot!("held-diff", text);
+    });
+    for side in [peak, exit] {
+        assert!(text.contains(&side.at.moment(&profile)), "{text}");
+    }
+    assert!(text.contains("do not know the same"), "{text}");
+}
+
+#[test]
+fn json_says_which_snapshots_are_compared() {
+    let profile = fixture::with_made_up_snapshots();
+    let (loaded, peak) = (side(&profile, "loaded"), side(&profile, "peak"));
+    let diff = compare_held(loaded, peak, HeldBy::Rows(By::Type), HeldMeasure::Unused);
+    let mut out = Vec::new();
+    write_held_json(&diff, Some(2), &mut out).expect("writing to memory");
+    let json: Value = serde_json::from_slice(&out).expect("JSON");
+    assert_eq!(json["base"]["snapshot"]["label"], "loaded");
+    assert_eq!(json["new"]["snapshot"]["number"], 2);
+    assert_eq!(json["measure_key"], "unused_bytes");
+    assert_eq!(json["rows"].as_array().map(Vec::len), Some(2));
+    assert_eq!(json["elided_rows"], diff.rows.len() - 2);
+    let row = &json["rows"][0];
+    assert_eq!(row["key"], "HashMap<String, String>");
+    assert!(row["base_figures"].is_null());
+    assert_eq!(row["new_figures"]["unused_bytes"], 900_000);
+}
