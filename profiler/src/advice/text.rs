@@ -138,11 +138,15 @@ fn saving(profile: &Profile, finding: &Finding) -> String {
         (None, Measure::Live) => "all live bytes".to_owned(),
         (None, _) => "the peak".to_owned(),
     };
+    let blocks = if finding.saves_blocks == 0 {
+        String::new()
+    } else {
+        format!(" and {}", counted(finding.saves_blocks, "block"))
+    };
     format!(
-        "saves {}{} and {}: {} of {name}",
+        "saves {}{}{blocks}: {} of {name}",
         finding.confidence.words(),
         Bytes(finding.saves_bytes),
-        counted(finding.saves_blocks, "block"),
         Share::of(finding.saves_bytes, finding.whole(profile)),
     )
 }
