@@ -15,10 +15,21 @@ struct Run {
 impl Run {
     /// Records `program` with a summary of this many columns.
     fn new(program: &str, columns: u16) -> Run {
+        Run::with(program, columns, &[])
+    }
+
+    /// Records `program` with snapshots of its peak and its end.
+    fn with_snapshots(program: &str, columns: u16) -> Run {
+        Run::with(program, columns, &["--snapshot=peak,exit"])
+    }
+
+    fn with(program: &str, columns: u16, flags: &[&str]) -> Run {
         let folder = tempfile::tempdir().expect("a folder");
         let recording = folder.path().join("out.hg");
         let output = heapglass(&folder, columns)
-            .args(["run", "--out"])
+            .arg("run")
+            .args(flags)
+            .arg("--out")
             .arg(&recording)
             .arg("--")
             .arg(program)
@@ -46,6 +57,18 @@ impl Run {
         serde_json::from_str(&text).expect("JSON")
     }
 
+    /// Returns the findings of the recording as JSON.
+    fn advice(&self) -> serde_json::Value {
+        let output = heapglass(&self.folder, 80)
+            .arg("advise")
+            .arg(&self.recording)
+            .arg("--json")
+            .output()
+            .expect("heapglass starts");
+        let text = printed(output, |output| &output.stdout);
+        serde_json::from_str(&text).expect("JSON")
+    }
+
     /// Returns the lines of the largest row: its figures and its name, then its owner.
     fn first_row(&self) -> String {
         let mut lines = self.summary.lines();
@@ -64,6 +87,28 @@ impl Run {
             assert!(
                 row.contains(word),
                 "{word:?} is not in\n{row}\nof\n{}",
+                self.summary
+            );
+        }
+    }
+}
+
+impl Run {
+    /// Returns the findings in the summary, as one line.
+    fn findings(&self) -> String {
+        let lines = self.summary.lines();
+        let lines = lines.skip_while(|line| !line.trim_start().starts_with("advice"));
+        let words: Vec<&str> = lines.flat_map(str::split_whitespace).collect();
+        words.join(" ")
+    }
+
+    #[track_caller]
+    fn findings_say(&self, words: &[&str]) {
+        let findings = self.findings();
+        for word in words {
+            assert!(
+                findings.contains(word),
+                "{word:?} is not in\n{findings}\nof\n{}",
                 self.summary
             );
         }
@@ -172,4 +217,97 @@ fn no_thread_has_more_than_the_program_where_another_one_frees_its_blocks() {
             }
         }
     }
+}
+
+#[test]
+fn capacity_that_is_reserved_for_what_never_comes_is_named_with_the_line_that_reserves_it() {
+    for columns in WIDTHS {
+        let run = Run::with_snapshots(env!("CARGO_BIN_EXE_fat_capacity"), columns);
+        run.findings_say(&[
+            "MiB: unused_capacity",
+            "fat_capacity.rs:21",
+            "98.8 % of",
+            "of Vec<Op> is unused capacity that shrinking saves",
+        ]);
+    }
+}
+
+#[test]
+fn maps_of_one_entry_are_named_with_what_they_take() {
+    let run = Run::with_snapshots(env!("CARGO_BIN_EXE_small_maps"), 80);
+    run.findings_say(&[
+        "MiB: small_map",
+        "small_maps.rs:18",
+        "maps have at most 8 entries, 100.0 % of them 1.",
+        "Each takes 212 B of HashMap<u64, [u8; 40]> on average, 22.6 % of it for entries.",
+    ]);
+}
+
+#[test]
+fn buffers_that_a_slice_keeps_are_named_with_the_part_that_is_referenced() {
+    let run = Run::with_snapshots(env!("CARGO_BIN_EXE_bytes_view"), 80);
+    run.findings_say(&[
+        "MiB: held_by_small_part",
+        "bytes_view.rs:10",
+        "Only <0.1 % of",
+        "of Vec<u8> is referenced",
+    ]);
+    let advice = run.advice();
+    let findings = advice["findings"].as_array().expect("findings");
+    let finding = &findings[0];
+    assert_eq!(finding["kind"], "held_by_small_part", "{advice:#}");
+    let holder = finding["holder"].as_str().expect("a holder");
+    assert!(
+        holder.starts_with("HashMap<Bytes, u32> of bytes_view::index"),
+        "{holder}"
+    );
+}
+
+#[test]
+fn trees_of_values_are_named_with_their_equal_keys() {
+    for columns in WIDTHS {
+        let run = Run::with_snapshots(env!("CARGO_BIN_EXE_value_rows"), columns);
+        run.findings_say(&[
+            "MiB: value_tree",
+            "value_rows.rs:33",
+            "of the keys equalled another one",
+        ]);
+    }
+}
+
+#[test]
+fn texts_that_could_borrow_are_named_with_the_input_that_they_lie_in() {
+    let run = Run::with_snapshots(env!("CARGO_BIN_EXE_cow_owned"), 80);
+    run.findings_say(&[
+        "MiB: could_borrow",
+        "cow_owned.rs:29",
+        "texts lie word for word in a text that is live",
+    ]);
+    let advice = run.advice();
+    let findings = advice["findings"].as_array().expect("findings");
+    let remedies = findings
+        .iter()
+        .filter(|finding| finding["kind"] == "could_borrow");
+    for finding in remedies {
+        assert_eq!(finding["where"], "Line::deserialize");
+        let remedy = finding["remedy"].as_str().expect("a remedy");
+        assert!(remedy.contains("#[serde(borrow)]"), "{finding:#}");
+    }
+}
+
+#[test]
+fn blocks_of_drained_channels_are_named_with_the_send_that_made_them() {
+    let run = Run::new(env!("CARGO_BIN_EXE_many_channels"), 80);
+    run.first_row_says(&[
+        "tokio::Block::new",
+        "UnboundedSender::send",
+        "many_channels::backlog",
+    ]);
+    assert!(run.summary.contains("Chan<[u8; 256]"), "{}", run.summary);
+}
+
+#[test]
+fn large_futures_are_named_with_the_line_that_spawns_them() {
+    let run = Run::new(env!("CARGO_BIN_EXE_big_futures"), 80);
+    run.first_row_says(&["handle::{{closure}}", "tokio::spawn", "big_futures::serve"]);
 }

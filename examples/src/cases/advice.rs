@@ -19,6 +19,7 @@ pub(super) fn run(kind: &str, has_remedy: bool) {
         "value_tree" => value_tree(has_remedy),
         "small_strings" => small_strings(has_remedy),
         "failed_request" => failed_request(has_remedy),
+        "amplification" => amplification(has_remedy),
         _ => panic!("no pair of kind {kind:?}"),
     }
 }
@@ -123,13 +124,27 @@ struct Reading {
     place: String,
 }
 
+/// The same data in a phase with a stated input.
+fn amplification(has_remedy: bool) {
+    let text = readings();
+    let _load = tracking_alloc::phase("load").input_bytes(text.len() as u64);
+    decode(&text, has_remedy);
+}
+
 fn value_tree(has_remedy: bool) {
+    decode(&readings(), has_remedy);
+}
+
+fn readings() -> String {
     let row = r#"{"timestamp":1700000000,"sensor_name":"s-97","reading":0.5,"quality":4,"unit":"celsius","place":"roof"}"#;
-    let text = format!("[{}]", vec![row; 3000].join(","));
+    format!("[{}]", vec![row; 3000].join(","))
+}
+
+fn decode(text: &str, has_remedy: bool) {
     if has_remedy {
-        black_box(serde_json::from_str::<Vec<Reading>>(&text).expect("JSON"));
+        black_box(serde_json::from_str::<Vec<Reading>>(text).expect("JSON"));
     } else {
-        black_box(serde_json::from_str::<serde_json::Value>(&text).expect("JSON"));
+        black_box(serde_json::from_str::<serde_json::Value>(text).expect("JSON"));
     }
 }
 

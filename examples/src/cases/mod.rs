@@ -5,6 +5,7 @@
 //! So other allocations of the runtime (threads, output) do not affect the figures.
 
 mod advice;
+mod held;
 mod inner;
 mod phases;
 mod processes;
@@ -61,6 +62,10 @@ pub fn run(name: &str, words: &[&str]) -> ExitCode {
         "advice" => {
             let kind = words.first().copied().unwrap_or_default();
             advice::run(kind, words.get(1) == Some(&"remedy"));
+        }
+        "held" => {
+            let kind = words.first().copied().unwrap_or_default();
+            held::run(kind, words.get(1) == Some(&"remedy"));
         }
         "bounded" => phases::bounded(number(0), number(1)),
         _ => {

@@ -124,3 +124,23 @@ fn a_refused_request_has_its_size_and_line() {
     assert_eq!(pair.finding.of_bytes, 1 << 50);
     assert_eq!(pair.predicted(), (0, 0));
 }
+
+#[test]
+fn a_phase_that_takes_many_times_its_input_names_what_takes_most() {
+    let pair = Pair::of(Kind::Amplification);
+    let finding = &pair.finding;
+    let evidence = |name| {
+        let found = finding.evidence.iter().find(|(key, _)| *key == name);
+        found.map(|(_, figure)| *figure)
+    };
+    let input = evidence("input_bytes").expect("the input");
+    assert!(finding.of_bytes > 5 * input, "{finding:#?}");
+    let text = format!(
+        "phase load held {:.1} bytes",
+        finding.of_bytes as f64 / input as f64
+    );
+    assert!(finding.why.contains(&text), "{finding:#?}");
+    let most = finding.place.type_name.as_deref();
+    assert_eq!(most, Some("BTreeMap<String, Value>"));
+    assert_eq!(pair.predicted(), (0, 0));
+}

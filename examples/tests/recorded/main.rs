@@ -10,6 +10,8 @@ mod awkward;
 mod c;
 mod fields;
 mod footprints;
+#[cfg(target_os = "linux")]
+mod held;
 mod hostile;
 mod inner;
 mod oracles;

@@ -31,6 +31,8 @@ fn finding(profile: &Profile, request: &FailedRequest, is_last: bool) -> Option<
         saves_blocks: 0,
         of_bytes: request.largest_bytes,
         measure: Measure::Total,
+        snapshot: None,
+        holder: None,
         confidence: Confidence::Exact,
         place: place_of(profile, request.site)?,
         evidence: vec![

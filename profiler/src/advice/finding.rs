@@ -2,7 +2,7 @@
 
 use serde::{Serialize, Serializer};
 
-use crate::profile::Measure;
+use crate::profile::{Measure, Profile};
 
 /// A kind of finding. The names are the words of JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
@@ -23,11 +23,35 @@ pub enum Kind {
     ValueTree,
     /// Strings that are short enough to be stored inline.
     SmallStrings,
+    /// A phase that takes many times its input at the peak.
+    Amplification,
+    /// Capacity of lists and tables that holds nothing.
+    UnusedCapacity,
+    /// Lists and tables that hold nothing and keep their blocks.
+    EmptyContainer,
+    /// Values that equal another one.
+    DuplicateContent,
+    /// Large blocks of which only small parts are referenced.
+    HeldBySmallPart,
+    /// A text that lives beside the values that were read from it.
+    InputKept,
+    /// Texts that lie in a larger one, which could be borrowed.
+    CouldBorrow,
+    /// Pages of large blocks that were never touched.
+    Untouched,
+    /// Blocks that nothing reaches.
+    Unreachable,
+    /// Blocks that only reach each other.
+    Cycle,
+    /// Maps of a few entries.
+    SmallMap,
+    /// Resident pages that few live blocks keep.
+    PinnedPages,
 }
 
 impl Kind {
     /// Every kind, in the order of findings that save the same.
-    pub const ALL: [Kind; 7] = [
+    pub const ALL: [Kind; 19] = [
         Kind::FailedRequest,
         Kind::MissingCapacity,
         Kind::Temporary,
@@ -35,6 +59,18 @@ impl Kind {
         Kind::Buffered,
         Kind::ValueTree,
         Kind::SmallStrings,
+        Kind::Amplification,
+        Kind::UnusedCapacity,
+        Kind::EmptyContainer,
+        Kind::DuplicateContent,
+        Kind::HeldBySmallPart,
+        Kind::InputKept,
+        Kind::CouldBorrow,
+        Kind::Untouched,
+        Kind::Unreachable,
+        Kind::Cycle,
+        Kind::SmallMap,
+        Kind::PinnedPages,
     ];
 
     /// Returns the word of JSON: `missing_capacity`.
@@ -47,7 +83,24 @@ impl Kind {
             Kind::Buffered => "buffered",
             Kind::ValueTree => "value_tree",
             Kind::SmallStrings => "small_strings",
+            Kind::Amplification => "amplification",
+            Kind::UnusedCapacity => "unused_capacity",
+            Kind::EmptyContainer => "empty_container",
+            Kind::DuplicateContent => "duplicate_content",
+            Kind::HeldBySmallPart => "held_by_small_part",
+            Kind::InputKept => "input_kept",
+            Kind::CouldBorrow => "could_borrow",
+            Kind::Untouched => "untouched",
+            Kind::Unreachable => "unreachable",
+            Kind::Cycle => "cycle",
+            Kind::SmallMap => "small_map",
+            Kind::PinnedPages => "pinned_pages",
         }
+    }
+
+    /// Returns `true` if a finding of this kind names a problem, and no saving of its own.
+    pub fn saves_nothing(self) -> bool {
+        matches!(self, Kind::FailedRequest | Kind::Amplification)
     }
 }
 
@@ -104,6 +157,19 @@ pub struct Place {
     pub source: Option<String>,
 }
 
+/// The snapshot that a finding is about.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct FromSnapshot {
+    /// Its label, as recorded: not safe for a terminal before
+    /// [`printable`](crate::units::printable).
+    pub label: String,
+    /// Nanoseconds from the start of the recording.
+    pub time_ns: u64,
+    /// All bytes that were live.
+    pub live_bytes: u64,
+}
+
 /// A change to make, and what it saves.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -116,12 +182,19 @@ pub struct Finding {
     pub saves_blocks: u64,
     /// The bytes that the finding is about. For a refused request, its size.
     pub of_bytes: u64,
-    /// The measure of all three: bytes live at the peak, live at the end, or allocated.
+    /// The measure of all three: bytes live at the peak, live at the end, or allocated. For a finding
+    /// from a snapshot, bytes live at its moment.
     pub measure: Measure,
+    /// The snapshot that shows it. `None` for a finding from events.
+    pub snapshot: Option<FromSnapshot>,
     /// The relation of the saving to the real one.
     pub confidence: Confidence,
     /// The place.
     pub place: Place,
+    /// What holds most of the blocks, for a finding from a snapshot: the outermost blocks with the
+    /// line that made them, a thread, or a static. As recorded: not safe for a terminal before
+    /// [`printable`](crate::units::printable).
+    pub holder: Option<String>,
     /// The figures that the finding rests on, by their keys in JSON.
     pub evidence: Vec<(&'static str, u64)>,
     /// The evidence in one phrase.
@@ -139,6 +212,17 @@ impl Finding {
             self.saves_bytes
         }
     }
+
+    /// Returns all bytes of the measure, of which the finding saves a part.
+    pub(super) fn whole(&self, profile: &Profile) -> u64 {
+        let totals = profile.totals();
+        match (&self.snapshot, self.measure) {
+            (Some(snapshot), _) => snapshot.live_bytes,
+            (None, Measure::Total) => totals.total_bytes,
+            (None, Measure::Live) => totals.live_bytes,
+            (None, _) => totals.peak_bytes,
+        }
+    }
 }
 
 impl Serialize for Finding {
@@ -152,6 +236,7 @@ impl Serialize for Finding {
         json.serialize_entry("saves_blocks", &self.saves_blocks)?;
         json.serialize_entry("of_bytes", &self.of_bytes)?;
         json.serialize_entry("measure", self.measure.name())?;
+        json.serialize_entry("snapshot", &self.snapshot)?;
         json.serialize_entry("confidence", self.confidence.name())?;
         json.serialize_entry("type", &self.place.type_name)?;
         json.serialize_entry("where", &self.place.location)?;
@@ -159,6 +244,7 @@ impl Serialize for Finding {
         json.serialize_entry("owner", &self.place.owner)?;
         json.serialize_entry("file", &self.place.file)?;
         json.serialize_entry("line", &self.place.line)?;
+        json.serialize_entry("holder", &self.holder)?;
         json.serialize_entry("evidence", &evidence)?;
         json.serialize_entry("remedy", &self.remedy)?;
         json.end()

@@ -72,6 +72,11 @@ pub(super) fn place_of(profile: &Profile, index: usize) -> Option<Place> {
 }
 
 impl Group {
+    /// Returns `true` if a site is one of the group, by its number.
+    pub(super) fn has(&self, site: u32) -> bool {
+        self.sites.contains(&(site as usize))
+    }
+
     /// The sites with their figures.
     pub(super) fn sites<'a>(
         &'a self,
@@ -113,6 +118,27 @@ fn is_asked_by_program(profile: &Profile, site: &Site) -> bool {
     site.group.is_none()
         && !site.marks.synthetic
         && frame.is_some_and(|(_, function)| function.is_of_program() && !function.is_derived)
+}
+
+/// Returns `true` if the program can choose another type for what a site allocates, or call its
+/// methods: its own code asked, or the block is part of a type of its own.
+pub(super) fn can_change(profile: &Profile, own: &HashSet<&str>, site: &Site) -> bool {
+    match built_type(profile, site) {
+        Some(built) => built
+            .split("::")
+            .next()
+            .is_some_and(|krate| own.contains(krate)),
+        None => is_asked_by_program(profile, site),
+    }
+}
+
+/// Returns `true` if serde made an owned text for a `Cow`.
+pub(super) fn is_owned_cow(profile: &Profile, site: &Site) -> bool {
+    let reads_cow = [
+        "PhantomData<alloc::borrow::Cow<str>>",
+        "Deserialize for alloc::borrow::Cow<",
+    ];
+    reads_cow.iter().any(|part| calls(profile, site, part))
 }
 
 /// Returns `true` if `format!` or `to_string` made the text.

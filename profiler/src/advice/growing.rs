@@ -56,6 +56,8 @@ pub(super) fn find(profile: &Profile, group: &Group) -> Option<Finding> {
         saves_blocks: u64::try_from(blocks).unwrap_or(u64::MAX),
         of_bytes: figures.live_bytes,
         measure: Measure::Live,
+        snapshot: None,
+        holder: None,
         confidence: Confidence::AtLeast,
         place: group.place.clone(),
         evidence: vec![

@@ -48,6 +48,8 @@ pub(super) fn find(profile: &Profile, group: &Group) -> Option<Finding> {
         saves_blocks: figures.grows,
         of_bytes: sum(group.sites(profile)).total_bytes,
         measure: Measure::Total,
+        snapshot: None,
+        holder: None,
         confidence: Confidence::AtLeast,
         place: group.place.clone(),
         evidence: vec![

@@ -13,25 +13,37 @@
 //! }
 //! ```
 
+mod amplification;
+mod at_moment;
+mod capacity;
+mod duplicates;
 mod failed_request;
 mod finding;
 mod group;
 mod growing;
+mod inputs;
 mod missing_capacity;
+mod pages;
 mod serde_data;
+mod small_map;
+mod small_part;
 mod small_strings;
 mod temporary;
 mod text;
+mod unreachable;
 
 use std::cmp::Reverse;
 use std::io::{self, Write};
 
 use serde::Serialize;
 
-pub use finding::{Confidence, Finding, Kind, Place};
+pub use finding::{Confidence, Finding, FromSnapshot, Kind, Place};
 pub use text::{write_summary, write_text};
 
-use crate::profile::{Measure, Profile};
+use at_moment::AtMoment;
+use group::Group;
+
+use crate::profile::Profile;
 use crate::report::escape;
 
 /// The version of the JSON. A change that renames or removes a key increments it.
@@ -56,16 +68,16 @@ pub fn advise(profile: &Profile, all: bool) -> Vec<Finding> {
         found.extend(small_strings::find(profile, group));
     }
     found.extend(serde_data::find_buffered(profile, &groups));
-    found.extend(serde_data::find_value_trees(profile, &groups));
+    let at = AtMoment::of(profile);
+    let trees = serde_data::find_value_trees(profile, at.as_ref(), &groups);
+    found.extend(trees);
+    if let Some(at) = &at {
+        found.extend(from_snapshot(at, &groups));
+    }
+    let least_peak = least(profile.totals().peak_bytes, all);
+    found.extend(amplification::find(profile, &groups, least_peak));
     found.retain(|finding| {
-        let is_failed = finding.kind == Kind::FailedRequest;
-        is_failed
-            || finding.saves_bytes
-                >= if all {
-                    1
-                } else {
-                    least(profile, finding.measure)
-                }
+        finding.kind.saves_nothing() || finding.saves_bytes >= least(worth(profile, finding), all)
     });
     found.sort_by_cached_key(|finding| {
         let place = &finding.place;
@@ -81,14 +93,41 @@ pub fn advise(profile: &Profile, all: bool) -> Vec<Finding> {
     found
 }
 
-/// The smallest saving that is worth a finding, bytes.
-fn least(profile: &Profile, measure: Measure) -> u64 {
-    let totals = profile.totals();
-    let whole = match measure {
-        Measure::Total => totals.total_bytes,
-        _ => totals.peak_bytes,
-    };
-    SMALLEST.max(whole / WORTH_ONE_IN)
+/// Returns the findings that the snapshot with most live bytes shows.
+fn from_snapshot(at: &AtMoment<'_>, groups: &[Group]) -> Vec<Finding> {
+    let confirmed = unreachable::confirmed(at);
+    let mut found = Vec::new();
+    for group in groups {
+        found.extend(capacity::find_unused(at, group));
+        found.extend(capacity::find_empty(at, group));
+        found.extend(duplicates::find(at, group));
+        found.extend(small_part::find(at, group));
+        found.extend(inputs::find_kept(at, group));
+        found.extend(inputs::find_borrow(at, groups, group));
+        found.extend(pages::find_untouched(at, group));
+        found.extend(pages::find_pinned(at, group));
+        found.extend(unreachable::find(at, group, &confirmed));
+        found.extend(small_map::find(at, group));
+    }
+    found
+}
+
+/// Returns the bytes of which a finding must save a part. Growth is compared with the peak.
+fn worth(profile: &Profile, finding: &Finding) -> u64 {
+    if finding.kind == Kind::Growing {
+        profile.totals().peak_bytes
+    } else {
+        finding.whole(profile)
+    }
+}
+
+/// The smallest saving that is worth a finding, of so many bytes.
+fn least(whole: u64, all: bool) -> u64 {
+    if all {
+        1
+    } else {
+        SMALLEST.max(whole / WORTH_ONE_IN)
+    }
 }
 
 /// Writes findings as one JSON object.

@@ -2,10 +2,11 @@
 
 use std::collections::HashMap;
 
+use super::at_moment::AtMoment;
 use super::finding::{Confidence, Finding, Kind};
 use super::group::{Group, built_type, calls, own_crates, sum};
 use crate::profile::{Figures, Measure, Profile, Site};
-use crate::units::{Bytes, counted};
+use crate::units::{Bytes, Count, Nanos, counted};
 
 /// Bytes that one entry takes as a field: 24 for the largest usual field (`String`, `Vec<T>`), and
 /// a third more for the spare capacity of the list that the values lie in.
@@ -57,6 +58,8 @@ pub(super) fn find_buffered(profile: &Profile, groups: &[Group]) -> Vec<Finding>
             saves_blocks: figures.total_blocks,
             of_bytes: sum(groups.iter().flat_map(|group| group.sites(profile))).total_bytes,
             measure: Measure::Total,
+            snapshot: None,
+            holder: None,
             confidence: Confidence::AtLeast,
             place: largest.place.clone(),
             evidence: vec![
@@ -80,7 +83,11 @@ pub(super) fn find_buffered(profile: &Profile, groups: &[Group]) -> Vec<Finding>
 ///
 /// A type of the program has neither nodes nor keys. In their place it has one field for each
 /// entry, [`FIELD_BYTES`] large. Fields that are often absent cost more, small ones less.
-pub(super) fn find_value_trees(profile: &Profile, groups: &[Group]) -> Vec<Finding> {
+pub(super) fn find_value_trees(
+    profile: &Profile,
+    at: Option<&AtMoment<'_>>,
+    groups: &[Group],
+) -> Vec<Finding> {
     let own = own_crates(profile);
     let value_of = |group: &Group| {
         let (full, _) = group.container(profile)?;
@@ -105,7 +112,8 @@ pub(super) fn find_value_trees(profile: &Profile, groups: &[Group]) -> Vec<Findi
             .flat_map(|group| group.sites(profile))
             .filter(of_tree)
             .collect();
-        let keys = sum(tree.iter().copied().filter(|site| is_key(profile, site)));
+        let is_key = |site: &Site| is_key(profile, site);
+        let keys = sum(tree.iter().copied().filter(|site| is_key(site)));
         let fields = entries(&nodes, &keys).saturating_mul(FIELD_BYTES);
         let without = nodes.peak_bytes.saturating_add(keys.peak_bytes);
         let mut evidence = vec![
@@ -123,6 +131,39 @@ pub(super) fn find_value_trees(profile: &Profile, groups: &[Group]) -> Vec<Findi
             why.push_str(&format!(" and keys held {}", Bytes(keys.peak_bytes)));
         }
         why.push('.');
+        if let Some(at) = at {
+            let moment = Nanos(at.snapshot.moment().time_ns);
+            let sites = groups.iter().flat_map(|group| group.sites.iter().copied());
+            let is_of_tree = |index: usize| {
+                let site = profile.sites.get(index);
+                site.filter(|site| is_part_of(profile, site, value))
+            };
+            let sites: Vec<usize> = sites.filter(|&index| is_of_tree(index).is_some()).collect();
+            let of = |wanted: &dyn Fn(&Site) -> bool| {
+                let sites = sites.iter().copied();
+                at.figures_of(sites.filter(|&index| is_of_tree(index).is_some_and(wanted)))
+            };
+            let equal = of(&is_key).repeated_blocks;
+            if equal > 0 {
+                evidence.push(("equal_keys", equal));
+                why.push_str(&format!(
+                    " At {moment}, {} of the keys equalled another one.",
+                    Count(equal)
+                ));
+            }
+            let of_map = |site: &Site| {
+                let name = profile.named_type(profile.type_id_of(site));
+                name.and_then(|name| value_of_map(&name.full)) == Some(value)
+            };
+            let unused = of(&of_map).unused_bytes;
+            if unused > 0 {
+                evidence.push(("unused_node_bytes", unused));
+                why.push_str(&format!(
+                    " At {moment}, {} of the nodes held no entry.",
+                    Bytes(unused)
+                ));
+            }
+        }
         let remedy = if map
             .sites(profile)
             .any(|site| calls(profile, site, "::to_value"))
@@ -137,6 +178,8 @@ pub(super) fn find_value_trees(profile: &Profile, groups: &[Group]) -> Vec<Findi
             saves_blocks: nodes.peak_blocks.saturating_add(keys.peak_blocks),
             of_bytes: sum(tree.into_iter()).peak_bytes,
             measure: Measure::Peak,
+            snapshot: None,
+            holder: None,
             confidence: Confidence::Estimate,
             place: map.place.clone(),
             evidence,
@@ -160,7 +203,7 @@ fn entries(nodes: &Figures, keys: &Figures) -> u64 {
 
 /// Returns the type of the values of a map from strings to `Value`:
 /// `serde_json::value::Value` of `alloc::..::BTreeMap<alloc::string::String, serde_json::value::Value>`.
-fn value_of_map(full: &str) -> Option<&str> {
+pub(super) fn value_of_map(full: &str) -> Option<&str> {
     let (map, arguments) = full.split_once('<')?;
     let (key, value) = arguments.strip_suffix('>')?.split_once(", ")?;
     let is_map = map.ends_with("::BTreeMap") && key == "alloc::string::String";

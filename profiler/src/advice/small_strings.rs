@@ -1,7 +1,7 @@
 //! Strings that are short enough to be stored inline.
 
 use super::finding::{Confidence, Finding, Kind};
-use super::group::{Group, built_type, calls, own_crates, sum};
+use super::group::{Group, can_change, is_owned_cow, own_crates, sum};
 use crate::profile::{Measure, Profile, Site};
 use crate::units::Share;
 
@@ -28,24 +28,10 @@ pub(super) fn find(profile: &Profile, group: &Group) -> Option<Finding> {
         return None;
     }
     let own = own_crates(profile);
-    let can_change = |site: &&Site| match built_type(profile, site) {
-        Some(built) => built
-            .split("::")
-            .next()
-            .is_some_and(|krate| own.contains(krate)),
-        None => group.own_sites(profile).any(|one| std::ptr::eq(one, *site)),
-    };
     // An owned `Cow` is no `String` that could be replaced, and may borrow instead.
-    let is_cow = |site: &&Site| {
-        let reads_cow = [
-            "PhantomData<alloc::borrow::Cow<str>>",
-            "Deserialize for alloc::borrow::Cow<",
-        ];
-        reads_cow.iter().any(|part| calls(profile, site, part))
-    };
     let sites: Vec<&Site> = group
         .sites(profile)
-        .filter(|site| can_change(site) && !is_cow(site))
+        .filter(|site| can_change(profile, &own, site) && !is_owned_cow(profile, site))
         .collect();
     let figures = sum(sites.iter().copied());
     let (mut saves_bytes, mut saves_blocks) = (0_u64, 0_u64);
@@ -92,6 +78,8 @@ pub(super) fn find(profile: &Profile, group: &Group) -> Option<Finding> {
         saves_blocks,
         of_bytes: figures.peak_bytes,
         measure: Measure::Peak,
+        snapshot: None,
+        holder: None,
         confidence,
         place: group.place.clone(),
         evidence: within

@@ -59,6 +59,8 @@ pub(super) fn find(profile: &Profile, group: &Group) -> Option<Finding> {
         saves_blocks,
         of_bytes: sum(group.sites(profile)).total_bytes,
         measure: Measure::Total,
+        snapshot: None,
+        holder: None,
         confidence,
         place: group.place.clone(),
         evidence: vec![

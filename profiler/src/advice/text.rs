@@ -2,11 +2,14 @@
 
 use std::io::{self, Write};
 
-use super::finding::{Confidence, Finding, Kind};
+use super::finding::{Confidence, Finding, FromSnapshot, Kind};
 use crate::profile::{Measure, Profile};
 use crate::report::page::Page;
 use crate::report::{ReportOptions, Style};
-use crate::units::{Bytes, Share, counted, printable};
+use crate::units::{Bytes, Nanos, Share, counted, printable};
+
+/// The indentation of what is below a finding in the summary.
+const BELOW: &str = "              ";
 
 /// Findings in the summary of a run.
 const IN_SUMMARY: usize = 3;
@@ -42,6 +45,10 @@ pub fn write_text(
         let place = [type_and_place(finding), owner(finding)];
         page.part(Style::Strong, "    ");
         page.parts_after(Style::Strong, "    ", &[&place[0], &place[1]]);
+        if let Some(holder) = &finding.holder {
+            let text = format!("held by {}", printable(holder));
+            page.wrap(Style::Strong, "    ", &text);
+        }
         let remedy = format!("{} {}", finding.why, finding.remedy);
         page.wrap(Style::Faint, "    ", &remedy);
     }
@@ -53,6 +60,12 @@ pub fn write_text(
         });
     } else {
         page.blank();
+        if let Some(snapshot) = findings
+            .iter()
+            .find_map(|finding| finding.snapshot.as_ref())
+        {
+            page.wrap(Style::Faint, "", &moment(profile, snapshot));
+        }
         let more = findings.len().saturating_sub(top);
         let more = if more == 0 {
             String::new()
@@ -83,42 +96,75 @@ pub fn write_summary(
         let title = if at == 0 { "advice" } else { "" };
         let source = finding.place.source.as_ref();
         let place = printable(source.unwrap_or(&finding.place.owner));
-        let saves = match finding.kind {
-            Kind::FailedRequest => saving(profile, finding),
-            _ => {
-                // There is no room to say that it is a lower bound: `advise` says it.
-                let about = match finding.confidence {
-                    Confidence::Estimate => finding.confidence.words(),
-                    Confidence::Exact | Confidence::AtLeast => "",
-                };
-                format!("saves {about}{}", Bytes(finding.saves_bytes))
-            }
+        let saves = if finding.kind.saves_nothing() {
+            saving(profile, finding)
+        } else {
+            // There is no room to say that it is a lower bound: `advise` says it.
+            let about = match finding.confidence {
+                Confidence::Estimate => finding.confidence.words(),
+                Confidence::Exact | Confidence::AtLeast => "",
+            };
+            format!("saves {about}{}", Bytes(finding.saves_bytes))
         };
         page.plain(&format!(
             "  {title:<10}  {saves}: {}  {place}",
             finding.kind.name()
         ));
+        // What a snapshot shows is no row above.
+        let text = match &finding.snapshot {
+            Some(snapshot) => format!("At {}: {}", Nanos(snapshot.time_ns), finding.why),
+            None if !profile.snapshots().is_empty() => finding.why.clone(),
+            None => continue,
+        };
+        page.wrap(Style::Faint, BELOW, &text);
     }
     page.finish(out)
 }
 
 /// `saves at least 1.0 MiB and 12 blocks: 9.5 % of all bytes allocated`
 fn saving(profile: &Profile, finding: &Finding) -> String {
-    if finding.kind == Kind::FailedRequest {
-        return format!("{} refused", Bytes(finding.of_bytes));
+    match finding.kind {
+        Kind::FailedRequest => return format!("{} refused", Bytes(finding.of_bytes)),
+        Kind::Amplification => return format!("{} at the peak", Bytes(finding.of_bytes)),
+        _ => {}
     }
-    let totals = profile.totals();
-    let (whole, name) = match finding.measure {
-        Measure::Total => (totals.total_bytes, "all bytes allocated"),
-        Measure::Live => (totals.live_bytes, "all live bytes"),
-        _ => (totals.peak_bytes, "the peak"),
+    let name = match (&finding.snapshot, finding.measure) {
+        (Some(snapshot), _) => format!(
+            "{} live at {}",
+            Bytes(snapshot.live_bytes),
+            Nanos(snapshot.time_ns)
+        ),
+        (None, Measure::Total) => "all bytes allocated".to_owned(),
+        (None, Measure::Live) => "all live bytes".to_owned(),
+        (None, _) => "the peak".to_owned(),
+    };
+    let blocks = if finding.saves_blocks == 0 {
+        String::new()
+    } else {
+        format!(" and {}", counted(finding.saves_blocks, "block"))
     };
     format!(
-        "saves {}{} and {}: {} of {name}",
+        "saves {}{}{blocks}: {} of {name}",
         finding.confidence.words(),
         Bytes(finding.saves_bytes),
-        counted(finding.saves_blocks, "block"),
-        Share::of(finding.saves_bytes, whole),
+        Share::of(finding.saves_bytes, finding.whole(profile)),
+    )
+}
+
+/// `Snapshot peak at 92.1 ms, 24.6 MiB live: ..`
+fn moment(profile: &Profile, snapshot: &FromSnapshot) -> String {
+    let others = profile.snapshots().len().saturating_sub(1);
+    let which = if others == 0 {
+        String::new()
+    } else {
+        format!(", the largest of {}", others + 1)
+    };
+    format!(
+        "Findings with a time are from snapshot {} at {}: {} live, {} of the peak{which}.",
+        printable(&snapshot.label),
+        Nanos(snapshot.time_ns),
+        Bytes(snapshot.live_bytes),
+        Share::of(snapshot.live_bytes, profile.totals().peak_bytes),
     )
 }
 

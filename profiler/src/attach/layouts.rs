@@ -174,7 +174,12 @@ fn shape(profile: &Profile, contents: &Contents) -> Shape {
         | "std::ffi::os_str::OsString"
         | "std::path::PathBuf"
         | "alloc::ffi::c_str::CString" => true,
-        _ => container == "alloc::boxed::Box<str>",
+        _ => [
+            "alloc::boxed::Box<str>",
+            "alloc::vec::Vec<u8>",
+            "alloc::boxed::Box<[u8]>",
+        ]
+        .contains(&container),
     };
     // A type of which nothing is known has no number.
     let value_type = contents.element.map_or(0, |of| u64::from(of.0) + 1);

@@ -64,6 +64,8 @@ pub struct Cycles {
     pub bytes: u64,
     /// The cycles with most bytes, up to 1,000.
     pub largest: Vec<Cycle>,
+    /// The blocks in all cycles, sorted.
+    members: Vec<u32>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -377,7 +379,7 @@ impl Builder<'_> {
             .collect();
         drop(component);
         heads.sort_unstable();
-        cycles.cut();
+        cycles.finish();
         self.cycles = cycles;
         heads
     }
@@ -511,6 +513,7 @@ impl Cycles {
         self.blocks += members.len() as u64;
         self.bytes = self.bytes.saturating_add(bytes);
         let first = members.iter().min().map_or(0, |&first| first as usize);
+        self.members.extend_from_slice(members);
         self.largest.push(Cycle {
             first,
             blocks: members.len() as u64,
@@ -519,6 +522,17 @@ impl Cycles {
         if self.largest.len() >= 64 * MOST_CYCLES {
             self.cut();
         }
+    }
+
+    /// Returns `true` if a block is part of a cycle.
+    pub(super) fn has(&self, block: usize) -> bool {
+        let is_there = |block| self.members.binary_search(&block).is_ok();
+        u32::try_from(block).is_ok_and(is_there)
+    }
+
+    fn finish(&mut self) {
+        self.members.sort_unstable();
+        self.cut();
     }
 
     fn cut(&mut self) {

@@ -37,7 +37,8 @@ const NOT_FOUND: u16 = u16::MAX;
 pub struct Input {
     /// The block.
     pub block: usize,
-    /// Blocks whose text lies in it. A text that lies in several inputs counts in the largest.
+    /// Blocks whose text lies in it. A text that lies in several inputs counts in the largest. One
+    /// that is older than that does not count.
     pub texts: u64,
     /// The bytes of these blocks.
     pub text_bytes: u64,
@@ -168,6 +169,14 @@ impl Texts {
                 continue;
             };
             let input = search.found[key].load(Ordering::Relaxed);
+            let Some(&(larger, _)) = self.inputs.get(usize::from(input)) else {
+                continue;
+            };
+            let births = [block, larger as usize].map(|block| heap.block(block).birth);
+            // What is older than the large text was not read from it: it was written to it.
+            if births[0] != 0 && births[0] < births[1] {
+                continue;
+            }
             if let Some((texts, bytes)) = counts.get_mut(usize::from(input)) {
                 *texts += 1;
                 *bytes += heap.size(block);

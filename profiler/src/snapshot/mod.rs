@@ -93,7 +93,10 @@ pub use graph::{Cycle, Cycles, Holder, Reach};
 pub(crate) use heap::MOST_BLOCKS;
 pub use heap::{Block, Heap, HeapBuilder, Root, RootKind};
 pub use inputs::Input;
-pub use kept::{Basis, Held, HolderName, HolderNode, Moment, Outside, Snapshot};
+pub use kept::{
+    Basis, Held, HolderName, HolderNode, InputFigures, Moment, NotReached, Outside, Slicer,
+    Snapshot,
+};
 pub use layout::{Header, Layouts, Source, View, Words};
 pub(crate) use layout::{Mark, WORD};
 #[cfg(target_os = "linux")]

@@ -198,6 +198,9 @@ struct Part {
     texts: Vec<u32>,
     inputs: Vec<(u32, u64)>,
     slices: Vec<Pointer>,
+    /// What the pointers of headers cover, by the index of their edge. It counts if the header does
+    /// not agree with its block.
+    header_slices: Vec<(usize, Pointer)>,
     unreadable: u64,
     words: Words,
 }
@@ -513,7 +516,10 @@ impl Reader<'_> {
             while let Some(&(edge, header)) = headers.next_if(|header| header.0 < end) {
                 let target = (part.edges[edge] & TARGET) as usize;
                 if !self.settle(target, header) {
-                    if self.heap.size(target) >= slices::LEAST {
+                    let slices = &part.header_slices;
+                    if let Ok(at) = slices.binary_search_by_key(&edge, |slice| slice.0) {
+                        self.slices.add(self.heap, &[slices[at].1]);
+                    } else if self.heap.size(target) >= slices::LEAST {
                         self.slices.other(target as u32);
                     }
                     if fits {
@@ -865,11 +871,13 @@ impl Scan<'_, '_> {
                     // The target counts later, when its own hash is known.
                     let offset = word.wrapping_sub(self.reader.heap.range(target as usize).start);
                     self.hash.word(offset);
+                    let slice = self.reader.slice(&view, address, word, target as usize);
                     if let Some((_, header)) = headers.next_if(|header| header.0 == address) {
                         let edge = self.part.edges.len();
                         self.part.headers.push((edge, *header));
+                        let slice = slice.map(|slice| (edge, slice));
+                        self.part.header_slices.extend(slice);
                     } else {
-                        let slice = self.reader.slice(&view, address, word, target as usize);
                         self.part.slices.extend(slice);
                     }
                     if let Some(&(_, note)) = notes.next_if(|note| note.0 == address) {

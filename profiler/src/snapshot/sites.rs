@@ -1,6 +1,7 @@
 //! Figures of all blocks of a site.
 
 use super::pages::PinnedPages;
+use super::read::Table;
 use super::{Analysis, Reach};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
@@ -47,6 +48,9 @@ pub struct SiteFigures {
     pub small_table_bytes: u64,
     /// Bytes of the entries in these tables: what lists of them would take.
     pub small_table_item_bytes: u64,
+    /// Bytes that tables with entries would save, each made as small as its entries allow, as
+    /// `shrink_to_fit` does.
+    pub table_shrinks_bytes: u64,
     /// Large blocks into which only slices point.
     pub sliced_blocks: u64,
     /// Their bytes.
@@ -59,6 +63,76 @@ pub struct SiteFigures {
     pub not_reached_bytes: u64,
     /// The pages that the blocks keep. All 0 if it is not known which pages are resident.
     pub pinned: PinnedPages,
+}
+
+impl SiteFigures {
+    /// Adds the figures of another site. No sum overflows, whatever a file claims.
+    pub(crate) fn add(&mut self, other: &SiteFigures) {
+        let add = |sum: &mut u64, more: u64| *sum = sum.saturating_add(more);
+        add(&mut self.blocks, other.blocks);
+        add(&mut self.bytes, other.bytes);
+        add(&mut self.known_bytes, other.known_bytes);
+        add(&mut self.unused_bytes, other.unused_bytes);
+        add(&mut self.empty_blocks, other.empty_blocks);
+        add(&mut self.empty_bytes, other.empty_bytes);
+        add(&mut self.repeated_blocks, other.repeated_blocks);
+        add(&mut self.repeated_bytes, other.repeated_bytes);
+        add(&mut self.zero_page_bytes, other.zero_page_bytes);
+        add(&mut self.untouched_bytes, other.untouched_bytes);
+        add(&mut self.in_input_blocks, other.in_input_blocks);
+        add(&mut self.in_input_bytes, other.in_input_bytes);
+        add(&mut self.tables, other.tables);
+        add(&mut self.table_items, other.table_items);
+        let small = self.small_tables.iter_mut().zip(other.small_tables);
+        small.for_each(|(sum, more)| add(sum, more));
+        add(&mut self.small_table_bytes, other.small_table_bytes);
+        let items = other.small_table_item_bytes;
+        add(&mut self.small_table_item_bytes, items);
+        add(&mut self.table_shrinks_bytes, other.table_shrinks_bytes);
+        add(&mut self.sliced_blocks, other.sliced_blocks);
+        add(&mut self.sliced_bytes, other.sliced_bytes);
+        add(&mut self.slice_bytes, other.slice_bytes);
+        add(&mut self.not_reached_blocks, other.not_reached_blocks);
+        add(&mut self.not_reached_bytes, other.not_reached_bytes);
+        add(&mut self.pinned.pages, other.pinned.pages);
+        add(&mut self.pinned.own_pages, other.pinned.own_pages);
+        add(&mut self.pinned.page_bytes, other.pinned.page_bytes);
+        add(&mut self.pinned.live_bytes, other.pinned.live_bytes);
+    }
+}
+
+/// Returns the bytes that a table of hashbrown saves by `shrink_to_fit`; 0 if the size of its block
+/// is not that of such a table.
+fn shrinks_by(bytes: u64, table: &Table) -> u64 {
+    let items = u64::from(table.items);
+    let Some(entry) = table.item_bytes.checked_div(items) else {
+        return 0;
+    };
+    // The width of a group of control bytes, which the entries are aligned to.
+    let sizes = [16, 8].map(|group: u64| {
+        move |buckets: u64| {
+            let entries = buckets
+                .checked_mul(entry)?
+                .checked_next_multiple_of(group)?;
+            entries.checked_add(buckets)?.checked_add(group)
+        }
+    });
+    let buckets = (0..64).map(|shift| 1_u64 << shift);
+    let found = sizes.into_iter().find_map(|size| {
+        let buckets = buckets
+            .clone()
+            .find(|&buckets| size(buckets) == Some(bytes));
+        Some((size, buckets?))
+    });
+    // Of eight buckets, seven may be in use; smaller tables have one that is free.
+    let least = match items {
+        0..=3 => 4,
+        4..=7 => 8,
+        8..=14 => 16,
+        _ => (items * 8 / 7).next_power_of_two(),
+    };
+    let smaller = found.and_then(|(size, buckets)| size(least.min(buckets)));
+    smaller.map_or(0, |smaller| bytes - smaller)
 }
 
 impl Analysis {
@@ -100,6 +174,7 @@ impl Analysis {
             let site = sites.entry(site_of(table.block)).or_default();
             let bytes = self.heap.size(table.block as usize);
             site.tables += 1;
+            site.table_shrinks_bytes += shrinks_by(bytes, table);
             site.table_items += u64::from(table.items);
             if table.items == 0 {
                 site.empty_blocks += 1;

@@ -1,7 +1,7 @@
 //! Findings of made profiles and of real programs. Whether a predicted saving is what a program
 //! saves is tested on programs: `examples/tests/recorded/advice.rs`.
 
-use heapglass_fixture::{Builder, made, real};
+use heapglass_fixture::{Builder, append, made, real, recording};
 use heapglass_profiler::advice::{
     Confidence, Finding, Kind, advise, write_json, write_summary, write_text,
 };
@@ -10,6 +10,8 @@ use heapglass_profiler::profile::{
     State, Thread,
 };
 use heapglass_profiler::report::{ReportOptions, plain};
+use heapglass_profiler::{OpenOptions, open};
+use serde_json::{Value, json};
 
 /// A program of one site, which asks for blocks of a type itself.
 fn of_site(type_name: &str, origin: Origin, figures: Figures, sizes: &[(u64, u64)]) -> Builder {
@@ -287,4 +289,166 @@ fn the_json_has_the_documented_keys() {
     let mut json = Vec::new();
     write_json(&advise(&profile, false), &mut json).unwrap();
     insta::assert_snapshot!("json", String::from_utf8(json).unwrap());
+}
+
+/// The recording of the shop with snapshots of such figures: label, live bytes, figures of a site
+/// with lists, and blocks that nothing reached.
+fn shop_with(snapshots: &[(&str, u64, Value, Value)]) -> Profile {
+    let file = recording("shop");
+    let number = number_of_list();
+    let snapshots = snapshots.iter().map(|(label, live, figures, not_reached)| {
+        json!({
+            "moment": {
+                "label": label, "time_ns": 92_100_000, "live_bytes": live, "live_blocks": 9,
+                "pause_ns": 1,
+            },
+            "sites": [[number, figures], [null, figures]],
+            "not_reached": not_reached,
+        })
+    });
+    let snapshots: Vec<Value> = snapshots.collect();
+    append(file.as_ref(), &json!({"format": 1, "snapshots": snapshots}));
+    open(file.as_ref(), &OpenOptions::default(), &|_| ()).expect("a recording")
+}
+
+/// The number of the site of the products.
+fn number_of_list() -> u32 {
+    let shop = real("shop");
+    let is_list = |number: &u32| {
+        let site = shop.site_of_number(*number).map(|site| &shop.sites()[site]);
+        site.is_some_and(|site| shop.type_key(shop.type_id_of(site)) == "Vec<Product>")
+    };
+    (0..1 << 16).find(is_list).expect("a site")
+}
+
+fn of_snapshots(profile: &Profile, all: bool) -> Vec<Finding> {
+    let mut findings = advise(profile, all);
+    findings.retain(|finding| finding.snapshot.is_some());
+    findings
+}
+
+#[test]
+fn findings_from_a_snapshot_are_of_the_one_with_most_live_bytes() {
+    let figures = |unused: u64| {
+        json!({
+            "blocks": 3, "bytes": 1 << 22, "known_bytes": 1 << 22, "unused_bytes": unused,
+            "empty_blocks": 1, "empty_bytes": 1 << 20,
+        })
+    };
+    let profile = shop_with(&[
+        ("first", 8 << 20, figures(7), json!([])),
+        ("peak", 9 << 20, figures(3 << 20), json!([])),
+        ("exit", 1 << 20, figures(7), json!([])),
+    ]);
+    let findings = of_snapshots(&profile, false);
+    let [unused, empty] = findings.as_slice() else {
+        panic!("{findings:#?}");
+    };
+    assert_eq!(unused.kind, Kind::UnusedCapacity);
+    assert_eq!((unused.saves_bytes, unused.saves_blocks), (2 << 20, 0));
+    assert_eq!(empty.kind, Kind::EmptyContainer);
+    assert_eq!((empty.saves_bytes, empty.saves_blocks), (1 << 20, 1));
+    let moment = unused.snapshot.as_ref().expect("a moment");
+    assert_eq!(
+        (moment.label.as_str(), moment.live_bytes),
+        ("peak", 9 << 20)
+    );
+    let text = text(&profile, &findings, 80);
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let text = words.join(" ");
+    assert!(text.contains("22.2 % of 9.0 MiB live at 92.1 ms"), "{text}");
+    assert!(text.contains("from snapshot peak at 92.1 ms"), "{text}");
+    assert!(text.contains("the largest of 3"), "{text}");
+    assert!(text.contains("At 92.1 ms: 66.7 % of 3.0 MiB"), "{text}");
+    let mut json = Vec::new();
+    write_json(&findings, &mut json).expect("written");
+    let json: Value = serde_json::from_slice(&json).expect("JSON");
+    assert_eq!(json["format"], 1);
+    assert_eq!(json["findings"][0]["snapshot"]["label"], "peak");
+    assert_eq!(json["findings"][0]["snapshot"]["time_ns"], 92_100_000);
+}
+
+#[test]
+fn findings_from_a_snapshot_save_one_percent_of_its_live_bytes() {
+    let figures =
+        json!({"blocks": 1, "bytes": 1 << 20, "known_bytes": 1 << 20, "unused_bytes": 1 << 17});
+    let profile = shop_with(&[("peak", 1 << 30, figures, json!([]))]);
+    assert_eq!(of_snapshots(&profile, false), []);
+    assert_eq!(of_snapshots(&profile, true).len(), 1);
+}
+
+#[test]
+fn what_nothing_reaches_counts_only_if_two_snapshots_agree() {
+    let number = number_of_list();
+    // Address, birth, bytes, site, the outermost site, in a cycle.
+    let block = |address: u64, birth: u64, is_of_cycle: bool| {
+        json!([address, birth, 1 << 20, number, number, is_of_cycle])
+    };
+    let figures = json!({"blocks": 9, "bytes": 9 << 20});
+    let earlier = json!([block(16, 1, false), block(32, 2, true), block(48, 3, false)]);
+    let later = json!([block(16, 1, false), block(32, 2, true), block(48, 4, false)]);
+    let profile = shop_with(&[
+        ("first", 8 << 20, figures.clone(), earlier),
+        ("second", 9 << 20, figures.clone(), later.clone()),
+    ]);
+    let findings = of_snapshots(&profile, false);
+    let found: Vec<_> = findings
+        .iter()
+        .map(|finding| (finding.kind, finding.saves_bytes, finding.saves_blocks))
+        .collect();
+    assert_eq!(
+        found,
+        [(Kind::Unreachable, 1 << 20, 1), (Kind::Cycle, 1 << 20, 1)]
+    );
+    for finding in &findings {
+        let text = format!("{} {}", finding.why, finding.remedy);
+        assert!(!text.contains("leak "), "{text}");
+        assert!(text.contains("in two snapshots"), "{text}");
+    }
+    let one = shop_with(&[("only", 9 << 20, figures, later)]);
+    assert_eq!(of_snapshots(&one, true), []);
+}
+
+#[test]
+fn a_site_without_any_block_that_is_reached_is_more_likely_held_unseen() {
+    let number = number_of_list();
+    let blocks: Vec<Value> = (1..=64)
+        .map(|at| json!([at * 16, at, 1 << 12, number, number, false]))
+        .collect();
+    let figures = json!({"blocks": 64, "bytes": 64 << 12});
+    let snapshot = ("peak", 1 << 20, figures, json!(blocks));
+    let profile = shop_with(&[snapshot.clone(), snapshot]);
+    let findings = of_snapshots(&profile, false);
+    assert_eq!(findings[0].kind, Kind::Unreachable);
+    assert!(
+        findings[0]
+            .why
+            .contains("more likely they are held in a way that cannot be seen"),
+        "{}",
+        findings[0].why
+    );
+}
+
+#[test]
+fn no_figure_of_a_snapshot_overflows() {
+    let most = u64::MAX;
+    let figures = json!({
+        "blocks": most, "bytes": most, "known_bytes": most, "unused_bytes": most,
+        "empty_blocks": 0, "empty_bytes": 0, "repeated_blocks": most, "repeated_bytes": most,
+        "untouched_bytes": most, "in_input_blocks": most, "in_input_bytes": most,
+        "tables": most, "table_items": most, "small_tables": vec![most; 8],
+        "small_table_bytes": most, "small_table_item_bytes": 1, "table_shrinks_bytes": most,
+        "sliced_blocks": most, "sliced_bytes": most, "slice_bytes": 1,
+        "pinned": {"pages": most, "own_pages": most, "page_bytes": most, "live_bytes": 1},
+    });
+    let number = number_of_list();
+    let block = json!([
+        [most, most, most, number, number, true],
+        [1, 1, most, number, 77, false]
+    ]);
+    let snapshot = ("peak", most, figures, block);
+    let profile = shop_with(&[snapshot.clone(), snapshot]);
+    let findings = of_snapshots(&profile, false);
+    assert!(findings.len() >= 4, "{findings:#?}");
+    text(&profile, &findings, 40);
 }

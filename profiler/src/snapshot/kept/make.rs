@@ -1,11 +1,12 @@
 //! Makes a snapshot of an analysis.
 
-use super::super::{Analysis, Holder, Reach, RootKind};
+use super::super::{Analysis, Holder, Reach, RootKind, SiteFigures};
 use super::holders::{Held, HolderName, HolderNode};
-use super::{Basis, Moment, Snapshot};
+use super::{Basis, InputFigures, Moment, Slicer, Snapshot, not_reached};
 use crate::snapshot::Layouts;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::cmp::Reverse;
+use std::collections::BTreeMap;
 
 /// Nodes that are kept, those with most bytes.
 const MOST_NODES: usize = 20_000;
@@ -39,9 +40,7 @@ impl Snapshot {
     ) -> Snapshot {
         let heap = analysis.heap();
         let bytes = (0..heap.len()).fold(0_u64, |sum, block| sum.saturating_add(heap.size(block)));
-        let mut not_reached = analysis.not_reached();
-        let not_reached_is_cut = not_reached.len() > MOST_NOT_REACHED;
-        not_reached.truncate(MOST_NOT_REACHED);
+        let (not_reached, not_reached_is_cut) = not_reached::of(analysis, MOST_NOT_REACHED);
         let tree = Tree::of(analysis, layouts, outside);
         Snapshot {
             moment,
@@ -49,11 +48,79 @@ impl Snapshot {
             blocks: heap.len() as u64,
             bytes,
             holders: pruned(tree.nodes, MOST_NODES),
+            sites: sites(analysis),
+            inputs: inputs(analysis),
+            slicers: slicers(analysis),
             notes: notes(analysis),
             not_reached,
             not_reached_is_cut,
         }
     }
+}
+
+fn sites(analysis: &Analysis) -> Vec<(Option<u32>, SiteFigures)> {
+    let sites = analysis.by_site().into_iter();
+    sites.map(|(site, figures)| (Some(site), figures)).collect()
+}
+
+fn inputs(analysis: &Analysis) -> Vec<InputFigures> {
+    let heap = analysis.heap();
+    let inputs = analysis.inputs();
+    let number = |block| {
+        inputs
+            .binary_search_by_key(&block, |input| input.block)
+            .ok()
+    };
+    let mut is_referenced = vec![false; inputs.len()];
+    if !inputs.is_empty() {
+        let pointers = (0..heap.len()).flat_map(|block| analysis.pointers(block));
+        let references = pointers.filter(|(_, owns)| !owns);
+        let numbers = references.filter_map(|(target, _)| number(target));
+        numbers.for_each(|number| is_referenced[number] = true);
+    }
+    let mut sites: BTreeMap<u32, InputFigures> = BTreeMap::new();
+    for (input, is_referenced) in inputs.iter().zip(is_referenced) {
+        let (site, bytes) = (heap.site(input.block), heap.size(input.block));
+        let sum = sites.entry(site).or_default();
+        sum.site = Some(site);
+        sum.blocks += 1;
+        sum.bytes = sum.bytes.saturating_add(bytes);
+        if !is_referenced {
+            sum.unreferenced_bytes = sum.unreferenced_bytes.saturating_add(bytes);
+        }
+        sum.texts = sum.texts.saturating_add(input.texts);
+        sum.text_bytes = sum.text_bytes.saturating_add(input.text_bytes);
+    }
+    sites.into_values().collect()
+}
+
+fn slicers(analysis: &Analysis) -> Vec<Slicer> {
+    let heap = analysis.heap();
+    let mut is_sliced = FxHashSet::default();
+    let sliced = analysis.sliced().iter();
+    is_sliced.extend(
+        sliced
+            .filter(|sliced| !sliced.has_list)
+            .map(|sliced| sliced.block),
+    );
+    let mut sums: BTreeMap<(u32, u32), u64> = BTreeMap::new();
+    if !is_sliced.is_empty() {
+        for block in 0..heap.len() {
+            for (target, owns) in analysis.pointers(block) {
+                if !owns && is_sliced.contains(&target) {
+                    *sums
+                        .entry((heap.site(target), heap.site(block)))
+                        .or_default() += 1;
+                }
+            }
+        }
+    }
+    let slicers = sums.into_iter().map(|((site, by), pointers)| Slicer {
+        site: Some(site),
+        by: Some(by),
+        pointers,
+    });
+    slicers.collect()
 }
 
 fn notes(analysis: &Analysis) -> Vec<String> {

@@ -3,13 +3,15 @@
 
 mod holders;
 mod make;
+mod not_reached;
 #[cfg(test)]
 mod tests;
 
 pub use holders::{Held, HolderName, HolderNode};
 pub use make::Outside;
+pub use not_reached::NotReached;
 
-use super::{Identity, RootKind};
+use super::{RootKind, SiteFigures};
 use serde::{Deserialize, Serialize};
 
 /// The version of the JSON that recordings carry.
@@ -59,6 +61,39 @@ impl Basis {
     }
 }
 
+/// Large texts in which the texts of other blocks lie, of one site.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+#[non_exhaustive]
+pub struct InputFigures {
+    /// The site, if it is in the profile.
+    pub site: Option<u32>,
+    /// The blocks of the large texts.
+    pub blocks: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Bytes of those of these blocks that no other block refers to: only their owner, and what is
+    /// outside the heap.
+    pub unreferenced_bytes: u64,
+    /// Blocks whose text lies in them.
+    pub texts: u64,
+    /// The bytes of these blocks.
+    pub text_bytes: u64,
+}
+
+/// Blocks of one site that point into large blocks of another one, without owning these.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+#[non_exhaustive]
+pub struct Slicer {
+    /// The site of the large blocks, if it is in the profile.
+    pub site: Option<u32>,
+    /// The site of the blocks that point into them, if it is in the profile.
+    pub by: Option<u32>,
+    /// Pointers.
+    pub pointers: u64,
+}
+
 /// The heap of a program at one moment.
 ///
 /// Sites are those of [`Profile::sites`](crate::profile::Profile::sites), by index. A site that is
@@ -72,9 +107,13 @@ pub struct Snapshot {
     pub(super) bytes: u64,
     /// The whole heap, then holders: parents come before their children.
     pub(super) holders: Vec<HolderNode>,
+    /// Figures of all blocks of each site. Sites that are not in the profile are `None`.
+    pub(super) sites: Vec<(Option<u32>, SiteFigures)>,
+    pub(super) inputs: Vec<InputFigures>,
+    pub(super) slicers: Vec<Slicer>,
     pub(super) notes: Vec<String>,
     /// Sorted.
-    pub(super) not_reached: Vec<Identity>,
+    pub(super) not_reached: Vec<NotReached>,
     pub(super) not_reached_is_cut: bool,
 }
 
@@ -115,10 +154,26 @@ impl Snapshot {
         self.notes.push(note.into());
     }
 
-    /// Returns the blocks that nothing reached, for
-    /// [`Analysis::unreachable_since`](super::Analysis::unreachable_since), in the order of their
-    /// addresses; the first million of them.
-    pub fn not_reached(&self) -> &[Identity] {
+    /// Returns what is known of all blocks of each site. A site that is not in the profile is
+    /// `None`.
+    pub fn sites(&self) -> &[(Option<u32>, SiteFigures)] {
+        &self.sites
+    }
+
+    /// Returns the large texts in which the texts of other blocks lie, by site.
+    pub fn inputs(&self) -> &[InputFigures] {
+        &self.inputs
+    }
+
+    /// Returns what points into the large blocks into which only slices point.
+    pub fn slicers(&self) -> &[Slicer] {
+        &self.slicers
+    }
+
+    /// Returns the blocks that nothing reached, in the order of their addresses; the first million
+    /// of them. Their identities are for
+    /// [`Analysis::unreachable_since`](super::Analysis::unreachable_since).
+    pub fn not_reached(&self) -> &[NotReached] {
         &self.not_reached
     }
 
@@ -168,6 +223,19 @@ impl Snapshot {
     pub(crate) fn renumber(&mut self, site: impl Fn(u32) -> Option<u32>) {
         for node in &mut self.holders {
             node.renumber(&site);
+        }
+        let inputs = self.inputs.iter_mut().map(|input| &mut input.site);
+        let sites = self.sites.iter_mut().map(|(number, _)| number);
+        let blocks = &mut self.not_reached;
+        let blocks = blocks
+            .iter_mut()
+            .flat_map(|block| [&mut block.site, &mut block.outermost]);
+        let slicers = &mut self.slicers;
+        let slicers = slicers
+            .iter_mut()
+            .flat_map(|slicer| [&mut slicer.site, &mut slicer.by]);
+        for number in inputs.chain(sites).chain(blocks).chain(slicers) {
+            *number = number.and_then(&site);
         }
     }
 }

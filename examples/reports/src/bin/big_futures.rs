@@ -1,0 +1,59 @@
+//! Each connection is one task; one branch of the handler keeps a scratch buffer in its future across an await.
+
+#[global_allocator]
+static ALLOC: tracking_alloc::TrackingAlloc = tracking_alloc::TrackingAlloc::system();
+
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::Notify;
+
+async fn read_frame(n: u64) -> u64 {
+    tokio::time::sleep(Duration::from_millis(1)).await;
+    n
+}
+async fn parse_upload(n: u64) -> u64 {
+    let mut scratch = [0u8; 12 * 1024];
+    scratch[(n % 1000) as usize] = 1;
+    let m = read_frame(n).await;
+    scratch.iter().map(|b| *b as u64).sum::<u64>() + m
+}
+async fn ping(n: u64) -> u64 {
+    read_frame(n).await
+}
+async fn handle(n: u64, stop: Arc<Notify>) -> u64 {
+    let first = if n % 100 == 0 {
+        parse_upload(n).await
+    } else {
+        ping(n).await
+    };
+    stop.notified().await;
+    first
+}
+async fn serve(clients: u64) -> u64 {
+    let stop = Arc::new(Notify::new());
+    let tasks: Vec<_> = (0..clients)
+        .map(|n| tokio::spawn(handle(n, stop.clone())))
+        .collect();
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    let waker = stop.clone();
+    let w = tokio::spawn(async move {
+        loop {
+            waker.notify_waiters();
+            tokio::time::sleep(Duration::from_millis(5)).await
+        }
+    });
+    let mut sum = 0;
+    for t in tasks {
+        sum += t.await.unwrap()
+    }
+    w.abort();
+    sum
+}
+fn main() {
+    let rt = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .unwrap();
+    println!("{}", rt.block_on(serve(4000)));
+}

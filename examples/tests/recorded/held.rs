@@ -1,0 +1,215 @@
+//! Advice from snapshots, held to reality: for each kind a program that holds its data in a wasteful
+//! way, and the same program with the remedy. What was predicted from a snapshot of the first is
+//! what a snapshot of the second has less.
+
+use crate::common::Target;
+use heapglass_profiler::advice::{Confidence, Finding, Kind, advise};
+use heapglass_profiler::attach::Reader;
+use heapglass_profiler::profile::Profile;
+use heapglass_profiler::snapshot::{SiteFigures, Snapshot};
+use heapglass_profiler::{OpenOptions, open};
+use std::io::{BufRead, BufReader};
+use std::process::Stdio;
+use std::time::Duration;
+
+/// Takes snapshots of a program that holds its data.
+fn taken(case: &str, side: &str, snapshots: usize) -> Profile {
+    let mut target = Target::case(&["held", case, side]);
+    let command = target.command.stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut program = command.spawn().expect("the program starts");
+    let mut output = BufReader::new(program.stdout.take().expect("its output"));
+    let mut line = String::new();
+    output.read_line(&mut line).expect("a line");
+    assert_eq!(line, "ready\n", "{case} {side}");
+    let path = target.recording();
+    let mut reader = Reader::attach(&path, false, OpenOptions::default()).expect("attached");
+    let taken: Vec<Snapshot> = (0..snapshots)
+        .map(|_| {
+            let taken = reader.take(Duration::from_secs(60), &|_| true);
+            taken.expect("a snapshot").snapshot
+        })
+        .collect();
+    drop(reader);
+    drop(program.stdin.take());
+    assert!(program.wait().expect("an end").success());
+    let recording = std::fs::read(&path).expect("the recording");
+    let table = Snapshot::table(&taken);
+    let bytes = tracking_alloc_recording::with_snapshots(recording, &table).expect("a recording");
+    let path = path.with_extension("hgs");
+    std::fs::write(&path, bytes).expect("a file");
+    open(&path, &OpenOptions::default(), &|_| ()).expect("a recording")
+}
+
+fn last(profile: &Profile) -> &Snapshot {
+    profile.snapshots().last().expect("a snapshot")
+}
+
+/// The program that wastes, with its largest finding of a kind, and the one with the remedy.
+#[derive(Debug)]
+struct Pair {
+    finding: Finding,
+    before: Profile,
+    after: Profile,
+}
+
+impl Pair {
+    fn of(case: &str, kind: Kind) -> Pair {
+        Pair::of_snapshots(case, kind, 1)
+    }
+
+    fn of_snapshots(case: &str, kind: Kind, snapshots: usize) -> Pair {
+        let [before, after] = ["before", "remedy"].map(|side| taken(case, side, snapshots));
+        let found = advise(&before, false);
+        let finding = found.iter().find(|finding| finding.kind == kind);
+        let finding = finding.unwrap_or_else(|| panic!("{found:#?}")).clone();
+        let left: Vec<Finding> = advise(&after, false)
+            .into_iter()
+            .filter(|finding| finding.kind == kind)
+            .collect();
+        assert_eq!(left, [], "the remedy was applied");
+        let file = finding.place.file.as_deref().unwrap_or_default();
+        assert!(file.ends_with("cases/held.rs"), "{finding:#?}");
+        assert!(finding.place.line.is_some(), "{finding:#?}");
+        let moment = finding.snapshot.as_ref().expect("a moment");
+        assert_eq!(moment.time_ns, last(&before).moment().time_ns);
+        Pair {
+            finding,
+            before,
+            after,
+        }
+    }
+
+    /// The live bytes and blocks that the remedy saved.
+    fn saved(&self) -> (i64, i64) {
+        let [before, after] = [&self.before, &self.after].map(last);
+        let less = |before: u64, after: u64| before as i64 - after as i64;
+        (
+            less(before.bytes(), after.bytes()),
+            less(before.blocks(), after.blocks()),
+        )
+    }
+
+    fn predicted(&self) -> (i64, i64) {
+        let finding = &self.finding;
+        (finding.saves_bytes as i64, finding.saves_blocks as i64)
+    }
+
+    #[track_caller]
+    fn saves_exactly(&self) {
+        assert_eq!(self.finding.confidence, Confidence::Exact);
+        assert_eq!(self.predicted(), self.saved(), "{:#?}", self.finding);
+    }
+
+    /// Checks that the bytes that were saved are within a share of those predicted.
+    #[track_caller]
+    fn saves_about(&self, share: f64) {
+        let (predicted, saved) = (self.predicted().0 as f64, self.saved().0 as f64);
+        assert!(
+            (predicted - saved).abs() <= share * saved,
+            "{predicted} {saved} {:#?}",
+            self.finding
+        );
+    }
+}
+
+#[test]
+fn shrinking_lists_saves_their_unused_capacity() {
+    let pair = Pair::of("unused_capacity", Kind::UnusedCapacity);
+    pair.saves_exactly();
+    assert_eq!(pair.predicted(), (500 * 126 * 40, 0));
+    assert!(
+        pair.finding
+            .why
+            .starts_with("98.4 % of 2.4 MiB in 500 blocks of Vec<Op>")
+    );
+}
+
+#[test]
+fn shrinking_a_table_saves_the_buckets_that_its_entries_do_not_need() {
+    Pair::of("unused_capacity_of_tables", Kind::UnusedCapacity).saves_exactly();
+}
+
+#[test]
+fn emptied_lists_keep_their_blocks() {
+    let pair = Pair::of("empty_container", Kind::EmptyContainer);
+    pair.saves_exactly();
+    assert_eq!(pair.predicted(), (200 * 8192, 200));
+}
+
+#[test]
+fn equal_texts_are_shared() {
+    let pair = Pair::of("duplicate_content", Kind::DuplicateContent);
+    assert_eq!(pair.predicted().1, pair.saved().1);
+    // Each place for an `Arc<str>` is 8 bytes smaller than one for a `String`, too.
+    let places = 8 * 20_000;
+    let saved = pair.saved().0 - places;
+    assert!((pair.predicted().0 - saved).abs() <= 97 * 8, "{pair:?}");
+}
+
+#[test]
+fn an_input_that_is_dropped_is_saved() {
+    Pair::of("input_kept", Kind::InputKept).saves_exactly();
+}
+
+#[test]
+fn texts_that_borrow_need_no_blocks() {
+    let pair = Pair::of("could_borrow", Kind::CouldBorrow);
+    assert_eq!(pair.finding.confidence, Confidence::AtLeast);
+    assert_eq!(pair.predicted(), pair.saved());
+    assert!(pair.finding.remedy.contains("#[serde(borrow)]"));
+}
+
+#[test]
+fn pages_that_are_never_touched_need_not_be_asked_for() {
+    let pair = Pair::of("untouched", Kind::Untouched);
+    assert_eq!(pair.finding.confidence, Confidence::AtLeast);
+    assert!(pair.predicted().0 <= pair.saved().0, "{pair:?}");
+    pair.saves_about(0.1);
+}
+
+#[test]
+fn what_two_snapshots_do_not_reach_is_saved_by_freeing_it() {
+    let pair = Pair::of_snapshots("unreachable", Kind::Unreachable, 2);
+    pair.saves_about(0.01);
+    // One snapshot alone proves nothing.
+    let one = taken("unreachable", "before", 1);
+    let found = advise(&one, true);
+    assert!(
+        found
+            .iter()
+            .all(|finding| finding.kind != Kind::Unreachable)
+    );
+}
+
+#[test]
+fn a_weak_reference_saves_cycles() {
+    let pair = Pair::of_snapshots("cycle", Kind::Cycle, 2);
+    pair.saves_about(0.01);
+}
+
+#[test]
+fn sorted_lists_save_the_free_buckets_of_small_maps() {
+    let pair = Pair::of("small_map", Kind::SmallMap);
+    assert_eq!(pair.finding.confidence, Confidence::Exact);
+    // The value in the place of the map is smaller, too.
+    assert_eq!(pair.predicted().0, pair.saved().0 - 2000 * 24);
+}
+
+#[test]
+fn blocks_that_lie_together_keep_fewer_pages() {
+    let pair = Pair::of("pinned_pages", Kind::PinnedPages);
+    let waste = |profile: &Profile| {
+        let pinned = last(profile)
+            .sites()
+            .iter()
+            .map(|(_, figures): &(_, SiteFigures)| figures.pinned);
+        let bytes = pinned.map(|pinned| (pinned.page_bytes - pinned.live_bytes) as f64);
+        bytes.sum::<f64>()
+    };
+    let saved = waste(&pair.before) - waste(&pair.after);
+    let predicted = pair.predicted().0 as f64;
+    assert!(
+        (predicted - saved).abs() < 0.05 * saved,
+        "{predicted} {saved}"
+    );
+}

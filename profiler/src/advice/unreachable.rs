@@ -1,0 +1,101 @@
+//! Blocks that nothing reached in two snapshots: `unreachable`, `cycle`.
+//!
+//! One snapshot alone may catch a block in the middle of a move. In two, the address and the number
+//! of the allocation must be the same. Even then a pointer may be hidden, so nothing is called a
+//! leak.
+
+use rustc_hash::FxHashSet;
+
+use super::at_moment::{AtMoment, blocks_of};
+use super::finding::{Confidence, Finding, Kind};
+use super::group::Group;
+use crate::snapshot::{Identity, NotReached};
+use crate::units::{Bytes, counted};
+
+/// A site with this many blocks of which none is reached more likely is held in a way that is not
+/// seen.
+const MANY: u64 = 64;
+
+/// The blocks that nothing reached in the snapshot, nor in another one.
+pub(super) fn confirmed<'a>(at: &AtMoment<'a>) -> Vec<&'a NotReached> {
+    let others = at.profile.snapshots().iter();
+    let others = others.filter(|other| !std::ptr::eq(*other, at.snapshot));
+    let identities = others.flat_map(|other| other.not_reached());
+    let known: FxHashSet<Identity> = identities.map(|block| block.identity).collect();
+    let blocks = at.snapshot.not_reached().iter();
+    blocks
+        .filter(|block| known.contains(&block.identity))
+        .collect()
+}
+
+/// Returns the findings for a group whose blocks are the outermost ones.
+pub(super) fn find(at: &AtMoment<'_>, group: &Group, confirmed: &[&NotReached]) -> Vec<Finding> {
+    let is_of_group = |site: Option<u32>| site.is_some_and(|site| group.has(site));
+    let blocks = confirmed
+        .iter()
+        .filter(|block| is_of_group(block.outermost));
+    let mut sums = [(0_u64, 0_u64, 0_u64); 2];
+    for block in blocks {
+        let (count, bytes, own) = &mut sums[usize::from(block.is_of_cycle)];
+        *count += 1;
+        *bytes = bytes.saturating_add(block.bytes);
+        *own += u64::from(is_of_group(block.site));
+    }
+    let [unreachable, cycle] = sums;
+    let finding = |kind, (blocks, bytes, own): (u64, u64, u64)| Finding {
+        saves_bytes: bytes,
+        saves_blocks: blocks,
+        of_bytes: at.figures(group).bytes,
+        // A pointer may be hidden.
+        confidence: Confidence::Estimate,
+        evidence: vec![("blocks", own), ("held_blocks", blocks - own)],
+        holder: None,
+        ..at.finding(kind, group)
+    };
+    let mut found = Vec::new();
+    if unreachable.0 > 0 {
+        let figures = at.figures(group);
+        let is_all = figures.blocks >= MANY && unreachable.2 == figures.blocks && cycle.0 == 0;
+        let (why, remedy) = if is_all {
+            (
+                format!(
+                    "No pointer to any of its {} was found, in two snapshots: more likely they are \
+                     held in a way that cannot be seen, such as by compressed pointers.",
+                    counted(figures.blocks, "block")
+                ),
+                "Check how this code keeps its pointers before anything else.",
+            )
+        } else {
+            (
+                told(unreachable, group, "no pointer to them was found"),
+                "Look for `mem::forget`, `Box::leak`, `into_raw` without `from_raw`, or a pointer \
+                 that is kept as a number.",
+            )
+        };
+        found.push(Finding {
+            why,
+            remedy: remedy.to_owned(),
+            ..finding(Kind::Unreachable, unreachable)
+        });
+    }
+    if cycle.0 > 0 {
+        found.push(Finding {
+            why: told(cycle, group, "they only reach each other"),
+            remedy:
+                "Make one of the references that close the cycle a `Weak`, such as that to the \
+                parent."
+                    .to_owned(),
+            ..finding(Kind::Cycle, cycle)
+        });
+    }
+    found
+}
+
+fn told((blocks, bytes, own): (u64, u64, u64), group: &Group, what: &str) -> String {
+    let mut text = blocks_of(own, group);
+    if blocks > own {
+        let held = counted(blocks - own, "block");
+        text.push_str(&format!(", with {held} that they hold"));
+    }
+    text + &format!(": {what}, in two snapshots, {}.", Bytes(bytes))
+}
