@@ -207,6 +207,12 @@ impl Reader {
         &mut self,
         progress: &(dyn Fn(Progress) -> bool + Sync),
     ) -> Result<Option<Taken>, Error> {
+        if self.exchange()?.answers == self.seen {
+            return Ok(None);
+        }
+        // Before the answer counts as seen: until then, the program replaces the copy of a peak by that
+        // of a larger one.
+        self.prepare()?;
         let Some(answer) = self.new_answer()? else {
             return Ok(None);
         };
