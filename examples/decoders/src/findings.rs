@@ -80,7 +80,12 @@ pub(crate) fn head(measured: &Measured) -> String {
         .iter()
         .filter(|attack| attack.peak >= 1 << 30)
         .collect();
-    let names: Vec<&str> = believers.iter().map(|attack| attack.format).collect();
+    // "nanoserde, binary" would read as two in a sentence.
+    let name = |attack: &&Attack| match attack.format.split_once(", ") {
+        Some((name, kind)) => format!("{name} ({kind})"),
+        None => attack.format.to_owned(),
+    };
+    let names: Vec<String> = believers.iter().map(name).collect();
     let longest = believers.iter().map(|attack| attack.wire).max();
     let mut out = format!(
         "# What a decoder costs in memory\n\n\
@@ -93,7 +98,7 @@ pub(crate) fn head(measured: &Measured) -> String {
          {postcard} of the result as unused capacity ({postcard_set}). A decoder of a format without lengths doubles from the \
          start: serde_json and sonic-rs keep up to {json} ({json_set}), and so does prost, whose messages have no number of \
          elements (up to {prost}, {prost_set}). facet-json leaves almost none, but peaks at {} times the value on the way. \
-         The number of blocks hardly differs: one for each text and each list.\n\n",
+         bincode and its like also allocate the fewest blocks: one for each text and list that is not empty.\n\n",
         m.against_value("bincode"),
         m.against_value("postcard"),
         m.against_value("facet-json"),
@@ -139,8 +144,10 @@ pub(crate) fn head(measured: &Measured) -> String {
 - *unused*: bytes of the result that a copy of it does without: capacity of lists and texts. `?`: the result borrows or
   shares memory, so a copy tells nothing. Free places in the nodes of a `BTreeMap` are not among them.
 - *waste*: the share of the peak that the result does not need: unused capacity, and what was freed before the end.
-- The pictures divide the peak into these parts. The red line is what the typed value needs: the bytes of a copy. prost has
-  types of its own, with wider numbers and an `Option` around each nested message.
+- The pictures divide the peak into these parts. The red line is what the typed value needs: the bytes of a copy.
+
+prost has types of its own, with wider numbers and an `Option` around each nested message; all others decode into the same
+types. A cell of `-` is explained under [Not measured](#not-measured).
 
 Each decoder ran once before it was counted, because some keep tables that they make the first time (facet-json:
 up to 100 KiB). Requested bytes are counted, not what an allocator adds to them.

@@ -70,7 +70,7 @@ pub(crate) fn page(measured: &Measured) -> String {
     let mut out = findings::head(measured);
     let mut matrices = String::from(
         "\n## Peak against the value\n\nThe peak as a multiple of what the typed value needs: 1.00 is a decoder that \
-            allocates the value and nothing else. `-` is explained under [Not measured](#not-measured).\n\n",
+            allocates the value and nothing else.\n\n",
     );
     matrices += &matrix(measured, |figures, value| ratio(figures.peak, value));
     matrices += "\n## Peak per wire byte\n\nUseful to limit the input of a service: the largest input times this factor is what a \
