@@ -89,7 +89,7 @@ pub(crate) fn head(measured: &Measured) -> String {
     let longest = believers.iter().map(|attack| attack.wire).max();
     let mut out = format!(
         "# What a decoder costs in memory\n\n\
-         Seven data sets, decoded by twenty formats into the same Rust types, and counted by `tracking_alloc::measure`. All \
+         Seven data sets, decoded by 21 crates into the same Rust types, and counted by `tracking_alloc::measure`. All \
          figures are exact, and the same in every run.\n\n\
          **How a decoder grows a list decides its memory, not how compact its format is.** A decoder that allocates as many \
          elements as the length prefix says allocates the value and nothing else: bincode, nanoserde (binary), rkyv and wincode \
@@ -103,13 +103,14 @@ pub(crate) fn head(measured: &Measured) -> String {
         m.against_value("postcard"),
         m.against_value("facet-json"),
     );
-    let (tape, _, _) = hostile(&m.hostile.documents, "simd-json, tape");
-    let (value, _, _) = hostile(&m.hostile.documents, "serde_json, Value");
-    let (cbor, _, _) = hostile(&m.hostile.documents, "ciborium, Value");
+    let (tape, _, _) = hostile(&m.hostile.small_maps, "simd-json, tape");
+    let (value, _, _) = hostile(&m.hostile.small_maps, "serde_json, Value");
+    let (cbor, _, _) = hostile(&m.hostile.small_maps, "ciborium, Value");
     let (flatten, _, _) = hostile(&m.hostile.buffered, "serde_json");
     let (absent, _, _) = hostile(&m.hostile.absent, "postcard");
     let (bits, _, _) = hostile(&m.hostile.absent, "bitcode");
     let (_, reserved, prefix) = hostile(&m.hostile.prefixes, "rmp-serde");
+    let (_, careful, _) = hostile(&m.hostile.prefixes, "postcard");
     let _ = write!(
         out,
         "**What lies between the input and the value costs most.** simd-json peaks at {} bytes for each byte of JSON, also when \
@@ -125,8 +126,9 @@ pub(crate) fn head(measured: &Measured) -> String {
     let _ = write!(
         out,
         "**The worst case is far from the usual case.** For a length prefix of at most {} bytes that nothing follows, {} \
-         allocate 1 GiB, and decoders that reserve by serde's rule {reserved} (rmp-serde, {prefix} bytes). Valid input is \
-         enough, too. A list of empty maps takes {value} bytes for each wire byte in `serde_json::Value`, {tape} in simd-json's \
+         allocate 1 GiB. Decoders that reserve by serde's rule allocate {reserved} (rmp-serde, {prefix} bytes), and postcard \
+         {careful}, because it compares the claim with the rest of the input. Valid input is \
+         enough, too. A list of maps of one entry takes {value} bytes for each wire byte in `serde_json::Value`, {tape} in simd-json's \
          tape and {cbor} in `ciborium::Value`. `flatten` behind an internal tag takes {flatten} in serde_json. A list of `None`, \
          where a present value is large, takes {absent} in postcard and {bits} in bitcode, which writes each as a bit. A limit on \
          the length of the input does not bound this well; [`Budget`](tests.md) bounds the bytes for each byte of input.\n\n",

@@ -175,42 +175,54 @@ fn list(element: &str) -> String {
     format!("[{}]", vec![element; MANY].join(","))
 }
 
-/// Empty maps in a list, read without types.
-pub(crate) fn documents() -> Vec<Attack> {
-    let json = || list("{}").into_bytes();
-    let cbor = || {
-        let mut wire = vec![0x9a];
-        wire.extend((MANY as u32).to_be_bytes());
-        wire.extend(vec![0xa0; MANY]);
-        wire
-    };
-    vec![
-        attack!("serde_json, Value", json(), |wire| {
-            serde_json::from_slice::<serde_json::Value>(wire)
-        }),
-        attack!("simd-json, tape", json(), |wire| simd_json::to_tape(wire)),
-        attack!("simd-json, borrowed Value", json(), |wire| {
-            simd_json::to_borrowed_value(wire)
-        }),
-        attack!("simd-json, owned Value", json(), |wire| {
-            simd_json::to_owned_value(wire)
-        }),
-        attack!("sonic-rs, Value", json(), |wire| sonic_rs::from_slice::<
-            sonic_rs::Value,
-        >(wire)),
-        attack!("miniserde, Value", list("{}"), |wire| {
-            miniserde::json::from_str::<miniserde::json::Value>(wire)
-        }),
-        attack!("ciborium, Value", cbor(), |wire| {
-            ciborium::from_reader::<ciborium::Value, _>(wire.as_slice())
-        }),
-        attack!("toml, Table", format!("a={}", list("{}")), |wire| {
-            toml::from_str::<toml::Table>(wire)
-        }),
-        attack!("csv, StringRecord", ",".repeat(MANY).into_bytes(), |wire| {
+/// A list of empty maps, read without types.
+pub(crate) fn empty_maps() -> Vec<Attack> {
+    let mut attacks = documents("{}", "{}", &[0xa0]);
+    attacks.push(attack!(
+        "csv, StringRecord",
+        ",".repeat(MANY).into_bytes(),
+        |wire| {
             let mut reader = csv::ReaderBuilder::new();
             let mut reader = reader.has_headers(false).from_reader(wire.as_slice());
             reader.records().collect::<Result<Vec<_>, _>>()
+        }
+    ));
+    attacks
+}
+
+/// A list of maps of one entry, with the shortest key that there is.
+pub(crate) fn small_maps() -> Vec<Attack> {
+    documents("{\"\":0}", "{a=0}", &[0xa1, 0x60, 0x00])
+}
+
+/// A list of these elements, read without types.
+fn documents(json: &str, toml: &str, cbor: &[u8]) -> Vec<Attack> {
+    let text = || list(json).into_bytes();
+    let mut binary = vec![0x9a];
+    binary.extend((MANY as u32).to_be_bytes());
+    binary.extend(cbor.repeat(MANY));
+    vec![
+        attack!("serde_json, Value", text(), |wire| {
+            serde_json::from_slice::<serde_json::Value>(wire)
+        }),
+        attack!("simd-json, tape", text(), |wire| simd_json::to_tape(wire)),
+        attack!("simd-json, borrowed Value", text(), |wire| {
+            simd_json::to_borrowed_value(wire)
+        }),
+        attack!("simd-json, owned Value", text(), |wire| {
+            simd_json::to_owned_value(wire)
+        }),
+        attack!("sonic-rs, Value", text(), |wire| {
+            sonic_rs::from_slice::<sonic_rs::Value>(wire)
+        }),
+        attack!("miniserde, Value", list(json), |wire| {
+            miniserde::json::from_str::<miniserde::json::Value>(wire)
+        }),
+        attack!("ciborium, Value", binary, |wire| {
+            ciborium::from_reader::<ciborium::Value, _>(wire.as_slice())
+        }),
+        attack!("toml, Table", format!("a={}", list(toml)), |wire| {
+            toml::from_str::<toml::Table>(wire)
         }),
     ]
 }

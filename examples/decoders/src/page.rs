@@ -18,7 +18,8 @@ pub(crate) struct Measured {
 /// The figures of hostile inputs.
 pub(crate) struct Hostile {
     pub(crate) prefixes: Vec<Attack>,
-    pub(crate) documents: Vec<Attack>,
+    pub(crate) empty_maps: Vec<Attack>,
+    pub(crate) small_maps: Vec<Attack>,
     pub(crate) buffered: Vec<Attack>,
     pub(crate) absent: Vec<Attack>,
     pub(crate) element: u64,
@@ -29,7 +30,8 @@ impl Hostile {
     pub(crate) fn measured() -> Hostile {
         Hostile {
             prefixes: hostile::prefixes(),
-            documents: hostile::documents(),
+            empty_maps: hostile::empty_maps(),
+            small_maps: hostile::small_maps(),
             buffered: hostile::buffered(),
             absent: hostile::absent(),
             element: hostile::element(),
@@ -182,7 +184,13 @@ fn worst(hostile: &Hostile) -> String {
         (
             "Empty maps, read without types",
             "A list of 262,145 empty maps (csv: as many empty fields in one record). The input is valid.".to_owned(),
-            &hostile.documents,
+            &hostile.empty_maps,
+        ),
+        (
+            "Maps of one entry, read without types",
+            "A list of 262,145 maps, each with one number behind the shortest key. The input is valid."
+                .to_owned(),
+            &hostile.small_maps,
         ),
         (
             "`flatten` behind an internal tag",
