@@ -20,6 +20,7 @@ pages! {
     columns "docs/src/columns.md"
     compare "docs/src/compare.md"
     cost "docs/src/cost.md"
+    decoders "docs/src/decoders.md"
     fields "docs/src/fields.md"
     how "docs/src/how.md"
     leak "docs/src/leak.md"

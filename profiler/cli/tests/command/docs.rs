@@ -12,7 +12,9 @@ fn root() -> PathBuf {
 
 fn guide() -> Vec<PathBuf> {
     let pages = fs::read_dir(root().join("docs/src")).unwrap();
-    pages.map(|page| page.unwrap().path()).collect()
+    let pages = pages.map(|page| page.unwrap().path());
+    // Pictures lie in folders beside their pages.
+    pages.filter(|page| page.is_file()).collect()
 }
 
 /// Returns the text in parentheses after brackets, outside blocks of code.
