@@ -22,7 +22,7 @@ You may put the options above anywhere before `--`.
 Examples:
   cargo heapglass run --release -- input.json
   cargo heapglass run --release --no-tui -o app.hg --force
-  cargo heapglass run --release --snapshot
+  cargo heapglass run --release --snapshot --types
   cargo heapglass test --test load
   cargo heapglass bench -p parser
   cargo heapglass build --release",
@@ -36,6 +36,10 @@ pub(crate) struct CargoCli {
     pub(crate) out: Out,
     #[command(flatten)]
     pub(crate) snapshots: TakeSnapshots,
+    /// Build with the layouts of types (`debug = "full"`), by which snapshots name fields, B-trees and
+    /// the locals of async functions
+    #[arg(long)]
+    pub(crate) types: bool,
     #[command(subcommand)]
     pub(crate) command: CargoCommand,
 }
@@ -60,7 +64,9 @@ fn ours_first(words: Vec<OsString>) -> Vec<OsString> {
     let mut cargos = Vec::new();
     while let Some(word) = words.next() {
         match word.to_str() {
-            Some("--no-tui" | "--force" | "--snapshot" | "--force-snapshot") => ours.push(word),
+            Some("--no-tui" | "--force" | "--snapshot" | "--force-snapshot" | "--types") => {
+                ours.push(word);
+            }
             Some("-o" | "--out") => ours.extend([Some(word), words.next()].into_iter().flatten()),
             Some(text) if text.starts_with("--out=") || text.starts_with("--snapshot=") => {
                 ours.push(word);

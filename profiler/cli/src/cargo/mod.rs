@@ -65,7 +65,13 @@ pub(crate) fn dispatch(cli: CargoCli) -> Result<u8, Error> {
     let arguments = Arguments::parse(&args.arguments)?;
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
     let workspace = Workspace::ask(&cargo, &arguments)?;
-    let command = prepare(verb, &cargo, &arguments, &workspace, args)?;
+    let debug = if cli.types {
+        profile::Debug::Full
+    } else {
+        profile::Debug::Limited
+    };
+    let flags = profile::flags(verb.name(), &arguments, &workspace.root, debug);
+    let command = prepare(verb, &cargo, (&arguments, &flags), &workspace, args)?;
     match verb {
         Verb::Build => {
             let out = &cli.out;
@@ -84,14 +90,14 @@ pub(crate) fn dispatch(cli: CargoCli) -> Result<u8, Error> {
 fn prepare(
     verb: Verb,
     cargo: &OsStr,
-    arguments: &Arguments,
+    (arguments, flags): (&Arguments, &[String]),
     workspace: &Workspace,
     args: &CargoArgs,
 ) -> Result<Command, Error> {
     let mut command = Command::new(cargo);
     settings::apply(&mut command, &arguments.targets)?;
     command.arg(verb.name());
-    for flag in profile::flags(verb.name(), arguments, &workspace.root) {
+    for flag in flags {
         command.arg("--config").arg(flag);
     }
     if !arguments.has_target_dir {

@@ -1,5 +1,5 @@
 //! The build profile: `debug = "limited"`, which has the names and lines of functions, including
-//! inlined ones, and no stripping.
+//! inlined ones, or `debug = "full"`, which has types too; and no stripping.
 
 use std::path::Path;
 
@@ -7,8 +7,26 @@ use toml::{Table, Value};
 
 use super::arguments::Arguments;
 
+/// The debug information that profiling needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Debug {
+    /// Names and lines of functions.
+    Limited,
+    /// The layouts of types too.
+    Full,
+}
+
+impl Debug {
+    fn name(self) -> &'static str {
+        match self {
+            Debug::Limited => "limited",
+            Debug::Full => "full",
+        }
+    }
+}
+
 /// Returns the `--config` values that give the profile of `verb` what profiling needs.
-pub(super) fn flags(verb: &str, arguments: &Arguments, root: &Path) -> Vec<String> {
+pub(super) fn flags(verb: &str, arguments: &Arguments, root: &Path, needed: Debug) -> Vec<String> {
     let chosen = match (&arguments.profile, verb) {
         (Some(name), _) => name,
         (None, _) if arguments.release => "release",
@@ -20,8 +38,8 @@ pub(super) fn flags(verb: &str, arguments: &Arguments, root: &Path) -> Vec<Strin
     let tables = tables(root);
     let mut flags = Vec::new();
     for name in [chosen].into_iter().chain(inherited) {
-        if !has_enough_debug(&tables, name) {
-            flags.push(format!("profile.{name}.debug=\"limited\""));
+        if debug_of(&tables, name) < Some(needed) {
+            flags.push(format!("profile.{name}.debug=\"{}\"", needed.name()));
         }
         flags.push(format!("profile.{name}.strip=\"none\""));
     }
@@ -66,9 +84,9 @@ fn in_files(tables: &[Table], name: &str, key: &str) -> Option<Value> {
     tables.find_map(|table| table.get(name)?.as_table()?.get(key).cloned())
 }
 
-/// Returns `true` if a profile, or one that it inherits from, has at least the debug information of
-/// "limited". Environment variables take precedence over files.
-fn has_enough_debug(tables: &[Table], name: &str) -> bool {
+/// Returns the debug information of a profile, or of one that it inherits from. Environment variables
+/// take precedence over files.
+fn debug_of(tables: &[Table], name: &str) -> Option<Debug> {
     let debug = chain(tables, name).find_map(|name| {
         let variable = format!(
             "CARGO_PROFILE_{}_DEBUG",
@@ -78,13 +96,22 @@ fn has_enough_debug(tables: &[Table], name: &str) -> bool {
         set.or_else(|| in_files(tables, &name, "debug"))
     });
     match debug {
-        Some(Value::Boolean(on)) => on,
-        Some(Value::Integer(level)) => level > 0,
-        Some(Value::String(level)) => {
-            matches!(level.as_str(), "limited" | "full" | "1" | "2" | "true")
+        Some(Value::Boolean(on)) => on.then_some(Debug::Full),
+        Some(Value::Integer(level)) => match level {
+            1 => Some(Debug::Limited),
+            _ => (level > 1).then_some(Debug::Full),
+        },
+        Some(Value::String(level)) => match level.as_str() {
+            "limited" | "1" => Some(Debug::Limited),
+            "full" | "2" | "true" => Some(Debug::Full),
+            _ => None,
+        },
+        Some(_) => None,
+        None => {
+            let root = chain(tables, name).last();
+            root.is_some_and(|root| root == "dev")
+                .then_some(Debug::Full)
         }
-        Some(_) => false,
-        None => chain(tables, name).last().is_some_and(|root| root == "dev"),
     }
 }
 
@@ -95,7 +122,7 @@ mod tests {
     fn flags_of(manifest: &str, verb: &str, arguments: &Arguments) -> Vec<String> {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("Cargo.toml"), manifest).unwrap();
-        flags(verb, arguments, folder.path())
+        flags(verb, arguments, folder.path(), Debug::Limited)
     }
 
     fn profile(name: &str) -> Arguments {
@@ -141,6 +168,23 @@ mod tests {
                 flags.contains(&"profile.fast.debug=\"limited\"".to_owned()),
                 "{debug}: {flags:?}"
             );
+        }
+    }
+
+    #[test]
+    fn types_need_full_debug_information() {
+        let folder = tempfile::tempdir().unwrap();
+        for (debug, is_enough) in [
+            ("true", true),
+            ("2", true),
+            ("\"limited\"", false),
+            ("1", false),
+        ] {
+            let manifest = format!("[profile.release]\ndebug = {debug}");
+            std::fs::write(folder.path().join("Cargo.toml"), manifest).unwrap();
+            let flags = flags("run", &profile("release"), folder.path(), Debug::Full);
+            let added = flags.contains(&"profile.release.debug=\"full\"".to_owned());
+            assert_eq!(added, !is_enough, "{debug}: {flags:?}");
         }
     }
 
