@@ -9,6 +9,7 @@
 //! | `files` | outputs, paths of recordings, lists of recordings |
 //! | `summary` | the summary of a run on standard error |
 //! | `cargo` | `cargo heapglass`: flags, profile and runner for cargo |
+//! | `executable` | what a program file says of how it can be recorded |
 //! | `explore` | showing a recording in the terminal UI |
 //! | `snapshots` | snapshots of running programs: their text, file and place in a recording |
 //! | `demo` | the input and the recorded program of `heapglass demo` |
@@ -23,6 +24,7 @@ mod cargo;
 mod commands;
 mod demo;
 mod error;
+mod executable;
 mod explore;
 mod files;
 mod held;

@@ -126,7 +126,8 @@ fn has_no_tests(words: &[OsString], mark: &str) -> bool {
 /// Returns `true` if a file contains the standard test harness, and `false` if the file cannot be
 /// read.
 fn has_harness(path: &Path) -> bool {
-    File::open(path).is_ok_and(|file| search::contains(file, HARNESS).unwrap_or(false))
+    File::open(path)
+        .is_ok_and(|file| search::contains(file, [HARNESS]).unwrap_or([false]) == [true])
 }
 
 #[cfg(test)]

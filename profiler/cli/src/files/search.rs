@@ -1,29 +1,35 @@
-//! Searches a file for a byte string without reading the whole file into memory.
+//! Searches a file for byte strings without reading the whole file into memory.
 
 use std::io::{self, ErrorKind, Read};
 
 use memchr::memmem::Finder;
 
-/// Returns `true` if the data of `reader` contains `marker`.
+/// Returns for each marker whether the data of `reader` contains it.
 ///
 /// # Errors
 /// Returns the errors of `reader`.
-pub(crate) fn contains(mut reader: impl Read, marker: &[u8]) -> io::Result<bool> {
-    let marker = Finder::new(marker);
+pub(crate) fn contains<const COUNT: usize>(
+    mut reader: impl Read,
+    markers: [&[u8]; COUNT],
+) -> io::Result<[bool; COUNT]> {
+    let longest = markers.iter().map(|marker| marker.len()).max().unwrap_or(0);
+    let finders = markers.map(Finder::new);
+    let mut found = [false; COUNT];
     let mut buffer = vec![0; 1 << 20];
     let mut kept = 0;
-    loop {
+    while !found.iter().all(|found| *found) {
         let end = match reader.read(&mut buffer[kept..]) {
-            Ok(0) => return Ok(false),
+            Ok(0) => break,
             Ok(read) => kept + read,
             Err(error) if error.kind() == ErrorKind::Interrupted => continue,
             Err(error) => return Err(error),
         };
-        if marker.find(&buffer[..end]).is_some() {
-            return Ok(true);
+        for (found, finder) in found.iter_mut().zip(&finders) {
+            *found = *found || finder.find(&buffer[..end]).is_some();
         }
-        // The marker may span two pieces.
-        kept = end.min(marker.needle().len() - 1);
+        // A marker may span two pieces.
+        kept = end.min(longest.saturating_sub(1));
         buffer.copy_within(end - kept..end, 0);
     }
+    Ok(found)
 }
