@@ -141,6 +141,7 @@ Examples:
   heapglass run -- target/release/app --its-own-flag
   heapglass run --out load.hg -- target/release/app < input.json > output.json
   heapglass run --snapshot -- target/release/app     see who holds the heap at its peak and end
+  heapglass run --preload -- python3 script.py       any program, without a change of it
   heapglass run --tui -- target/release/server")]
 pub(crate) struct Run {
     #[command(flatten)]
@@ -151,6 +152,13 @@ pub(crate) struct Run {
     pub(crate) mode: Option<String>,
     #[command(flatten)]
     pub(crate) snapshots: TakeSnapshots,
+    /// Record a program that does not link tracking-alloc: preload a library that sees malloc and its
+    /// relatives, of C, C++ and Rust (programs for glibc, linked dynamically)
+    #[arg(long)]
+    pub(crate) preload: bool,
+    /// Also record the programs that it starts
+    #[arg(long, requires = "preload")]
+    pub(crate) children: bool,
     /// Explore the recording while the command runs; write the command's output to a log file next
     /// to the recording
     #[arg(long)]

@@ -227,6 +227,7 @@ fn write_summary(
         let described = Run {
             name,
             shows_largest: of_tests,
+            notes: &[],
             own: &[],
             command: &words,
             executables: &executables.into_iter().collect::<Vec<_>>(),

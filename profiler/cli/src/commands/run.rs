@@ -17,6 +17,7 @@ use crate::error::Error;
 use crate::files::first_free;
 use crate::files::spool::Spool;
 use crate::open;
+use crate::preload::Plan;
 use crate::summary::{self, Form};
 use crate::supervise::{self, Finished, lock};
 use crate::terminal::{self, has_terminal};
@@ -31,6 +32,12 @@ pub(super) fn run(args: &Run) -> Result<u8, Error> {
     if !args.own.is_empty() {
         command.env(supervise::OWN_CRATES, args.own.join(","));
     }
+    let executable = executable(&args.command);
+    let plan = match executable.as_deref().filter(|_| args.preload) {
+        Some(executable) => Plan::of(executable, args.children)?,
+        None => Plan::default(),
+    };
+    plan.apply(&mut command);
     let spool = Spool::new(&pattern, args.out.force)?;
     let finished = if args.tui {
         let (log, path) = log_beside(&pattern)?;
@@ -42,10 +49,10 @@ pub(super) fn run(args: &Run) -> Result<u8, Error> {
     } else {
         supervise::start(command, spool, "HEAPGLASS_OUT", &args.snapshots)?.wait()?
     };
-    let executable = executable(&args.command);
     let run = summary::Run {
         name: program_name(&args.command),
-        shows_largest: false,
+        shows_largest: args.preload,
+        notes: &plan.notes,
         own: &args.own,
         command: &args.command,
         executables: executable.as_slice(),

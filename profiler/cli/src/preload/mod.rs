@@ -1,6 +1,10 @@
 //! The library that is preloaded into programs without tracking-alloc: written once to the user's
 //! cache, from the bytes that this command contains.
 
+mod plan;
+
+pub(crate) use plan::Plan;
+
 use std::fmt;
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::hash::{DefaultHasher, Hash, Hasher};

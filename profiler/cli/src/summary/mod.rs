@@ -32,6 +32,8 @@ pub(crate) struct Run<'a> {
     /// `true` to show the figures of the recording with the largest peak, `false` to show those of
     /// the command's own recording, else of the earliest.
     pub(crate) shows_largest: bool,
+    /// What was not seen, as sentences.
+    pub(crate) notes: &'a [String],
     /// The values of `--own`.
     pub(crate) own: &'a [String],
     /// The known executables that ran. They are inspected if nothing was recorded.

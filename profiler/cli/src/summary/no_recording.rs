@@ -27,9 +27,11 @@ fn advice() -> String {
 pub(super) fn why(executables: &[PathBuf]) -> String {
     let mut text = "heapglass: nothing was recorded".to_owned();
     let mut is_linked = false;
+    let mut is_preloadable = false;
     for path in executables.iter().take(8) {
         let executable = Executable::of(path);
         is_linked |= executable.is_linked();
+        is_preloadable |= Executable::interpreted(path).way().is_ok();
         let why = match executable {
             linked if linked.is_linked() => format!(
                 "contains tracking-alloc but did not record: {}",
@@ -48,6 +50,11 @@ pub(super) fn why(executables: &[PathBuf]) -> String {
         text.push_str(&format!("\n  {} {why}", printable(&name)));
     }
     if !is_linked {
+        if is_preloadable {
+            text.push_str(
+                "\n  Record it as it is, without a change: heapglass run --preload -- COMMAND",
+            );
+        }
         text.push_str(&advice());
     }
     text

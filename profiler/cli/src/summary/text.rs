@@ -47,6 +47,9 @@ pub(super) fn write(run: &Run<'_>, all: &[RunRecording<'_>], quiet: bool) {
         }
         figures(profile);
     }
+    for note in run.notes {
+        terminal::eprint_line(format_args!("  note        {note}"));
+    }
     snapshots(run, profile);
     recordings(all, main);
     if let Some(profile) = profile {

@@ -83,3 +83,48 @@ fn a_home_that_cannot_be_written_to_is_no_obstacle() {
     assert_eq!(errors.lines().count(), 1, "{errors}");
     assert!(errors.contains("XDG_CACHE_HOME"), "{errors}");
 }
+
+#[test]
+fn run_preloads_the_library_on_request_and_says_what_it_cannot_record() {
+    let place = Place::new();
+    let words = ["run", "-o", "ls.hg", "--preload", "--", "ls", "-d", "/"];
+    let done = place.run(&words);
+    assert_eq!(
+        (done.status, done.stdout.as_str()),
+        (Some(0), "/\n"),
+        "{}",
+        done.stderr
+    );
+    assert!(done.stderr.contains("ls.hg"), "{}", done.stderr);
+    let report = place.report("ls.hg");
+    assert!(report["totals"]["total_blocks"].as_u64() > Some(0));
+
+    // A child is recorded only on request, and then both are.
+    let shell = ["--", "sh", "-c", "ls -d / > /dev/null; exit 3"];
+    let count = |words: &[&str]| {
+        let done = place.run(&[&["run", "--preload", "--json"], words, &shell].concat());
+        assert_eq!(done.status, Some(3), "{}", done.stderr);
+        let said: serde_json::Value = serde_json::from_str(&done.stderr).expect("JSON");
+        said["recordings"].as_array().map(Vec::len)
+    };
+    assert_eq!(count(&["-o", "one.hg"]), Some(1));
+    assert_eq!(count(&["-o", "two-%e.hg", "--children"]), Some(2));
+
+    fs::write(place.path("program.c"), "int main(void) { return 0; }").expect("written");
+    let mut cc = Command::new("cc");
+    let built = cc.args(["-static", "-o"]).arg(place.path("static"));
+    let built = built
+        .arg(place.path("program.c"))
+        .status()
+        .expect("a C compiler");
+    assert!(built.success());
+    let done = place.run(&["run", "--preload", "-o", "none.hg", "--", "./static"]);
+    assert_eq!(done.status, Some(2));
+    assert!(done.stderr.contains("linked statically"), "{}", done.stderr);
+    let done = place.run(&["run", "-o", "none.hg", "--", "ls", "-d", "/"]);
+    assert!(
+        done.stderr.contains("heapglass run --preload"),
+        "{}",
+        done.stderr
+    );
+}
