@@ -1,6 +1,6 @@
 //! Defines the capabilities of this platform: `cfg(recording)` if a recording is a mapped file,
-//! `cfg(in_memory)` if it lies in the memory of a WebAssembly module, and `cfg(captures)` if the
-//! stacks of counted events can be captured. Crates that depend directly on this one get them as
+//! `cfg(in_memory)` if it lies in the memory of a WebAssembly module, `cfg(captures)` if the stacks
+//! of counted events can be captured, and `cfg(initial_exec)` for a library that is preloaded. Crates that depend directly on this one get them as
 //! metadata.
 
 fn main() {
@@ -17,8 +17,10 @@ fn main() {
     // Stacks can be captured if C's unwinder can be called without a lock.
     let is_unix = std::env::var_os("CARGO_CFG_UNIX").is_some();
     let captures = is_unix && std::env::var_os("CARGO_FEATURE_CAPTURE_STACKS").is_some();
+    let is_preloaded = std::env::var_os("CARGO_FEATURE_PRELOAD").is_some();
     for (name, holds) in [
         ("recording", records),
+        ("initial_exec", records && is_preloaded),
         ("in_memory", records_in_memory),
         ("captures", captures),
     ] {
@@ -27,5 +29,13 @@ fn main() {
             println!("cargo::rustc-cfg={name}");
             println!("cargo::metadata={name}=1");
         }
+    }
+    // heapglass-preload builds its library from these two folders.
+    for (name, folder) in [
+        ("manifest_dir", "CARGO_MANIFEST_DIR"),
+        ("recording_dir", "DEP_TRACKING_ALLOC_RECORDING_MANIFEST_DIR"),
+    ] {
+        let folder = std::env::var(folder).unwrap_or_default();
+        println!("cargo::metadata={name}={folder}");
     }
 }

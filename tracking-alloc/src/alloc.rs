@@ -38,12 +38,17 @@ impl<A> TrackingAlloc<A> {
 
 impl<A> Source for TrackingAlloc<A> {
     fn inner() -> InnerAllocator {
+        crate::preloaded::leave_note();
         // The recorder knows more about the system's allocator than about others.
         if std::any::type_name::<A>() == std::any::type_name::<System>() {
             InnerAllocator::System
         } else {
             InnerAllocator::Other
         }
+    }
+
+    fn may_record() -> Option<bool> {
+        Some(!crate::preloaded::records())
     }
 }
 

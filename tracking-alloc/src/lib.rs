@@ -95,6 +95,7 @@ struct Readme;
 mod alloc;
 mod assertion;
 mod phase;
+mod preloaded;
 #[cfg(recording)]
 mod recorder;
 mod threads;

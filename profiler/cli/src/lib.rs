@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `args` | the command line |
 //! | `commands` | one file per command, which checks its flags and calls the profiler or the TUI |
+//! | `preload` | the library that is preloaded into other programs |
 //! | `supervise` | running a command: signals, exit status, out of memory |
 //! | `files` | outputs, paths of recordings, lists of recordings |
 //! | `summary` | the summary of a run on standard error |
@@ -27,6 +28,7 @@ mod files;
 mod held;
 mod no_effect;
 mod open;
+mod preload;
 #[cfg(target_os = "linux")]
 mod snapshots;
 mod summary;

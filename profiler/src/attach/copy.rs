@@ -19,7 +19,7 @@ pub(super) struct Copy {
     /// `None` once it was ended.
     handle: Mutex<Option<OwnedFd>>,
     memory: File,
-    /// `None` if the kernel does not tell which pages are resident.
+    /// `None` if the kernel does not tell of the pages.
     pages: Option<PageMap>,
 }
 

@@ -1,7 +1,9 @@
 //! The choice of what is known of the blocks' contents: the one place where [`Layouts`] are chosen.
 
+use super::maps::Images;
 use crate::profile::{Contents, Profile};
-use crate::snapshot::{Basis, Kind, Layouts, Shape, SiteShapes, WordOrders};
+use crate::snapshot::{Basis, Heap, Kind, Layouts, Shape, SiteShapes, WordOrders};
+use crate::typed::{self, LoadedModule, ProgramTypes, SiteType};
 use std::collections::HashMap;
 use tracking_alloc_recording::{HeaderValue, mode};
 
@@ -10,15 +12,25 @@ pub(super) struct Chosen {
     pub(super) layouts: Box<dyn Layouts>,
     pub(super) basis: Basis,
     /// Why there is no more.
-    pub(super) note: Option<String>,
+    pub(super) notes: Vec<String>,
 }
 
-/// Chooses layouts: shapes by the containers of sites, else sizes alone.
-pub(super) fn choose(profile: &Profile, header: &HeaderValue) -> Chosen {
+/// What layouts are chosen by.
+pub(super) struct Known<'a> {
+    pub(super) profile: &'a Profile,
+    pub(super) header: &'a HeaderValue,
+    pub(super) types: &'a ProgramTypes,
+    pub(super) thread_pointers: &'a [u64],
+}
+
+/// Chooses layouts: types from debug information, else shapes by the containers of sites, else sizes
+/// alone.
+pub(super) fn choose(known: &Known<'_>, heap: &Heap) -> Chosen {
+    let (profile, header) = (known.profile, known.header);
     let sizes_only = |why: &str| Chosen {
         layouts: Box::new(SiteShapes::new(Vec::new(), orders(header).unwrap_or(USUAL))),
         basis: Basis::Sizes,
-        note: Some(why.to_owned()),
+        notes: vec![why.to_owned()],
     };
     if header.mode == mode::COUNT {
         return sizes_only(
@@ -33,11 +45,63 @@ pub(super) fn choose(profile: &Profile, header: &HeaderValue) -> Chosen {
             "no stack names a container; build with debug = \"limited\" or more to know how full containers are",
         );
     }
-    Chosen {
-        layouts: Box::new(SiteShapes::new(shapes(profile), orders)),
-        basis: Basis::Shapes,
-        note: None,
+    let shapes = SiteShapes::new(shapes(profile), orders);
+    let program = typed::Program {
+        types: known.types,
+        thread_pointers: known.thread_pointers,
+        sites: &site_types(profile),
+        shapes: shapes.clone(),
+    };
+    let types = typed::layouts(&program, heap);
+    if types.has_types() {
+        Chosen {
+            notes: types.notes().to_vec(),
+            layouts: Box::new(types),
+            basis: Basis::Types,
+        }
+    } else {
+        Chosen {
+            layouts: Box::new(shapes),
+            basis: Basis::Shapes,
+            notes: vec![
+                "containers are known by the stacks that allocated them; build with debug = 2 (cargo heapglass run --types) for field names, B-trees and all other types".to_owned(),
+            ],
+        }
     }
+}
+
+/// Returns the executable, whose types are read. Libraries of the system have none.
+pub(super) fn executable(profile: &Profile, images: &Images) -> Option<LoadedModule> {
+    let path = &profile.process().executable;
+    let (path, bias) = images.files.iter().find(|(file, _)| file == path)?;
+    let mut modules = profile.modules().iter();
+    let known = modules.find(|module| module.path == *path);
+    Some(LoadedModule {
+        path: path.clone(),
+        build_id: bytes_of(known.map_or("", |module| &module.build_id)),
+        bias: *bias,
+    })
+}
+
+/// Returns the bytes of a build-id in hex.
+fn bytes_of(hex: &str) -> Vec<u8> {
+    let (pairs, _) = hex.as_bytes().as_chunks::<2>();
+    let pairs = pairs
+        .iter()
+        .filter_map(|pair| std::str::from_utf8(pair).ok());
+    pairs
+        .filter_map(|pair| u8::from_str_radix(pair, 16).ok())
+        .collect()
+}
+
+/// Returns the types of sites, by their number in the recording.
+fn site_types(profile: &Profile) -> Vec<Option<SiteType>> {
+    let mut types = Vec::new();
+    for (number, site) in profile.numbered_sites() {
+        types.resize(number as usize, None);
+        types.push(SiteType::of(profile, site));
+    }
+    types
 }
 
 /// The order of words today, where none is needed.

@@ -83,6 +83,9 @@ fn mapping(line: &str) -> Option<Mapping> {
 pub(super) struct Images {
     /// The writable segments, each with the name of its file.
     pub(super) segments: Vec<(Range<u64>, String)>,
+    /// The files of the images, each with the address that it was loaded at, less the address that the
+    /// file gives.
+    pub(super) files: Vec<(String, u64)>,
     /// The sizes of thread-local variables of all images, summed.
     pub(super) tls_bytes: u64,
 }
@@ -125,9 +128,10 @@ fn add_segments(images: &mut Images, all: &[Mapping], mapping: &Mapping, headers
         return;
     };
     let bias = mapping.range.start.wrapping_sub(lowest & !(PAGE - 1));
-    let file_name = Path::new(&mapping.name).file_name().unwrap_or_default();
-    let name = file_name.to_string_lossy();
-    let name = name.trim_end_matches(" (deleted)");
+    let path = mapping.name.trim_end_matches(" (deleted)");
+    images.files.push((path.to_owned(), bias));
+    let name = Path::new(path).file_name().unwrap_or_default();
+    let name = name.to_string_lossy();
     for header in loaded.filter(|header| flags(*header) & WRITABLE != 0) {
         let start = bias.wrapping_add(word(header, 16));
         let end = start.saturating_add(word(header, 40));
@@ -137,7 +141,9 @@ fn add_segments(images: &mut Images, all: &[Mapping], mapping: &Mapping, headers
             of.inode == mapping.inode && of.range.contains(&start) && at == word(header, 8)
         });
         if is_there {
-            images.segments.push((start..end, name.to_owned()));
+            images
+                .segments
+                .push((start..end, name.clone().into_owned()));
         }
     }
     for header in headers.iter().filter(|header| kind(*header) == TLS) {

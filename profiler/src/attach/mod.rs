@@ -20,7 +20,9 @@ mod roots;
 pub use error::Error;
 
 use crate::load::{OpenOptions, Session};
+use crate::profile::Profile;
 use crate::snapshot::{Memory, Moment, Outside, Snapshot, Step, analyse};
+use crate::typed::{LoadedModule, ProgramTypes};
 use copy::Copy;
 use error::Kind;
 use std::fs::{File, OpenOptions as FileOptions};
@@ -61,7 +63,8 @@ pub enum Progress {
 /// The moments at which the program makes a copy of itself, beside those that it asks for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Triggers {
-    /// At the first peak above so many live bytes.
+    /// At the first peak above so many live bytes, and then at each that is a quarter larger than the
+    /// last one.
     pub peak_above: Option<u64>,
     /// At the end of the recording.
     pub at_exit: bool,
@@ -90,6 +93,8 @@ pub struct Reader {
     /// The answers that were seen.
     seen: u32,
     session: Session,
+    /// The types of the executable, which are read once.
+    types: Option<(LoadedModule, ProgramTypes)>,
 }
 
 impl Reader {
@@ -110,6 +115,7 @@ impl Reader {
             inode: metadata.ino(),
             seen: 0,
             session: Session::new(options),
+            types: None,
         };
         let header = reader.header()?;
         if header.magic != MAGIC || header.version != VERSION || !metadata.is_file() {
@@ -180,7 +186,7 @@ impl Reader {
         progress: &(dyn Fn(Progress) -> bool + Sync),
     ) -> Result<Taken, Error> {
         // Names are looked up before there is a copy, which costs the program memory.
-        self.load_names()?;
+        self.prepare()?;
         let mut retakes = 0;
         loop {
             let request = self.exchange()?.request.wrapping_add(1);
@@ -204,18 +210,51 @@ impl Reader {
         let Some(answer) = self.new_answer()? else {
             return Ok(None);
         };
-        self.read(&answer, false, progress)
+        let read = self.read(&answer, false, progress);
+        // The program ends the copy of a peak for that of a larger one.
+        let is_peak = answer.trigger == snapshot_trigger::PEAK;
+        if read.is_err() && is_peak && self.exchange()?.answers != self.seen {
+            return self.next(progress);
+        }
+        read
     }
 
-    /// Looks up the names of the recording so far, which later snapshots use.
+    /// Reads the names and the types of the program so far, which later snapshots use. So they are
+    /// not read while there is a copy, which costs the program memory.
     ///
     /// # Errors
     /// Returns an error if the recording cannot be read.
-    pub fn load_names(&mut self) -> Result<(), Error> {
+    pub fn prepare(&mut self) -> Result<(), Error> {
         let loaded = self.session.load(&self.path, &|_| (), None);
-        loaded
-            .map(drop)
-            .map_err(|error| self.fail(Kind::Load(error)))
+        let profile = loaded.map_err(|error| self.fail(Kind::Load(error)))?;
+        let process = format!("/proc/{}", self.header()?.pid);
+        let maps = std::fs::read(format!("{process}/maps")).unwrap_or_default();
+        let memory = File::open(format!("{process}/mem"));
+        // The program may not be readable; its copy may be all the same.
+        if let Ok(memory) = memory {
+            let mappings = maps::parse(&String::from_utf8_lossy(&maps));
+            let images = maps::images(&mappings, &|address, buffer| {
+                memory.read_exact_at(buffer, address)
+            });
+            self.read_types(&profile, &images);
+        }
+        Ok(())
+    }
+
+    /// Reads the types of the executable, if these are not those that were read.
+    fn read_types(&mut self, profile: &Profile, images: &maps::Images) {
+        let Some(module) = layouts::executable(profile, images) else {
+            return;
+        };
+        let is_known = self
+            .types
+            .as_ref()
+            .is_some_and(|(known, _)| *known == module);
+        if !is_known {
+            let symbols = &self.session.options().symbols;
+            let types = ProgramTypes::read(std::slice::from_ref(&module), symbols);
+            self.types = Some((module, types));
+        }
     }
 
     fn wait_for_answer(
@@ -275,6 +314,7 @@ impl Reader {
             let (status, errno) = (answer.status, answer.errno);
             return Err(fail(Kind::Refused { status, errno }));
         }
+        let is_peak = answer.trigger == snapshot_trigger::PEAK;
         let header = self.header()?;
         let copy = Copy::open(answer, header.pid, self.inode).map_err(fail)?;
         let recording = Recording::open(&path).map_err(|error| fail(Kind::Recording(error)))?;
@@ -308,18 +348,26 @@ impl Reader {
         }
         let loaded = self.session.load(&path, &|_| (), None);
         let profile = loaded.map_err(|error| fail(Kind::Load(error)))?;
-        let chosen = layouts::choose(&profile, &header);
+        let heap = heap.finish();
+        let pointers = lanes.iter().map(|lane| lane.thread_pointer);
+        let pointers: Vec<u64> = pointers.filter(|&pointer| pointer != 0).collect();
+        self.read_types(&profile, &images);
+        let none = ProgramTypes::default();
+        let known = layouts::Known {
+            profile: &profile,
+            header: &header,
+            types: self.types.as_ref().map_or(&none, |(_, types)| types),
+            thread_pointers: &pointers,
+        };
+        let chosen = layouts::choose(&known, &heap);
         drop(profile);
-        let analysis = analyse(heap.finish(), &copy, &*chosen.layouts, &|step| {
+        let analysis = analyse(heap, &copy, &*chosen.layouts, &|step| {
             tell(Progress::Analysis(step));
         });
         let layouts = &*chosen.layouts;
         let mut snapshot = Snapshot::of(&analysis, layouts, &names, moment, chosen.basis);
-        chosen
-            .note
-            .into_iter()
-            .chain(notes)
-            .for_each(|note| snapshot.add_note(note));
+        let notes = chosen.notes.into_iter().chain(notes);
+        notes.for_each(|note| snapshot.add_note(note));
         if is_torn {
             snapshot.add_note(format!(
                 "{} bytes were being moved to larger blocks: what only they hold may be listed as not reached",
@@ -334,7 +382,7 @@ impl Reader {
         }
         Ok(Some(Taken {
             snapshot,
-            is_peak: answer.trigger == snapshot_trigger::PEAK,
+            is_peak,
             is_exit: answer.trigger == snapshot_trigger::EXIT,
         }))
     }

@@ -223,6 +223,7 @@ mod tests {
             mapping(0x80_0000..0x80_0000 + MOST_OF_ONE + 1, 0),
         ];
         let images = Images {
+            files: Vec::new(),
             segments: vec![(0x1_1000..0x1_7000, "app".to_owned())],
             tls_bytes: 0x100,
         };

@@ -135,6 +135,11 @@ impl Session {
         }
     }
 
+    /// Returns its options.
+    pub fn options(&self) -> &OpenOptions {
+        &self.options
+    }
+
     /// Loads a recording as [`open`] does. If names take long, `early` gets the profile without
     /// them, on another thread. All figures of that profile are those of the profile with names.
     ///

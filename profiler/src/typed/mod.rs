@@ -36,11 +36,11 @@ use plan::{Contents, Planner, Plans, ShapeId, Target};
 use rustc_hash::FxHashMap;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use types::{Place, TypeId, Types};
 
 /// A file that the program had loaded.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LoadedModule {
     /// Its path in the target. The first module is the executable.
     pub path: String,
@@ -71,13 +71,20 @@ impl SiteType {
     }
 }
 
-/// Where types come from.
+/// The types of a program. Reading them takes long, and they stay the same while it runs.
+#[derive(Clone, Debug, Default)]
+pub struct ProgramTypes {
+    types: Arc<Types>,
+    /// By module.
+    thread_locals: Vec<ThreadLocals>,
+    notes: Vec<String>,
+}
+
+/// What is known of a program.
 #[derive(Clone, Debug)]
 pub struct Program<'a> {
-    /// The executable and the libraries.
-    pub modules: &'a [LoadedModule],
-    /// Where to look for their files.
-    pub symbols: &'a SymbolOptions,
+    /// Its types.
+    pub types: &'a ProgramTypes,
     /// The thread pointers of all threads, for thread-local values.
     pub thread_pointers: &'a [u64],
     /// The types of sites, by number.
@@ -104,7 +111,7 @@ enum SiteKind {
 /// [`Layouts`](crate::snapshot::Layouts) by types.
 #[derive(Debug)]
 pub struct TypedLayouts {
-    types: Types,
+    types: Arc<Types>,
     plans: Plans,
     sites: Vec<SiteKind>,
     by_site: SiteShapes,
@@ -156,44 +163,54 @@ pub struct FutureState {
     pub locals: Vec<(String, u64)>,
 }
 
-/// Reads the types of a program, and returns layouts of a heap.
-///
-/// A module without debug information adds no types, and [`TypedLayouts::notes`] says why.
-pub fn layouts(program: &Program<'_>, heap: &Heap) -> TypedLayouts {
-    let mut types = Types::default();
-    let mut notes = Vec::new();
-    let mut thread_locals = Vec::new();
-    for (number, module) in program.modules.iter().enumerate() {
-        let found = read_module(&mut types, program, number, module);
-        match found {
-            Ok((locals, is_whole)) => {
-                thread_locals.push(locals);
-                if !is_whole {
-                    notes.push(format!(
-                        "{}: some types are missing: the debug information cannot be read to its end",
-                        module.path
-                    ));
-                }
-            }
-            Err(why) => {
-                thread_locals.push(ThreadLocals::default());
-                notes.push(format!("{}: no types: {why}", module.path));
-            }
+impl ProgramTypes {
+    /// Reads the types of a program's modules: its executable first, then libraries. `symbols` says
+    /// where to look for their files.
+    ///
+    /// A module without debug information adds no types, and [`TypedLayouts::notes`] says why.
+    pub fn read(modules: &[LoadedModule], symbols: &SymbolOptions) -> ProgramTypes {
+        let mut types = Types::default();
+        let mut found = ProgramTypes::default();
+        for (number, module) in modules.iter().enumerate() {
+            let read = read_module(&mut types, symbols, number, module);
+            let (locals, note) = match read {
+                Ok((locals, true)) => (locals, None),
+                Ok((locals, false)) => (
+                    locals,
+                    Some(
+                        "some types are missing: the debug information cannot be read to its end"
+                            .to_owned(),
+                    ),
+                ),
+                Err(why) => (ThreadLocals::default(), Some(format!("no types: {why}"))),
+            };
+            found.thread_locals.push(locals);
+            let note = note.map(|note| format!("{}: {note}", module.path));
+            found.notes.extend(note);
         }
+        types.finish();
+        found.types = Arc::new(types);
+        found
     }
-    types.finish();
-    let mut planner = Planner::new(&types);
-    let statics = statics(&types, program, heap, &thread_locals, &mut planner);
+}
+
+/// Returns layouts of a heap by the types of its program.
+pub fn layouts(program: &Program<'_>, heap: &Heap) -> TypedLayouts {
+    let ProgramTypes {
+        types,
+        thread_locals,
+        notes,
+    } = program.types;
+    let mut planner = Planner::new(types);
+    let statics = statics(types, program, heap, thread_locals, &mut planner);
     let vtables = types.vtables.iter().map(|&(address, of)| {
         let value = planner.shape(Contents::Value(of));
         (address, (value, planner.shape(Contents::CountedValue(of))))
     });
     let vtables = vtables.collect();
     let sites = program.sites.iter().map(|site| {
-        let kind = site.as_ref().and_then(|site| {
-            let types = &types;
-            kind_of(types, &mut planner, site)
-        });
+        let kind = site.as_ref();
+        let kind = kind.and_then(|site| kind_of(types, &mut planner, site));
         kind.unwrap_or_default()
     });
     let sites = sites.collect();
@@ -214,14 +231,14 @@ pub fn layouts(program: &Program<'_>, heap: &Heap) -> TypedLayouts {
         paths: Mutex::default(),
         counters: (0..plans.counters).map(|_| AtomicU64::new(0)).collect(),
         plans,
-        types,
-        notes,
+        types: Arc::clone(types),
+        notes: notes.clone(),
     }
 }
 
 fn read_module(
     types: &mut Types,
-    program: &Program<'_>,
+    symbols: &SymbolOptions,
     number: usize,
     module: &LoadedModule,
 ) -> Result<(ThreadLocals, bool), String> {
@@ -234,12 +251,12 @@ fn read_module(
         path: &module.path,
         identity,
     };
-    let binary = program.symbols.binary.as_deref().filter(|_| number == 0);
+    let binary = symbols.binary.as_deref().filter(|_| number == 0);
     let read = |dwarf: &gimli::Dwarf<Slice<'_>>, locals, bytes| {
         let is_whole = dwarf::read(types, dwarf, bytes, number as u32, module.bias);
         (locals, is_whole)
     };
-    with_debug_information(&place, binary, program.symbols, read)
+    with_debug_information(&place, binary, symbols, read)
 }
 
 /// Returns the statics and thread-local values in the roots of a heap.
@@ -372,6 +389,12 @@ fn kind_of(types: &Types, planner: &mut Planner<'_>, site: &SiteType) -> Option<
 }
 
 impl TypedLayouts {
+    /// Returns `true` if the types of any value are known: without debug information of types, walking
+    /// by them tells nothing.
+    pub fn has_types(&self) -> bool {
+        !self.statics.is_empty() || self.sites.iter().any(|site| *site != SiteKind::Unknown)
+    }
+
     /// Returns sentences about types that could not be read.
     pub fn notes(&self) -> &[String] {
         &self.notes

@@ -2,6 +2,8 @@
 
 #[cfg(not(recording))]
 use crate::accounting::{Event, Realloc};
+#[cfg(recording)]
+use crate::start::Origin;
 use crate::state;
 
 /// The allocator that made a block, as far as the recorder needs to know.
@@ -17,6 +19,27 @@ pub enum InnerAllocator {
 pub trait Source {
     /// Returns the allocator of this source's blocks. It is called at the first event of a process.
     fn inner() -> InnerAllocator;
+
+    /// Returns the callers of this source. It is called when a recording starts.
+    fn callers() -> Callers {
+        Callers::BuiltAlike
+    }
+
+    /// Returns `true` if the environment may start a recording, and `None` if that is not known
+    /// yet. It is called at each event until it is known.
+    fn may_record() -> Option<bool> {
+        Some(true)
+    }
+}
+
+/// The code that calls a source, as far as it matters for walks of its stacks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Callers {
+    /// Mostly code built with the flags of this crate. A self-test of this crate's own code tells if
+    /// it keeps frame pointers.
+    BuiltAlike,
+    /// Any code of the process, built by anyone. Stacks are walked by the rules of `.eh_frame`.
+    Any,
 }
 
 struct UnknownSource;
@@ -32,8 +55,29 @@ impl Source for UnknownSource {
 #[cold]
 #[inline(never)]
 fn first<S: Source>(block: *mut u8, bytes: usize) {
-    let is_system = S::inner() == InnerAllocator::System;
-    crate::start::at_first_allocation(block, bytes, is_system);
+    if let Some(may_record) = S::may_record() {
+        let origin = Origin {
+            is_system: S::inner() == InnerAllocator::System,
+            has_any_callers: S::callers() == Callers::Any,
+        };
+        crate::start::at_first_allocation(block, bytes, may_record.then_some(origin));
+    }
+}
+
+/// Starts the recording that the environment asks for, unless an earlier event did. A source calls
+/// this when the environment is there but no event may have happened.
+#[cfg(recording)]
+pub fn start_from_environment<S: Source>() {
+    if state::is_unexamined() {
+        first::<S>(std::ptr::null_mut(), 0);
+    }
+}
+
+/// Reports that code was unloaded or is about to be loaded. Without this call, the recorder notices
+/// it a little later, and if a program does it often, not every time.
+#[cfg(recording)]
+pub fn code_changes() {
+    crate::session::expect_changes();
 }
 
 /// A block that is being reallocated: made by [`reallocating`], used by [`reallocated`].
@@ -82,22 +126,28 @@ pub fn freed(block: *mut u8, bytes: Option<usize>) {
     if state::is_off() {
         return;
     }
-    let bytes = bytes.unwrap_or_else(|| recorded_bytes(block));
     #[cfg(recording)]
-    crate::hook::freed(block, bytes);
+    match bytes {
+        Some(bytes) => crate::hook::freed(block, bytes),
+        None => crate::hook::freed_unsized(block),
+    }
     #[cfg(not(recording))]
-    unrecorded(Event::Free(block as usize, bytes));
+    unrecorded(Event::Free(block as usize, bytes.unwrap_or(0)));
 }
 
 /// Reports that a block is about to be reallocated. `bytes` is the requested size, or `None` if the
 /// source does not know it; see [`freed`].
 #[inline(always)]
 pub fn reallocating(block: *mut u8, bytes: Option<usize>) -> Reallocating {
-    let bytes = bytes.unwrap_or_else(|| recorded_bytes(block));
+    #[cfg(recording)]
+    let (owner, bytes) = crate::hook::reallocating(block, bytes);
     Reallocating {
-        bytes,
         #[cfg(recording)]
-        owner: crate::hook::reallocating(block, bytes),
+        owner,
+        #[cfg(recording)]
+        bytes,
+        #[cfg(not(recording))]
+        bytes: bytes.unwrap_or(0),
         block,
     }
 }
@@ -119,17 +169,6 @@ pub fn reallocated(old: Reallocating, block: *mut u8, bytes: usize) {
             bytes,
         }));
     }
-}
-
-/// Returns the requested size of a block that the recording knows, or 0 for other blocks.
-#[cold]
-#[inline(never)]
-fn recorded_bytes(_block: *mut u8) -> usize {
-    #[cfg(recording)]
-    if state::is_recording() {
-        return crate::shadow::bytes_of(_block as usize).unwrap_or(0);
-    }
-    0
 }
 
 /// Counts an event on platforms without recordings in files: for `measured()`, for `stats()`, and

@@ -140,8 +140,11 @@ pub use hook::NoSnapshot;
 #[cfg(all(recording, captures))]
 pub use hook::PassedOver;
 pub use interface::{
-    InnerAllocator, Reallocating, Source, allocated, allocated_by, freed, reallocated, reallocating,
+    Callers, InnerAllocator, Reallocating, Source, allocated, allocated_by, freed, reallocated,
+    reallocating,
 };
+#[cfg(recording)]
+pub use interface::{code_changes, start_from_environment};
 pub use measured::{measured, measured_with, stats};
 pub use probe::{assert_observing, is_observing, require_observing};
 pub use stats::{Delta, Stats};

@@ -42,17 +42,28 @@ const fn refused(what: &'static str) -> Refused {
 const NO_MEMORY: Refused = refused("not enough memory for the recorder's tables")
     .advise("free memory, or raise the memory limit (ulimit -v)");
 
-/// Examines the environment at the first allocation, and starts a recording if it asks for one.
+/// The source of the first event.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Origin {
+    /// `true` if its blocks come from libc's `malloc`.
+    pub(crate) is_system: bool,
+    /// `true` if any code of the process may call it.
+    pub(crate) has_any_callers: bool,
+}
+
+/// Examines the environment at the first allocation, and starts a recording if it asks for one. Without an
+/// origin it never does.
 #[cold]
 #[inline(never)]
-pub(crate) fn at_first_allocation(block: *mut u8, bytes: usize, is_system: bool) {
+pub(crate) fn at_first_allocation(block: *mut u8, bytes: usize, origin: Option<Origin>) {
     let was_read = ENVIRONMENT_READ.swap(true, AcqRel);
     state::examined();
-    if was_read {
+    let Some(origin) = origin.filter(|_| !was_read) else {
         return;
-    }
+    };
     // The first allocation of a program comes from its global allocator.
-    INNER_IS_SYSTEM.store(is_system, Relaxed);
+    INNER_IS_SYSTEM.store(origin.is_system, Relaxed);
+    session::have_any_callers(origin.has_any_callers);
     let Some(pattern) = sys::environment(b"HEAPGLASS_OUT").filter(|pattern| !pattern.is_empty())
     else {
         return;
@@ -69,7 +80,7 @@ pub(crate) fn at_first_allocation(block: *mut u8, bytes: usize, is_system: bool)
 #[inline]
 pub(crate) fn examine() {
     if state::is_unexamined() {
-        at_first_allocation(std::ptr::null_mut(), 0, false);
+        at_first_allocation(std::ptr::null_mut(), 0, Some(Origin::default()));
     }
 }
 

@@ -35,8 +35,8 @@ pub(crate) struct Thread {
     pub(crate) measure: Cell<*const ()>,
 }
 
-thread_local! {
-    static THREAD: Thread = const {
+impl Thread {
+    const fn new() -> Thread {
         Thread {
             #[cfg(recording)]
             lane: Cell::new(null()),
@@ -54,7 +54,81 @@ thread_local! {
             passes_over: Cell::new(false),
             measure: Cell::new(null()),
         }
+    }
+}
+
+#[cfg(not(initial_exec))]
+thread_local! {
+    static THREAD: Thread = const { Thread::new() };
+}
+
+/// The words in the space that every thread has from its start (the TLS model initial-exec).
+///
+/// In a shared library, `thread_local!` calls `__tls_get_addr`, which may allocate. A library that
+/// is `malloc` must not call it. The compiler option for this model is not stable, so the words are
+/// defined and found in assembly.
+#[cfg(initial_exec)]
+mod initial_exec {
+    use super::Thread;
+    use std::mem::{MaybeUninit, transmute};
+
+    const WORDS: usize = size_of::<Thread>() / size_of::<usize>();
+    const _: () = {
+        // A new thread has zeros there. Only the tag of an optional value and plain words are
+        // looked at, because no other byte means anything.
+        // SAFETY: any bytes are valid for `MaybeUninit`.
+        let stack = unsafe {
+            transmute::<Option<super::Stack>, [MaybeUninit<usize>; 3]>(
+                Thread::new().stack.into_inner(),
+            )
+        };
+        // SAFETY: the tag of an optional value without a niche is initialized.
+        assert!(unsafe { stack[0].assume_init() } == 0);
+        assert!(align_of::<Thread>() == align_of::<usize>());
     };
+
+    std::arch::global_asm!(
+        ".pushsection .tbss.heapglass_thread, \"awT\", %nobits",
+        ".hidden heapglass_thread",
+        ".globl heapglass_thread",
+        ".type heapglass_thread, %object",
+        ".p2align 3",
+        "heapglass_thread:",
+        ".zero {bytes}",
+        ".size heapglass_thread, {bytes}",
+        ".popsection",
+        bytes = const WORDS * size_of::<usize>(),
+    );
+
+    /// Returns the words of the calling thread.
+    #[inline(always)]
+    pub(super) fn of_thread() -> *const Thread {
+        let words: *const Thread;
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: the word at the thread pointer is the thread pointer itself. The words lie at a
+        // distance from it that the loader has stored.
+        unsafe {
+            std::arch::asm!(
+                "mov {words}, qword ptr fs:[0]",
+                "add {words}, qword ptr [rip + heapglass_thread@GOTTPOFF]",
+                words = out(reg) words,
+                options(pure, nomem, nostack)
+            );
+        }
+        #[cfg(target_arch = "aarch64")]
+        // SAFETY: as above, with the thread pointer in its register.
+        unsafe {
+            std::arch::asm!(
+                "mrs {words}, tpidr_el0",
+                "adrp {distance}, :gottprel:heapglass_thread",
+                "ldr {distance}, [{distance}, :gottprel_lo12:heapglass_thread]",
+                "add {words}, {words}, {distance}",
+                words = out(reg) words, distance = out(reg) _,
+                options(pure, nomem, nostack, preserves_flags)
+            );
+        }
+        words
+    }
 }
 
 /// Returns `true` if an event frees the block that the calling thread allocated last, which makes
@@ -110,5 +184,10 @@ pub(crate) fn set_passes_over(passes_over: bool) {
 /// Calls `f` with the thread's words, which always exist because they have no destructor.
 #[inline(always)]
 pub(crate) fn with<R>(f: impl FnOnce(&Thread) -> R) -> Option<R> {
-    THREAD.try_with(f).ok()
+    #[cfg(not(initial_exec))]
+    return THREAD.try_with(f).ok();
+    #[cfg(initial_exec)]
+    // SAFETY: the words exist as long as their thread, were zero at first, which is the value of `new`, and are
+    // used by no other thread.
+    return Some(f(unsafe { &*initial_exec::of_thread() }));
 }

@@ -92,7 +92,7 @@ fn rises() {
 }
 
 #[test]
-fn a_peak_has_a_copy_once_for_each_threshold() {
+fn a_peak_above_a_threshold_has_a_copy() {
     let mut run = start("rises", ",peak=2000000");
     run.until_paused();
     let (answer, memory) = answer_of(&run, snapshot_trigger::PEAK);
@@ -112,6 +112,26 @@ fn a_peak_has_a_copy_once_for_each_threshold() {
     run.go_on();
     run.succeeds();
     assert_eq!(reader.exchange().answers, 2);
+}
+
+#[test]
+fn the_copy_of_a_larger_peak_replaces_one_that_nobody_has_seen() {
+    let mut run = start("rises", ",peak=2000000");
+    run.until_paused();
+    let (first, _) = answer_of(&run, snapshot_trigger::PEAK);
+    run.go_on();
+    run.until_paused();
+    let (answer, memory) = answer_of(&run, snapshot_trigger::PEAK);
+    assert_eq!(answer.answers, first.answers + 1);
+    assert!(answer.live_bytes > 8_000_000, "{}", answer.live_bytes);
+    assert_eq!(bytes(&memory), answer.live_bytes);
+    until("the end of the first copy", || has_ended(first.copy));
+    end(answer.copy);
+    run.go_on();
+    run.succeeds();
+    until("all copies are gone", || {
+        is_gone(first.copy) && is_gone(answer.copy)
+    });
 }
 
 /// Sets marks.

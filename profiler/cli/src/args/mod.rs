@@ -120,6 +120,7 @@ pub(crate) enum Command {
     Tui(Tui),
     Export(Export),
     Pack(Pack),
+    Preload(Preload),
     Demo(Demo),
     Completions(Completions),
     Man(Man),
@@ -329,6 +330,19 @@ pub(crate) struct Completions {
     /// Shell that the script is for
     pub(crate) shell: clap_complete::Shell,
 }
+
+/// Print the path of the library that records programs without tracking-alloc
+///
+/// For containers and services, where `heapglass run` cannot start the program: copy the library
+/// there, and set LD_PRELOAD to its path and HEAPGLASS_OUT to the path of the recording. It records
+/// malloc and free of C, C++ and Rust. Programs that the recorded one starts are not recorded unless
+/// HEAPGLASS_CHILDREN=1 is set.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  LD_PRELOAD=$(heapglass preload) HEAPGLASS_OUT=app.hg ./app
+  cp $(heapglass preload) image/libheapglass.so")]
+pub(crate) struct Preload {}
 
 /// Print the manual page of heapglass, or write the pages of all commands to a folder
 #[derive(Args, Debug)]

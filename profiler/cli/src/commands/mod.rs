@@ -10,6 +10,7 @@ mod flamegraph;
 mod list;
 mod man;
 mod pack;
+mod preload;
 mod report;
 mod run;
 mod snapshot;
@@ -33,6 +34,7 @@ pub(crate) fn dispatch(cli: Cli) -> Result<u8, Error> {
         Some(Command::Tui(args)) => tui::run(&args),
         Some(Command::Export(args)) => export::run(&args),
         Some(Command::Pack(args)) => pack::run(&args),
+        Some(Command::Preload(_)) => preload::run(),
         Some(Command::Demo(args)) => demo::run(&args),
         Some(Command::Completions(args)) => completions::run(&args),
         Some(Command::Man(args)) => man::run(&args),

@@ -36,7 +36,7 @@ pub(super) fn made() -> impl Iterator<Item = PathBuf> {
 }
 
 /// Returns `true` for a folder, not a link to one, that only this user can use.
-fn is_private(folder: &Path) -> bool {
+pub(crate) fn is_private(folder: &Path) -> bool {
     let is_private =
         |found: Metadata| is_own(&found) && found.is_dir() && found.mode() & 0o077 == 0;
     folder.symlink_metadata().is_ok_and(is_private)

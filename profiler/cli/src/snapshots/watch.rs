@@ -19,11 +19,8 @@ use crate::args::Moments;
 
 /// The first peak with a snapshot has more live bytes than this.
 const FIRST_PEAK_BYTES: u64 = 64 << 10;
-/// The pause after the snapshot of a peak: so many times what it took, but at least this.
-const PAUSE_TIMES: u32 = 10;
-const LEAST_PAUSE: Duration = Duration::from_millis(200);
 /// The interval between looks at the recordings.
-const LOOKS: Duration = Duration::from_millis(10);
+const LOOKS: Duration = Duration::from_millis(2);
 /// The wait for a copy that was asked for, before other programs get their turn.
 const PATIENCE: Duration = Duration::from_secs(1);
 /// Snapshots that are kept of one recording. Of more, the earliest are dropped.
@@ -117,8 +114,6 @@ struct Program {
     found: OfRecording,
     /// The place of the last peak among the snapshots.
     peak: Option<usize>,
-    /// When the next peak may be taken, and above how many live bytes.
-    next_peak: Option<(Instant, u64)>,
     next_asked: Instant,
 }
 
@@ -128,7 +123,6 @@ impl Program {
             reader: None,
             found: OfRecording::default(),
             peak: None,
-            next_peak: None,
             next_asked: Instant::now() + moments.every.unwrap_or_default(),
         };
         let triggers = Triggers {
@@ -139,8 +133,8 @@ impl Program {
         let reader = Reader::attach(&path, is_forced, OpenOptions::with_cache());
         match reader.and_then(|reader| reader.set_triggers(&triggers).map(|()| reader)) {
             Ok(mut reader) => {
-                // Later snapshots need fewer names while their copy exists. If this fails, they say so.
-                let _ = reader.load_names();
+                // If this fails, snapshots say so.
+                let _ = reader.prepare();
                 program.reader = Some(reader);
             }
             Err(error) => program.failed(&error),
@@ -155,18 +149,11 @@ impl Program {
         };
         let goes_on = |_: Progress| true;
         loop {
-            let begun = Instant::now();
             match reader.next(&goes_on) {
-                Ok(Some(taken)) => self.keep(taken, begun.elapsed()),
+                Ok(Some(taken)) => self.keep(taken),
                 Ok(None) => break,
                 Err(error) => self.failed(&error),
             }
-        }
-        if self.next_peak.is_some_and(|(at, _)| at <= Instant::now())
-            && let Some((_, bytes)) = self.next_peak.take()
-            && let Err(error) = reader.set_peak_above(Some(bytes))
-        {
-            self.failed(&error);
         }
         if let Some(every) = moments.every
             && self.next_asked <= Instant::now()
@@ -175,9 +162,8 @@ impl Program {
             let begun = Instant::now();
             match reader.take(PATIENCE, &|_| !ends.load(Acquire)) {
                 Ok(taken) => {
-                    let took = begun.elapsed();
-                    self.keep(taken, took);
-                    self.next_asked = begun + every.max(took * 2);
+                    self.keep(taken);
+                    self.next_asked = begun + every.max(begun.elapsed() * 2);
                 }
                 // It allocates nothing, or has ended meanwhile.
                 Err(error) if error.is_no_answer() || error.is_not_running() => {}
@@ -191,16 +177,13 @@ impl Program {
         self.reader = Some(reader);
     }
 
-    fn keep(&mut self, taken: Taken, took: Duration) {
+    fn keep(&mut self, taken: Taken) {
         let snapshots = &mut self.found.snapshots;
         if taken.is_peak {
             // Only the last of all peaks is one.
             if let Some(earlier) = self.peak.take() {
                 snapshots.remove(earlier);
             }
-            let live = taken.snapshot.moment().live_bytes;
-            let at = Instant::now() + LEAST_PAUSE.max(took * PAUSE_TIMES);
-            self.next_peak = Some((at, live.saturating_add(live / 4 + 1)));
             self.peak = Some(snapshots.len());
         }
         snapshots.push(taken.snapshot);

@@ -11,6 +11,7 @@ mod hostile_names;
 mod left;
 mod no_effect;
 mod out_of_memory;
+mod preload;
 mod read;
 mod run;
 mod signals;

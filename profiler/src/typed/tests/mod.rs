@@ -159,9 +159,9 @@ fn layouts_of(
         bias: dump.bias,
     }];
     let orders = WordOrders::new([0, 1, 2], [0, 1, 2, 3], [0, 1, 2, 3], 16);
+    let types = ProgramTypes::read(&modules, &SymbolOptions::default());
     let program = Program {
-        modules: &modules,
-        symbols: &SymbolOptions::default(),
+        types: &types,
         thread_pointers: &[dump.thread],
         sites,
         shapes: SiteShapes::new(Vec::new(), orders),

@@ -84,7 +84,11 @@ fn site_in_full(lane: &'static Lane, start: Start) -> u32 {
 /// Records a free, before it is forwarded.
 #[inline(never)]
 pub(crate) fn freed(block: *mut u8, bytes: usize) {
-    let block = block as usize;
+    free(block as usize, bytes);
+}
+
+#[inline(always)]
+fn free(block: usize, bytes: usize) {
     match enter() {
         Some(lane) if free_known(lane, block, bytes) => leave(lane),
         Some(lane) => free_entered(lane, block, bytes),
@@ -92,23 +96,43 @@ pub(crate) fn freed(block: *mut u8, bytes: usize) {
     }
 }
 
+/// Records a free of a block whose size only the recording knows.
+#[inline(never)]
+pub(crate) fn freed_unsized(block: *mut u8) {
+    let block = block as usize;
+    let bytes = if state::is_recording() {
+        match shadow::known(block) {
+            Some(known) => known.bytes(),
+            None => shadow::bytes_elsewhere(block),
+        }
+    } else {
+        0
+    };
+    free(block, bytes);
+}
+
 /// Takes the block out of the shadow map before a realloc is forwarded, because another thread may
-/// get its address. Until the realloc was recorded, the block is in the lane, so that a copy of the
+/// get its address. Returns its owner and its size, which is `bytes` if the caller knows it. Until the realloc was recorded, the block is in the lane, so that a copy of the
 /// memory has it.
 #[inline(always)]
-pub(crate) fn reallocating(block: *mut u8, bytes: usize) -> Option<Owner> {
+pub(crate) fn reallocating(block: *mut u8, bytes: Option<usize>) -> (Option<Owner>, usize) {
     if !state::is_recording() {
-        return None;
+        return (None, bytes.unwrap_or(0));
     }
     let block = block as usize;
     let known = shadow::known(block);
+    let bytes = bytes.unwrap_or_else(|| match known {
+        Some(known) => known.bytes(),
+        None => shadow::bytes_elsewhere(block),
+    });
     if let Some(lane) = lane::own() {
         lane.begin_realloc(block, bytes, known.and_then(Known::owner));
     }
-    match known {
+    let owner = match known {
         Some(known) => known.take(),
         None => shadow::take(block),
-    }
+    };
+    (owner, bytes)
 }
 
 /// Records a realloc as one event, after it was forwarded. If it failed, puts the block back and

@@ -15,7 +15,9 @@ mod stats;
 mod visits;
 mod writers;
 
-pub(crate) use event::{allocated, freed, reallocated, reallocating, request_failed};
+pub(crate) use event::{
+    allocated, freed, freed_unsized, reallocated, reallocating, request_failed,
+};
 #[cfg(captures)]
 pub use net::PassedOver;
 pub(crate) use net::{Net, measuring, net_here};

@@ -20,8 +20,8 @@
 //! There is at most one copy: while it exists, a request waits. (At the end of the recording there may
 //! be two, once the reader has seen the first: the program does not wait for it.) The program itself takes a snapshot
 //! with [`snapshot`](crate::snapshot). This and all other triggers add an answer that leaves
-//! `answered` unchanged. A value of `peak_above` has one answer: the reader stores another one to get
-//! the next.
+//! `answered` unchanged. After the copy of a peak, the next one is that of a peak larger by a quarter;
+//! a copy of a peak that the reader has not seen by then is ended, and its answer is lost.
 //!
 //! A copy that still exists when the recording ends is not reaped: there are no checks any more.
 //! When it has ended, it stays in the list of processes until the program ends, and no wait of the
@@ -64,8 +64,12 @@ const REAP_NS: u64 = 1_000_000;
 static COPY: AtomicU32 = AtomicU32::new(0);
 /// The time of the next attempt to reap it.
 static REAP_AT_NS: AtomicU64 = AtomicU64::new(0);
+/// A copy that was ended because a larger peak came, and that was not reaped yet; 0 = none.
+static REPLACED: AtomicU32 = AtomicU32::new(0);
 /// The value of [`Exchange::peak_above`] that was answered last.
 static PEAK_ANSWERED: AtomicU64 = AtomicU64::new(0);
+/// The live bytes above which the next peak is larger by a quarter than that of the last answer.
+static NEXT_PEAK: AtomicU64 = AtomicU64::new(0);
 /// Lets one thread at a time make or reap a copy. The buffer is for files of /proc: events have little
 /// stack.
 static MAKING: Lock<[u8; 4096]> = Lock::new([0; 4096]);
@@ -133,7 +137,9 @@ pub(crate) unsafe fn forget() {
     // SAFETY: guaranteed by the caller.
     unsafe { MAKING.reset([0; 4096]) };
     COPY.store(0, Relaxed);
+    REPLACED.store(0, Relaxed);
     PEAK_ANSWERED.store(0, Relaxed);
+    NEXT_PEAK.store(0, Relaxed);
     signal::forget();
 }
 
@@ -144,7 +150,8 @@ pub(super) fn look(lane: &'static Lane) {
     let Some(exchange) = session::exchange() else {
         return;
     };
-    if is_requested(exchange) || COPY.load(Relaxed) != 0 || signal::came() {
+    let has_copies = COPY.load(Relaxed) | REPLACED.load(Relaxed) != 0;
+    if is_requested(exchange) || has_copies || signal::came() {
         serve(exchange, lane);
     }
 }
@@ -155,8 +162,14 @@ pub(super) fn waits_for_peak() -> bool {
 }
 
 fn peak_above(exchange: &Exchange) -> Option<u64> {
-    let above = exchange.peak_above.load(Acquire);
-    (above != 0 && above != PEAK_ANSWERED.load(Relaxed)).then_some(above)
+    let wanted = exchange.peak_above.load(Acquire);
+    let is_answered = wanted == PEAK_ANSWERED.load(Relaxed);
+    let next = if is_answered {
+        NEXT_PEAK.load(Relaxed)
+    } else {
+        0
+    };
+    (wanted != 0).then_some(wanted.max(next))
 }
 
 /// Makes the copy that a reader wants at a peak. Call like [`look`], after a check and before a fall.
@@ -182,12 +195,35 @@ fn serve_peak(exchange: &Exchange, lane: &'static Lane, above: u64) {
         return;
     };
     let _errno = Errno::keep();
-    if reap(false) {
-        PEAK_ANSWERED.store(above, Relaxed);
+    if reap(false) || end_unseen_peak(exchange) {
+        let wanted = exchange.peak_above.load(Relaxed);
+        PEAK_ANSWERED.store(wanted, Relaxed);
+        NEXT_PEAK.store(above_by_a_quarter(peak), Relaxed);
         let taken = take(exchange, &mut *making);
         let request = exchange.answered.load(Relaxed);
         answer(exchange, taken, snapshot_trigger::PEAK, 0, request);
     }
+}
+
+fn above_by_a_quarter(peak: i64) -> u64 {
+    let peak = u64::try_from(peak).unwrap_or(0);
+    peak.saturating_add(peak / 4)
+}
+
+/// Ends the copy of an earlier peak that the reader has not seen yet: it would show less than the new
+/// one. Returns `false` if there is another copy. Call under the lock.
+fn end_unseen_peak(exchange: &Exchange) -> bool {
+    let replaced = REPLACED.load(Relaxed);
+    let is_peak = exchange.trigger.load(Relaxed) == snapshot_trigger::PEAK;
+    let is_seen = exchange.seen.load(Acquire) == exchange.answers.load(Relaxed);
+    if !is_peak || is_seen || replaced != 0 && !sys::copy::reap(replaced) {
+        return false;
+    }
+    let copy = COPY.load(Relaxed);
+    sys::copy::end(copy);
+    REPLACED.store(copy, Relaxed);
+    COPY.store(0, Relaxed);
+    true
 }
 
 fn is_requested(exchange: &Exchange) -> bool {
@@ -235,7 +271,8 @@ pub(super) fn look_again(lane: &'static Lane) {
 /// Reaps the copy if it has ended. Returns `false` if there still is one. Call under the lock.
 fn reap(now: bool) -> bool {
     let copy = COPY.load(Relaxed);
-    if copy == 0 {
+    let replaced = REPLACED.load(Relaxed);
+    if copy == 0 && replaced == 0 {
         return true;
     }
     let at = sys::now_ns();
@@ -243,7 +280,10 @@ fn reap(now: bool) -> bool {
         return false;
     }
     REAP_AT_NS.store(at + REAP_NS, Relaxed);
-    if !sys::copy::reap(copy) {
+    if replaced != 0 && sys::copy::reap(replaced) {
+        REPLACED.store(0, Relaxed);
+    }
+    if copy != 0 && !sys::copy::reap(copy) {
         return false;
     }
     COPY.store(0, Relaxed);

@@ -32,6 +32,10 @@ const LOOKUP_PAUSE: u64 = 16;
 
 /// `true` if code is in use that can be unloaded.
 static CAN_GO: AtomicBool = AtomicBool::new(false);
+/// Number of reads without a wait that are left from the last expected change.
+static EXPECTED_READS: AtomicU64 = AtomicU64::new(0);
+/// More than one, because stacks may lead through generated code before a library is loaded.
+const READS_FOR_A_CHANGE: u64 = 4;
 /// The time at which images in use are checked again, in ticks.
 static NEXT_CHECK: AtomicU64 = AtomicU64::new(0);
 
@@ -274,10 +278,14 @@ impl Modules {
     pub(crate) fn read_again(&mut self) -> bool {
         let now = sys::ticks();
         self.reads += 1;
-        if self.closed
-            || self.reads > UNHINDERED_READS
-                && now.wrapping_sub(self.last_read) < TICKS_BETWEEN_READS
-        {
+        let is_early = || now.wrapping_sub(self.last_read) < TICKS_BETWEEN_READS;
+        let is_expected = || {
+            let use_one = |left: u64| left.checked_sub(1);
+            EXPECTED_READS
+                .fetch_update(Relaxed, Relaxed, use_one)
+                .is_ok()
+        };
+        if self.closed || self.reads > UNHINDERED_READS && is_early() && !is_expected() {
             return false;
         }
         self.last_read = now;
@@ -300,6 +308,16 @@ impl Modules {
             self.add(&mut first);
         }
         self.ranges[..self.ranges_len].sort_unstable_by_key(|range| range.start);
+    }
+
+    /// Reads the list of mappings for the first time, before the program can have loaded a library
+    /// by itself. The libraries with which it began are never unloaded.
+    pub(crate) fn read_first(&mut self) {
+        self.read();
+        let images = self.images.get_mut(1..self.images_len).unwrap_or_default();
+        for image in images.iter_mut().filter(|image| image.fingerprint != 0) {
+            image.lasting = true;
+        }
     }
 
     /// Returns the range of the readable and writable mapping that contains an address. Returns
@@ -448,6 +466,14 @@ impl Modules {
 #[inline]
 pub(crate) fn is_check_due() -> bool {
     CAN_GO.load(Relaxed) && sys::ticks() >= NEXT_CHECK.load(Relaxed)
+}
+
+/// Notes that code was unloaded or is about to be loaded. The code in use is checked at the next
+/// event whose stack leads through code that can be unloaded, and the next unknown addresses are
+/// looked up without a wait.
+pub(crate) fn expect_changes() {
+    EXPECTED_READS.store(READS_FOR_A_CHANGE, Relaxed);
+    NEXT_CHECK.store(0, Relaxed);
 }
 
 /// Notes that code in use was checked just now.

@@ -40,9 +40,9 @@ pub(crate) use rows::{
     CLOCK, Shared, add, at_peak, clock, epoch, net_blocks, net_bytes, owned, sums_of, touch,
 };
 pub(crate) use scope_table::{forget_scopes, scope_number, scope_record};
-pub(crate) use sites::{KnownSite, check_modules, find_site, forget_sites, intern};
+pub(crate) use sites::{KnownSite, check_modules, expect_changes, find_site, forget_sites, intern};
 pub(crate) use timeline::{Timeline, Visit, store_own_bytes};
-pub(crate) use walking::{FINDERS, choose_unwinder};
+pub(crate) use walking::{FINDERS, choose_unwinder, have_any_callers};
 
 use crate::file::{Backing, Store, Table, is_retry_due, own_header};
 use crate::hash::next_key;

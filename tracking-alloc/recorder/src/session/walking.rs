@@ -67,19 +67,32 @@ pub(crate) static FINDERS: stack::Find = stack::Find {
     stack_before: find_stack_before,
 };
 
+/// `true` if any code of the process may allocate, built with or without frame pointers.
+static HAS_ANY_CALLERS: AtomicBool = AtomicBool::new(false);
+
+/// Sets whether any code of the process may allocate, for the next [`choose_unwinder`].
+pub(crate) fn have_any_callers(any: bool) {
+    HAS_ANY_CALLERS.store(any, Relaxed);
+}
+
 /// Chooses how stacks are walked in a new session, and notes the method in its recording. It is
-/// frame pointers if our own functions keep them. Otherwise it is the rules of `.eh_frame`, if they
+/// frame pointers if our own functions keep them and tell about their callers. Otherwise it is the
+/// rules of `.eh_frame`, if they
 /// pass their self-test. Otherwise, and in the mode that only counts, stacks are not walked. With
 /// `at_once`, the files of loaded images are read now and never later.
 pub(crate) fn choose_unwinder(session: &Session, at_once: bool) {
     let header = session.header();
     let counts = header.mode.load(Relaxed) == mode::COUNT;
+    let has_any_callers = HAS_ANY_CALLERS.load(Relaxed);
+    if has_any_callers {
+        session.write.lock().code.images.read_first();
+    }
     if at_once && !counts {
         session.write.lock().read_modules();
     }
     let unwinder = if counts {
         unwinder::NONE
-    } else if stack::keeps_frame_pointers() {
+    } else if !has_any_callers && stack::keeps_frame_pointers() {
         if !at_once {
             session.write.lock().code.check_early_stacks();
         }

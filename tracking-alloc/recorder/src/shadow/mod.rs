@@ -14,7 +14,6 @@ mod search;
 mod side;
 mod word;
 
-pub(crate) use search::bytes_of;
 pub use search::{Block, Finder, block_from};
 pub(crate) use word::{KNOWN_BITS, LaneBits, Owner};
 
@@ -354,6 +353,15 @@ impl Known {
         word::site(self.first)
     }
 
+    /// Returns the size.
+    #[inline(always)]
+    pub(crate) fn bytes(self) -> usize {
+        word::bytes(self.first, |index| {
+            // SAFETY: as in `Place::put`.
+            unsafe { (*self.place.0.add(index)).load(Relaxed) }
+        })
+    }
+
     /// Returns the owner, and leaves the block in the map.
     #[inline(always)]
     pub(crate) fn owner(self) -> Option<Owner> {
@@ -404,6 +412,19 @@ pub(crate) fn take(address: usize) -> Option<Owner> {
         return take_elsewhere(address);
     }
     known(address)?.take()
+}
+
+/// Returns the size of a block that [`known`] does not find: its address has a tag, or it is in the
+/// side table. Otherwise returns 0. Never waits for a lock.
+#[cold]
+#[inline(never)]
+pub(crate) fn bytes_elsewhere(address: usize) -> usize {
+    let plain = address & ADDRESS_MASK;
+    if in_map(plain) {
+        known(plain).map_or(0, Known::bytes)
+    } else {
+        SIDE.bytes_of(plain).unwrap_or(0)
+    }
 }
 
 /// Removes a block whose address has a tag or is in the side table.

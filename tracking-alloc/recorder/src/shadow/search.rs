@@ -142,16 +142,6 @@ pub fn block_from(address: usize) -> Option<Block> {
     word::begins(first).then(|| unsafe { read(place, start, first) })
 }
 
-/// Returns the size of the block that begins at `address`, if it is known. Never waits for a lock.
-pub(crate) fn bytes_of(address: usize) -> Option<usize> {
-    let start = address & ADDRESS_MASK;
-    if in_map(start) {
-        block_from(start).map(|block| block.bytes)
-    } else {
-        SIDE.bytes_of(start)
-    }
-}
-
 /// Decodes the words at `place` for the block that begins at `start`.
 ///
 /// # Safety

@@ -168,7 +168,7 @@ pub(super) fn owner(first: u32, second: u32) -> Option<Owner> {
 
 /// Returns the size in a block's words. `words` returns the word at an index. The result is 0 if a
 /// concurrent free tore the words.
-#[inline]
+#[inline(always)]
 pub(super) fn bytes(first: u32, words: impl Fn(usize) -> u32) -> usize {
     shadow::bytes(first, words) as usize
 }

@@ -145,6 +145,14 @@ fn sleep_until_ended(reader: u32, longest: Duration) -> ! {
     }
 }
 
+/// Ends a copy that was not reaped.
+pub(crate) fn end(copy: u32) {
+    if let Some(copy) = i32::try_from(copy).ok().filter(|copy| *copy > 0) {
+        // SAFETY: the number is that of the copy, because nobody reaped it.
+        unsafe { libc::kill(copy, libc::SIGKILL) };
+    }
+}
+
 /// Removes a copy that has ended from the list of processes. Returns `false` if it has not ended.
 pub(crate) fn reap(copy: u32) -> bool {
     // SAFETY: nothing is written without a place for the status.

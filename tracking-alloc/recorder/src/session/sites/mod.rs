@@ -143,6 +143,11 @@ pub(crate) fn check_modules() -> bool {
     images::is_check_due() && check()
 }
 
+/// Notes that code was unloaded or is about to be loaded: the next [`check_modules`] checks.
+pub(crate) fn expect_changes() {
+    images::expect_changes();
+}
+
 #[cold]
 #[inline(never)]
 fn check() -> bool {

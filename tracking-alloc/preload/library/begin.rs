@@ -1,0 +1,81 @@
+//! The start of a recording: at the first event of the process for which the environment is there,
+//! at the latest in the constructor of this library.
+
+use crate::{environment, exec, images, inner, loading, slots};
+use heapglass_recorder::{Callers, InnerAllocator, Source, start_from_environment};
+use std::sync::atomic::{AtomicU32, Ordering::*};
+
+/// The source of the events: the functions of [`exported`](crate::exported).
+pub(crate) struct Malloc;
+
+impl Source for Malloc {
+    fn inner() -> InnerAllocator {
+        if inner::is_libc() {
+            InnerAllocator::System
+        } else {
+            InnerAllocator::Other
+        }
+    }
+
+    fn callers() -> Callers {
+        Callers::Any
+    }
+
+    fn may_record() -> Option<bool> {
+        may_record()
+    }
+}
+
+/// Not examined yet.
+const UNKNOWN: u32 = 0;
+/// A thread examines the process.
+const EXAMINING: u32 = 1;
+const MAY: u32 = 2;
+const MAY_NOT: u32 = 3;
+static ANSWER: AtomicU32 = AtomicU32::new(UNKNOWN);
+
+/// Examines the process, once. Returns `None` before the environment is there, and for events
+/// during the examination.
+#[cold]
+fn may_record() -> Option<bool> {
+    if !environment::is_there() {
+        return None;
+    }
+    match ANSWER.compare_exchange(UNKNOWN, EXAMINING, AcqRel, Acquire) {
+        Ok(_) => {}
+        Err(MAY) => return Some(true),
+        Err(MAY_NOT) => return Some(false),
+        Err(_) => return None,
+    }
+    let _errno = crate::Errno::keep();
+    inner::find();
+    let is_wanted = environment::wants_recording();
+    // Such a program records itself. All its blocks would be counted twice.
+    let is_recorded = images::links_tracking_alloc();
+    if is_wanted {
+        exec::prepare(environment::take_out());
+    }
+    let may = !is_recorded;
+    if is_wanted && may && inner::is_in_front() {
+        slots::begin();
+    }
+    ANSWER.store(if may { MAY } else { MAY_NOT }, Release);
+    Some(may)
+}
+
+#[used]
+#[unsafe(link_section = ".init_array")]
+static CONSTRUCTOR: extern "C" fn() = constructor;
+
+extern "C" fn constructor() {
+    loading::prepare();
+    exec::find();
+    start_from_environment::<Malloc>();
+}
+
+/// Returns 1 if this library records. A library with tracking-alloc that is loaded later asks
+/// before it starts a recording of its own.
+#[unsafe(no_mangle)]
+extern "C" fn heapglass_preload_records() -> libc::c_int {
+    heapglass_recorder::Recording::current().is_some().into()
+}

@@ -1,0 +1,126 @@
+//! The functions that programs call. Each behaves as the one behind it, and reports what happened.
+//!
+//! A block of 0 bytes counts as 1 byte, as in valgrind's DHAT: it has an address of its own, and the
+//! recorder knows no empty blocks.
+
+#![expect(
+    clippy::undocumented_unsafe_blocks,
+    reason = "each function passes on what its caller promised to the function of that name"
+)]
+
+use crate::begin::Malloc;
+use crate::inner;
+use heapglass_recorder::{allocated_by, freed, reallocated, reallocating};
+use libc::{c_int, c_void, size_t};
+use std::ptr::null_mut;
+
+/// Reports a new block, or a failed request.
+#[inline(always)]
+fn made(block: *mut c_void, bytes: size_t) -> *mut c_void {
+    allocated_by::<Malloc>(block.cast(), bytes.max(1));
+    block
+}
+
+/// Reports a new block. An alignment that the allocator does not accept is no failed request.
+#[inline(always)]
+fn made_aligned(block: *mut c_void, bytes: size_t) -> *mut c_void {
+    if block.is_null() && crate::errno() != libc::ENOMEM {
+        return block;
+    }
+    made(block, bytes)
+}
+
+#[inline(always)]
+unsafe fn resize(block: *mut c_void, bytes: size_t) -> *mut c_void {
+    if block.is_null() {
+        return made(unsafe { inner::realloc(block, bytes) }, bytes);
+    }
+    if bytes == 0 {
+        // glibc frees the block and returns null. Other allocators may return an empty block.
+        freed(block.cast(), None);
+        let new = unsafe { inner::realloc(block, 0) };
+        return if new.is_null() { new } else { made(new, 0) };
+    }
+    let old = reallocating(block.cast(), None);
+    let new = unsafe { inner::realloc(block, bytes) };
+    reallocated(old, new.cast(), bytes);
+    new
+}
+
+#[inline(always)]
+unsafe fn release(block: *mut c_void) {
+    if !block.is_null() {
+        freed(block.cast(), None);
+        unsafe { inner::free(block) };
+    }
+}
+
+/// Defines the exported functions.
+macro_rules! exported {
+    ($($name:ident($($argument:ident: $type:ty),*) -> $result:ty $body:block)*) => {
+        $(
+            #[unsafe(no_mangle)]
+            unsafe extern "C" fn $name($($argument: $type),*) -> $result $body
+        )*
+    };
+}
+
+exported! {
+    malloc(bytes: size_t) -> *mut c_void {
+        made(unsafe { inner::malloc(bytes) }, bytes)
+    }
+    calloc(count: size_t, bytes: size_t) -> *mut c_void {
+        let block = unsafe { inner::calloc(count, bytes) };
+        match count.checked_mul(bytes) {
+            Some(bytes) => made(block, bytes),
+            None => block,
+        }
+    }
+    realloc(block: *mut c_void, bytes: size_t) -> *mut c_void {
+        unsafe { resize(block, bytes) }
+    }
+    reallocarray(block: *mut c_void, count: size_t, bytes: size_t) -> *mut c_void {
+        // glibc's function calls `realloc`, which would be counted there.
+        let Some(bytes) = count.checked_mul(bytes) else {
+            crate::set_errno(libc::ENOMEM);
+            return null_mut();
+        };
+        unsafe { resize(block, bytes) }
+    }
+    free(block: *mut c_void) -> () {
+        unsafe { release(block) }
+    }
+    cfree(block: *mut c_void) -> () {
+        unsafe { release(block) }
+    }
+    free_sized(block: *mut c_void, _bytes: size_t) -> () {
+        unsafe { release(block) }
+    }
+    free_aligned_sized(block: *mut c_void, _alignment: size_t, _bytes: size_t) -> () {
+        unsafe { release(block) }
+    }
+    memalign(alignment: size_t, bytes: size_t) -> *mut c_void {
+        made_aligned(unsafe { inner::memalign(alignment, bytes) }, bytes)
+    }
+    aligned_alloc(alignment: size_t, bytes: size_t) -> *mut c_void {
+        made_aligned(unsafe { inner::aligned_alloc(alignment, bytes) }, bytes)
+    }
+    posix_memalign(block: *mut *mut c_void, alignment: size_t, bytes: size_t) -> c_int {
+        let error = unsafe { inner::posix_memalign(block, alignment, bytes) };
+        match error {
+            0 => made(unsafe { *block }, bytes),
+            libc::ENOMEM => made(null_mut(), bytes),
+            _ => null_mut(),
+        };
+        error
+    }
+    valloc(bytes: size_t) -> *mut c_void {
+        made(unsafe { inner::valloc(bytes) }, bytes)
+    }
+    pvalloc(bytes: size_t) -> *mut c_void {
+        made(unsafe { inner::pvalloc(bytes) }, bytes)
+    }
+    malloc_usable_size(block: *mut c_void) -> size_t {
+        unsafe { inner::malloc_usable_size(block) }
+    }
+}

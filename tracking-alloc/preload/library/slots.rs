@@ -1,0 +1,191 @@
+//! Directs the calls of libraries to this one where the loader does not: by the slots through which
+//! a library calls functions of others (its global offset table).
+//!
+//! Two cases need this. An executable that exports its own `malloc` (rustc has jemalloc inside): the
+//! calls of its libraries are redirected, and their blocks still come from that allocator. Calls
+//! inside the executable are not seen. The other case is a library loaded with `RTLD_DEEPBIND`.
+
+use crate::images::{self, Image};
+use crate::inner;
+use libc::{Elf64_Rela, Elf64_Sym, Elf64_Xword, c_int, c_void};
+use std::ffi::{CStr, c_char};
+use std::sync::atomic::{AtomicBool, Ordering::*};
+
+/// The type of libc's function. By its name, it is this library's own.
+type Dlopen = unsafe extern "C" fn(*const c_char, c_int) -> *mut c_void;
+
+/// `true` if calls in libraries that are loaded from now on must be directed to this library.
+static DIRECTS_CALLS: AtomicBool = AtomicBool::new(false);
+
+/// Returns `true` after [`begin`].
+pub(crate) fn directs_calls() -> bool {
+    DIRECTS_CALLS.load(Relaxed)
+}
+
+/// Directs the calls of all libraries to this one, now and when further libraries are loaded.
+pub(crate) fn begin() {
+    DIRECTS_CALLS.store(true, Relaxed);
+    direct_calls();
+}
+
+/// Directs the calls of all libraries to this one: all slots with the name of a function of the
+/// allocator that lead to that function, or that the loader has not filled in yet.
+pub(crate) fn direct_calls() {
+    let Some((own_image, functions)) = own_functions() else {
+        return;
+    };
+    let mut is_executable = true;
+    images::for_each(|image| {
+        let is_other = !std::mem::take(&mut is_executable)
+            && image.base != own_image
+            && !is_loader(image.name());
+        if is_other {
+            direct_calls_of(image, &functions);
+        }
+    });
+}
+
+/// Returns the start of this library and its functions. Their names alone would lead to the
+/// functions that the loader prefers.
+///
+/// NOTE: they are looked up before [`images::for_each`], during which the loader is locked.
+fn own_functions() -> Option<(usize, [inner::Function; inner::FUNCTIONS])> {
+    // SAFETY: dladdr writes the place, whose name is a string. The handle belongs to this library,
+    // and the pointer to libc's function.
+    unsafe {
+        let mut place: libc::Dl_info = std::mem::zeroed();
+        if libc::dladdr(own_functions as *const () as *const c_void, &mut place) == 0 {
+            return None;
+        }
+        let dlopen: Dlopen = std::mem::transmute(crate::next(c"dlopen"));
+        let library = dlopen(place.dli_fname, libc::RTLD_LAZY | libc::RTLD_NOLOAD);
+        if library.is_null() {
+            return None;
+        }
+        let functions = inner::functions(|name| libc::dlsym(library, name.as_ptr()).addr());
+        Some((place.dli_fbase.addr(), functions))
+    }
+}
+
+/// Returns `true` for the loader, which calls itself in ways of its own, and for the vDSO.
+fn is_loader(path: &[u8]) -> bool {
+    let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
+    name.starts_with(b"ld-linux") || name.starts_with(b"linux-vdso")
+}
+
+/// Tags of the dynamic section.
+mod tag {
+    pub(super) const NULL: i64 = 0;
+    pub(super) const PLT_REL_SIZE: i64 = 2;
+    pub(super) const STRINGS: i64 = 5;
+    pub(super) const SYMBOLS: i64 = 6;
+    pub(super) const RELA: i64 = 7;
+    pub(super) const RELA_SIZE: i64 = 8;
+    pub(super) const PLT_RELA: i64 = 23;
+}
+
+/// Types of relocations: the address of a function, for data and for calls.
+#[cfg(target_arch = "x86_64")]
+const ADDRESS_TYPES: [u64; 3] = [1, 6, 7];
+#[cfg(target_arch = "aarch64")]
+const ADDRESS_TYPES: [u64; 3] = [257, 1025, 1026];
+
+#[derive(Clone, Copy, Default)]
+struct Dynamic {
+    strings: usize,
+    symbols: usize,
+    /// The start and size of both lists of relocations.
+    lists: [(usize, usize); 2],
+}
+
+impl Dynamic {
+    fn of(image: &Image) -> Option<Dynamic> {
+        let mut headers = image.headers().iter();
+        let header = headers.find(|header| header.p_type == libc::PT_DYNAMIC)?;
+        let mut entry = (image.base + header.p_vaddr as usize) as *const (i64, Elf64_Xword);
+        let mut dynamic = Dynamic::default();
+        // The loader has added the base to addresses, on these machines.
+        let place = |value: usize| {
+            if value < image.base {
+                value + image.base
+            } else {
+                value
+            }
+        };
+        loop {
+            // SAFETY: the dynamic section of a loaded image, which ends with a null tag.
+            let (tag, value) = unsafe { *entry };
+            let value = value as usize;
+            match tag {
+                tag::NULL => break,
+                tag::STRINGS => dynamic.strings = place(value),
+                tag::SYMBOLS => dynamic.symbols = place(value),
+                tag::RELA => dynamic.lists[0].0 = place(value),
+                tag::RELA_SIZE => dynamic.lists[0].1 = value,
+                tag::PLT_RELA => dynamic.lists[1].0 = place(value),
+                tag::PLT_REL_SIZE => dynamic.lists[1].1 = value,
+                _ => {}
+            }
+            // SAFETY: the section goes on until the null tag.
+            entry = unsafe { entry.add(1) };
+        }
+        Some(dynamic).filter(|dynamic| dynamic.strings != 0 && dynamic.symbols != 0)
+    }
+}
+
+fn direct_calls_of(image: &Image, functions: &[inner::Function]) {
+    let Some(dynamic) = Dynamic::of(image) else {
+        return;
+    };
+    let range = image.range();
+    for (start, bytes) in dynamic.lists {
+        for index in 0..bytes / size_of::<Elf64_Rela>() {
+            // SAFETY: the relocations, symbols and strings of a loaded image stay mapped.
+            let (relocation, symbol, name) = unsafe {
+                let relocation = *(start as *const Elf64_Rela).add(index);
+                let symbol =
+                    (dynamic.symbols as *const Elf64_Sym).add((relocation.r_info >> 32) as usize);
+                let name = (dynamic.strings + (*symbol).st_name as usize) as *const c_char;
+                (relocation, &*symbol, CStr::from_ptr(name))
+            };
+            if !ADDRESS_TYPES.contains(&(relocation.r_info & 0xffff_ffff)) {
+                continue;
+            }
+            let Some(function) = functions.iter().find(|function| function.name == name) else {
+                continue;
+            };
+            let slot = (image.base + relocation.r_offset as usize) as *mut usize;
+            // SAFETY: a slot of a loaded image.
+            let current = unsafe { slot.read_volatile() };
+            let is_allocator = function.elsewhere.contains(&current);
+            let is_unfilled = symbol.st_shndx == 0 && range.contains(&current);
+            if is_allocator || is_unfilled {
+                set(slot, function.own, image);
+            }
+        }
+    }
+}
+
+/// Stores an address into a slot. The loader has made some slots read-only.
+fn set(slot: *mut usize, address: usize, image: &Image) {
+    const PAGE: usize = 4096;
+    let at = slot as usize;
+    let is_read_only = image.headers().iter().any(|header| {
+        let start = image.base + header.p_vaddr as usize;
+        header.p_type == libc::PT_GNU_RELRO
+            && (start..start + header.p_memsz as usize).contains(&at)
+    });
+    // SAFETY: sysconf only returns a number.
+    let page = usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(PAGE);
+    let start = (at & !(page - 1)) as *mut c_void;
+    // SAFETY: the page of a slot. Nothing is executed from it, and its protection is restored.
+    unsafe {
+        if is_read_only && libc::mprotect(start, page, libc::PROT_READ | libc::PROT_WRITE) != 0 {
+            return;
+        }
+        slot.write_volatile(address);
+        if is_read_only {
+            libc::mprotect(start, page, libc::PROT_READ);
+        }
+    }
+}

@@ -1,0 +1,627 @@
+//! The library in real processes: small programs in C and C++, and the tools of the system.
+#![cfg(all(
+    target_os = "linux",
+    target_env = "gnu",
+    any(target_arch = "x86_64", target_arch = "aarch64")
+))]
+
+use heapglass_profiler::OpenOptions;
+use heapglass_profiler::profile::{Figures, Profile};
+use heapglass_profiler::report::{self, ReportOptions};
+use heapglass_profiler::table::By;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::sync::OnceLock;
+
+/// Returns the path of the library.
+fn library() -> &'static Path {
+    static PATH: OnceLock<PathBuf> = OnceLock::new();
+    PATH.get_or_init(|| {
+        let bytes = heapglass_preload::LIBRARY.unwrap_or_else(|why| panic!("no library: {why}"));
+        let folder = folder().join("library");
+        std::fs::create_dir_all(&folder).expect("a folder");
+        let path = folder.join("libheapglass_preload.so");
+        std::fs::write(&path, bytes).expect("the library is written");
+        path
+    })
+}
+
+fn folder() -> &'static Path {
+    Path::new(env!("CARGO_TARGET_TMPDIR"))
+}
+
+fn source(name: &str) -> PathBuf {
+    let programs = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs");
+    programs.join(name)
+}
+
+/// Compiles a program or library into `output`.
+fn compile(name: &str, output: &str, flags: &[&str]) -> PathBuf {
+    let built = folder().join(output);
+    std::fs::create_dir_all(built.parent().expect("a parent")).expect("a folder");
+    let compiler = if name.ends_with("cpp") { "c++" } else { "cc" };
+    let output = Command::new(compiler)
+        .args(["-g", "-O1", "-fno-builtin", "-w", "-o"])
+        .arg(&built)
+        .arg(source(name))
+        .args(flags)
+        .output()
+        .expect("a compiler");
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    built
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// Returns a command without variables of heapglass.
+fn command(program: impl Into<OsString>, words: &[&str]) -> Command {
+    let mut command = Command::new(program.into());
+    for (name, _) in std::env::vars_os() {
+        if name.to_string_lossy().starts_with("HEAPGLASS_") {
+            command.env_remove(name);
+        }
+    }
+    command.env_remove("LD_PRELOAD").args(words);
+    command
+}
+
+/// A finished run with the library.
+struct Run {
+    output: Output,
+    folder: tempfile::TempDir,
+}
+
+impl Run {
+    /// Returns the recordings.
+    fn recordings(&self) -> Vec<PathBuf> {
+        let entries = std::fs::read_dir(self.folder.path()).expect("the folder");
+        let mut paths: Vec<PathBuf> = entries
+            .map(|entry| entry.expect("an entry").path())
+            .collect();
+        paths.sort();
+        paths
+    }
+
+    /// Returns the only recording.
+    fn profile(&self) -> Profile {
+        let recordings = self.recordings();
+        assert_eq!(
+            recordings.len(),
+            1,
+            "{recordings:?} {}",
+            text(&self.output.stderr)
+        );
+        open(&recordings[0])
+    }
+
+    fn figures(&self) -> Figures {
+        *self.profile().totals()
+    }
+
+    fn printed(&self) -> String {
+        text(&self.output.stdout)
+    }
+}
+
+fn open(path: &Path) -> Profile {
+    heapglass_profiler::open(path, &OpenOptions::default(), &|_| ())
+        .unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// Runs a command with the library. It must succeed.
+fn record(command: &mut Command) -> Run {
+    record_with(library().as_os_str().to_owned(), command)
+}
+
+fn record_with(preload: OsString, command: &mut Command) -> Run {
+    let folder = tempfile::tempdir().expect("a folder");
+    let output = command
+        .env("LD_PRELOAD", preload)
+        .env("HEAPGLASS_OUT", folder.path().join("out.hg"))
+        .output()
+        .expect("the program starts");
+    assert!(
+        output.status.success(),
+        "{command:?}: {}\n{}{}",
+        output.status,
+        text(&output.stdout),
+        text(&output.stderr)
+    );
+    Run { output, folder }
+}
+
+/// Returns the inclusive figure of a function in the report.
+fn of_function(profile: &Profile, function: &str, figure: &str) -> Option<u64> {
+    let options = ReportOptions {
+        by: By::Function,
+        top: Some(usize::MAX),
+        ..ReportOptions::default()
+    };
+    let mut json = Vec::new();
+    report::write_json(profile, &options, &mut json).expect("JSON");
+    let report: serde_json::Value = serde_json::from_slice(&json).expect("JSON");
+    let rows = report["rows"].as_array().expect("rows");
+    let row = rows.iter().find(|row| row["key"] == function)?;
+    row["inclusive"][figure].as_u64()
+}
+
+#[test]
+fn the_allocator_behaves_as_glibc_does() {
+    let program = compile("behaviour.c", "behaviour", &[]);
+    let without = command(&program, &[]).output().expect("it runs");
+    let run = record(&mut command(&program, &[]));
+    assert_eq!(run.printed(), text(&without.stdout));
+    assert!(
+        run.printed()
+            .contains("reallocarray overflow: null aligned -1 usable 0 errno 12")
+    );
+    assert!(run.figures().total_blocks > 60);
+}
+
+#[test]
+fn totals_are_those_of_arithmetic() {
+    let program = compile("arithmetic.c", "arithmetic", &[]);
+    let none = record(&mut command(&program, &["0"])).figures();
+    let some = record(&mut command(&program, &["1000"])).figures();
+    // Seven requests of a round besides the first, and an aligned one.
+    let others = 21 + 30 + 40 + 64 + 60 + 70 + 80 + 90;
+    assert_eq!(some.total_blocks - none.total_blocks, 1000 * (9 + 2 + 1));
+    assert_eq!(
+        some.total_bytes - none.total_bytes,
+        1000 * (10 + others + 1000 + 5 + 11)
+    );
+    assert_eq!(some.live_blocks - none.live_blocks, 1000);
+    assert_eq!(some.live_bytes - none.live_bytes, 1000 * 5);
+    // In the last round, 999 blocks of 5 bytes live, and one of 1,000.
+    assert_eq!(some.peak_bytes - none.live_bytes, 999 * 5 + 1000);
+    assert_eq!(
+        (some.grows, some.shrinks),
+        (none.grows + 1000, none.shrinks + 1000)
+    );
+}
+
+/// Returns a number of DHAT's output: the first after `name`.
+fn number_of(output: &str, name: &str, place: usize) -> u64 {
+    let line = output.lines().find(|line| line.contains(name)).expect(name);
+    let after = line.split(name).nth(1).expect(name);
+    let words = after
+        .split_whitespace()
+        .filter_map(|word| word.replace(',', "").parse().ok());
+    words.into_iter().nth(place).expect("a number")
+}
+
+#[test]
+fn totals_are_those_of_dhat() {
+    let arithmetic = compile("arithmetic.c", "arithmetic_for_dhat", &[]);
+    let mixed = compile("mixed.cpp", "mixed_for_dhat", &["-fomit-frame-pointer"]);
+    let sqlite = "with recursive c(x) as (select 1 union all select x+1 from c where x<20000) \
+                  select count(*), sum(x), max(printf('%d', x)) from c";
+    for mut program in [
+        command(&arithmetic, &["500"]),
+        command(&mixed, &[]),
+        command("sqlite3", &["-init", "/dev/null", ":memory:", sqlite]),
+        command("ls", &["-la", "/usr/bin"]),
+    ] {
+        let mut dhat = command("valgrind", &["--tool=dhat", "--dhat-out-file=/dev/null"]);
+        dhat.arg(program.get_program()).args(program.get_args());
+        let Ok(output) = dhat.output() else {
+            eprintln!("valgrind is not installed");
+            return;
+        };
+        let printed = text(&output.stderr);
+        if !output.status.success() || !printed.contains("t-gmax") {
+            eprintln!("{program:?}: not there, or not run by valgrind");
+            continue;
+        }
+        let own = record(&mut program).figures();
+        let total = ["Total:", "Total:"].into_iter().enumerate();
+        let total: Vec<u64> = total
+            .map(|(place, name)| number_of(&printed, name, place))
+            .collect();
+        assert_eq!(
+            (own.total_bytes, own.total_blocks),
+            (total[0], total[1]),
+            "{program:?}"
+        );
+        let peak = [0, 1].map(|place| number_of(&printed, "At t-gmax:", place));
+        assert_eq!(
+            (own.peak_bytes, own.peak_blocks),
+            (peak[0], peak[1]),
+            "{program:?}"
+        );
+    }
+}
+
+#[test]
+fn short_threads_are_counted_to_the_end_of_their_destructors() {
+    let program = compile("threads.c", "threads", &["-pthread"]);
+    let none = record(&mut command(&program, &["0"])).figures();
+    let some = record(&mut command(&program, &["40"])).figures();
+    let blocks = 1000 * 20 * 3;
+    let bytes = 1000 * 20 * (100 + 50 + 20);
+    // Threads need a few blocks of their own, and how many depends on which of them live at once.
+    let close = |number: u64, wanted: u64| number.abs_diff(wanted) <= wanted / 100;
+    assert!(
+        close(some.total_blocks - none.total_blocks, blocks),
+        "{some:?} {none:?}"
+    );
+    assert!(
+        close(some.total_bytes - none.total_bytes, bytes),
+        "{some:?} {none:?}"
+    );
+    assert!(
+        some.live_blocks.abs_diff(none.live_blocks) < 20,
+        "{some:?} {none:?}"
+    );
+}
+
+#[test]
+fn children_are_not_recorded_unless_wanted() {
+    let program = compile("processes.c", "processes", &[]);
+    let without = command(&program, &[]).output().expect("it runs");
+    let run = record(&mut command(&program, &[]));
+    assert_eq!(run.printed(), text(&without.stdout));
+    assert_eq!(run.recordings().len(), 1);
+
+    let run = record(command(&program, &[]).env("HEAPGLASS_CHILDREN", "1"));
+    assert_eq!(
+        run.printed().matches("preload 1").count(),
+        4,
+        "{}",
+        run.printed()
+    );
+    // The shell of `system` may become the program or start it.
+    assert!(
+        [6, 7].contains(&run.recordings().len()),
+        "{:?}",
+        run.recordings()
+    );
+    run.recordings().iter().for_each(|path| drop(open(path)));
+}
+
+#[test]
+fn a_program_that_becomes_another_one_keeps_the_library() {
+    let program = compile("become.c", "become", &[]);
+    for how in [
+        "execve", "execv", "execvp", "execvpe", "execl", "execlp", "execle", "fexecve", "execveat",
+    ] {
+        let without = command(&program, &[how]).output().expect("it runs");
+        assert!(without.status.success(), "{how}");
+        let run = record(&mut command(&program, &[how]));
+        assert_eq!(run.printed(), text(&without.stdout), "{how}");
+        assert_eq!(run.recordings().len(), 2, "{how}: {:?}", run.recordings());
+    }
+    let run = record(&mut command(&program, &["failing"]));
+    assert_eq!(run.printed(), "answer -1\n");
+    assert_eq!(run.recordings().len(), 1);
+}
+
+#[test]
+fn handlers_may_allocate_over_an_allocator_that_is_preloaded_too() {
+    let bump = compile("bump.c", "libbump.so", &["-shared", "-fPIC"]);
+    let program = compile("handler.c", "handler", &[]);
+    let mut preload = library().as_os_str().to_owned();
+    preload.push(":");
+    preload.push(&bump);
+    let run = record_with(preload, &mut command(&program, &[]));
+    let printed = run.printed();
+    let mut numbers = printed
+        .split_whitespace()
+        .map(|word| word.parse::<u64>().expect("a number"));
+    let (blocks, handled) = (numbers.next().expect("two"), numbers.next().expect("two"));
+    assert!(handled > 0, "{printed}");
+    // `printf` makes one block after the count was read.
+    let figures = run.figures();
+    assert_eq!(figures.total_blocks, blocks + 1, "{figures:?}");
+    assert!(figures.live_blocks < 20, "{figures:?}");
+}
+
+#[test]
+fn another_allocator_in_front_still_serves_its_libraries() {
+    let bump = compile("bump.c", "libbump_in_front.so", &["-shared", "-fPIC"]);
+    let program = compile("arithmetic.c", "arithmetic_in_front", &[]);
+    let mut preload = bump.into_os_string();
+    preload.push(":");
+    preload.push(library());
+    // The executable's own calls go to the first library. Nothing may break.
+    record_with(preload, &mut command(&program, &["100"]));
+}
+
+#[test]
+fn a_plugin_with_its_own_scopes_is_counted_and_keeps_them() {
+    let plugin = compile("plugin.c", "deepbind.so", &["-shared", "-fPIC"]);
+    let program = compile("loader.c", "deepbind", &["-rdynamic", "-ldl"]);
+    let plugin = plugin.to_str().expect("a path");
+    let run = record(&mut command(&program, &["deepbind", plugin, "1000"]));
+    assert_eq!(run.printed(), "answer 42\n");
+    let profile = run.profile();
+    assert_eq!(
+        of_function(&profile, "allocate_one", "total_blocks"),
+        Some(1000)
+    );
+    assert_eq!(
+        of_function(&profile, "allocate_one", "live_blocks"),
+        Some(0)
+    );
+}
+
+#[test]
+fn libraries_that_come_and_go_are_told_apart() {
+    let one = compile("plugin.c", "one.so", &["-shared", "-fPIC"]);
+    let two = compile(
+        "plugin.c",
+        "two.so",
+        &["-shared", "-fPIC", "-DNAME=allocate_two"],
+    );
+    let program = compile("loader.c", "loop", &["-ldl"]);
+    let words = [
+        "loop",
+        one.to_str().expect("a path"),
+        two.to_str().expect("a path"),
+    ];
+    let profile = record(&mut command(&program, &words)).profile();
+    assert_eq!(
+        of_function(&profile, "allocate_one", "total_blocks"),
+        Some(1000)
+    );
+    assert_eq!(
+        of_function(&profile, "allocate_one", "total_bytes"),
+        Some(1000 * 100)
+    );
+    assert_eq!(
+        of_function(&profile, "allocate_two", "total_blocks"),
+        Some(1000)
+    );
+    assert_eq!(
+        of_function(&profile, "allocate_two", "total_bytes"),
+        Some(1000 * 200)
+    );
+}
+
+#[test]
+fn dlopen_looks_in_the_paths_of_its_caller() {
+    compile(
+        "plugin.c",
+        "below/libsub_of_finder.so",
+        &["-shared", "-fPIC"],
+    );
+    let finder = compile(
+        "finder.c",
+        "finder.so",
+        &["-shared", "-fPIC", "-ldl", "-Wl,-rpath,$ORIGIN/below"],
+    );
+    let program = compile("loader.c", "rpath", &["-ldl"]);
+    let words = ["rpath", finder.to_str().expect("a path"), "-"];
+    let run = record(&mut command(&program, &words));
+    assert_eq!(run.printed(), "loaded 1\n");
+    let missing = ["missing", "-", "-"];
+    let without = command(&program, &missing).output().expect("it runs");
+    let run = record(&mut command(&program, &missing));
+    assert_eq!(run.printed(), text(&without.stdout));
+}
+
+#[test]
+fn the_loader_may_allocate_thread_local_variables() {
+    let first = compile("many_tls.c", "tls/0.so", &["-shared", "-fPIC"]);
+    let paths: Vec<String> = (0..100)
+        .map(|number| {
+            let path = folder().join(format!("tls/{number}.so"));
+            if number > 0 {
+                std::fs::copy(&first, &path).expect("a copy");
+            }
+            path.to_str().expect("a path").to_owned()
+        })
+        .collect();
+    let words: Vec<&str> = paths.iter().map(String::as_str).collect();
+    let program = compile("tls.c", "tls_program", &["-pthread", "-ldl"]);
+    let run = record(&mut command(&program, &words));
+    assert_eq!(run.printed(), "100\n");
+    assert!(run.figures().total_blocks > 2 * 5050);
+}
+
+#[test]
+fn an_executable_with_its_own_malloc_is_recorded_for_its_libraries() {
+    let work = compile("work.c", "libwork.so", &["-shared", "-fPIC"]);
+    let bump = source("bump.c");
+    let place = folder().to_str().expect("a path");
+    let program = compile(
+        "exporter.c",
+        "exporter",
+        &[
+            bump.to_str().expect("a path"),
+            work.to_str().expect("a path"),
+            "-rdynamic",
+            &format!("-Wl,-rpath,{place}"),
+        ],
+    );
+    let run = record(&mut command(&program, &["1000"]));
+    // The blocks still come from the executable's allocator.
+    assert_eq!(run.printed(), "1000 1000\n");
+    let profile = run.profile();
+    assert_eq!(of_function(&profile, "work", "total_blocks"), Some(1000));
+    assert_eq!(of_function(&profile, "work", "live_blocks"), Some(0));
+}
+
+#[test]
+fn stacks_lead_through_c_and_cpp_without_frame_pointers() {
+    for optimization in ["-O0", "-O2", "-O3"] {
+        let flags = ["-fomit-frame-pointer", optimization];
+        let program = compile("mixed.cpp", &format!("mixed{optimization}"), &flags);
+        let run = record(&mut command(&program, &[]));
+        assert_eq!(run.printed(), "900 100 7\n");
+        let profile = run.profile();
+        let bytes = |function| of_function(&profile, function, "total_bytes").unwrap_or(0);
+        let compared = bytes("compare");
+        assert!(
+            compared > 0 && compared.is_multiple_of(777),
+            "{optimization}: {compared}"
+        );
+        // The callback of qsort is called through the C library, from `sort`, from `main`.
+        assert!(
+            bytes("sort") >= compared,
+            "{optimization}: {} {compared}",
+            bytes("sort")
+        );
+        assert!(
+            bytes("main") > bytes("sort") + 900 * 45,
+            "{optimization}: {}",
+            bytes("main")
+        );
+    }
+}
+
+#[test]
+fn a_stack_ends_at_generated_code() {
+    let program = compile("generated.c", "generated", &[]);
+    let run = record(&mut command(&program, &[]));
+    let profile = run.profile();
+    let sites = profile.sites().iter();
+    let generated = sites.filter(|site| site.figures.total_bytes == 123_400);
+    assert_eq!(generated.count(), 1);
+    // Whoever called the generated code is not known, so nobody is named.
+    assert!(of_function(&profile, "main", "total_bytes").unwrap_or(0) < 123_400);
+}
+
+#[test]
+fn fifty_killed_programs_leave_recordings_that_can_be_read() {
+    let program = compile("churn.c", "churn", &[]);
+    for number in 0..50 {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("out.hg");
+        let mut child = command(&program, &[])
+            .env("LD_PRELOAD", library())
+            .env("HEAPGLASS_OUT", &path)
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("it starts");
+        let mut line = [0; 8];
+        std::io::Read::read_exact(child.stdout.as_mut().expect("a pipe"), &mut line)
+            .expect("a line");
+        std::thread::sleep(std::time::Duration::from_micros(number * 401));
+        child.kill().expect("it is killed");
+        child.wait().expect("it ends");
+        let figures = *open(&path).totals();
+        // At most 1,000 blocks of 3,000 bytes, and those of `puts`.
+        assert!(figures.live_bytes < 3 << 20, "{figures:?}");
+        assert!(figures.live_blocks <= 1002, "{figures:?}");
+    }
+}
+
+#[test]
+fn programs_of_the_system_print_the_same() {
+    let manifest = env!("CARGO_MANIFEST_DIR");
+    for mut program in [
+        command("ls", &["-la", "/usr/bin"]),
+        command("git", &["-C", manifest, "log", "--stat", "-n", "30"]),
+        command(
+            "python3",
+            &[
+                "-c",
+                "import json; print(json.dumps([{'a': i} for i in range(5000)]))",
+            ],
+        ),
+        command(
+            "sqlite3",
+            &[
+                "-init",
+                "/dev/null",
+                ":memory:",
+                "select hex(zeroblob(100000))",
+            ],
+        ),
+        command(
+            "bash",
+            &["-c", "for i in 1 2 3; do echo $(ls /); done; exec ls /usr"],
+        ),
+        command(
+            "perl",
+            &[
+                "-e",
+                "my %h; $h{$_} = \"v$_\" for 1..20000; print scalar keys %h",
+            ],
+        ),
+        command("sort", &["--parallel=4", "/etc/services"]),
+    ] {
+        program
+            .env("PYTHONHASHSEED", "1")
+            .env("PYTHONMALLOC", "malloc");
+        let Ok(without) = program.output() else {
+            eprintln!("{program:?}: not installed");
+            continue;
+        };
+        if !without.status.success() {
+            eprintln!("{program:?}: not there");
+            continue;
+        }
+        let run = record(&mut program);
+        assert_eq!(run.output.stdout, without.stdout, "{program:?}");
+        assert_eq!(
+            text(&run.output.stderr),
+            text(&without.stderr),
+            "{program:?}"
+        );
+        assert!(!run.recordings().is_empty(), "{program:?}");
+    }
+}
+
+#[test]
+fn a_recorded_program_has_nothing_that_it_does_not_have_without() {
+    let program = compile("resources.c", "resources", &[]);
+    let folder = tempfile::tempdir().expect("a folder");
+    let lines = |command: &mut Command| -> Vec<String> {
+        let output = command.output().expect("it runs");
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        let lines = text(&output.stdout);
+        let lines = lines
+            .lines()
+            .filter(|line| !line.starts_with("HEAPGLASS_OUT="));
+        lines.map(str::to_owned).collect()
+    };
+    let without = lines(&mut command(&program, &[]));
+    let recorded = lines(
+        command(&program, &[])
+            .env("LD_PRELOAD", library())
+            .env("HEAPGLASS_OUT", folder.path().join("out.hg")),
+    );
+    assert_eq!(recorded, without);
+    // Without a recording, the library changes nothing.
+    let idle = lines(command(&program, &[]).env("LD_PRELOAD", library()));
+    let is_own = |line: &&String| !line.starts_with("LD_PRELOAD");
+    assert_eq!(idle.iter().filter(is_own).count(), without.len());
+    assert!(idle.iter().any(|line| line.starts_with("LD_PRELOAD=")));
+}
+
+/// Returns the path of an example of this package.
+fn example(name: &str) -> PathBuf {
+    let own = std::env::current_exe().expect("a path");
+    let built = own
+        .parent()
+        .and_then(Path::parent)
+        .expect("the folder of the build");
+    built.join("examples").join(name)
+}
+
+#[test]
+fn a_program_with_tracking_alloc_is_recorded_once() {
+    let run = record(&mut command(example("tracked"), &[]));
+    let profile = run.profile();
+    assert_eq!(of_function(&profile, "malloc", "total_blocks"), None);
+    assert!(profile.totals().total_blocks > 1000);
+}
+
+#[test]
+fn a_plugin_with_tracking_alloc_is_recorded_once() {
+    let program = compile("loader.c", "deepbind_of_tracked", &["-ldl"]);
+    let plugin = example("libtracked_plugin.so");
+    let words = [
+        "loop",
+        plugin.to_str().expect("a path"),
+        plugin.to_str().expect("a path"),
+    ];
+    let run = record(&mut command(&program, &words));
+    let profile = run.profile();
+    assert!(profile.totals().total_blocks > 400 * 5);
+}
