@@ -242,15 +242,12 @@ fn attributes() -> Vec<HashMap<u64, [u8; 40]>> {
 }
 
 fn lists_of_attributes() -> Vec<Vec<(u64, [u8; 40])>> {
-    let list = |number| {
-        let mut list = Vec::with_capacity(1);
-        list.push((number, [7; 40]));
-        list
-    };
+    let list = |number| vec![(number, [7; 40])];
     (0..2000).map(list).collect()
 }
 
 /// Each result is made between two buffers that are freed when all results are there.
+#[expect(clippy::vec_box, reason = "each result has a block of its own")]
 fn results(has_remedy: bool) -> Vec<Box<[u8; 48]>> {
     const RESULTS: usize = 20_000;
     let result = || Box::new(black_box([7_u8; 48]));

@@ -213,7 +213,7 @@ impl<'a> AtMoment<'a> {
             HolderName::Outside(RootKind::ThreadLocals, thread) => {
                 Some(format!("a thread-local value of {thread}"))
             }
-            HolderName::Outside(RootKind::Segment, name) => Some(format!("a static of {name}")),
+            HolderName::Outside(RootKind::Segment, name) => Some(name.clone()),
             _ => None,
         }
     }

@@ -2,7 +2,7 @@
 
 use super::at_moment::{AtMoment, Form, bytes_of};
 use super::finding::{Confidence, Finding, Kind};
-use super::group::Group;
+use super::group::{Group, sum};
 use super::serde_data::value_of_map;
 use crate::units::{Count, Share};
 
@@ -60,7 +60,8 @@ fn tables(at: &AtMoment<'_>, group: &Group) -> Option<Finding> {
 const REMEDY: &str = "Keep the entries in a sorted `Vec` with as many places as entries, or in a map \
     that stores a few inline.";
 
-/// B-trees of one node each. Of a site whose blocks have one size, no map ever had a second node.
+/// B-trees of one node each. Where all blocks of a site have one size, no map has a second node:
+/// the node above others is larger.
 fn trees(at: &AtMoment<'_>, group: &Group) -> Option<Finding> {
     let (full, _) = group.container(at.profile)?;
     let is_tree = ["BTreeMap<", "BTreeSet<"]
@@ -70,13 +71,13 @@ fn trees(at: &AtMoment<'_>, group: &Group) -> Option<Finding> {
     if !is_tree || value.is_some_and(|krate| !at.own.contains(krate)) {
         return None;
     }
-    let mut sites = group.sites(at.profile);
-    let is_one_size = sites.all(|site| {
-        let mut classes = site.distribution.classes();
-        let first = classes.next();
-        first.is_some_and(|(sizes, _)| sizes.start() == sizes.end()) && classes.next().is_none()
-    });
     let figures = at.figures(group);
+    // Sizes are recorded in classes, and both kinds of nodes may be of one class. Sums tell them
+    // apart.
+    let all = sum(group.sites(at.profile));
+    let size = figures.bytes.checked_div(figures.blocks)?;
+    let is_one_size = size.checked_mul(figures.blocks) == Some(figures.bytes)
+        && size.checked_mul(all.total_blocks) == Some(all.total_bytes);
     let is_known = figures.blocks > 0 && figures.known_bytes == figures.bytes;
     if !is_one_size
         || !is_known
