@@ -1,4 +1,4 @@
-//! The decoders: what each makes of a data set.
+//! The decoders, each measured on a data set.
 
 use crate::data::{airlines, geo, log, mesh, mk48, requests, savedata};
 use crate::measure::{Figures, Row, copy};
@@ -147,7 +147,7 @@ macro_rules! row {
     };
 }
 
-/// Returns whether a value is what was written, apart from the last digits of its numbers: some
+/// Returns `true` if a value is what was written, apart from the last digits of its numbers: some
 /// decoders of JSON round them otherwise. postcard writes each number with as many bytes as its
 /// type has, or as its magnitude needs.
 fn same<T: PartialEq + serde::Serialize>(value: &T, written: &T) -> bool {
@@ -155,7 +155,7 @@ fn same<T: PartialEq + serde::Serialize>(value: &T, written: &T) -> bool {
     value == written || weight(value).ok() == weight(written).ok()
 }
 
-/// Accepts anything: a document without types is compared by no one.
+/// Accepts anything: a document without types is not compared.
 fn any<V>(_: &V) -> bool {
     true
 }

@@ -194,8 +194,7 @@ fn recipe(random: &mut Random) -> String {
     random.text(&recipes)
 }
 
-/// Returns an entity of about 100 bytes.
-pub(crate) fn entity(random: &mut Random) -> Entity {
+fn entity(random: &mut Random) -> Entity {
     let ids = [
         "cow", "sheep", "pig", "wolf", "spider", "horse", "parrot", "bee",
     ];
