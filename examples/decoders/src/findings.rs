@@ -184,12 +184,11 @@ cargo decoders --publish      # writes this page and its pictures
 cargo decoders --check        # fails if the page differs
 ```
 
-log, mesh, minecraft_savedata and mk48 have the shapes and sizes of the data sets of the public
-[Rust serialization benchmark](https://github.com/djkoloski/rust_serialization_benchmark); the values are from generators of
-our own, with fixed seeds. The others are generated for other examples of heapglass. The program is
-`examples/decoders`, and a test compares this page with it. Builds with
-and without optimization give the same figures. Growth of lists is a decision of Rust's library, and figures may change
-with its version. Measured with ",
+log, mesh, minecraft_savedata and mk48 have the shapes and sizes of the data sets of the public [Rust \
+         serialization benchmark](https://github.com/djkoloski/rust_serialization_benchmark); the values are from \
+         generators of our own, with fixed seeds. The others are generated for other examples of heapglass. The program \
+         is `examples/decoders`, and a test compares this page with it. Builds with and without optimization give the \
+         same figures. Growth of lists is a decision of Rust's library, and figures may change with its version. Measured with ",
     );
     out += &versions();
     out += ".\n";
