@@ -29,4 +29,13 @@ pub trait Source: Send + 'static {
     /// Returns `true` while loading again may give something new, because the program still runs.
     /// Called after each load.
     fn is_live(&self) -> bool;
+
+    /// Takes a snapshot of the heap of the running program. Returns a sentence that says where it is.
+    ///
+    /// # Errors
+    ///
+    /// Returns a sentence that says why there is none, and what to do.
+    fn snapshot(&mut self) -> Result<String, String> {
+        Err("no snapshot: this recording does not belong to a running program".to_owned())
+    }
 }

@@ -89,4 +89,10 @@ impl Source for Recording {
     fn is_live(&self) -> bool {
         self.live
     }
+
+    #[cfg(target_os = "linux")]
+    fn snapshot(&mut self) -> Result<String, String> {
+        let taken = crate::snapshots::take_into_file(&self.path, &self.symbols);
+        taken.map_err(|error| error.to_string())
+    }
 }

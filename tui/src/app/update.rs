@@ -45,6 +45,7 @@ pub(crate) fn update(app: &mut App, message: Message) {
             app.progress = None;
             app.trouble = Some(text);
         }
+        Message::Snapshot(text) => app.notice = Some(text),
         Message::LoaderPanicked(text) => app.exit = Some(Err(Error::panicked(text))),
         Message::Tick => app.ticks += 1,
     }
@@ -101,6 +102,13 @@ fn act(app: &mut App, command: Command) {
         Command::Reload => {
             app.requests.push(Request::Load(Order::Reload));
             app.notice = Some("reloading".to_owned());
+        }
+        Command::Snapshot if app.live => {
+            app.requests.push(Request::Load(Order::Snapshot));
+            app.notice = Some("taking a snapshot of the heap".to_owned());
+        }
+        Command::Snapshot => {
+            app.notice = Some("no snapshot: the program has ended".to_owned());
         }
         Command::Search => {
             let searched = with_view(app, |view, _| view.searched()).flatten();

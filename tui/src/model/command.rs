@@ -54,6 +54,8 @@ pub(crate) enum Command {
     Footprints,
     Pause,
     Reload,
+    /// Take a snapshot of the heap of a running program.
+    Snapshot,
     Edit(Edit),
 }
 

@@ -13,6 +13,8 @@ use heapglass_profiler::calltree::CallTreeOptions;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Order {
     Reload,
+    /// Take a snapshot of the program's heap.
+    Snapshot,
     Pause(bool),
     /// Build this call tree for the next profile before it is shown.
     Tree(CallTreeOptions),
@@ -39,6 +41,8 @@ pub(crate) enum Message {
     },
     /// Loading failed.
     LoadFailed(String),
+    /// A snapshot was taken, or there is none: a sentence.
+    Snapshot(String),
     /// Loading panicked, so no more messages will come.
     LoaderPanicked(String),
     /// Time passed during an animation.

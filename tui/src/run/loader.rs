@@ -85,6 +85,7 @@ impl<S: Source> Worker<S> {
             };
             let mut ended_meanwhile = false;
             let mut reload = false;
+            let mut takes_snapshot = false;
             let early = |profile: Profile| {
                 let mut data = Data::with_tree(profile, self.base.clone(), self.tree);
                 data.is_early = true;
@@ -104,6 +105,7 @@ impl<S: Source> Worker<S> {
                     while let Ok(order) = self.ordered.try_recv() {
                         match order {
                             Order::Reload => reload = true,
+                            Order::Snapshot => takes_snapshot = true,
                             Order::Pause(now) => paused = now,
                             Order::Tree(tree) => self.tree = tree,
                         }
@@ -126,6 +128,9 @@ impl<S: Source> Worker<S> {
             if self.outbox.send(message).is_err() {
                 return;
             }
+            if takes_snapshot && !self.snapshot() {
+                return;
+            }
             if ended_meanwhile || reload {
                 continue;
             }
@@ -137,11 +142,22 @@ impl<S: Source> Worker<S> {
                 };
                 match order {
                     Ok(Order::Reload) | Err(RecvTimeoutError::Timeout) => break,
+                    Ok(Order::Snapshot) => {
+                        if !self.snapshot() {
+                            return;
+                        }
+                    }
                     Ok(Order::Pause(now)) => paused = now,
                     Ok(Order::Tree(tree)) => self.tree = tree,
                     Err(RecvTimeoutError::Disconnected) => return,
                 }
             }
         }
+    }
+
+    /// Takes a snapshot. Returns `false` if the UI has ended.
+    fn snapshot(&mut self) -> bool {
+        let (Ok(text) | Err(text)) = self.source.snapshot();
+        self.outbox.send(Message::Snapshot(text)).is_ok()
     }
 }

@@ -115,6 +115,7 @@ const COMMON: &[Binding] = bindings! {
     [char('M')] => PreviousMeasure, "", "use previous measure";
     [char(' ')] => Pause, "", "pause or resume";
     [char('r'), control('l')] => Reload, "", "reload now";
+    [char('H')] => Snapshot, "", "snapshot of the heap (live)";
     BACK => Back, "", "go one level out";
 };
 

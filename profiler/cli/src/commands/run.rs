@@ -183,4 +183,11 @@ impl Source for Live {
     fn is_live(&self) -> bool {
         self.live
     }
+
+    #[cfg(target_os = "linux")]
+    fn snapshot(&mut self) -> Result<String, String> {
+        let path = self.path().ok_or("no snapshot: nothing is recorded yet")?;
+        let taken = crate::snapshots::take_into_file(&path, &Symbols::default());
+        taken.map_err(|error| error.to_string())
+    }
 }

@@ -2,17 +2,21 @@
 
 mod watch;
 
+use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 pub(crate) use watch::{OfRecording, Watch, environment};
 
-use heapglass_profiler::attach::Progress;
+use heapglass_profiler::attach::{Progress, Reader};
 use heapglass_profiler::snapshot::{Snapshot, Stage};
 use heapglass_profiler::units::{Bytes, Nanos, counted, printable};
 
+use crate::args::Symbols;
 use crate::error::Error;
 use crate::files::output::Temporary;
+use crate::open;
 
 /// Returns a recording's bytes with snapshots inside.
 ///
@@ -39,6 +43,29 @@ pub(crate) fn append(path: &Path, snapshots: &[Snapshot]) -> Result<(), Error> {
     let mut temporary = Temporary::beside(path, true).map_err(cannot)?;
     temporary.file.write_all(&bytes).map_err(cannot)?;
     temporary.replace().map_err(cannot)
+}
+
+/// Takes a snapshot of the program that writes a recording, and writes it to a free path in the working
+/// directory. Returns a sentence about it.
+///
+/// # Errors
+/// Returns an error if the program makes no copy of itself soon, or if the file cannot be written.
+pub(crate) fn take_into_file(recording: &Path, symbols: &Symbols) -> Result<String, Error> {
+    const PATIENCE: Duration = Duration::from_secs(5);
+    let reader = Reader::attach(recording, false, open::options(symbols));
+    let taken = reader.and_then(|mut reader| reader.take(PATIENCE, &|_| true));
+    let snapshot = taken.map_err(Error::misuse)?.snapshot;
+    // Without a progress bar: the terminal belongs to the UI.
+    let options = open::options(symbols);
+    let profile = heapglass_profiler::open(recording, &options, &|_| ()).map_err(Error::misuse)?;
+    let line = line(&snapshot, profile.totals().peak_bytes);
+    let packed = heapglass_profiler::pack(recording, &options, &|_| ()).map_err(Error::misuse)?;
+    let bytes = put_into(packed, &[snapshot])?;
+    let path = free_path(recording, profile.process().pid);
+    let cannot = Error::wrap(format!("cannot write {}", path.display()));
+    let written = File::create_new(&path).and_then(|mut file| file.write_all(&bytes));
+    written.map_err(cannot)?;
+    Ok(format!("{}: {line}", path.display()))
 }
 
 /// Returns the first free path for a snapshot of a program: `PROGRAM-PID.hgs` in the working
