@@ -115,7 +115,7 @@ const COMMON: &[Binding] = bindings! {
     [char('M')] => PreviousMeasure, "", "use previous measure";
     [char(' ')] => Pause, "", "pause or resume";
     [char('r'), control('l')] => Reload, "", "reload now";
-    [char('H')] => Snapshot, "", "snapshot of the heap (live)";
+    [char('H')] => Snapshot, "", "take a heap snapshot";
     BACK => Back, "", "go one level out";
 };
 

@@ -21,7 +21,7 @@ async fn ping(n: u64) -> u64 {
     read_frame(n).await
 }
 async fn handle(n: u64, stop: Arc<Notify>) -> u64 {
-    let first = if n % 100 == 0 {
+    let first = if n.is_multiple_of(100) {
         parse_upload(n).await
     } else {
         ping(n).await
