@@ -26,6 +26,7 @@ pages! {
     leak "docs/src/leak.md"
     peak "docs/src/peak.md"
     services "docs/src/services.md"
+    snapshots "docs/src/snapshots.md"
     tests "docs/src/tests.md"
     tools "docs/src/tools.md"
     wasm "docs/src/wasm.md"
