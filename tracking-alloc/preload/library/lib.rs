@@ -6,12 +6,12 @@
 //!
 //! | module | for |
 //! |---|---|
-//! | [`inner`] | the allocator behind this library |
-//! | [`exported`] | the functions that programs call instead of the allocator's |
-//! | [`begin`] | the start of a recording, before the program's own code runs |
-//! | [`environment`], [`exec`] | which other programs get this library |
-//! | [`slots`] | calls that do not reach this library by themselves |
-//! | [`loading`], [`images`] | code that is loaded and unloaded, and all that is loaded |
+//! | `inner` | the allocator behind this library |
+//! | `exported` | the functions that programs call instead of the allocator's |
+//! | `begin` | the start of a recording, before the program's own code runs |
+//! | `environment`, `exec` | which other programs get this library |
+//! | `slots` | calls that do not reach this library by themselves |
+//! | `loading`, `images` | code that is loaded and unloaded, and all that is loaded |
 //!
 //! Nothing here allocates, and nothing uses a lock or a thread-local variable of std.
 #![cfg(all(
