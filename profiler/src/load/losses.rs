@@ -21,7 +21,7 @@ pub(super) fn fill(profile: &mut Profile, recording: &Recording, impossible: u64
     lost.unattributed_blocks = sum(|lane| lane.unattributed.total_blocks);
     lost.unknown_frees = sum(|lane| lane.lane.unknown_frees);
     match profile.process.state {
-        State::Running | State::Unknown => lost.torn = impossible,
+        State::Running | State::Copied | State::Unknown => lost.torn = impossible,
         State::Finished | State::Ended => lost.damaged = impossible,
     }
     let off = lanes_that_do_not_add_up(recording);

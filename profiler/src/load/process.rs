@@ -27,6 +27,7 @@ pub(super) fn describe(recording: &Recording) -> Process {
         duration_ns: header.elapsed_ns.max(last_point),
         state: match Writer::of(header) {
             Writer::Finished => State::Finished,
+            Writer::Copied => State::Copied,
             Writer::Running => State::Running,
             Writer::Ended => State::Ended,
             // Another boot of this machine, or another machine: a process of then does not run

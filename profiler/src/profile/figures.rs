@@ -158,6 +158,7 @@ impl Measure {
     pub fn title_in(self, state: State) -> &'static str {
         match (self, state) {
             (Measure::Live, State::Running) => "bytes live now",
+            (Measure::Live, State::Copied) => "bytes live when packed",
             _ => self.title(),
         }
     }

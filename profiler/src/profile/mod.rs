@@ -173,6 +173,8 @@ pub enum State {
     Running,
     /// The recording was finished in order (the recorder stopped or the program ended normally).
     Finished,
+    /// The recording is a copy, packed before the process finished it.
+    Copied,
     /// The process is gone and did not finish the recording: it was killed, aborted or left by
     /// `_exit`.
     Ended,

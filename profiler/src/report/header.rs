@@ -64,11 +64,10 @@ pub(super) fn write_figures(page: &mut Page<'_>, profile: &Profile) {
     }
     let (totals, capture) = (&profile.totals, &profile.capture);
     let explain = page.options.explain;
-    let running = profile.process.state == State::Running;
-    let (live, peak_name) = if running {
-        ("live now", "peak so far")
-    } else {
-        ("at exit", "peak")
+    let (live, peak_name) = match profile.process.state {
+        State::Running => ("live now", "peak so far"),
+        State::Copied => ("live then", "peak so far"),
+        _ => ("at exit", "peak"),
     };
     let amount = |bytes: u64, blocks: u64| {
         let exact = if explain && bytes >= 1024 {
@@ -214,6 +213,7 @@ pub(super) fn state(state: State) -> &'static str {
     match state {
         State::Running => "still running",
         State::Finished => "finished",
+        State::Copied => "not finished when it was packed",
         State::Ended => {
             "ended without finishing (killed, aborted or left by _exit; all up to then is here)"
         }

@@ -99,6 +99,9 @@ pub mod state {
     pub const RUNNING: u32 = 1;
     /// Finished normally.
     pub const FINISHED: u32 = 2;
+    /// A copy, made while the recording was [`RUNNING`]. It has a checksum, and its rows are those of
+    /// that moment: one event of each lane may be half counted.
+    pub const COPIED: u32 = 3;
 }
 
 /// Values of [`Header::mode`].

@@ -4,16 +4,15 @@ use crate::layout::*;
 use crate::read::{Error, Recording, file_checksum};
 use crate::words::Record;
 
-/// Returns the recording in `bytes` with `symbols` as its table of symbols, finished and with a
-/// checksum.
+/// Returns the recording in `bytes` with `symbols` as its table of symbols, and with a checksum.
 ///
-/// A recording that was still being written is packed as it was read. Symbols packed before are
-/// replaced.
+/// A recording that was still being written is packed as it was read, and becomes a
+/// [copy](state::COPIED). Symbols packed before are replaced.
 ///
 /// # Errors
 /// Returns an error if `bytes` is not a readable recording.
 pub fn with_symbols(bytes: Vec<u8>, symbols: &[u8]) -> Result<Vec<u8>, Error> {
-    with_table(bytes, table::SYMBOLS, symbols, true)
+    with_table(bytes, table::SYMBOLS, symbols, state::COPIED)
 }
 
 /// Returns the recording in `bytes` with `snapshots` as its table of snapshots. Snapshots that it has
@@ -24,14 +23,14 @@ pub fn with_symbols(bytes: Vec<u8>, symbols: &[u8]) -> Result<Vec<u8>, Error> {
 /// # Errors
 /// Returns an error if `bytes` is not a readable recording.
 pub fn with_snapshots(bytes: Vec<u8>, snapshots: &[u8]) -> Result<Vec<u8>, Error> {
-    with_table(bytes, table::SNAPSHOTS, snapshots, false)
+    with_table(bytes, table::SNAPSHOTS, snapshots, state::RUNNING)
 }
 
 fn with_table(
     mut bytes: Vec<u8>,
     table: u32,
     content: &[u8],
-    is_finished: bool,
+    unfinished: u32,
 ) -> Result<Vec<u8>, Error> {
     let recording = Recording::read(bytes.as_slice())?;
     let mut header = recording.header;
@@ -52,13 +51,13 @@ fn with_table(
     bytes.resize(bytes.len().next_multiple_of(SEGMENT_BYTES as usize), 0);
     let place = entry_of(table, &bytes, &mut header)?;
     bytes[place..place + SegmentValue::SIZE].copy_from_slice(&entry.to_bytes());
-    if is_finished {
-        header.state = state::FINISHED;
+    if header.state == state::RUNNING {
+        header.state = unfinished;
     }
     header.file_bytes = bytes.len() as u64;
     header.checksum = 0;
     bytes[..HeaderValue::SIZE].copy_from_slice(&header.to_bytes());
-    if header.state == state::FINISHED {
+    if header.state != state::RUNNING {
         let checksum = file_checksum(bytes.as_slice(), bytes.len() as u64)?;
         bytes[CHECKSUM_OFFSET..CHECKSUM_OFFSET + 8].copy_from_slice(&checksum.to_le_bytes());
     }

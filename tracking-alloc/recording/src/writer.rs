@@ -10,6 +10,8 @@ use crate::layout::{HeaderValue, state};
 pub enum Writer {
     /// The process finished the recording normally.
     Finished,
+    /// The recording is a copy, made before the process finished it.
+    Copied,
     /// The process is running.
     Running,
     /// The process ended without finishing the recording.
@@ -101,8 +103,10 @@ impl Writer {
         asker: Host,
         entry: impl FnOnce(u32) -> ProcessEntry,
     ) -> Writer {
-        if header.state == state::FINISHED {
-            return Writer::Finished;
+        match header.state {
+            state::FINISHED => return Writer::Finished,
+            state::COPIED => return Writer::Copied,
+            _ => {}
         }
         if header.boot_id == [0; 2] || asker.boot_id == [0; 2] {
             return Writer::Unknown;
@@ -131,7 +135,7 @@ impl Writer {
     /// file systems (ext, xfs, tmpfs), so the machine that wrote it has been restarted.
     pub fn is_gone(self) -> bool {
         match self {
-            Writer::Finished | Writer::Ended | Writer::OtherBoot => true,
+            Writer::Finished | Writer::Copied | Writer::Ended | Writer::OtherBoot => true,
             Writer::Running | Writer::Unknown => false,
         }
     }

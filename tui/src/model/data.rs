@@ -260,6 +260,7 @@ impl Data {
         match self.profile.process().state {
             State::Running => "running",
             State::Finished => "finished",
+            State::Copied => "not finished when packed",
             State::Ended => "ended unfinished (killed, aborted or _exit)",
             _ => "end unknown",
         }

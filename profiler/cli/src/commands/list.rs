@@ -198,8 +198,9 @@ impl Offer {
             return "other version";
         }
         match Writer::of(&self.header) {
-            Writer::Finished if self.is_damaged() => "damaged",
+            Writer::Finished | Writer::Copied if self.is_damaged() => "damaged",
             Writer::Finished => "finished",
+            Writer::Copied => "packed",
             Writer::Running => "running",
             Writer::Ended | Writer::OtherBoot => "ended",
             Writer::Unknown => "unknown",

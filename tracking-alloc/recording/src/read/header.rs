@@ -40,13 +40,13 @@ pub(super) fn read_header(source: &dyn ReadAt) -> Result<(HeaderValue, u64), Err
             header.header_bytes
         )));
     }
-    if ![state::RUNNING, state::FINISHED].contains(&header.state) {
+    if ![state::RUNNING, state::FINISHED, state::COPIED].contains(&header.state) {
         return Err(Error::damaged(format!(
             "the header has the unknown state {}",
             header.state
         )));
     }
-    let is_sealed = header.state == state::FINISHED && header.file_bytes != 0;
+    let is_sealed = header.state != state::RUNNING && header.file_bytes != 0;
     let bytes = if is_sealed {
         header.file_bytes
     } else {

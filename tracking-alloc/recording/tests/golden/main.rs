@@ -202,9 +202,19 @@ fn snapshots_are_one_more_table_and_stay_when_symbols_are_packed() {
         assert_eq!(found.snapshots.as_deref(), Some(&b"new"[..]));
         assert_eq!((found.header.state, found.damage), (state, 0));
         assert_eq!((&found.sites, &found.symbols), (&read.sites, &read.symbols));
-        let packed = with_symbols(with, b"{}").expect("packed");
-        let packed = Recording::read(packed.as_slice()).expect("read");
+        let bytes = with_symbols(with, b"{}").expect("packed");
+        let packed = Recording::read(bytes.as_slice()).expect("read");
         assert_eq!(packed.snapshots, found.snapshots);
+        // What was not finished does not become so, and has a checksum all the same.
+        let expected = match state {
+            state::RUNNING => state::COPIED,
+            state => state,
+        };
+        assert_eq!(packed.header.state, expected);
+        let mut broken = bytes;
+        broken[70_000] ^= 1;
+        let error = Recording::read(broken.as_slice()).expect_err("a checksum");
+        assert!(error.to_string().contains("checksum"), "{error}");
         assert_eq!(packed.symbols.as_deref(), Some(&b"{}"[..]));
     }
 }
