@@ -104,15 +104,16 @@ impl Field<'_> {
     pub(crate) fn seed(&self, container: &Container<'_>, place: Place<'_>) -> TokenStream {
         let (ty, name) = (self.ty, &self.name);
         let step = match place {
-            Place::Field(number) => quote!(&__d::PathStep::Field(#name, #number)),
-            Place::Index(index) => quote!(&__d::PathStep::Index(#index)),
-            Place::Variant(name, number) => quote!(&__d::PathStep::Variant(#name, #number)),
-            Place::Same => quote!(::core::option::Option::None),
+            Place::Field(number) => Some(quote!(&__d::PathStep::Field(#name, #number))),
+            Place::Index(index) => Some(quote!(&__d::PathStep::Index(#index))),
+            Place::Variant(name, number) => Some(quote!(&__d::PathStep::Variant(#name, #number))),
+            Place::Same => None,
         };
-        let own = match self.reader() {
-            Reader::Arena => return quote!(__d::at::<#ty, __A>(__arena, #step)),
-            Reader::Function => container.made(&self.with),
-            Reader::Serde => quote!(__d::by_serde::<#ty>()),
+        let own = match (self.reader(), &step) {
+            (Reader::Arena, Some(step)) => return quote!(__d::at::<#ty, __A>(__arena, #step)),
+            (Reader::Arena, None) => return quote!(__d::here::<#ty, __A>(__arena)),
+            (Reader::Function, _) => container.made(&self.with),
+            (Reader::Serde, _) => quote!(__d::by_serde::<#ty>()),
         };
         match place {
             Place::Field(_) | Place::Variant(..) => quote!(__d::by(__arena, #step, #own)),
@@ -122,9 +123,8 @@ impl Field<'_> {
 
     /// Returns the seed that reads the field where nothing records places.
     fn seed_without_place(&self, container: &Container<'_>, place: Place<'_>) -> TokenStream {
-        let ty = self.ty;
         match self.reader() {
-            Reader::Arena => quote!(__d::here::<#ty, __A>(__arena)),
+            Reader::Arena => self.seed(container, Place::Same),
             Reader::Function | Reader::Serde => self.seed(container, place),
         }
     }

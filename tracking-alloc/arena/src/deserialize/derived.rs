@@ -9,24 +9,18 @@ use std::marker::PhantomData;
 use tracking_alloc_serde::arena_path::{self, Type};
 pub use tracking_alloc_serde::arena_path::{PathStep, is_inside};
 
-/// A seed that reads a `T` one step below the current place, or at the current place.
+/// A seed that reads a `T` one step below the current place.
 pub struct PlaceSeed<'a, T, A> {
-    arena: &'a A,
-    below: Option<&'static PathStep>,
-    value: PhantomData<fn() -> T>,
+    here: HereSeed<'a, T, A>,
+    below: &'static PathStep,
 }
 
-/// Creates a seed that reads a `T` one step below the current place, or at the current place, as
-/// for the content of a newtype.
+/// Creates a seed that reads a `T` one step below the current place.
 #[inline(always)]
-pub fn at<'a, T, A: Arena>(
-    arena: &'a A,
-    below: impl Into<Option<&'static PathStep>>,
-) -> PlaceSeed<'a, T, A> {
+pub fn at<'a, T, A: Arena>(arena: &'a A, below: &'static PathStep) -> PlaceSeed<'a, T, A> {
     PlaceSeed {
-        arena,
-        below: below.into(),
-        value: PhantomData,
+        here: here(arena),
+        below,
     }
 }
 
@@ -41,20 +35,30 @@ where
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<T, D::Error> {
         // PERF: numbers take nothing from the arena. Entering a place for each would double the
         // time to read many of them.
-        let value = match self.below {
-            Some(below) if !T::SCALAR && is_inside() => {
-                entered::<T, A, D>(deserializer, self.arena, below)
-            }
-            _ => T::deserialize_in(deserializer, self.arena),
-        };
-        if T::MAY_BYPASS {
-            self.arena.detect_bypass();
+        if !T::SCALAR && is_inside() {
+            entered(deserializer, self)
+        } else {
+            self.here.deserialize(deserializer)
         }
-        value
     }
 }
 
-/// A seed that reads a `T` without a place of its own.
+/// Reads a value one step below the current place.
+// PERF: out of line, because its guard would keep a format's deserializer from inlining the seed
+// where nothing records.
+#[inline(never)]
+fn entered<'de, 'a, T, A, D>(deserializer: D, seed: PlaceSeed<'a, T, A>) -> Result<T, D::Error>
+where
+    A: Arena,
+    T: ArenaDeserialize<'de, 'a, A>,
+    D: Deserializer<'de>,
+{
+    // Bytes that bypassed the arena's handle count at this place too.
+    let _entered = arena_path::enter(Type::of::<T>, seed.below);
+    seed.here.deserialize(deserializer)
+}
+
+/// A seed that reads a `T` at the current place, if there is one, as for the content of a newtype.
 pub struct HereSeed<'a, T, A> {
     arena: &'a A,
     value: PhantomData<fn() -> T>,
@@ -84,24 +88,6 @@ where
         }
         value
     }
-}
-
-/// Reads a value one step below the current place.
-// PERF: out of line, because its guard would keep a format's deserializer from inlining the seed where
-// nothing records.
-#[inline(never)]
-fn entered<'de, 'a, T, A, D>(
-    deserializer: D,
-    arena: &'a A,
-    below: &'static PathStep,
-) -> Result<T, D::Error>
-where
-    A: Arena,
-    T: ArenaDeserialize<'de, 'a, A>,
-    D: Deserializer<'de>,
-{
-    let _entered = arena_path::enter(Type::of::<T>, below);
-    T::deserialize_in(deserializer, arena)
 }
 
 /// A seed that reads a field, or the content of a variant, in a custom way (`deserialize_with`,
