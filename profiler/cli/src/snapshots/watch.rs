@@ -20,7 +20,7 @@ use crate::args::Moments;
 /// The first peak with a snapshot has more live bytes than this.
 const FIRST_PEAK_BYTES: u64 = 64 << 10;
 /// The interval between looks at the recordings.
-const LOOKS: Duration = Duration::from_millis(2);
+const LOOKS: Duration = Duration::from_millis(10);
 /// The wait for a copy that was asked for, before other programs get their turn.
 const PATIENCE: Duration = Duration::from_secs(1);
 /// Snapshots that are kept of one recording. Of more, the earliest are dropped.

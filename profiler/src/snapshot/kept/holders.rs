@@ -96,6 +96,21 @@ impl HolderNode {
     }
 }
 
+/// Returns for each node of a tree its own figures and those of all nodes below it, summed.
+pub(super) fn sums_of(nodes: &[HolderNode]) -> Vec<Held> {
+    let own = |node: &HolderNode| {
+        let mut sum = Held::default();
+        node.own.iter().for_each(|held| sum.add(held));
+        sum
+    };
+    let mut sums: Vec<Held> = nodes.iter().map(own).collect();
+    for (number, node) in nodes.iter().enumerate().skip(1).rev() {
+        let sum = sums[number].clone();
+        sums[node.parent as usize].add(&sum);
+    }
+    sums
+}
+
 impl Snapshot {
     /// Returns the tree of holders. The first node is the whole heap; parents come before their
     /// children.
@@ -105,17 +120,7 @@ impl Snapshot {
 
     /// Returns for each node of the tree its own figures and those of all nodes below it, summed.
     pub fn held(&self) -> Vec<Held> {
-        let own = |node: &HolderNode| {
-            let mut sum = Held::default();
-            node.own.iter().for_each(|held| sum.add(held));
-            sum
-        };
-        let mut sums: Vec<Held> = self.holders.iter().map(own).collect();
-        for number in (1..sums.len()).rev() {
-            let sum = sums[number].clone();
-            sums[self.holders[number].parent as usize].add(&sum);
-        }
-        sums
+        sums_of(&self.holders)
     }
 
     /// Returns the figures of all blocks of each site, for sites up to `sites`.

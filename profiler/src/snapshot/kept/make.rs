@@ -1,7 +1,7 @@
 //! Makes a snapshot of an analysis.
 
-use super::super::{Analysis, Holder, Reach, RootKind, SiteFigures};
-use super::holders::{Held, HolderName, HolderNode};
+use super::super::{Analysis, Holder, RootKind, SiteFigures};
+use super::holders::{Held, HolderName, HolderNode, sums_of};
 use super::{Basis, InputFigures, Moment, Slicer, Snapshot, not_reached};
 use crate::snapshot::Layouts;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -293,11 +293,7 @@ pub(super) fn pruned(nodes: Vec<HolderNode>, most: usize) -> Vec<HolderNode> {
     if nodes.len() <= most {
         return nodes;
     }
-    let sums = Snapshot {
-        holders: nodes.clone(),
-        ..Snapshot::default()
-    };
-    let sums = sums.held();
+    let sums = sums_of(&nodes);
     // A node never has more bytes than its parent, so the largest ones form a tree.
     let mut order: Vec<usize> = (1..nodes.len()).collect();
     order.sort_by_key(|&node| (Reverse(sums[node].bytes), node));
@@ -339,11 +335,4 @@ pub(super) fn pruned(nodes: Vec<HolderNode>, most: usize) -> Vec<HolderNode> {
         }
     }
     kept
-}
-
-impl Analysis {
-    /// Returns `true` if nothing reaches a block at this moment.
-    pub fn is_not_reached(&self, block: usize) -> bool {
-        self.reach(block) == Reach::NotReached
-    }
 }
