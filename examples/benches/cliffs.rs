@@ -1,4 +1,5 @@
-//! Situations that must not make an event much slower than it is elsewhere, as ratios: medians of runs in turn.
+//! Situations that must not make an event much slower than it is elsewhere, as ratios: medians of
+//! runs in turn.
 //!
 //! `cargo cliffs`; `-- --runs N` changes how often (9), `-- --program PATH`
 //! measures another build of the program `cliffs`.

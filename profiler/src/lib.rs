@@ -19,7 +19,8 @@
 //! | changes that save memory | [`advice::advise`], [`advice::write_text`] |
 //!
 //! The heap itself at one moment, with the contents of its blocks, is analysed by
-//! [`snapshot::analyse`]; [`typed::layouts`] knows the types of its blocks. On Linux, the module `attach` takes such a snapshot of a running program.
+//! [`snapshot::analyse`]; [`typed::layouts`] knows the types of its blocks. On Linux, the module
+//! `attach` takes such a snapshot of a running program.
 //!
 //! ```
 //! use heapglass_profiler::profile::{Frames, Measure};
@@ -40,8 +41,9 @@
 //! # Figures
 //!
 //! Every row carries the same [`Figures`](profile::Figures). A row's peak is what it held when the
-//! whole program held most, so rows add up to the totals. [`Profile::losses`](profile::Profile::losses)
-//! says in sentences what could not be counted or named; show them next to the figures.
+//! whole program held most, so rows add up to the totals.
+//! [`Profile::losses`](profile::Profile::losses) says in sentences what could not be counted or
+//! named; show them next to the figures.
 //!
 //! # Untrusted input
 //!

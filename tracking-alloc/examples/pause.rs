@@ -1,5 +1,6 @@
-//! Measures how long a thread stands still while it makes a snapshot, beside a plain `fork()` of the
-//! same process, in turns: `heapglass run --snapshot=signal -- target/release/examples/pause 1024`.
+//! Measures how long a thread stands still while it makes a snapshot, beside a plain `fork()` of
+//! the same process, in turns: `heapglass run --snapshot=signal -- target/release/examples/pause
+//! 1024`.
 //!
 //! The argument is the number of MiB that are live, in blocks of 1 KiB.
 

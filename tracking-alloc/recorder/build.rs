@@ -1,7 +1,7 @@
 //! Defines the capabilities of this platform: `cfg(recording)` if a recording is a mapped file,
 //! `cfg(in_memory)` if it lies in the memory of a WebAssembly module, `cfg(captures)` if the stacks
-//! of counted events can be captured, and `cfg(initial_exec)` for a library that is preloaded. Crates that depend directly on this one get them as
-//! metadata.
+//! of counted events can be captured, and `cfg(initial_exec)` for a library that is preloaded.
+//! Crates that depend directly on this one get them as metadata.
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");

@@ -1,4 +1,5 @@
-//! Tells dependent crates the folder of this crate, from which heapglass-preload builds its library.
+//! Tells dependent crates the folder of this crate, from which heapglass-preload builds its
+//! library.
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");

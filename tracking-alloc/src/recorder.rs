@@ -124,15 +124,15 @@ impl Drop for Recorder {
 }
 
 /// Takes a snapshot of the heap: sets a [`mark`], and makes a paused copy of the process for the
-/// `heapglass` that is attached (`heapglass run --snapshot`). Returns when the copy exists; heapglass
-/// reads who holds the heap and how full it is out of the copy.
+/// `heapglass` that is attached (`heapglass run --snapshot`). Returns when the copy exists;
+/// heapglass reads who holds the heap and how full it is out of the copy.
 ///
-/// The calling thread is stopped while the copy is made: 30 to 100 ms for each GB of memory, less with
-/// huge pages. Until heapglass has read the copy, the first write to each page takes a few
+/// The calling thread is stopped while the copy is made: 30 to 100 ms for each GB of memory, less
+/// with huge pages. Until heapglass has read the copy, the first write to each page takes a few
 /// microseconds. If heapglass still reads the last copy, this waits for it, at most a few seconds.
 ///
-/// Without `heapglass`, this only sets the mark and returns [`NoSnapshot::NoReader`], so it can stay in
-/// the program.
+/// Without `heapglass`, this only sets the mark and returns [`NoSnapshot::NoReader`], so it can
+/// stay in the program.
 ///
 /// # Errors
 /// If nothing is recorded, if no reader is attached, or if no copy can be made. The mark is set if

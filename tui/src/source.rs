@@ -30,7 +30,8 @@ pub trait Source: Send + 'static {
     /// Called after each load.
     fn is_live(&self) -> bool;
 
-    /// Takes a snapshot of the heap of the running program. Returns a sentence that says where it is.
+    /// Takes a snapshot of the heap of the running program. Returns a sentence that says where it
+    /// is.
     ///
     /// # Errors
     ///

@@ -1,4 +1,5 @@
-//! Pairs of programs for the kinds of advice: `before` has the problem, `remedy` is the same without it.
+//! Pairs of programs for the kinds of advice: `before` has the problem, `remedy` is the same
+//! without it.
 
 use serde_derive::Deserialize;
 use std::collections::VecDeque;

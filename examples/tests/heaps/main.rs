@@ -166,14 +166,14 @@ fn compare(inner: Inner, blocks: usize, seed: u64) {
         "{says}: {cycle_blocks} blocks in cycles, {} found",
         cycles.blocks
     );
-    // Shapes do not tell which words of an enum are dead: a cycle may seem to be held by what was in
-    // memory before, most often on mimalloc.
+    // Shapes do not tell which words of an enum are dead: a cycle may seem to be held by what was
+    // in memory before, most often on mimalloc.
     let thousandths = if blocks < 100_000 { 950 } else { 960 };
     assert!(at_least(cycles.blocks, cycle_blocks, thousandths), "{says}");
     assert!(cycles.blocks <= cycle_blocks, "{says}: {cycles:?}");
 
-    // Nothing seems to hold these: nearly all blocks of their site are not reached, without a cycle.
-    // That is how hidden pointers look, and how a reader knows not to call it a leak.
+    // Nothing seems to hold these: nearly all blocks of their site are not reached, without a
+    // cycle. That is how hidden pointers look, and how a reader knows not to call it a leak.
     let own = found(&analysis, &[Site::Hidden]);
     println!("{says}: {hidden} hidden blocks: {own:?}");
     assert_eq!(own.blocks, hidden, "{says}");

@@ -87,7 +87,8 @@ const LEFT_OUT: &[(&str, &str, &str)] = &[
         "postcard",
         "This is a feature that PostCard will never implement",
     ),
-    // Both variants are arrays of one element in this format, and the first one needs two elements.
+    // Both variants are arrays of one element in this format, and the first one needs two
+    // elements.
     (
         "untagged",
         "rmp-array",

@@ -1,6 +1,6 @@
-//! Advice from snapshots, held to reality: for each kind a program that holds its data in a wasteful
-//! way, and the same program with the remedy. What was predicted from a snapshot of the first is
-//! what a snapshot of the second has less.
+//! Advice from snapshots, held to reality: for each kind a program that holds its data in a
+//! wasteful way, and the same program with the remedy. What was predicted from a snapshot of the
+//! first is what a snapshot of the second has less.
 
 use crate::common::Target;
 use heapglass_profiler::advice::{Confidence, Finding, Kind, advise};

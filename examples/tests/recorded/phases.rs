@@ -155,7 +155,8 @@ fn timeline_and_checkpoints_follow_the_rise_and_fall() {
     assert!(taken.len() >= 6, "{} checkpoints", taken.len());
     for slot in taken {
         let time_ns = recording.header.checkpoint_ns[slot];
-        // A checkpoint is taken together with a point of the timeline, and no point was dropped yet.
+        // A checkpoint is taken together with a point of the timeline, and no point was dropped
+        // yet.
         let point = points.iter().find(|point| point.time_ns == time_ns);
         let seen = point.expect("the point of the checkpoint").live_bytes as i64;
         let mut sum = 0;

@@ -119,8 +119,8 @@ impl<'a> AtMoment<'a> {
         container.map_or(TypeKind::Other, |(_, kind)| kind)
     }
 
-    /// Returns the places of a group's blocks by type and field, those with most bytes first, such as
-    /// `Catalog.names[]`. There are none if types are not known. As recorded: not safe for a
+    /// Returns the places of a group's blocks by type and field, those with most bytes first, such
+    /// as `Catalog.names[]`. There are none if types are not known. As recorded: not safe for a
     /// terminal.
     pub(super) fn paths(&self, group: &Group) -> Vec<String> {
         let mut paths: FxHashMap<&str, u64> = FxHashMap::default();
@@ -164,8 +164,8 @@ impl<'a> AtMoment<'a> {
         largest(most).or_else(|| largest(self.slicers(&is_own)))
     }
 
-    /// Returns the outermost nodes of blocks whose slices point into blocks of sites, with the number
-    /// of these pointers.
+    /// Returns the outermost nodes of blocks whose slices point into blocks of sites, with the
+    /// number of these pointers.
     fn slicers(&self, is_own: &impl Fn(Option<u32>) -> bool) -> FxHashMap<usize, u64> {
         let slicers = self.snapshot.slicers().iter();
         let mut pointers: FxHashMap<u32, u64> = FxHashMap::default();

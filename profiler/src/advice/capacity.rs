@@ -8,8 +8,8 @@ use crate::units::{Bytes, Count, Share};
 
 /// Returns the finding for the containers of a group that hold something.
 ///
-/// A list that shrinks keeps its elements: the block becomes smaller by its unused capacity. A table
-/// keeps a power of two of buckets, of which some are free.
+/// A list that shrinks keeps its elements: the block becomes smaller by its unused capacity. A
+/// table keeps a power of two of buckets, of which some are free.
 pub(super) fn find_unused(at: &AtMoment<'_>, group: &Group) -> Option<Finding> {
     let figures = at.figures(group);
     let saves_bytes = match at.form(group) {

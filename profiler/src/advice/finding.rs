@@ -182,8 +182,8 @@ pub struct Finding {
     pub saves_blocks: u64,
     /// The bytes that the finding is about. For a refused request, its size.
     pub of_bytes: u64,
-    /// The measure of all three: bytes live at the peak, live at the end, or allocated. For a finding
-    /// from a snapshot, bytes live at its moment.
+    /// The measure of all three: bytes live at the peak, live at the end, or allocated. For a
+    /// finding from a snapshot, bytes live at its moment.
     pub measure: Measure,
     /// The snapshot that shows it. `None` for a finding from events.
     pub snapshot: Option<FromSnapshot>,

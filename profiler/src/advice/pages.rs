@@ -1,7 +1,7 @@
 //! Pages: those of large blocks that were never touched, and those that few small blocks keep.
 //!
-//! Both are about memory of the system, not about bytes that are live: an untouched page takes none,
-//! and a page that is kept takes all of it.
+//! Both are about memory of the system, not about bytes that are live: an untouched page takes
+//! none, and a page that is kept takes all of it.
 
 use super::at_moment::{AtMoment, Form, blocks_of, bytes_of};
 use super::finding::{Confidence, Finding, Kind};

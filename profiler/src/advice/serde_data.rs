@@ -202,7 +202,8 @@ fn entries(nodes: &Figures, keys: &Figures) -> u64 {
 }
 
 /// Returns the type of the values of a map from strings to `Value`:
-/// `serde_json::value::Value` of `alloc::..::BTreeMap<alloc::string::String, serde_json::value::Value>`.
+/// `serde_json::value::Value` of `alloc::..::BTreeMap<alloc::string::String,
+/// serde_json::value::Value>`.
 pub(super) fn value_of_map(full: &str) -> Option<&str> {
     let (map, arguments) = full.split_once('<')?;
     let (key, value) = arguments.strip_suffix('>')?.split_once(", ")?;

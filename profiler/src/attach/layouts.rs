@@ -23,8 +23,8 @@ pub(super) struct Known<'a> {
     pub(super) thread_pointers: &'a [u64],
 }
 
-/// Chooses layouts: types from debug information, else shapes by the containers of sites, else sizes
-/// alone.
+/// Chooses layouts: types from debug information, else shapes by the containers of sites, else
+/// sizes alone.
 pub(super) fn choose(known: &Known<'_>, heap: &Heap) -> Chosen {
     let (profile, header) = (known.profile, known.header);
     let sizes_only = |why: &str| Chosen {

@@ -83,8 +83,8 @@ fn mapping(line: &str) -> Option<Mapping> {
 pub(super) struct Images {
     /// The writable segments, each with the name of its file.
     pub(super) segments: Vec<(Range<u64>, String)>,
-    /// The files of the images, each with the address that it was loaded at, less the address that the
-    /// file gives.
+    /// The files of the images, each with the address that it was loaded at, less the address that
+    /// the file gives.
     pub(super) files: Vec<(String, u64)>,
     /// The sizes of thread-local variables of all images, summed.
     pub(super) tls_bytes: u64,

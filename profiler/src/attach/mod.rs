@@ -1,7 +1,7 @@
 //! Taking a snapshot of a running program, as the reader that its recording is attached to.
 //!
-//! [`Reader::attach`] opens the recording of a running program. The program then makes a paused copy
-//! of itself when the reader asks, at the moments that [`Triggers`] name, and when it calls
+//! [`Reader::attach`] opens the recording of a running program. The program then makes a paused
+//! copy of itself when the reader asks, at the moments that [`Triggers`] name, and when it calls
 //! `tracking_alloc::snapshot`. The reader finds the blocks in the memory of the copy, reads their
 //! contents, ends the copy, and analyses what was read. The program goes on meanwhile.
 //!
@@ -63,8 +63,8 @@ pub enum Progress {
 /// The moments at which the program makes a copy of itself, beside those that it asks for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Triggers {
-    /// At the first peak above so many live bytes, and then at each that is a quarter larger than the
-    /// last one.
+    /// At the first peak above so many live bytes, and then at each that is a quarter larger than
+    /// the last one.
     pub peak_above: Option<u64>,
     /// At the end of the recording.
     pub at_exit: bool,
@@ -174,8 +174,8 @@ impl Reader {
         self.store_bytes(offset_of!(Exchange, peak_above), &bytes)
     }
 
-    /// Asks for a copy, waits for it, and returns the snapshot. `progress` returns `false` to stop the
-    /// wait.
+    /// Asks for a copy, waits for it, and returns the snapshot. `progress` returns `false` to stop
+    /// the wait.
     ///
     /// # Errors
     /// Returns an error if the program refuses, makes no copy within `patience`, or ends, or if the
@@ -210,8 +210,8 @@ impl Reader {
         if self.exchange()?.answers == self.seen {
             return Ok(None);
         }
-        // Before the answer counts as seen: until then, the program replaces the copy of a peak by that
-        // of a larger one.
+        // Before the answer counts as seen: until then, the program replaces the copy of a peak by
+        // that of a larger one.
         self.prepare()?;
         let Some(answer) = self.new_answer()? else {
             return Ok(None);

@@ -1,9 +1,9 @@
 //! The memory outside the heap that may point into it.
 //!
 //! The recorder publishes stack and thread pointer of each lane; segments are those that the images
-//! in memory describe. Other writable memory without blocks (stacks of threads that never allocated,
-//! memory that the program mapped itself) reaches blocks, and owns none: nothing tells what of it is
-//! in use.
+//! in memory describe. Other writable memory without blocks (stacks of threads that never
+//! allocated, memory that the program mapped itself) reaches blocks, and owns none: nothing tells
+//! what of it is in use.
 
 use super::maps::{Images, Mapping};
 use crate::snapshot::RootKind;

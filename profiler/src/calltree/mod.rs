@@ -135,8 +135,8 @@ pub struct CallTree {
     levels: Levels,
     nodes: Vec<Node>,
     totals: Vec<Figures>,
-    /// Figures of sites that end at a node; row 0 is all zero. Few nodes have any, so they are kept
-    /// apart.
+    /// Figures of sites that end at a node; row 0 is all zero. Few nodes have any, so they are
+    /// kept apart.
     own: Vec<Figures>,
     children: Vec<NodeId>,
     leaves: Vec<Option<NodeId>>,

@@ -8,7 +8,8 @@ use crate::profile::Profile;
 use crate::table::{HeldMeasure, HolderRowName, SnapshotAt, holders};
 use crate::units::printable;
 
-/// Writes one line for each holder that has bytes of its own: `stack of main;Catalog;.products[] 96`.
+/// Writes one line for each holder that has bytes of its own: `stack of main;Catalog;.products[]
+/// 96`.
 pub(super) fn write_folded(
     profile: &Profile,
     at: SnapshotAt<'_>,

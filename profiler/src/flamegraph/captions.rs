@@ -134,7 +134,8 @@ pub(super) fn subtitle(
     parts.join("; ")
 }
 
-/// `Vec::push (6,392,832 bytes = 6.1 MiB, 1,234 blocks, 12.3 %; itself 0 B; alloc::vec::Vec<T,A>::push; vec.rs:12)`
+/// `Vec::push (6,392,832 bytes = 6.1 MiB, 1,234 blocks, 12.3 %; itself 0 B;
+/// alloc::vec::Vec<T,A>::push; vec.rs:12)`
 pub(super) fn frame(
     tree: &CallTree,
     id: NodeId,

@@ -135,8 +135,8 @@ fn color(tree: &HolderTree, id: NodeId, profile: &Profile) -> palette::Rgb {
     palette::of_kind(name.map(|name| name.kind))
 }
 
-/// `.attributes{} 2.4 MiB (2,500,000 bytes = 2.4 MiB, 44.0 %; itself 1.4 MiB in 9,000 blocks; HashMap<..>)`:
-/// the last bracket belongs to inferno's script, so no other round one stands in it.
+/// `.attributes{} 2.4 MiB (2,500,000 bytes = 2.4 MiB, 44.0 %; itself 1.4 MiB in 9,000 blocks;
+/// HashMap<..>)`: the last bracket belongs to inferno's script, so no other round one stands in it.
 fn caption(tree: &HolderTree, id: NodeId, measure: HeldMeasure) -> Caption {
     let value = tree.width(id);
     let whole = tree.width(NodeId::ROOT);

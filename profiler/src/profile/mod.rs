@@ -249,8 +249,8 @@ pub struct Losses {
     pub marks: u64,
     /// Rows read while they were written, clamped (live recordings only).
     pub torn: u64,
-    /// Records that the recorder cannot have written: impossible figures, dangling references, rows
-    /// that do not add up. The figures of the recording cannot be trusted then.
+    /// Records that the recorder cannot have written: impossible figures, dangling references,
+    /// rows that do not add up. The figures of the recording cannot be trusted then.
     pub damaged: u64,
     /// Frames that no symbol table could name.
     pub unresolved_frames: u64,
@@ -450,7 +450,8 @@ pub struct StackMarks {
     pub deep: bool,
     /// A repeated cycle of frames was folded.
     pub folded: bool,
-    /// Not a stack at all: "(table full)", "(unattributed)"; the name is the only frame's function.
+    /// Not a stack at all: "(table full)", "(unattributed)"; the name is the only frame's
+    /// function.
     pub synthetic: bool,
 }
 
@@ -523,8 +524,8 @@ pub struct Mark {
     /// Totals at that moment; `peak_*` is the maximum since the mark before (or the start).
     #[serde(flatten)]
     pub figures: Figures,
-    /// The bound on the error of `peak_*`, bytes; 0 = exact to the byte, `None` = the mark found no
-    /// room to tell.
+    /// The bound on the error of `peak_*`, bytes; 0 = exact to the byte, `None` = the mark found
+    /// no room to tell.
     pub peak_error_bytes: Option<u64>,
 }
 
@@ -670,8 +671,8 @@ impl Profile {
         &self.marks
     }
 
-    /// Returns the live values that the program measured, oldest first. [`measured`](Profile::measured)
-    /// has them with estimates.
+    /// Returns the live values that the program measured, oldest first.
+    /// [`measured`](Profile::measured) has them with estimates.
     pub fn footprints(&self) -> &[Footprint] {
         &self.footprints
     }
@@ -707,8 +708,8 @@ impl Profile {
         sites.filter(|(_, site)| site.figures != Figures::default())
     }
 
-    /// Returns the snapshots of the heap that the recording carries, in the order in which they were
-    /// taken.
+    /// Returns the snapshots of the heap that the recording carries, in the order in which they
+    /// were taken.
     pub fn snapshots(&self) -> &[Snapshot] {
         &self.snapshots
     }

@@ -208,8 +208,8 @@ struct Builder<'a> {
     contents: &'a Contents,
     blocks: u32,
     class: Vec<Class>,
-    /// The only holder of each node, then its immediate dominator. Behind the blocks are the roots,
-    /// and behind the roots three more: unknown owners, nothing, and the holder of all.
+    /// The only holder of each node, then its immediate dominator. Behind the blocks are the
+    /// roots, and behind the roots three more: unknown owners, nothing, and the holder of all.
     holder: Vec<u32>,
     open: Vec<u32>,
     /// Edges to blocks that no known owner holds.

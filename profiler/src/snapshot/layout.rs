@@ -24,9 +24,9 @@ pub trait Layouts: Sync {
     /// Reports the words of a view that are not plain data.
     fn walk(&self, view: &View<'_>, words: &mut Words);
 
-    /// Takes in what [`Words::held_as`] said of a block. The engine calls it from one thread, in the
-    /// order of the holders' addresses, before it reads the block. Returns `true` if the block is
-    /// understood from now on, without a header.
+    /// Takes in what [`Words::held_as`] said of a block. The engine calls it from one thread, in
+    /// the order of the holders' addresses, before it reads the block. Returns `true` if the
+    /// block is understood from now on, without a header.
     fn held(&self, _holder: Source, _block: usize, _note: u64) -> bool {
         false
     }

@@ -20,8 +20,8 @@
 //!
 //! [`Snapshot::of`] keeps what is shown to users, in a form that a recording carries.
 //!
-//! [`Layouts`] says which words of a block are pointers and which of them own. [`SiteShapes`] is one
-//! that knows the container of each site; for other blocks, every word that points into a block
+//! [`Layouts`] says which words of a block are pointers and which of them own. [`SiteShapes`] is
+//! one that knows the container of each site; for other blocks, every word that points into a block
 //! owns it.
 //!
 //! A made-up heap of three blocks: a box that holds a `String`, and a `String` in no one's hands.
@@ -111,8 +111,8 @@ use serde::{Deserialize, Serialize};
 
 /// The memory of a program.
 pub trait Memory: Sync {
-    /// Fills a buffer with the bytes from an address on. They are those of a block, of a root, or of
-    /// blocks that lie close together and of what is between them.
+    /// Fills a buffer with the bytes from an address on. They are those of a block, of a root, or
+    /// of blocks that lie close together and of what is between them.
     ///
     /// # Errors
     ///
@@ -133,7 +133,8 @@ pub trait Memory: Sync {
         None
     }
 
-    /// Is called when all contents were read, before they are analysed: the memory is needed no more.
+    /// Is called when all contents were read, before they are analysed: the memory is needed no
+    /// more.
     fn finished(&self) {}
 }
 
@@ -268,8 +269,8 @@ impl Analysis {
         Some(at.map_or(0, |at| pages[at].1))
     }
 
-    /// Returns the resident pages on which small blocks lie. Returns `None` if it is not known which
-    /// pages are resident.
+    /// Returns the resident pages on which small blocks lie. Returns `None` if it is not known
+    /// which pages are resident.
     pub fn pinned_pages(&self) -> Option<PinnedPages> {
         self.contents.pages.as_ref().map(|pages| pages.pinned)
     }

@@ -26,10 +26,10 @@ pub enum Page {
 
 /// The resident pages in which at least one block begins or ends that is smaller than a page.
 ///
-/// A page stays resident while one block lies on it. Each page's bytes are split among the blocks on
-/// it by their live bytes there, so that the shares of all sites add up to the bytes of the pages.
-/// What a site would give back if its blocks were freed lies between two bounds: at least the pages
-/// that it alone keeps, at most all pages that one of its blocks lies on.
+/// A page stays resident while one block lies on it. Each page's bytes are split among the blocks
+/// on it by their live bytes there, so that the shares of all sites add up to the bytes of the
+/// pages. What a site would give back if its blocks were freed lies between two bounds: at least
+/// the pages that it alone keeps, at most all pages that one of its blocks lies on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[non_exhaustive]
 pub struct PinnedPages {

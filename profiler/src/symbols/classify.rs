@@ -18,8 +18,8 @@ use crate::profile::{Function, OWN_CRATES, Origin};
 pub(crate) struct Classifier {
     /// Crates that a file of theirs shows to be dependencies.
     dependencies: HashSet<String>,
-    /// Crates with a `main`. They are the program under study, even if it was built from a registry
-    /// (`cargo install`).
+    /// Crates with a `main`. They are the program under study, even if it was built from a
+    /// registry (`cargo install`).
     programs: HashSet<String>,
     /// Methods of traits of other crates that a macro made, as derives do.
     derived: HashSet<Arc<str>>,

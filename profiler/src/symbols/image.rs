@@ -41,7 +41,8 @@ pub(super) struct Image {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Headers {
     pub(super) build_id: Option<Vec<u8>>,
-    /// `true` if there is debug information inside (skeletons of split debug information included).
+    /// `true` if there is debug information inside (skeletons of split debug information
+    /// included).
     pub(super) has_debug_info: bool,
     /// `true` if there is a full symbol table (`.symtab`), not only the dynamic one.
     pub(super) has_symbol_table: bool,

@@ -157,8 +157,8 @@ pub(crate) fn default_cache_dir() -> Option<PathBuf> {
 /// whose module does not exist stay unresolved. `progress` is called on this thread.
 ///
 /// # Errors
-/// Returns an error only if [`SymbolOptions::binary`] cannot be read, or is of another build than the
-/// recorded one. [`Symbols::modules`] and [`Symbols::notes`] say what else is missing.
+/// Returns an error only if [`SymbolOptions::binary`] cannot be read, or is of another build than
+/// the recorded one. [`Symbols::modules`] and [`Symbols::notes`] say what else is missing.
 pub(crate) fn resolve(
     modules: &[ModuleRef<'_>],
     frames: &[(u32, u64)],

@@ -157,8 +157,8 @@ fn cut(name: String) -> String {
 /// The folders of the root files of a binary's crates. They turn a source file into a module path.
 #[derive(Default)]
 pub(super) struct CrateRoots {
-    /// (length of the folder, folder with a trailing slash, file name of the root, crate name): the
-    /// longest folder first.
+    /// (length of the folder, folder with a trailing slash, file name of the root, crate name):
+    /// the longest folder first.
     roots: BTreeSet<(Reverse<usize>, String, String, String)>,
 }
 

@@ -6,7 +6,8 @@ use std::ops::Range;
 
 use crate::profile::{Function, Origin};
 
-/// Paths of functions between a collection and the allocator. Those of heapglass are known by crate.
+/// Paths of functions between a collection and the allocator. Those of heapglass are known by
+/// crate.
 const MACHINERY: &[&str] = &[
     "alloc::alloc::",
     "alloc::raw_vec::",

@@ -18,8 +18,8 @@ use crate::profile::{
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct FunctionDetail {
-    /// The first of the functions of this name (copies of one generic function are one row); `None`
-    /// = no stack.
+    /// The first of the functions of this name (copies of one generic function are one row);
+    /// `None` = no stack.
     #[serde(skip)]
     pub function: Option<FunctionId>,
     /// The whole name. The key is the short name if no other function has it.

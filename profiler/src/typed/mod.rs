@@ -10,8 +10,8 @@
 //!
 //! The walk begins at statics and thread-local values, whose types are known. The pointer that owns
 //! a block tells the type of the block, and so on. Stacks have no types: a block that only a stack
-//! points to has the type of its site, and so has a block behind a pointer to an unknown type. Where
-//! neither is known, each word that points into a block owns it.
+//! points to has the type of its site, and so has a block behind a pointer to an unknown type.
+//! Where neither is known, each word that points into a block owns it.
 //!
 //! A union may hold any of its members, and the place of a value may be empty. Pointers in there
 //! count only if they are part of a header that agrees with its block, as `capacity * size` does.
@@ -389,8 +389,8 @@ fn kind_of(types: &Types, planner: &mut Planner<'_>, site: &SiteType) -> Option<
 }
 
 impl TypedLayouts {
-    /// Returns `true` if the types of any value are known: without debug information of types, walking
-    /// by them tells nothing.
+    /// Returns `true` if the types of any value are known: without debug information of types,
+    /// walking by them tells nothing.
     pub fn has_types(&self) -> bool {
         !self.statics.is_empty() || self.sites.iter().any(|site| *site != SiteKind::Unknown)
     }

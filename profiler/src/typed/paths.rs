@@ -21,8 +21,8 @@ const BEYOND: u32 = 1;
 /// From a block to another one.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Step {
-    /// The type of the values in the holder. 0: the path begins at the owner, a static or a future,
-    /// whatever holds the block.
+    /// The type of the values in the holder. 0: the path begins at the owner, a static or a
+    /// future, whatever holds the block.
     of: TypeId,
     /// The name of the type, static or future.
     owner: Arc<str>,

@@ -122,14 +122,16 @@ impl Kind {
 pub(crate) struct ContentNames {
     /// The container that asked for the block.
     pub container: String,
-    /// The container that it is made of and that asked, if that is another one: the table of a map.
+    /// The container that it is made of and that asked, if that is another one: the table of a
+    /// map.
     pub allocating: Option<String>,
     /// The type of one element; an entry of a map is `(K, V)`.
     pub element: Option<String>,
     /// The type being deserialized, or cloned, when it asked.
     pub owner: Option<String>,
-    /// The contents under the other names of a function on the stack that has the same machine code
-    /// as other functions, if they differ. `None` if such a name does not tell the contents.
+    /// The contents under the other names of a function on the stack that has the same machine
+    /// code as other functions, if they differ. `None` if such a name does not tell the
+    /// contents.
     pub others: Vec<Option<ContentNames>>,
 }
 

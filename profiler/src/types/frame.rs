@@ -14,7 +14,7 @@ pub(crate) struct StackFrame<'a> {
     /// `true` if debug information describes it: a symbol table knows no files.
     pub has_file: bool,
     /// `true` if debug information gives its instructions no line: the compiler made one piece of
-    /// code of several that were equal, and what was inlined there is lost, and the file is not the
-    /// function's own.
+    /// code of several that were equal, and what was inlined there is lost, and the file is not
+    /// the function's own.
     pub merged: bool,
 }

@@ -32,8 +32,8 @@ type Chain = Vec<(FunctionId, bool, bool)>;
 /// thousands of sites share.
 #[derive(Default)]
 pub(crate) struct Stacks {
-    /// The facts about functions by number. Those of renamed functions, whose numbers fall from the
-    /// highest one, are in a list of their own.
+    /// The facts about functions by number. Those of renamed functions, whose numbers fall from
+    /// the highest one, are in a list of their own.
     facts: [Vec<Option<Rc<Facts>>>; 2],
     /// The results for chains: container and element.
     chains: FxHashMap<Chain, Option<ContentNames>>,

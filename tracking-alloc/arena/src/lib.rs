@@ -29,9 +29,9 @@
 //! not number the instances.
 //!
 //! A value that a handle's [`Arena::alloc`] moves into the arena is never dropped, even if it owns
-//! something outside of the arena. The recording then contains its type, and the sites of the blocks
-//! that the value points to directly. Values moved in without the handle (`bump.alloc(string)`) are
-//! not seen.
+//! something outside of the arena. The recording then contains its type, and the sites of the
+//! blocks that the value points to directly. Values moved in without the handle
+//! (`bump.alloc(string)`) are not seen.
 //!
 //! # Cost
 //!

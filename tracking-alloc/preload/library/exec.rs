@@ -1,5 +1,5 @@
-//! A program that becomes another one by `exec` gets this library again. The programs that it starts
-//! in other processes do not, because the library is no longer in the environment.
+//! A program that becomes another one by `exec` gets this library again. The programs that it
+//! starts in other processes do not, because the library is no longer in the environment.
 
 #![expect(
     clippy::undocumented_unsafe_blocks,

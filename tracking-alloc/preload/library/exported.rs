@@ -1,7 +1,7 @@
 //! The functions that programs call. Each behaves as the one behind it, and reports what happened.
 //!
-//! A block of 0 bytes counts as 1 byte, as in valgrind's DHAT: it has an address of its own, and the
-//! recorder knows no empty blocks.
+//! A block of 0 bytes counts as 1 byte, as in valgrind's DHAT: it has an address of its own, and
+//! the recorder knows no empty blocks.
 
 #![expect(
     clippy::undocumented_unsafe_blocks,

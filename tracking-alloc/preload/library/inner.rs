@@ -173,8 +173,8 @@ fn place_of(address: *const c_void) -> Option<(*mut c_void, bool)> {
         ) -> c_int;
     }
     let mut symbol = std::ptr::null();
-    // SAFETY: all zeros are a valid value. dladdr1 writes the place and the symbol, which is null or
-    // in a loaded image.
+    // SAFETY: all zeros are a valid value. dladdr1 writes the place and the symbol, which is null
+    // or in a loaded image.
     unsafe {
         let mut place: libc::Dl_info = std::mem::zeroed();
         if address.is_null() || dladdr1(address, &mut place, &mut symbol, SYMBOL) == 0 {

@@ -1,9 +1,10 @@
 //! Directs the calls of libraries to this one where the loader does not: by the slots through which
 //! a library calls functions of others (its global offset table).
 //!
-//! Two cases need this. An executable that exports its own `malloc` (rustc has jemalloc inside): the
-//! calls of its libraries are redirected, and their blocks still come from that allocator. Calls
-//! inside the executable are not seen. The other case is a library loaded with `RTLD_DEEPBIND`.
+//! Two cases need this. An executable that exports its own `malloc` (rustc has jemalloc inside):
+//! the calls of its libraries are redirected, and their blocks still come from that allocator.
+//! Calls inside the executable are not seen. The other case is a library loaded with
+//! `RTLD_DEEPBIND`.
 
 use crate::images::{self, Image};
 use crate::inner;

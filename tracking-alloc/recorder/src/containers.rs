@@ -4,9 +4,9 @@
 //! memory must know them, or it takes a length for a capacity.
 //!
 //! Each container is made empty, which allocates nothing. One of its words that are 0 is set to 1,
-//! and the container is asked for its length and capacity: the answer that changed tells the meaning
-//! of the word. Only functions that return a field are called, and the container is never dropped.
-//! So this may run at any time, also inside the first allocation of a program.
+//! and the container is asked for its length and capacity: the answer that changed tells the
+//! meaning of the word. Only functions that return a field are called, and the container is never
+//! dropped. So this may run at any time, also inside the first allocation of a program.
 
 use std::collections::{HashMap, VecDeque};
 use std::mem::MaybeUninit;
@@ -130,8 +130,8 @@ fn words_of<T, const WORDS: usize>(new: impl Fn() -> T) -> Option<[usize; WORDS]
 fn with_one<T, R>(new: impl Fn() -> T, index: usize, ask: impl FnOnce(&T) -> R) -> Option<R> {
     let mut value = MaybeUninit::new(new());
     // SAFETY: the index is below the number of words. A word that is 0 is a number, because the
-    // pointers of an empty container are not null, and 1 is a valid capacity, length or index. `ask`
-    // only returns such numbers, and the container is not dropped.
+    // pointers of an empty container are not null, and 1 is a valid capacity, length or index.
+    // `ask` only returns such numbers, and the container is not dropped.
     unsafe {
         let word = value.as_mut_ptr().cast::<usize>().add(index);
         if word.cast::<*const u8>().read().addr() != 0 {

@@ -35,8 +35,8 @@ pub trait Source {
 /// The code that calls a source, as far as it matters for walks of its stacks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Callers {
-    /// Mostly code built with the flags of this crate. A self-test of this crate's own code tells if
-    /// it keeps frame pointers.
+    /// Mostly code built with the flags of this crate. A self-test of this crate's own code tells
+    /// if it keeps frame pointers.
     BuiltAlike,
     /// Any code of the process, built by anyone. Stacks are walked by the rules of `.eh_frame`.
     Any,

@@ -35,7 +35,6 @@
 //! thread-local variables are destroyed, and in a forked child.
 //!
 //! # Controlling a recording
-//!
 #![cfg_attr(
     recording,
     doc = "[`start()`] begins one ([`Options`]: to a file, or in memory), and [`Recording`] marks, pauses,\n"
@@ -66,8 +65,9 @@
 //!
 //! # Guarantees
 //!
-//! A copy of the process is made only for a reader that is attached to the recording ([`snapshot`]),
-//! and never where it could harm the program. The program does not see it as a child.
+//! A copy of the process is made only for a reader that is attached to the recording
+//! ([`snapshot`]), and never where it could harm the program. The program does not see it as a
+//! child.
 //!
 //! The recorder starts no thread and keeps no descriptor open. It never allocates through the
 //! observed allocator, nor through libc's, and it never panics in an event. Its memory comes from

@@ -51,8 +51,8 @@ pub(crate) struct Origin {
     pub(crate) has_any_callers: bool,
 }
 
-/// Examines the environment at the first allocation, and starts a recording if it asks for one. Without an
-/// origin it never does.
+/// Examines the environment at the first allocation, and starts a recording if it asks for one.
+/// Without an origin it never does.
 #[cold]
 #[inline(never)]
 pub(crate) fn at_first_allocation(block: *mut u8, bytes: usize, origin: Option<Origin>) {
@@ -372,8 +372,8 @@ fn settle(session: &Session) {
     session::store_own_bytes(session.header());
 }
 
-/// Returns the checksum of a recording to which nobody writes any more, except an attached reader to
-/// the words of the exchange, which count as zero.
+/// Returns the checksum of a recording to which nobody writes any more, except an attached reader
+/// to the words of the exchange, which count as zero.
 fn checksum_of(store: &Store) -> u64 {
     const EXCHANGE: std::ops::Range<usize> = EXCHANGE_OFFSET / 32..HEADER_BYTES as usize / 32;
     let mut checksum = Checksum::default();

@@ -187,7 +187,7 @@ pub(crate) fn with<R>(f: impl FnOnce(&Thread) -> R) -> Option<R> {
     #[cfg(not(initial_exec))]
     return THREAD.try_with(f).ok();
     #[cfg(initial_exec)]
-    // SAFETY: the words exist as long as their thread, were zero at first, which is the value of `new`, and are
-    // used by no other thread.
+    // SAFETY: the words exist as long as their thread, were zero at first, which is the value of
+    // `new`, and are used by no other thread.
     return Some(f(unsafe { &*initial_exec::of_thread() }));
 }

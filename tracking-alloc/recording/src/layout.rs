@@ -20,8 +20,8 @@ pub const HEADER_BYTES: u64 = 4096;
 /// Offset of the checksum in the file.
 pub const CHECKSUM_OFFSET: usize = std::mem::offset_of!(Header, checksum);
 
-/// Offset of the [`Exchange`] in the file: the last 256 bytes before the directory. They are not part
-/// of the checksum, because a reader may write there at any time.
+/// Offset of the [`Exchange`] in the file: the last 256 bytes before the directory. They are not
+/// part of the checksum, because a reader may write there at any time.
 pub const EXCHANGE_OFFSET: usize = HEADER_BYTES as usize - size_of::<Exchange>();
 
 /// Bytes of the first piece of the directory, directly after the header.
@@ -99,8 +99,8 @@ pub mod state {
     pub const RUNNING: u32 = 1;
     /// Finished normally.
     pub const FINISHED: u32 = 2;
-    /// A copy, made while the recording was [`RUNNING`]. It has a checksum, and its rows are those of
-    /// that moment: one event of each lane may be half counted.
+    /// A copy, made while the recording was [`RUNNING`]. It has a checksum, and its rows are those
+    /// of that moment: one event of each lane may be half counted.
     pub const COPIED: u32 = 3;
 }
 

@@ -1,4 +1,5 @@
-//! Packing: appends symbols or snapshots to a recording as one more table, and changes nothing else.
+//! Packing: appends symbols or snapshots to a recording as one more table, and changes nothing
+//! else.
 
 use crate::layout::*;
 use crate::read::{Error, Recording, file_checksum};
@@ -15,8 +16,8 @@ pub fn with_symbols(bytes: Vec<u8>, symbols: &[u8]) -> Result<Vec<u8>, Error> {
     with_table(bytes, table::SYMBOLS, symbols, state::COPIED)
 }
 
-/// Returns the recording in `bytes` with `snapshots` as its table of snapshots. Snapshots that it has
-/// are replaced.
+/// Returns the recording in `bytes` with `snapshots` as its table of snapshots. Snapshots that it
+/// has are replaced.
 ///
 /// A recording whose program was killed stays one: it has no checksum.
 ///

@@ -1,5 +1,5 @@
-//! The words of the shadow map, and how a reader of the program's memory finds the blocks in it. The
-//! words describe themselves: where a block begins, its owner, and its size.
+//! The words of the shadow map, and how a reader of the program's memory finds the blocks in it.
+//! The words describe themselves: where a block begins, its owner, and its size.
 //!
 //! | granule | bit 0 | the rest |
 //! |---|---|---|
@@ -111,8 +111,8 @@ pub fn birth_number(first: u32, second: u32, high_bits: u32) -> u32 {
     high << LOW_BITS | first >> 3 & ((1 << LOW_BITS) - 1)
 }
 
-/// Returns the lane and the known part of the birth number in the first two words of a block. Blocks
-/// of up to 16 bytes keep neither; their second word counts as 0.
+/// Returns the lane and the known part of the birth number in the first two words of a block.
+/// Blocks of up to 16 bytes keep neither; their second word counts as 0.
 #[inline(always)]
 pub fn birth(first: u32, second: u32) -> Option<Birth> {
     let lane = (second >> LANE_SHIFT).checked_sub(1)?;
@@ -164,8 +164,8 @@ impl Block {
         })
     }
 
-    /// Returns the block that a lane was reallocating, by its old address and size. Returns `None` if
-    /// there was none.
+    /// Returns the block that a lane was reallocating, by its old address and size. Returns `None`
+    /// if there was none.
     pub fn in_flight(value: &InFlightValue) -> Option<Block> {
         (value.address != 0).then_some(Block {
             address: value.address,
@@ -220,8 +220,8 @@ fn damaged(what: &str) -> io::Error {
 }
 
 impl Map {
-    /// Returns the map that a header describes. Returns `None` if there is none, or if its figures are
-    /// not those of a map.
+    /// Returns the map that a header describes. Returns `None` if there is none, or if its figures
+    /// are not those of a map.
     pub fn new(header: &HeaderValue) -> Option<Map> {
         let (address_bits, leaf_bits) = (header.shadow_address_bits, header.shadow_leaf_bits);
         let is_map = header.shadow_roots.iter().all(|root| *root != 0)
@@ -276,7 +276,8 @@ impl Map {
         Ok(leaves)
     }
 
-    /// Passes the blocks of a piece to `found`, in order of their addresses, until it returns `false`.
+    /// Passes the blocks of a piece to `found`, in order of their addresses, until it returns
+    /// `false`.
     ///
     /// # Errors
     /// Returns an error if the memory cannot be read.

@@ -1,5 +1,5 @@
-//! Paused copies of a process: what the copied program notices (nothing), when a copy ends, when none
-//! is made, and what a reader finds in its memory.
+//! Paused copies of a process: what the copied program notices (nothing), when a copy ends, when
+//! none is made, and what a reader finds in its memory.
 //!
 //! The programs are part of this binary, which is run again with the name of one.
 

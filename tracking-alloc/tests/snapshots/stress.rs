@@ -22,8 +22,8 @@ extern "C" fn count_signal(_: libc::c_int) {
     HANDLED.fetch_add(1, SeqCst);
 }
 
-/// Allocates and frees in 8 threads, and checks what it has, until its input ends. It asserts that it
-/// never has a child and that its handler runs once for each signal.
+/// Allocates and frees in 8 threads, and checks what it has, until its input ends. It asserts that
+/// it never has a child and that its handler runs once for each signal.
 fn works() {
     static ENDS: AtomicBool = AtomicBool::new(false);
     // SAFETY: the handlers only add to numbers.

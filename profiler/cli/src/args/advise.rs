@@ -8,10 +8,11 @@ use super::{Input, values};
 
 /// List changes that save memory, each with what it saves
 ///
-/// Prints the largest saving first. A saving is exact, a bound (`at least`) or an estimate (`about`).
-/// A recording with snapshots has findings of more kinds, which are about the moment of a snapshot.
-/// Findings that save less than 64 KiB, or less than 1 % of the peak, of the live bytes of the snapshot
-/// or of all bytes allocated, are left out. Savings may overlap, so never add them up.
+/// Prints the largest saving first. A saving is exact, a bound (`at least`) or an estimate
+/// (`about`). A recording with snapshots has findings of more kinds, which are about the moment of
+/// a snapshot. Findings that save less than 64 KiB, or less than 1 % of the peak, of the live bytes
+/// of the snapshot or of all bytes allocated, are left out. Savings may overlap, so never add them
+/// up.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:

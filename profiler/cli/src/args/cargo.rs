@@ -36,8 +36,8 @@ pub(crate) struct CargoCli {
     pub(crate) out: Out,
     #[command(flatten)]
     pub(crate) snapshots: TakeSnapshots,
-    /// Build with the layouts of types (`debug = "full"`), by which snapshots name fields, B-trees and
-    /// the locals of async functions
+    /// Build with the layouts of types (`debug = "full"`), by which snapshots name fields, B-trees
+    /// and the locals of async functions
     #[arg(long)]
     pub(crate) types: bool,
     #[command(subcommand)]

@@ -45,8 +45,8 @@ pub(crate) struct Diff {
     pub(crate) measure: AnyMeasureFlag,
     #[command(flatten)]
     pub(crate) at: AtFlag,
-    /// Compare with this snapshot of BASE, as in --at [default: the value of --at, else the snapshot
-    /// with most live bytes]
+    /// Compare with this snapshot of BASE, as in --at [default: the value of --at, else the
+    /// snapshot with most live bytes]
     #[arg(long, value_name = "SNAPSHOT")]
     pub(crate) base_at: Option<String>,
     /// Divide figures by the input that phases state, in records or bytes. With --by phase, divide

@@ -32,10 +32,10 @@ pub(crate) struct Export {
     /// Write to this file; `-` is standard output
     #[arg(short, long, value_name = "OUT", default_value = "-")]
     pub(crate) output: PathBuf,
-    /// Use this measure, as in `report`: folded stacks count it, speedscope, Firefox and pprof show
-    /// it first, and rows of json and csv are sorted by it. Not for dhat, which has one fixed set
-    /// of figures. `retained` and `unused` are for json and csv, and by holder for folded [default:
-    /// peak; by holder, retained]
+    /// Use this measure, as in `report`: folded stacks count it, speedscope, Firefox and pprof
+    /// show it first, and rows of json and csv are sorted by it. Not for dhat, which has one
+    /// fixed set of figures. `retained` and `unused` are for json and csv, and by holder for
+    /// folded [default: peak; by holder, retained]
     #[arg(long, value_name = "MEASURE", value_parser = values::word(AnyMeasure::ALL, AnyMeasure::name))]
     pub(crate) measure: Option<AnyMeasure>,
     #[command(flatten)]

@@ -101,11 +101,11 @@ impl AnyMeasure {
 /// The measure to sort and draw by, with those of snapshots.
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct AnyMeasureFlag {
-    /// Use this measure. `peak`: bytes live at the peak. `live`: bytes live at exit. `total`: bytes
-    /// allocated in total. `blocks`: number of allocations. `temporary`: bytes of temporary blocks.
-    /// `copied`: bytes copied by growth. `grows`: number of growing reallocations. From a snapshot:
-    /// `retained`: bytes that would be freed with the blocks. `unused`: unused capacity [default:
-    /// peak; by holder, retained]
+    /// Use this measure. `peak`: bytes live at the peak. `live`: bytes live at exit. `total`:
+    /// bytes allocated in total. `blocks`: number of allocations. `temporary`: bytes of
+    /// temporary blocks. `copied`: bytes copied by growth. `grows`: number of growing
+    /// reallocations. From a snapshot: `retained`: bytes that would be freed with the blocks.
+    /// `unused`: unused capacity [default: peak; by holder, retained]
     #[arg(long = "measure", value_name = "MEASURE", value_parser = values::word(AnyMeasure::ALL, AnyMeasure::name))]
     pub(crate) measure: Option<AnyMeasure>,
 }
@@ -113,8 +113,8 @@ pub(crate) struct AnyMeasureFlag {
 /// The snapshot to show.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct AtFlag {
-    /// Show this snapshot: its label, its number from 1, or `last` [default: the snapshot with most
-    /// live bytes]
+    /// Show this snapshot: its label, its number from 1, or `last` [default: the snapshot with
+    /// most live bytes]
     #[arg(long, value_name = "SNAPSHOT")]
     pub(crate) at: Option<String>,
 }

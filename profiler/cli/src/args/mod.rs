@@ -146,14 +146,14 @@ Examples:
 pub(crate) struct Run {
     #[command(flatten)]
     pub(crate) out: Out,
-    /// Choose what to record. `exact`: every event with its stack. `count`: every event without its
-    /// stack, which costs less and still gives totals, peak, phases, fields and arenas
+    /// Choose what to record. `exact`: every event with its stack. `count`: every event without
+    /// its stack, which costs less and still gives totals, peak, phases, fields and arenas
     #[arg(long, value_name = "MODE", value_parser = mode::NAMES.map(|(_, name)| name))]
     pub(crate) mode: Option<String>,
     #[command(flatten)]
     pub(crate) snapshots: TakeSnapshots,
-    /// Record a program that does not link tracking-alloc: preload a library that sees malloc and its
-    /// relatives, of C, C++ and Rust (programs for glibc, linked dynamically)
+    /// Record a program that does not link tracking-alloc: preload a library that sees malloc and
+    /// its relatives, of C, C++ and Rust (programs for glibc, linked dynamically)
     #[arg(long)]
     pub(crate) preload: bool,
     /// Also record the programs that it starts
@@ -203,9 +203,9 @@ footprint(..).")]
 pub(crate) struct Report {
     /// Group rows by this. `site`: the call site. `owner`: the function that owns the blocks.
     /// `type`: the type that the blocks hold. `field`: the field path in data deserialized as
-    /// Profiled<T>. `function`: the function, self and inclusive. `crate`: the crate. `module`: the
-    /// loaded image. `thread`: the thread. `phase`: the phase. `arena`: the arena, with figures of
-    /// what it holds. `holder`: who holds the heap in a snapshot, as a tree
+    /// Profiled<T>. `function`: the function, self and inclusive. `crate`: the crate. `module`:
+    /// the loaded image. `thread`: the thread. `phase`: the phase. `arena`: the arena, with
+    /// figures of what it holds. `holder`: who holds the heap in a snapshot, as a tree
     #[arg(long, value_name = "BY", default_value = "site", value_parser = values::word(RowsBy::ALL, RowsBy::name))]
     pub(crate) by: RowsBy,
     #[command(flatten)]
@@ -252,8 +252,8 @@ pub(crate) struct Flamegraph {
     /// Draw only the arena of this name; needs --by arena
     #[arg(long, value_name = "NAME")]
     pub(crate) arena: Option<String>,
-    /// Draw this measure, as in `report` [default: peak; by arena, live, or total if no arena holds
-    /// anything; by holder, retained]
+    /// Draw this measure, as in `report` [default: peak; by arena, live, or total if no arena
+    /// holds anything; by holder, retained]
     #[arg(long, value_name = "MEASURE", value_parser = values::word(AnyMeasure::ALL, AnyMeasure::name))]
     pub(crate) measure: Option<AnyMeasure>,
     #[command(flatten)]
@@ -343,8 +343,8 @@ pub(crate) struct Completions {
 ///
 /// For containers and services, where `heapglass run` cannot start the program: copy the library
 /// there, and set LD_PRELOAD to its path and HEAPGLASS_OUT to the path of the recording. It records
-/// malloc and free of C, C++ and Rust. Programs that the recorded one starts are not recorded unless
-/// HEAPGLASS_CHILDREN=1 is set.
+/// malloc and free of C, C++ and Rust. Programs that the recorded one starts are not recorded
+/// unless HEAPGLASS_CHILDREN=1 is set.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -359,8 +359,8 @@ Examples:
   heapglass man | man -l -
   heapglass man -o ~/.local/share/man/man1     install the pages; man heapglass-run shows one")]
 pub(crate) struct Man {
-    /// Write heapglass.1, heapglass-run.1 and so on to this folder, which is created if it does not
-    /// exist
+    /// Write heapglass.1, heapglass-run.1 and so on to this folder, which is created if it does
+    /// not exist
     #[arg(short, long, value_name = "DIR")]
     pub(crate) output: Option<PathBuf>,
 }
@@ -418,9 +418,10 @@ impl Out {
 /// The measure to sort and draw by.
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct MeasureFlag {
-    /// Use this measure. `peak`: bytes live at the peak. `live`: bytes live at exit. `total`: bytes
-    /// allocated in total. `blocks`: number of allocations. `temporary`: bytes of temporary blocks.
-    /// `copied`: bytes copied by growth. `grows`: number of growing reallocations
+    /// Use this measure. `peak`: bytes live at the peak. `live`: bytes live at exit. `total`:
+    /// bytes allocated in total. `blocks`: number of allocations. `temporary`: bytes of
+    /// temporary blocks. `copied`: bytes copied by growth. `grows`: number of growing
+    /// reallocations
     #[arg(long = "measure", value_name = "MEASURE", default_value = "peak", value_parser = values::word(Measure::ALL, Measure::name))]
     pub(crate) measure: Measure,
 }
@@ -444,9 +445,9 @@ pub(crate) struct Symbols {
     /// Look for separate debug information in this folder; may be given several times
     #[arg(long, value_name = "DIR")]
     pub(crate) debug_dir: Vec<PathBuf>,
-    /// Treat only this crate as your own code; may be given several times [default: the crates that
-    /// the recording names, else every crate whose sources lie outside registries, git checkouts
-    /// and the toolchain]
+    /// Treat only this crate as your own code; may be given several times [default: the crates
+    /// that the recording names, else every crate whose sources lie outside registries, git
+    /// checkouts and the toolchain]
     #[arg(long, value_name = "CRATE")]
     pub(crate) own: Vec<String>,
 }

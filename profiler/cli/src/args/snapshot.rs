@@ -10,9 +10,9 @@ use super::Symbols;
 
 /// Take a snapshot of a running program: who holds its heap, and how full it is
 ///
-/// The program makes a paused copy of itself at its next allocations and goes on. Heapglass reads the
-/// copy and ends it. Writes a file that has the recording so far, its symbols and the snapshot; open it
-/// like a recording.
+/// The program makes a paused copy of itself at its next allocations and goes on. Heapglass reads
+/// the copy and ends it. Writes a file that has the recording so far, its symbols and the snapshot;
+/// open it like a recording.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -22,8 +22,8 @@ pub(crate) struct Snapshot {
     /// Process ID of the program, or its recording
     #[arg(value_name = "PID|FILE")]
     pub(crate) target: PathBuf,
-    /// Write to this file; `-` is standard output [default: ./PROGRAM-PID.hgs, with a number if that
-    /// is taken]
+    /// Write to this file; `-` is standard output [default: ./PROGRAM-PID.hgs, with a number if
+    /// that is taken]
     #[arg(short, long, value_name = "OUT.hgs")]
     pub(crate) output: Option<PathBuf>,
     #[command(flatten)]
@@ -44,8 +44,8 @@ impl Snapshot {
 /// The flag for sandboxes.
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub(crate) struct ForceSnapshot {
-    /// Take snapshots even if the program has a filter of system calls that may kill it for making a
-    /// copy of itself
+    /// Take snapshots even if the program has a filter of system calls that may kill it for making
+    /// a copy of itself
     #[arg(long)]
     pub(crate) force_snapshot: bool,
 }
@@ -53,10 +53,11 @@ pub(crate) struct ForceSnapshot {
 /// The flags of commands that run a program.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct TakeSnapshots {
-    /// Take snapshots, which show who holds the heap and how full it is. WHEN is a list, separated by
-    /// commas: `peak`: when more is live than ever. `exit`: at the end. `mark:NAME`: when the program
-    /// sets this mark. `every:10s`: again and again. `signal`: when the program gets SIGUSR2. What the
-    /// program takes with `snapshot(..)` is kept too [default without WHEN: peak,exit]
+    /// Take snapshots, which show who holds the heap and how full it is. WHEN is a list, separated
+    /// by commas: `peak`: when more is live than ever. `exit`: at the end. `mark:NAME`: when
+    /// the program sets this mark. `every:10s`: again and again. `signal`: when the program
+    /// gets SIGUSR2. What the program takes with `snapshot(..)` is kept too [default without
+    /// WHEN: peak,exit]
     #[arg(long, value_name = "WHEN", num_args = 0..=1, require_equals = true,
         default_missing_value = "peak,exit", value_parser = Moments::parse)]
     pub(crate) snapshot: Option<Moments>,

@@ -84,8 +84,8 @@ fn in_files(tables: &[Table], name: &str, key: &str) -> Option<Value> {
     tables.find_map(|table| table.get(name)?.as_table()?.get(key).cloned())
 }
 
-/// Returns the debug information of a profile, or of one that it inherits from. Environment variables
-/// take precedence over files.
+/// Returns the debug information of a profile, or of one that it inherits from. Environment
+/// variables take precedence over files.
 fn debug_of(tables: &[Table], name: &str) -> Option<Debug> {
     let debug = chain(tables, name).find_map(|name| {
         let variable = format!(

@@ -14,8 +14,8 @@ pub(crate) struct Live {
     pub(crate) header: HeaderValue,
 }
 
-/// Returns the recording at a path, or that of the process with that number. A file of that name comes
-/// first.
+/// Returns the recording at a path, or that of the process with that number. A file of that name
+/// comes first.
 ///
 /// # Errors
 /// Returns an error if there is no such recording.

@@ -1,4 +1,5 @@
-//! Snapshots for the commands that take them: their text, their file, and their place in a recording.
+//! Snapshots for the commands that take them: their text, their file, and their place in a
+//! recording.
 
 mod watch;
 
@@ -45,8 +46,8 @@ pub(crate) fn append(path: &Path, snapshots: &[Snapshot]) -> Result<(), Error> {
     temporary.replace().map_err(cannot)
 }
 
-/// Takes a snapshot of the program that writes a recording, and writes it to a free path in the working
-/// directory. Returns a sentence about it.
+/// Takes a snapshot of the program that writes a recording, and writes it to a free path in the
+/// working directory. Returns a sentence about it.
 ///
 /// # Errors
 /// Returns an error if the program makes no copy of itself soon, or if the file cannot be written.
@@ -102,7 +103,8 @@ pub(crate) fn sentence(progress: Progress) -> String {
     }
 }
 
-/// Returns the line that sums up a snapshot: moment, size, share of the peak, and what it is based on.
+/// Returns the line that sums up a snapshot: moment, size, share of the peak, and what it is based
+/// on.
 pub(crate) fn line(snapshot: &Snapshot, peak_bytes: u64) -> String {
     let moment = snapshot.moment();
     let share = if peak_bytes == 0 {

@@ -78,8 +78,8 @@ impl Finished {
     }
 }
 
-/// Starts `command` with the environment variable `variable` set to the path pattern of the spool, and
-/// takes the snapshots that are wanted.
+/// Starts `command` with the environment variable `variable` set to the path pattern of the spool,
+/// and takes the snapshots that are wanted.
 ///
 /// # Errors
 /// Returns an error if the command cannot be started: with status 127 if it does not exist, with

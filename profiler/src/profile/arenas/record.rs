@@ -22,7 +22,8 @@ pub struct Arena {
     pub rows: Vec<ArenaRow>,
     /// Its history, oldest first.
     pub history: Vec<ArenaMoment>,
-    /// Values put into it through its handle whose drop never runs, and the blocks they pointed to.
+    /// Values put into it through its handle whose drop never runs, and the blocks they pointed
+    /// to.
     pub values: Vec<ArenaValues>,
 }
 
@@ -103,8 +104,8 @@ pub struct ArenaMoment {
     pub allocated_bytes: u64,
     /// Bytes occupied before it: all but the unused tail.
     pub occupied_bytes: u64,
-    /// Index into [`Profile::sites`](crate::profile::Profile::sites) of the site that allocated the
-    /// chunk.
+    /// Index into [`Profile::sites`](crate::profile::Profile::sites) of the site that allocated
+    /// the chunk.
     #[serde(skip)]
     pub site: Option<usize>,
 }

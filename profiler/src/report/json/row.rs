@@ -207,8 +207,8 @@ fn detail<'a>(profile: &'a Profile, row: &'a Row, stacks: &'a [usize]) -> Detail
     }
 }
 
-/// Returns the details of a row beside figures of a snapshot, which have the key of the net bytes of
-/// phases and of roots.
+/// Returns the details of a row beside figures of a snapshot, which have the key of the net bytes
+/// of phases and of roots.
 fn detail_beside<'a>(profile: &'a Profile, row: &'a Row, stacks: &'a [usize]) -> DetailJson<'a> {
     match &row.detail {
         Detail::Phase(detail) => DetailJson::PhaseHeld {

@@ -152,7 +152,8 @@ fn write_chunks(page: &mut Page<'_>, arena: &Arena) {
     page.wrap(Style::Faint, INDENT, &most);
 }
 
-/// `in total 5.7 MiB used by 177,000 pieces, from 15 chunks of 6.1 MiB; 9,000 grows: 4,400 in place, 1.1 MiB copied by ..`
+/// `in total 5.7 MiB used by 177,000 pieces, from 15 chunks of 6.1 MiB; 9,000 grows: 4,400 in
+/// place, 1.1 MiB copied by ..`
 fn ever(figures: &ArenaValue) -> String {
     let mut text = format!(
         "in total {} used by {}, from {} of {}",

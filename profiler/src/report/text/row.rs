@@ -111,7 +111,8 @@ fn of_site(profile: &Profile, detail: &SiteDetail) -> String {
     text
 }
 
-/// `in Fleet.vessels[].crew 1.2 MiB, 2 more; of Vessel; type from the stack; slack 437.5 KiB in footprint fleet`
+/// `in Fleet.vessels[].crew 1.2 MiB, 2 more; of Vessel; type from the stack; slack 437.5 KiB in
+/// footprint fleet`
 fn of_type(detail: &TypeDetail, measure: Measure) -> String {
     let mut said = Vec::from_iter(detail.note.map(str::to_owned));
     if detail.fields.iter().any(|part| part.key != NO_FIELD) {

@@ -1,9 +1,10 @@
 //! The tree of holders: who holds how much, by site and label.
 //!
-//! A node stands for the blocks of one site (and label) that blocks of the parent's site hold alone:
-//! without those, they would be freed. Where sites alternate, as maps in maps do, a block whose site
-//! is on the path already belongs to the node where the path ends. So a path has no site twice, and
-//! the bytes below all topmost nodes of a set of sites are exactly those that the set retains.
+//! A node stands for the blocks of one site (and label) that blocks of the parent's site hold
+//! alone: without those, they would be freed. Where sites alternate, as maps in maps do, a block
+//! whose site is on the path already belongs to the node where the path ends. So a path has no site
+//! twice, and the bytes below all topmost nodes of a set of sites are exactly those that the set
+//! retains.
 
 use super::{RootKind, Snapshot};
 use serde::{Deserialize, Serialize};

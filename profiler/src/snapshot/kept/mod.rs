@@ -23,8 +23,8 @@ const MOST_SNAPSHOTS: usize = 1000;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Moment {
-    /// What asked for it: `peak`, `exit`, `request`, or the label that the program gave. As recorded:
-    /// not safe for a terminal before [`printable`](crate::units::printable).
+    /// What asked for it: `peak`, `exit`, `request`, or the label that the program gave. As
+    /// recorded: not safe for a terminal before [`printable`](crate::units::printable).
     pub label: String,
     /// Nanoseconds from the start of the recording.
     pub time_ns: u64,

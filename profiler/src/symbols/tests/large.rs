@@ -1,5 +1,6 @@
 //! How long it takes: a measurement, not a gate. Run with a binary of one's own:
-//! `HEAPGLASS_LARGE_BINARY=PATH cargo test --release -p heapglass-profiler -- --ignored --nocapture large`.
+//! `HEAPGLASS_LARGE_BINARY=PATH cargo test --release -p heapglass-profiler -- --ignored --nocapture
+//! large`.
 
 use std::time::Instant;
 

@@ -40,8 +40,8 @@ pub struct ArenaStats {
     pub resets: u64,
     /// Largest `allocated_bytes`.
     pub most_allocated_bytes: u64,
-    /// Most bytes occupied at once (all except the unused tail). With this capacity the arena would
-    /// have needed one chunk.
+    /// Most bytes occupied at once (all except the unused tail). With this capacity the arena
+    /// would have needed one chunk.
     pub most_occupied_bytes: u64,
     /// Most chunks held at once.
     pub most_chunks: u64,

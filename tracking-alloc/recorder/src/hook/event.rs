@@ -112,8 +112,8 @@ pub(crate) fn freed_unsized(block: *mut u8) {
 }
 
 /// Takes the block out of the shadow map before a realloc is forwarded, because another thread may
-/// get its address. Returns its owner and its size, which is `bytes` if the caller knows it. Until the realloc was recorded, the block is in the lane, so that a copy of the
-/// memory has it.
+/// get its address. Returns its owner and its size, which is `bytes` if the caller knows it. Until
+/// the realloc was recorded, the block is in the lane, so that a copy of the memory has it.
 #[inline(always)]
 pub(crate) fn reallocating(block: *mut u8, bytes: Option<usize>) -> (Option<Owner>, usize) {
     if !state::is_recording() {

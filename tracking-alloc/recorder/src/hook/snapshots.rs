@@ -2,13 +2,13 @@
 //!
 //! # The protocol
 //!
-//! A reader is attached while [`Exchange::reader`] holds its process ID: `HEAPGLASS_SNAPSHOT` in the
-//! environment sets it at the start, or the reader writes it into the file of the recording. There is
-//! no thread that waits for requests.
+//! A reader is attached while [`Exchange::reader`] holds its process ID: `HEAPGLASS_SNAPSHOT` in
+//! the environment sets it at the start, or the reader writes it into the file of the recording.
+//! There is no thread that waits for requests.
 //!
 //! 1. The reader writes `forced` and `reader`, then increments `request`.
-//! 2. The next thread that checks the peak, sets a mark or ends a realloc after such a check notices
-//!    the request and makes the copy. (A program that allocates nothing notices none.)
+//! 2. The next thread that checks the peak, sets a mark or ends a realloc after such a check
+//!    notices the request and makes the copy. (A program that allocates nothing notices none.)
 //!    Without a request, a copy is made for other [triggers](snapshot_trigger): a peak above
 //!    `peak_above`, a mark with a hash in `marks`, the end of the recording, a signal.
 //! 3. The recorder writes its words, then increments `answers`. If `status` is
@@ -17,11 +17,12 @@
 //!    also ends when the reader does, and after [`LONGEST`].
 //! 5. The recorder reaps the copy at a later check.
 //!
-//! There is at most one copy: while it exists, a request waits. (At the end of the recording there may
-//! be two, once the reader has seen the first: the program does not wait for it.) The program itself takes a snapshot
-//! with [`snapshot`](crate::snapshot). This and all other triggers add an answer that leaves
-//! `answered` unchanged. After the copy of a peak, the next one is that of a peak larger by a quarter;
-//! a copy of a peak that the reader has not seen by then is ended, and its answer is lost.
+//! There is at most one copy: while it exists, a request waits. (At the end of the recording there
+//! may be two, once the reader has seen the first: the program does not wait for it.) The program
+//! itself takes a snapshot with [`snapshot`](crate::snapshot). This and all other triggers add an
+//! answer that leaves `answered` unchanged. After the copy of a peak, the next one is that of a
+//! peak larger by a quarter; a copy of a peak that the reader has not seen by then is ended, and
+//! its answer is lost.
 //!
 //! A copy that still exists when the recording ends is not reaped: there are no checks any more.
 //! When it has ended, it stays in the list of processes until the program ends, and no wait of the
@@ -70,8 +71,8 @@ static REPLACED: AtomicU32 = AtomicU32::new(0);
 static PEAK_ANSWERED: AtomicU64 = AtomicU64::new(0);
 /// The live bytes above which the next peak is larger by a quarter than that of the last answer.
 static NEXT_PEAK: AtomicU64 = AtomicU64::new(0);
-/// Lets one thread at a time make or reap a copy. The buffer is for files of /proc: events have little
-/// stack.
+/// Lets one thread at a time make or reap a copy. The buffer is for files of /proc: events have
+/// little stack.
 static MAKING: Lock<[u8; 4096]> = Lock::new([0; 4096]);
 
 /// The reason why there is no snapshot.
@@ -172,7 +173,8 @@ fn peak_above(exchange: &Exchange) -> Option<u64> {
     (wanted != 0).then_some(wanted.max(next))
 }
 
-/// Makes the copy that a reader wants at a peak. Call like [`look`], after a check and before a fall.
+/// Makes the copy that a reader wants at a peak. Call like [`look`], after a check and before a
+/// fall.
 pub(super) fn look_at_peak(lane: &'static Lane) {
     if let Some(exchange) = session::exchange()
         && let Some(above) = peak_above(exchange)
@@ -210,8 +212,8 @@ fn above_by_a_quarter(peak: i64) -> u64 {
     peak.saturating_add(peak / 4)
 }
 
-/// Ends the copy of an earlier peak that the reader has not seen yet: it would show less than the new
-/// one. Returns `false` if there is another copy. Call under the lock.
+/// Ends the copy of an earlier peak that the reader has not seen yet: it would show less than the
+/// new one. Returns `false` if there is another copy. Call under the lock.
 fn end_unseen_peak(exchange: &Exchange) -> bool {
     let replaced = REPLACED.load(Relaxed);
     let is_peak = exchange.trigger.load(Relaxed) == snapshot_trigger::PEAK;
@@ -333,8 +335,8 @@ fn take(exchange: &Exchange, buffer: &mut [u8]) -> Result<Taken, NoSnapshot> {
     })
 }
 
-/// Tells the reader about a copy, or why there is none. `request` is the request that is answered, or
-/// the last one that was.
+/// Tells the reader about a copy, or why there is none. `request` is the request that is answered,
+/// or the last one that was.
 fn answer(
     exchange: &Exchange,
     taken: Result<Taken, NoSnapshot>,
@@ -394,8 +396,8 @@ pub(crate) fn wants_end() -> bool {
     })
 }
 
-/// Takes the snapshot that the reader wants at the end of the recording, and reaps the last copy if it
-/// has ended.
+/// Takes the snapshot that the reader wants at the end of the recording, and reaps the last copy if
+/// it has ended.
 pub(crate) fn take_at_end() {
     signal::remove();
     if wants_end() {

@@ -61,8 +61,8 @@ pub(crate) struct Image {
     pub(crate) generation: u32,
     path_hash: u64,
     loaded: bool,
-    /// `true` if the image stays loaded as long as the process runs, such as the executable and the
-    /// C library.
+    /// `true` if the image stays loaded as long as the process runs, such as the executable and
+    /// the C library.
     lasting: bool,
     /// `true` if stacks lead through the image.
     used: bool,

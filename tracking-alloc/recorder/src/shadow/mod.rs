@@ -278,8 +278,8 @@ pub(crate) fn place(address: usize) -> Option<Place> {
 }
 
 impl Place {
-    /// Enters a block at this place. The first word is stored last: a copy of the memory made at any
-    /// moment contains either the whole block or a size of 0.
+    /// Enters a block at this place. The first word is stored last: a copy of the memory made at
+    /// any moment contains either the whole block or a size of 0.
     #[inline(always)]
     pub(crate) fn put(self, bytes: usize, owner: Owner) {
         let Place(first) = self;

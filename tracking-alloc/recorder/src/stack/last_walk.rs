@@ -92,16 +92,16 @@ pub(crate) struct LastWalk<F> {
     /// Equal to `len` if the outermost frame is where a walk ends and the next walk need not be a
     /// full one. Otherwise 0.
     complete: Cell<usize>,
-    /// `true` if the outermost frame is where a walk ends. Otherwise the stack continues outside of
-    /// it.
+    /// `true` if the outermost frame is where a walk ends. Otherwise the stack continues outside
+    /// of it.
     ends: Cell<bool>,
     /// Number of upcoming walks that will be full ones, because the last walk could not be kept.
     skips: Cell<u32>,
     /// Pages of this struct that were written, one bit for each.
     pages: Cell<u32>,
     /// Holds the register with which a walk begins, so that it can be compared like a word of the
-    /// stack. It lies on the first page, which must be counted (`count_pages(0, 1)`) before this is
-    /// written.
+    /// stack. It lies on the first page, which must be counted (`count_pages(0, 1)`) before this
+    /// is written.
     pub(super) register: Cell<usize>,
     /// The kept frames, followed by room for new frames that a walk finds.
     frames: UnsafeCell<[Kept<F>; ROOM]>,

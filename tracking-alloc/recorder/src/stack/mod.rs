@@ -29,8 +29,8 @@ pub(crate) struct Find {
     /// Finds the rule of a frame that is not in the cache. It reads only the given part of the
     /// stack.
     pub(crate) rule: fn(Frame, Stack) -> Rule,
-    /// Finds the stack that contains an address outside the thread's own stack. If rules are not in
-    /// use yet, it prepares them ([`may_follow_rules`]) if it can.
+    /// Finds the stack that contains an address outside the thread's own stack. If rules are not
+    /// in use yet, it prepares them ([`may_follow_rules`]) if it can.
     pub(crate) stack: fn(usize) -> Option<Stack>,
     /// Finds the stack that contains a return address after the thread switched away from that
     /// stack.
@@ -412,8 +412,8 @@ enum End {
 pub(crate) struct Limits {
     /// The address range of the thread's stack.
     stack: Cell<Stack>,
-    /// A frame's link is followed without further checks if it lies at most `span` bytes above this
-    /// address.
+    /// A frame's link is followed without further checks if it lies at most `span` bytes above
+    /// this address.
     low: Cell<usize>,
     span: Cell<usize>,
     cut_after: CutAfter,

@@ -1,10 +1,10 @@
 //! The paused copy of the process: a clone that sleeps until its reader has ended.
 //!
 //! The copy is a child that the program does not see. Its exit signal is 0, so it raises no SIGCHLD
-//! and only a wait with `__WCLONE` or `__WALL` finds it. It runs no code of the program: all signals
-//! are blocked before the clone, and stay blocked in the copy. Between the clone and its end the
-//! copy makes only raw system calls, because any lock may be held by a thread that does not exist in
-//! it.
+//! and only a wait with `__WCLONE` or `__WALL` finds it. It runs no code of the program: all
+//! signals are blocked before the clone, and stay blocked in the copy. Between the clone and its
+//! end the copy makes only raw system calls, because any lock may be held by a thread that does not
+//! exist in it.
 
 use super::Errno;
 use super::file::read_whole;
@@ -15,9 +15,9 @@ use std::time::Duration;
 const ALL_SIGNALS: u64 = u64::MAX;
 const PR_SET_PTRACER: libc::c_int = 0x5961_6d61;
 
-/// Returns `true` if a filter of system calls may kill the process for making a copy: it has a filter
-/// and has given up new privileges, as sandboxes and Kubernetes' restricted profile do. Filters of
-/// other containers return an error instead.
+/// Returns `true` if a filter of system calls may kill the process for making a copy: it has a
+/// filter and has given up new privileges, as sandboxes and Kubernetes' restricted profile do.
+/// Filters of other containers return an error instead.
 ///
 /// `buffer` is for `/proc/self/status`, because events have little stack.
 pub(crate) fn is_sandboxed(buffer: &mut [u8]) -> bool {
@@ -30,8 +30,8 @@ pub(crate) fn is_sandboxed(buffer: &mut [u8]) -> bool {
     if let (Some(gave_up), Some(filter)) = (value_of(b"NoNewPrivs:"), value_of(b"Seccomp:")) {
         return gave_up != b"0" && filter != b"0";
     }
-    // Without /proc, or if the lines did not fit. The second question is asked only where a filter may exist.
-    // SAFETY: the arguments are plain numbers.
+    // Without /proc, or if the lines did not fit. The second question is asked only where a filter
+    // may exist. SAFETY: the arguments are plain numbers.
     unsafe {
         libc::prctl(libc::PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1
             && libc::prctl(libc::PR_GET_SECCOMP, 0, 0, 0, 0) != 0
@@ -59,8 +59,8 @@ pub(crate) fn can_copy() -> bool {
     unsafe { libc::syscall(libc::SYS_close_range, u32::MAX, u32::MAX, 0) == 0 }
 }
 
-/// Makes a paused copy of the process, which ends when the process `reader` does, or after `longest`.
-/// Returns its process ID, or the errno of the clone.
+/// Makes a paused copy of the process, which ends when the process `reader` does, or after
+/// `longest`. Returns its process ID, or the errno of the clone.
 #[inline(never)]
 pub(crate) fn make(reader: u32, longest: Duration) -> Result<u32, i32> {
     let mut kept = 0_u64;

@@ -41,8 +41,8 @@ impl<T> Lock<T> {
         self.word.store(FREE, Ordering::Release);
     }
 
-    /// Returns the place of the value. It may be read or written only if no other thread can reach the
-    /// lock yet.
+    /// Returns the place of the value. It may be read or written only if no other thread can reach
+    /// the lock yet.
     pub(crate) fn get_mut_unpublished(&self) -> *mut T {
         self.value.get()
     }

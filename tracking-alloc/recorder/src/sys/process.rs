@@ -46,8 +46,8 @@ pub(crate) fn thread_pointer() -> u64 {
         return 0;
     }
     let pointer: u64;
-    // SAFETY: on x86-64, the word at the thread pointer is the thread pointer itself. On aarch64, the
-    // register is readable from user space.
+    // SAFETY: on x86-64, the word at the thread pointer is the thread pointer itself. On aarch64,
+    // the register is readable from user space.
     unsafe {
         #[cfg(target_arch = "x86_64")]
         std::arch::asm!("mov {}, fs:0", out(reg) pointer, options(nostack, preserves_flags, readonly));

@@ -16,7 +16,8 @@ pub struct Memory {
     /// Number of times linear memory grew since the recording began, as seen at allocator calls,
     /// except for the recording's own grows.
     ///
-    /// An allocator grows it at most once per call. All other grows between two calls count as one.
+    /// An allocator grows it at most once per call. All other grows between two calls count as
+    /// one.
     pub grows: u64,
     /// Pages that the recording has taken for itself since it began.
     pub own_pages: u64,

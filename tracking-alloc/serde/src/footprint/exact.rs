@@ -91,9 +91,9 @@ use tracking_alloc_recording::footprint_kind;
 /// hidden fields beyond the first KiB of a value, or in elements of a map whose size is unknown;
 /// pointers in another form (tagged, compressed); and memory that only a `Weak` keeps.
 ///
-/// A type of which a field points into a block behind its start, such as a list that a format without
-/// copies borrows from its input, does not own the block: it counts as hidden. A type whose own
-/// `Serialize` passes other borrowed memory (from the very start of a block, or not through a
+/// A type of which a field points into a block behind its start, such as a list that a format
+/// without copies borrows from its input, does not own the block: it counts as hidden. A type whose
+/// own `Serialize` passes other borrowed memory (from the very start of a block, or not through a
 /// reference in a field) counts as the owner of that memory.
 ///
 /// # Limits

@@ -30,8 +30,8 @@ pub struct Footprint {
     pub blocks: u64,
     /// Requested bytes of those blocks, which dropping the value frees.
     pub block_bytes: u64,
-    /// Usable bytes of those blocks, as reported by the inner allocator, or 0 if it does not report
-    /// them. Only the system's allocator does.
+    /// Usable bytes of those blocks, as reported by the inner allocator, or 0 if it does not
+    /// report them. Only the system's allocator does.
     pub usable_bytes: u64,
     /// Bytes of those blocks in which values were seen. The rest is unused capacity and data that
     /// containers keep for themselves.

@@ -55,8 +55,8 @@ pub(crate) struct Sites {
     /// Description of the restriction, with its number of rows and share; `None` if all rows are
     /// listed.
     restriction: Option<String>,
-    /// The grouped sites, shown instead of the list while a grouping is chosen and none of its rows
-    /// is open.
+    /// The grouped sites, shown instead of the list while a grouping is chosen and none of its
+    /// rows is open.
     groups: Groups,
     /// `true` if the list has the sites of one group. Going out leads back to the groups.
     in_group: bool,

@@ -20,8 +20,8 @@ const DETAILS: u16 = 4;
 /// All measured values, and the one that is open.
 #[derive(Debug, Default)]
 pub(super) struct Footprints {
-    /// Indices into [`Profile::measured`]: the exact values, and estimates with a label that has no
-    /// exact value.
+    /// Indices into [`Profile::measured`]: the exact values, and estimates with a label that has
+    /// no exact value.
     pub(super) values: List<usize>,
     by_type: HashMap<TypeId, Slack>,
     pub(super) is_open: bool,

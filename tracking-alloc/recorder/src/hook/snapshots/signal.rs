@@ -1,4 +1,5 @@
-//! The signal at which a snapshot is taken: its handler only sets a flag, which the next check sees.
+//! The signal at which a snapshot is taken: its handler only sets a flag, which the next check
+//! sees.
 
 use crate::sys;
 use std::mem::MaybeUninit;

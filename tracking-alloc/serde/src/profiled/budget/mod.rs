@@ -1,9 +1,9 @@
 //! Memory budgets: deserializing fails with an ordinary error of the format if it takes too much
 //! memory.
 //!
-//! The figures are those of [`measured`](heapglass_recorder::measured): exact, for this thread, with
-//! or without a recording. They are compared at each boundary of the data, so a single allocation
-//! may exceed the budget before it is noticed.
+//! The figures are those of [`measured`](heapglass_recorder::measured): exact, for this thread,
+//! with or without a recording. They are compared at each boundary of the data, so a single
+//! allocation may exceed the budget before it is noticed.
 
 mod active;
 mod path;
@@ -81,8 +81,8 @@ impl Budget {
         self
     }
 
-    /// Limits the bytes live at once to `times` bytes for each byte of the input. A fuzzer then finds
-    /// the inputs of which a few bytes make the program hold many:
+    /// Limits the bytes live at once to `times` bytes for each byte of the input. A fuzzer then
+    /// finds the inputs of which a few bytes make the program hold many:
     ///
     /// ```
     /// # #[global_allocator] static ALLOC: tracking_alloc::TrackingAlloc = tracking_alloc::TrackingAlloc::system();

@@ -69,8 +69,8 @@ pub(super) struct Node {
     from_buffer: Link<Node>,
     /// Flags of the scope that are already set, and [`AWAITS_TYPE`].
     flags_set: AtomicU32,
-    /// The last list of names that was proved to be in the order of elements, and the last list for
-    /// which this was disproved.
+    /// The last list of names that was proved to be in the order of elements, and the last list
+    /// for which this was disproved.
     proved: AtomicPtr<&'static str>,
     disproved: AtomicPtr<&'static str>,
 }
