@@ -37,8 +37,8 @@ pub struct Shown {
     pub before_rss_bytes: u64,
     /// The largest resident set, bytes.
     pub peak_rss_bytes: u64,
-    /// Nanoseconds in the allocator, from one event in 1,024 (share pass); `None` if too few events
-    /// were timed.
+    /// Nanoseconds in the allocator, from one event in 1,024 (share pass); `None` if too few
+    /// events were timed.
     pub allocator_ns: Option<u64>,
     /// Nanoseconds that the measurement itself took (share pass).
     pub overhead_ns: u64,

@@ -1,4 +1,5 @@
-//! 1,000 updates that the server of a ship game sends, as in the public benchmark: many small lists.
+//! 1,000 updates that the server of a ship game sends, as in the public benchmark: many small
+//! lists.
 
 use super::data;
 use crate::random::Random;

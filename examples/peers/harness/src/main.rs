@@ -42,8 +42,8 @@ struct Options {
     /// Number of rounds
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..))]
     runs: u16,
-    /// Run only these workloads, given by name or by the beginning of a name up to a hyphen (churn,
-    /// depth)
+    /// Run only these workloads, given by name or by the beginning of a name up to a hyphen
+    /// (churn, depth)
     #[arg(long, value_name = "WORKLOADS", value_delimiter = ',')]
     only: Vec<String>,
     /// Run only these programs; `ours` and `all` stand for several

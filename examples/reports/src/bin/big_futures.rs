@@ -1,4 +1,5 @@
-//! Each connection is one task; one branch of the handler keeps a scratch buffer in its future across an await.
+//! Each connection is one task; one branch of the handler keeps a scratch buffer in its future
+//! across an await.
 
 #[global_allocator]
 static ALLOC: tracking_alloc::TrackingAlloc = tracking_alloc::TrackingAlloc::system();

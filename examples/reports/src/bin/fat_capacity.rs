@@ -1,4 +1,5 @@
-//! A script type reserves room for the largest program it could ever hold, and is stored for every output.
+//! A script type reserves room for the largest program it could ever hold, and is stored for every
+//! output.
 
 #[global_allocator]
 static ALLOC: tracking_alloc::TrackingAlloc = tracking_alloc::TrackingAlloc::system();

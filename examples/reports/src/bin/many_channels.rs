@@ -1,4 +1,5 @@
-//! Hundreds of thousands of connections with an unbounded channel each; one had a short backlog once.
+//! Hundreds of thousands of connections with an unbounded channel each; one had a short backlog
+//! once.
 
 #[global_allocator]
 static ALLOC: tracking_alloc::TrackingAlloc = tracking_alloc::TrackingAlloc::system();
