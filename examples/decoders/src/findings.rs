@@ -1,4 +1,4 @@
-//! What a reader learns, with the figures.
+//! The findings for a reader, with the figures.
 
 use crate::hostile::Attack;
 use crate::measure::Figures;

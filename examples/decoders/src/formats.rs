@@ -21,7 +21,7 @@ use wincode::{SchemaRead, SchemaWrite};
 pub(crate) struct Set {
     /// Its name.
     pub(crate) name: &'static str,
-    /// What it is.
+    /// The data set in a sentence.
     pub(crate) about: &'static str,
     /// Measures every decoder. Returns the bytes that the typed value needs, and the rows.
     pub(crate) rows: fn() -> (u64, Vec<Row>),

@@ -1,4 +1,4 @@
-//! What a decoder costs in memory: the same data, decoded by each format.
+//! The memory that decoders cost: the same data, decoded by each format.
 //!
 //! - `decoders [SET..]`: prints the page, or the tables of these data sets.
 //! - `decoders --publish`: writes the page and its pictures into the guide.

@@ -8,7 +8,7 @@ use crate::measure::{Figures, Row};
 use crate::text::{bytes, grouped, percent, ratio, wrapped};
 use std::fmt::Write as _;
 
-/// What was measured.
+/// The measured figures.
 pub(crate) struct Measured {
     /// Each data set, the bytes that its typed value needs, and its rows.
     pub(crate) sets: Vec<(&'static Set, u64, Vec<Row>)>,

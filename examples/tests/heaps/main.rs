@@ -63,7 +63,7 @@ fn analysis(inner: Inner, structures: &Structures) -> Analysis {
     analyse(heap.finish(), &memory, &layouts(), &|_| ())
 }
 
-/// What the analysis found of some sites.
+/// The figures of some sites by the analysis.
 #[derive(Debug, Default)]
 struct Found {
     blocks: u64,

@@ -84,7 +84,7 @@ struct Node {
     _text: [u64; 2],
 }
 
-/// What the containers say.
+/// The figures that the containers give.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Truth {
     pub(crate) lists: u64,

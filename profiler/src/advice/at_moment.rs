@@ -1,4 +1,4 @@
-//! What a snapshot says of groups of sites.
+//! The figures of groups of sites in a snapshot.
 
 use std::cmp::Reverse;
 use std::collections::HashSet;

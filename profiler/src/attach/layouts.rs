@@ -11,11 +11,11 @@ use tracking_alloc_recording::{HeaderValue, mode};
 pub(super) struct Chosen {
     pub(super) layouts: Box<dyn Layouts>,
     pub(super) basis: Basis,
-    /// Why there is no more.
+    /// The reasons why there is no more.
     pub(super) notes: Vec<String>,
 }
 
-/// What layouts are chosen by.
+/// The facts by which layouts are chosen.
 pub(super) struct Known<'a> {
     pub(super) profile: &'a Profile,
     pub(super) header: &'a HeaderValue,

@@ -78,7 +78,7 @@ fn mapping(line: &str) -> Option<Mapping> {
     })
 }
 
-/// What the headers of the images in memory say.
+/// The parts of images that their headers in memory describe.
 #[derive(Debug, Default)]
 pub(super) struct Images {
     /// The writable segments, each with the name of its file.

@@ -43,7 +43,7 @@ const IN_FLIGHT_SHARE: u64 = 100;
 /// Copies that are taken in vain before one with such blocks is kept.
 const MOST_RETAKES: u32 = 5;
 
-/// What a reader does.
+/// The current step of a reader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Progress {

@@ -27,7 +27,7 @@ pub(super) struct Named {
     pub(super) range: Range<u64>,
 }
 
-/// What roots are made of.
+/// The sources of roots.
 #[derive(Debug)]
 pub(super) struct Outside<'a> {
     pub(super) mappings: &'a [Mapping],

@@ -11,7 +11,7 @@ const MANY: u32 = NONE - 1;
 /// Cycles that are kept, those with the most bytes.
 const MOST_CYCLES: usize = 1000;
 
-/// How a block is reached at the moment of the snapshot.
+/// The way in which a block is reached at the moment of the snapshot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Reach {

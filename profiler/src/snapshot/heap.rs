@@ -10,7 +10,7 @@ const LARGE: u32 = u32::MAX;
 /// Blocks have numbers of 30 bits: two bits of an edge are its own.
 pub(crate) const MOST_BLOCKS: usize = 1 << 29;
 
-/// What kind of memory a root is.
+/// The kind of memory of a root.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]

@@ -57,7 +57,7 @@ pub(super) struct Texts {
     inputs: Vec<(u32, u64)>,
 }
 
-/// What was found.
+/// The findings.
 #[derive(Debug, Default)]
 pub(super) struct InInputs {
     /// The inputs in which a text lies, by block.

@@ -82,7 +82,7 @@ pub enum Source {
 pub struct View<'a> {
     /// The heap that pointers lead into.
     pub heap: &'a Heap,
-    /// What the memory belongs to.
+    /// The owner of the memory.
     pub source: Source,
     /// The bytes, with a few before and after those to walk.
     pub(super) bytes: &'a [u8],
@@ -153,7 +153,7 @@ pub enum Header {
     Table {
         /// The number of buckets.
         buckets: u64,
-        /// Where in the block the control bytes begin.
+        /// The offset of the control bytes in the block.
         control: u64,
         /// Entries of the table.
         items: u64,

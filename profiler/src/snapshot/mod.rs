@@ -150,7 +150,7 @@ pub enum Stage {
     Holders,
 }
 
-/// How far the analysis is.
+/// The progress of the analysis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Step {

@@ -12,7 +12,7 @@ const MOST: u64 = 1 << 26;
 /// Pages between blocks that are asked for with them.
 const GAP: u64 = 16;
 
-/// What stands behind a page of memory.
+/// The state of a page of memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Page {
@@ -51,7 +51,7 @@ impl PinnedPages {
     }
 }
 
-/// What is known of the pages of a heap.
+/// The knowledge about the pages of a heap.
 #[derive(Debug, Default)]
 pub(super) struct Pages {
     /// The size of a page.

@@ -1,7 +1,7 @@
 //! Reads the contents of a heap: edges, unused bytes, hashes and zero pages, out of one read of
 //! each block. Only the blocks in which texts are looked for are read twice.
 //!
-//! What lies behind the length of a list is dead, and the length is in a header elsewhere. So a
+//! The memory behind the length of a list is dead, and the length is in a header elsewhere. So a
 //! block that needs its header is read after the block that holds the header: first all blocks that
 //! need none, then those whose headers were found, and so on. Then the roots in the same way, those
 //! that are least likely to be stale first. What remains are blocks whose header nothing holds.
@@ -44,7 +44,7 @@ const BATCH_BYTES: u64 = 128 << 20;
 
 const NOT_KNOWN: u64 = u64::MAX;
 
-/// What was read.
+/// The contents of a heap.
 #[derive(Debug)]
 pub(super) struct Contents {
     /// For each block and root, the index of its first edge.
@@ -75,7 +75,7 @@ pub(super) struct Table {
     pub(super) item_bytes: u64,
 }
 
-/// What could not be read or understood.
+/// The parts that could not be read or understood.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Losses {
@@ -124,7 +124,7 @@ impl Contents {
     }
 }
 
-/// How full a block is, as its header says, in one word.
+/// The fill of a block by its header, in one word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fill {
     List { used: u64 },
@@ -738,7 +738,7 @@ struct Scan<'a, 'b> {
     hash: Hash,
     zero_pages: u32,
     is_readable: bool,
-    /// What is known of the block if it is a text that may lie in an input.
+    /// The knowledge about the block if it is a text that may lie in an input.
     text: Option<Text>,
     part: &'b mut Part,
 }

@@ -5,7 +5,7 @@ pub(super) const NONE: u32 = u32::MAX;
 /// The node's component is known.
 const DONE: u32 = u32::MAX - 1;
 
-/// Where the edges of a node are, one after the other.
+/// The edges of a node, one after the other.
 pub(super) trait Edges {
     /// Returns the position of a node's first edge.
     fn first(&self, node: u32) -> u32;

@@ -29,7 +29,7 @@ pub enum Kind {
     Counted,
 }
 
-/// What is known of the blocks of one site.
+/// The knowledge about the blocks of one site.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Shape {

@@ -7,8 +7,8 @@ use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What is known of the blocks of one site. Each figure of blocks has its bytes beside it: those of
-/// whole blocks, where nothing else is said.
+/// The knowledge about the blocks of one site. Each figure of blocks has its bytes beside it: those
+/// of whole blocks, where nothing else is said.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 #[non_exhaustive]

@@ -61,7 +61,7 @@ pub struct TypeDetail {
     /// Bytes of its blocks that no value was in.
     #[serde(flatten)]
     pub slack: Option<Slack>,
-    /// What its blocks hold in the snapshot that is shown, if one is.
+    /// The figures of its blocks in the snapshot that is shown, if there is one.
     #[serde(skip)]
     pub held: Option<HeldFigures>,
     /// The newest of its values that was measured and estimated.

@@ -178,7 +178,7 @@ impl SnapshotAt<'_> {
     }
 }
 
-/// What a row holds in a snapshot. The names are the keys in JSON.
+/// The figures of a row in a snapshot. The names are the keys in JSON.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct HeldFigures {

@@ -16,7 +16,7 @@ use crate::snapshot::{Held, HolderName, RootKind, Snapshot};
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct HolderRow {
-    /// What it is. As recorded: not safe for a terminal before [`crate::units::printable`].
+    /// The name, as recorded: not safe for a terminal before [`crate::units::printable`].
     pub name: HolderRowName,
     /// The row that holds this one; `None` = nothing in the heap does.
     pub parent: Option<usize>,
@@ -212,7 +212,7 @@ pub fn holders(profile: &Profile, snapshot: &Snapshot) -> Vec<HolderRow> {
     rows
 }
 
-/// What makes two holders one row.
+/// The key of holders that are one row.
 #[derive(Clone, PartialEq, Eq, Hash)]
 enum Key {
     Root(String),

@@ -50,7 +50,7 @@ pub struct LoadedModule {
     pub bias: u64,
 }
 
-/// What a site allocated: [`Contents`](crate::profile::Contents) of the profile with full names.
+/// The blocks of a site: [`Contents`](crate::profile::Contents) of the profile with full names.
 #[derive(Clone, Debug, Default)]
 pub struct SiteType {
     /// The container: `alloc::vec::Vec<shop::Product>`.
@@ -80,7 +80,7 @@ pub struct ProgramTypes {
     notes: Vec<String>,
 }
 
-/// What is known of a program.
+/// The facts about a program.
 #[derive(Clone, Debug)]
 pub struct Program<'a> {
     /// Its types.

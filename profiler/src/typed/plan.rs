@@ -27,7 +27,7 @@ pub(super) const COUNTS: u64 = 16;
 /// Fields whose raw pointers lead back.
 const BACK: &[&str] = &["prev", "previous", "parent", "tail", "back", "waker"];
 
-/// What a block holds.
+/// The contents of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Contents {
     /// One value.
@@ -44,7 +44,7 @@ pub(super) enum Contents {
     Static(u32),
 }
 
-/// How the blocks of one kind of contents are read.
+/// The plan for reading blocks of one kind of contents.
 #[derive(Debug)]
 pub(super) struct Shape {
     pub(super) contents: Contents,
@@ -56,7 +56,7 @@ pub(super) struct Shape {
     pub(super) value_type: u64,
 }
 
-/// What a pointer points to.
+/// The target of a pointer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Target {
     /// Nothing that is known.
@@ -69,7 +69,7 @@ pub(super) enum Target {
     },
 }
 
-/// How much a pointer says.
+/// The meaning of a pointer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Hold {
     /// `Box`, `Rc`, `Arc`.
@@ -234,7 +234,7 @@ struct Path {
     is_root: bool,
 }
 
-/// What is known of the pointers in the value at hand.
+/// The knowledge about the pointers in the current value.
 #[derive(Clone, Copy, Debug, Default)]
 struct Mode {
     /// Raw pointers keep nothing alive.

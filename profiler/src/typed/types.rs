@@ -11,7 +11,7 @@ pub(super) type TypeId = u32;
 /// A text, by its number.
 pub(super) type NameId = u32;
 
-/// What a type is.
+/// The kind of a type.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) enum Kind {
     /// A number, or anything else that holds no pointers.
@@ -70,7 +70,7 @@ pub(super) struct Variant {
     pub(super) line: u32,
 }
 
-/// Where a static is.
+/// The place of a static.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
     /// The address in memory.

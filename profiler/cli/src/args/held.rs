@@ -12,7 +12,7 @@ use super::values;
 pub(crate) enum RowsBy {
     /// Rows with the counters of the recording.
     Counted(By),
-    /// Who holds the heap in a snapshot.
+    /// The tree of holders of the heap in a snapshot.
     Holder,
 }
 
@@ -41,7 +41,7 @@ impl RowsBy {
 pub(crate) enum PictureBy {
     /// Frames with the counters of the recording.
     Counted(Levels),
-    /// Who holds the heap in a snapshot.
+    /// The tree of holders of the heap in a snapshot.
     Holder,
 }
 

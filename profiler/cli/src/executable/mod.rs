@@ -1,4 +1,4 @@
-//! What a program file says of how it can be recorded: by the allocator that it links, by a
+//! The ways in which a program file can be recorded: by the allocator that it links, by a
 //! preloaded library, or not at all.
 //!
 //! Files are read in pieces and taken for hostile.
@@ -19,7 +19,7 @@ use crate::files::search;
 /// The name of the variable that tracking-alloc reads. Every program that links tracking-alloc
 /// contains it.
 const MARKER: &[u8] = b"HEAPGLASS_OUT";
-/// What programs contain that link an allocator of their own under other names.
+/// Texts that programs contain if they link an allocator of their own under other names.
 const ALLOCATORS: [(&[u8], &str); 3] = [
     (b"<jemalloc>: ", "jemalloc"),
     (b"mimalloc: ", "mimalloc"),
@@ -57,12 +57,12 @@ pub(crate) enum Executable {
     Other,
 }
 
-/// What is known of an ELF file.
+/// The facts about an ELF file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Elf {
     /// It contains tracking-alloc.
     pub(crate) is_linked: bool,
-    /// Why a preloaded library cannot record it.
+    /// The reason why a preloaded library cannot record it.
     refusal: Option<Refusal>,
     /// It exports a malloc that only its libraries call.
     exports_malloc: bool,
@@ -70,7 +70,7 @@ pub(crate) struct Elf {
     pub(crate) allocator: Option<&'static str>,
 }
 
-/// How a program is recorded.
+/// The way to record a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Way {
     /// By tracking-alloc, which it links.
@@ -81,7 +81,7 @@ pub(crate) enum Way {
     Libraries,
 }
 
-/// Why a program cannot be recorded by a preloaded library.
+/// The reason why a preloaded library cannot record a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Refusal {
     Static,

@@ -1,4 +1,4 @@
-//! What `run --preload` does with a command: the variables to set, and what the summary says.
+//! The plan of `run --preload` for a command: the variables to set, and what the summary says.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -8,11 +8,11 @@ use super::library;
 use crate::error::Error;
 use crate::executable::{Executable, Way};
 
-/// How the preloaded library records a command.
+/// The plan for recording a command by the preloaded library.
 #[derive(Debug, Default)]
 pub(crate) struct Plan {
     variables: Vec<(&'static str, OsString)>,
-    /// What is not seen, as sentences for the summary.
+    /// Sentences for the summary about what is not seen.
     pub(crate) notes: Vec<String>,
 }
 

@@ -32,7 +32,7 @@ pub(crate) struct Run<'a> {
     /// `true` to show the figures of the recording with the largest peak, `false` to show those of
     /// the command's own recording, else of the earliest.
     pub(crate) shows_largest: bool,
-    /// What was not seen, as sentences.
+    /// Sentences about what was not seen.
     pub(crate) notes: &'a [String],
     /// The values of `--own`.
     pub(crate) own: &'a [String],

@@ -1,4 +1,4 @@
-//! Where no snapshots can be taken.
+//! Stand-ins for systems where no snapshots can be taken.
 
 use std::path::PathBuf;
 use std::process::Command;

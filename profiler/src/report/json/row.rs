@@ -27,14 +27,14 @@ pub(super) struct Rows<'a> {
     pub(super) held: HeldJson<'a>,
 }
 
-/// What rows hold in the snapshot that is shown.
+/// The figures of rows in the snapshot that is shown.
 #[derive(Clone, Copy, Default)]
 pub(super) struct HeldJson<'a> {
     /// One for each row; empty = no snapshot is shown.
     pub(super) figures: &'a [HeldFigures],
     /// The figure that orders the rows, if a figure of the snapshot does.
     pub(super) measure: Option<HeldMeasure>,
-    /// What shares are of then.
+    /// The whole of shares then.
     pub(super) whole: u64,
 }
 

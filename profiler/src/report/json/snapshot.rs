@@ -48,7 +48,7 @@ impl Serialize for SnapshotJson<'_> {
 pub(super) struct HoldersJson<'a> {
     pub(super) holders: &'a [HolderRow],
     pub(super) measure: HeldMeasure,
-    /// What shares are of.
+    /// The whole of shares.
     pub(super) whole: u64,
     pub(super) top: usize,
 }

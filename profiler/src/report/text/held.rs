@@ -1,4 +1,4 @@
-//! What rows hold in a snapshot.
+//! The figures of rows in a snapshot.
 //!
 //! These figures must always stand below the snapshot's own moment, and the page must say that
 //! retained bytes of rows do not add up.

@@ -140,11 +140,11 @@ fn lines(rows: &[HolderRow]) -> Vec<Line> {
     lines
 }
 
-/// What a line says of its holders, free of control characters.
+/// The text of a line about its holders, free of control characters.
 struct Name {
     /// The holders.
     chain: Vec<String>,
-    /// What else is known of the last one, the least important last.
+    /// The other facts about the last one, the least important last.
     details: Vec<String>,
 }
 

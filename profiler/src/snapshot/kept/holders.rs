@@ -9,7 +9,7 @@
 use super::{RootKind, Snapshot};
 use serde::{Deserialize, Serialize};
 
-/// Who holds.
+/// The holder of some blocks.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -68,7 +68,7 @@ impl Held {
 pub struct HolderNode {
     /// The node that holds this one; 0 for the whole heap itself.
     pub parent: u32,
-    /// Who it is.
+    /// The name of the holder.
     pub name: HolderName,
     /// Its own blocks, by site.
     pub own: Vec<Held>,

@@ -23,7 +23,7 @@ const MOST_SNAPSHOTS: usize = 1000;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Moment {
-    /// What asked for it: `peak`, `exit`, `request`, or the label that the program gave. As
+    /// The cause: `peak`, `exit`, `request`, or the label that the program gave. As
     /// recorded: not safe for a terminal before [`printable`](crate::units::printable).
     pub label: String,
     /// Nanoseconds from the start of the recording.
@@ -36,7 +36,7 @@ pub struct Moment {
     pub pause_ns: u64,
 }
 
-/// What was known of the blocks.
+/// The knowledge about the blocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]

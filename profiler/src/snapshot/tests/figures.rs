@@ -1,5 +1,5 @@
-//! What is told of blocks beside their holders, against slow oracles: texts in inputs, pages,
-//! tables and slices.
+//! The figures of blocks in addition to their holders, against slow oracles: texts in inputs,
+//! pages, tables and slices.
 
 use super::*;
 use proptest::prelude::*;

@@ -22,7 +22,7 @@ impl Ranges {
         self.ranges.insert(address, bytes);
     }
 
-    /// How often the block at an address was read.
+    /// Returns the number of reads of the block at an address.
     fn reads(&self, address: u64) -> u32 {
         let reads = self.reads.lock().expect("reads");
         reads.get(&address).copied().unwrap_or(0)

@@ -23,6 +23,7 @@ fn watch() {
     let label = LABEL.replace("");
     if label.is_empty() { return }
     let mut buffer = [0usize; 128];
+    // SAFETY: the buffer has 128 words.
     let depth = unsafe { backtrace(buffer.as_mut_ptr(), 128) } as usize;
     let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
     for address in &buffer[..depth] {
@@ -38,6 +39,7 @@ fn watch() {
     }
 }
 unsafe impl GlobalAlloc for Watch {
+    // SAFETY: all four pass their arguments on, and what they must satisfy with them.
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 { watch(); unsafe { System.alloc(layout) } }
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 { watch(); unsafe { System.alloc_zeroed(layout) } }
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) { unsafe { System.dealloc(block, layout) } }

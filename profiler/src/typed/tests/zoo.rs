@@ -5,7 +5,7 @@ use crate::snapshot::Reach;
 
 const ZOO: &str = include_str!("programs/zoo.rs");
 
-/// What the types say.
+/// The layouts by types.
 #[derive(Debug, Default)]
 struct Found {
     lists: u64,

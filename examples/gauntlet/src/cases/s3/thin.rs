@@ -42,6 +42,7 @@ unsafe extern "C" {
 
 #[panic_handler]
 fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
+    // SAFETY: it takes nothing and never returns.
     unsafe { abort() }
 }
 
@@ -52,6 +53,7 @@ const MOST: usize = 64;
 extern "C" fn main(arguments: c_int, argument: *const *const c_char) -> c_int {
     let text = match arguments {
         0 | 1 => &[],
+        // SAFETY: the system passes as many texts, each with a NUL at its end.
         _ => unsafe { CStr::from_ptr(*argument.add(1)) }.to_bytes(),
     };
     let mut words: [(&[u8], usize); MOST] = [(&[], 0); MOST];
@@ -68,6 +70,7 @@ extern "C" fn main(arguments: c_int, argument: *const *const c_char) -> c_int {
         }
     }
     for (word, count) in &words[..used] {
+        // SAFETY: the arguments have the types that the format names.
         unsafe { printf(c"%6zu %.*s\n".as_ptr(), *count, word.len() as c_int, word.as_ptr()) };
     }
     0

@@ -36,12 +36,16 @@ fn room(layout: Layout) -> (usize, Layout) {
     (before, all)
 }
 
+// SAFETY: blocks are those of `System`, behind a head that has its own room, aligned as the block.
 unsafe impl GlobalAlloc for Watch {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let (before, all) = room(layout);
+        // SAFETY: the layout is not empty, and the block has room for head and value.
         let place = unsafe { System.alloc(all).add(before) };
+        // SAFETY: `before` is at least the size of a head.
         let head = unsafe { place.cast::<Head>().sub(1) };
         let is_listed = !PAUSED.load(Relaxed);
+        // SAFETY: under the lock, the list is of live heads.
         locked(|| unsafe {
             let next = if is_listed { FIRST } else { null_mut() };
             let size = layout.size();
@@ -57,7 +61,9 @@ unsafe impl GlobalAlloc for Watch {
 
     unsafe fn dealloc(&self, place: *mut u8, layout: Layout) {
         let (before, all) = room(layout);
+        // SAFETY: `alloc` wrote it there.
         let head = unsafe { place.cast::<Head>().sub(1) };
+        // SAFETY: under the lock, the list is of live heads, and this is one.
         locked(|| unsafe {
             let Head { previous, next, is_listed, .. } = head.read();
             if is_listed == 1 {
@@ -66,6 +72,7 @@ unsafe impl GlobalAlloc for Watch {
                 LIVE.fetch_sub(1, Relaxed);
             }
         });
+        // SAFETY: the block that `alloc` took, with its layout.
         unsafe { System.dealloc(place.sub(before), all) }
     }
 }

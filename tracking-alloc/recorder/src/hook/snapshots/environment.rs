@@ -1,4 +1,4 @@
-//! What the environment says about snapshots.
+//! The variables of the environment about snapshots.
 //!
 //! `HEAPGLASS_SNAPSHOT` attaches a reader before the first allocation: its process ID, and words
 //! behind commas: `force`, `exit`, `peak=BYTES` and `mark=NAME`, as in [`Exchange`].
