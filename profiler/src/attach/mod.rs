@@ -211,8 +211,9 @@ impl Reader {
             return Ok(None);
         }
         // Before the answer counts as seen: until then, the program replaces the copy of a peak by
-        // that of a larger one.
-        self.prepare()?;
+        // that of a larger one. If this fails, reading fails too and says why: an answer that never
+        // counts as seen would be met again and again.
+        let _ = self.prepare();
         let Some(answer) = self.new_answer()? else {
             return Ok(None);
         };

@@ -137,7 +137,9 @@ impl Program {
                 let _ = reader.prepare();
                 program.reader = Some(reader);
             }
-            Err(error) => program.failed(&error),
+            Err(error) => {
+                program.failed(&error);
+            }
         }
         program
     }
@@ -152,7 +154,12 @@ impl Program {
             match reader.next(&goes_on) {
                 Ok(Some(taken)) => self.keep(taken),
                 Ok(None) => break,
-                Err(error) => self.failed(&error),
+                Err(error) => {
+                    // The same error again, such as of a file that cannot be read, may never end.
+                    if !self.failed(&error) {
+                        break;
+                    }
+                }
             }
         }
         if let Some(every) = moments.every
@@ -199,10 +206,13 @@ impl Program {
         }
     }
 
-    fn failed(&mut self, error: &Error) {
+    /// Keeps an error. Returns `false` if it is known already.
+    fn failed(&mut self, error: &Error) -> bool {
         let problem = error.to_string();
-        if !self.found.problems.contains(&problem) {
+        let is_new = !self.found.problems.contains(&problem);
+        if is_new {
             self.found.problems.push(problem);
         }
+        is_new
     }
 }
