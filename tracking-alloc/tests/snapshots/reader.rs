@@ -46,6 +46,11 @@ impl Reader {
         written.expect("written");
     }
 
+    /// Says which answer was seen last.
+    pub(crate) fn set_seen(&self, answers: u32) {
+        self.write(std::mem::offset_of!(Exchange, seen), answers);
+    }
+
     /// Makes a process the reader to which copies belong.
     pub(crate) fn set_reader(&self, process: u32, forced: bool) {
         self.write(std::mem::offset_of!(Exchange, forced), forced.into());

@@ -134,6 +134,28 @@ fn the_copy_of_a_larger_peak_replaces_one_that_nobody_has_seen() {
     });
 }
 
+#[test]
+fn a_larger_peak_has_a_copy_beside_the_one_that_the_reader_reads() {
+    let mut run = start("rises", ",peak=2000000");
+    run.until_paused();
+    let (first, read) = answer_of(&run, snapshot_trigger::PEAK);
+    Reader::attach(&run.path).set_seen(first.answers);
+    run.go_on();
+    run.until_paused();
+    let (answer, memory) = answer_of(&run, snapshot_trigger::PEAK);
+    assert_eq!(answer.answers, first.answers + 1);
+    assert!(answer.live_bytes > 8_000_000, "{}", answer.live_bytes);
+    assert_eq!(bytes(&memory), answer.live_bytes);
+    assert_eq!(bytes(&read), first.live_bytes);
+    end(first.copy);
+    end(answer.copy);
+    run.go_on();
+    run.succeeds();
+    until("all copies are gone", || {
+        is_gone(first.copy) && is_gone(answer.copy)
+    });
+}
+
 /// Sets marks.
 fn marks() {
     tracking_alloc::mark("before");

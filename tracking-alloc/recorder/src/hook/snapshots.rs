@@ -17,12 +17,12 @@
 //!    also ends when the reader does, and after [`LONGEST`].
 //! 5. The recorder reaps the copy at a later check.
 //!
-//! There is at most one copy: while it exists, a request waits. (At the end of the recording there
-//! may be two, once the reader has seen the first: the program does not wait for it.) The program
-//! itself takes a snapshot with [`snapshot`](crate::snapshot). This and all other triggers add an
-//! answer that leaves `answered` unchanged. After the copy of a peak, the next one is that of a
-//! peak larger by a quarter; a copy of a peak that the reader has not seen by then is ended, and
-//! its answer is lost.
+//! While there is a copy, a request waits. At a peak and at the end of the recording there may be
+//! two, once the reader has seen the first: a peak does not come again, and the program does not
+//! wait at its end. The program itself takes a snapshot with [`snapshot`](crate::snapshot). This
+//! and all other triggers add an answer that leaves `answered` unchanged. After the copy of a peak,
+//! the next one is that of a peak larger by a quarter; a copy of a peak that the reader has not
+//! seen by then is ended, and its answer is lost.
 //!
 //! A copy that still exists when the recording ends is not reaped: there are no checks any more.
 //! When it has ended, it stays in the list of processes until the program ends, and no wait of the
@@ -61,12 +61,13 @@ const LONGEST_WAIT_NS: u64 = 3_000_000_000;
 /// The time between two attempts to reap a copy, in nanoseconds.
 const REAP_NS: u64 = 1_000_000;
 
-/// The copy that was not reaped yet; 0 = none.
+/// The last copy, if it was not reaped yet; 0 = none.
 static COPY: AtomicU32 = AtomicU32::new(0);
-/// The time of the next attempt to reap it.
+/// Earlier copies that were not reaped yet; 0 = none. The reader reads one at most; another was
+/// ended because a larger peak came.
+static EARLIER: [AtomicU32; 2] = [const { AtomicU32::new(0) }; 2];
+/// The time of the next attempt to reap copies.
 static REAP_AT_NS: AtomicU64 = AtomicU64::new(0);
-/// A copy that was ended because a larger peak came, and that was not reaped yet; 0 = none.
-static REPLACED: AtomicU32 = AtomicU32::new(0);
 /// The value of [`Exchange::peak_above`] that was answered last.
 static PEAK_ANSWERED: AtomicU64 = AtomicU64::new(0);
 /// The live bytes above which the next peak is larger by a quarter than that of the last answer.
@@ -138,7 +139,9 @@ pub(crate) unsafe fn forget() {
     // SAFETY: guaranteed by the caller.
     unsafe { MAKING.reset([0; 4096]) };
     COPY.store(0, Relaxed);
-    REPLACED.store(0, Relaxed);
+    for earlier in &EARLIER {
+        earlier.store(0, Relaxed);
+    }
     PEAK_ANSWERED.store(0, Relaxed);
     NEXT_PEAK.store(0, Relaxed);
     signal::forget();
@@ -151,10 +154,13 @@ pub(super) fn look(lane: &'static Lane) {
     let Some(exchange) = session::exchange() else {
         return;
     };
-    let has_copies = COPY.load(Relaxed) | REPLACED.load(Relaxed) != 0;
-    if is_requested(exchange) || has_copies || signal::came() {
+    if is_requested(exchange) || has_copies() || signal::came() {
         serve(exchange, lane);
     }
+}
+
+fn has_copies() -> bool {
+    COPY.load(Relaxed) | EARLIER[0].load(Relaxed) | EARLIER[1].load(Relaxed) != 0
 }
 
 /// Returns `true` if a reader waits for the next peak.
@@ -197,7 +203,7 @@ fn serve_peak(exchange: &Exchange, lane: &'static Lane, above: u64) {
         return;
     };
     let _errno = Errno::keep();
-    if reap(false) || end_unseen_peak(exchange) {
+    if reap(false) || end_unseen_peak(exchange) || set_seen_aside(exchange) {
         let wanted = exchange.peak_above.load(Relaxed);
         PEAK_ANSWERED.store(wanted, Relaxed);
         NEXT_PEAK.store(above_by_a_quarter(peak), Relaxed);
@@ -215,17 +221,32 @@ fn above_by_a_quarter(peak: i64) -> u64 {
 /// Ends the copy of an earlier peak that the reader has not seen yet: it would show less than the
 /// new one. Returns `false` if there is another copy. Call under the lock.
 fn end_unseen_peak(exchange: &Exchange) -> bool {
-    let replaced = REPLACED.load(Relaxed);
     let is_peak = exchange.trigger.load(Relaxed) == snapshot_trigger::PEAK;
-    let is_seen = exchange.seen.load(Acquire) == exchange.answers.load(Relaxed);
-    if !is_peak || is_seen || replaced != 0 && !sys::copy::reap(replaced) {
+    let copy = COPY.load(Relaxed);
+    if !is_peak || is_seen(exchange) || !set_aside() {
         return false;
     }
-    let copy = COPY.load(Relaxed);
     sys::copy::end(copy);
-    REPLACED.store(copy, Relaxed);
-    COPY.store(0, Relaxed);
     true
+}
+
+/// Makes room for a second copy if the reader has seen the last one, which it is reading now.
+/// Returns `false` if it has not. Call under the lock.
+fn set_seen_aside(exchange: &Exchange) -> bool {
+    is_seen(exchange) && set_aside()
+}
+
+/// Makes the last copy an earlier one. Returns `false` if there are too many.
+fn set_aside() -> bool {
+    let place = EARLIER.iter().find(|place| place.load(Relaxed) == 0);
+    if let Some(place) = place {
+        place.store(COPY.swap(0, Relaxed), Relaxed);
+    }
+    place.is_some()
+}
+
+fn is_seen(exchange: &Exchange) -> bool {
+    exchange.seen.load(Acquire) == exchange.answers.load(Relaxed)
 }
 
 fn is_requested(exchange: &Exchange) -> bool {
@@ -270,11 +291,9 @@ pub(super) fn look_again(lane: &'static Lane) {
     look(lane);
 }
 
-/// Reaps the copy if it has ended. Returns `false` if there still is one. Call under the lock.
+/// Reaps copies that have ended. Returns `false` if the last one has not. Call under the lock.
 fn reap(now: bool) -> bool {
-    let copy = COPY.load(Relaxed);
-    let replaced = REPLACED.load(Relaxed);
-    if copy == 0 && replaced == 0 {
+    if !has_copies() {
         return true;
     }
     let at = sys::now_ns();
@@ -282,14 +301,13 @@ fn reap(now: bool) -> bool {
         return false;
     }
     REAP_AT_NS.store(at + REAP_NS, Relaxed);
-    if replaced != 0 && sys::copy::reap(replaced) {
-        REPLACED.store(0, Relaxed);
+    for place in EARLIER.iter().chain([&COPY]) {
+        let copy = place.load(Relaxed);
+        if copy != 0 && sys::copy::reap(copy) {
+            place.store(0, Relaxed);
+        }
     }
-    if copy != 0 && !sys::copy::reap(copy) {
-        return false;
-    }
-    COPY.store(0, Relaxed);
-    true
+    COPY.load(Relaxed) == 0
 }
 
 /// A copy that was just made.
@@ -420,15 +438,12 @@ fn take_labelled(trigger: u32, label: &str) -> Result<(), NoSnapshot> {
         return Err(NoSnapshot::NoReader);
     }
     // The program does not wait at its end until the last copy was read: two copies are better then
-    // than a long wait.
-    let may_be_second = || {
-        let answers = exchange.answers.load(Relaxed);
-        trigger == snapshot_trigger::EXIT && exchange.seen.load(Acquire) == answers
-    };
+    // than a long wait. Call under the lock.
+    let has_room = || reap(true) || trigger == snapshot_trigger::EXIT && set_seen_aside(exchange);
     let deadline = sys::now_ns() + LONGEST_WAIT_NS;
     let is_free = || {
         let making = MAKING.try_lock(1);
-        making.is_some() && (reap(true) || may_be_second()) || sys::now_ns() > deadline
+        making.is_some() && has_room() || sys::now_ns() > deadline
     };
     sys::Patience::new(SLEEPS).wait_until(is_free);
     let (Some(_inside), Some(session)) = (Inside::enter(), session::current()) else {
@@ -441,7 +456,7 @@ fn take_labelled(trigger: u32, label: &str) -> Result<(), NoSnapshot> {
         session.write.lock().string(label.as_bytes())
     };
     let mut making = MAKING.lock();
-    if !reap(true) && !may_be_second() {
+    if !has_room() {
         return Err(NoSnapshot::Busy);
     }
     let taken = take(exchange, &mut *making);
