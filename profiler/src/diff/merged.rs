@@ -1,15 +1,17 @@
-//! The call trees of two recordings as one: nodes of the same path are one node with a figure for
-//! each side, and so are the nodes of a renamed call.
+//! The call trees of two recordings, or the holders of two snapshots, as one: nodes of the same path
+//! are one node with a figure for each side, and so are the nodes of a renamed call.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::rc::Rc;
 
+use super::held::HeldSide;
 use super::identity::stable;
 use crate::calltree::{CallTree, NodeId};
 use crate::flamegraph::Widths;
 use crate::interned::Interned;
 use crate::profile::{Label, Measure, Profile};
+use crate::table::{HeldMeasure, holders};
 
 /// A node of either tree or of both.
 #[derive(Clone, Debug, Default)]
@@ -30,7 +32,7 @@ pub(super) struct Node {
 /// Two trees as one; node 0 is the root.
 pub(super) struct MergedTree {
     nodes: Vec<Node>,
-    /// The node of each node of the second side, in its order.
+    /// The node of each node of the second side, in its order; empty for snapshots.
     pub(super) places: Vec<NodeId>,
     /// Each text once: many nodes may share a long name.
     texts: Interned<Rc<str>>,
@@ -78,6 +80,57 @@ impl MergedTree {
         let mut merged = MergedTree {
             nodes,
             places,
+            texts,
+        };
+        merged.sum();
+        merged
+    }
+
+    /// Merges the holders of two snapshots. Blocks whose figure is not known count as 0.
+    pub(super) fn of_holders(sides: [HeldSide<'_>; 2], measure: HeldMeasure) -> MergedTree {
+        let mut texts: Interned<Rc<str>> = Interned::new();
+        let all = texts.number("all".into());
+        let mut nodes = vec![Node {
+            name: all,
+            short: all,
+            ..Node::default()
+        }];
+        let mut known: HashMap<(usize, u32), usize> = HashMap::new();
+        for (side, HeldSide { profile, at, .. }) in sides.into_iter().enumerate() {
+            let rows = holders(profile, at.snapshot);
+            let values = rows.iter().map(|row| row.held.of(measure).unwrap_or(0));
+            let values: Vec<u64> = values.collect();
+            let mut places: Vec<usize> = Vec::with_capacity(rows.len());
+            // Parents come before children.
+            for (row, &value) in rows.iter().zip(&values) {
+                let parent = row.parent.map_or(0, |parent| places[parent]);
+                let above = row.parent.map(|parent| &rows[parent].name);
+                let name = texts.number(stable(&row.name.step(above)).into());
+                let short = texts.number(stable(&row.name.below(above)).into());
+                let place = *known.entry((parent, name)).or_insert(nodes.len());
+                if place == nodes.len() {
+                    nodes.push(Node {
+                        name,
+                        short,
+                        parent,
+                        ..Node::default()
+                    });
+                }
+                places.push(place);
+                let of_node = &mut nodes[place].totals[side];
+                *of_node = of_node.saturating_add(value);
+            }
+            // A row has what lies below it too.
+            for (row, value) in rows.iter().zip(values) {
+                if let Some(parent) = row.parent {
+                    let of_parent = &mut nodes[places[parent]].totals[side];
+                    *of_parent = of_parent.saturating_sub(value);
+                }
+            }
+        }
+        let mut merged = MergedTree {
+            nodes,
+            places: Vec::new(),
             texts,
         };
         merged.sum();

@@ -56,7 +56,7 @@ pub use identity::Identity;
 pub use input::{Input, Per, input};
 pub use json::{FORMAT, write_json};
 pub use palette::strength;
-pub use picture::write_svg;
+pub use picture::{ONLY_HOLDERS, write_held_svg, write_svg};
 pub use series::{Amount, Change, Series, Verdict};
 pub use text::write_text;
 pub(crate) use text::{amount, each};

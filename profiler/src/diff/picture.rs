@@ -1,4 +1,4 @@
-//! A comparison as a flamegraph in two colours: red where the second side has more, blue where it
+//! A comparison of two recordings or of two snapshots as a flamegraph in two colours: red where the second side has more, blue where it
 //! has less.
 //!
 //! A frame is as wide as the larger side of each path in it, so that removed frames are visible
@@ -8,6 +8,7 @@
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
+use super::held::{HeldBy, HeldDiff};
 use super::merged::MergedTree;
 use super::{Diff, median_recording, palette};
 use crate::calltree::{CallTree, CallTreeOptions, Levels, NodeId};
@@ -49,20 +50,66 @@ pub fn write_svg(diff: &Diff<'_>, out: impl Write) -> io::Result<PictureTotals> 
     let trees = [base, new].map(|one| CallTree::build(one.profile, &options));
     let sides = [(&trees[0], base.profile), (&trees[1], new.profile)];
     let merged = MergedTree::new(sides, measure);
+    let names = [base.name, new.name].map(file_name);
+    let mut note = "";
+    if diff.base.len() > 1 || diff.new.len() > 1 {
+        note = "; of each side the recording with the median total";
+    }
+    draw(&merged, names, measure, measure.title(), note, out)
+}
+
+/// Writes the holders of two snapshots as a picture, whatever the rows of the comparison are.
+///
+/// # Errors
+/// Returns the errors of `out`; `InvalidInput` if rows are not holders; `InvalidData` when the
+/// figures add up to more than 64 bits.
+pub fn write_held_svg(diff: &HeldDiff<'_>, out: impl Write) -> io::Result<PictureTotals> {
+    if diff.by != HeldBy::Holder {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, ONLY_HOLDERS));
+    }
+    let merged = MergedTree::of_holders(diff.sides, diff.measure);
+    let names = diff
+        .sides
+        .map(|side| format!("{} {}", file_name(side.name), shorten(&side.at.name(), 24)));
+    let mut note = "";
+    if !diff.warnings.is_empty() {
+        note = "; bounded or lost: see the text";
+    }
+    draw(
+        &merged,
+        names,
+        Measure::Live,
+        diff.measure.title(),
+        note,
+        out,
+    )
+}
+
+/// Explains why there is no picture of two snapshots by other rows.
+pub const ONLY_HOLDERS: &str = "the picture of two snapshots shows holders (--by holder): rows of other groupings may hold each other's blocks";
+
+/// Draws two sides: `measure` says how figures are spelled, `title_of_measure` what they are.
+fn draw(
+    merged: &MergedTree,
+    names: [String; 2],
+    measure: Measure,
+    title_of_measure: &'static str,
+    note: &str,
+    out: impl Write,
+) -> io::Result<PictureTotals> {
     let root = merged.node(NodeId::ROOT);
     let title = format!(
-        "{} -> {}: {}, {} -> {}",
-        file_name(base.name),
-        file_name(new.name),
-        measure.title(),
+        "{} -> {}: {title_of_measure}, {} -> {}",
+        names[0],
+        names[1],
         measure.amount(root.totals[0]),
         measure.amount(root.totals[1])
     );
     if root.totals == [0, 0] {
-        let why = format!("nothing to draw: neither side holds {}", measure.title());
+        let why = format!("nothing to draw: neither side holds {title_of_measure}");
         return write_empty(&title, &why, out);
     }
-    let pruned = prune(&merged)?;
+    let pruned = prune(merged)?;
     let differences = pruned.kept.iter().map(|&id| merged.node(id).difference());
     let most = differences.map(i128::unsigned_abs).max().unwrap_or(0);
     let mut subtitle = format!("{PLACE}; a frame is as wide as the larger side");
@@ -71,19 +118,17 @@ pub fn write_svg(diff: &Diff<'_>, out: impl Write) -> io::Result<PictureTotals> 
         // Infallible: writing to a String.
         let _ = write!(subtitle, "; too small to draw: {elided}");
     }
-    if diff.base.len() > 1 || diff.new.len() > 1 {
-        subtitle.push_str("; of each side the recording with the median total");
-    }
+    subtitle.push_str(note);
     let picture = Picture {
         title,
         subtitle,
-        count_name: measure.title(),
+        count_name: title_of_measure,
         inverted: false,
         legend: Some(squares([("more", palette::MORE), ("less", palette::LESS)])),
     };
     let color = |id: NodeId| palette::of_difference(merged.node(id).difference(), most);
-    let caption = |id: NodeId| caption(&merged, id, measure);
-    picture.draw(&merged, &pruned, color, caption, out)
+    let caption = |id: NodeId| caption(merged, id, measure);
+    picture.draw(merged, &pruned, color, caption, out)
 }
 
 /// `Vec::push (+1.8 MiB: 12.3 MiB -> 14.1 MiB; alloc::vec::Vec<T,A>::push)`: the last bracket

@@ -94,7 +94,7 @@ impl HolderRowName {
     }
 
     /// Returns the step of a path: the name with what tells it from others below one holder.
-    fn step(&self, holder: Option<&HolderRowName>) -> String {
+    pub(crate) fn step(&self, holder: Option<&HolderRowName>) -> String {
         match self {
             HolderRowName::Site(label) if !label.what.is_empty() => {
                 format!("{} ({})", label.what, label.owner)

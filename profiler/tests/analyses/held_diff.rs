@@ -2,11 +2,13 @@
 
 use heapglass_fixture as fixture;
 use heapglass_profiler::diff::{
-    HeldBy, HeldDiff, HeldSide, RowKind, compare_held, write_held_json, write_held_text,
+    HeldBy, HeldDiff, HeldSide, RowKind, compare_held, write_held_json, write_held_svg,
+    write_held_text,
 };
 use heapglass_profiler::profile::Profile;
 use heapglass_profiler::report::ReportOptions;
 use heapglass_profiler::table::{By, HeldMeasure, not_in_snapshots, snapshot_at};
+use heapglass_profiler::units::Bytes;
 use serde_json::Value;
 
 fn side<'a>(profile: &'a Profile, at: &str) -> HeldSide<'a> {
@@ -112,4 +114,24 @@ fn json_says_which_snapshots_are_compared() {
     assert_eq!(row["key"], "HashMap<String, String>");
     assert!(row["base_figures"].is_null());
     assert_eq!(row["new_figures"]["unused_bytes"], 900_000);
+}
+
+#[test]
+fn the_picture_of_two_snapshots_has_the_whole_of_each_side() {
+    let profile = fixture::with_made_up_snapshots();
+    let (peak, exit) = (side(&profile, "peak"), side(&profile, "exit"));
+    for measure in HeldMeasure::ALL {
+        let diff = compare_held(exit, peak, HeldBy::Holder, measure);
+        let mut svg = Vec::new();
+        let drawn = write_held_svg(&diff, &mut svg).expect("writing to memory");
+        let svg = String::from_utf8(svg).expect("text");
+        let [exit, peak] = diff.sides.map(|side| side.at.whole(measure));
+        let amounts = format!("{} -&gt; {}", Bytes(exit), Bytes(peak));
+        assert!(svg.contains(&amounts), "{amounts} is not in the title");
+        assert!(drawn.frames > 3 && drawn.total >= exit.max(peak));
+        assert!(svg.contains("app.hg 3 (exit) -&gt; app.hg 2 (peak)"));
+    }
+    let diff = compare_held(exit, peak, HeldBy::Rows(By::Type), HeldMeasure::Unused);
+    let refused = write_held_svg(&diff, std::io::sink()).expect_err("rows of types");
+    assert!(refused.to_string().contains("--by holder"));
 }

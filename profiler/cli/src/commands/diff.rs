@@ -1,11 +1,13 @@
 //! `heapglass diff`: compares two sides of recordings, as text, JSON or a picture.
 
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use heapglass_profiler::diff::{
-    DiffOptions, HeldBy, HeldSide, compare, compare_held, write_held_json, write_held_text,
-    write_json, write_svg, write_text,
+    DiffOptions, HeldBy, HeldSide, ONLY_HOLDERS, compare, compare_held, write_held_json,
+    write_held_svg, write_held_text, write_json, write_svg, write_text,
 };
+use heapglass_profiler::flamegraph::PictureTotals;
 use heapglass_profiler::profile::Frames;
 use heapglass_profiler::report::ReportOptions;
 use heapglass_profiler::table::{By, HeldMeasure};
@@ -63,14 +65,7 @@ pub(super) fn run(args: &Diff) -> Result<(), Error> {
     no_effect::warn_of_rows(options.by, options.measure, Frames::Folded, &both);
     no_effect::warn_of_symbols(&both, &[base.profiles(), new.profiles()].concat());
     let diff = compare(&base.recordings(), &new.recordings(), options);
-    let text = if is_picture {
-        if let Some(drawn) = output.write(|out| write_svg(&diff, out))? {
-            terminal::wrote_picture(&args.output, drawn.frames);
-        }
-        Output::Stdout
-    } else {
-        output
-    };
+    let text = write_picture(args, is_picture, output, |out| write_svg(&diff, out))?;
     let shown = ReportOptions {
         top: args.top,
         ..text.report_options()
@@ -94,7 +89,6 @@ fn held(
     inputs: &[&Path],
 ) -> Result<(), Error> {
     let flags = [
-        (is_picture, "an SVG"),
         (args.per.is_some(), "--per"),
         (!args.and_base.is_empty(), "--and-base"),
         (!args.and_new.is_empty(), "--and-new"),
@@ -103,6 +97,9 @@ fn held(
         return Err(Error::misuse(format_args!(
             "{flag} is not possible where two snapshots are compared; leave it out"
         )));
+    }
+    if is_picture && by != HeldBy::Holder {
+        return Err(Error::misuse(ONLY_HOLDERS));
     }
     let output = Output::open(&args.output, inputs)?;
     let base = open::open(&args.base, &symbols(args, &args.base_binary))?;
@@ -127,11 +124,12 @@ fn held(
     };
     no_effect::warn_of_symbols(&both, &[&base, &new]);
     let diff = compare_held(base_side, new_side, by, measure);
+    let text = write_picture(args, is_picture, output, |out| write_held_svg(&diff, out))?;
     let options = ReportOptions {
         top: args.top,
-        ..output.report_options()
+        ..text.report_options()
     };
-    let written = output.write(|out| {
+    let written = text.write(|out| {
         if args.json {
             write_held_json(&diff, args.top, out)
         } else {
@@ -139,6 +137,22 @@ fn held(
         }
     });
     written.map(drop)
+}
+
+/// Writes the picture if one is wanted. Returns where the text goes.
+fn write_picture(
+    args: &Diff,
+    is_picture: bool,
+    output: Output,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<PictureTotals>,
+) -> Result<Output, Error> {
+    if !is_picture {
+        return Ok(output);
+    }
+    if let Some(drawn) = output.write(|out| write(out))? {
+        terminal::wrote_picture(&args.output, drawn.frames);
+    }
+    Ok(Output::Stdout)
 }
 
 fn paths<'a>(first: &'a Path, others: &'a [PathBuf]) -> Vec<&'a Path> {
