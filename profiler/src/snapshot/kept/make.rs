@@ -4,6 +4,7 @@ use super::super::{Analysis, Holder, RootKind, SiteFigures};
 use super::holders::{Held, HolderName, HolderNode, sums_of};
 use super::{Basis, InputFigures, Moment, Slicer, Snapshot, not_reached};
 use crate::snapshot::Layouts;
+use crate::units::counted;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -125,30 +126,41 @@ fn slicers(analysis: &Analysis) -> Vec<Slicer> {
 
 fn notes(analysis: &Analysis) -> Vec<String> {
     let losses = analysis.losses();
+    // What was lost, of what, and what follows from it.
     let lost = [
         (
+            "left out",
             analysis.heap().rejected(),
-            "blocks were left out: they had no size or overlapped another one",
+            "block",
+            " that had no size or overlapped another one",
         ),
         (
+            "not read as a whole",
             losses.unreadable,
-            "blocks and roots could not be read as a whole: what only they hold is missing",
+            "memory area",
+            "; what nothing else holds is missing",
         ),
         (
+            "ignored",
             losses.ambiguous_headers,
-            "pointers to a container contradict another one: they hold nothing",
+            "pointer",
+            " to a container, in contradiction to another one",
         ),
         (
+            "no length known",
             losses.without_header,
-            "containers have no known length: all their words count as pointers",
+            "container",
+            "; all words inside count as pointers",
         ),
         (
+            "not kept",
             losses.pointers,
-            "pointers are beyond the four billion that are kept: they hold nothing",
+            "pointer",
+            " beyond the first four billion",
         ),
     ];
-    let lost = lost.iter().filter(|(count, _)| *count > 0);
-    lost.map(|(count, what)| format!("{count} {what}"))
+    let lost = lost.iter().filter(|(_, count, ..)| *count > 0);
+    lost.map(|(lost, count, one, so)| format!("{lost}: {}{so}", counted(*count, one)))
         .collect()
 }
 
