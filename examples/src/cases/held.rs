@@ -1,6 +1,7 @@
 //! Pairs of programs for the kinds of advice from snapshots: `before` holds its data in a wasteful
 //! way, `remedy` holds the same data without the waste. Each holds it until its input ends.
 
+use bytes::Bytes;
 use serde_derive::Deserialize;
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -30,6 +31,7 @@ pub(super) fn run(kind: &str, has_remedy: bool) {
         "cycle" => cycle(has_remedy),
         "small_map" if has_remedy => hold(lists_of_attributes()),
         "small_map" => hold(attributes()),
+        "held_by_small_part" => hold(keys(has_remedy)),
         "pinned_pages" => hold(results(has_remedy)),
         _ => panic!("no pair of kind {kind:?}"),
     }
@@ -244,6 +246,21 @@ fn attributes() -> Vec<HashMap<u64, [u8; 40]>> {
 fn lists_of_attributes() -> Vec<Vec<(u64, [u8; 40])>> {
     let list = |number| vec![(number, [7; 40])];
     (0..2000).map(list).collect()
+}
+
+/// Keys that are sliced out of large messages.
+fn keys(has_remedy: bool) -> Vec<Bytes> {
+    let key = |number| {
+        let mut message = format!("key-{number:012}").into_bytes();
+        message.resize(16 << 10, b'x');
+        let key = Bytes::from(message).slice(..16);
+        if has_remedy {
+            Bytes::copy_from_slice(&key)
+        } else {
+            key
+        }
+    };
+    (0..200).map(key).collect()
 }
 
 /// Each result is made between two buffers that are freed when all results are there.

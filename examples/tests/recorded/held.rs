@@ -196,6 +196,13 @@ fn sorted_lists_save_the_free_buckets_of_small_maps() {
 }
 
 #[test]
+fn copies_of_the_parts_that_are_used_save_the_rest_of_the_buffers() {
+    let pair = Pair::of("held_by_small_part", Kind::HeldBySmallPart);
+    // The counter of each shared buffer goes too.
+    pair.saves_about(0.01);
+}
+
+#[test]
 fn blocks_that_lie_together_keep_fewer_pages() {
     let pair = Pair::of("pinned_pages", Kind::PinnedPages);
     let waste = |profile: &Profile| {
