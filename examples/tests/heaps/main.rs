@@ -167,8 +167,12 @@ fn compare(inner: Inner, blocks: usize, seed: u64) {
         cycles.blocks
     );
     // Shapes do not tell which words of an enum are dead: a cycle may seem to be held by what was
-    // in memory before, most often on mimalloc.
-    let thousandths = if blocks < 100_000 { 950 } else { 960 };
+    // in memory before, most often on mimalloc. The larger the heap, the more such words there are.
+    let thousandths = match blocks {
+        ..100_000 => 950,
+        ..10_000_000 => 960,
+        _ => 850,
+    };
     assert!(at_least(cycles.blocks, cycle_blocks, thousandths), "{says}");
     assert!(cycles.blocks <= cycle_blocks, "{says}: {cycles:?}");
 
@@ -212,4 +216,10 @@ fn a_million_blocks() {
     for inner in [Inner::System, Inner::Mimalloc, Inner::Jemalloc] {
         compare(inner, 1_000_000, 7);
     }
+}
+
+#[test]
+#[ignore = "a minute when optimized, and 3 GiB"]
+fn ten_million_blocks() {
+    compare(Inner::System, 10_000_000, 8);
 }
