@@ -307,3 +307,60 @@ fn the_summary_says_what_a_preloaded_library_does_not_see() {
         assert!(!stderr.contains("PYTHONMALLOC"), "{stderr}");
     }
 }
+
+#[test]
+fn blocks_of_c_and_cpp_are_owned_by_the_program_and_counted_by_image() {
+    let place = Place::new();
+    let source = "#include <cstdlib>\n#include <vector>\n\
+                  struct Widget { std::vector<int> parts; Widget() : parts(100000) {} };\n\
+                  __attribute__((noinline)) Widget *build() { return new Widget; }\n\
+                  int main() { return build()->parts.size() == 7 || malloc(7000) == nullptr; }";
+    fs::write(place.path("program.cpp"), source).expect("written");
+    let mut compiler = Command::new("c++");
+    compiler
+        .args(["-g", "-O0", "-o"])
+        .arg(place.path("program"));
+    let built = compiler.arg(place.path("program.cpp")).status();
+    assert!(built.expect("a C++ compiler").success());
+    let done = place.run(&["run", "-q", "-o", "p.hg", "--", "./program"]);
+    assert_eq!(done.status, Some(0), "{}", done.stderr);
+
+    let report = place.report("p.hg");
+    let rows = report["rows"].as_array().expect("rows");
+    let row = |owner: &str, bytes: u64| {
+        let mut rows = rows.iter();
+        let found = rows.find(|row| row["owner"] == owner && row["total_bytes"] == bytes);
+        found.unwrap_or_else(|| panic!("no {bytes} by {owner}: {report}"))
+    };
+    assert_eq!(row("Widget::Widget", 400_000)["what"], "operator new");
+    assert_eq!(row("main", 7000)["what"], "malloc");
+    assert!(
+        rows.iter()
+            .all(|row| row["owner"] != "operator new" && row["owner"] != "malloc")
+    );
+    let frames = report["frames"].as_array().expect("frames");
+    let language = |name: &str| {
+        let mut frames = frames.iter();
+        let frame = frames.find(|frame| frame["function"] == name);
+        frame.map(|frame| frame["language"].clone())
+    };
+    assert_eq!(language("malloc"), Some("c".into()));
+    assert_eq!(language("operator new(unsigned long)"), Some("c++".into()));
+
+    let done = place.run(&["report", "p.hg", "--by", "module", "--json"]);
+    let by_module: serde_json::Value = serde_json::from_str(&done.stdout).expect("JSON");
+    let modules = by_module["rows"].as_array().expect("rows");
+    let bytes = |end: &str| {
+        let of = modules
+            .iter()
+            .filter(|row| row["key"].as_str().is_some_and(|key| key.ends_with(end)));
+        of.map(|row| row["total_bytes"].as_u64().expect("a number"))
+            .sum::<u64>()
+    };
+    assert_eq!(bytes("/program"), 400_000 + 7000 + 24, "{by_module}");
+    assert_eq!(
+        bytes(".so"),
+        0,
+        "nothing at the preloaded library: {by_module}"
+    );
+}
