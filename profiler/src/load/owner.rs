@@ -21,6 +21,8 @@ pub(super) struct Claim {
     pub(super) is_own: bool,
     /// `true` if it is a function, not a replacement for a stack.
     is_named: bool,
+    /// `true` if it is in a shared library.
+    is_in_library: bool,
 }
 
 impl Claim {
@@ -34,6 +36,7 @@ impl Claim {
             is_handed_over: symbols::is_handed_over(&function.parsed()),
             is_own: function.is_own(),
             is_named: !function.name.starts_with('('),
+            is_in_library: function.krate.contains(".so"),
         }
     }
 
@@ -84,6 +87,18 @@ pub(super) fn owner(stack: &[Claim], shown: Range<usize>) -> (Option<usize>, Opt
         .or_else(|| find(shown.clone(), &Claim::is_dependency));
     if nearest.is_some() {
         return (nearest, None);
+    }
+    // Only `malloc` of a preloaded library has a caller that is neither Rust's nor the program's by
+    // name. The executable owns before the libraries do.
+    if last.is_some_and(|at| stack[at].role == Role::Allocator) {
+        let is_code = |claim: &Claim| matches!(claim.origin, Origin::Unresolved | Origin::Native);
+        let code = find(shown.clone(), &|claim| {
+            is_code(claim) && !claim.is_in_library
+        })
+        .or_else(|| find(shown.clone(), &is_code));
+        if code.is_some() {
+            return (code, None);
+        }
     }
     let std = stack.iter().any(|claim| claim.origin == Origin::Std);
     let named = stack.iter().any(|claim| claim.is_named);

@@ -84,6 +84,31 @@ impl<'a> FunctionName<'a> {
         begins_with(self.own_name(), &shims)
     }
 
+    /// Returns `true` for functions of C and C++ that every program asks for memory: `malloc` and
+    /// its relatives, and `operator new`.
+    pub(crate) fn is_native_allocator(&self) -> bool {
+        let name = self.text.split('(').next().unwrap_or_default().trim_end();
+        let functions = [
+            "malloc",
+            "calloc",
+            "realloc",
+            "reallocarray",
+            "aligned_alloc",
+            "memalign",
+            "posix_memalign",
+            "valloc",
+            "pvalloc",
+            "operator new",
+            "operator new[]",
+        ];
+        !self.is_rust() && functions.contains(&name)
+    }
+
+    /// Returns `true` for functions of the standard library of C++.
+    pub(crate) fn is_native_std(&self) -> bool {
+        !self.is_rust() && begins_with(self.text, &["std::", "__gnu_cxx::"])
+    }
+
     /// Returns `true` if the function belongs to a crate's impl of a trait of another crate:
     /// `<app::City as prost::Message>::encode_raw`.
     pub(crate) fn is_of_foreign_trait(&self) -> bool {

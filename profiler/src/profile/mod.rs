@@ -340,6 +340,8 @@ pub enum Role {
     Glue,
     /// Reports a panic: message, hook, backtrace.
     Panic,
+    /// Asks the allocator for whoever called it: `malloc`, `operator new`.
+    Allocator,
 }
 
 /// The origin of a function's code. The names are those of JSON.
@@ -563,6 +565,24 @@ pub(crate) const OWN_CRATES: [&str; 5] = [
 ];
 
 impl Function {
+    /// The name of its language in JSON; `None` if that is unknown. `file` is the source file of a
+    /// frame of it.
+    pub(crate) fn language_name(&self, file: Option<&str>) -> Option<&'static str> {
+        let is_cpp = |file: &str| {
+            let ends = [".cc", ".cpp", ".cxx", ".C", ".hh", ".hpp", ".hxx"];
+            file.contains("/include/c++/") || ends.iter().any(|end| file.ends_with(end))
+        };
+        match self.language {
+            _ if self.origin == Origin::Unresolved || self.name.starts_with('(') => None,
+            Language::Rust => Some("rust"),
+            // Only names of C++ have parameters or a path.
+            Language::Cpp if self.name.contains(['(', ':']) || file.is_some_and(is_cpp) => {
+                Some("c++")
+            }
+            Language::Cpp => Some("c"),
+        }
+    }
+
     /// Its name, taken apart.
     pub(crate) fn parsed(&self) -> FunctionName<'_> {
         FunctionName::parse(&self.name, self.language)

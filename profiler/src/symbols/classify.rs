@@ -175,6 +175,10 @@ impl Classifier {
         if name.is_allocator_shim() {
             return (Origin::Std, "alloc".to_owned());
         }
+        if name.is_native_allocator() || name.is_native_std() || file.is_some_and(is_header_of_cpp)
+        {
+            return (Origin::Std, native_library(module).to_owned());
+        }
         if !name.is_rust() {
             return (Origin::Native, image_name(module).to_owned());
         }
@@ -226,6 +230,21 @@ impl Classifier {
             }
             _ => (Origin::User, image_name(module).replace('-', "_")),
         }
+    }
+}
+
+/// Returns `true` for the headers of the standard library of C++: its templates are compiled into
+/// every program.
+fn is_header_of_cpp(file: &str) -> bool {
+    file.contains("/include/c++/")
+}
+
+/// Returns the name of the image that a function of C or C++ is in. The library that heapglass
+/// preloads stands for the library of C, whose functions it replaces.
+fn native_library(module: &str) -> &str {
+    match image_name(module) {
+        image if image.starts_with("libheapglass_preload") => "libc",
+        image => image,
     }
 }
 

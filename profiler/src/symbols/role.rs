@@ -112,6 +112,7 @@ const PANIC: &[&str] = &[
 /// Returns the role of a function, given its parsed name.
 pub(crate) fn role(function: &Function, name: &FunctionName<'_>) -> Role {
     match function.origin {
+        Origin::Std if name.is_native_allocator() => Role::Allocator,
         Origin::Std if name.begins_with(PANIC) => Role::Panic,
         Origin::Std if is_glue(name) => Role::Glue,
         Origin::Dependency if SERVICES.contains(&&*function.krate) => Role::Service,

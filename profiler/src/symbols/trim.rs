@@ -85,8 +85,11 @@ impl Part {
                 || function.is_own()
                 || name.is_allocator_shim()
                 || name.implements().any(|of| ALLOCATORS.contains(&of)),
-            // Closures and thread-local access between frames of machinery.
-            glue: origin == Origin::Std && name.begins_with(&["core::", "std::thread::local::"]),
+            // Closures and thread-local access between frames of machinery, and what Rust's default
+            // allocator calls.
+            glue: origin == Origin::Std
+                && (name.begins_with(&["core::", "std::thread::local::"])
+                    || name.is_native_allocator()),
             start_up: match origin {
                 Origin::Native => NATIVE_START_UP.contains(&&*function.name),
                 Origin::Std => name.begins_with(START_UP),

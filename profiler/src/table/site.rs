@@ -310,7 +310,7 @@ fn label(profile: &Profile, site: &Site, traits: &Traits) -> SiteLabel {
         _ if !traits.chunk_of.is_empty() => chunk_label(profile, &traits.chunk_of),
         Some(id) => profile.type_key(Some(id)).to_owned(),
         None if site.marks.synthetic => String::new(),
-        None => untyped(profile, traits.asking).unwrap_or_else(|| UNKNOWN.to_owned()),
+        None => untyped(profile, site, traits.asking).unwrap_or_else(|| UNKNOWN.to_owned()),
     };
     let fields = profile.fields();
     let mut location = match fields.get(fields.field_of(site.scope)) {
@@ -395,8 +395,17 @@ pub(crate) fn asking(profile: &Profile, site: &Site) -> Option<FrameId> {
 }
 
 /// The function of a dependency, or of C, that asked for a block without any container:
-/// `crossbeam_deque::Buffer::alloc`.
-fn untyped(profile: &Profile, asking: Option<FrameId>) -> Option<String> {
+/// `crossbeam_deque::Buffer::alloc`, `operator new`, `malloc`.
+fn untyped(profile: &Profile, site: &Site, asking: Option<FrameId>) -> Option<String> {
+    let shown = profile.shown_stack(site);
+    let functions = shown
+        .iter()
+        .rev()
+        .filter_map(|id| Some(profile.lookup(*id)?.1));
+    let allocators = functions.take_while(|function| function.role == Role::Allocator);
+    if let Some(function) = allocators.last() {
+        return Some(function.short.clone());
+    }
     let (_, function) = profile.lookup(asking?)?;
     matches!(function.origin, Origin::Dependency | Origin::Native)
         .then(|| function.call().to_owned())

@@ -128,6 +128,11 @@ pub(crate) enum Command {
 
 /// Run a command and record it
 ///
+/// A program that links tracking-alloc records itself. In any other one a preloaded library records
+/// malloc and its relatives, of C, C++ and Rust. If the command becomes another program (exec), that
+/// program is recorded too; programs that it starts are recorded with --children, or if they link
+/// tracking-alloc.
+///
 /// Leaves the command's standard input and output alone and passes signals on to it. Exits with the
 /// command's status, or with 128 + number if a signal killed it. Prints a summary to standard
 /// error, with the path of every recording, including those of child processes.
@@ -141,7 +146,7 @@ Examples:
   heapglass run -- target/release/app --its-own-flag
   heapglass run --out load.hg -- target/release/app < input.json > output.json
   heapglass run --snapshot -- target/release/app     see who holds the heap at its peak and end
-  heapglass run --preload -- python3 script.py       any program, without a change of it
+  heapglass run -- python3 script.py                 any program, without a change of it
   heapglass run --tui -- target/release/server")]
 pub(crate) struct Run {
     #[command(flatten)]
@@ -152,12 +157,17 @@ pub(crate) struct Run {
     pub(crate) mode: Option<String>,
     #[command(flatten)]
     pub(crate) snapshots: TakeSnapshots,
-    /// Record a program that does not link tracking-alloc: preload a library that sees malloc and
-    /// its relatives, of C, C++ and Rust (programs for glibc, linked dynamically)
-    #[arg(long)]
+    /// Preload the library that records programs without tracking-alloc even if the command links
+    /// it. The library sees malloc and its relatives, of C, C++ and Rust; it needs glibc and a
+    /// program that is linked dynamically [default: preload it if the command does not link
+    /// tracking-alloc]
+    #[arg(long, conflicts_with = "no_preload")]
     pub(crate) preload: bool,
-    /// Also record the programs that it starts
-    #[arg(long, requires = "preload")]
+    /// Record only programs that link tracking-alloc
+    #[arg(long)]
+    pub(crate) no_preload: bool,
+    /// Also record the programs that the command starts, by the preloaded library
+    #[arg(long, conflicts_with = "no_preload")]
     pub(crate) children: bool,
     /// Explore the recording while the command runs; write the command's output to a log file next
     /// to the recording

@@ -226,8 +226,8 @@ fn write_summary(
             .collect();
         let described = Run {
             name,
-            shows_largest: of_tests,
-            notes: &[],
+            how: None,
+            preloads: false,
             own: &[],
             command: &words,
             executables: &executables.into_iter().collect::<Vec<_>>(),

@@ -14,10 +14,11 @@ use heapglass_tui::{Options, Source};
 
 use crate::args::{DEFAULT_PATTERN, Run, Symbols};
 use crate::error::Error;
+use crate::executable::recorded_itself;
 use crate::files::first_free;
 use crate::files::spool::Spool;
 use crate::open;
-use crate::preload::Plan;
+use crate::preload::{Choice, Plan};
 use crate::summary::{self, Form};
 use crate::supervise::{self, Finished, lock};
 use crate::terminal::{self, has_terminal};
@@ -33,12 +34,15 @@ pub(super) fn run(args: &Run) -> Result<u8, Error> {
         command.env(supervise::OWN_CRATES, args.own.join(","));
     }
     let executable = executable(&args.command);
-    let plan = match executable.as_deref().filter(|_| args.preload) {
-        Some(executable) => Plan::of(executable, args.children)?,
+    let plan = match &executable {
+        Some(executable) => Plan::of(executable, choice(args))?,
         None => Plan::default(),
     };
     plan.apply(&mut command);
-    let spool = Spool::new(&pattern, args.out.force)?;
+    let mut spool = Spool::new(&pattern, args.out.force)?;
+    if plan.preloads() {
+        spool.prefer(recorded_itself);
+    }
     let finished = if args.tui {
         let (log, path) = log_beside(&pattern)?;
         let unusable = format!("cannot use the log file {}", path.display());
@@ -51,8 +55,8 @@ pub(super) fn run(args: &Run) -> Result<u8, Error> {
     };
     let run = summary::Run {
         name: program_name(&args.command),
-        shows_largest: args.preload,
-        notes: &plan.notes,
+        how: plan.how.as_deref(),
+        preloads: plan.preloads(),
         own: &args.own,
         command: &args.command,
         executables: executable.as_slice(),
@@ -67,6 +71,18 @@ pub(super) fn run(args: &Run) -> Result<u8, Error> {
     };
     finished.interruptible(|| summary::write(&run, form));
     Ok(finished.ended.status())
+}
+
+fn choice(args: &Run) -> Choice {
+    if args.no_preload {
+        Choice::Never
+    } else if args.preload || args.children {
+        Choice::Always {
+            with_children: args.children,
+        }
+    } else {
+        Choice::ByProgram
+    }
 }
 
 fn program_name(command: &[OsString]) -> String {

@@ -14,10 +14,14 @@ use object::elf;
 use object::read::elf::{FileHeader, ProgramHeader, SectionHeader, Sym};
 use object::{Endianness, ReadCache};
 
+use tracking_alloc_recording::Recording;
+
 use crate::files::search;
 
-/// The name of the variable that tracking-alloc reads. Every program that links tracking-alloc
-/// contains it.
+/// The name in the ELF note of a program with tracking-alloc as its allocator. The preloaded library
+/// looks for the same note and does nothing in such a program.
+const NOTE: &[u8] = b"heapglass";
+/// The name of the variable that tracking-alloc reads, in programs of other systems.
 const MARKER: &[u8] = b"HEAPGLASS_OUT";
 /// Texts that programs contain if they link an allocator of their own under other names.
 const ALLOCATORS: [(&[u8], &str); 3] = [
@@ -66,8 +70,6 @@ pub(crate) struct Elf {
     refusal: Option<Refusal>,
     /// It exports a malloc that only its libraries call.
     exports_malloc: bool,
-    /// The name of an allocator that it contains, which a preloaded library does not see.
-    pub(crate) allocator: Option<&'static str>,
 }
 
 /// The way to record a program.
@@ -174,13 +176,8 @@ fn read(path: &Path, file: &File) -> io::Result<Executable> {
     if !is_elf && !is_foreign {
         return Ok(Executable::Other);
     }
-    let markers = [MARKER, ALLOCATORS[0].0, ALLOCATORS[1].0, ALLOCATORS[2].0];
-    let found = search::contains(
-        io::Seek::rewind(&mut &*file).map(|()| file.take(LARGEST))?,
-        markers,
-    )?;
-    let is_linked = found[0];
     if !is_elf {
+        let [is_linked] = contains(file, [MARKER])?;
         return Ok(Executable::Foreign { is_linked });
     }
     let cache = ReadCache::new(file);
@@ -194,13 +191,40 @@ fn read(path: &Path, file: &File) -> io::Result<Executable> {
             ..Elf::default()
         },
     };
-    elf.is_linked = is_linked;
-    let mut allocators = ALLOCATORS.iter().zip(&found[1..]);
-    elf.allocator = allocators.find(|(_, is)| **is).map(|((_, name), _)| *name);
     if has_raised_privileges(path) {
         elf.refusal = Some(Refusal::RaisedPrivileges);
     }
     Ok(Executable::Elf(elf))
+}
+
+fn contains<const COUNT: usize>(
+    mut file: &File,
+    texts: [&[u8]; COUNT],
+) -> io::Result<[bool; COUNT]> {
+    io::Seek::rewind(&mut file)?;
+    search::contains(file.take(LARGEST), texts)
+}
+
+/// Returns the name of an allocator that a program contains under other names than malloc and free.
+/// A preloaded library does not see its blocks.
+pub(crate) fn hidden_allocator(path: &Path) -> Option<&'static str> {
+    let found = contains(&File::open(path).ok()?, ALLOCATORS.map(|(text, _)| text)).ok()?;
+    let mut allocators = ALLOCATORS.iter().zip(found);
+    allocators.find_map(|((_, name), is_there)| is_there.then_some(*name))
+}
+
+/// Returns the path of the program that wrote a recording.
+pub(crate) fn of_recording(path: &Path) -> Option<PathBuf> {
+    let recording = Recording::open(path).ok()?;
+    recording
+        .string(recording.header.executable)
+        .map(PathBuf::from)
+}
+
+/// Returns `true` if the program that wrote a recording links tracking-alloc, and so recorded
+/// itself.
+pub(crate) fn recorded_itself(recording: &Path) -> bool {
+    of_recording(recording).is_some_and(|program| Executable::of(&program).is_linked())
 }
 
 /// Returns `true` if the system starts a program with other privileges than the user's.
@@ -228,6 +252,14 @@ fn parsed<'data>(data: &'data ReadCache<&'data File>) -> object::Result<Elf> {
         return Ok(found);
     }
     let segments = header.program_headers(endian, data)?;
+    for segment in segments {
+        let Some(mut notes) = segment.notes(endian, data)? else {
+            continue;
+        };
+        while let Some(note) = notes.next()? {
+            found.is_linked |= note.name() == NOTE;
+        }
+    }
     let interpreter = segments
         .iter()
         .find_map(|segment| segment.interpreter(endian, data).transpose())

@@ -92,33 +92,33 @@ fn a_malloc_of_its_own_is_refused_if_the_program_calls_it() {
 }
 
 #[test]
-fn a_program_that_links_tracking_alloc_records_itself_however_it_is_built() {
+fn a_program_with_the_note_of_tracking_alloc_records_itself_however_it_is_built() {
     let programs = Programs::new();
+    let note = |name: &str| {
+        format!(
+            "__asm__(\".pushsection .note.heapglass, \\\"a\\\", %note\\n.p2align 2\\n\"
+             \".long 10, 4, 1\\n.asciz \\\"{name}\\\"\\n.p2align 2\\n.long 1\\n.popsection\");\n{PLAIN}"
+        )
+    };
+    for flags in [&[][..], &["-static"], &["-s"]] {
+        let linked = programs.c("linked", &note("heapglass"), flags);
+        assert_eq!(way(&linked), Ok(Way::Linked), "{flags:?}");
+    }
+    let other = programs.c("other", &note("heapgloss"), &[]);
+    assert_eq!(way(&other), Ok(Way::Preload));
+    // The preloaded library records a program that only knows the variable's name.
     let source = format!("const char *name = \"HEAPGLASS_OUT\";\n{PLAIN}");
-    for flags in [&[][..], &["-static"]] {
-        let linked = programs.c("linked", &source, flags);
-        assert_eq!(way(&linked), Ok(Way::Linked));
-    }
-    // The marker is found across pieces.
-    for at in [100, (1 << 20) - 5, 1 << 20, (1 << 20) + 7] {
-        let mut bytes = b"\x7fELF".to_vec();
-        bytes.resize(at, b'H');
-        bytes.extend_from_slice(MARKER);
-        assert!(
-            Executable::of(&programs.with("marked", &bytes)).is_linked(),
-            "{at}"
-        );
-    }
+    assert_eq!(way(&programs.c("named", &source, &[])), Ok(Way::Preload));
+    assert!(Executable::of(&programs.with("foreign", b"MZ HEAPGLASS_OUT")).is_linked());
 }
 
 #[test]
 fn an_allocator_under_other_names_is_named() {
     let programs = Programs::new();
     let source = format!("const char *text = \"<jemalloc>: \";\n{PLAIN}");
-    let Executable::Elf(elf) = Executable::of(&programs.c("inside", &source, &[])) else {
-        panic!("a program");
-    };
-    assert_eq!(elf.allocator, Some("jemalloc"));
+    let inside = programs.c("inside", &source, &[]);
+    assert_eq!(hidden_allocator(&inside), Some("jemalloc"));
+    assert_eq!(hidden_allocator(&programs.c("plain", PLAIN, &[])), None);
 }
 
 #[test]

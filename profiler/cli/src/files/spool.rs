@@ -40,6 +40,9 @@ pub(crate) struct Spool {
     is_settled: bool,
     /// `true` if a recording may replace a regular file at its path.
     overwrites: bool,
+    /// Returns `true` for a recording that gets the wanted path before others do. If there is no
+    /// such function, recordings get it in the order in which they are found.
+    is_preferred: Option<fn(&Path) -> bool>,
     /// The locked file. Closing it releases the lock.
     _lock: File,
 }
@@ -55,6 +58,22 @@ struct Claim {
     /// the recording itself.
     link: Option<PathBuf>,
     header: HeaderValue,
+    /// Of several recordings with one wanted path, that with the smallest rank is there.
+    rank: Rank,
+}
+
+type Rank = (bool, bool, u64);
+
+/// Returns the rank of a recording. A process that becomes another program by `exec` has several
+/// recordings, and the last program is meant.
+fn rank(is_preferred: bool, is_command: bool, header: &HeaderValue) -> Rank {
+    let started = header.started_unix_ns;
+    let later = if is_command && !is_preferred {
+        u64::MAX - started
+    } else {
+        started
+    };
+    (!is_preferred, !is_command, later)
 }
 
 /// A recording at the end of the run.
@@ -125,8 +144,15 @@ impl Spool {
             claimed: BTreeSet::new(),
             is_settled: false,
             overwrites,
+            is_preferred: None,
             _lock: lock,
         })
+    }
+
+    /// Sets which recordings get the wanted path before others. Among the others, the program that
+    /// the command became by `exec` comes before what it was.
+    pub(crate) fn prefer(&mut self, is_preferred: fn(&Path) -> bool) {
+        self.is_preferred = Some(is_preferred);
     }
 
     /// Returns the value of `HEAPGLASS_OUT` for the programs of this run.
@@ -141,9 +167,9 @@ impl Spool {
         &self.folder
     }
 
-    /// Returns the current path of the recording that was found first.
+    /// Returns the current path of the recording that matters most.
     pub(crate) fn first_recording(&self) -> Option<&Path> {
-        let claim = self.claims.first()?;
+        let claim = self.claims.iter().min_by_key(|claim| claim.rank)?;
         Some(claim.link.as_ref().unwrap_or(&claim.source))
     }
 
@@ -171,12 +197,13 @@ impl Spool {
             .collect();
         found.sort_by_key(|(header, _)| (header.pid != first, header.started_unix_ns));
         for (header, name) in found {
-            self.claims.push(self.claim(&name, header));
+            let claim = self.claim(&name, header, first);
+            self.claims.push(claim);
             self.claimed.insert(name);
         }
     }
 
-    fn claim(&self, name: &OsStr, header: HeaderValue) -> Claim {
+    fn claim(&mut self, name: &OsStr, header: HeaderValue, first: u32) -> Claim {
         let started_unix_s = header.started_unix_ns / 1_000_000_000;
         let pieces = path_pieces(self.wanted.as_os_str().as_bytes());
         let wanted = pieces.flat_map(|piece| match piece {
@@ -189,19 +216,30 @@ impl Spool {
         });
         let wanted = PathBuf::from(OsString::from_vec(wanted.collect()));
         let source = self.folder.join(name);
+        let rank = match self.is_preferred {
+            Some(is_preferred) => rank(is_preferred(&source), header.pid == first, &header),
+            None => Rank::default(),
+        };
         // Two recordings of one run must not share a path.
         if self.overwrites && !self.claims.iter().any(|claim| claim.wanted == wanted) {
             make_way(&wanted);
         }
-        let made = first_free_path(&wanted, &header, |path| {
-            std::os::unix::fs::symlink(&source, path)
-        });
-        Claim {
+        let there = self.claims.iter_mut();
+        let mut later =
+            there.filter(|other| other.link.as_ref() == Some(&wanted) && rank < other.rank);
+        let left = later.find_map(|other| other.leave_path().then_some(other));
+        let mut claim = Claim {
             source,
-            link: made.ok(),
+            link: None,
             wanted,
             header,
+            rank,
+        };
+        claim.link();
+        if let Some(other) = left {
+            other.link();
         }
+        claim
     }
 
     /// Moves every recording to its final path, in the order in which they were found. A recording
@@ -218,6 +256,28 @@ impl Claim {
     /// Returns the final path of the recording.
     fn path(&self) -> &Path {
         self.link.as_ref().unwrap_or(&self.wanted)
+    }
+
+    /// Removes the link to the recording, for another recording. Returns `false` if something else
+    /// is at its path.
+    fn leave_path(&mut self) -> bool {
+        let is_ours = |link: &PathBuf| fs::read_link(link).is_ok_and(|to| to == self.source);
+        let is_left = self
+            .link
+            .as_ref()
+            .is_some_and(|link| is_ours(link) && fs::remove_file(link).is_ok());
+        if is_left {
+            self.link = None;
+        }
+        is_left
+    }
+
+    /// Makes a link to the recording at the first free path.
+    fn link(&mut self) {
+        let made = first_free_path(&self.wanted, &self.header, |path| {
+            std::os::unix::fs::symlink(&self.source, path)
+        });
+        self.link = made.ok();
     }
 
     /// Moves the recording to its final path, unless a program may still write to it.

@@ -3,7 +3,7 @@
 
 mod plan;
 
-pub(crate) use plan::Plan;
+pub(crate) use plan::{Choice, Plan, not_seen};
 
 use std::fmt;
 use std::fs::{self, DirBuilder, File, OpenOptions};

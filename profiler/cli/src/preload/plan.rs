@@ -1,4 +1,4 @@
-//! The plan of `run --preload` for a command: the variables to set, and what the summary says.
+//! The decision how `run` records a command, and what the summary says about it.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -6,73 +6,119 @@ use std::process::Command;
 
 use super::library;
 use crate::error::Error;
-use crate::executable::{Executable, Way};
+use crate::executable::{self, Executable, Refusal, Way};
 
-/// The plan for recording a command by the preloaded library.
+/// The user's choice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Choice {
+    /// By the program file: preload unless it links tracking-alloc.
+    ByProgram,
+    /// Preload, whatever the program links (`--preload`). The library does nothing in a program
+    /// that links tracking-alloc.
+    Always {
+        /// `true` to record the programs that it starts too (`--children`).
+        with_children: bool,
+    },
+    /// Do not preload (`--no-preload`).
+    Never,
+}
+
+/// The way to record a command.
 #[derive(Debug, Default)]
 pub(crate) struct Plan {
     variables: Vec<(&'static str, OsString)>,
-    /// Sentences for the summary about what is not seen.
-    pub(crate) notes: Vec<String>,
+    /// A sentence for the summary. `None` if nothing is said, because only programs that link
+    /// tracking-alloc are recorded.
+    pub(crate) how: Option<String>,
 }
 
 impl Plan {
-    /// Makes a plan for an executable. `with_children` also records the programs that it starts.
+    /// Makes a plan for an executable.
     ///
     /// # Errors
-    /// Returns an error if the library cannot record it, or cannot be written.
-    pub(crate) fn of(executable: &Path, with_children: bool) -> Result<Plan, Error> {
-        let found = Executable::interpreted(executable);
-        let way = found.way().map_err(|refusal| {
-            Error::misuse(format_args!(
-                "cannot record {} with --preload: {refusal}",
-                executable.display()
-            ))
-        })?;
-        let mut plan = Plan::default();
-        match way {
-            Way::Linked => plan.notes.push(
-                "the program links tracking-alloc, which records it; the preloaded library does nothing in it"
-                    .to_owned(),
-            ),
-            Way::Preload => {}
-            Way::Libraries => plan.notes.push(
-                "the program has a malloc of its own: only what its libraries allocate is recorded"
-                    .to_owned(),
-            ),
+    /// Returns an error if the library is to be preloaded but cannot record the program or cannot
+    /// be written.
+    pub(crate) fn of(executable: &Path, choice: Choice) -> Result<Plan, Error> {
+        if choice == Choice::Never {
+            return Ok(Plan::default());
         }
-        if let (Executable::Elf(elf), Way::Preload | Way::Libraries) = (&found, way)
-            && let Some(allocator) = elf.allocator
-        {
-            plan.notes.push(format!(
-                "the program contains {allocator}, whose blocks the preloaded library does not see; add tracking-alloc to see them (three lines)"
-            ));
+        let decides = choice == Choice::ByProgram;
+        match Executable::interpreted(executable).way() {
+            Ok(Way::Linked) if decides => return Ok(Plan::default()),
+            Ok(_) => {}
+            // The system says more about a file that it does not start.
+            Err(Refusal::Unreadable | Refusal::NotLinux) if decides => return Ok(Plan::default()),
+            Err(refusal) => {
+                return Err(Error::misuse(format_args!(
+                    "cannot record {}: {refusal}; with --no-preload it runs, and only programs with tracking-alloc that it starts are recorded",
+                    executable.display()
+                )));
+            }
         }
-        let name = executable.file_name().unwrap_or_default();
-        if name.to_string_lossy().starts_with("python")
-            && std::env::var_os("PYTHONMALLOC").is_none()
-        {
-            plan.notes.push(
-                "Python keeps its objects in arenas of its own; set PYTHONMALLOC=malloc to see each of them"
-                    .to_owned(),
-            );
-        }
-        let library = library().map_err(Error::misuse)?;
+        let library = match library() {
+            Ok(library) => library,
+            Err(reason) if decides => {
+                return Ok(Plan {
+                    how: Some(format!("only programs that link tracking-alloc: {reason}")),
+                    ..Plan::default()
+                });
+            }
+            Err(reason) => return Err(Error::misuse(reason)),
+        };
         let mut value = library.into_os_string();
         if let Some(others) = std::env::var_os("LD_PRELOAD").filter(|others| !others.is_empty()) {
             // Another allocator goes on working behind ours.
             value.push(":");
             value.push(others);
         }
-        plan.variables.push(("LD_PRELOAD", value));
-        if with_children {
-            plan.variables.push(("HEAPGLASS_CHILDREN", "1".into()));
+        let mut variables = vec![("LD_PRELOAD", value)];
+        let mut how = "malloc and free of a program without tracking-alloc, by a preloaded library"
+            .to_owned();
+        if choice
+            == (Choice::Always {
+                with_children: true,
+            })
+        {
+            variables.push(("HEAPGLASS_CHILDREN", "1".into()));
+            how.push_str(", and of the programs that it starts");
+        } else {
+            how.push_str("; --children also records the programs that it starts");
         }
-        Ok(plan)
+        Ok(Plan {
+            variables,
+            how: Some(how),
+        })
+    }
+
+    /// Returns `true` if the library is preloaded.
+    pub(crate) fn preloads(&self) -> bool {
+        !self.variables.is_empty()
     }
 
     /// Sets the variables.
     pub(crate) fn apply(&self, command: &mut Command) {
         command.envs(self.variables.iter().map(|(name, value)| (name, value)));
     }
+}
+
+/// Returns sentences about what the preloaded library did not see of a program that it recorded.
+pub(crate) fn not_seen(program: &Path) -> Vec<String> {
+    let name = program.file_name().unwrap_or_default().to_string_lossy();
+    let mut notes = Vec::new();
+    if Executable::of(program).way() == Ok(Way::Libraries) {
+        notes.push(format!(
+            "{name} has a malloc of its own: only what its libraries allocate is recorded"
+        ));
+    }
+    if let Some(allocator) = executable::hidden_allocator(program) {
+        notes.push(format!(
+            "{name} contains {allocator}: its C part is recorded, but not the blocks of {allocator}, as a rule its Rust part; to see them, add tracking-alloc to it (three lines)"
+        ));
+    }
+    if name.starts_with("python") && std::env::var_os("PYTHONMALLOC").is_none() {
+        notes.push(format!(
+            "{name} keeps its objects in arenas of its own; to see each of them, run it with PYTHONMALLOC=malloc"
+        ));
+    }
+    notes
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Run, RunRecording, no_recording};
+use super::{Run, RunRecording, main_recording, no_recording, not_seen};
 use crate::terminal;
 
 pub(super) fn write(run: &Run<'_>, recordings: &[RunRecording<'_>]) {
@@ -12,14 +12,19 @@ pub(super) fn write(run: &Run<'_>, recordings: &[RunRecording<'_>]) {
         .iter()
         .map(|word| word.to_string_lossy())
         .collect();
-    let recordings: Vec<Value> = recordings
+    let main = main_recording(run, recordings);
+    let is_main = |one| main.is_some_and(|main| std::ptr::eq(main, one));
+    let described: Vec<Value> = recordings
         .iter()
-        .map(|RunRecording { kept, profile }| {
+        .map(|one| {
+            let RunRecording { kept, profile, .. } = one;
             let mut recording = json!({
                 "path": kept.path.to_string_lossy(),
                 "program": kept.program,
                 "pid": kept.pid,
                 "note": kept.note,
+                "main": is_main(one),
+                "preloaded": one.is_preloaded,
             });
             match profile {
                 Some(Ok(profile)) => {
@@ -48,10 +53,12 @@ pub(super) fn write(run: &Run<'_>, recordings: &[RunRecording<'_>]) {
         // The kernel gave the path of the counter as text.
         "out_of_memory": finished.killed,
         "snapshot_problems": finished.snapshot_problems,
-        "recordings": recordings,
+        "records": run.how,
+        "not_seen": not_seen(recordings),
+        "recordings": described,
     });
     if finished.kept.is_empty() {
-        summary["nothing_recorded"] = json!(no_recording::why(run.executables));
+        summary["nothing_recorded"] = json!(no_recording::why(run.executables, run.preloads));
     }
     terminal::eprint_line(summary);
 }

@@ -8,6 +8,7 @@ mod json;
 mod no_recording;
 mod text;
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -15,9 +16,10 @@ use heapglass_profiler::profile::{Profile, State};
 
 use crate::args::Symbols;
 use crate::error::Error;
+use crate::executable::recorded_itself;
 use crate::files::spool::KeptRecording;
 use crate::supervise::Finished;
-use crate::{no_effect, open, terminal};
+use crate::{no_effect, open, preload, terminal};
 
 /// Maximum number of recordings to open for the summary. The others are only listed.
 const OPENED: usize = 16;
@@ -29,11 +31,10 @@ pub(crate) struct Run<'a> {
     pub(crate) name: String,
     /// The command line.
     pub(crate) command: &'a [OsString],
-    /// `true` to show the figures of the recording with the largest peak, `false` to show those of
-    /// the command's own recording, else of the earliest.
-    pub(crate) shows_largest: bool,
-    /// Sentences about what was not seen.
-    pub(crate) notes: &'a [String],
+    /// A sentence about how the command was recorded.
+    pub(crate) how: Option<&'a str>,
+    /// `true` if programs without tracking-alloc were recorded too.
+    pub(crate) preloads: bool,
     /// The values of `--own`.
     pub(crate) own: &'a [String],
     /// The known executables that ran. They are inspected if nothing was recorded.
@@ -55,6 +56,8 @@ pub(crate) enum Form {
 struct RunRecording<'a> {
     kept: &'a KeptRecording,
     profile: Option<Result<Profile, Error>>,
+    /// `true` if the preloaded library made it, `false` if its program links tracking-alloc.
+    is_preloaded: bool,
 }
 
 impl RunRecording<'_> {
@@ -75,6 +78,7 @@ pub(crate) fn write(run: &Run<'_>, form: Form) {
         .map(|(at, kept)| RunRecording {
             kept,
             profile: (at < most).then(|| open::open(&kept.path, &Symbols::default())),
+            is_preloaded: run.preloads && at < most && !recorded_itself(&kept.path),
         })
         .collect();
     let profiles: Vec<&Profile> = recordings
@@ -92,8 +96,8 @@ pub(crate) fn write(run: &Run<'_>, form: Form) {
     }
 }
 
-/// Returns the recording to summarize: the one that was cut short if a process was killed, else as
-/// the run asks.
+/// Returns the recording to summarize: the one that was cut short if a process was killed, else the
+/// one with the largest peak among those whose program links tracking-alloc, else among all.
 fn main_recording<'a, 'b>(
     run: &Run<'_>,
     recordings: &'b [RunRecording<'a>],
@@ -104,12 +108,22 @@ fn main_recording<'a, 'b>(
     };
     let cut_short = recordings.iter().filter(was_cut_short);
     largest(cut_short, |profile| profile.totals().live_bytes).or_else(|| {
-        if run.shows_largest {
-            largest(recordings.iter(), |profile| profile.totals().peak_bytes)
-        } else {
-            recordings.first()
-        }
+        let peak = |profile: &Profile| profile.totals().peak_bytes;
+        let linked = recordings.iter().filter(|one| !one.is_preloaded);
+        largest(linked, peak).or_else(|| largest(recordings.iter(), peak))
     })
+}
+
+/// Returns sentences about what preloaded libraries did not see of the programs.
+fn not_seen(recordings: &[RunRecording<'_>]) -> Vec<String> {
+    let preloaded = recordings.iter().filter(|one| one.is_preloaded);
+    let programs: BTreeSet<&str> = preloaded
+        .filter_map(|one| Some(one.profile()?.process().executable.as_str()))
+        .collect();
+    programs
+        .into_iter()
+        .flat_map(|program| preload::not_seen(Path::new(program)))
+        .collect()
 }
 
 /// Returns the recording with the largest figure, the earliest of equals.

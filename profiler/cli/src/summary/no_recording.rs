@@ -23,8 +23,8 @@ fn advice() -> String {
     )
 }
 
-/// Returns lines that explain why nothing was recorded.
-pub(super) fn why(executables: &[PathBuf]) -> String {
+/// Returns lines that explain why nothing was recorded, with or without a preloaded library.
+pub(super) fn why(executables: &[PathBuf], preloads: bool) -> String {
     let mut text = "heapglass: nothing was recorded".to_owned();
     let mut is_linked = false;
     let mut is_preloadable = false;
@@ -37,6 +37,9 @@ pub(super) fn why(executables: &[PathBuf]) -> String {
                 "contains tracking-alloc but did not record: {}",
                 linked_but_silent(path)
             ),
+            _ if preloads => "did not record with the preloaded library: it cleared its \
+                              environment, or printed the reason above"
+                .to_owned(),
             Executable::Elf(_) | Executable::Foreign { .. } => {
                 "does not use tracking-alloc as its allocator, and started no program that records"
                     .to_owned()
@@ -50,7 +53,7 @@ pub(super) fn why(executables: &[PathBuf]) -> String {
         text.push_str(&format!("\n  {} {why}", printable(&name)));
     }
     if !is_linked {
-        if is_preloadable {
+        if is_preloadable && !preloads {
             text.push_str(
                 "\n  Record it as it is, without a change: heapglass run --preload -- COMMAND",
             );
@@ -87,7 +90,7 @@ mod tests {
 
     #[test]
     fn the_two_lines_to_add_are_there() {
-        let text = why(&[]);
+        let text = why(&[], false);
         assert!(text.contains("tracking-alloc = "), "{text}");
         assert!(text.contains("#[global_allocator]"), "{text}");
     }

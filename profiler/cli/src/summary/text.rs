@@ -5,7 +5,7 @@ use heapglass_profiler::profile::Profile;
 use heapglass_profiler::report::write_summary;
 use heapglass_profiler::units::{Bytes, Nanos, printable};
 
-use super::{Run, RunRecording, from_here, main_recording, no_recording, quoted};
+use super::{Run, RunRecording, from_here, main_recording, no_recording, not_seen, quoted};
 use crate::supervise::Killed;
 use crate::terminal;
 
@@ -24,11 +24,14 @@ pub(super) fn write(run: &Run<'_>, all: &[RunRecording<'_>], quiet: bool) {
             finished.ended
         ));
     }
+    if let Some(how) = run.how.filter(|_| !quiet) {
+        terminal::eprint_line(format_args!("  records     {how}"));
+    }
     if let Some(killed) = &finished.killed {
         out_of_memory(killed, profile);
     }
     if finished.kept.is_empty() {
-        terminal::eprint_line(no_recording::why(run.executables));
+        terminal::eprint_line(no_recording::why(run.executables, run.preloads));
         return;
     }
     if quiet {
@@ -47,8 +50,8 @@ pub(super) fn write(run: &Run<'_>, all: &[RunRecording<'_>], quiet: bool) {
         }
         figures(profile);
     }
-    for note in run.notes {
-        terminal::eprint_line(format_args!("  note        {note}"));
+    for note in not_seen(all) {
+        terminal::eprint_line(format_args!("  note        {}", printable(&note)));
     }
     snapshots(run, profile);
     recordings(all, main);

@@ -247,7 +247,7 @@ fn a_folder_that_somebody_sent_makes_no_command_write_anything() {
             "{words:?} changed something"
         );
     }
-    let run = place.run(&["run", "-q", "--out", "new.hg", "--", "true"]);
+    let run = place.run(&["run", "-q", "--no-preload", "--out", "new.hg", "--", "true"]);
     assert_eq!(run.status, Some(0), "{}", run.stderr);
     assert!(
         contents(place.root()) == before,

@@ -3,7 +3,7 @@
 use std::fs;
 use std::process::Command;
 
-use crate::common::Place;
+use crate::common::{HEAPGLASS, Place};
 
 #[test]
 fn the_library_is_written_once_and_records_a_program() {
@@ -84,33 +84,172 @@ fn a_home_that_cannot_be_written_to_is_no_obstacle() {
     assert!(errors.contains("XDG_CACHE_HOME"), "{errors}");
 }
 
+/// Runs a command with the summary as JSON.
+fn run_json(place: &Place, words: &[&str]) -> serde_json::Value {
+    let done = place.run(&[&["run", "--json"], words].concat());
+    serde_json::from_str(done.stderr.lines().last().unwrap_or_default())
+        .unwrap_or_else(|error| panic!("{error}: {}", done.stderr))
+}
+
+/// Returns the programs of the recordings, and the one that the summary is about.
+fn programs(said: &serde_json::Value) -> (Vec<&str>, &serde_json::Value) {
+    let all = said["recordings"].as_array().expect("a list");
+    let names = all
+        .iter()
+        .map(|one| one["program"].as_str().expect("text"))
+        .collect();
+    let mut main = all.iter().filter(|one| one["main"] == true);
+    let found = main.next().expect("a main recording");
+    assert!(main.next().is_none(), "{said}");
+    (names, found)
+}
+
 #[test]
-fn run_preloads_the_library_on_request_and_says_what_it_cannot_record() {
+fn run_preloads_the_library_into_a_program_without_tracking_alloc_and_says_so() {
     let place = Place::new();
-    let words = ["run", "-o", "ls.hg", "--preload", "--", "ls", "-d", "/"];
-    let done = place.run(&words);
+    let done = place.run(&["run", "-o", "ls.hg", "--", "ls", "-d", "/"]);
     assert_eq!(
         (done.status, done.stdout.as_str()),
         (Some(0), "/\n"),
         "{}",
         done.stderr
     );
+    let mut lines = done.stderr.lines();
+    assert!(lines.any(|line| line.starts_with("  records  ")
+        && line.contains("preloaded library")
+        && line.contains("--children")));
     assert!(done.stderr.contains("ls.hg"), "{}", done.stderr);
     let report = place.report("ls.hg");
     assert!(report["totals"]["total_blocks"].as_u64() > Some(0));
 
-    // A child is recorded only on request, and then both are.
-    let shell = ["--", "sh", "-c", "ls -d / > /dev/null; exit 3"];
-    let count = |words: &[&str]| {
-        let done = place.run(&[&["run", "--preload", "--json"], words, &shell].concat());
-        assert_eq!(done.status, Some(3), "{}", done.stderr);
-        let said: serde_json::Value = serde_json::from_str(&done.stderr).expect("JSON");
-        said["recordings"].as_array().map(Vec::len)
-    };
-    assert_eq!(count(&["-o", "one.hg"]), Some(1));
-    assert_eq!(count(&["-o", "two-%e.hg", "--children"]), Some(2));
+    let done = place.run(&["run", "--no-preload", "--", "ls", "-d", "/"]);
+    assert!(
+        done.stderr.contains("nothing was recorded"),
+        "{}",
+        done.stderr
+    );
+    assert!(!done.stderr.contains("  records  "), "{}", done.stderr);
+}
 
-    fs::write(place.path("program.c"), "int main(void) { return 0; }").expect("written");
+#[test]
+fn a_child_is_recorded_only_on_request_or_if_it_links_tracking_alloc() {
+    let place = Place::new();
+    let shell = ["--", "sh", "-c", "ls -d / > /dev/null; exit 3"];
+    let sh = fs::canonicalize("/bin/sh").expect("a shell");
+    let sh = sh.file_name().and_then(|name| name.to_str()).expect("text");
+    let said = run_json(&place, &shell);
+    assert_eq!(said["status"], 3);
+    assert_eq!(programs(&said).0, [sh]);
+    let all = [&["--children"], &shell[..]].concat();
+    assert_eq!(programs(&run_json(&place, &all)).0, [sh, "ls"]);
+
+    // The shell allocates less, but the summary would also be about the program if it did not.
+    let target = format!("{HEAPGLASS} demo --target input.json; exit 0");
+    for words in [
+        &["-o", "one.hg", "--", "sh", "-c", &target][..],
+        &["-o", "two.hg", "--children", "--", "sh", "-c", &target],
+        &[
+            "-o",
+            "three.hg",
+            "--preload",
+            "--",
+            "timeout",
+            "60",
+            "sh",
+            "-c",
+            &target,
+        ],
+    ] {
+        let said = run_json(&place, words);
+        let (names, main) = programs(&said);
+        assert_eq!(
+            (&main["program"], &main["preloaded"]),
+            (&"heapglass".into(), &false.into()),
+            "{said}"
+        );
+        // Never counted twice.
+        let own = names.iter().filter(|name| **name == "heapglass");
+        assert_eq!(own.count(), 1, "{said}");
+        // The path that was asked for leads to the program, not to the shell.
+        let path = main["path"].as_str().expect("a path");
+        assert!(path.ends_with(words[1]), "{said}");
+        assert_eq!(place.report(words[1])["program"], "heapglass");
+    }
+}
+
+#[test]
+fn what_a_wrapper_becomes_is_recorded_and_the_summary_is_about_it() {
+    let place = Place::new();
+    fs::write(place.path("script"), "#!/bin/sh\nexec sort input.json\n").expect("written");
+    let all = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    fs::set_permissions(place.path("script"), all).expect("permissions");
+    for words in [
+        &["env", "A=1", "sort", "input.json"][..],
+        &["nice", "sort", "input.json"],
+        &["sh", "-c", "exec sort input.json"],
+        &["./script"],
+    ] {
+        let said = run_json(&place, &[&["--force", "-o", "s.hg", "--"], words].concat());
+        let (names, main) = programs(&said);
+        assert_eq!(names.last(), Some(&"sort"), "{said}");
+        assert_eq!(main["program"], "sort", "{said}");
+        assert!(
+            main["path"]
+                .as_str()
+                .is_some_and(|path| path.ends_with("/s.hg")),
+            "{said}"
+        );
+        // One process, several programs.
+        let all = said["recordings"].as_array().expect("a list");
+        assert!(all.iter().all(|one| one["pid"] == main["pid"]), "{said}");
+    }
+    // A program that links tracking-alloc records itself, as without a wrapper.
+    for wrapper in [
+        &["env", "A=1"][..],
+        &["nice"],
+        &["sh", "-c", "exec \"$0\" \"$@\""],
+    ] {
+        let target = [HEAPGLASS, "demo", "--target", "input.json"];
+        let said = run_json(&place, &[&["--"], wrapper, &target].concat());
+        let main = programs(&said).1;
+        assert_eq!(main["program"], "heapglass", "{said}");
+        assert_eq!(main["preloaded"], false, "{said}");
+        let alone = run_json(&place, &[&["--"][..], &target].concat());
+        assert_eq!(alone["recordings"].as_array().map(Vec::len), Some(1));
+        let blocks = |said: &serde_json::Value| programs(said).1["totals"]["total_blocks"].clone();
+        assert_eq!(blocks(&said), blocks(&alone));
+    }
+}
+
+#[test]
+fn cargo_run_leads_to_the_program_that_cargo_built() {
+    let place = Place::new();
+    fs::create_dir(place.path("src")).expect("a folder");
+    let manifest = "[package]\nname = \"built\"\nedition = \"2024\"\n[workspace]\n";
+    fs::write(place.path("Cargo.toml"), manifest).expect("written");
+    let source = "fn main() { println!(\"{}\", vec![1u8; 64 << 20].len()); }";
+    fs::write(place.path("src/main.rs"), source).expect("written");
+    let words = ["-o", "b.hg", "--", "cargo", "run", "-q", "--offline"];
+    let said = run_json(&place, &words);
+    let (_, main) = programs(&said);
+    assert_eq!(main["program"], "built", "{said}");
+    assert!(
+        main["totals"]["peak_bytes"].as_u64() >= Some(64 << 20),
+        "{said}"
+    );
+    assert!(
+        main["path"]
+            .as_str()
+            .is_some_and(|path| path.ends_with("/b.hg")),
+        "{said}"
+    );
+}
+
+#[test]
+fn what_cannot_be_recorded_is_refused_before_it_runs_with_the_way_out() {
+    let place = Place::new();
+    let source = "#include <stdio.h>\nint main(void) { fclose(fopen(\"ran\", \"w\")); }";
+    fs::write(place.path("program.c"), source).expect("written");
     let mut cc = Command::new("cc");
     let built = cc.args(["-static", "-o"]).arg(place.path("static"));
     let built = built
@@ -118,13 +257,110 @@ fn run_preloads_the_library_on_request_and_says_what_it_cannot_record() {
         .status()
         .expect("a C compiler");
     assert!(built.success());
-    let done = place.run(&["run", "--preload", "-o", "none.hg", "--", "./static"]);
-    assert_eq!(done.status, Some(2));
-    assert!(done.stderr.contains("linked statically"), "{}", done.stderr);
-    let done = place.run(&["run", "-o", "none.hg", "--", "ls", "-d", "/"]);
+    for flags in [&[][..], &["--preload"], &["--children"]] {
+        let done = place.run(&[&["run"], flags, &["-o", "none.hg", "--", "./static"]].concat());
+        assert_eq!(done.status, Some(2), "{}", done.stderr);
+        for part in ["linked statically", "add tracking-alloc", "--no-preload"] {
+            assert!(done.stderr.contains(part), "no {part}: {}", done.stderr);
+        }
+        assert!(!place.path("ran").exists());
+    }
+    let done = place.run(&["run", "--no-preload", "--", "./static"]);
+    assert_eq!(done.status, Some(0), "{}", done.stderr);
+    assert!(place.path("ran").exists());
+    for flag in ["--preload", "--children"] {
+        let done = place.run(&["run", "--no-preload", flag, "--", "./static"]);
+        assert_eq!(done.status, Some(2), "{}", done.stderr);
+    }
+}
+
+#[test]
+fn the_summary_says_what_a_preloaded_library_does_not_see() {
+    let place = Place::new();
+    let source = "#include <stdlib.h>\nconst char *text = \"<jemalloc>: \";\n\
+                  int main(void) { return malloc(1000) == 0; }";
+    fs::write(place.path("program.c"), source).expect("written");
+    for name in ["inside", "python3"] {
+        let mut cc = Command::new("cc");
+        cc.args(["-O0", "-o"]).arg(place.path(name));
+        let built = cc.arg(place.path("program.c")).status();
+        assert!(built.expect("a C compiler").success());
+    }
+    // Also if a wrapper starts it.
+    for wrapper in [&[][..], &["env"]] {
+        let said = |name: &str, variable: Option<&str>| {
+            let words = [&["run", "--"], wrapper, &[name]].concat();
+            let mut command = place.heapglass(&words);
+            command.env_remove("PYTHONMALLOC");
+            command.envs(variable.map(|value| ("PYTHONMALLOC", value)));
+            String::from_utf8(command.output().expect("it runs").stderr).expect("text")
+        };
+        let stderr = said("./inside", None);
+        assert!(
+            stderr.contains("contains jemalloc") && stderr.contains("three lines"),
+            "{stderr}"
+        );
+        assert!(!stderr.contains("PYTHONMALLOC"), "{stderr}");
+        let stderr = said("./python3", None);
+        assert!(stderr.contains("PYTHONMALLOC=malloc"), "{stderr}");
+        let stderr = said("./python3", Some("malloc"));
+        assert!(!stderr.contains("PYTHONMALLOC"), "{stderr}");
+    }
+}
+
+#[test]
+fn blocks_of_c_and_cpp_are_owned_by_the_program_and_counted_by_image() {
+    let place = Place::new();
+    let source = "#include <cstdlib>\n#include <vector>\n\
+                  struct Widget { std::vector<int> parts; Widget() : parts(100000) {} };\n\
+                  __attribute__((noinline)) Widget *build() { return new Widget; }\n\
+                  int main() { return build()->parts.size() == 7 || malloc(7000) == nullptr; }";
+    fs::write(place.path("program.cpp"), source).expect("written");
+    let mut compiler = Command::new("c++");
+    compiler
+        .args(["-g", "-O0", "-o"])
+        .arg(place.path("program"));
+    let built = compiler.arg(place.path("program.cpp")).status();
+    assert!(built.expect("a C++ compiler").success());
+    let done = place.run(&["run", "-q", "-o", "p.hg", "--", "./program"]);
+    assert_eq!(done.status, Some(0), "{}", done.stderr);
+
+    let report = place.report("p.hg");
+    let rows = report["rows"].as_array().expect("rows");
+    let row = |owner: &str, bytes: u64| {
+        let mut rows = rows.iter();
+        let found = rows.find(|row| row["owner"] == owner && row["total_bytes"] == bytes);
+        found.unwrap_or_else(|| panic!("no {bytes} by {owner}: {report}"))
+    };
+    assert_eq!(row("Widget::Widget", 400_000)["what"], "operator new");
+    assert_eq!(row("main", 7000)["what"], "malloc");
     assert!(
-        done.stderr.contains("heapglass run --preload"),
-        "{}",
-        done.stderr
+        rows.iter()
+            .all(|row| row["owner"] != "operator new" && row["owner"] != "malloc")
+    );
+    let frames = report["frames"].as_array().expect("frames");
+    let language = |name: &str| {
+        let mut frames = frames.iter();
+        let frame = frames.find(|frame| frame["function"] == name);
+        frame.map(|frame| frame["language"].clone())
+    };
+    assert_eq!(language("malloc"), Some("c".into()));
+    assert_eq!(language("operator new(unsigned long)"), Some("c++".into()));
+
+    let done = place.run(&["report", "p.hg", "--by", "module", "--json"]);
+    let by_module: serde_json::Value = serde_json::from_str(&done.stdout).expect("JSON");
+    let modules = by_module["rows"].as_array().expect("rows");
+    let bytes = |end: &str| {
+        let of = modules
+            .iter()
+            .filter(|row| row["key"].as_str().is_some_and(|key| key.ends_with(end)));
+        of.map(|row| row["total_bytes"].as_u64().expect("a number"))
+            .sum::<u64>()
+    };
+    assert_eq!(bytes("/program"), 400_000 + 7000 + 24, "{by_module}");
+    assert_eq!(
+        bytes(".so"),
+        0,
+        "nothing at the preloaded library: {by_module}"
     );
 }

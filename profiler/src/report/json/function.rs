@@ -13,6 +13,8 @@ pub(super) struct FunctionJson<'a> {
     #[serde(rename = "crate")]
     krate: &'a str,
     origin: Origin,
+    /// `rust`, `c++` or `c`; null if it is unknown.
+    language: Option<&'static str>,
 }
 
 impl<'a> FunctionJson<'a> {
@@ -25,6 +27,9 @@ impl<'a> FunctionJson<'a> {
             line: frame.and_then(|frame| frame.line),
             krate: function.map_or("", |function| &function.krate),
             origin: function.map_or(Origin::Unresolved, |function| function.origin),
+            language: function.and_then(|function| {
+                function.language_name(frame.and_then(|frame| frame.file.as_deref()))
+            }),
         }
     }
 }

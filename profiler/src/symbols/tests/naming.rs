@@ -408,8 +408,20 @@ fn without_a_file_the_name_has_to_do() {
         (Origin::Std, "alloc".to_owned())
     );
     assert_eq!(
-        classified("malloc", Some("malloc"), None),
+        classified("inflate", Some("inflate"), None),
         (Origin::Native, "my-app".to_owned())
+    );
+    // Whoever calls these owns what they return.
+    for name in ["malloc", "operator new(unsigned long)"] {
+        assert_eq!(
+            classified(name, Some("malloc"), None),
+            (Origin::Std, "my-app".to_owned())
+        );
+    }
+    let templates = "std::vector<int, std::allocator<int> >::reserve(unsigned long)";
+    assert_eq!(
+        classified(templates, Some("_ZNSt6vectorIiSaIiEE7reserveEm"), None),
+        (Origin::Std, "my-app".to_owned())
     );
     assert_eq!(
         classified("__rust_alloc", Some("__rust_alloc"), None),
