@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use rustc_hash::FxHashMap;
 
-use super::finding::{Confidence, Finding, FromSnapshot, Kind};
+use super::finding::{Confidence, Finding, FromSnapshot, Kind, Place};
 use super::group::{Group, can_change, own_crates};
 use crate::profile::{Measure, Profile, TypeKind};
 use crate::snapshot::{HolderName, RootKind, SiteFigures, Snapshot};
@@ -65,11 +65,16 @@ impl<'a> AtMoment<'a> {
 
     /// Returns a finding about a group, without its figures and texts.
     pub(super) fn finding(&self, kind: Kind, group: &Group) -> Finding {
-        let moment = self.snapshot.moment();
         let mut place = group.place.clone();
         if place.field.is_none() {
             place.field = self.paths(group).into_iter().next();
         }
+        self.finding_at(kind, place, self.holder(group))
+    }
+
+    /// Returns a finding about a place, without its figures and texts.
+    pub(super) fn finding_at(&self, kind: Kind, place: Place, holder: Option<String>) -> Finding {
+        let moment = self.snapshot.moment();
         Finding {
             kind,
             saves_bytes: 0,
@@ -83,7 +88,7 @@ impl<'a> AtMoment<'a> {
             }),
             confidence: Confidence::Exact,
             place,
-            holder: self.holder(group),
+            holder,
             evidence: Vec::new(),
             why: String::new(),
             remedy: String::new(),

@@ -45,13 +45,15 @@ pub enum Kind {
     Cycle,
     /// Maps of a few entries.
     SmallMap,
+    /// Locals held across an await that make tasks large.
+    LargeFuture,
     /// Resident pages that few live blocks keep.
     PinnedPages,
 }
 
 impl Kind {
     /// Every kind, in the order of findings that save the same.
-    pub const ALL: [Kind; 19] = [
+    pub const ALL: [Kind; 20] = [
         Kind::FailedRequest,
         Kind::MissingCapacity,
         Kind::Temporary,
@@ -70,6 +72,7 @@ impl Kind {
         Kind::Unreachable,
         Kind::Cycle,
         Kind::SmallMap,
+        Kind::LargeFuture,
         Kind::PinnedPages,
     ];
 
@@ -94,6 +97,7 @@ impl Kind {
             Kind::Unreachable => "unreachable",
             Kind::Cycle => "cycle",
             Kind::SmallMap => "small_map",
+            Kind::LargeFuture => "large_future",
             Kind::PinnedPages => "pinned_pages",
         }
     }

@@ -22,6 +22,7 @@ mod finding;
 mod group;
 mod growing;
 mod inputs;
+mod large_future;
 mod missing_capacity;
 mod pages;
 mod serde_data;
@@ -96,7 +97,7 @@ pub fn advise(profile: &Profile, all: bool) -> Vec<Finding> {
 /// Returns the findings that the snapshot with most live bytes shows.
 fn from_snapshot(at: &AtMoment<'_>, groups: &[Group]) -> Vec<Finding> {
     let confirmed = unreachable::confirmed(at);
-    let mut found = Vec::new();
+    let mut found = large_future::find(at);
     for group in groups {
         found.extend(capacity::find_unused(at, group));
         found.extend(capacity::find_empty(at, group));

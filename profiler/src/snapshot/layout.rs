@@ -1,6 +1,7 @@
 //! The seam between the engine and what is known of the types: for each word of a block, is it a
 //! pointer that owns, one that only refers, or no pointer at all?
 
+use super::futures::{FutureState, LargeLocal};
 use super::heap::Heap;
 use std::ops::Range;
 
@@ -58,6 +59,17 @@ pub trait Layouts: Sync {
     fn label(&self, block: usize) -> u32 {
         let _ = block;
         0
+    }
+
+    /// Returns the futures by the await that they wait at. Call it after all contents were read.
+    fn futures(&self) -> Vec<FutureState> {
+        Vec::new()
+    }
+
+    /// Returns the locals of futures that make blocks of a heap larger. Call it after all contents
+    /// were read.
+    fn large_locals(&self, _heap: &Heap) -> Vec<LargeLocal> {
+        Vec::new()
     }
 
     /// Returns the text of a [`label`](Layouts::label): `Catalog.products[]`.

@@ -70,6 +70,7 @@
 
 mod dominators;
 mod equal;
+mod futures;
 mod graph;
 mod hash;
 mod heap;
@@ -88,6 +89,7 @@ mod slices;
 mod tests;
 
 pub use equal::{EqualBlocks, EqualValues};
+pub use futures::{FutureState, LargeLocal};
 pub use graph::{Cycle, Cycles, Holder, Reach};
 #[cfg(target_os = "linux")]
 pub(crate) use heap::MOST_BLOCKS;

@@ -202,6 +202,9 @@ impl Reader<'_> {
                     scope,
                     name,
                     size: number(gimli::DW_AT_byte_size).unwrap_or(0),
+                    align: number(gimli::DW_AT_alignment)
+                        .and_then(|align| u32::try_from(align).ok())
+                        .unwrap_or(0),
                     target: of,
                     ..Type::default()
                 };

@@ -7,6 +7,7 @@
 //! | `plan` | what to do with the words of a value of each type |
 //! | `paths` | the places of blocks, such as `Catalog.products[]` |
 //! | `walk` | walks blocks by their plans |
+//! | `futures` | the locals that futures hold, and what each adds to the blocks |
 //!
 //! The walk begins at statics and thread-local values, whose types are known. The pointer that owns
 //! a block tells the type of the block, and so on. Stacks have no types: a block that only a stack
@@ -17,6 +18,7 @@
 //! count only if they are part of a header that agrees with its block, as `capacity * size` does.
 
 mod dwarf;
+mod futures;
 mod paths;
 mod plan;
 #[cfg(all(test, target_os = "linux"))]
@@ -145,22 +147,6 @@ pub struct VariantCount {
     pub slot_bytes: u64,
     /// The bytes that fields of this variant take.
     pub variant_bytes: u64,
-}
-
-/// The async functions that wait at one await.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct FutureState {
-    /// The async function or block.
-    pub function: String,
-    /// Its state: `await at main.rs:52`, `not started`.
-    pub state: String,
-    /// Futures in this state.
-    pub futures: u64,
-    /// The size of each future.
-    pub future_bytes: u64,
-    /// The locals that are held across the await, with their bytes, largest first.
-    pub locals: Vec<(String, u64)>,
 }
 
 impl ProgramTypes {
@@ -423,38 +409,6 @@ impl TypedLayouts {
                 values,
                 slot_bytes: this.size,
                 variant_bytes: sizes.fold(0, u64::saturating_add),
-            });
-        });
-        all
-    }
-
-    /// Returns the futures by the await that they wait at, after the heap was analysed.
-    pub fn futures(&self) -> Vec<FutureState> {
-        let mut all = Vec::new();
-        self.counted(|of, variant, futures| {
-            let this = self.types.get(of);
-            if !this.is_future {
-                return;
-            }
-            let fields = plan::live_fields(&self.types, of, variant);
-            let locals = fields.filter_map(|field| {
-                let bytes = self.types.size(field.of).filter(|&bytes| bytes > 0)?;
-                let name = match self.types.text(field.name) {
-                    "__awaitee" => "(awaited)",
-                    // Temporary values, and whether they are to be dropped.
-                    name if name.starts_with("__") => "(temporary)",
-                    name => name,
-                };
-                Some((name.to_owned(), bytes))
-            });
-            let mut locals: Vec<_> = locals.collect();
-            locals.sort_by(|a, b| (b.1, &a.0).cmp(&(a.1, &b.0)));
-            all.push(FutureState {
-                function: plan::future_name(&self.types, of),
-                state: plan::state(&self.types, variant),
-                futures,
-                future_bytes: this.size,
-                locals,
             });
         });
         all

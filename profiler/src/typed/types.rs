@@ -36,6 +36,8 @@ pub(super) struct Type {
     pub(super) name: NameId,
     /// Size in bytes; that of an array is not stored.
     pub(super) size: u64,
+    /// The alignment in bytes; 0 if it is not known.
+    pub(super) align: u32,
     /// The target of a pointer, the element of an array.
     pub(super) target: TypeId,
     /// The first generic argument.

@@ -2,7 +2,9 @@
 
 use super::plan::{COUNTS, Contents, Hold, Item, ShapeId, Target};
 use super::{SiteKind, TypedLayouts};
-use crate::snapshot::{Header, Heap, Layouts, Mark, RootKind, Source, View, WORD, Words};
+use crate::snapshot::{
+    FutureState, Header, Heap, LargeLocal, Layouts, Mark, RootKind, Source, View, WORD, Words,
+};
 use std::ops::Range;
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering::Relaxed;
@@ -689,6 +691,14 @@ impl Layouts for TypedLayouts {
             }
             Source::Root(_) => self.largest_static,
         }
+    }
+
+    fn futures(&self) -> Vec<FutureState> {
+        self.futures_by_await()
+    }
+
+    fn large_locals(&self, heap: &Heap) -> Vec<LargeLocal> {
+        self.locals_in_blocks(heap)
     }
 
     fn walk(&self, view: &View<'_>, words: &mut Words) {

@@ -52,6 +52,8 @@ impl Snapshot {
             sites: sites(analysis),
             inputs: inputs(analysis),
             slicers: slicers(analysis),
+            futures: layouts.futures(),
+            large_locals: layouts.large_locals(heap),
             notes: notes(analysis),
             not_reached,
             not_reached_is_cut,

@@ -11,7 +11,7 @@ pub use holders::{Held, HolderName, HolderNode};
 pub use make::Outside;
 pub use not_reached::NotReached;
 
-use super::{RootKind, SiteFigures};
+use super::{FutureState, LargeLocal, RootKind, SiteFigures};
 use serde::{Deserialize, Serialize};
 
 /// The version of the JSON that recordings carry.
@@ -111,6 +111,8 @@ pub struct Snapshot {
     pub(super) sites: Vec<(Option<u32>, SiteFigures)>,
     pub(super) inputs: Vec<InputFigures>,
     pub(super) slicers: Vec<Slicer>,
+    pub(super) futures: Vec<FutureState>,
+    pub(super) large_locals: Vec<LargeLocal>,
     pub(super) notes: Vec<String>,
     /// Sorted.
     pub(super) not_reached: Vec<NotReached>,
@@ -168,6 +170,18 @@ impl Snapshot {
     /// Returns what points into the large blocks into which only slices point.
     pub fn slicers(&self) -> &[Slicer] {
         &self.slicers
+    }
+
+    /// Returns the futures by the await that they wait at, those with most bytes first; at most
+    /// 1000. Their types need debug information (`debug = 2`).
+    pub fn futures(&self) -> &[FutureState] {
+        &self.futures
+    }
+
+    /// Returns the locals that make the blocks of futures larger, those with most bytes first; at
+    /// most 100.
+    pub fn large_locals(&self) -> &[LargeLocal] {
+        &self.large_locals
     }
 
     /// Returns the blocks that nothing reached, in the order of their addresses; the first million
@@ -234,7 +248,13 @@ impl Snapshot {
         let slicers = slicers
             .iter_mut()
             .flat_map(|slicer| [&mut slicer.site, &mut slicer.by]);
-        for number in inputs.chain(sites).chain(blocks).chain(slicers) {
+        let locals = self.large_locals.iter_mut().map(|local| &mut local.site);
+        for number in inputs
+            .chain(sites)
+            .chain(blocks)
+            .chain(slicers)
+            .chain(locals)
+        {
             *number = number.and_then(&site);
         }
     }

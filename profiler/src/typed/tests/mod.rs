@@ -1,11 +1,14 @@
 //! Programs are compiled, count the truth about their own heap and write their memory to a file.
 //! What the types say of that memory must be the truth.
 
+mod futures;
 mod hostile;
 mod zoo;
 
 use super::*;
-use crate::snapshot::{Analysis, HeapBuilder, Layouts, Memory, RootKind, WordOrders, analyse};
+use crate::snapshot::{
+    Analysis, FutureState, HeapBuilder, Layouts, Memory, RootKind, WordOrders, analyse,
+};
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
