@@ -381,6 +381,43 @@ fn libraries_that_come_and_go_are_told_apart() {
     );
 }
 
+/// Moves the program headers of a 64-bit ELF file to its end, as BOLT does.
+fn move_program_headers(path: &Path) {
+    let mut file = std::fs::read(path).expect("the library");
+    let number = |file: &[u8], at: usize, bytes: usize| {
+        let mut word = [0; 8];
+        word[..bytes].copy_from_slice(&file[at..at + bytes]);
+        u64::from_le_bytes(word) as usize
+    };
+    let start = number(&file, 32, 8);
+    let bytes = number(&file, 54, 2) * number(&file, 56, 2);
+    let headers = file[start..start + bytes].to_vec();
+    file.resize(file.len().next_multiple_of(4096), 0);
+    let end = file.len() as u64;
+    file.extend_from_slice(&headers);
+    file[start..start + bytes].fill(0);
+    file[32..40].copy_from_slice(&end.to_le_bytes());
+    std::fs::write(path, file).expect("written");
+}
+
+#[test]
+fn a_library_whose_program_headers_were_moved_keeps_its_stacks_and_names() {
+    let plugin = compile(
+        "plugin.c",
+        "moved.so",
+        &["-shared", "-fPIC", "-Wl,-Ttext-segment=0x300000"],
+    );
+    move_program_headers(&plugin);
+    let program = compile("loader.c", "moved", &["-rdynamic", "-ldl"]);
+    let plugin = plugin.to_str().expect("a path");
+    let profile = record(&mut command(&program, &["deepbind", plugin, "1000"])).profile();
+    assert_eq!(
+        of_function(&profile, "allocate_one", "total_blocks"),
+        Some(1000)
+    );
+    assert_eq!(of_function(&profile, "[truncated]", "total_blocks"), None);
+}
+
 #[test]
 fn dlopen_looks_in_the_paths_of_its_caller() {
     compile(
