@@ -193,44 +193,237 @@ fn number_of(output: &str, name: &str, place: usize) -> u64 {
     words.into_iter().nth(place).expect("a number")
 }
 
+/// Says that a test, or a part of it, cannot run here.
+fn skipped(test: &str, reason: &str) {
+    eprintln!("skipped: {test}: {reason}");
+}
+
+const SQL: &str = "with recursive c(x) as (select 1 union all select x+1 from c where x<20000) \
+                   select count(*), sum(x), max(printf('%d', x)) from c";
+
+/// Runs a command under DHAT. Returns bytes and blocks in total and at the peak, or `None` if the
+/// command or valgrind is not there.
+fn dhat(program: &Command) -> Option<[u64; 4]> {
+    let mut dhat = command("valgrind", &["--tool=dhat", "--dhat-out-file=/dev/null"]);
+    dhat.arg(program.get_program()).args(program.get_args());
+    for (name, value) in program.get_envs() {
+        match value {
+            Some(value) => dhat.env(name, value),
+            None => dhat.env_remove(name),
+        };
+    }
+    let output = dhat.output().ok()?;
+    let printed = text(&output.stderr);
+    if !output.status.success() || !printed.contains("t-gmax") {
+        return None;
+    }
+    let total = [0, 1].map(|place| number_of(&printed, "Total:", place));
+    let peak = [0, 1].map(|place| number_of(&printed, "At t-gmax:", place));
+    Some([total[0], total[1], peak[0], peak[1]])
+}
+
+fn of_recording(figures: &Figures) -> [u64; 4] {
+    [
+        figures.total_bytes,
+        figures.total_blocks,
+        figures.peak_bytes,
+        figures.peak_blocks,
+    ]
+}
+
 #[test]
 fn totals_are_those_of_dhat() {
     let arithmetic = compile("arithmetic.c", "arithmetic_for_dhat", &[]);
     let mixed = compile("mixed.cpp", "mixed_for_dhat", &["-fomit-frame-pointer"]);
-    let sqlite = "with recursive c(x) as (select 1 union all select x+1 from c where x<20000) \
-                  select count(*), sum(x), max(printf('%d', x)) from c";
     for mut program in [
         command(&arithmetic, &["500"]),
         command(&mixed, &[]),
-        command("sqlite3", &["-init", "/dev/null", ":memory:", sqlite]),
+        command(example("untracked"), &[]),
+        command("sqlite3", &["-init", "/dev/null", ":memory:", SQL]),
         command("ls", &["-la", "/usr/bin"]),
     ] {
-        let mut dhat = command("valgrind", &["--tool=dhat", "--dhat-out-file=/dev/null"]);
-        dhat.arg(program.get_program()).args(program.get_args());
-        let Ok(output) = dhat.output() else {
-            eprintln!("valgrind is not installed");
-            return;
-        };
-        let printed = text(&output.stderr);
-        if !output.status.success() || !printed.contains("t-gmax") {
-            eprintln!("{program:?}: not there, or not run by valgrind");
+        let Some(dhat) = dhat(&program) else {
+            skipped(
+                "totals_are_those_of_dhat",
+                &format!("valgrind or {:?} is not installed", program.get_program()),
+            );
             continue;
+        };
+        let own = of_recording(&record(&mut program).figures());
+        assert_eq!(own, dhat, "{program:?}");
+    }
+}
+
+/// The figures of these programs depend a little on addresses and on times.
+#[test]
+fn totals_of_large_programs_are_those_of_dhat_within_a_hundredth() {
+    let manifest = env!("CARGO_MANIFEST_DIR");
+    let python = "import json; x = [{'a': str(i)} for i in range(3000)]; print(len(json.dumps(x)))";
+    // The program of that name may be a script that looks for the interpreter.
+    let found = command("python3", &["-c", "import sys; print(sys.executable)"]).output();
+    let interpreter = found.map_or(String::new(), |output| text(&output.stdout));
+    for mut program in [
+        command(interpreter.trim(), &["-S", "-c", python]),
+        command("git", &["-C", manifest, "log", "--stat", "-n", "20"]),
+        command("rg", &["-j1", "allocator", manifest]),
+    ] {
+        program
+            .env("PYTHONHASHSEED", "1")
+            .env("PYTHONMALLOC", "malloc")
+            .env("PYTHONDONTWRITEBYTECODE", "1");
+        let Some(dhat) = dhat(&program) else {
+            skipped(
+                "totals_of_large_programs_are_those_of_dhat_within_a_hundredth",
+                &format!("valgrind or {:?} is not installed", program.get_program()),
+            );
+            continue;
+        };
+        let run = record(&mut program);
+        let own = of_recording(&run.figures());
+        for (own, dhat) in own.into_iter().zip(dhat) {
+            assert!(
+                own.abs_diff(dhat) <= dhat / 100,
+                "{program:?}: {own} instead of {dhat}"
+            );
         }
+    }
+}
+
+/// Runs a command under heaptrack. Returns blocks in total and bytes at the peak.
+fn heaptrack(program: &Command) -> Option<[u64; 2]> {
+    let folder = tempfile::tempdir().expect("a folder");
+    let data = folder.path().join("data");
+    let run = command("heaptrack", &["-o"])
+        .arg(&data)
+        .arg(program.get_program())
+        .args(program.get_args())
+        .output();
+    run.ok().filter(|output| output.status.success())?;
+    let data = ["zst", "gz"]
+        .map(|end| data.with_extension(end))
+        .into_iter()
+        .find(|path| path.is_file())?;
+    let costs = ["allocations", "peak"].map(|cost| {
+        let lines = folder.path().join(cost);
+        command("heaptrack_print", &["-p0", "-a0", "-T0", "-n0", "-f"])
+            .arg(&data)
+            .arg("-F")
+            .arg(&lines)
+            .args(["--flamegraph-cost-type", cost])
+            .output()
+            .ok()?;
+        let lines = std::fs::read_to_string(lines).ok()?;
+        let cost = |line: &str| line.rsplit(' ').next()?.parse::<u64>().ok();
+        Some(lines.lines().filter_map(cost).sum())
+    });
+    Some([costs[0]?, costs[1]?])
+}
+
+#[test]
+fn totals_are_those_of_heaptrack() {
+    let simple = compile("resources.c", "resources_for_heaptrack", &[]);
+    let mixed = compile(
+        "mixed.cpp",
+        "mixed_for_heaptrack",
+        &["-fomit-frame-pointer"],
+    );
+    // heaptrack needs the C++ library, which takes a block at its start that stays: in a program
+    // without that library, it is heaptrack's.
+    let Some(pool) = heaptrack(&command("/bin/true", &[])) else {
+        skipped(
+            "totals_are_those_of_heaptrack",
+            "heaptrack is not installed",
+        );
+        return;
+    };
+    let own_of_true = record(&mut command("/bin/true", &[])).figures();
+    let pool = [
+        pool[0] - own_of_true.total_blocks,
+        pool[1] - own_of_true.peak_bytes,
+    ];
+    for (mut program, pool) in [
+        (command(&simple, &[]), pool),
+        (command(&mixed, &[]), [0, 0]),
+        (command(example("untracked"), &[]), pool),
+        (
+            command("sqlite3", &["-init", "/dev/null", ":memory:", SQL]),
+            pool,
+        ),
+    ] {
+        let Some(heaptrack) = heaptrack(&program) else {
+            skipped(
+                "totals_are_those_of_heaptrack",
+                &format!("{:?} is not installed", program.get_program()),
+            );
+            continue;
+        };
         let own = record(&mut program).figures();
-        let total = ["Total:", "Total:"].into_iter().enumerate();
-        let total: Vec<u64> = total
-            .map(|(place, name)| number_of(&printed, name, place))
-            .collect();
         assert_eq!(
-            (own.total_bytes, own.total_blocks),
-            (total[0], total[1]),
+            [own.total_blocks + pool[0], own.peak_bytes + pool[1]],
+            heaptrack,
             "{program:?}"
         );
-        let peak = [0, 1].map(|place| number_of(&printed, "At t-gmax:", place));
-        assert_eq!(
-            (own.peak_bytes, own.peak_blocks),
-            (peak[0], peak[1]),
-            "{program:?}"
+    }
+}
+
+#[test]
+fn rows_of_node_add_up_and_its_output_stays() {
+    let script = "const m = new Map(); for (let i = 0; i < 1e5; i++) m.set('k' + i, {i}); \
+                  console.log(m.size, Buffer.alloc(1e6).length)";
+    let mut node = command("node", &["-e", script]);
+    let Ok(without) = node.output() else {
+        skipped(
+            "rows_of_node_add_up_and_its_output_stays",
+            "node is not installed",
+        );
+        return;
+    };
+    let run = record(&mut node);
+    assert_eq!(run.output.stdout, without.stdout);
+    assert_eq!(text(&run.output.stderr), text(&without.stderr));
+    let profile = run.profile();
+    let mut json = Vec::new();
+    let options = ReportOptions {
+        top: Some(usize::MAX),
+        ..ReportOptions::default()
+    };
+    report::write_json(&profile, &options, &mut json).expect("JSON");
+    let report: serde_json::Value = serde_json::from_slice(&json).expect("JSON");
+    let rows = report["rows"].as_array().expect("rows");
+    let sum = |figure: &str| -> u64 { rows.iter().filter_map(|row| row[figure].as_u64()).sum() };
+    let totals = profile.totals();
+    assert_eq!(sum("total_bytes"), totals.total_bytes);
+    assert_eq!(sum("total_blocks"), totals.total_blocks);
+    assert_eq!(sum("peak_bytes"), totals.peak_bytes);
+}
+
+#[test]
+fn allocators_of_the_system_work_behind_the_library() {
+    // C, because jemalloc has its own `operator new`.
+    let program = compile("resources.c", "resources_over_others", &[]);
+    let own = record(&mut command(&program, &[])).figures();
+    for name in ["libjemalloc.so.2", "libmimalloc.so.2", "libtcmalloc.so.4"] {
+        let folder = format!("/usr/lib/{}-linux-gnu", std::env::consts::ARCH);
+        let allocator = Path::new(&folder).join(name);
+        if !allocator.exists() {
+            skipped(
+                "allocators_of_the_system_work_behind_the_library",
+                &format!("{name} is not installed"),
+            );
+            continue;
+        }
+        let mut preload = library().as_os_str().to_owned();
+        preload.push(":");
+        preload.push(&allocator);
+        let other = record_with(preload, &mut command(&program, &[])).figures();
+        // jemalloc needs the C++ library, which takes one block at its start.
+        assert!(
+            other.total_blocks - own.total_blocks <= 1,
+            "{name}: {other:?}"
+        );
+        assert!(
+            other.live_blocks - own.live_blocks <= 1,
+            "{name}: {other:?}"
         );
     }
 }
@@ -379,6 +572,43 @@ fn libraries_that_come_and_go_are_told_apart() {
         of_function(&profile, "allocate_two", "total_bytes"),
         Some(1000 * 200)
     );
+}
+
+/// Moves the program headers of a 64-bit ELF file to its end, as BOLT does.
+fn move_program_headers(path: &Path) {
+    let mut file = std::fs::read(path).expect("the library");
+    let number = |file: &[u8], at: usize, bytes: usize| {
+        let mut word = [0; 8];
+        word[..bytes].copy_from_slice(&file[at..at + bytes]);
+        u64::from_le_bytes(word) as usize
+    };
+    let start = number(&file, 32, 8);
+    let bytes = number(&file, 54, 2) * number(&file, 56, 2);
+    let headers = file[start..start + bytes].to_vec();
+    file.resize(file.len().next_multiple_of(4096), 0);
+    let end = file.len() as u64;
+    file.extend_from_slice(&headers);
+    file[start..start + bytes].fill(0);
+    file[32..40].copy_from_slice(&end.to_le_bytes());
+    std::fs::write(path, file).expect("written");
+}
+
+#[test]
+fn a_library_whose_program_headers_were_moved_keeps_its_stacks_and_names() {
+    let plugin = compile(
+        "plugin.c",
+        "moved.so",
+        &["-shared", "-fPIC", "-Wl,-Ttext-segment=0x300000"],
+    );
+    move_program_headers(&plugin);
+    let program = compile("loader.c", "moved", &["-rdynamic", "-ldl"]);
+    let plugin = plugin.to_str().expect("a path");
+    let profile = record(&mut command(&program, &["deepbind", plugin, "1000"])).profile();
+    assert_eq!(
+        of_function(&profile, "allocate_one", "total_blocks"),
+        Some(1000)
+    );
+    assert_eq!(of_function(&profile, "[truncated]", "total_blocks"), None);
 }
 
 #[test]

@@ -132,6 +132,13 @@ impl Source {
             .find_map(each)
     }
 
+    /// Returns the virtual address of a file offset that is mapped as code. Tools that rewrite a
+    /// finished library move its program headers to the end of the file, where
+    /// [`address_of_offset`] does not find them. rustup's compiler is such a library (BOLT).
+    pub(super) fn address_of_offset(&self, offset: u64) -> Option<u64> {
+        self.segments(|segment| code_address(segment, offset))
+    }
+
     /// Returns the size of the section at an offset of the file. It comes from the section headers,
     /// which files may have but mapped images do not.
     pub(crate) fn section_bytes(&self, offset: u64) -> Option<u64> {

@@ -1,7 +1,9 @@
 //! Lines of `/proc/self/maps`.
 
+use super::elf::Source;
 use crate::hash::fnv1a;
 use crate::sys::{File, Lines, Next, mapping_range, number};
+use std::ffi::CStr;
 
 /// A line of the list.
 pub(super) struct Line {
@@ -36,6 +38,12 @@ impl Line {
     /// Returns `true` if an image may begin in this mapping: the mapping of a file, or the vDSO.
     pub(super) fn may_be_image(&self) -> bool {
         self.inode != 0 || self.path.starts_with(b"[vdso]\0")
+    }
+
+    /// Opens the mapped file, if its path still leads to it.
+    pub(super) fn file(&self) -> Option<Source> {
+        let path = CStr::from_bytes_until_nul(&self.path).ok()?;
+        Source::file(path).filter(|file| file.inode() == Some(self.inode))
     }
 
     /// Returns a hash of the path. Path and inode together distinguish images.

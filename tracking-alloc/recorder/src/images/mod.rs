@@ -113,10 +113,7 @@ impl First {
             // The kernel does not let us read our own memory. The file has the same headers, if it
             // is the same file.
             head.fill(0);
-            let path = CStr::from_bytes_until_nul(&line.path).unwrap_or_default();
-            if let Some(file) = Source::file(path)
-                && file.inode() == Some(line.inode)
-            {
+            if let Some(file) = line.file() {
                 let _ = file.read_head(head, 0);
             }
         }
@@ -358,7 +355,8 @@ impl Modules {
         let (mut head, mut fingerprint, mut address) = (0, 0, None);
         if line.may_be_image() && first.inode == line.inode {
             (head, fingerprint) = (first.start, first.fingerprint);
-            address = elf::address_of_offset(&self.head, line.offset);
+            address = elf::address_of_offset(&self.head, line.offset)
+                .or_else(|| line.file()?.address_of_offset(line.offset));
         }
         // If the headers of an image cannot be read, its layout is assumed to be that of the file.
         let bias = line.start.wrapping_sub(address.unwrap_or(line.offset));

@@ -35,18 +35,33 @@ pub(super) struct Entry {
     pub(super) rule: Option<Rule>,
 }
 
+/// Number of entries that are tried for an address.
+const MOST_ENTRIES: usize = 4;
+
 /// Returns the entry in the tables for an ELF virtual address, or `None` if there is none.
 #[inline(never)]
 pub(super) fn entry(sections: &Sections, context: &mut Context, address: u64) -> Option<Entry> {
-    let offset = find(sections, address)?;
     let frames = &EhFrame::new(sections.frames, LittleEndian);
     let bases = &bases(sections);
-    let entry = frames
-        .fde_from_offset(bases, EhFrameOffset(offset), EhFrame::cie_from_offset)
-        .ok()?;
-    if !entry.contains(address) {
-        return None;
+    let mut offset = find(sections, address)?;
+    let mut entry = None;
+    for _ in 0..MOST_ENTRIES {
+        let candidate = frames
+            .fde_from_offset(bases, EhFrameOffset(offset), EhFrame::cie_from_offset)
+            .ok()?;
+        if candidate.contains(address) {
+            entry = Some(candidate);
+            break;
+        }
+        if candidate.len() != 0 {
+            return None;
+        }
+        // A function of no bytes has an entry too. lld lists only the first entry of those with the
+        // same start; that of the function behind it follows.
+        const LENGTH_FIELD: usize = 4;
+        offset = candidate.offset() + LENGTH_FIELD + candidate.entry_len();
     }
+    let entry = entry?;
     let is_signal = entry.is_signal_trampoline();
     let row = entry
         .unwind_info_for_address(frames, bases, context, address)
@@ -149,5 +164,68 @@ fn base_register(
             ..
         } if rest.is_empty() => Some((register, offset, true)),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HEADER: u64 = 0x1000;
+    const FRAMES: u64 = 0x2000;
+    const FUNCTION: u64 = 0x9000;
+
+    /// Writes the entry of a function of `bytes` bytes, whose frame has 8 and later 64 bytes.
+    fn write_entry(frames: &mut Vec<u8>, bytes: u32) {
+        let start = frames.len();
+        let place = FRAMES + start as u64 + 8;
+        frames.extend(20u32.to_le_bytes());
+        frames.extend((start as u32 + 4).to_le_bytes());
+        frames.extend(((FUNCTION as i64 - place as i64) as i32).to_le_bytes());
+        frames.extend(bytes.to_le_bytes());
+        // No augmentation; after 4 bytes, the frame's end is rsp + 64; padding.
+        frames.extend([0, 0x44, 0x0e, 64, 0, 0, 0, 0]);
+    }
+
+    /// Returns a header that lists only the first entry, which begins behind the common one.
+    fn header(first: usize) -> Vec<u8> {
+        let mut header = vec![1, 0x1b, 0x03, 0x3b];
+        let from_here = FRAMES as i64 - (HEADER as i64 + 4);
+        header.extend((from_here as i32).to_le_bytes());
+        header.extend(1u32.to_le_bytes());
+        for address in [FUNCTION, FRAMES + first as u64] {
+            header.extend(((address - HEADER) as i32).to_le_bytes());
+        }
+        header
+    }
+
+    #[test]
+    fn a_function_behind_one_of_no_bytes_has_a_rule() {
+        // What the entries have in common: the frame's end is rsp + 8, and the return address is
+        // the word below it.
+        let mut frames = vec![
+            20, 0, 0, 0, 0, 0, 0, 0, 1, b'z', b'R', 0, 1, 0x78, 16, 1, 0x1b, 0x0c, 7, 8, 0x90, 1,
+            0, 0,
+        ];
+        let first = frames.len();
+        write_entry(&mut frames, 0);
+        write_entry(&mut frames, 100);
+        frames.extend([0; 4]);
+        let sections = Sections {
+            header: header(first).leak(),
+            frames: frames.leak(),
+            header_address: HEADER,
+            frames_address: FRAMES,
+        };
+        let mut context = Context::new_in();
+        let mut rule = |address| {
+            let entry = entry(&sections, &mut context, address)?;
+            assert_eq!(entry.function, FUNCTION);
+            entry.rule
+        };
+        assert_eq!(rule(FUNCTION + 50), Rule::new(Base::Sp, 64, None));
+        assert_eq!(rule(FUNCTION + 2), Rule::new(Base::Sp, 8, None));
+        assert_eq!(rule(FUNCTION + 100), None);
+        assert_eq!(rule(FUNCTION - 1), None);
     }
 }
