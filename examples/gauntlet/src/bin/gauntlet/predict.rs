@@ -18,6 +18,7 @@ use heapglass_profiler::{OpenOptions, open};
 use indicatif::ProgressBar;
 use serde::Serialize;
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::io::{self, BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
@@ -94,11 +95,8 @@ type AllHeld = BTreeMap<(&'static str, &'static str), Held>;
 
 fn compared(remedy: &Remedy, is_quick: bool, all: &mut AllHeld) -> io::Result<Predicted> {
     for variant in [remedy.before, remedy.after] {
-        if !all.contains_key(&(remedy.case, variant)) {
-            all.insert(
-                (remedy.case, variant),
-                hold(remedy.case, variant, is_quick)?,
-            );
+        if let Entry::Vacant(place) = all.entry((remedy.case, variant)) {
+            place.insert(hold(remedy.case, variant, is_quick)?);
         }
     }
     let (before, after) = (
