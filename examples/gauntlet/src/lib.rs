@@ -16,9 +16,11 @@ mod code;
 pub mod data;
 mod pages;
 mod program;
+mod remedy;
 mod window;
 
 pub use allocator::Gauntlet;
 pub use case::{Case, Found, Source, Variant, all, find};
 pub use claim::{Claim, Compared, Judged, Span, Verdict};
+pub use remedy::{Bound, REMEDIES, Remedy, WITHOUT};
 pub use window::{Pass, Shown, Window, run_child};

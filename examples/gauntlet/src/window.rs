@@ -15,6 +15,8 @@ pub enum Pass {
     Time,
     /// One run, to find the share of time spent in the allocator.
     Share,
+    /// One counted run, of which another process takes a snapshot while it holds its result.
+    Hold,
 }
 
 /// Approximate duration of the repetitions in one pass. Many short passes, interleaved with those
@@ -110,7 +112,13 @@ impl Window {
         self.shown.before_rss_bytes = rss_bytes();
         if self.pass != Pass::Time {
             self.shown.times_ns.reserve_exact(1);
+            if self.pass == Pass::Hold {
+                wait_for_reader();
+            }
             let kept = self.counted(&mut work);
+            if self.pass == Pass::Hold {
+                take_snapshot();
+            }
             self.shown.peak_rss_bytes = peak_rss_bytes();
             drop(kept);
             return;
@@ -224,6 +232,27 @@ pub fn run_child(variant: &Variant, pass: Pass, with: &str, divisor: usize) {
     }
     let line = serde_json::to_string(&window.shown).expect("figures are JSON");
     println!("{line}");
+}
+
+/// Says that the work can begin, and waits until the reader of the snapshot is attached.
+///
+/// # Panics
+/// If there is no reader.
+fn wait_for_reader() {
+    println!("ready");
+    let mut line = String::new();
+    let read = std::io::stdin().read_line(&mut line);
+    assert!(read.is_ok_and(|length| length > 0), "no reader attached");
+}
+
+/// Takes a snapshot of what is live now.
+///
+/// # Panics
+/// If none can be taken: the runner shows this as the variant's failure.
+fn take_snapshot() {
+    if let Err(why) = tracking_alloc::snapshot("work") {
+        panic!("no snapshot: {why}");
+    }
 }
 
 fn status(field: &str) -> u64 {

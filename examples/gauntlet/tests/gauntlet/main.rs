@@ -1,6 +1,7 @@
 //! Tests the gauntlet as a whole: no technique of the sources is missing, the counts of every case
 //! are unchanged, another instrument counts the same, and the runner reports what it cannot do.
 
+mod predict;
 mod runner;
 mod s0;
 mod s1;

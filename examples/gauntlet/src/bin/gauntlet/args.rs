@@ -39,6 +39,9 @@ pub(crate) enum Command {
     /// Run all cases several times and write measured.md, corrections.md and the pictures of the
     /// gauntlet's page
     Publish(PublishOptions),
+    /// Predict savings with `advise` from cases without a technique, apply the technique, and write
+    /// predicted.md of the gauntlet's page
+    Predict(PredictOptions),
     /// Open the recording of the last run of a case in the terminal UI
     Open {
         /// The case's number, such as 3.7
@@ -124,6 +127,21 @@ pub(crate) struct PublishOptions {
     pub(crate) into: Option<PathBuf>,
 }
 
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct PredictOptions {
+    /// Numbers of cases; all cases with a remedy by default
+    pub(crate) cases: Vec<String>,
+    /// Do a tenth of the work
+    #[arg(long)]
+    pub(crate) quick: bool,
+    /// Print JSON instead of writing the page
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Write to this folder instead of the folder of the gauntlet's page
+    #[arg(long)]
+    pub(crate) into: Option<PathBuf>,
+}
+
 /// An instrument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 #[value(rename_all = "snake_case")]
@@ -170,6 +188,7 @@ pub(crate) enum PassWord {
     Count,
     Time,
     Share,
+    Hold,
 }
 
 impl From<PassWord> for Pass {
@@ -178,6 +197,7 @@ impl From<PassWord> for Pass {
             PassWord::Count => Pass::Count,
             PassWord::Time => Pass::Time,
             PassWord::Share => Pass::Share,
+            PassWord::Hold => Pass::Hold,
         }
     }
 }

@@ -6,6 +6,7 @@ mod corrections;
 mod fetch;
 mod keep;
 mod measured;
+mod predict;
 mod publish;
 mod run;
 mod show;
@@ -26,6 +27,7 @@ fn main() -> ExitCode {
         Command::Fetch => fetch::fetch(),
         Command::Run(options) => run::run(&options),
         Command::Publish(options) => publish::publish(&options),
+        Command::Predict(options) => predict::predict(&options),
         Command::Open { case, variant } => keep::open(&case, variant.as_deref()),
         Command::Child(child) => {
             let variant = gauntlet::find(&child.case).and_then(|case| {

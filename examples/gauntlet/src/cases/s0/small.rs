@@ -20,6 +20,10 @@ pub(super) const CASE: Case = Case {
         Variant::new("compact_str, longer", |window| {
             read::<CompactString>(window, 24)
         }),
+        Variant::new("&str, longer", |window| {
+            let (bytes, _) = input(window, 24);
+            window.work(|| people::decoded::<Vec<Person<&str>>>(&bytes));
+        }),
     ],
     judge: |found| {
         let of = |variant, name| found.of(variant, name);
@@ -52,6 +56,18 @@ pub(super) const CASE: Case = Case {
 };
 
 fn read<T: DeserializeOwned>(window: &mut Window, most_syllables: usize) {
+    let (bytes, classes) = input(window, most_syllables);
+    for (name, count) in ["up to 12 B", "13 to 24 B", "over 24 B"]
+        .into_iter()
+        .zip(classes)
+    {
+        window.note(name, f64::from(count));
+    }
+    window.work(|| people::decoded::<Vec<Person<T>>>(&bytes));
+}
+
+/// Returns people, and the number of their names that have up to 12, up to 24 and more bytes.
+fn input(window: &mut Window, most_syllables: usize) -> (Vec<u8>, [u32; 3]) {
     let people = window.scaled(PEOPLE);
     let bytes = people::people_of(people, most_syllables);
     window.input(bytes.len(), people);
@@ -69,11 +85,5 @@ fn read<T: DeserializeOwned>(window: &mut Window, most_syllables: usize) {
         classes[class] += 1;
     }
     drop(named);
-    for (name, count) in ["up to 12 B", "13 to 24 B", "over 24 B"]
-        .into_iter()
-        .zip(classes)
-    {
-        window.note(name, f64::from(count));
-    }
-    window.work(|| people::decoded::<Vec<Person<T>>>(&bytes));
+    (bytes, classes)
 }

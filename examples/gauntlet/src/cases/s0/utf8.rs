@@ -99,10 +99,12 @@ pub(super) const CASE: Case = Case {
                 Claim::clearly_more("times as long by validating first as by storing first"),
                 found.times(FIRST, "store, then truncate"),
             )
+            .because(LENGTHS)
             .claim(
                 Claim::clearly_more("the same of mixed input"),
                 found.times(validating[0], "store, then truncate, mixed"),
             )
+            .because(LENGTHS)
             .claim(
                 Claim::clearly_more("times as long without an ASCII fast path as with one"),
                 found.times(FIRST, "ASCII fast path"),
@@ -125,6 +127,11 @@ pub(super) const CASE: Case = Case {
 };
 
 const FIRST: &str = "validate, then store";
+
+/// The reason why storing first is slower here. Measured with texts of one length, of 2 to 20 and
+/// of 8 to 64 bytes, in turns: validating first takes 0.99, 0.75 and 0.95 times as long.
+const LENGTHS: &str = "the lengths of these texts cannot be predicted; with texts of one length, both \
+                       ways take the same time";
 
 /// Returns names that are all ASCII, and the number of their valid bytes.
 fn ascii(count: usize) -> (Vec<u8>, usize) {

@@ -104,8 +104,7 @@ pub(super) const READ: Case = Case {
 };
 
 /// The case: one and ten strings are searched among 500, the same ones each time as in the source,
-/// and different ones. The source's strings are not in order; ours are, so that existing strings
-/// are found.
+/// and different ones. The source's strings are not in order; ours are.
 pub(super) const SEARCH: Case = Case {
     id: "1.8",
     system: "binary search of 1 and 10 in 500 strings: VarZeroVec<str> against Vec<String>",
@@ -138,21 +137,21 @@ pub(super) const SEARCH: Case = Case {
             theirs_ns,
             why,
         };
-        let std = "std's search always takes all its steps, each to a block of its own, VarZeroVec's ends when it has \
-                   found and its strings lie side by side";
-        let learned = "branches that are the same each time are foreseen, these are not";
+        let same = "the strings are the same each time: the branches of VarZeroVec's search are foreseen, while std's \
+                    search has no branch and waits for each comparison";
+        let others = "comparing text outweighs looking its position up";
         judged(
             found,
             counts,
             &said,
             &[
-                price("varzerovec, 1", "vec, 1", (122.10, 57.788), std),
-                price("varzerovec, 10", "vec, 10", (803.67, 451.40), ""),
+                price("varzerovec, 1", "vec, 1", (122.10, 57.788), same),
+                price("varzerovec, 10", "vec, 10", (803.67, 451.40), same),
                 price(
                     "varzerovec, ever others",
                     "vec, ever others",
                     (803.67, 451.40),
-                    learned,
+                    others,
                 ),
             ],
         )
@@ -177,25 +176,20 @@ fn hundred(window: &mut Window) -> Vec<String> {
     strings
 }
 
-/// Returns 500 strings in order, and `count` strings to look for, half of which exist.
+/// Returns 500 strings in order, and `count` strings to look for, as random as in the source.
 fn haystack_and_needles(count: usize) -> (Vec<String>, Vec<String>) {
     let (mut haystack, seed) = strings(500, SEED);
     haystack.sort_unstable();
-    let (mut needles, _) = strings(count, seed);
-    for (needle, there) in needles
-        .iter_mut()
-        .zip(haystack.iter().skip(37).step_by(47).cycle())
-        .step_by(2)
-    {
-        needle.clone_from(there);
-    }
+    let (needles, _) = strings(count, seed);
     (haystack, needles)
 }
 
 fn search_vec(window: &mut Window, at_a_time: usize, sets: usize) {
     let (haystack, needles) = haystack_and_needles(at_a_time * sets);
+    // A reference to the slice, as to the VarZeroVec.
+    let haystack = haystack.as_slice();
     search(window, &needles, at_a_time, |needle| {
-        black_box(haystack.as_slice()).binary_search(needle)
+        black_box(&haystack).binary_search(needle)
     });
 }
 
