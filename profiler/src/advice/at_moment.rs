@@ -49,6 +49,13 @@ impl<'a> AtMoment<'a> {
         })
     }
 
+    /// Returns `true` if the program's peak came after this moment and is more than 1 % larger.
+    pub(super) fn heap_grew_on(&self) -> bool {
+        let later = self.profile.capture().peak_time_ns > self.snapshot.moment().time_ns;
+        let live = live_bytes(self.snapshot);
+        later && self.profile.totals().peak_bytes > live.saturating_add(live / 100)
+    }
+
     /// Returns the figures of the sites of a group.
     pub(super) fn figures(&self, group: &Group) -> SiteFigures {
         self.figures_of(group.sites.iter().copied())

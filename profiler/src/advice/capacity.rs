@@ -1,7 +1,7 @@
 //! Capacity that holds nothing, at the moment of a snapshot: `unused_capacity`, `empty_container`.
 
 use super::at_moment::{AtMoment, Form, blocks_of};
-use super::finding::{Finding, Kind};
+use super::finding::{Confidence, Finding, Kind};
 use super::group::{Group, calls, constructor};
 use crate::profile::{Profile, TypeKind};
 use crate::units::{Bytes, Count, Share};
@@ -9,7 +9,8 @@ use crate::units::{Bytes, Count, Share};
 /// Returns the finding for the containers of a group that hold something.
 ///
 /// A list that shrinks keeps its elements: the block becomes smaller by its unused capacity. A
-/// table keeps a power of two of buckets, of which some are free.
+/// table keeps a power of two of buckets, of which some are free. If the heap grew on after the
+/// snapshot, a list may have been filled further.
 pub(super) fn find_unused(at: &AtMoment<'_>, group: &Group) -> Option<Finding> {
     let figures = at.figures(group);
     let saves_bytes = match at.form(group) {
@@ -26,6 +27,11 @@ pub(super) fn find_unused(at: &AtMoment<'_>, group: &Group) -> Option<Finding> {
     Some(Finding {
         saves_bytes,
         of_bytes: figures.bytes,
+        confidence: if at.heap_grew_on() {
+            Confidence::Estimate
+        } else {
+            Confidence::Exact
+        },
         evidence: vec![
             ("unused_bytes", figures.unused_bytes),
             ("known_bytes", figures.known_bytes),

@@ -11,6 +11,10 @@ use crate::units::{Bytes, Count, Share};
 /// A page counts as kept by few blocks if at most one byte in this number is live.
 const FEW: u64 = 4;
 
+/// Bytes that the smallest block takes in glibc's allocator. Pages full of such blocks are not kept
+/// by a few.
+const SMALLEST_CHUNK: u64 = 32;
+
 /// A block is large from this size on, bytes.
 const LARGE: u64 = 64 * 1024;
 
@@ -51,13 +55,16 @@ pub(super) fn find_untouched(at: &AtMoment<'_>, group: &Group) -> Option<Finding
 
 /// Returns the finding for a group of small blocks that keep pages.
 pub(super) fn find_pinned(at: &AtMoment<'_>, group: &Group) -> Option<Finding> {
-    let pinned = at.figures(group).pinned;
-    if pinned.page_bytes == 0 || pinned.live_bytes > pinned.page_bytes / FEW {
+    let figures = at.figures(group);
+    let pinned = figures.pinned;
+    let chunks = figures.blocks.saturating_mul(SMALLEST_CHUNK);
+    let needed = pinned.live_bytes.max(chunks);
+    if pinned.page_bytes == 0 || needed > pinned.page_bytes / FEW {
         return None;
     }
     let finding = at.finding(Kind::PinnedPages, group);
     Some(Finding {
-        saves_bytes: pinned.page_bytes - pinned.live_bytes,
+        saves_bytes: pinned.page_bytes - needed,
         of_bytes: pinned.page_bytes,
         // What lies between the blocks is free, or of libraries that are not recorded.
         confidence: Confidence::Estimate,

@@ -8,9 +8,15 @@ use super::group::{Group, built_type, calls, own_crates, sum};
 use crate::profile::{Figures, Measure, Profile, Site};
 use crate::units::{Bytes, Count, Nanos, counted};
 
-/// Bytes that one entry takes as a field: 24 for the largest usual field (`String`, `Vec<T>`), and
-/// a third more for the spare capacity of the list that the values lie in.
+/// Bytes that one entry takes as a field if its value is a text or a list: 24, and a third more for
+/// the spare capacity of the list that the fields lie in.
 const FIELD_BYTES: u64 = 32;
+
+/// The same for a number or a flag: 8, and a third more.
+const SMALL_FIELD_BYTES: u64 = 11;
+
+/// Bytes of a map beside its nodes: its root, height and length.
+const MAP_BYTES: u64 = 24;
 
 /// Entries of a node of a `BTreeMap`.
 const NODE_ENTRIES: u64 = 11;
@@ -32,6 +38,24 @@ fn by_call(groups: &[Group]) -> Calls<'_> {
         calls.entry(key).or_default().push(group);
     }
     calls
+}
+
+/// Groups of one tree. Outside fields, several calls of a library may build it: serde_json's own
+/// `Map` and `Value` each deserialize themselves.
+fn by_tree<'a>(profile: &'a Profile, groups: &'a [Group]) -> Vec<Vec<&'a Group>> {
+    let mut trees: HashMap<_, Vec<&Group>> = HashMap::new();
+    for ((location, owner, source), calls) in by_call(groups) {
+        for group in calls {
+            let scope = group.sites(profile).next().map(|site| site.scope);
+            let key = if group.place.field.is_some() {
+                (location, None)
+            } else {
+                ("", scope)
+            };
+            trees.entry((key, owner, source)).or_default().push(group);
+        }
+    }
+    trees.into_values().collect()
 }
 
 /// Returns a finding for each call in which serde buffers.
@@ -82,7 +106,7 @@ pub(super) fn find_buffered(profile: &Profile, groups: &[Group]) -> Vec<Finding>
 /// Returns a finding for each call that builds maps of a `Value`.
 ///
 /// A type of the program has neither nodes nor keys. In their place it has one field for each
-/// entry, [`FIELD_BYTES`] large. Fields that are often absent cost more, small ones less.
+/// entry, [`FIELD_BYTES`] or [`SMALL_FIELD_BYTES`] large. Fields that are often absent cost more.
 pub(super) fn find_value_trees(
     profile: &Profile,
     at: Option<&AtMoment<'_>>,
@@ -96,7 +120,7 @@ pub(super) fn find_value_trees(
         (!own.contains(krate)).then_some(value)
     };
     let mut found = Vec::new();
-    for groups in by_call(groups).values() {
+    for groups in by_tree(profile, groups) {
         let Some((map, value)) = groups.iter().find_map(|group| {
             let value = value_of(group)?;
             Some((group, value))
@@ -114,7 +138,7 @@ pub(super) fn find_value_trees(
             .collect();
         let is_key = |site: &Site| is_key(profile, site);
         let keys = sum(tree.iter().copied().filter(|site| is_key(site)));
-        let fields = entries(&nodes, &keys).saturating_mul(FIELD_BYTES);
+        let fields = field_bytes(&nodes, &keys, &sum(tree.iter().copied()));
         let without = nodes.peak_bytes.saturating_add(keys.peak_bytes);
         let mut evidence = vec![
             ("node_bytes", nodes.peak_bytes),
@@ -190,15 +214,26 @@ pub(super) fn find_value_trees(
     found
 }
 
-/// The entries of maps: one for each key, at most as many as fit into the nodes. A key that is
-/// empty, or that no stack shows to be one, is not counted.
-fn entries(nodes: &Figures, keys: &Figures) -> u64 {
+/// Returns the bytes of the fields in place of the entries of maps: one for each key, at most as
+/// many as fit into the nodes. A key that is empty, or that no stack shows to be one, is not
+/// counted. The fields lie where the map itself was, which is counted as one for each node.
+///
+/// A value without a block of its own is a number or a flag. Where keys are not known, values
+/// cannot be told from them.
+fn field_bytes(nodes: &Figures, keys: &Figures, tree: &Figures) -> u64 {
     let most = nodes.peak_blocks.saturating_mul(NODE_ENTRIES);
     if keys.peak_blocks == 0 {
-        most
-    } else {
-        keys.peak_blocks.min(most)
+        return most.saturating_mul(FIELD_BYTES);
     }
+    let entries = keys.peak_blocks.min(most);
+    let others = nodes.peak_blocks.saturating_add(keys.peak_blocks);
+    let large = tree.peak_blocks.saturating_sub(others).min(entries);
+    let small = entries - large;
+    let small_bytes = small.saturating_mul(SMALL_FIELD_BYTES);
+    let bytes = large
+        .saturating_mul(FIELD_BYTES)
+        .saturating_add(small_bytes);
+    bytes.saturating_sub(nodes.peak_blocks.saturating_mul(MAP_BYTES))
 }
 
 /// Returns the type of the values of a map from strings to `Value`:

@@ -101,6 +101,9 @@ impl SiteFigures {
     }
 }
 
+/// A table is large from this size on, bytes.
+const LARGE: u64 = 64 * 1024;
+
 /// Returns the bytes that a table of hashbrown saves by `shrink_to_fit`; 0 if the size of its block
 /// is not that of such a table.
 fn shrinks_by(bytes: u64, table: &Table) -> u64 {
@@ -108,6 +111,9 @@ fn shrinks_by(bytes: u64, table: &Table) -> u64 {
     let Some(entry) = table.item_bytes.checked_div(items) else {
         return 0;
     };
+    // A large table that would fill the smaller one has just grown for the next entry. Snapshots of
+    // a peak are often taken then.
+    let items = items + u64::from(bytes >= LARGE);
     // The width of a group of control bytes, which the entries are aligned to.
     let sizes = [16, 8].map(|group: u64| {
         move |buckets: u64| {
@@ -206,5 +212,26 @@ impl Analysis {
             }
         }
         sites.into_iter().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Entries of 32 bytes in 262,144 buckets, as when a table of 131,072 is copied to a larger one.
+    #[test]
+    fn a_table_that_has_just_grown_does_not_shrink() {
+        let bytes = 262_144 * 33 + 16;
+        let shrinks = |items: u32| {
+            let table = Table {
+                block: 0,
+                items,
+                item_bytes: u64::from(items) * 32,
+            };
+            shrinks_by(bytes, &table)
+        };
+        assert_eq!(shrinks(131_072 / 8 * 7), 0);
+        assert_eq!(shrinks(131_072 / 8 * 7 - 1), 131_072 * 33);
     }
 }
