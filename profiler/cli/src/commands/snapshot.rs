@@ -41,7 +41,8 @@ pub(super) fn run(args: &Snapshot) -> Result<(), Error> {
     let [snapshot] = &snapshots;
     let is_stdout = output.is_stdout();
     let written = output.write(|out| out.write_all(&bytes))?;
-    terminal::eprint_line(snapshots::line(snapshot, profile.totals().peak_bytes));
+    let line = snapshots::line(snapshot, profile.totals().peak_bytes);
+    terminal::eprint_line(format_args!("snapshot {line}"));
     for note in snapshot.notes() {
         terminal::eprint_line(format_args!("  note: {note}"));
     }

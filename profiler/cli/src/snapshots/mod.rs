@@ -103,7 +103,7 @@ pub(crate) fn sentence(progress: Progress) -> String {
     }
 }
 
-/// Returns the line that sums up a snapshot: moment, size, share of the peak, and what it is based
+/// Returns the text that sums up a snapshot: label, moment, size, share of the peak, and what it is based
 /// on.
 pub(crate) fn line(snapshot: &Snapshot, peak_bytes: u64) -> String {
     let moment = snapshot.moment();
@@ -119,7 +119,7 @@ pub(crate) fn line(snapshot: &Snapshot, peak_bytes: u64) -> String {
         _ => "sizes alone",
     };
     format!(
-        "snapshot `{}` at {}: {} live{share} in {}, by {basis}; the program paused for {}",
+        "`{}` at {}: {} live{share} in {}, by {basis}; the program paused for {}",
         printable(&moment.label),
         Nanos(moment.time_ns),
         Bytes(moment.live_bytes),

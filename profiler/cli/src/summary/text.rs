@@ -2,7 +2,7 @@
 
 use heapglass_profiler::advice;
 use heapglass_profiler::profile::Profile;
-use heapglass_profiler::report::write_summary;
+use heapglass_profiler::report::{Style, write_entry, write_summary};
 use heapglass_profiler::units::{Bytes, Nanos, printable};
 
 use super::{Run, RunRecording, from_here, main_recording, no_recording, not_seen, quoted};
@@ -25,7 +25,7 @@ pub(super) fn write(run: &Run<'_>, all: &[RunRecording<'_>], quiet: bool) {
         ));
     }
     if let Some(how) = run.how.filter(|_| !quiet) {
-        terminal::eprint_line(format_args!("  records     {how}"));
+        entry(Style::Faint, "records", how);
     }
     if let Some(killed) = &finished.killed {
         out_of_memory(killed, profile);
@@ -51,7 +51,7 @@ pub(super) fn write(run: &Run<'_>, all: &[RunRecording<'_>], quiet: bool) {
         figures(profile);
     }
     for note in not_seen(all) {
-        terminal::eprint_line(format_args!("  note        {}", printable(&note)));
+        entry(Style::Warning, "note", &printable(&note));
     }
     snapshots(run, profile);
     recordings(all, main);
@@ -63,6 +63,14 @@ pub(super) fn write(run: &Run<'_>, all: &[RunRecording<'_>], quiet: bool) {
         let file = quoted(&path);
         terminal::eprint_line(format_args!("  explore     heapglass {file}"));
     }
+}
+
+/// Prints a text behind its name.
+fn entry(style: Style, name: &str, text: &str) {
+    let stderr = std::io::stderr();
+    let options = terminal::report_options(&stderr);
+    // NOTE: a closed standard error is not a failure of the command.
+    let _ = write_entry(style, name, text, &options, stderr.lock());
 }
 
 /// Prints totals, peak, bytes not seen by Rust's allocator, losses and the top five sites, as in
@@ -83,7 +91,7 @@ fn snapshots(run: &Run<'_>, profile: Option<&Profile>) {
     #[cfg(target_os = "linux")]
     for snapshot in profile.snapshots() {
         let line = crate::snapshots::line(snapshot, profile.totals().peak_bytes);
-        terminal::eprint_line(format_args!("  {line}"));
+        entry(Style::Faint, "snapshot", &line);
     }
     if !run.finished.wanted_snapshots && cfg!(target_os = "linux") {
         terminal::eprint_line("  `--snapshot` also shows who holds the heap and how full it is");

@@ -145,7 +145,7 @@ fn a_run_takes_snapshots_at_its_peak_and_its_end_and_keeps_them_in_the_recording
     let done = place.run(&words);
     assert_eq!(done.status, Some(0), "{}", done.stderr);
     assert!(
-        done.stderr.contains("  snapshot `peak` at "),
+        done.stderr.contains("  snapshot    `peak` at "),
         "{}",
         done.stderr
     );

@@ -76,6 +76,23 @@ fn write_head(page: &mut Page<'_>, profile: &Profile, at: SnapshotAt<'_>) {
     page.blank();
 }
 
+/// Writes an entry of a summary: a name, and a text that continues below itself if it is wider than
+/// [`ReportOptions::columns`].
+///
+/// # Errors
+/// Returns the errors of `out`.
+pub fn write_entry(
+    style: Style,
+    name: &str,
+    text: &str,
+    options: &ReportOptions<'_>,
+    out: impl Write,
+) -> io::Result<()> {
+    let mut page = Page::new(options);
+    page.entry(style, name, text);
+    page.finish(out)
+}
+
 /// Writes the short report that ends a run: totals, peak, what the allocator did not see, losses,
 /// and the first [`ReportOptions::top`] rows (five when it says nothing) without their stacks.
 ///
