@@ -79,17 +79,20 @@ impl Recording {
         }
     }
 
-    /// Stops counting new blocks. Reallocs and frees of known blocks are still counted.
+    /// Stops counting new blocks. Reallocs and frees of known blocks are still counted. The
+    /// recording keeps the time of the pause. Another process can do the same with
+    /// `heapglass pause`.
     pub fn pause(self) {
         if self.session().is_some() {
-            state::pause(true);
+            hook::set_paused(true);
         }
     }
 
-    /// Counts new blocks again after [`pause`](Recording::pause).
+    /// Counts new blocks again after [`pause`](Recording::pause), or after another process or a
+    /// signal paused the recording.
     pub fn resume(self) {
         if self.session().is_some() {
-            state::pause(false);
+            hook::set_paused(false);
         }
     }
 

@@ -158,14 +158,20 @@ fn max_bytes_from_environment() -> Result<u64, Refused> {
 
 /// Returns `true` if the whole space of the recording is reserved at the start.
 fn is_preallocated() -> Result<bool, Refused> {
-    match sys::environment(b"HEAPGLASS_PREALLOC").unwrap_or_default() {
+    is_set(b"HEAPGLASS_PREALLOC", "invalid HEAPGLASS_PREALLOC")
+}
+
+/// Returns `true` if the recording begins with a pause.
+fn begins_paused() -> Result<bool, Refused> {
+    is_set(b"HEAPGLASS_PAUSED", "invalid HEAPGLASS_PAUSED")
+}
+
+/// Returns `true` if a variable of the environment is 1.
+fn is_set(variable: &[u8], invalid: &'static str) -> Result<bool, Refused> {
+    match sys::environment(variable).unwrap_or_default() {
         b"" | b"0" => Ok(false),
         b"1" => Ok(true),
-        other => Err(Refused::setting(
-            "invalid HEAPGLASS_PREALLOC",
-            other,
-            "use `0` or `1`",
-        )),
+        other => Err(Refused::setting(invalid, other, "use `0` or `1`")),
     }
 }
 
@@ -229,7 +235,9 @@ fn begin(path: Option<&[u8]>) -> Result<(), Refused> {
         finish_at_exit();
         // NOTE: this runs before the start has ended, so that a thread that may finish the
         // recording finds it in progress.
-        state::begin_recording(session.tag());
+        let is_paused = session.header().paused_since_ns.load(Relaxed) != 0;
+        let paused = if is_paused { state::PAUSED } else { 0 };
+        state::begin_recording(session.tag() | paused);
     }
     life::started(begun.is_ok());
     begun.map(drop)
@@ -283,6 +291,7 @@ fn begin_in(file: &mut NewFile, mode: u32) -> Result<&'static Session, Refused> 
 
 /// Creates the tables and makes them the current recording. If this fails, nothing has changed.
 fn begin_session(backing: Backing, reserve: u64, mode: u32) -> Result<&'static Session, Refused> {
+    let begins_paused = begins_paused()?;
     let session = session::prepare(backing, reserve, mode).map_err(|reason| match reason {
         growth::DISK_FULL => Refused::new("the disk is full", libc::ENOSPC)
             .advise("free disk space, or record to another disk"),
@@ -300,7 +309,13 @@ fn begin_session(backing: Backing, reserve: u64, mode: u32) -> Result<&'static S
     session::publish(session);
     // NOTE: only now, because the check writes into the header of the current session.
     hook::check_peak_now(&mut checks, true);
-    session::exchange().inspect(|exchange| hook::attach(exchange));
+    if let Some(exchange) = session::exchange() {
+        hook::attach(exchange);
+        hook::attach_toggle();
+        if begins_paused {
+            hook::start_paused(exchange, session.header());
+        }
+    }
     session.header().magic.store(MAGIC, Release);
     drop(checks);
     session::choose_unwinder(session, reserve != 0);
@@ -319,6 +334,7 @@ fn forget_parent() {
         shadow::forget_all();
     }
     hook::forget_all();
+    hook::forget_toggle();
     session::forget_sites();
     session::forget_scopes();
     arenas::forget();
@@ -346,6 +362,7 @@ pub(crate) fn finish(tag: u32) -> Result<(), &'static str> {
         hook::check_peak_now(&mut checks, false);
     }
     hook::take_at_end();
+    hook::remove_toggle();
     state::end_recording();
     let is_idle = hook::wait_until_idle();
     settle(session);
@@ -364,6 +381,7 @@ fn settle(session: &Session) {
         return;
     };
     hook::check_peak_now(&mut checks, true);
+    hook::end_last_pause(session.header());
     hook::read_resident();
     hook::part(&checks);
     if let Some(mut writer) = session.write.try_lock(1000) {

@@ -91,6 +91,13 @@ pub(crate) fn is_unexamined() -> bool {
     PAGE.word.load(Relaxed) == 0
 }
 
+/// Returns `true` if a recording is being written and is paused.
+#[cfg(recording)]
+#[inline(always)]
+pub(crate) fn is_paused() -> bool {
+    get() & PAUSED != 0
+}
+
 /// Notes that the environment was examined, by this process or its parent.
 #[cfg(recording)]
 pub(crate) fn examined() {

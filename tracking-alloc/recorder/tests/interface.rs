@@ -186,6 +186,11 @@ fn a_source_of_events_needs_no_allocator() {
         unknown, 2,
         "block 9, and the one allocated during the pause"
     );
+    let header = &found.header;
+    assert_eq!((header.pauses, header.paused_since_ns), (1, 0));
+    let (begin, end) = (header.pause_begins_ns[0], header.pause_ends_ns[0]);
+    assert!(0 < begin && begin <= end && end <= header.elapsed_ns);
+    assert_eq!(header.paused_ns, end - begin);
     let unattributed = found
         .lanes
         .iter()

@@ -12,7 +12,7 @@ pub const MAGIC: u64 = u64::from_le_bytes(*b"heapgls\n");
 
 /// Version of the layout. Any change of a record increments it, and readers reject every other
 /// version.
-pub const VERSION: u32 = 5;
+pub const VERSION: u32 = 6;
 
 /// Bytes reserved for the header at the start of the file.
 pub const HEADER_BYTES: u64 = 4096;
@@ -69,6 +69,9 @@ pub const DEFAULT_MAX_BYTES: u64 = 1 << 30;
 
 /// Maximum number of checkpoints that a recording keeps.
 pub const CHECKPOINT_SLOTS: usize = 16;
+
+/// Maximum number of pauses whose begin and end a recording keeps. Later ones are only summed.
+pub const PAUSES_KEPT: usize = 32;
 
 /// (class, count) pairs in one record of [`Sizes`].
 pub const SIZE_PAIRS: usize = 7;
@@ -373,7 +376,7 @@ record! {
     /// The words before [`started_unix_ns`](Header::started_unix_ns) say which process writes the
     /// recording. They keep their place in every version, so that no file that is still being
     /// written is taken for an abandoned one.
-    Header / HeaderValue, 784 {
+    Header / HeaderValue, 1320 {
         /// [`MAGIC`].
         0 magic: u64,
         /// [`VERSION`].
@@ -512,8 +515,8 @@ record! {
         /// growth.
         712 memory_grows: u64,
         /// Addresses of the two roots of the shadow map in the program's memory: for addresses with
-        /// bit 3 clear and set. [`Header`]'s words from here on are for readers of that memory; they
-        /// are 0 where there is none to read.
+        /// bit 3 clear and set. [`Header`]'s words from here to `hash_map_order` are for readers of
+        /// that memory; they are 0 where there is none to read.
         ///
         /// A root is an array of pointers to leaves, indexed by the address shifted right by
         /// `shadow_leaf_bits`. A null pointer is a leaf without blocks. A leaf is an array of `u32`,
@@ -547,6 +550,18 @@ record! {
         /// In a `HashMap` with std's `RandomState`: pointer to the control bytes, bucket mask, growth
         /// left, items.
         780 hash_map_order: u32,
+        /// Number of pauses, including one that has not ended. During a pause, new blocks are not
+        /// recorded.
+        784 pauses: u64,
+        /// Nanoseconds in pauses that have ended.
+        792 paused_ns: u64,
+        /// Nanoseconds from the start to the beginning of the pause that has not ended, at least 1;
+        /// 0 = not paused.
+        800 paused_since_ns: u64,
+        /// Nanoseconds from the start to the beginning of each of the first pauses.
+        808 pause_begins_ns: [u64; PAUSES_KEPT],
+        /// Nanoseconds from the start to their ends; 0 = not ended.
+        1064 pause_ends_ns: [u64; PAUSES_KEPT],
     }
 }
 
@@ -568,8 +583,8 @@ record! {
 
 record! {
     /// The words by which an attached reader asks for a paused copy of the program, and by which the
-    /// recorder answers. They lie at [`EXCHANGE_OFFSET`] and are not part of the recording: the
-    /// recorder's crate documents the protocol.
+    /// recorder answers, and the word that pauses the recording. They lie at [`EXCHANGE_OFFSET`] and
+    /// are not part of the recording: the recorder's crate documents the protocol.
     Exchange / ExchangeValue, 256 {
         /// Process ID of the attached reader, as the program sees it; 0 = none. Written by the
         /// reader, or by the recorder at the start.
@@ -616,8 +631,13 @@ record! {
         120 trigger: u32,
         /// Zero.
         124 reserved: u32,
+        /// 1 = new blocks are not to be recorded. Written by the program and by any process that
+        /// pauses or resumes the recording. The recorder follows it on its cold paths.
+        128 paused: u32,
         /// Zero.
-        128 reserved_words: [u64; 16],
+        132 reserved_of_pauses: u32,
+        /// Zero.
+        136 reserved_words: [u64; 15],
     }
 }
 

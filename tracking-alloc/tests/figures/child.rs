@@ -42,6 +42,7 @@ extern "C" fn instead_of_main() {
         crate::beside::PROGRAMS,
         crate::looks::PROGRAMS,
         crate::own::PROGRAMS,
+        crate::pauses::PROGRAMS,
     ];
     let mut programs = programs.into_iter().flatten();
     let (_, program) = programs
@@ -293,6 +294,11 @@ impl Run {
         }
         assert!(ended(&mut child).success(), "{:?}", self.command);
         self.read()
+    }
+
+    /// Returns `true` if there is a recording.
+    pub(crate) fn is_there(&self) -> bool {
+        self.path.exists()
     }
 
     pub(crate) fn read(&self) -> Recording {

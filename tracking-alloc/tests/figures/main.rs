@@ -21,6 +21,7 @@ mod looks;
 mod model;
 mod one_thread;
 mod own;
+mod pauses;
 mod peaks;
 mod random;
 mod read;

@@ -1,7 +1,7 @@
 //! The four events, from the state word to the counters.
 
 use super::lane::{self, Cached, Lane, Lifetime, SizeCount, Slot};
-use super::peak;
+use super::peak::{self, pauses};
 use super::writers::{Inside, Open};
 use super::{net, owner, snapshots};
 use crate::accounting::{self, Event, Realloc};
@@ -47,8 +47,7 @@ pub(crate) fn request_failed(bytes: usize) {
 fn request_failed_at(start: Start, bytes: usize) {
     // The caller of the allocator may read errno.
     let _errno = Errno::keep();
-    let is_paused = state::get() & state::PAUSED != 0;
-    let Some(session) = session::current().filter(|_| !is_paused) else {
+    let Some(session) = session::current().filter(|_| !state::is_paused()) else {
         return;
     };
     let Some(inside) = Inside::enter() else {
@@ -337,7 +336,7 @@ fn slow_path(event: Event, owner: Option<Owner>, start: Start) {
 /// records, or if this event is not recorded.
 #[inline(never)]
 fn record(event: Event, owner: Option<Owner>, start: Start) -> bool {
-    let word = state::get();
+    let mut word = state::get();
     if word & state::RECORD == 0 {
         return false;
     }
@@ -347,6 +346,10 @@ fn record(event: Event, owner: Option<Owner>, start: Start) -> bool {
     let Some(inside) = Inside::enter() else {
         return miss(session, event, owner);
     };
+    if word & state::PAUSED != 0 {
+        pauses::look();
+        word = state::get();
+    }
     let Some(lane) = owner::of_thread(&inside, session) else {
         return false;
     };

@@ -10,6 +10,7 @@ mod net;
 mod owner;
 mod peak;
 mod resident;
+mod signal;
 mod snapshots;
 mod stats;
 mod visits;
@@ -21,7 +22,10 @@ pub(crate) use event::{
 #[cfg(captures)]
 pub use net::PassedOver;
 pub(crate) use net::{Net, measuring, net_here};
-pub(crate) use peak::{PeakChecks, check_peak_now, mark_window};
+pub(crate) use peak::{
+    PeakChecks, attach_toggle, check_peak_now, end_last_pause, forget_toggle, mark_window,
+    remove_toggle, set_paused, start_paused,
+};
 pub(crate) use resident::{forget as forget_resident, read as read_resident};
 pub use snapshots::NoSnapshot;
 pub(crate) use snapshots::{

@@ -43,6 +43,7 @@
 //! maximum. `bound - reported` bounds the error in both directions.
 
 mod lanes;
+pub(super) mod pauses;
 mod window;
 
 use super::lane::{Lane, MOST_SKIPS, STEP};
@@ -52,6 +53,9 @@ use lanes::Sums;
 use std::sync::atomic::{Ordering::*, fence};
 use tracking_alloc_recording::{CLOCK_CHECKPOINT_BITS, Point, Row};
 
+pub(crate) use pauses::{
+    attach_toggle, end_last_pause, forget_toggle, remove_toggle, set_paused, start_paused,
+};
 pub(crate) use window::mark_window;
 
 /// The smallest step, bytes.
@@ -156,6 +160,7 @@ pub(super) fn around<R>(
 /// Does what may follow a check, after the peak lock was released.
 fn after_check(lane: &'static Lane) {
     resident::read_if_due();
+    pauses::look();
     snapshots::look(lane);
 }
 

@@ -40,11 +40,11 @@
 //! [`InFlight`]: tracking_alloc_recording::InFlight
 
 mod environment;
-mod signal;
 
 pub(crate) use environment::attach;
 
 use super::lane::{self, Lane};
+use super::signal::SNAPSHOT;
 use super::writers::{self, Inside};
 use crate::session;
 use crate::session::net_bytes;
@@ -144,7 +144,7 @@ pub(crate) unsafe fn forget() {
     }
     PEAK_ANSWERED.store(0, Relaxed);
     NEXT_PEAK.store(0, Relaxed);
-    signal::forget();
+    SNAPSHOT.take();
 }
 
 /// Makes the copy that a reader asked for, and reaps the last one. Call without any lock other than
@@ -154,7 +154,7 @@ pub(super) fn look(lane: &'static Lane) {
     let Some(exchange) = session::exchange() else {
         return;
     };
-    if is_requested(exchange) || has_copies() || signal::came() {
+    if is_requested(exchange) || has_copies() || SNAPSHOT.came() {
         serve(exchange, lane);
     }
 }
@@ -275,8 +275,8 @@ fn serve(exchange: &Exchange, lane: &'static Lane) {
         let request = exchange.request.load(Acquire);
         let taken = take(exchange, &mut *making);
         answer(exchange, taken, snapshot_trigger::REQUEST, 0, request);
-    } else if signal::came() {
-        signal::forget();
+    } else if SNAPSHOT.came() {
+        SNAPSHOT.take();
         let taken = take(exchange, &mut *making);
         let request = exchange.answered.load(Relaxed);
         answer(exchange, taken, snapshot_trigger::SIGNAL, 0, request);
@@ -417,7 +417,7 @@ pub(crate) fn wants_end() -> bool {
 /// Takes the snapshot that the reader wants at the end of the recording, and reaps the last copy if
 /// it has ended.
 pub(crate) fn take_at_end() {
-    signal::remove();
+    SNAPSHOT.remove();
     if wants_end() {
         // The reader is told if there is none.
         let _ = take_labelled(snapshot_trigger::EXIT, "");

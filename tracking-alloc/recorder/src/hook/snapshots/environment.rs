@@ -3,7 +3,7 @@
 //! `HEAPGLASS_SNAPSHOT` attaches a reader before the first allocation: its process ID, and words
 //! behind commas: `force`, `exit`, `peak=BYTES` and `mark=NAME`, as in [`Exchange`].
 
-use super::signal;
+use crate::hook::signal::SNAPSHOT;
 use crate::sys;
 use std::sync::atomic::Ordering::*;
 use tracking_alloc_recording::{Exchange, SNAPSHOT_MARKS, mark_hash};
@@ -22,9 +22,7 @@ pub(crate) fn attach(exchange: &Exchange) {
             ]);
         }
     }
-    if let Some(text) = sys::environment(b"HEAPGLASS_SNAPSHOT_SIGNAL") {
-        signal::install(text);
-    }
+    SNAPSHOT.install(b"HEAPGLASS_SNAPSHOT_SIGNAL", b"no snapshots by signal");
 }
 
 /// The value of `HEAPGLASS_SNAPSHOT`.
