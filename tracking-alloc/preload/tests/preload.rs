@@ -5,13 +5,16 @@
     any(target_arch = "x86_64", target_arch = "aarch64")
 ))]
 
+#[path = "preload/survival.rs"]
+mod survival;
+
 use heapglass_profiler::OpenOptions;
 use heapglass_profiler::profile::{Figures, Profile};
 use heapglass_profiler::report::{self, ReportOptions};
 use heapglass_profiler::table::By;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Output};
 use std::sync::OnceLock;
 
 /// Returns the path of the library.
@@ -201,9 +204,9 @@ fn skipped(test: &str, reason: &str) {
 const SQL: &str = "with recursive c(x) as (select 1 union all select x+1 from c where x<20000) \
                    select count(*), sum(x), max(printf('%d', x)) from c";
 
-/// Runs a command under DHAT. Returns bytes and blocks in total and at the peak, or `None` if the
-/// command or valgrind is not there.
-fn dhat(program: &Command) -> Option<[u64; 4]> {
+/// Runs a command under DHAT. Returns bytes and blocks in total and at the peak, or the reason why
+/// there are none.
+fn dhat(program: &Command) -> Result<[u64; 4], String> {
     let mut dhat = command("valgrind", &["--tool=dhat", "--dhat-out-file=/dev/null"]);
     dhat.arg(program.get_program()).args(program.get_args());
     for (name, value) in program.get_envs() {
@@ -212,14 +215,20 @@ fn dhat(program: &Command) -> Option<[u64; 4]> {
             None => dhat.env_remove(name),
         };
     }
-    let output = dhat.output().ok()?;
+    let output = dhat
+        .output()
+        .map_err(|error| format!("valgrind: {error}"))?;
     let printed = text(&output.stderr);
     if !output.status.success() || !printed.contains("t-gmax") {
-        return None;
+        let reason = printed.lines().find(|line| {
+            line.starts_with("**") || line.starts_with("valgrind:") || line.contains("fatal")
+        });
+        let reason = reason.map_or_else(|| output.status.to_string(), str::to_owned);
+        return Err(format!("{program:?} under valgrind: {reason}"));
     }
     let total = [0, 1].map(|place| number_of(&printed, "Total:", place));
     let peak = [0, 1].map(|place| number_of(&printed, "At t-gmax:", place));
-    Some([total[0], total[1], peak[0], peak[1]])
+    Ok([total[0], total[1], peak[0], peak[1]])
 }
 
 fn of_recording(figures: &Figures) -> [u64; 4] {
@@ -233,7 +242,11 @@ fn of_recording(figures: &Figures) -> [u64; 4] {
 
 #[test]
 fn totals_are_those_of_dhat() {
-    let arithmetic = compile("arithmetic.c", "arithmetic_for_dhat", &[]);
+    let arithmetic = compile(
+        "arithmetic.c",
+        "arithmetic_for_dhat",
+        &["-DWITHOUT_PVALLOC"],
+    );
     let mixed = compile("mixed.cpp", "mixed_for_dhat", &["-fomit-frame-pointer"]);
     for mut program in [
         command(&arithmetic, &["500"]),
@@ -242,12 +255,12 @@ fn totals_are_those_of_dhat() {
         command("sqlite3", &["-init", "/dev/null", ":memory:", SQL]),
         command("ls", &["-la", "/usr/bin"]),
     ] {
-        let Some(dhat) = dhat(&program) else {
-            skipped(
-                "totals_are_those_of_dhat",
-                &format!("valgrind or {:?} is not installed", program.get_program()),
-            );
-            continue;
+        let dhat = match dhat(&program) {
+            Ok(dhat) => dhat,
+            Err(reason) => {
+                skipped("totals_are_those_of_dhat", &reason);
+                continue;
+            }
         };
         let own = of_recording(&record(&mut program).figures());
         assert_eq!(own, dhat, "{program:?}");
@@ -271,12 +284,15 @@ fn totals_of_large_programs_are_those_of_dhat_within_a_hundredth() {
             .env("PYTHONHASHSEED", "1")
             .env("PYTHONMALLOC", "malloc")
             .env("PYTHONDONTWRITEBYTECODE", "1");
-        let Some(dhat) = dhat(&program) else {
-            skipped(
-                "totals_of_large_programs_are_those_of_dhat_within_a_hundredth",
-                &format!("valgrind or {:?} is not installed", program.get_program()),
-            );
-            continue;
+        let dhat = match dhat(&program) {
+            Ok(dhat) => dhat,
+            Err(reason) => {
+                skipped(
+                    "totals_of_large_programs_are_those_of_dhat_within_a_hundredth",
+                    &reason,
+                );
+                continue;
+            }
         };
         let run = record(&mut program);
         let own = of_recording(&run.figures());
@@ -713,31 +729,6 @@ fn a_stack_ends_at_generated_code() {
     assert_eq!(generated.count(), 1);
     // Whoever called the generated code is not known, so nobody is named.
     assert!(of_function(&profile, "main", "total_bytes").unwrap_or(0) < 123_400);
-}
-
-#[test]
-fn fifty_killed_programs_leave_recordings_that_can_be_read() {
-    let program = compile("churn.c", "churn", &[]);
-    for number in 0..50 {
-        let folder = tempfile::tempdir().expect("a folder");
-        let path = folder.path().join("out.hg");
-        let mut child = command(&program, &[])
-            .env("LD_PRELOAD", library())
-            .env("HEAPGLASS_OUT", &path)
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("it starts");
-        let mut line = [0; 8];
-        std::io::Read::read_exact(child.stdout.as_mut().expect("a pipe"), &mut line)
-            .expect("a line");
-        std::thread::sleep(std::time::Duration::from_micros(number * 401));
-        child.kill().expect("it is killed");
-        child.wait().expect("it ends");
-        let figures = *open(&path).totals();
-        // At most 1,000 blocks of 3,000 bytes, and those of `puts`.
-        assert!(figures.live_bytes < 3 << 20, "{figures:?}");
-        assert!(figures.live_blocks <= 1002, "{figures:?}");
-    }
 }
 
 #[test]

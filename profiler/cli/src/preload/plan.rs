@@ -72,21 +72,16 @@ impl Plan {
             value.push(others);
         }
         let mut variables = vec![("LD_PRELOAD", value)];
-        let mut how = "malloc and free of a program without tracking-alloc, by a preloaded library"
-            .to_owned();
-        if choice
+        let with_children = choice
             == (Choice::Always {
                 with_children: true,
-            })
-        {
+            });
+        if with_children {
             variables.push(("HEAPGLASS_CHILDREN", "1".into()));
-            how.push_str(", and of the programs that it starts");
-        } else {
-            how.push_str("; --children also records the programs that it starts");
         }
         Ok(Plan {
             variables,
-            how: Some(how),
+            how: Some(how(with_children, std::env::consts::ARCH)),
         })
     }
 
@@ -99,6 +94,23 @@ impl Plan {
     pub(crate) fn apply(&self, command: &mut Command) {
         command.envs(self.variables.iter().map(|(name, value)| (name, value)));
     }
+}
+
+/// Returns how the preloaded library records a program on a machine of this kind.
+fn how(with_children: bool, machine: &str) -> String {
+    let mut how =
+        "malloc and free of a program without tracking-alloc, by a preloaded library".to_owned();
+    // The recorder follows `.eh_frame` only on x86-64, and programs of the system need not keep
+    // frame pointers.
+    if machine != "x86_64" {
+        how.push_str(" and without stacks, which it walks on x86-64 only");
+    }
+    how.push_str(if with_children {
+        "; also of the programs that it starts"
+    } else {
+        "; --children also records the programs that it starts"
+    });
+    how
 }
 
 /// Returns sentences about what the preloaded library did not see of a program that it recorded.
@@ -121,4 +133,17 @@ pub(crate) fn not_seen(program: &Path) -> Vec<String> {
         ));
     }
     notes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::how;
+
+    #[test]
+    fn a_machine_on_which_stacks_are_not_walked_is_named() {
+        for with_children in [false, true] {
+            assert!(!how(with_children, "x86_64").contains("stacks"));
+            assert!(how(with_children, "aarch64").contains("without stacks"));
+        }
+    }
 }

@@ -1,8 +1,13 @@
 // Makes blocks whose sums are known: with an argument n, n times the blocks of `round`. The last
-// block of each round stays.
+// block of each round stays. With WITHOUT_PVALLOC, another function serves for pvalloc, at which
+// valgrind ends a program.
 #define _GNU_SOURCE
 #include <malloc.h>
 #include <stdlib.h>
+
+#ifdef WITHOUT_PVALLOC
+#define pvalloc valloc
+#endif
 
 static void *volatile kept;
 
