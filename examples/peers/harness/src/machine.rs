@@ -132,6 +132,14 @@ fn release(line: &str) -> Option<(u32, u32)> {
     Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
 }
 
+/// Returns the path of an installed program.
+pub(crate) fn find(program: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path)
+        .map(|folder| folder.join(program))
+        .find(|path| path.is_file())
+}
+
 /// Returns the tool that a profiler needs, if it is not installed.
 pub(crate) fn missing_tool(profiler: Profiler) -> Option<String> {
     let tools: &[&str] = match profiler {
@@ -139,10 +147,7 @@ pub(crate) fn missing_tool(profiler: Profiler) -> Option<String> {
         Profiler::ValgrindDhat => &["valgrind"],
         _ => &[],
     };
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let is_missing =
-        |tool: &&&str| !std::env::split_paths(&path).any(|folder| folder.join(tool).is_file());
-    let missing = tools.iter().find(is_missing)?;
+    let missing = tools.iter().find(|tool| find(tool).is_none())?;
     Some(format!("{missing} is not installed"))
 }
 

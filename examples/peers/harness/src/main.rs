@@ -7,6 +7,7 @@ mod measure;
 mod programs;
 mod results;
 mod table;
+mod unchanged;
 
 use clap::Parser;
 use figures::{Load, Sample};
@@ -30,6 +31,8 @@ const HEAP_FACTOR: f64 = 2.5;
 const GUIDE: &str = "docs/src/cost.md";
 const README: &str = "README.md";
 const MEASURED: &str = "examples/peers/measured.json";
+/// The figures of the programs that are recorded unchanged.
+const MEASURED_UNCHANGED: &str = "examples/peers/unchanged.json";
 
 /// Compare heapglass and its rivals on the same work: time, memory, size of the output, and time
 /// until the report
@@ -64,7 +67,12 @@ struct Options {
     /// Write the tables to a new file, or between the markers of an existing one
     #[arg(long, value_name = "FILE")]
     markdown: Option<PathBuf>,
-    /// Update the tables and figures of this repository: the guide, the README and measured.json
+    /// Measure only programs that are recorded unchanged: the Rust programs of the work, a C++
+    /// program, and programs of the system, under heapglass's preloaded library and heaptrack
+    #[arg(long, conflicts_with_all = ["only", "programs", "json", "markdown"])]
+    unchanged: bool,
+    /// Update the tables and figures of this repository: the guide, the README, measured.json and
+    /// unchanged.json; with --unchanged, only the guide's table of these programs and unchanged.json
     #[arg(long, conflicts_with_all = ["only", "programs", "quick"])]
     publish: bool,
     /// End a program that takes longer; it counts as failed
@@ -84,6 +92,7 @@ Examples:
   cargo peers --publish                                 measure all, write the guide's table, the README's and the JSON
                                                         (15 to 20 minutes on four cores)
   cargo peers --only json,churn --programs exact,dhat-rs
+  cargo peers --unchanged --publish                     only programs that are recorded unchanged (20 minutes)
   cargo peers --only depth --runs 7 --json depth.json --markdown depth.md
   cargo cost --only json,postcard,rmp                   heapglass alone, and what Profiled adds";
 
@@ -100,6 +109,9 @@ fn main() -> ExitCode {
 fn compare(options: &Options) -> Result<(), String> {
     let begin = Instant::now();
     let root = root()?;
+    if options.unchanged {
+        return compare_unchanged(options, &root, &setting(options)?);
+    }
     let toolchain = machine::toolchain(programs::HEAPSCOPE_RUSTC);
     let other_toolchain = toolchain.as_ref().ok().copied().flatten();
     let all = programs::programs(other_toolchain);
@@ -135,23 +147,7 @@ fn compare(options: &Options) -> Result<(), String> {
     }
 
     let target = target()?;
-    let interrupted = Arc::new(AtomicBool::new(false));
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
-        signal_hook::flag::register(signal, Arc::clone(&interrupted))
-            .map_err(|error| format!("no handler of signals: {error}"))?;
-    }
-    let size = |sizes: [u64; 2]| sizes[usize::from(options.quick)];
-    let setting = Setting {
-        heapglass: target.join("release/heapglass"),
-        geojson: target.join(format!(
-            "real/deep-{}.geojson",
-            size(peers_work::GEOJSON_MEGABYTES)
-        )),
-        folder: std::env::temp_dir().join(format!("heapglass-peers-{}", std::process::id())),
-        quick: options.quick,
-        timeout: Duration::from_secs(options.timeout),
-        interrupted,
-    };
+    let setting = setting(options)?;
     let mut session = Session {
         options,
         setting: &setting,
@@ -160,7 +156,7 @@ fn compare(options: &Options) -> Result<(), String> {
     };
     session.build(&root, &target, &programs, toolchain.as_ref().err())?;
     if workloads.iter().any(|workload| workload.name == "geojson") {
-        generate_geojson(&setting.geojson, size(peers_work::GEOJSON_MEGABYTES))?;
+        generate_geojson(&setting.geojson, geojson_megabytes(options.quick))?;
     }
     let mut results = Results {
         format: 1,
@@ -220,7 +216,56 @@ fn compare(options: &Options) -> Result<(), String> {
         write(&root.join(MEASURED), &json)?;
     }
     eprintln!("took {} s, building included", results.took_seconds);
+    if options.publish {
+        compare_unchanged(options, &root, &setting)?;
+    }
     Ok(())
+}
+
+/// Measures the programs that are recorded unchanged.
+fn compare_unchanged(options: &Options, root: &Path, setting: &Setting) -> Result<(), String> {
+    let guide = root.join(GUIDE);
+    filled(&guide, table::UNCHANGED, "")?;
+    let rounds = if options.quick {
+        1
+    } else {
+        usize::from(options.runs)
+    };
+    let results = unchanged::measure(root, &target()?, setting, rounds, options.slow as f64)?;
+    let table = unchanged::table(&results);
+    println!("{table}");
+    if options.publish {
+        write(&guide, &filled(&guide, table::UNCHANGED, &table)?)?;
+        let mut json = serde_json::to_string_pretty(&results).map_err(|error| error.to_string())?;
+        json.push('\n');
+        write(&root.join(MEASURED_UNCHANGED), &json)?;
+    }
+    Ok(())
+}
+
+fn geojson_megabytes(quick: bool) -> u64 {
+    peers_work::GEOJSON_MEGABYTES[usize::from(quick)]
+}
+
+/// Returns the settings of all runs. From then on, ^C ends the running program first.
+fn setting(options: &Options) -> Result<Setting, String> {
+    let target = target()?;
+    let interrupted = Arc::new(AtomicBool::new(false));
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+        signal_hook::flag::register(signal, Arc::clone(&interrupted))
+            .map_err(|error| format!("no handler of signals: {error}"))?;
+    }
+    Ok(Setting {
+        heapglass: target.join("release/heapglass"),
+        geojson: target.join(format!(
+            "real/deep-{}.geojson",
+            geojson_megabytes(options.quick)
+        )),
+        folder: std::env::temp_dir().join(format!("heapglass-peers-{}", std::process::id())),
+        quick: options.quick,
+        timeout: Duration::from_secs(options.timeout),
+        interrupted,
+    })
 }
 
 /// The state that is the same for all workloads.
@@ -505,7 +550,11 @@ mod tests {
     #[test]
     fn the_pages_that_are_published_have_their_markers() {
         let root = root().expect("a checkout");
-        for (page, name) in [(GUIDE, table::LONG), (README, table::SHORT)] {
+        for (page, name) in [
+            (GUIDE, table::LONG),
+            (GUIDE, table::UNCHANGED),
+            (README, table::SHORT),
+        ] {
             assert!(root.join(page).exists(), "{page}");
             assert_eq!(filled(&root.join(page), name, "").map(drop), Ok(()));
         }

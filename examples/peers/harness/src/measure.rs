@@ -137,16 +137,25 @@ fn command(setting: &Setting, program: &Program, executable: &Path, left: &Path)
 }
 
 /// A process that succeeded.
-struct Process {
+pub(crate) struct Process {
     stdout: String,
     ended_ns: u64,
+    /// Time from the start of the process to its end.
+    pub(crate) wall_seconds: f64,
+    /// Time of the processor, in user mode and in the kernel, of the process and of those that it
+    /// waited for.
+    pub(crate) processor_seconds: f64,
     /// Peak resident set of the process or of a process that it waited for, whichever is larger,
     /// KiB.
     peak_rss_kib: u64,
 }
 
 /// Runs a command to its end. Its output goes to files whose names begin with `files`.
-fn wait(setting: &Setting, command: &mut Command, files: &Path) -> Result<Process, String> {
+pub(crate) fn wait(
+    setting: &Setting,
+    command: &mut Command,
+    files: &Path,
+) -> Result<Process, String> {
     let name = command.get_program().to_string_lossy().into_owned();
     let (out, err) = (files.with_extension("out"), files.with_extension("err"));
     let create =
@@ -163,7 +172,7 @@ fn wait(setting: &Setting, command: &mut Command, files: &Path) -> Result<Proces
         .map_err(|error| format!("{name}: {error}"))?;
     let pid = child.id() as libc::pid_t;
     let mut ended_badly = None;
-    let (status, peak_rss_kib) = loop {
+    let (status, usage) = loop {
         if let Some(ended) = try_wait(pid).map_err(|error| format!("{name}: {error}"))? {
             break ended;
         }
@@ -180,6 +189,7 @@ fn wait(setting: &Setting, command: &mut Command, files: &Path) -> Result<Proces
         }
         std::thread::sleep(Duration::from_micros(500));
     };
+    let wall_seconds = begin.elapsed().as_secs_f64();
     let ended_ns = peers_work::monotonic_ns();
     if let Some(reason) = ended_badly {
         return Err(reason);
@@ -196,12 +206,18 @@ fn wait(setting: &Setting, command: &mut Command, files: &Path) -> Result<Proces
     Ok(Process {
         stdout: read(&out),
         ended_ns,
-        peak_rss_kib,
+        wall_seconds,
+        processor_seconds: seconds(usage.ru_utime) + seconds(usage.ru_stime),
+        peak_rss_kib: usage.ru_maxrss as u64,
     })
 }
 
-/// Returns the status and peak RSS (KiB) of a child, or `None` if it still runs.
-fn try_wait(pid: libc::pid_t) -> std::io::Result<Option<(ExitStatus, u64)>> {
+fn seconds(time: libc::timeval) -> f64 {
+    time.tv_sec as f64 + time.tv_usec as f64 / 1e6
+}
+
+/// Returns the status and usage of a child, or `None` if it still runs.
+fn try_wait(pid: libc::pid_t) -> std::io::Result<Option<(ExitStatus, libc::rusage)>> {
     let mut status = 0;
     // SAFETY: this is a struct of numbers, for which zero is valid.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
@@ -210,7 +226,7 @@ fn try_wait(pid: libc::pid_t) -> std::io::Result<Option<(ExitStatus, u64)>> {
     match waited {
         0 => Ok(None),
         -1 => Err(std::io::Error::last_os_error()),
-        _ => Ok(Some((ExitStatus::from_raw(status), usage.ru_maxrss as u64))),
+        _ => Ok(Some((ExitStatus::from_raw(status), usage))),
     }
 }
 

@@ -9,6 +9,8 @@ use std::fmt::Write;
 pub(crate) const LONG: &str = "peers";
 /// The table of the README.
 pub(crate) const SHORT: &str = "peers-short";
+/// The guide's table of programs that are recorded unchanged.
+pub(crate) const UNCHANGED: &str = "peers-unchanged";
 
 /// Rows of the README's table.
 const SHORT_WORKLOADS: [(&str, &str); 4] = [
@@ -303,7 +305,7 @@ fn notes(results: &Results) -> String {
 }
 
 /// Formats rows of cells, padded so that they are also readable as text.
-fn markdown(rows: &[Vec<String>]) -> String {
+pub(crate) fn markdown(rows: &[Vec<String>]) -> String {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let width = |column: usize| {
         let cells = rows.iter().filter_map(|row| row.get(column));

@@ -32,7 +32,7 @@ impl Readers {
 }
 
 /// Returns work on a fleet in the format `name`.
-pub(crate) fn fleet(name: &str, readers: Readers, vessels: usize) -> Box<dyn FnOnce() -> Duration> {
+pub(crate) fn fleet(name: &str, readers: Readers, vessels: usize) -> Box<dyn FnMut() -> Duration> {
     let fleet = Fleet::generate(vessels, 1);
     let (input, read) = match name {
         "json" => (
@@ -58,7 +58,7 @@ pub(crate) fn fleet(name: &str, readers: Readers, vessels: usize) -> Box<dyn FnO
 }
 
 /// Returns work on the GeoJSON file, read into one value type for everything.
-pub(crate) fn value(readers: Readers) -> Box<dyn FnOnce() -> Duration> {
+pub(crate) fn value(readers: Readers) -> Box<dyn FnMut() -> Duration> {
     let path = std::env::var_os(crate::INPUT).expect("PEERS_INPUT names the GeoJSON file");
     let input = std::fs::read(path).expect("the GeoJSON file");
     Box::new(move || {

@@ -87,10 +87,13 @@ pub const WORKLOADS: [Workload; 16] = [
 ];
 
 /// Work that has its input.
-pub struct Work(Box<dyn FnOnce() -> Duration>);
+pub struct Work {
+    once: Box<dyn FnMut() -> Duration>,
+    times: u32,
+}
 
 /// Creates the input of the workload that the program's first argument names; with `--quick`, a
-/// small one.
+/// small one. A number as the second argument is how often the work is done, usually once.
 ///
 /// # Panics
 /// If no workload has that name, or its input cannot be created.
@@ -98,9 +101,10 @@ pub fn prepare(readers: Readers) -> Work {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let name = words.first().map_or("", String::as_str);
     let quick = words.iter().any(|word| word == "--quick");
+    let times = words.get(1).and_then(|word| word.parse().ok()).unwrap_or(1);
     let few = move |usually: usize| if quick { usually / 10 } else { usually };
     let numbered = |prefix: &str| name.strip_prefix(prefix)?.parse::<usize>().ok();
-    let work: Box<dyn FnOnce() -> Duration> = if let Some(threads) = numbered("churn-") {
+    let once: Box<dyn FnMut() -> Duration> = if let Some(threads) = numbered("churn-") {
         Box::new(move || loops::churn_on(threads, few(loops::CHURN_ROUNDS)))
     } else if let Some(depth) = numbered("depth-") {
         Box::new(move || loops::churn_under(depth, few(loops::DEPTH_ROUNDS)))
@@ -118,13 +122,13 @@ pub fn prepare(readers: Readers) -> Work {
             }
         }
     };
-    Work(work)
+    Work { once, times }
 }
 
 impl Work {
     /// Does the work.
-    pub fn run(self) -> Outcome {
-        let elapsed = (self.0)();
+    pub fn run(mut self) -> Outcome {
+        let elapsed: Duration = (0..self.times).map(|_| (self.once)()).sum();
         Outcome {
             ns: elapsed.as_nanos() as u64,
             ended_ns: monotonic_ns(),
