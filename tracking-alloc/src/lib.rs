@@ -39,6 +39,8 @@
 //! | `HEAPGLASS_MODE` | `exact` (the default): every event with its stack; `count`: every event, without stacks |
 //! | `HEAPGLASS_MAX_BYTES` | maximum size of the recording: bytes, or a size such as `64MiB`; sites that do not fit count as "(table full)". Default 1 GiB |
 //! | `HEAPGLASS_OWN` | your own crates, separated by commas; reports read the list from the recording. `cargo heapglass` sets it |
+//! | `HEAPGLASS_PAUSED` | `1`: the recording begins paused, until [`Recorder::resume`] or `heapglass resume` |
+//! | `HEAPGLASS_TOGGLE_SIGNAL` | a signal that pauses the recording and resumes it: `USR1`, `USR2`, `HUP`, `ALRM`, `VTALRM`, `PROF` or `WINCH` |
 //! | `HEAPGLASS_PREALLOC` | `1` reserves 64 MiB at the start and makes no file calls later (for sandboxes and setuid); resident set and thread names are then not read |
 //!
 //! Programs with raised privileges (`AT_SECURE`) ignore these variables. If something is at the

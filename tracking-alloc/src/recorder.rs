@@ -83,7 +83,8 @@ impl Recorder {
         self.recording.mark(name);
     }
 
-    /// Stops counting new blocks. Reallocs and frees of known blocks are still counted.
+    /// Stops counting new blocks. Reallocs and frees of known blocks are still counted. The
+    /// recording keeps the time of the pause. `heapglass pause` does the same from outside.
     pub fn pause(&self) {
         self.recording.pause();
     }

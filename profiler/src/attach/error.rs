@@ -1,11 +1,11 @@
-//! The reasons why there is no snapshot, and what to do.
+//! The reasons why there is no snapshot, or why a recording cannot be paused, and what to do.
 
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 use tracking_alloc_recording::snapshot_status;
 
-/// The reason why no snapshot could be taken: one line, which begins with the recording.
+/// The reason why no snapshot could be taken, or why a recording could not be paused: one line, which begins with the recording.
 #[derive(Debug)]
 pub struct Error {
     path: PathBuf,
@@ -16,6 +16,8 @@ pub struct Error {
 pub(super) enum Kind {
     Open(io::Error),
     Recording(tracking_alloc_recording::Error),
+    NotWritable(io::Error),
+    Over,
     NotRunning,
     OtherNamespace,
     OtherReader(u32),
@@ -60,6 +62,13 @@ impl fmt::Display for Error {
             Kind::Open(error) => write!(
                 f,
                 "the recording cannot be opened for writing, which a snapshot needs: {error}; run heapglass as the user of the program"
+            ),
+            Kind::NotWritable(error) => write!(
+                f,
+                "the recording cannot be opened for writing, which pauses it: {error}; run heapglass as the user of the program"
+            ),
+            Kind::Over => f.write_str(
+                "nothing records into it any more, so it can neither be paused nor resumed; see it with `heapglass FILE`",
             ),
             Kind::Recording(error) => error.fmt(f),
             Kind::NotRunning => f.write_str(

@@ -15,9 +15,11 @@ mod copy;
 mod error;
 mod layouts;
 mod maps;
+mod pause;
 mod roots;
 
 pub use error::Error;
+pub use pause::{ask_paused, set_paused};
 
 use crate::load::{OpenOptions, Session};
 use crate::profile::Profile;
@@ -26,6 +28,7 @@ use crate::typed::{LoadedModule, ProgramTypes};
 use copy::Copy;
 use error::Kind;
 use std::fs::{File, OpenOptions as FileOptions};
+use std::io;
 use std::mem::offset_of;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
@@ -399,10 +402,7 @@ impl Reader {
     }
 
     fn header(&self) -> Result<HeaderValue, Error> {
-        let mut bytes = [0; HeaderValue::SIZE];
-        let read = self.file.read_exact_at(&mut bytes, 0);
-        read.map_err(|error| self.fail(Kind::Open(error)))?;
-        Ok(HeaderValue::parse(&bytes))
+        header_of(&self.file).map_err(|error| self.fail(Kind::Open(error)))
     }
 
     fn exchange(&self) -> Result<ExchangeValue, Error> {
@@ -428,6 +428,13 @@ impl Reader {
         let written = self.file.write_all_at(bytes, offset);
         written.map_err(|error| self.fail(Kind::Open(error)))
     }
+}
+
+/// Reads the header of a recording.
+fn header_of(file: &File) -> io::Result<HeaderValue> {
+    let mut bytes = [0; HeaderValue::SIZE];
+    file.read_exact_at(&mut bytes, 0)?;
+    Ok(HeaderValue::parse(&bytes))
 }
 
 impl Drop for Reader {

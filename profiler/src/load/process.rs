@@ -1,7 +1,7 @@
 //! The recorded process, and its state.
 
-use crate::profile::{Process, State};
-use tracking_alloc_recording::{Recording, Writer};
+use crate::profile::{Pause, Pauses, Process, State};
+use tracking_alloc_recording::{HeaderValue, Recording, Writer};
 
 /// Describes the process of a recording.
 pub(super) fn describe(recording: &Recording) -> Process {
@@ -18,13 +18,15 @@ pub(super) fn describe(recording: &Recording) -> Process {
     let command = words.into_iter().flatten();
     let command = command.map(|word| String::from_utf8_lossy(word).into_owned());
     let last_point = recording.timeline.last().map_or(0, |point| point.time_ns);
+    let duration_ns = header.elapsed_ns.max(last_point);
     Process {
         program: program.to_owned(),
         executable,
         command: command.collect(),
         pid: header.pid,
         started_unix_ns: header.started_unix_ns,
-        duration_ns: header.elapsed_ns.max(last_point),
+        duration_ns,
+        pauses: pauses(header, duration_ns),
         state: match Writer::of(header) {
             Writer::Finished => State::Finished,
             Writer::Copied => State::Copied,
@@ -34,5 +36,34 @@ pub(super) fn describe(recording: &Recording) -> Process {
             // here.
             Writer::OtherBoot | Writer::Unknown => State::Unknown,
         },
+    }
+}
+
+/// Returns the pauses, none of which is longer than the recording.
+fn pauses(header: &HeaderValue, duration_ns: u64) -> Pauses {
+    let times = header.pause_begins_ns.iter().zip(header.pause_ends_ns);
+    let kept = usize::try_from(header.pauses).unwrap_or(usize::MAX);
+    // A pause until the last check lasts until the end, which may be a little later.
+    let lasts_to_end = |end: u64| end != 0 && end == header.elapsed_ns;
+    let first = times.take(kept).map(|(begin, end)| {
+        let begin_ns = (*begin).min(duration_ns);
+        let end = if lasts_to_end(end) { duration_ns } else { end };
+        Pause {
+            begin_ns,
+            end_ns: (end != 0).then(|| end.clamp(begin_ns, duration_ns)),
+        }
+    });
+    let last_ns = if header.paused_since_ns > 0 {
+        duration_ns.saturating_sub(header.paused_since_ns)
+    } else if header.pause_ends_ns.iter().any(|end| lasts_to_end(*end)) {
+        duration_ns - header.elapsed_ns
+    } else {
+        0
+    };
+    let paused_ns = header.paused_ns.saturating_add(last_ns).min(duration_ns);
+    Pauses {
+        count: header.pauses,
+        paused_ns,
+        first: first.collect(),
     }
 }

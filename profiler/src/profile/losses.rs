@@ -12,7 +12,7 @@ const MODULES_NAMED: usize = 5;
 
 pub(super) fn losses(profile: &Profile) -> Vec<String> {
     let lost = &profile.lost;
-    let mut sentences = Vec::new();
+    let mut sentences = Vec::from_iter(profile.process.unrecorded());
     // Bytes without blocks would still be a loss.
     if lost.table_full_blocks > 0 || lost.table_full_bytes > 0 {
         let what = format!(
@@ -47,11 +47,12 @@ pub(super) fn losses(profile: &Profile) -> Vec<String> {
         "block",
         "had to be counted without a stack, because the hook was busy (in a signal handler)",
     );
-    add(
-        lost.unknown_frees,
-        "free",
-        "of blocks older than the recording could not be counted",
-    );
+    let unknown = if profile.process.pauses.count > 0 {
+        "of blocks from before the recording or from a pause could not be counted"
+    } else {
+        "of blocks older than the recording could not be counted"
+    };
+    add(lost.unknown_frees, "free", unknown);
     add(
         lost.cut_stacks,
         "stack",

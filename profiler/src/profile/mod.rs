@@ -18,6 +18,7 @@ mod losses;
 mod measured;
 mod owners;
 mod parts;
+mod pauses;
 mod resident;
 mod scope;
 mod source;
@@ -43,6 +44,7 @@ pub(crate) use linear::PAGE_BYTES;
 pub use measured::{Estimate, Estimated, Measured, Place};
 #[doc(hidden)]
 pub use parts::Parts;
+pub use pauses::{Pause, Pauses};
 pub use resident::ResidentParts;
 pub(crate) use scope::both;
 pub use scope::{Scope, ScopeKind};
@@ -162,6 +164,8 @@ pub struct Process {
     pub duration_ns: u64,
     /// The end of the process, as far as it is known.
     pub state: State,
+    /// The times in which new blocks were not recorded.
+    pub pauses: Pauses,
 }
 
 /// The end of a process, as far as it is known. The names are those of JSON.
@@ -235,7 +239,7 @@ pub struct Losses {
     pub untracked_blocks: u64,
     /// Allocator calls made while the hook was busy (signal handlers): counted without a stack.
     pub unattributed_blocks: u64,
-    /// Frees of blocks allocated before the recording began.
+    /// Frees of blocks allocated before the recording began, or while it was paused.
     pub unknown_frees: u64,
     /// Stacks truncated because a return address was in no known code.
     pub cut_stacks: u64,

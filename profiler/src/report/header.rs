@@ -23,7 +23,7 @@ pub(super) fn write_program(page: &mut Page<'_>, profile: &Profile) {
         0 => state(process.state).to_owned(),
         _ => format!("{}, damaged", state(process.state)),
     };
-    let (recorded, pid) = (Nanos(process.duration_ns), process.pid);
+    let (recorded, pid) = (process.duration(), process.pid);
     let heading = match profile.capture.linear_memory {
         // Neither a clock nor processes.
         Some(_) => format!("{program}: {ended}"),

@@ -2,7 +2,7 @@
 //! symbols or the reasons why they are missing.
 
 use heapglass_profiler::profile::{Scope, SymbolSource};
-use heapglass_profiler::units::{Bytes, Nanos, counted};
+use heapglass_profiler::units::{Bytes, counted};
 use ratatui::text::{Line, Span};
 
 use crate::model::Data;
@@ -45,7 +45,7 @@ pub(crate) fn lines(data: &Data, title: &str, cells: u16) -> Vec<Line<'static>> 
         (types.count() as u64, "type"),
     ]
     .map(|(count, one)| counted(count, one));
-    let (state, duration) = (data.state(), Nanos(process.duration_ns));
+    let (state, duration) = (data.state(), process.duration());
     let (lives, own) = match capture.linear_memory {
         Some(memory) => (
             format!("{} module, {state}", capture.architecture),

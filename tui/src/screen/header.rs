@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use heapglass_profiler::diff::Verdict;
 use heapglass_profiler::profile::{Measure, NO_STACKS, State};
 use heapglass_profiler::table::By;
-use heapglass_profiler::units::{Bytes, Nanos, counted};
+use heapglass_profiler::units::{Bytes, counted};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Alignment, Rect};
 use ratatui::style::Style;
@@ -72,7 +72,7 @@ fn how_long(data: &Data) -> Cow<'_, str> {
     let capture = data.profile.capture();
     match capture.linear_memory {
         Some(_) => clean(&capture.architecture),
-        None => Cow::Owned(Nanos(data.profile.process().duration_ns).to_string()),
+        None => Cow::Owned(data.profile.process().duration()),
     }
 }
 

@@ -8,6 +8,7 @@ mod check;
 mod diff;
 mod export;
 mod held;
+mod pause;
 mod snapshot;
 mod values;
 
@@ -26,6 +27,7 @@ pub(crate) use check::Check;
 pub(crate) use diff::Diff;
 pub(crate) use export::Export;
 pub(crate) use held::{AnyMeasure, AnyMeasureFlag, AtFlag, PictureBy, RowsBy};
+pub(crate) use pause::{Pause, Resume, Window};
 pub(crate) use snapshot::{Moments, Snapshot, TakeSnapshots};
 
 const EXAMPLES: &str = "\
@@ -114,6 +116,8 @@ pub(crate) enum Command {
     Report(Report),
     Advise(Advise),
     Snapshot(Snapshot),
+    Pause(Pause),
+    Resume(Resume),
     Flamegraph(Flamegraph),
     Diff(Diff),
     Check(Check),
@@ -147,6 +151,8 @@ Examples:
   heapglass run --out load.hg -- target/release/app < input.json > output.json
   heapglass run --snapshot -- target/release/app     see who holds the heap at its peak and end
   heapglass run -- python3 script.py                 any program, without a change of it
+  heapglass run --delay 10 --duration 5 -- target/release/server
+                                                     record 5 seconds, after the first 10
   heapglass run --tui -- target/release/server")]
 pub(crate) struct Run {
     #[command(flatten)]
@@ -155,6 +161,8 @@ pub(crate) struct Run {
     /// its stack, which costs less and still gives totals, peak, phases, fields and arenas
     #[arg(long, value_name = "MODE", value_parser = mode::NAMES.map(|(_, name)| name))]
     pub(crate) mode: Option<String>,
+    #[command(flatten)]
+    pub(crate) window: Window,
     #[command(flatten)]
     pub(crate) snapshots: TakeSnapshots,
     /// Preload the library that records programs without tracking-alloc even if the command links

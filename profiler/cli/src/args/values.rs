@@ -1,5 +1,7 @@
 //! Parsers for flags whose values are more than text.
 
+use std::time::Duration;
+
 use clap::builder::{
     PossibleValuesParser, RangedU64ValueParser, StringValueParser, TypedValueParser,
 };
@@ -47,6 +49,18 @@ pub(super) fn ratio() -> impl TypedValueParser<Value = f64> {
         let text = printable(&text);
         number
             .ok_or_else(|| format!("`{text}` is not a number of bytes; write one such as 8 or 2.5"))
+    })
+}
+
+/// Parses a time that is not 0, in seconds: `5`, `0.5`, `5s`.
+pub(super) fn seconds() -> impl TypedValueParser<Value = Duration> {
+    StringValueParser::new().try_map(move |text| {
+        let number = text.strip_suffix('s').unwrap_or(&text).parse::<f64>().ok();
+        let number = number.filter(|number| (0.001..=1e9).contains(number));
+        let text = printable(&text);
+        number
+            .map(Duration::from_secs_f64)
+            .ok_or_else(|| format!("`{text}` is not a time; write seconds, such as 5 or 0.5"))
     })
 }
 

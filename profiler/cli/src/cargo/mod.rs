@@ -20,7 +20,7 @@ use std::time::SystemTime;
 use cargo_metadata::Package;
 use heapglass_profiler::units::printable;
 
-use crate::args::{CargoArgs, CargoCli, CargoCommand, Symbols};
+use crate::args::{CargoArgs, CargoCli, CargoCommand, Symbols, Window};
 use crate::error::Error;
 use crate::explore::show_file;
 use crate::files::output::Temporary;
@@ -172,7 +172,9 @@ fn run(
     };
     let spool = Spool::new(&cli.out.pattern()?, cli.out.force)?;
     let began = SystemTime::now();
-    let mut finished = supervise::start(command, spool, runner::OUT, &cli.snapshots)?.wait()?;
+    let whole = Window::default();
+    let mut finished =
+        supervise::start(command, spool, runner::OUT, &cli.snapshots, whole)?.wait()?;
     let started = runner::started(list);
     if started.is_empty() && finished.kept.is_empty() {
         // Cargo ran nothing, and either gave the reason or was not asked to.

@@ -10,6 +10,7 @@ mod flamegraph;
 mod list;
 mod man;
 mod pack;
+mod pause;
 mod preload;
 mod report;
 mod run;
@@ -29,6 +30,8 @@ pub(crate) fn dispatch(cli: Cli) -> Result<u8, Error> {
         Some(Command::Report(args)) => report::run(&args),
         Some(Command::Advise(args)) => advise::run(&args),
         Some(Command::Snapshot(args)) => snapshot::run(&args),
+        Some(Command::Pause(args)) => pause::run(&args.target, true),
+        Some(Command::Resume(args)) => pause::run(&args.target, false),
         Some(Command::Flamegraph(args)) => flamegraph::run(&args),
         Some(Command::Diff(args)) => diff::run(&args),
         Some(Command::Tui(args)) => tui::run(&args),

@@ -48,10 +48,23 @@ pub(super) fn run(args: &Run) -> Result<u8, Error> {
         let unusable = format!("cannot use the log file {}", path.display());
         let copy = log.try_clone().map_err(Error::wrap(unusable))?;
         command.stdin(Stdio::null()).stdout(copy).stderr(log);
-        let running = supervise::start(command, spool, "HEAPGLASS_OUT", &args.snapshots)?;
+        let running = supervise::start(
+            command,
+            spool,
+            "HEAPGLASS_OUT",
+            &args.snapshots,
+            args.window,
+        )?;
         watch(running, program_name(&args.command), &path)?
     } else {
-        supervise::start(command, spool, "HEAPGLASS_OUT", &args.snapshots)?.wait()?
+        supervise::start(
+            command,
+            spool,
+            "HEAPGLASS_OUT",
+            &args.snapshots,
+            args.window,
+        )?
+        .wait()?
     };
     let run = summary::Run {
         name: program_name(&args.command),

@@ -17,8 +17,7 @@ use heapglass_profiler::flamegraph::write_svg;
 use heapglass_profiler::report::{ReportOptions, write_json, write_text};
 use heapglass_profiler::units::Bytes;
 
-use crate::args::TakeSnapshots;
-use crate::args::{Demo, Symbols};
+use crate::args::{Demo, Symbols, TakeSnapshots, Window};
 use crate::error::Error;
 use crate::explore::show_file;
 use crate::files::output::Output;
@@ -67,8 +66,9 @@ pub(crate) fn run(args: &Demo) -> Result<(), Error> {
         .env("HEAPGLASS_MODE", "exact")
         .stdin(Stdio::null())
         .stdout(Stdio::null());
+    let (no_snapshots, whole) = (TakeSnapshots::default(), Window::default());
     let finished =
-        supervise::start(command, spool, "HEAPGLASS_OUT", &TakeSnapshots::default())?.wait()?;
+        supervise::start(command, spool, "HEAPGLASS_OUT", &no_snapshots, whole)?.wait()?;
     let _ = std::fs::remove_file(&path);
     if finished.ended.status() != 0 {
         return Err(Error::misuse(format_args!(

@@ -9,6 +9,7 @@ mod oom;
 mod signals;
 #[cfg_attr(not(target_os = "linux"), path = "snapshots_elsewhere.rs")]
 mod snapshots;
+mod window;
 
 pub(crate) use ended::Ended;
 pub(crate) use oom::Killed;
@@ -26,8 +27,9 @@ use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 
 use signals::{CaughtSignals, Receiver};
 use snapshots::Snapshots;
+use window::Recorded;
 
-use crate::args::TakeSnapshots;
+use crate::args::{TakeSnapshots, Window};
 use crate::error::Error;
 use crate::files::recent;
 use crate::files::spool::{KeptRecording, Spool};
@@ -89,8 +91,12 @@ pub(crate) fn start(
     spool: Spool,
     variable: &str,
     snapshots: &TakeSnapshots,
+    window: Window,
 ) -> Result<Running, Error> {
     command.env(variable, spool.environment());
+    if window.delay.is_some() {
+        command.env("HEAPGLASS_PAUSED", "1");
+    }
     let snapshots = Snapshots::prepare(&mut command, snapshots)?;
     let oom = oom::Watch::new();
     let signals = signals::catch().map_err(Error::wrap("cannot catch signals to pass them on"))?;
@@ -102,7 +108,10 @@ pub(crate) fn start(
     let shared = Arc::clone(&recordings);
     let thread = std::thread::Builder::new()
         .name("supervisor".to_owned())
-        .spawn(move || supervise(child, began, signals, oom, &shared, snapshots))
+        .spawn(move || {
+            let recorded = Recorded::new(window, began);
+            supervise(child, began, signals, oom, &shared, snapshots, recorded)
+        })
         .map_err(Error::wrap("cannot start a thread"))?;
     Ok(Running { recordings, thread })
 }
@@ -139,6 +148,7 @@ fn supervise(
     mut oom: oom::Watch,
     recordings: &Arc<Mutex<Spool>>,
     snapshots: Snapshots,
+    mut recorded: Recorded,
 ) -> Finished {
     let pid = child.id();
     let signals_go_to = signals::forward(signals, pid);
@@ -149,8 +159,9 @@ fn supervise(
     });
     let mut snapshots = snapshots.begin(recordings);
     let mut pause = FIRST_LOOKS;
-    while let Err(RecvTimeoutError::Timeout) = ended.recv_timeout(pause) {
+    while let Err(RecvTimeoutError::Timeout) = ended.recv_timeout(recorded.until_change(pause)) {
         lock(recordings).look(pid);
+        recorded.tell(&lock(recordings).sources());
         oom.observe(pid);
         pause = (pause + pause / 4).min(LATER_LOOKS);
     }

@@ -17,3 +17,5 @@ mod run;
 mod signals;
 mod snapshot;
 mod terminal;
+#[cfg(target_os = "linux")]
+mod window;

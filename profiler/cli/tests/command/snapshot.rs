@@ -13,13 +13,13 @@ use tracking_alloc_recording::{EXCHANGE_OFFSET, ExchangeValue, Record};
 use crate::common::{Done, HEAPGLASS, Place, wait_until};
 
 /// A run of the demo target, which waits for its input.
-struct Waiting {
+pub(crate) struct Waiting {
     run: Child,
     input: File,
 }
 
 impl Waiting {
-    fn start(place: &Place, flags: &[&str]) -> Waiting {
+    pub(crate) fn start(place: &Place, flags: &[&str]) -> Waiting {
         let pipe = place.pipe("pipe");
         let mut words = vec!["run", "--out", "a.hg"];
         words.extend(flags);
@@ -33,7 +33,7 @@ impl Waiting {
     }
 
     /// Gives the target its input, and returns how the run ended.
-    fn finish(mut self) -> Done {
+    pub(crate) fn finish(mut self) -> Done {
         self.input.write_all(&input()).unwrap();
         drop(self.input);
         Done::from(self.run.wait_with_output().unwrap())
@@ -53,7 +53,7 @@ fn input() -> Vec<u8> {
     .into_bytes()
 }
 
-fn exchange(recording: &Path) -> ExchangeValue {
+pub(crate) fn exchange(recording: &Path) -> ExchangeValue {
     let bytes = std::fs::read(recording).unwrap();
     ExchangeValue::parse(&bytes[EXCHANGE_OFFSET..][..ExchangeValue::SIZE])
 }

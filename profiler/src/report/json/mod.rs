@@ -272,6 +272,10 @@ impl Serialize for Report<'_> {
         json.serialize_entry("pid", &process.pid)?;
         json.serialize_entry("started_unix_ns", &process.started_unix_ns)?;
         json.serialize_entry("duration_ns", &process.duration_ns)?;
+        // Totals, peak and live are those of the rest of the duration.
+        json.serialize_entry("paused_ns", &process.pauses.paused_ns)?;
+        json.serialize_entry("pause_count", &process.pauses.count)?;
+        json.serialize_entry("pauses", &process.pauses.first)?;
         json.serialize_entry("recording", &options.recording)?;
         json.serialize_entry("recording_bytes", &capture.recording_bytes)?;
         json.serialize_entry("threads", &threads(profile))?;

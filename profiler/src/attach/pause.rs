@@ -1,0 +1,62 @@
+//! Pausing and resuming the recording of a running program, by a word in the recording.
+//!
+//! Needs nothing of the process but its file, so this also works into containers.
+
+use super::error::{Error, Kind};
+use super::header_of;
+use std::fs::{File, OpenOptions};
+use std::mem::offset_of;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::time::{Duration, Instant};
+use tracking_alloc_recording::{EXCHANGE_OFFSET, Exchange, MAGIC, Recording, VERSION, Writer};
+
+/// The interval between looks whether the program has followed.
+const LOOKS: Duration = Duration::from_millis(2);
+
+/// Asks a running program to pause its recording or to record again, and waits until it has.
+///
+/// Returns `None` if it has not followed within `patience`; it will, at one of its next
+/// allocations. Otherwise returns the time in the recording at which it was paused, or 0 if it
+/// records.
+///
+/// # Errors
+/// Returns an error if the program has ended, or if its recording cannot be read or written.
+pub fn set_paused(path: &Path, is_paused: bool, patience: Duration) -> Result<Option<u64>, Error> {
+    let file = ask_paused(path, is_paused)?;
+    let begun = Instant::now();
+    loop {
+        let header = header_of(&file).map_err(|error| Error::new(path, Kind::Open(error)))?;
+        if (header.paused_since_ns != 0) == is_paused {
+            return Ok(Some(header.paused_since_ns));
+        }
+        if begun.elapsed() >= patience || Writer::of(&header).is_gone() {
+            return Ok(None);
+        }
+        std::thread::sleep(LOOKS);
+    }
+}
+
+/// Asks a running program like [`set_paused`], without a wait. Returns the file of the recording.
+///
+/// # Errors
+/// The same as for [`set_paused`].
+pub fn ask_paused(path: &Path, is_paused: bool) -> Result<File, Error> {
+    let fail = |kind| Error::new(path, kind);
+    let file = OpenOptions::new().read(true).write(true).open(path);
+    let file = file.map_err(|error| fail(Kind::NotWritable(error)))?;
+    let header = header_of(&file).map_err(|error| fail(Kind::Open(error)))?;
+    if header.magic != MAGIC || header.version != VERSION {
+        // This says what is wrong with it.
+        let opened = Recording::open(path).map(drop);
+        return Err(fail(opened.map_or_else(Kind::Recording, |()| Kind::Over)));
+    }
+    if Writer::of(&header).is_gone() {
+        return Err(fail(Kind::Over));
+    }
+    let offset = EXCHANGE_OFFSET + offset_of!(Exchange, paused);
+    let word = u32::from(is_paused).to_le_bytes();
+    file.write_all_at(&word, offset as u64)
+        .map_err(|error| fail(Kind::NotWritable(error)))?;
+    Ok(file)
+}
