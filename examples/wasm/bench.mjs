@@ -20,6 +20,22 @@ const onNames = (name, method) =>
     },
   }));
 
+// Binary data of this many bytes: a hundredth and a tenth of the source's 200 MB.
+const BINARY = [2_000_000, 20_000_000];
+const onBinary = (name, method) =>
+  BINARY.map((bytes) => {
+    let texts = 0;
+    return {
+      name,
+      count: bytes,
+      module: "dlmalloc",
+      prepare: (it) => (texts = it.prepare_binary(bytes)),
+      run: (it) => {
+        if (it[method]() !== texts) throw new Error("the records could not be read back");
+      },
+    };
+  });
+
 export const WORKS = [
   ...onLists("global", "global"),
   ...onLists("global, talc", "global", "talc"),
@@ -30,6 +46,9 @@ export const WORKS = [
   ...onLists("bump-scope, same Vec", "bump_scope_same"),
   ...onNames("String", "strings"),
   ...onNames("compact_str", "small_strings"),
+  ...onBinary("binary data, String", "binary_strings"),
+  ...onBinary("binary data, bumpalo", "binary_arena"),
+  ...onBinary("binary data, bumpalo, pre-sized", "binary_arena_sized"),
 ];
 
 // Linear memory never shrinks, so each run has its own instance.

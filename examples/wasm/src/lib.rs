@@ -1,9 +1,10 @@
-//! The allocation benchmark (0.1, 0.5, 0.6), small strings (0.20) and a profiled decode as a
-//! WebAssembly module without imports. `bench.mjs` is its host, in node and in a page.
+//! The allocation benchmark (0.1, 0.5, 0.6), small strings (0.20), binary data read into `String`s
+//! and into an arena, and a profiled decode as a WebAssembly module without imports. `bench.mjs` is its host, in node and in a page.
 //!
 //! An instance does one piece of work. Linear memory never shrinks, so the next piece would find it
 //! grown already.
 
+mod binary;
 mod lists;
 mod names;
 mod people;
@@ -23,6 +24,8 @@ static ALLOC: tracking_alloc::TrackingAlloc<talc::wasm::WasmDynamicTalc> =
 thread_local! {
     /// The names prepared last, as JSON.
     static NAMES: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+    /// The records prepared last, as binary data.
+    static RECORDS: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
     /// The recording taken last.
     static TAKEN: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
@@ -95,6 +98,37 @@ pub extern "C" fn small_strings() -> usize {
 #[unsafe(no_mangle)]
 pub extern "C" fn inline_bytes() -> usize {
     size_of::<compact_str::CompactString>()
+}
+
+/// Keeps binary data of about `bytes` bytes. Returns the bytes of its texts.
+#[unsafe(no_mangle)]
+pub extern "C" fn prepare_binary(bytes: u32) -> usize {
+    let (records, texts) = binary::records(bytes);
+    RECORDS.with(|kept| kept.replace(records));
+    texts
+}
+
+/// Reads the prepared data as `String`s. Returns the bytes of all texts; 0 if it cannot be read.
+#[unsafe(no_mangle)]
+pub extern "C" fn binary_strings() -> usize {
+    read_binary(binary::strings)
+}
+
+/// Reads it into a growing arena.
+#[unsafe(no_mangle)]
+pub extern "C" fn binary_arena() -> usize {
+    read_binary(binary::arena)
+}
+
+/// Reads it into an arena of the size that the data says.
+#[unsafe(no_mangle)]
+pub extern "C" fn binary_arena_sized() -> usize {
+    read_binary(binary::arena_sized)
+}
+
+fn read_binary(read: fn(&[u8]) -> Option<usize>) -> usize {
+    let _phase = tracking_alloc::phase("decode");
+    RECORDS.with(|records| read(&records.borrow()).unwrap_or(0))
 }
 
 /// Writes `people` people as JSON and reads them back, profiled. Returns their number.

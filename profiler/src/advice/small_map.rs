@@ -39,6 +39,8 @@ fn tables(at: &AtMoment<'_>, group: &Group) -> Option<Finding> {
     Some(Finding {
         saves_bytes,
         of_bytes: figures.bytes,
+        // A `Vec` is smaller than a table also where it is stored, and another map may save more.
+        confidence: Confidence::AtLeast,
         evidence: vec![
             ("small_maps", maps),
             ("small_map_bytes", bytes),
