@@ -106,7 +106,7 @@ pub use alloc::TrackingAlloc;
 #[cfg(recording)]
 pub use heapglass_recorder::NoSnapshot;
 pub use heapglass_recorder::{Delta, Error, Stats};
-pub use phase::{Phase, PhaseFuture, phase, phase_async};
+pub use phase::{Phase, PhaseEntered, PhaseFuture, PhaseHandle, phase, phase_async};
 #[cfg(recording)]
 pub use recorder::{Recorder, mark, snapshot};
 pub use threads::Threads;

@@ -3,7 +3,7 @@
 mod guards;
 
 use guards::Guards;
-use heapglass_recorder::scopes::{self, Retained, ScopeGuard, current, set};
+use heapglass_recorder::scopes::{self, Retained, Running, ScopeGuard, current, set};
 use std::fmt;
 use std::future::Future;
 use std::marker::PhantomData;
@@ -19,8 +19,11 @@ thread_local! {
 /// allocates in the meantime is counted in the phase.
 ///
 /// A thread that is started inside a phase is not in the phase, and neither are the threads of a
-/// pool that work for this thread. Enter the phase in each of them. Two threads that enter a phase
-/// of the same name inside the same phase share its row.
+/// pool that work for this thread. Enter the phase in each of them with a [`handle`](Phase::handle).
+/// Two threads that enter a phase of the same name inside the same phase share its row.
+///
+/// The time of a phase is the time from its entry to the drop of its guard, summed over entries.
+/// Reports divide the input by it. While an entry lasts, the time of the phase is unknown.
 ///
 /// Entering a phase costs a look-up under a lock; while nothing records, it does nothing. Guards
 /// may be dropped in any order: the thread is in the phase of the youngest guard that still exists.
@@ -37,18 +40,93 @@ thread_local! {
 pub fn phase(name: &str) -> Phase {
     let before = current();
     let scope = scopes::enter(before, name);
-    set(scope.unwrap_or(before));
     Phase {
-        number: scope.map(|_| GUARDS.with(|guards| guards.push(before))),
-        scope,
-        before,
-        _retained: scope.and_then(Retained::enter),
-        _not_send: PhantomData,
+        _running: scope.and_then(Running::begin),
+        entered: PhaseEntered::enter(scope, before),
     }
 }
 
 /// The guard of a [`phase`]. It belongs to its thread; for futures use [`phase_async`].
 pub struct Phase {
+    /// The time of this entry; dropped first.
+    _running: Option<Running>,
+    entered: PhaseEntered,
+}
+
+impl Phase {
+    /// Reports the bytes of input that the phase works on. They add up over entries of the phase.
+    pub fn input_bytes(self, bytes: u64) -> Self {
+        report(self.entered.scope, bytes, 0);
+        self
+    }
+
+    /// Reports the number of records that the phase works on. They add up over entries of the
+    /// phase.
+    pub fn records(self, records: u64) -> Self {
+        report(self.entered.scope, 0, records);
+        self
+    }
+
+    /// Creates a handle, with which other threads enter the phase.
+    ///
+    /// What they allocate in the meantime counts in the phase, so its figures are those of several
+    /// threads. Its time and its entries remain those of the phase itself: eight threads that work
+    /// for a second take one second, not eight.
+    ///
+    /// ```
+    /// # #[global_allocator] static ALLOC: tracking_alloc::TrackingAlloc = tracking_alloc::TrackingAlloc::system();
+    /// # let parts = ["a,b", "c"];
+    /// let phase = tracking_alloc::phase("load");
+    /// std::thread::scope(|scope| {
+    ///     for part in parts {
+    ///         let handle = phase.handle();
+    ///         scope.spawn(move || {
+    ///             let _entered = handle.enter();
+    ///             part.split(',').map(str::to_owned).collect::<Vec<String>>()
+    ///         });
+    ///     }
+    /// });
+    /// ```
+    pub fn handle(&self) -> PhaseHandle {
+        PhaseHandle {
+            scope: self.entered.scope,
+            around: self.entered.before,
+        }
+    }
+}
+
+impl fmt::Debug for Phase {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Phase").finish_non_exhaustive()
+    }
+}
+
+/// A handle of a [`Phase`] for other threads. See [`Phase::handle`].
+///
+/// A handle may outlive its phase. What is allocated through it then still counts in the phase, but
+/// the time of the phase has ended. A handle that was created while nothing recorded enters nothing.
+#[derive(Clone, Debug)]
+pub struct PhaseHandle {
+    /// `None` if the scope table is full or nothing records.
+    scope: Option<u32>,
+    /// The scope around the phase, where a phase that did not fit is counted.
+    around: u32,
+}
+
+impl PhaseHandle {
+    /// Enters the phase on the calling thread until the guard is dropped, also by a panic. The
+    /// thread then returns to the phase that it was in.
+    ///
+    /// Guards nest as those of [`phase`] do, and may be dropped in any order.
+    pub fn enter(&self) -> PhaseEntered {
+        let around = Some(self.around).filter(|around| *around != 0);
+        PhaseEntered::enter(self.scope.or(around), current())
+    }
+}
+
+/// The guard of a thread that entered a phase by its [handle](PhaseHandle::enter).
+#[must_use = "the thread leaves the phase when the guard is dropped"]
+pub struct PhaseEntered {
     /// Its number among the guards of its thread; `None` if entering changed nothing.
     number: Option<u32>,
     /// `None` if the scope table is full or nothing records.
@@ -59,28 +137,30 @@ pub struct Phase {
     _not_send: PhantomData<*const ()>,
 }
 
-impl Phase {
-    /// Reports the bytes of input that the phase works on. They add up over entries of the phase.
-    pub fn input_bytes(self, bytes: u64) -> Self {
-        report(self.scope, bytes, 0);
-        self
-    }
-
-    /// Reports the number of records that the phase works on. They add up over entries of the
-    /// phase.
-    pub fn records(self, records: u64) -> Self {
-        report(self.scope, 0, records);
-        self
+impl PhaseEntered {
+    /// Enters a scope from the scope `before`.
+    fn enter(scope: Option<u32>, before: u32) -> PhaseEntered {
+        set(scope.unwrap_or(before));
+        // A thread that is in the phase already retains its bytes only once.
+        let is_new = |scope: &u32| *scope != before && !GUARDS.with(|guards| guards.has(*scope));
+        let retained = scope.filter(is_new).and_then(Retained::enter);
+        PhaseEntered {
+            number: scope.map(|scope| GUARDS.with(|guards| guards.push(scope, before))),
+            scope,
+            before,
+            _retained: retained,
+            _not_send: PhantomData,
+        }
     }
 }
 
-impl fmt::Debug for Phase {
+impl fmt::Debug for PhaseEntered {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Phase").finish_non_exhaustive()
+        f.debug_struct("PhaseEntered").finish_non_exhaustive()
     }
 }
 
-impl Drop for Phase {
+impl Drop for PhaseEntered {
     fn drop(&mut self) {
         let back = self
             .number
@@ -93,6 +173,8 @@ impl Drop for Phase {
 
 /// Runs a future in a phase. Each poll enters the phase and leaves it afterwards, in whichever
 /// thread it runs.
+///
+/// The time of the phase is that of its polls, summed up: a future that waits takes no time.
 ///
 /// The phase nests in the phase that calls `phase_async`. A [`phase`] guard that the future holds
 /// across an await counts only until the end of that poll; use `phase_async` for work that spans
@@ -143,6 +225,7 @@ impl<F: Future> Future for PhaseFuture<F> {
             _back: ScopeGuard { back: current() },
         };
         let _retained = scope.and_then(Retained::enter);
+        let _running = scope.and_then(Running::begin);
         set(scope.unwrap_or(parent));
         future.poll(context)
     }

@@ -54,6 +54,8 @@ pub fn run(name: &str, words: &[&str]) -> ExitCode {
         "frame-register" => signals::frame_register(number(0)),
         "phases" => phases::nested(),
         "phases-in-turn" => phases::in_turn(),
+        "phase-handles" => phases::handles(number(0)),
+        "phase-running" => phases::running(),
         "phase-in-dropped-future" => phases::in_dropped_future(),
         "async" => phases::asynchronous(number(0)),
         "pause" => phases::pause(),

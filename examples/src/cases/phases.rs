@@ -3,9 +3,9 @@
 use super::{Block, Tally};
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::{Arc, Barrier};
+use std::sync::{Arc, Barrier, OnceLock};
 use std::task::{Context, Poll, Waker};
-use tracking_alloc::{mark, phase, phase_async};
+use tracking_alloc::{PhaseHandle, mark, phase, phase_async};
 
 static TALLY: Tally = Tally::new();
 
@@ -52,6 +52,77 @@ pub(super) fn in_turn() {
     kept.push(Block::new(&TALLY, 4_000, 8));
     TALLY.print();
     std::mem::forget(kept);
+}
+
+/// Lets `threads` threads enter the phase `load` by a handle. Thread `n` makes 10 blocks of `n + 1`
+/// times 100 bytes there and frees half of them, then makes one of 7 bytes in its own phase `own`
+/// and two of 3 bytes in no phase, the second after a panic. One block is made by a thread that is
+/// in the phase already, and one after the phase has ended. Prints the time around the phase.
+///
+/// The threads begin before the phase, so it contains no blocks of the runtime.
+pub(super) fn handles(threads: usize) {
+    const SLEEP: std::time::Duration = std::time::Duration::from_millis(20);
+    static LOAD: OnceLock<PhaseHandle> = OnceLock::new();
+    let mut kept: Vec<Vec<Block>> = Vec::with_capacity(threads);
+    kept.resize_with(threads, || Vec::with_capacity(12));
+    let mut last = Vec::with_capacity(2);
+    let barrier = &Barrier::new(threads + 1);
+    std::thread::scope(|scope| {
+        for (number, kept) in kept.iter_mut().enumerate() {
+            scope.spawn(move || {
+                barrier.wait();
+                let handle = LOAD.get().expect("the phase is entered");
+                {
+                    let _entered = handle.enter();
+                    kept.extend((0..10).map(|_| Block::new(&TALLY, (number + 1) * 100, 8)));
+                    kept.truncate(5);
+                    std::thread::sleep(SLEEP);
+                }
+                barrier.wait();
+                {
+                    let _own = phase("own");
+                    drop(handle.enter());
+                    kept.push(Block::new(&TALLY, 7, 8));
+                }
+                kept.push(Block::new(&TALLY, 3, 8));
+                let handle = phase("panics").handle();
+                let panicked = std::panic::catch_unwind(|| {
+                    let _entered = handle.enter();
+                    std::panic::resume_unwind(Box::new(()));
+                });
+                assert!(panicked.is_err());
+                kept.push(Block::new(&TALLY, 3, 8));
+            });
+        }
+        let begin = std::time::Instant::now();
+        let load = phase("load").input_bytes(8_000).records(80);
+        let handle = LOAD.get_or_init(|| load.handle());
+        barrier.wait();
+        barrier.wait();
+        {
+            let _entered = handle.enter();
+            last.push(Block::new(&TALLY, 11, 8));
+        }
+        drop(load);
+        let elapsed = begin.elapsed();
+        let entered = handle.enter();
+        last.push(Block::new(&TALLY, 13, 8));
+        std::thread::sleep(elapsed);
+        drop(entered);
+        println!("wall_ns={}", elapsed.as_nanos());
+    });
+    TALLY.print();
+    std::mem::forget((kept, last));
+}
+
+/// A phase that the program leaves by `exit`: its time is unknown. `ended` is left twice.
+pub(super) fn running() {
+    for _ in 0..2 {
+        drop(phase("ended").records(1));
+    }
+    let _running = phase("running").records(1);
+    TALLY.print();
+    std::process::exit(0);
 }
 
 /// A future that allocates in three steps and is pending in between.

@@ -2,7 +2,9 @@
 
 use crate::common::{Target, assert_consistent, assert_work_is_as_printed};
 use heapglass_examples::recorded::{self, Sums};
-use tracking_alloc_recording::{FIRST_SITE, Recording, mode, unwinder};
+use tracking_alloc_recording::{
+    FIRST_SITE, PHASE_IS_RUNNING, Recording, ScopeValue, mode, unwinder,
+};
 
 fn record(words: &[&str]) -> (Recording, String) {
     let mut target = Target::case(words);
@@ -48,6 +50,62 @@ fn phases_that_take_each_others_place_end_in_turn() {
     assert_eq!(live(&recording, "load"), (1_000, 1));
     assert_eq!(live(&recording, "work"), (2_000, 1));
     assert_eq!(live(&recording, "save"), (3_000, 1));
+}
+
+fn scope(recording: &Recording, name: &str) -> ScopeValue {
+    let scopes = recording.scopes.iter();
+    let mut named = scopes.filter(|scope| recording.string(scope.name).as_deref() == Some(name));
+    *named
+        .next()
+        .unwrap_or_else(|| panic!("no scope is called {name}"))
+}
+
+#[test]
+fn eight_threads_that_enter_a_phase_by_its_handle_count_there() {
+    const THREADS: i64 = 8;
+    let (recording, printed) = record(&["phase-handles", "8"]);
+    assert_work_in_phases(&recording, &printed);
+    let of_threads: i64 = (1..=THREADS).map(|number| number * 100).sum();
+    // Half the blocks of the threads, and one in the phase and one after it.
+    let (live_bytes, live_blocks) = (5 * of_threads + 11 + 13, 5 * THREADS + 2);
+    assert_eq!(live(&recording, "load"), (live_bytes, live_blocks));
+    assert_eq!(live(&recording, "own"), (7 * THREADS, THREADS));
+    let load = scope(&recording, "load");
+    assert_eq!(
+        (load.entered, load.input_bytes, load.records),
+        (1, 8_000, 80)
+    );
+    assert_eq!(load.retained_bytes, live_bytes);
+    // The time of the phase alone: not summed over threads, nor longer after its end.
+    let wall_ns = crate::common::number(&printed, "wall_ns");
+    let elapsed_ns = load.value_bytes;
+    assert!(
+        (1..=wall_ns).contains(&elapsed_ns),
+        "{elapsed_ns} of {wall_ns}"
+    );
+}
+
+/// Every block of the case is in `load`, in `own`, or one of two of 3 bytes a thread.
+fn assert_work_in_phases(recording: &Recording, printed: &str) {
+    let sums = ["load", "own"].map(|name| recorded::sums_in_scope(recording, name));
+    let blocks = sums.iter().map(|sums| sums.total_blocks).sum::<u64>();
+    let bytes = sums.iter().map(|sums| sums.total_bytes).sum::<u64>();
+    let number = |name| crate::common::number(printed, name);
+    assert_eq!(blocks + 2 * 8, number("total_blocks"));
+    assert_eq!(bytes + 2 * 8 * 3, number("total_bytes"));
+}
+
+#[test]
+fn a_phase_that_has_not_ended_has_no_time() {
+    let (recording, _) = record(&["phase-running"]);
+    let ended = scope(&recording, "ended");
+    assert_eq!(ended.entered, 2);
+    assert!((2..PHASE_IS_RUNNING).contains(&ended.value_bytes));
+    let running = scope(&recording, "running");
+    assert_eq!(
+        (running.entered, running.value_bytes),
+        (1, PHASE_IS_RUNNING)
+    );
 }
 
 #[test]

@@ -9,6 +9,7 @@ use super::series::{Amount, Change};
 use super::{Diff, Recording, input, peak_bound};
 use crate::profile::{Figures, Measure};
 use crate::report::escape;
+use crate::table::By;
 
 /// The version of the JSON: raised when a key changes its meaning or goes.
 pub const FORMAT: u32 = 1;
@@ -21,6 +22,8 @@ pub const FORMAT: u32 = 1;
 /// `within_error_bound` (of the two peaks, `error_bound`) and `within_spread` (of several
 /// recordings). `rows` are those that differ by the measure; `base_figures` and `new_figures` of a
 /// row are those of the report, one for each recording, null where no recording of the side has it.
+/// By phase, `phases` has the time, the speed and the allocations for each record of every phase,
+/// null on a side that does not know them.
 ///
 /// # Errors
 /// Returns the errors of `out`.
@@ -61,6 +64,9 @@ impl Serialize for DiffJson<'_> {
         json.serialize_entry("rows_without_figure", &diff.rows_without_figure)?;
         json.serialize_entry("elided_rows", &(diff.rows.len() - shown))?;
         json.serialize_entry("rows", &diff.rows[..shown])?;
+        if diff.options.by == By::Phase {
+            json.serialize_entry("phases", &diff.phases)?;
+        }
         json.end()
     }
 }

@@ -36,6 +36,7 @@ mod input;
 mod json;
 mod merged;
 mod palette;
+mod phases;
 mod picture;
 mod series;
 mod text;
@@ -56,6 +57,7 @@ pub use identity::Identity;
 pub use input::{Input, Per, input};
 pub use json::{FORMAT, write_json};
 pub use palette::strength;
+pub use phases::{PhaseChange, PhaseFigure, PhaseFigureChange};
 pub use picture::{ONLY_HOLDERS, write_held_svg, write_svg};
 pub use series::{Amount, Change, Series, Verdict};
 pub use text::write_text;
@@ -107,6 +109,8 @@ pub struct Diff<'a> {
     pub rows_without_figure: usize,
     /// Number of those rows that differ in any figure.
     pub other_rows_without_figure: usize,
+    /// Time, speed and cost per record of the phases, if rows are by phase.
+    pub phases: Vec<PhaseChange>,
     /// Warnings that a reader must know before comparing the two sides.
     pub warnings: Vec<String>,
 }
@@ -267,6 +271,7 @@ pub fn compare<'a>(
             .filter(|&per| knows(base, per) && knows(new, per))
             .map(|per| (per, totals(base, new, Some(per))))
             .collect(),
+        phases: phases::phases(base, new, options),
         warnings,
         ..Diff::default()
     };

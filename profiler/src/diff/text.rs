@@ -6,17 +6,22 @@
 use std::io::{self, Write};
 
 use super::series::{Amount, Change, Verdict};
-use super::{Diff, Identity, Per, RowChange, RowKind, Series, input, peak_bound};
+use super::{
+    Diff, Identity, Per, PhaseFigure, PhaseFigureChange, RowChange, RowKind, Series, input,
+    peak_bound,
+};
 use crate::profile::Measure;
 use crate::report::page::{Page, capital};
 use crate::report::{ARENA_FIGURES, ReportOptions, Style};
-use crate::table::{By, bytes_each, program_name};
-use crate::units::{Bytes, counted, printable};
+use crate::table::{By, bytes_each, bytes_per_second, per_second, program_name};
+use crate::units::{Bytes, Nanos, counted, printable};
 
 /// Columns of a figure and of a difference.
 const FIGURE: usize = 11;
 /// Columns of a difference in percent.
 const PERCENT: usize = 9;
+/// Columns of a figure of a phase: a speed is the longest.
+const PHASE_FIGURE: usize = 12;
 
 /// Writes the comparison; `options` give the width, the mark-up and the number of rows.
 ///
@@ -39,6 +44,7 @@ pub fn write_text(diff: &Diff<'_>, options: &ReportOptions<'_>, out: impl Write)
         let rows = counted(rows as u64, diff.options.by.name());
         let equal = format!("Nothing differs: all totals and all figures of {rows} are equal.");
         page.wrap(Style::Strong, "", &equal);
+        write_phases(&mut page, diff);
         return page.finish(out);
     }
     heading(&mut page, "total");
@@ -54,6 +60,7 @@ pub fn write_text(diff: &Diff<'_>, options: &ReportOptions<'_>, out: impl Write)
     }
     page.blank();
     write_rows(&mut page, diff);
+    write_phases(&mut page, diff);
     page.finish(out)
 }
 
@@ -189,6 +196,73 @@ fn write_rows(page: &mut Page<'_>, diff: &Diff<'_>) {
     }
     if by == By::Arena {
         page.line(Style::Faint, &format!("  {}", ARENA_FIGURES));
+    }
+}
+
+/// Writes the time, the speed and the cost per record of each phase.
+fn write_phases(page: &mut Page<'_>, diff: &Diff<'_>) {
+    if diff.phases.is_empty() {
+        return;
+    }
+    page.blank();
+    let title = "Time, speed and cost of phases, with the phases inside them";
+    page.wrap(Style::Heading, "", title);
+    let columns = ["change", "base", "new"];
+    page.line(Style::Heading, &format!("{}phase", phase_cells(columns)));
+    let top = page.top();
+    for phase in diff.phases.iter().take(top) {
+        for figure in &phase.figures {
+            write_phase_figure(page, &printable(&phase.key), figure);
+        }
+    }
+    if diff.phases.len() > top {
+        let rest = counted((diff.phases.len() - top) as u64, "more phase");
+        page.line(Style::Faint, &format!("  ... {rest} (--top {top})"));
+    }
+    let note = "Times differ from run to run: compare the medians of several recordings \
+        (--and-base, --and-new).";
+    let is_alone = diff.base.len() < 2 || diff.new.len() < 2;
+    let timed = diff.phases.iter().flat_map(|phase| &phase.figures);
+    if is_alone
+        && timed
+            .into_iter()
+            .any(|of| of.figure == PhaseFigure::Elapsed)
+    {
+        page.wrap(Style::Faint, "  ", note);
+    }
+}
+
+fn phase_cells([change, base, new]: [&str; 3]) -> String {
+    format!("{change:>PERCENT$} {base:>PHASE_FIGURE$} {new:>PHASE_FIGURE$}  ")
+}
+
+fn write_phase_figure(page: &mut Page<'_>, phase: &str, of: &PhaseFigureChange) {
+    let change = of.change();
+    let percent = change.as_ref().map(Change::percent).unwrap_or_default();
+    let side = |series: &Option<Series>| {
+        let median = series.as_ref().map(|series| series.median);
+        median.map_or_else(|| "-".to_owned(), |median| phase_amount(of.figure, median))
+    };
+    let cells = phase_cells([&percent, &side(&of.base), &side(&of.new)]);
+    page.part(Style::Faint, &cells);
+    let is_spread = change.is_some_and(|change| change.verdict == Verdict::WithinSpread);
+    let spread = if is_spread {
+        " (within the spread)"
+    } else {
+        ""
+    };
+    let name = format!("{phase}: {}{spread}", of.figure.name());
+    page.end(&name, cells.len());
+}
+
+fn phase_amount(figure: PhaseFigure, amount: Amount) -> String {
+    let ratio = amount.ratio();
+    match figure {
+        PhaseFigure::Elapsed => Nanos(amount.value).to_string(),
+        PhaseFigure::BytesPerSecond => bytes_per_second(ratio),
+        PhaseFigure::RecordsPerSecond => per_second(ratio),
+        PhaseFigure::BlocksPerRecord => each(Measure::Blocks, ratio),
+        PhaseFigure::BytesPerRecord | PhaseFigure::BytesPerInputByte => each(Measure::Total, ratio),
     }
 }
 

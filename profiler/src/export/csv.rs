@@ -89,7 +89,7 @@ fn details(by: By) -> &'static str {
         }
         By::Thread => "threads",
         By::Phase => {
-            "entered input_bytes records \
+            "entered input_bytes records elapsed_ns \
              with_inner/total_bytes with_inner/live_bytes with_inner/peak_bytes"
         }
         By::Arena => "",

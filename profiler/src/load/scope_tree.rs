@@ -4,7 +4,8 @@ use crate::profile::{Footprint, FootprintNode, Scope, ScopeKind, TypeId};
 use crate::types::Types;
 use std::collections::HashMap;
 use tracking_alloc_recording::{
-    FootprintValue, Recording, footprint_kind, scope_flags, scope_kind,
+    FootprintValue, PHASE_IS_RUNNING, Recording, ScopeValue, footprint_kind, scope_flags,
+    scope_kind,
 };
 
 /// The tree of scopes; there is always the root.
@@ -21,7 +22,12 @@ pub(super) fn scopes(recording: &Recording, types: &mut Types) -> Vec<Scope> {
             kind: kind(scope.kind),
             name: recording.string(scope.name).unwrap_or_default(),
             value_type: value_type(recording, scope.type_name, types),
-            value_bytes: scope.value_bytes,
+            value_bytes: if is_phase(scope) {
+                0
+            } else {
+                scope.value_bytes
+            },
+            elapsed_ns: elapsed_ns(scope),
             recursive: scope.flags & scope_flags::RECURSIVE != 0,
             folded: scope.flags & scope_flags::FOLDED != 0,
             in_arena: scope.flags & scope_flags::IN_ARENA != 0,
@@ -38,6 +44,18 @@ pub(super) fn scopes(recording: &Recording, types: &mut Types) -> Vec<Scope> {
         scopes.push(Scope::default());
     }
     scopes
+}
+
+fn is_phase(scope: &ScopeValue) -> bool {
+    kind(scope.kind) == ScopeKind::Phase
+}
+
+/// The time of a phase; `None` while an entry lasts, or if the recorder had no clock.
+fn elapsed_ns(scope: &ScopeValue) -> Option<u64> {
+    let is_known = |&ns: &u64| ns != 0 && ns < PHASE_IS_RUNNING;
+    Some(scope.value_bytes)
+        .filter(is_known)
+        .filter(|_| is_phase(scope))
 }
 
 /// The measured values.

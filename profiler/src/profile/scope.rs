@@ -29,6 +29,9 @@ pub struct Scope {
     pub input_bytes: u64,
     /// Records reported by the program, 0 = not reported.
     pub records: u64,
+    /// Phases: nanoseconds from entry to exit, summed over all times. Threads that entered it by a
+    /// handle add nothing. `None` if it is not known, or if an entry has not ended.
+    pub elapsed_ns: Option<u64>,
     /// Phases and roots: net bytes that their threads allocated while in them, summed over all
     /// times. What stays of a phase when it ends; negative where it frees more than it allocates.
     /// `None` where it is not known of all of them.

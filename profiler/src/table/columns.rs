@@ -7,7 +7,7 @@ use super::{
     TypeDetail,
 };
 use crate::profile::{Figures, Measure};
-use crate::units::{Bytes, Share, signed_bytes};
+use crate::units::{Bytes, Count, Nanos, Share, signed_bytes};
 
 /// The name of a row needs at least this many columns.
 const NAME_WIDTH: usize = 24;
@@ -262,6 +262,21 @@ fn special(by: By, measure: Measure, rows: &[Row]) -> Vec<Column<Row>> {
                     phase(row)?.retained_bytes.map(signed_bytes)
                 }));
             }
+            if any(|phase| phase.elapsed_ns.is_some()) {
+                columns.push(Column::new(Heading::ELAPSED, |row| {
+                    Some(Nanos(phase(row)?.elapsed_ns?).to_string())
+                }));
+            }
+            if any(|phase| phase.bytes_per_second().is_some()) {
+                columns.push(Column::new(Heading::BYTES_PER_SECOND, |row| {
+                    phase(row)?.bytes_per_second().map(bytes_per_second)
+                }));
+            }
+            if any(|phase| phase.records_per_second().is_some()) {
+                columns.push(Column::new(Heading::RECORDS_PER_SECOND, |row| {
+                    phase(row)?.records_per_second().map(per_second)
+                }));
+            }
             let mut per = |width, titles: [&'static str; 3], of: Of, spell: fn(f64) -> String| {
                 let figures: [fn(Amplification) -> Option<f64>; 3] = [
                     |per| Some(per.total),
@@ -283,6 +298,10 @@ fn special(by: By, measure: Measure, rows: &[Row]) -> Vec<Column<Row>> {
             if any(|phase| phase.records > 0) {
                 let titles = ["total/rec", "kept/rec", "peak/rec"];
                 per(10, titles, PhaseDetail::per_record, bytes_each);
+                columns.push(Column::new(Heading::text("blocks/rec", 10), |row| {
+                    let per = phase(row)?.per_record()?;
+                    Some(format!("{:.2}", per.blocks))
+                }));
             }
         }
         By::Site | By::Owner | By::Crate | By::Module => {}
@@ -293,6 +312,20 @@ fn special(by: By, measure: Measure, rows: &[Row]) -> Vec<Column<Row>> {
 
 /// Reads the allocations of a phase for each byte, or each record, of its input.
 type Of = fn(&PhaseDetail) -> Option<Amplification>;
+
+/// A speed of bytes: `120.4 MiB/s`.
+pub(crate) fn bytes_per_second(bytes: f64) -> String {
+    format!("{}/s", Bytes(bytes.round() as u64))
+}
+
+/// A number for each second: `20,000`, `0.4`.
+pub(crate) fn per_second(number: f64) -> String {
+    if number < 10.0 {
+        format!("{number:.1}")
+    } else {
+        Count(number.round() as u64).to_string()
+    }
+}
 
 /// Bytes for one record: `3.4 B`, `-0.5 B`, `1.2 KiB`.
 pub(crate) fn bytes_each(bytes: f64) -> String {

@@ -61,6 +61,12 @@ impl Heading {
     pub const FREED: Heading = Heading::new("freed", 10, Unit::Bytes);
     /// The time when a value was measured.
     pub const TIME: Heading = Heading::new("time", 10, Unit::Text);
+    /// The time of a phase.
+    pub const ELAPSED: Heading = Heading::new("time", 10, Unit::Text);
+    /// The bytes of input of a phase for each second.
+    pub const BYTES_PER_SECOND: Heading = Heading::new("in/s", 12, Unit::Text);
+    /// The records of a phase for each second.
+    pub const RECORDS_PER_SECOND: Heading = Heading::new("rec/s", 11, Unit::Text);
     /// Heap bytes found from a value or a place in it.
     pub const EXACT: Heading = Heading::new("exact", 10, Unit::Bytes);
     /// The estimate of the crate deepsize.

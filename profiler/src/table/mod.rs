@@ -47,7 +47,8 @@ use crate::profile::{Figures, FrameId, Frames, Measure, Profile};
 pub(crate) use arena::charged_frame;
 pub use arena::{ArenaDetail, ArenaLeak, ArenaPart};
 pub(crate) use columns::{
-    Column, bytes_each, cells, columns, field_columns, fitting, held_columns, site_columns, titles,
+    Column, bytes_each, bytes_per_second, cells, columns, field_columns, fitting, held_columns,
+    per_second, site_columns, titles,
 };
 pub use data::{FieldDetail, Part, Slack, TypeDetail, slack_by_type};
 pub(crate) use failed_request::{failed_requests, fatal_request};

@@ -1,4 +1,5 @@
-//! Rows by phase, and the allocations of a phase for each byte and record of its input.
+//! Rows by phase: the time and speed of a phase, and its allocations for each byte and record of
+//! its input.
 //!
 //! Allocations in fields count at the phase around them. This module must never divide by an input
 //! that nobody stated.
@@ -21,6 +22,9 @@ pub struct PhaseDetail {
     pub input_bytes: u64,
     /// Records reported by the program, 0 = not said.
     pub records: u64,
+    /// Nanoseconds from entry to exit, summed over entries, with the phases inside it. Threads that
+    /// entered it by a handle add nothing. `None` if it is not known, or if an entry has not ended.
+    pub elapsed_ns: Option<u64>,
     /// The phase and all phases inside it.
     pub with_inner: Figures,
     /// Net bytes that its threads allocated during the phase, including the phases inside it;
@@ -28,15 +32,17 @@ pub struct PhaseDetail {
     pub retained_bytes: Option<i64>,
 }
 
-/// Bytes for one byte, or one record, of input; of the phase with the phases inside it.
+/// Allocations for one byte, or one record, of input; of the phase with the phases inside it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Amplification {
-    /// Allocated.
+    /// Number of allocations.
+    pub blocks: f64,
+    /// Bytes allocated.
     pub total: f64,
-    /// Still there when the phase ended.
+    /// Bytes still there when the phase ended.
     pub retained: Option<f64>,
-    /// Live at the peak of the program.
+    /// Bytes live at the peak of the program.
     pub peak: f64,
 }
 
@@ -51,9 +57,27 @@ impl PhaseDetail {
         self.per(self.records)
     }
 
+    /// Returns the bytes of input for each second; `None` if the program did not state its input,
+    /// or if the time is not known.
+    pub fn bytes_per_second(&self) -> Option<f64> {
+        self.per_second(self.input_bytes)
+    }
+
+    /// Returns the records for each second; `None` if the program did not state its records, or if
+    /// the time is not known.
+    pub fn records_per_second(&self) -> Option<f64> {
+        self.per_second(self.records)
+    }
+
+    fn per_second(&self, count: u64) -> Option<f64> {
+        let elapsed_ns = self.elapsed_ns.filter(|&ns| ns > 0 && count > 0)?;
+        Some(count as f64 * 1e9 / elapsed_ns as f64)
+    }
+
     fn per(&self, count: u64) -> Option<Amplification> {
         let count = (count > 0).then_some(count as f64)?;
         Some(Amplification {
+            blocks: self.with_inner.total_blocks as f64 / count,
             total: self.with_inner.total_bytes as f64 / count,
             retained: self.retained_bytes.map(|bytes| bytes as f64 / count),
             peak: self.with_inner.peak_bytes as f64 / count,
@@ -67,6 +91,7 @@ pub(super) fn rows(profile: &Profile) -> Vec<Row> {
     let count = profile.scopes.len().max(1);
     // What was allocated in each phase itself, and the rest of its row.
     let nothing = PhaseDetail {
+        elapsed_ns: Some(0),
         retained_bytes: Some(0),
         ..PhaseDetail::default()
     };
@@ -87,6 +112,10 @@ pub(super) fn rows(profile: &Profile) -> Vec<Row> {
         detail.records = detail.records.saturating_add(scope.records);
         if scope.entered > 0 {
             detail.retained_bytes = both(detail.retained_bytes, scope.retained_bytes);
+            detail.elapsed_ns = detail
+                .elapsed_ns
+                .zip(scope.elapsed_ns)
+                .map(|(sum, more)| sum.saturating_add(more));
         }
     }
     // From the last scope to the first: parents come before children. A scope that is no phase of
@@ -101,6 +130,7 @@ pub(super) fn rows(profile: &Profile) -> Vec<Row> {
         .map(|(scope, (figures, mut detail))| {
             detail.scope = scope;
             detail.retained_bytes = detail.retained_bytes.filter(|_| detail.entered > 0);
+            detail.elapsed_ns = detail.elapsed_ns.filter(|_| detail.entered > 0);
             Row {
                 key: phases.path(profile, scope),
                 figures,

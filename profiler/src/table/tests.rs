@@ -45,6 +45,7 @@ fn phases_have_the_columns_that_one_of_them_has_figures_for() {
     let detail = PhaseDetail {
         with_inner: Figures {
             total_bytes: 1_000,
+            total_blocks: 2,
             peak_bytes: 500,
             ..Figures::default()
         },
@@ -67,14 +68,28 @@ fn phases_have_the_columns_that_one_of_them_has_figures_for() {
         records: 4,
         ..detail
     });
-    let of_records = ["retained", "total/rec", "kept/rec", "peak/rec"];
+    let of_records = [
+        "retained",
+        "total/rec",
+        "kept/rec",
+        "peak/rec",
+        "blocks/rec",
+    ];
     assert_eq!(
         titles(By::Phase, &[said_nothing(), with_records.clone()]),
         of_records
     );
+    let timed = phase(PhaseDetail {
+        elapsed_ns: Some(2_000_000_000),
+        records: 4,
+        ..detail
+    });
+    let speeds = ["time", "in/s", "rec/s"];
+    assert_eq!(titles(By::Phase, &[timed.clone()])[1..4], speeds);
+    assert_eq!(cells(By::Phase, timed)[1..4], ["2.00 s", "50 B/s", "2.0"]);
     assert_eq!(
         cells(By::Phase, with_records),
-        ["250 B", "250 B", "62.5 B", "125 B"]
+        ["250 B", "250 B", "62.5 B", "125 B", "0.50"]
     );
 }
 

@@ -566,3 +566,52 @@ fn what_lies_below_a_renamed_call_is_the_same_on_both_sides() {
     let id = ids.find(|id| new_tree.name(*id, &new).contains("app::decode"));
     assert_eq!(before[id.expect("a node").0 as usize], 0);
 }
+
+#[test]
+fn phases_of_two_sides_stand_beside_each_other_with_time_and_speed() {
+    let timed = |records: u64, bytes_each: u64, elapsed_ns: u64| {
+        let mut profile = reader(records, bytes_each);
+        let mut scopes = profile.parts().scopes.iter_mut();
+        let phase = scopes.find(|scope| scope.records > 0).expect("a phase");
+        phase.elapsed_ns = Some(elapsed_ns);
+        profile
+    };
+    let (base, new) = (
+        timed(1_000, 100, 500_000_000),
+        timed(1_000, 50, 250_000_000),
+    );
+    let options = DiffOptions {
+        by: By::Phase,
+        ..DiffOptions::default()
+    };
+    let diff = compare(&one(&base), &one(&new), options);
+    let json = json(&diff);
+    let phases = json["phases"].as_array().expect("phases");
+    let phase = phases.iter().find(|phase| phase["key"] == "load");
+    let phase = phase.expect("the phase");
+    let median = |key: &str, side: &str| phase[key][side]["median"].as_f64().expect("a figure");
+    let sides = |key: &str| ["base", "new"].map(|side| median(key, side));
+    assert_eq!(sides("elapsed_ns"), [5e8, 2.5e8]);
+    assert_eq!(sides("records_per_second"), [2_000.0, 4_000.0]);
+    assert_eq!(sides("bytes_per_record"), [100.0, 50.0]);
+    assert_eq!(phase["elapsed_ns"]["relative"], -0.5);
+    let text = text(&diff);
+    for figure in [
+        "time",
+        "records per second",
+        "blocks per record",
+        "bytes per record",
+    ] {
+        assert!(
+            text.contains(&format!(": {figure}\n")),
+            "{figure} in {text}"
+        );
+    }
+    assert!(text.contains("Times differ from run to run"), "{text}");
+    // A side that does not know the time says so.
+    let untimed = reader(1_000, 100);
+    let diff = compare(&one(&untimed), &one(&new), options);
+    let load = diff.phases.iter().find(|phase| phase.key == "load");
+    let time = &load.expect("the phase").figures[0];
+    assert!(time.base.is_none() && time.new.is_some() && time.change().is_none());
+}

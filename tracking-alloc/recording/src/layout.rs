@@ -270,6 +270,10 @@ pub mod scope_kind {
     pub const OTHER: u32 = 11;
 }
 
+/// The amount that each entry of a phase adds to [`Scope::value_bytes`] until it ends. Smaller
+/// values are nanoseconds: their sum is less than 52 days.
+pub const PHASE_IS_RUNNING: u64 = 1 << 52;
+
 /// Bits of [`Scope::flags`].
 pub mod scope_flags {
     /// Values of this type inside a value of the same type are counted here, at the outermost
@@ -735,7 +739,9 @@ record! {
         40 type_name: u32,
         /// See [`scope_flags`].
         44 flags: u32,
-        /// Size of one value of that type, bytes.
+        /// Size of one value of that type, bytes. A phase has no values: there, it is the
+        /// nanoseconds of its entries that have ended, plus one [`PHASE_IS_RUNNING`] for each entry
+        /// that has not. 0 = its time is not known.
         48 value_bytes: u64,
         /// Net bytes that threads allocated inside it, summed over all exits (phases and
         /// [`scope_kind::ROOT`] only).

@@ -11,6 +11,8 @@ const ROOM: usize = 32;
 #[derive(Clone, Copy)]
 struct Guard {
     number: u32,
+    /// The scope of its phase.
+    scope: u32,
     /// The scope to which the thread returns when this guard is dropped as the innermost.
     before: u32,
 }
@@ -28,6 +30,7 @@ impl Guards {
             open: [const {
                 Cell::new(Guard {
                     number: 0,
+                    scope: 0,
                     before: 0,
                 })
             }; ROOM],
@@ -36,8 +39,9 @@ impl Guards {
         }
     }
 
-    /// Adds a guard created in the scope `before`. Returns its number, or 0 if there is no room.
-    pub(super) fn push(&self, before: u32) -> u32 {
+    /// Adds the guard of a phase, created in the scope `before`. Returns its number, or 0 if there
+    /// is no room.
+    pub(super) fn push(&self, scope: u32, before: u32) -> u32 {
         let len = self.len.get();
         let Some(place) = self.open.get(len) else {
             return 0;
@@ -45,9 +49,21 @@ impl Guards {
         // 0 means none, also after the numbers wrap.
         let number = self.last.get().wrapping_add(1).max(1);
         self.last.set(number);
-        place.set(Guard { number, before });
+        place.set(Guard {
+            number,
+            scope,
+            before,
+        });
         self.len.set(len + 1);
         number
+    }
+
+    /// Returns `true` if a guard of that phase exists.
+    pub(super) fn has(&self, scope: u32) -> bool {
+        let len = self.len.get().min(ROOM);
+        self.open[..len]
+            .iter()
+            .any(|guard| guard.get().scope == scope)
     }
 
     /// Returns a mark of this moment for [`suspend_since`](Guards::suspend_since).
@@ -97,7 +113,7 @@ mod tests {
     #[test]
     fn guards_dropped_innermost_first_go_back_step_by_step() {
         let guards = Guards::new();
-        let (outer, inner) = (guards.push(1), guards.push(2));
+        let (outer, inner) = (guards.push(100 + 1, 1), guards.push(100 + 2, 2));
         assert_eq!(guards.drop(inner, 2), Some(2));
         assert_eq!(guards.drop(outer, 1), Some(1));
         assert_eq!(guards.len.get(), 0);
@@ -115,7 +131,11 @@ mod tests {
         ] {
             let guards = Guards::new();
             // Each phase has the number of its guard; the outermost scope is 7.
-            let numbers = [guards.push(7), guards.push(1), guards.push(2)];
+            let numbers = [
+                guards.push(100 + 7, 7),
+                guards.push(100 + 1, 1),
+                guards.push(100 + 2, 2),
+            ];
             let before = [7, 1, 2];
             let mut scope = 3;
             for at in order {
@@ -130,9 +150,9 @@ mod tests {
     #[test]
     fn a_guard_that_was_suspended_sends_its_thread_nowhere() {
         let guards = Guards::new();
-        let outer = guards.push(1);
+        let outer = guards.push(100 + 1, 1);
         let mark = guards.mark();
-        let (held, dropped) = (guards.push(2), guards.push(3));
+        let (held, dropped) = (guards.push(100 + 2, 2), guards.push(100 + 3, 3));
         assert_eq!(guards.drop(dropped, 3), Some(3));
         guards.suspend_since(mark);
         assert_eq!(guards.drop(held, 2), None);
@@ -141,9 +161,25 @@ mod tests {
     }
 
     #[test]
+    fn a_phase_is_known_while_one_of_its_guards_exists() {
+        let guards = Guards::new();
+        let (outer, inner) = (guards.push(5, 0), guards.push(6, 5));
+        assert_eq!(
+            [5, 6, 7].map(|scope| guards.has(scope)),
+            [true, true, false]
+        );
+        assert_eq!(guards.drop(outer, 0), None);
+        assert_eq!([5, 6].map(|scope| guards.has(scope)), [false, true]);
+        assert_eq!(guards.drop(inner, 5), Some(0));
+        assert!(!guards.has(6));
+    }
+
+    #[test]
     fn guards_beyond_the_room_go_back_to_where_they_were_made() {
         let guards = Guards::new();
-        let numbers: Vec<u32> = (0..40).map(|before| guards.push(before)).collect();
+        let numbers: Vec<u32> = (0..40)
+            .map(|before| guards.push(100 + before, before))
+            .collect();
         assert_eq!(numbers[ROOM..], [0; 8]);
         for before in (0..40).rev() {
             assert_eq!(guards.drop(numbers[before as usize], before), Some(before));

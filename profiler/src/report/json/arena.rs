@@ -8,7 +8,7 @@
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
-use crate::profile::arenas::{ArenaFigures, imbalance, unscoped};
+use crate::profile::arenas::{ArenaFigures, imbalance, instances, unscoped};
 use crate::profile::{Arena, ArenaMoment, ArenaValue, Profile};
 use crate::table::By;
 use crate::table::{ArenaDetail, Row};
@@ -70,6 +70,8 @@ impl Serialize for ArenaJson<'_> {
         for (key, figure) in figures(&arena.figures) {
             json.serialize_entry(key, &figure)?;
         }
+        // The sizes of single instances; null when the recording has no history of them.
+        json.serialize_entry("instances", &instances(arena))?;
         // Whether the five parts come to `allocated_bytes`, as they must.
         json.serialize_entry("parts_add_up", &imbalance(arena).is_none())?;
         json.serialize_entry("advice", &detail.advice)?;

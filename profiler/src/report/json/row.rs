@@ -119,12 +119,17 @@ enum DetailJson<'a> {
         per_input_byte: Option<Amplification>,
         #[serde(skip_serializing_if = "Option::is_none")]
         per_record: Option<Amplification>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        bytes_per_second: Option<f64>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        records_per_second: Option<f64>,
     },
     /// A phase beside figures of a snapshot, without the retained bytes of its threads.
     PhaseHeld {
         entered: u64,
         input_bytes: u64,
         records: u64,
+        elapsed_ns: Option<u64>,
         with_inner: Figures,
     },
     /// A field beside figures of a snapshot, without the retained bytes of its root.
@@ -202,6 +207,8 @@ fn detail<'a>(profile: &'a Profile, row: &'a Row, stacks: &'a [usize]) -> Detail
             detail,
             per_input_byte: detail.per_input_byte(),
             per_record: detail.per_record(),
+            bytes_per_second: detail.bytes_per_second(),
+            records_per_second: detail.records_per_second(),
         },
         other => DetailJson::Other(other),
     }
@@ -215,6 +222,7 @@ fn detail_beside<'a>(profile: &'a Profile, row: &'a Row, stacks: &'a [usize]) ->
             entered: detail.entered,
             input_bytes: detail.input_bytes,
             records: detail.records,
+            elapsed_ns: detail.elapsed_ns,
             with_inner: detail.with_inner,
         },
         Detail::Field(detail) => DetailJson::FieldHeld(Box::new(FieldDetail {

@@ -4,7 +4,7 @@
 
 use super::Page;
 use crate::profile::arenas::{
-    HOW_TO_NAME, Part, bar, imbalance, last_full, measured_title, unscoped,
+    HOW_TO_NAME, Part, bar, imbalance, instances, last_full, measured_title, unscoped,
 };
 use crate::profile::{Arena, ArenaValue, Measure, Profile, State};
 use crate::report::Style;
@@ -87,6 +87,7 @@ fn write_arena(page: &mut Page<'_>, profile: &Profile, arena: &Arena, detail: &A
         page.warning(&format!("{sentence}."));
     }
     write_chunks(page, arena);
+    write_instances(page, arena);
     page.wrap(Style::Faint, INDENT, &ever(&arena.figures));
     for (word, parts) in [("types   ", &detail.types), ("fields  ", &detail.fields)] {
         if !parts.is_empty() {
@@ -150,6 +151,34 @@ fn write_chunks(page: &mut Page<'_>, arena: &Arena) {
         "{with_metadata} with metadata; at most {most} at once, {in_one} in one instance, {occupied} of it occupied"
     );
     page.wrap(Style::Faint, INDENT, &most);
+}
+
+/// The sizes of several instances: `instances: smallest 4.0 KiB, median 64.0 KiB, largest 1.0 MiB;
+/// the first: 64.0 KiB, 4.0 KiB, 98 more`
+fn write_instances(page: &mut Page<'_>, arena: &Arena) {
+    let Some(of) = instances(arena).filter(|of| of.known > 1) else {
+        return;
+    };
+    let known = if of.known < arena.figures.made {
+        format!(" ({} in the history)", Count(of.known))
+    } else {
+        String::new()
+    };
+    let [min, median, most] = [
+        of.min_allocated_bytes,
+        of.median_allocated_bytes,
+        of.most_allocated_bytes,
+    ]
+    .map(Bytes);
+    let first = of.first.iter().take(PARTS);
+    let first: Vec<String> = first
+        .map(|one| format!("#{} {}", one.instance, Bytes(one.allocated_bytes)))
+        .collect();
+    let text = format!(
+        "instances{known}: smallest {min}, median {median}, largest {most}; the first: {}",
+        first.join(", ")
+    );
+    page.wrap(Style::Faint, INDENT, &text);
 }
 
 /// `in total 5.7 MiB used by 177,000 pieces, from 15 chunks of 6.1 MiB; 9,000 grows: 4,400 in

@@ -55,10 +55,16 @@ fn explained(by: By, rows: &[Row]) -> Vec<&'static str> {
             if any(|phase| phase.retained_bytes.is_some()) {
                 all.push("retained: net bytes that its threads allocated during the phase.");
             }
+            if any(|phase| phase.elapsed_ns.is_some()) {
+                all.push(
+                    "time: from entry to exit, summed over entries, with the phases inside; in/s, \
+                     rec/s: input and records for each second of it.",
+                );
+            }
             if any(|phase| phase.input_bytes > 0 || phase.records > 0) {
                 all.push(
-                    "/in, /rec: bytes for each byte and each record of input, including the phases \
-                     inside; kept: retained.",
+                    "/in, /rec: bytes, or blocks, for each byte and each record of input, including \
+                     the phases inside; kept: retained.",
                 );
             }
             all

@@ -31,7 +31,7 @@ pub use crate::current_scope::{Added, NewScope, ScopeGuard, current, set};
 #[cfg(recording)]
 mod platform {
     pub(super) use super::fields::*;
-    pub(super) use super::recorded::{Retained, enter, report};
+    pub(super) use super::recorded::{Retained, Running, enter, report};
     pub(super) use crate::hook::{visit, visit_again};
 }
 #[cfg(in_memory)]
@@ -94,6 +94,27 @@ pub fn visit_again(scope: u32) -> bool {
 /// Counts a request for a scope that did not fit.
 pub fn lost() {
     platform::lost();
+}
+
+/// A guard of one entry of a phase. When it is dropped, its time is added to that of the phase.
+pub struct Running {
+    _platform: platform::Running,
+}
+
+impl Running {
+    /// Begins the time of an entry. Returns `None` for scope 0, if nothing records, or if the
+    /// platform has no clock. Until each entry of a phase has ended, its time is unknown.
+    pub fn begin(phase: u32) -> Option<Running> {
+        platform::Running::begin(phase).map(|platform| Running {
+            _platform: platform,
+        })
+    }
+}
+
+impl std::fmt::Debug for Running {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Running").finish_non_exhaustive()
+    }
 }
 
 /// A guard during which the calling thread is in a scope. When it is dropped, the bytes that the

@@ -7,7 +7,7 @@
 use crate::hook::{self, Inside};
 use crate::{session, start, sys};
 use std::sync::atomic::Ordering::*;
-use tracking_alloc_recording::{Scope, scope_flags};
+use tracking_alloc_recording::{PHASE_IS_RUNNING, Scope, scope_flags};
 
 /// Enters the scope `name` under `parent`. Returns `None` if the table is full or nothing records;
 /// the thread then stays in `parent`.
@@ -41,11 +41,36 @@ pub(crate) fn report(scope: u32, bytes: u64, records: u64) {
     });
 }
 
-pub(super) fn with_record(scope: u32, change: impl FnOnce(&Scope)) {
-    if let Some(_inside) = Inside::enter()
-        && let Some(record) = session::scope_record(scope)
-    {
-        change(record);
+pub(super) fn with_record<T>(scope: u32, change: impl FnOnce(&Scope) -> T) -> Option<T> {
+    let _inside = Inside::enter()?;
+    session::scope_record(scope).map(change)
+}
+
+/// A guard of one entry of a phase. When it is dropped, its time is added to that of the phase.
+pub(crate) struct Running {
+    scope: u32,
+    since_ns: u64,
+}
+
+impl Running {
+    /// Begins the time of an entry. While the entry lasts, the time of the phase is unknown.
+    pub(crate) fn begin(scope: u32) -> Option<Running> {
+        let since_ns = sys::now_ns();
+        with_record(scope, |record| {
+            record.value_bytes.fetch_add(PHASE_IS_RUNNING, Relaxed);
+            Running { scope, since_ns }
+        })
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // At least 1, because 0 means that no time is known.
+        let elapsed_ns = sys::now_ns().saturating_sub(self.since_ns).max(1);
+        with_record(self.scope, |record| {
+            let ended = elapsed_ns.wrapping_sub(PHASE_IS_RUNNING);
+            record.value_bytes.fetch_add(ended, Relaxed);
+        });
     }
 }
 
