@@ -49,7 +49,7 @@ pub use arena::{ArenaDetail, ArenaLeak, ArenaPart};
 pub(crate) use columns::{
     Column, bytes_each, cells, columns, field_columns, fitting, held_columns, site_columns, titles,
 };
-pub use data::{FieldDetail, Part, Slack, TypeDetail, slack_by_type};
+pub use data::{FieldDetail, InPlace, Part, Slack, TypeDetail, slack_by_type};
 pub(crate) use failed_request::{failed_requests, fatal_request};
 pub(crate) use figures::by_key;
 pub use function::{FunctionDetail, sites_of};

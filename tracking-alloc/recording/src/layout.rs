@@ -281,6 +281,9 @@ pub mod scope_flags {
     /// A scope's `retained_bytes` is incomplete: it lacks the bytes retained by threads without a
     /// lane of their own.
     pub const RETAINED_UNKNOWN: u32 = 16;
+    /// The values of a field are overwritten in place (`deserialize_in_place`). Values at the same
+    /// path that are made anew have another scope.
+    pub const IN_PLACE: u32 = 32;
 }
 
 /// Values of [`Lane::kind`]; 0 = never used.
@@ -373,7 +376,7 @@ record! {
     /// The words before [`started_unix_ns`](Header::started_unix_ns) say which process writes the
     /// recording. They keep their place in every version, so that no file that is still being
     /// written is taken for an abandoned one.
-    Header / HeaderValue, 784 {
+    Header / HeaderValue, 792 {
         /// [`MAGIC`].
         0 magic: u64,
         /// [`VERSION`].
@@ -547,6 +550,11 @@ record! {
         /// In a `HashMap` with std's `RandomState`: pointer to the control bytes, bucket mask, growth
         /// left, items.
         780 hash_map_order: u32,
+        /// String: the name of the program's allocator; 0 = not known. It is the full name of a Rust
+        /// type, such as `mimalloc::MiMalloc`, or `libc malloc`.
+        784 allocator: u32,
+        /// Zero.
+        788 reserved: u32,
     }
 }
 
