@@ -60,6 +60,7 @@
 #![warn(clippy::match_bool)]
 
 pub mod advice;
+pub mod allocator;
 #[cfg(target_os = "linux")]
 pub mod attach;
 pub mod calltree;

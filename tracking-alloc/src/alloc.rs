@@ -47,6 +47,10 @@ impl<A> Source for TrackingAlloc<A> {
         }
     }
 
+    fn inner_name() -> &'static str {
+        std::any::type_name::<A>()
+    }
+
     fn may_record() -> Option<bool> {
         Some(!crate::preloaded::records())
     }

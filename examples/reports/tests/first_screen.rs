@@ -24,6 +24,10 @@ impl Run {
     }
 
     fn with(program: &str, columns: u16, flags: &[&str]) -> Run {
+        Run::with_words(program, &[], columns, flags)
+    }
+
+    fn with_words(program: &str, words: &[&str], columns: u16, flags: &[&str]) -> Run {
         let folder = tempfile::tempdir().expect("a folder");
         let recording = folder.path().join("out.hg");
         let output = heapglass(&folder, columns)
@@ -33,6 +37,7 @@ impl Run {
             .arg(&recording)
             .arg("--")
             .arg(program)
+            .args(words)
             .env("RUST_BACKTRACE", "1")
             .output()
             .expect("heapglass starts");
@@ -142,7 +147,11 @@ fn printed(output: Output, stream: impl Fn(&Output) -> &Vec<u8>) -> String {
 fn line_of(program: &str, text: &str) -> String {
     let file = format!("{program}.rs");
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("src/bin")
+        .join(if program == "big_futures" {
+            "big_futures/src"
+        } else {
+            "src/bin"
+        })
         .join(&file);
     let source = std::fs::read_to_string(path).expect("the source");
     let lines = source.lines().enumerate();
@@ -332,7 +341,38 @@ fn blocks_of_drained_channels_are_named_with_the_send_that_made_them() {
 }
 
 #[test]
-fn large_futures_are_named_with_the_line_that_spawns_them() {
-    let run = Run::new(env!("CARGO_BIN_EXE_big_futures"), 80);
-    run.first_row_says(&["handle::{{closure}}", "tokio::spawn", "big_futures::serve"]);
+fn large_futures_are_named_with_the_local_that_makes_them_large() {
+    let program = env!("CARGO_BIN_EXE_large_tasks");
+    let before = Run::with_snapshots(program, 80);
+    before.first_row_says(&["handle::{{closure}}", "tokio::spawn", "big_futures::serve"]);
+    before.findings_say(&[
+        "MiB: large_future",
+        &line_of("big_futures", "let m = read_frame(n).await;"),
+        "`parse_upload` holds `scratch` of 12.0 KiB across an await",
+    ]);
+    let findings = |run: &Run| {
+        let advice = run.advice();
+        let findings = advice["findings"].as_array().expect("findings").clone();
+        let of_kind = findings
+            .into_iter()
+            .filter(|finding| finding["kind"] == "large_future");
+        of_kind.collect::<Vec<_>>()
+    };
+    let [finding] = &findings(&before)[..] else {
+        panic!("{:#}", before.advice());
+    };
+    assert_eq!(finding["owner"], "big_futures::parse_upload", "{finding:#}");
+
+    // Of each task. The snapshot has only some of them.
+    let after = Run::with_words(program, &["remedy"], 80, &["--snapshot=peak,exit"]);
+    assert_eq!(findings(&after), Vec::<serde_json::Value>::new());
+    let figure = |value: &serde_json::Value| value.as_u64().expect("a figure");
+    let blocks = figure(&finding["evidence"]["blocks"]);
+    let predicted = figure(&finding["saves_bytes"]) / blocks;
+    let peak = |run: &Run| figure(&run.report(&[])["totals"]["peak_bytes"]);
+    let saved = (peak(&before) - peak(&after)) / 4000;
+    assert!(
+        predicted.abs_diff(saved) <= saved / 100,
+        "{predicted} and {saved} bytes of each task"
+    );
 }

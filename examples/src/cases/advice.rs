@@ -21,6 +21,9 @@ pub(super) fn run(kind: &str, has_remedy: bool) {
         "small_strings" => small_strings(has_remedy),
         "failed_request" => failed_request(has_remedy),
         "amplification" => amplification(has_remedy),
+        "freed_together" => freed_together(has_remedy),
+        "in_place_fell_back" => in_place_fell_back(has_remedy),
+        "freed_one_by_one" => freed_one_by_one(),
         _ => panic!("no pair of kind {kind:?}"),
     }
 }
@@ -182,4 +185,76 @@ fn failed_request(has_remedy: bool) {
     }
     let mut bytes: Vec<u8> = Vec::new();
     assert!(bytes.try_reserve_exact(length).is_err());
+}
+
+const NODES: usize = 4000;
+
+type Node = [u64; 5];
+
+fn freed_together(has_remedy: bool) {
+    let _build = tracking_alloc::phase("build");
+    if has_remedy {
+        let arena = bumpalo::Bump::with_capacity(NODES * size_of::<Node>());
+        let mut nodes = Vec::with_capacity(NODES);
+        for number in 0..NODES {
+            nodes.push(arena.alloc([number as u64; 5]));
+        }
+        black_box(&nodes);
+    } else {
+        let mut nodes = Vec::with_capacity(NODES);
+        for number in 0..NODES {
+            nodes.push(Box::<Node>::new([number as u64; 5]));
+        }
+        black_box(&nodes);
+    }
+}
+
+/// As many nodes, most of them live at once, but the first ones are freed before the last ones are
+/// made.
+fn freed_one_by_one() {
+    let _build = tracking_alloc::phase("build");
+    let mut nodes = VecDeque::with_capacity(NODES);
+    for number in 0..NODES {
+        nodes.push_back(Box::<Node>::new([number as u64; 5]));
+        if number >= NODES - 10 {
+            nodes.pop_front();
+        }
+    }
+    black_box(&nodes);
+}
+
+#[derive(Default, Deserialize)]
+struct MaybeNamed {
+    number: u32,
+    name: Option<String>,
+    place: String,
+}
+
+#[derive(Default, Deserialize)]
+struct Named {
+    number: u32,
+    name: String,
+    place: String,
+}
+
+/// serde has no way to fill an `Option` in place.
+fn in_place_fell_back(has_remedy: bool) {
+    if has_remedy {
+        let named = in_place::<Named>();
+        black_box((named.number, &named.name, &named.place));
+    } else {
+        let named = in_place::<MaybeNamed>();
+        black_box((named.number, &named.name, &named.place));
+    }
+}
+
+fn in_place<T: serde::de::DeserializeOwned + Default>() -> T {
+    let text =
+        r#"{"number":1,"name":"a name of more than a few bytes, to be seen","place":"roof"}"#;
+    let mut place = tracking_alloc::Profiled(T::default());
+    for _ in 0..4000 {
+        let mut input = serde_json::Deserializer::from_str(text);
+        serde::Deserialize::deserialize_in_place(&mut input, &mut place).expect("JSON");
+    }
+    place.0
 }

@@ -47,7 +47,7 @@ impl Pair {
             (measure.of(totals), measure.blocks(totals).0)
         };
         let (before, after) = (of(&self.before), of(&self.after));
-        (before.0 - after.0, before.1 - after.1)
+        (before.0.saturating_sub(after.0), before.1 - after.1)
     }
 
     fn predicted(&self) -> (u64, u64) {
@@ -143,4 +143,52 @@ fn a_phase_that_takes_many_times_its_input_names_what_takes_most() {
     let most = finding.place.type_name.as_deref();
     assert_eq!(most, Some("BTreeMap<String, Value>"));
     assert_eq!(pair.predicted(), (0, 0));
+}
+
+#[test]
+fn an_arena_saves_all_blocks_but_one() {
+    let pair = Pair::of(Kind::FreedTogether);
+    assert_eq!(pair.finding.confidence, Confidence::Exact);
+    assert_eq!(pair.predicted(), (0, pair.saved().1));
+    // No bytes are saved or wasted, besides the footer of the arena's chunk.
+    let (before, after) = (&pair.before.totals(), pair.after.totals());
+    let more = after.total_bytes.abs_diff(before.total_bytes);
+    assert!(more < 4096, "{more}");
+}
+
+#[test]
+fn blocks_that_are_freed_while_others_are_made_need_no_arena() {
+    let mut target = Target::case(&["advice", "freed_one_by_one", "before"]);
+    target.succeed();
+    let profile = open(&target.recording(), &OpenOptions::default(), &|_| ()).expect("a recording");
+    let found = advise(&profile, true);
+    let kinds: Vec<Kind> = found.iter().map(|finding| finding.kind).collect();
+    assert!(!kinds.contains(&Kind::FreedTogether), "{found:#?}");
+}
+
+#[test]
+fn a_field_that_is_filled_in_place_saves_what_was_made_anew() {
+    let pair = Pair::of(Kind::InPlaceFellBack);
+    let finding = &pair.finding;
+    assert_eq!(finding.confidence, Confidence::Estimate);
+    assert_eq!(finding.place.field.as_deref(), Some("MaybeNamed.name"));
+    let (saved, predicted) = (pair.saved(), pair.predicted());
+    // The new value is there before the old one is dropped.
+    assert!(
+        saved.1.abs_diff(predicted.1) <= 1,
+        "{predicted:?} {saved:?}"
+    );
+    assert!(
+        saved.0.abs_diff(predicted.0) <= 64,
+        "{predicted:?} {saved:?}"
+    );
+    // The row of the field says the same.
+    let fields = pair.before.fields().nodes();
+    let of = |path: &str| {
+        let mut found = fields.iter();
+        let field = found.find(|field| field.path == path).expect("the field");
+        (field.in_place_values, field.in_place.total_blocks)
+    };
+    assert_eq!(of("MaybeNamed.name"), (4000, 4000));
+    assert_eq!(of("MaybeNamed.place"), (4000, 1));
 }

@@ -14,13 +14,16 @@ use std::time::Duration;
 
 /// Takes snapshots of a program that holds its data.
 fn taken(case: &str, side: &str, snapshots: usize) -> Profile {
-    let mut target = Target::case(&["held", case, side]);
+    taken_of(Target::case(&["held", case, side]), snapshots)
+}
+
+fn taken_of(mut target: Target, snapshots: usize) -> Profile {
     let command = target.command.stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut program = command.spawn().expect("the program starts");
     let mut output = BufReader::new(program.stdout.take().expect("its output"));
     let mut line = String::new();
     output.read_line(&mut line).expect("a line");
-    assert_eq!(line, "ready\n", "{case} {side}");
+    assert_eq!(line, "ready\n");
     let path = target.recording();
     let mut reader = Reader::attach(&path, false, OpenOptions::default()).expect("attached");
     let taken: Vec<Snapshot> = (0..snapshots)
@@ -219,4 +222,24 @@ fn blocks_that_lie_together_keep_fewer_pages() {
         (predicted - saved).abs() < 0.05 * saved,
         "{predicted} {saved}"
     );
+}
+
+#[test]
+#[cfg(target_env = "gnu")]
+fn sizes_just_above_a_class_of_the_allocator_are_found_and_those_of_a_class_are_not() {
+    let [before, after] = ["before", "remedy"].map(|side| {
+        let program = env!("CARGO_BIN_EXE_rounded");
+        let profile = taken_of(Target::new(program, &[side]), 1);
+        assert_eq!(profile.capture().allocator, "std::alloc::System");
+        let found = advise(&profile, false).into_iter();
+        let found = found.filter(|finding| finding.kind == Kind::AllocatorRounding);
+        found.collect::<Vec<Finding>>()
+    });
+    let [finding] = &before[..] else {
+        panic!("{before:#?}");
+    };
+    // glibc gives 40 bytes for 25, and 24 for 24.
+    assert_eq!(finding.saves_bytes, 20_000 * 15);
+    assert_eq!(finding.confidence, Confidence::AtLeast);
+    assert_eq!(after, []);
 }

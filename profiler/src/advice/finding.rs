@@ -49,11 +49,17 @@ pub enum Kind {
     LargeFuture,
     /// Resident pages that few live blocks keep.
     PinnedPages,
+    /// Blocks that are all live at once and all freed.
+    FreedTogether,
+    /// Values that were visited in place and allocated anew.
+    InPlaceFellBack,
+    /// Usable bytes that the allocator adds to what was requested.
+    AllocatorRounding,
 }
 
 impl Kind {
     /// Every kind, in the order of findings that save the same.
-    pub const ALL: [Kind; 20] = [
+    pub const ALL: [Kind; 23] = [
         Kind::FailedRequest,
         Kind::MissingCapacity,
         Kind::Temporary,
@@ -74,6 +80,9 @@ impl Kind {
         Kind::SmallMap,
         Kind::LargeFuture,
         Kind::PinnedPages,
+        Kind::FreedTogether,
+        Kind::InPlaceFellBack,
+        Kind::AllocatorRounding,
     ];
 
     /// Returns the word of JSON: `missing_capacity`.
@@ -99,12 +108,20 @@ impl Kind {
             Kind::SmallMap => "small_map",
             Kind::LargeFuture => "large_future",
             Kind::PinnedPages => "pinned_pages",
+            Kind::FreedTogether => "freed_together",
+            Kind::InPlaceFellBack => "in_place_fell_back",
+            Kind::AllocatorRounding => "allocator_rounding",
         }
     }
 
     /// Returns `true` if a finding of this kind names a problem, and no saving of its own.
     pub fn saves_nothing(self) -> bool {
         matches!(self, Kind::FailedRequest | Kind::Amplification)
+    }
+
+    /// Returns `true` if a finding of this kind saves blocks and no bytes.
+    pub fn saves_blocks_only(self) -> bool {
+        self == Kind::FreedTogether
     }
 }
 

@@ -31,7 +31,11 @@ fn finding(at: &AtMoment<'_>, large: &LargeLocal) -> Finding {
         type_name: None,
         field: Some(large.local.clone()),
         location: large.local.clone(),
-        owner: large.function.clone(),
+        owner: if large.function.contains("::") {
+            large.function.clone()
+        } else {
+            format!("{}::{}", large.krate, large.function)
+        },
         source,
         file,
         line,
@@ -51,18 +55,24 @@ fn finding(at: &AtMoment<'_>, large: &LargeLocal) -> Finding {
             ("block_bytes", large.block_bytes),
         ],
         why: format!(
-            "`{local}` of {} is held across an await. It makes {} of {} larger by {} each; {} of \
+            "`{}` holds `{local}` of {} across an await. It makes {} of {} larger by {} each; {} of \
              their futures wait there.",
+            printable(&large.function),
             Bytes(large.local_bytes),
             counted(large.blocks, "block"),
             Bytes(large.block_bytes / large.blocks.max(1)),
             Bytes(each),
             Count(large.futures),
         ),
-        remedy: format!(
-            "End the scope of `{local}` before the await. Or box the future that holds it: then \
-             only the futures that get there have a block of this size."
-        ),
+        // Boxing makes only those blocks smaller whose futures wait elsewhere.
+        remedy: if large.futures < large.blocks / 2 {
+            format!(
+                "End the scope of `{local}` before the await. Or box the future that holds it: \
+                 then only the futures that get there have a block of this size."
+            )
+        } else {
+            format!("End the scope of `{local}` before the await.")
+        },
         ..at.finding_at(Kind::LargeFuture, place, holder)
     }
 }

@@ -19,12 +19,15 @@ mod capacity;
 mod duplicates;
 mod failed_request;
 mod finding;
+mod freed_together;
 mod group;
 mod growing;
+mod in_place;
 mod inputs;
 mod large_future;
 mod missing_capacity;
 mod pages;
+mod rounding;
 mod serde_data;
 mod small_map;
 mod small_part;
@@ -58,16 +61,19 @@ const WORTH_ONE_IN: u64 = 100;
 
 /// Returns the findings for a profile, the largest saving first. Without `all`, leaves out findings
 /// that save less than 64 KiB, or less than 1 % of the bytes of their measure: of the peak, or of
-/// all bytes allocated.
+/// all bytes allocated. Findings that save only blocks are left out by the bytes of these blocks.
 pub fn advise(profile: &Profile, all: bool) -> Vec<Finding> {
     let groups = group::groups(profile);
+    let least_peak = least(profile.totals().peak_bytes, all);
     let mut found = failed_request::find(profile);
     for group in &groups {
         found.extend(missing_capacity::find(profile, group));
         found.extend(temporary::find(profile, group));
         found.extend(growing::find(profile, group));
         found.extend(small_strings::find(profile, group));
+        found.extend(freed_together::find(profile, group, least_peak));
     }
+    found.extend(in_place::find(profile));
     found.extend(serde_data::find_buffered(profile, &groups));
     let at = AtMoment::of(profile);
     let trees = serde_data::find_value_trees(profile, at.as_ref(), &groups);
@@ -75,10 +81,12 @@ pub fn advise(profile: &Profile, all: bool) -> Vec<Finding> {
     if let Some(at) = &at {
         found.extend(from_snapshot(at, &groups));
     }
-    let least_peak = least(profile.totals().peak_bytes, all);
     found.extend(amplification::find(profile, &groups, least_peak));
     found.retain(|finding| {
-        finding.kind.saves_nothing() || finding.saves_bytes >= least(worth(profile, finding), all)
+        let kind = finding.kind;
+        kind.saves_nothing()
+            || kind.saves_blocks_only()
+            || finding.saves_bytes >= least(worth(profile, finding), all)
     });
     found.sort_by_cached_key(|finding| {
         let place = &finding.place;
@@ -109,6 +117,7 @@ fn from_snapshot(at: &AtMoment<'_>, groups: &[Group]) -> Vec<Finding> {
         found.extend(pages::find_pinned(at, group));
         found.extend(unreachable::find(at, group, &confirmed));
         found.extend(small_map::find(at, group));
+        found.extend(rounding::find(at, group));
     }
     found
 }

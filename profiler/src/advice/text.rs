@@ -98,6 +98,8 @@ pub fn write_summary(
         let place = printable(source.unwrap_or(&finding.place.owner));
         let saves = if finding.kind.saves_nothing() {
             saving(profile, finding)
+        } else if finding.kind.saves_blocks_only() {
+            format!("saves {}", counted(finding.saves_blocks, "block"))
         } else {
             // There is no room to say that it is a lower bound: `advise` says it.
             let about = match finding.confidence {
@@ -126,6 +128,13 @@ fn saving(profile: &Profile, finding: &Finding) -> String {
     match finding.kind {
         Kind::FailedRequest => return format!("{} refused", Bytes(finding.of_bytes)),
         Kind::Amplification => return format!("{} at the peak", Bytes(finding.of_bytes)),
+        kind if kind.saves_blocks_only() => {
+            return format!(
+                "saves {}: {} of all blocks allocated",
+                counted(finding.saves_blocks, "block"),
+                Share::of(finding.saves_blocks, profile.totals().total_blocks),
+            );
+        }
         _ => {}
     }
     let name = match (&finding.snapshot, finding.measure) {

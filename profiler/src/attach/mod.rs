@@ -10,6 +10,7 @@
 //! All that is read belongs to another process and may be anything: every size is bounded, and
 //! what cannot be is an error.
 
+mod allocator;
 mod blocks;
 mod copy;
 mod error;
@@ -370,12 +371,16 @@ impl Reader {
             thread_pointers: &pointers,
         };
         let chosen = layouts::choose(&known, &heap);
+        let allocator = allocator::of_heap(&profile.capture.allocator, &heap, &copy);
         drop(profile);
         let analysis = analyse(heap, &copy, &*chosen.layouts, &|step| {
             tell(Progress::Analysis(step));
         });
         let layouts = &*chosen.layouts;
         let mut snapshot = Snapshot::of(&analysis, layouts, &names, moment, chosen.basis);
+        if let Some(allocator) = allocator {
+            snapshot.count_rounding(analysis.heap(), allocator);
+        }
         let notes = chosen.notes.into_iter().chain(notes);
         notes.for_each(|note| snapshot.add_note(note));
         if is_torn {

@@ -42,6 +42,7 @@ pub(super) fn capture(recording: &Recording, peak: &Peak) -> Capture {
         most_resident: resident_parts(&header.most_resident),
         last_resident: resident_parts(&header.last_resident),
         recording_bytes: recording.file_bytes,
+        allocator: recording.string(header.allocator).unwrap_or_default(),
         own_crates: own_crates(recording),
     }
 }

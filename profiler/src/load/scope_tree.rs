@@ -31,6 +31,7 @@ pub(super) fn scopes(recording: &Recording, types: &mut Types) -> Vec<Scope> {
             recursive: scope.flags & scope_flags::RECURSIVE != 0,
             folded: scope.flags & scope_flags::FOLDED != 0,
             in_arena: scope.flags & scope_flags::IN_ARENA != 0,
+            in_place: scope.flags & scope_flags::IN_PLACE != 0,
             entered: scope
                 .entered
                 .saturating_add(visits.get(&number).copied().unwrap_or(0)),

@@ -23,6 +23,8 @@ pub struct Scope {
     pub folded: bool,
     /// A root whose values are built in an arena: what they own outside of it is never dropped.
     pub in_arena: bool,
+    /// A place whose values were overwritten in place. Those made anew have another scope.
+    pub in_place: bool,
     /// Number of times that it was entered; for fields, the number of values.
     pub entered: u64,
     /// Input bytes reported by the program, 0 = not reported.

@@ -61,6 +61,9 @@ pub struct SiteFigures {
     pub not_reached_blocks: u64,
     /// Their bytes.
     pub not_reached_bytes: u64,
+    /// Usable bytes that the allocator adds to the requested ones, at least. 0 if the allocator is
+    /// not known.
+    pub rounding_bytes: u64,
     /// The pages that the blocks keep. All 0 if it is not known which pages are resident.
     pub pinned: PinnedPages,
 }
@@ -94,6 +97,7 @@ impl SiteFigures {
         add(&mut self.slice_bytes, other.slice_bytes);
         add(&mut self.not_reached_blocks, other.not_reached_blocks);
         add(&mut self.not_reached_bytes, other.not_reached_bytes);
+        add(&mut self.rounding_bytes, other.rounding_bytes);
         add(&mut self.pinned.pages, other.pinned.pages);
         add(&mut self.pinned.own_pages, other.pinned.own_pages);
         add(&mut self.pinned.page_bytes, other.pinned.page_bytes);

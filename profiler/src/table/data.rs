@@ -115,6 +115,10 @@ pub struct FieldDetail {
     pub inline_bytes: u64,
     /// The field and the places inside it.
     pub with_inner: Figures,
+    /// Values that were visited in place (`deserialize_in_place`), and the blocks and bytes that
+    /// were allocated for them here.
+    #[serde(flatten)]
+    pub in_place: Option<InPlace>,
     /// Roots: net bytes that stayed when deserializing ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retained_bytes: Option<i64>,
@@ -125,6 +129,21 @@ pub struct FieldDetail {
     /// The types of its own blocks, largest total first.
     #[serde(serialize_with = "types")]
     pub types: Vec<Part>,
+}
+
+/// What was allocated for values of a field although they were visited in place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct InPlace {
+    /// Values that were visited in place.
+    #[serde(rename = "in_place_values")]
+    pub values: u64,
+    /// Blocks allocated, reallocations included, without the places inside.
+    #[serde(rename = "in_place_blocks")]
+    pub blocks: u64,
+    /// Their bytes.
+    #[serde(rename = "in_place_bytes")]
+    pub bytes: u64,
 }
 
 /// A part in JSON: under which key its name stands, and which of its figures are there.
@@ -305,6 +324,11 @@ pub(super) fn by_field(profile: &Profile) -> Vec<Row> {
                 values: field.values,
                 inline_bytes: field.inline_bytes,
                 with_inner: field.with_inner,
+                in_place: (field.in_place_values > 0).then_some(InPlace {
+                    values: field.in_place_values,
+                    blocks: field.in_place.total_blocks,
+                    bytes: field.in_place.total_bytes,
+                }),
                 retained_bytes: field.retained_bytes.filter(|_| is_root),
                 recursive: field.recursive,
                 folded: field.folded,

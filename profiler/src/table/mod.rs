@@ -50,7 +50,7 @@ pub(crate) use columns::{
     Column, bytes_each, bytes_per_second, cells, columns, field_columns, fitting, held_columns,
     per_second, site_columns, titles,
 };
-pub use data::{FieldDetail, Part, Slack, TypeDetail, slack_by_type};
+pub use data::{FieldDetail, InPlace, Part, Slack, TypeDetail, slack_by_type};
 pub(crate) use failed_request::{failed_requests, fatal_request};
 pub(crate) use figures::by_key;
 pub use function::{FunctionDetail, sites_of};

@@ -17,6 +17,10 @@ impl Source for Malloc {
         }
     }
 
+    fn inner_name() -> &'static str {
+        if inner::is_libc() { "libc malloc" } else { "" }
+    }
+
     fn callers() -> Callers {
         Callers::Any
     }

@@ -20,6 +20,12 @@ pub trait Source {
     /// Returns the allocator of this source's blocks. It is called at the first event of a process.
     fn inner() -> InnerAllocator;
 
+    /// Returns the name of that allocator, or an empty text if it is not known. It is called at the
+    /// first event of a process.
+    fn inner_name() -> &'static str {
+        ""
+    }
+
     /// Returns the callers of this source. It is called when a recording starts.
     fn callers() -> Callers {
         Callers::BuiltAlike
@@ -59,6 +65,7 @@ fn first<S: Source>(block: *mut u8, bytes: usize) {
         let origin = Origin {
             is_system: S::inner() == InnerAllocator::System,
             has_any_callers: S::callers() == Callers::Any,
+            inner_name: S::inner_name(),
         };
         crate::start::at_first_allocation(block, bytes, may_record.then_some(origin));
     }

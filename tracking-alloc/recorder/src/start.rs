@@ -47,6 +47,8 @@ const NO_MEMORY: Refused = refused("not enough memory for the recorder's tables"
 pub(crate) struct Origin {
     /// `true` if its blocks come from libc's `malloc`.
     pub(crate) is_system: bool,
+    /// The name of the allocator of its blocks, or an empty text.
+    pub(crate) inner_name: &'static str,
     /// `true` if any code of the process may call it.
     pub(crate) has_any_callers: bool,
 }
@@ -63,6 +65,7 @@ pub(crate) fn at_first_allocation(block: *mut u8, bytes: usize, origin: Option<O
     };
     // The first allocation of a program comes from its global allocator.
     INNER_IS_SYSTEM.store(origin.is_system, Relaxed);
+    session::set_inner_name(origin.inner_name);
     session::have_any_callers(origin.has_any_callers);
     let Some(pattern) = sys::environment(b"HEAPGLASS_OUT").filter(|pattern| !pattern.is_empty())
     else {

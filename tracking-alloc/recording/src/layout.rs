@@ -288,6 +288,9 @@ pub mod scope_flags {
     /// A scope's `retained_bytes` is incomplete: it lacks the bytes retained by threads without a
     /// lane of their own.
     pub const RETAINED_UNKNOWN: u32 = 16;
+    /// The values of a field are overwritten in place (`deserialize_in_place`). Values at the same
+    /// path that are made anew have another scope.
+    pub const IN_PLACE: u32 = 32;
 }
 
 /// Values of [`Lane::kind`]; 0 = never used.
@@ -380,7 +383,7 @@ record! {
     /// The words before [`started_unix_ns`](Header::started_unix_ns) say which process writes the
     /// recording. They keep their place in every version, so that no file that is still being
     /// written is taken for an abandoned one.
-    Header / HeaderValue, 1320 {
+    Header / HeaderValue, 1328 {
         /// [`MAGIC`].
         0 magic: u64,
         /// [`VERSION`].
@@ -566,6 +569,11 @@ record! {
         808 pause_begins_ns: [u64; PAUSES_KEPT],
         /// Nanoseconds from the start to their ends; 0 = not ended.
         1064 pause_ends_ns: [u64; PAUSES_KEPT],
+        /// String: the name of the program's allocator; 0 = not known. It is the full name of a Rust
+        /// type, such as `mimalloc::MiMalloc`, or `libc malloc`.
+        1320 allocator: u32,
+        /// Zero.
+        1324 reserved: u32,
     }
 }
 

@@ -404,6 +404,10 @@ fn what_is_overwritten_in_place_is_counted_at_the_same_paths() {
     let text = "alloc::string::String".to_owned();
     assert_eq!(at("[]"), (2, 1, format!("alloc::vec::Vec<{text}>")));
     assert_eq!(at("[][]"), (3, 2, text));
+    // The second list and its text are new, so they are counted apart from what is overwritten.
+    let scopes = recorded.recording.scopes.iter();
+    let in_place = scopes.filter(|scope| scope.flags & scope_flags::IN_PLACE != 0);
+    assert_eq!(in_place.count(), 3, "the root, a list and texts");
 }
 
 #[test]

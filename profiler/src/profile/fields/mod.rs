@@ -52,6 +52,10 @@ pub struct Field {
     pub values: u64,
     /// Their own size, bytes, all of them: `values * size_of`.
     pub inline_bytes: u64,
+    /// Those of the values that were visited in place (`deserialize_in_place`).
+    pub in_place_values: u64,
+    /// What was allocated here although the value was visited in place.
+    pub in_place: Figures,
     /// The allocations here, without the places inside.
     pub own: Figures,
     /// With the places inside.
@@ -102,6 +106,9 @@ impl Fields {
             field.recursive |= scope.recursive;
             field.folded |= scope.folded;
             field.values = field.values.saturating_add(scope.entered);
+            if scope.in_place {
+                field.in_place_values = field.in_place_values.saturating_add(scope.entered);
+            }
             let inline_bytes = scope.entered.saturating_mul(scope.value_bytes);
             field.inline_bytes = field.inline_bytes.saturating_add(inline_bytes);
             field.retained_bytes = both(field.retained_bytes, scope.retained_bytes);
@@ -111,6 +118,10 @@ impl Fields {
             let field = fields.field_of(site.scope);
             let field = &mut fields.nodes[field as usize];
             field.own.add(&site.figures);
+            let scope = profile.scopes.get(site.scope.0 as usize);
+            if scope.is_some_and(|scope| scope.in_place) {
+                field.in_place.add(&site.figures);
+            }
             field.sites.push(index);
         }
         fields.sum();

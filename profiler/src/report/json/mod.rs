@@ -261,6 +261,9 @@ impl Serialize for Report<'_> {
         if !capture.own_crates.is_empty() {
             json.serialize_entry("own_crates", &capture.own_crates)?;
         }
+        if !capture.allocator.is_empty() {
+            json.serialize_entry("allocator", &capture.allocator)?;
+        }
         json.serialize_entry("architecture", &capture.architecture)?;
         json.serialize_entry("linear_memory", &capture.linear_memory)?;
         json.serialize_entry("finished", &(process.state == State::Finished))?;

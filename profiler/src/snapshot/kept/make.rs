@@ -3,7 +3,8 @@
 use super::super::{Analysis, Holder, RootKind, SiteFigures};
 use super::holders::{Held, HolderName, HolderNode, sums_of};
 use super::{Basis, InputFigures, Moment, Slicer, Snapshot, not_reached};
-use crate::snapshot::Layouts;
+use crate::allocator::Allocator;
+use crate::snapshot::{Heap, Layouts};
 use crate::units::counted;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::cmp::Reverse;
@@ -57,6 +58,23 @@ impl Snapshot {
             notes: notes(analysis),
             not_reached,
             not_reached_is_cut,
+        }
+    }
+}
+
+impl Snapshot {
+    /// Counts what an allocator adds to the blocks of each site. The heap is that of the analysis.
+    pub fn count_rounding(&mut self, heap: &Heap, allocator: Allocator) {
+        let mut sums: FxHashMap<u32, u64> = FxHashMap::default();
+        for block in 0..heap.len() {
+            let bytes = heap.size(block);
+            let usable = allocator.usable_bytes(bytes).unwrap_or(bytes);
+            let sum = sums.entry(heap.site(block)).or_default();
+            *sum = sum.saturating_add(usable.saturating_sub(bytes));
+        }
+        for (site, figures) in &mut self.sites {
+            let sum = site.and_then(|site| sums.get(&site).copied());
+            figures.rounding_bytes = sum.unwrap_or(0);
         }
     }
 }

@@ -53,6 +53,7 @@ use arenas::KnownArena;
 use key_map::KeyMap;
 use lanes::{FIXED_ROWS, table_of};
 use std::ptr::{NonNull, from_ref, with_exposed_provenance};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering::*};
 use tracking_alloc_recording::{
     self as recording, EXCHANGE_OFFSET, Exchange, FIRST_SITE, FURTHER_LANES, HEADER_BYTES, Header,
@@ -257,6 +258,14 @@ impl Session {
     }
 }
 
+/// The name of the program's allocator. The first event sets it.
+static INNER_NAME: OnceLock<&str> = OnceLock::new();
+
+/// Sets the name of the program's allocator for recordings that begin later, unless it is set.
+pub(crate) fn set_inner_name(name: &'static str) {
+    let _ = INNER_NAME.set(name);
+}
+
 impl Writer {
     /// Returns the number of records in a table.
     pub(crate) fn len(&self, table: u32) -> u64 {
@@ -369,5 +378,7 @@ impl Writer {
         if !own.is_empty() && own.len() <= LONGEST_OWN_CRATES {
             header.own_crates.store(self.string(own), Relaxed);
         }
+        let inner = INNER_NAME.get().copied().unwrap_or_default();
+        header.allocator.store(self.name(inner.as_bytes()), Relaxed);
     }
 }

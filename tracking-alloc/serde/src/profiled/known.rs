@@ -117,7 +117,11 @@ fn in_place(seed: &'static str) -> Option<Type> {
         Some(inner) => (!is_plain_name(inner)).then_some(inner),
         None => (seed != "core::marker::PhantomData<()>").then_some("()"),
     };
-    name.map(|name| Type { name, bytes: 0 })
+    name.map(|name| Type {
+        name,
+        bytes: 0,
+        is_in_place: inner.is_some(),
+    })
 }
 
 /// Returns `true` if a visitor creates an array. The elements of an array are one place, those of

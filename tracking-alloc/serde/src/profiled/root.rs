@@ -11,26 +11,33 @@ use serde::de::{Deserialize, Deserializer, Error};
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for Profiled<T> {
     #[inline]
     fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
-        within::<T, D, T>(d, T::deserialize, |d, at| T::deserialize(De::new(d, at))).map(Profiled)
+        let observed = |d, at| T::deserialize(De::new(d, at));
+        within(d, Type::of::<T>(), T::deserialize, observed).map(Profiled)
     }
 
     #[doc(hidden)]
     #[inline]
     fn deserialize_in_place<D: Deserializer<'de>>(d: D, place: &mut Self) -> Result<(), D::Error> {
         let place = &std::cell::RefCell::new(&mut place.0);
-        within::<T, D, ()>(
+        let ty = Type {
+            is_in_place: true,
+            ..Type::of::<T>()
+        };
+        within(
             d,
+            ty,
             |d| T::deserialize_in_place(d, *place.borrow_mut()),
             |d, at| T::deserialize_in_place(De::new(d, at), *place.borrow_mut()),
         )
     }
 }
 
-/// Deserializes values of `T` at their root: with `plain` if there is nothing to observe, otherwise
+/// Deserializes values of a type at their root: with `plain` if there is nothing to observe, otherwise
 /// with `observed`.
 #[inline]
-fn within<'de, T, D: Deserializer<'de>, R>(
+fn within<'de, D: Deserializer<'de>, R>(
     d: D,
+    ty: Type,
     plain: impl FnOnce(D) -> Result<R, D::Error>,
     observed: impl FnOnce(D, At) -> Result<R, D::Error>,
 ) -> Result<R, D::Error> {
@@ -41,7 +48,7 @@ fn within<'de, T, D: Deserializer<'de>, R>(
         return plain(d);
     }
     let back = scopes::current();
-    let root = |generation| tree::root(Type::of::<T>(), back, generation, false);
+    let root = |generation| tree::root(ty, back, generation, false);
     let recorded = (generation != 0).then(|| root(generation)).flatten();
     let Some(node) = recorded.or_else(|| budgeted.then(|| root(0)).flatten()) else {
         if budgeted {

@@ -107,6 +107,7 @@ impl Node {
         self.children().find(|child| {
             let label = child.label();
             child.ty.name == ty.name
+                && child.ty.is_in_place == ty.is_in_place
                 && (label.is(step) || proved.is_some_and(|step| label.is(&step)))
         })
     }

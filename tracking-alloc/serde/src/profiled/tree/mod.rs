@@ -20,7 +20,7 @@ use heapglass_recorder::scopes::{Added, NewScope};
 use label::Label;
 use std::any::type_name;
 use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering::*};
-use tracking_alloc_recording::scope_kind;
+use tracking_alloc_recording::{scope_flags, scope_kind};
 
 /// The type of the values at a place. The default is unknown.
 #[derive(Clone, Copy, Default)]
@@ -29,6 +29,9 @@ pub struct Type {
     pub(super) name: &'static str,
     /// The size of the type.
     pub(super) bytes: usize,
+    /// `true` if the values are overwritten in place. They have places of their own at the same
+    /// path, so the recording tells what is allocated although it is visited in place.
+    pub(super) is_in_place: bool,
 }
 
 impl Type {
@@ -38,6 +41,7 @@ impl Type {
         Type {
             name: type_name::<T>(),
             bytes: size_of::<T>(),
+            is_in_place: false,
         }
     }
 }
@@ -227,7 +231,12 @@ impl Node {
         let added = scopes::add(&NewScope {
             parent: self.scope,
             kind: label.kind,
-            flags: label.flags,
+            flags: label.flags
+                | if shown.is_in_place {
+                    scope_flags::IN_PLACE
+                } else {
+                    0
+                },
             name: label.name,
             type_name: shown.name,
             value_bytes: shown.bytes as u64,

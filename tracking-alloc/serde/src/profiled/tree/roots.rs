@@ -31,7 +31,7 @@ struct Root {
 }
 
 /// Returns the root for values of `ty` deserialized while the thread is in `outer`. Values built in
-/// an arena have a root of their own. Returns `None` if the root cannot be made now.
+/// an arena, and values overwritten in place, have a root of their own. Returns `None` if the root cannot be made now.
 pub(in super::super) fn root(
     ty: Type,
     outer: u32,
@@ -52,7 +52,10 @@ pub(in super::super) fn root(
     let is_name = |name: &str| std::ptr::eq(name, ty.name) || name == ty.name;
     let find = || {
         std::iter::successors(bucket.get(), |root| root.next)
-            .find(|root| root.key == key && is_name(root.node.ty.name))
+            .find(|root| {
+                let known = root.node.ty;
+                root.key == key && known.is_in_place == ty.is_in_place && is_name(known.name)
+            })
             .map(|root| root.node)
     };
     find().or_else(|| {

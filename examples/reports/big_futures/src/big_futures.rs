@@ -1,8 +1,7 @@
 //! Each connection is one task; one branch of the handler keeps a scratch buffer in its future
-//! across an await.
-
-#[global_allocator]
-static ALLOC: tracking_alloc::TrackingAlloc = tracking_alloc::TrackingAlloc::system();
+//! across an await. Its remedy has no buffer any more before the await.
+//!
+//! It is a package of its own, because locals of futures need `debug = 2`.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,6 +17,14 @@ async fn parse_upload(n: u64) -> u64 {
     let m = read_frame(n).await;
     scratch.iter().map(|b| *b as u64).sum::<u64>() + m
 }
+async fn parse_small_upload(n: u64) -> u64 {
+    let sum = {
+        let mut scratch = [0u8; 12 * 1024];
+        scratch[(n % 1000) as usize] = 1;
+        scratch.iter().map(|b| *b as u64).sum::<u64>()
+    };
+    sum + read_frame(n).await
+}
 async fn ping(n: u64) -> u64 {
     read_frame(n).await
 }
@@ -30,7 +37,19 @@ async fn handle(n: u64, stop: Arc<Notify>) -> u64 {
     stop.notified().await;
     first
 }
-async fn serve(clients: u64) -> u64 {
+async fn handle_small(n: u64, stop: Arc<Notify>) -> u64 {
+    let first = if n.is_multiple_of(100) {
+        parse_small_upload(n).await
+    } else {
+        ping(n).await
+    };
+    stop.notified().await;
+    first
+}
+async fn serve<F>(clients: u64, handle: fn(u64, Arc<Notify>) -> F) -> u64
+where
+    F: Future<Output = u64> + Send + 'static,
+{
     let stop = Arc::new(Notify::new());
     let tasks: Vec<_> = (0..clients)
         .map(|n| tokio::spawn(handle(n, stop.clone())))
@@ -50,11 +69,17 @@ async fn serve(clients: u64) -> u64 {
     w.abort();
     sum
 }
-fn main() {
+/// Serves 4,000 clients, with the fault or with its remedy.
+pub fn run(has_remedy: bool) {
     let rt = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
         .build()
         .unwrap();
-    println!("{}", rt.block_on(serve(4000)));
+    let sum = if has_remedy {
+        rt.block_on(serve(4000, handle_small))
+    } else {
+        rt.block_on(serve(4000, handle))
+    };
+    println!("{sum}");
 }

@@ -1,0 +1,82 @@
+//! The usable bytes that allocators give for a request.
+//!
+//! The formulas are those of processors with words of 64 bits, for requests up to 64 KiB that ask
+//! for no alignment of more than 16 bytes. A test compares them with the allocators.
+
+/// Larger requests may be mapped pages of their own, or depend on settings.
+const MOST_BYTES: u64 = 64 << 10;
+
+/// An allocator whose size classes are known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Allocator {
+    /// The `malloc` of glibc.
+    Glibc,
+    /// jemalloc with its default settings.
+    Jemalloc,
+    /// mimalloc without its debug or secure mode.
+    Mimalloc,
+}
+
+impl Allocator {
+    /// Returns the allocator with a name that a recording has. The allocator behind `System` or
+    /// `libc malloc` may be another one than glibc's: the caller must know.
+    pub fn of_name(name: &str) -> Option<Allocator> {
+        match name {
+            "std::alloc::System" | "libc malloc" => Some(Allocator::Glibc),
+            "tikv_jemallocator::Jemalloc" | "jemallocator::Jemalloc" => Some(Allocator::Jemalloc),
+            "mimalloc::MiMalloc" => Some(Allocator::Mimalloc),
+            _ => None,
+        }
+    }
+
+    /// Returns the usable bytes of a request, at least; `None` if they are not known.
+    pub fn usable_bytes(self, bytes: u64) -> Option<u64> {
+        if bytes > MOST_BYTES {
+            return None;
+        }
+        Some(match self {
+            Allocator::Glibc => of_glibc(bytes),
+            Allocator::Jemalloc => of_jemalloc(bytes.max(1)),
+            Allocator::Mimalloc => of_mimalloc(bytes.max(1)),
+        })
+    }
+}
+
+/// `request2size` in glibc's `malloc/malloc.c`: a chunk is a multiple of 16 bytes, at least 32, and
+/// has a size word of 8 bytes. What is left of a freed chunk and cannot be one itself stays with the
+/// block, so a block may have 16 bytes more.
+fn of_glibc(bytes: u64) -> u64 {
+    (bytes + 8).next_multiple_of(16).max(32) - 8
+}
+
+/// `sz_s2u_compute` in jemalloc's `internal/sz.h`: 8, then multiples of 16, then four classes for
+/// each power of two. Above the small classes whole pages; jemalloc before 5.3.1 goes on with four
+/// classes, so it may give more.
+fn of_jemalloc(bytes: u64) -> u64 {
+    const LG_QUANTUM: u32 = 4;
+    const LG_GROUP: u32 = 2;
+    const PAGE: u64 = 4096;
+    const SMALL_MAXCLASS: u64 = 14 << 10;
+    if bytes <= 8 {
+        return 8;
+    }
+    if bytes > SMALL_MAXCLASS {
+        return bytes.next_multiple_of(PAGE);
+    }
+    let lg = ((bytes << 1) - 1).ilog2();
+    let lg_delta = (lg.max(LG_GROUP + LG_QUANTUM + 1) - LG_GROUP - 1).max(LG_QUANTUM);
+    bytes.next_multiple_of(1 << lg_delta)
+}
+
+/// `mi_bin` in mimalloc's `page-queue.c`: one word, then even numbers of words up to eight, then
+/// four classes for each power of two.
+fn of_mimalloc(bytes: u64) -> u64 {
+    let words = bytes.div_ceil(8);
+    let words = match words {
+        0 | 1 => 1,
+        2..=8 => words.next_multiple_of(2),
+        _ => words.next_multiple_of(1 << ((words - 1).ilog2() - 2)),
+    };
+    words * 8
+}
