@@ -150,14 +150,7 @@ impl From<f64> for Span {
 impl std::fmt::Display for Span {
     /// Formats as `1.40 (1.10 to 1.70)`.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        if self.value.is_nan() {
-            return f.write_str("not measured");
-        }
-        f.write_str(&figure(self.value))?;
-        if self.low < self.high {
-            write!(f, " ({} to {})", figure(self.low), figure(self.high))?;
-        }
-        Ok(())
+        f.write_str(&self.text(0))
     }
 }
 
@@ -175,6 +168,18 @@ impl Span {
             low: at(outside),
             high: at(rounds.len().wrapping_sub(1 + outside)),
         }
+    }
+
+    fn text(&self, more_digits: usize) -> String {
+        if self.value.is_nan() {
+            return "not measured".to_owned();
+        }
+        let figure = |value| figure_with(value, more_digits);
+        if self.low < self.high {
+            let (low, high) = (figure(self.low), figure(self.high));
+            return format!("{} ({low} to {high})", figure(self.value));
+        }
+        figure(self.value)
     }
 
     /// Applies a monotonic function to the figure.
@@ -248,6 +253,39 @@ impl Compared {
         others.all(|here| self.claim.compare(*here) == verdict)
     }
 
+    /// Returns the figure found here. If the runs agree, its interval covers those of all runs,
+    /// because builds move times more than the rounds of one build do.
+    fn of_all_runs(&self) -> Span {
+        if !self.runs_agree() {
+            return self.here;
+        }
+        let others = self.other_runs.iter();
+        others.fold(self.here, |all, other| Span {
+            value: all.value,
+            low: all.low.min(other.low),
+            high: all.high.max(other.high),
+        })
+    }
+
+    /// Returns the ends of the accepted range, and the figure found here, as text: with so many
+    /// digits that a figure outside the range does not look like one of its ends.
+    pub fn accepted_and_here(&self) -> [String; 3] {
+        let (least, most) = self.claim.accepted();
+        let here = self.here.value;
+        let looks_equal =
+            |end: f64, more_digits| figure_with(end, more_digits) == figure_with(here, more_digits);
+        let is_outside = here < least || here > most;
+        let more_digits = (0..MOST_MORE_DIGITS).find(|digits| {
+            !is_outside || !(looks_equal(least, *digits) || looks_equal(most, *digits))
+        });
+        let more_digits = more_digits.unwrap_or(MOST_MORE_DIGITS);
+        [
+            figure_with(least, more_digits),
+            figure_with(most, more_digits),
+            self.of_all_runs().text(more_digits),
+        ]
+    }
+
     /// Returns both figures, the tolerance and the verdict, without the reason.
     pub fn figures(&self) -> String {
         let mut text = String::new();
@@ -267,7 +305,8 @@ impl Compared {
         if least > from * (1.0 - self.claim.tolerance) || most < to * (1.0 + self.claim.tolerance) {
             f.write_str(" and half of the effect at least")?;
         }
-        write!(f, "; here {}", self.here)?;
+        let [_, _, here] = self.accepted_and_here();
+        write!(f, "; here {here}")?;
         if self.runs_agree() {
             return write!(f, ": {}", self.verdict().name());
         }
@@ -297,15 +336,23 @@ impl std::fmt::Display for Compared {
     }
 }
 
-/// Formats a figure: whole numbers as they are, others with three digits.
-fn figure(value: f64) -> String {
-    if value.fract() == 0.0 || value.abs() >= 1000.0 {
-        format!("{value:.0}")
+/// The most digits that are added to tell two figures apart.
+const MOST_MORE_DIGITS: usize = 6;
+
+/// Formats a figure: whole numbers as they are, others with three digits, or more of them.
+fn figure_with(value: f64, more_digits: usize) -> String {
+    let digits = if value.fract() == 0.0 || value.abs() >= 1000.0 {
+        0
     } else if value.abs() >= 10.0 {
-        format!("{value:.1}")
+        1 + more_digits
     } else {
-        format!("{value:.2}")
-    }
+        2 + more_digits
+    };
+    format!("{value:.digits$}")
+}
+
+fn figure(value: f64) -> String {
+    figure_with(value, 0)
 }
 
 /// The judgement of a case.

@@ -83,8 +83,8 @@ fn a_derive_on_two_crates_leaves_few_blocks_and_finds_the_leak() {
 
 #[test]
 fn strays_are_apart_and_a_handle_is_six_bytes() {
-    let case = run(&["0.8", "0.10", "0.11"]);
-    for id in ["0.8", "0.10", "0.11"] {
+    let case = run(&["0.8", "0.10", "0.11", "0.26"]);
+    for id in ["0.8", "0.10", "0.11", "0.26"] {
         case.holds(id);
     }
     assert_eq!(case.figure("0.10", "String", "total_blocks"), 100_000 + 1);

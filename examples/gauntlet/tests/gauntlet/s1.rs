@@ -179,3 +179,8 @@ fn a_lite_map_is_one_vector_and_its_texts_or_one_block_when_it_borrows() {
     assert_eq!(of("litemap of &str, large", "total_bytes"), 32 * entries);
     assert_eq!(of("zeromap", "total_blocks"), 0);
 }
+
+#[test]
+fn wider_positions_take_two_more_bytes_for_each_string() {
+    run(&["1.16"]).holds("1.16");
+}

@@ -108,3 +108,8 @@ fn the_script_by_stds_own_allocator_api_is_the_same() {
         }
     }
 }
+
+#[test]
+fn a_slice_is_copied_into_the_given_allocator_in_one_call() {
+    run(&["2.14"]).holds("2.14");
+}

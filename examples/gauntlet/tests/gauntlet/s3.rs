@@ -116,3 +116,13 @@ fn tcmalloc_counts_as_the_others_or_is_said_not_to_be_built() {
         !cfg!(feature = "tcmalloc")
     );
 }
+
+#[test]
+fn errors_and_keys_allocate_what_their_types_say() {
+    let case = run(&["3.1", "3.16", "3.17"]);
+    for id in ["3.1", "3.16", "3.17"] {
+        case.holds(id);
+    }
+    // The headers are 72 bytes; free buckets come on top.
+    assert_eq!(case.claims("3.1"), ["reproduced", "stronger"]);
+}

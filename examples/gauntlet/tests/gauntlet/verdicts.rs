@@ -171,16 +171,20 @@ const FIXTURES: &[Fixture] = &[
     Fixture {
         id: "0.14",
         figures: &[
+            // Neither keeps its pages, as the source's do.
             ("thread-local arena", "time_ns", 82.0),
+            ("thread-local arena, pages kept", "time_ns", 118.0),
+            ("by hand, bumpalo, pages kept", "time_ns", 100.0),
+            ("derive, bumpalo, pages kept", "time_ns", 120.0),
             ("derive, bumpalo", "time_ns", 100.0),
             ("global", "time_ns", 180.0),
             ("derive, bumpalo, released", "global_release_ns", 900.0),
             ("derive, bumpalo, released", "release_ns", 10.0),
         ],
-        verdicts: &[Contradicted, Weaker, Reproduced],
+        verdicts: &[Reproduced, Contradicted, Weaker, Reproduced],
         swapped: [
             ("thread-local arena", "time_ns"),
-            ("derive, bumpalo", "time_ns"),
+            ("thread-local arena, pages kept", "time_ns"),
         ],
     },
     Fixture {
@@ -200,8 +204,11 @@ const FIXTURES: &[Fixture] = &[
             ("pass 2, in place", "time_ns", 100.0),
             ("pass 1, mimalloc", "time_ns", 110.0),
             ("pass 2, in place, mimalloc", "time_ns", 100.0),
+            ("not read", "code_bytes", 100.0),
+            ("pass 1", "code_bytes", 200.0),
+            ("pass 2, in place", "code_bytes", 290.0),
         ],
-        verdicts: &[Stronger, Reproduced],
+        verdicts: &[Stronger, Reproduced, Reproduced],
         swapped: [("pass 1", "time_ns"), ("pass 1, mimalloc", "time_ns")],
     },
     Fixture {
@@ -305,13 +312,14 @@ const FIXTURES: &[Fixture] = &[
         id: "3.12",
         figures: &[
             ("binary: release, debug = 2", "file_bytes", 1_000.0),
+            ("binary: debug = 0", "file_bytes", 900.0),
             ("binary: strip", "file_bytes", 700.0),
             // One is of the runner's own process, the other of the program: neither is the
             // source's.
             ("binary: strip", "code_bytes", 10.0),
             ("binary: strip", "binary_code_bytes", 20.0),
         ],
-        verdicts: &[Reproduced],
+        verdicts: &[Weaker, Reproduced],
         swapped: [
             ("binary: strip", "file_bytes"),
             ("binary: strip", "code_bytes"),
@@ -326,14 +334,14 @@ const FIXTURES: &[Fixture] = &[
     Fixture {
         id: "0.22",
         figures: &[
-            ("json, typed, glibc", "time_ns", 110.0),
-            ("json, typed, mimalloc", "time_ns", 100.0),
+            ("json, people, glibc", "time_ns", 110.0),
+            ("json, people, mimalloc", "time_ns", 100.0),
             ("postcard, glibc", "time_ns", 200.0),
             ("postcard, mimalloc", "time_ns", 100.0),
         ],
         verdicts: &[Reproduced],
         swapped: [
-            ("json, typed, glibc", "time_ns"),
+            ("json, people, glibc", "time_ns"),
             ("postcard, glibc", "time_ns"),
         ],
     },
@@ -472,13 +480,15 @@ const FIXTURES: &[Fixture] = &[
         id: "3.1",
         figures: &[
             ("HashMap<String, Vec>", "records", 10.0),
-            ("HashMap<String, Vec>", "live_bytes", 820.0),
-            ("HashMap<String, Vec>", "payload_bytes", 100.0),
+            ("Vec of (String, Vec<String>)", "live_bytes", 820.0),
+            ("Vec of (String, Vec<String>)", "payload_bytes", 100.0),
+            ("HashMap<String, Vec<String>>", "live_bytes", 980.0),
+            ("HashMap<String, Vec<String>>", "payload_bytes", 100.0),
         ],
-        verdicts: &[Reproduced],
+        verdicts: &[Reproduced, Stronger],
         swapped: [
-            ("HashMap<String, Vec>", "live_bytes"),
-            ("HashMap<String, Vec>", "payload_bytes"),
+            ("Vec of (String, Vec<String>)", "live_bytes"),
+            ("Vec of (String, Vec<String>)", "payload_bytes"),
         ],
     },
     Fixture {
@@ -797,6 +807,15 @@ fn a_verdict_has_the_direction_and_the_size_of_the_claim() {
         .to_string()
         .contains("half of the effect at least; here 1: contradicted, ")
     );
+    // 0.9171 is the most that counts as the same.
+    let near = Compared {
+        claim: Claim::times("times the peak", 16_746.0 / 19_173.0).within(0.05),
+        here: Span::from(0.92),
+        other_runs: Vec::new(),
+        reason: "",
+    };
+    assert_eq!(near.accepted_and_here(), ["0.830", "0.917", "0.920"]);
+    assert!(near.to_string().ends_with("; here 0.920: weaker"), "{near}");
     let count = Claim::count("blocks", 27.0);
     assert_eq!(
         [27.0, 26.0, 28.0, 0.0].map(|here| count.compare(here)),
@@ -883,6 +902,12 @@ fn a_claim_that_runs_do_not_agree_on_is_not_judged_and_says_what_each_found() {
     );
     let agreed = run(1.7).with_other_runs(&[run(1.9), run(1.8)]);
     assert_eq!(agreed.verdict(), Reproduced);
+    // The interval covers all of them.
+    let figures = agreed.claims[0].figures();
+    assert!(
+        figures.contains("; here 1.70 (1.70 to 1.90): "),
+        "{figures}"
+    );
     // Counts that hold in only one run do not hold.
     let failed = Judged::facts(false, String::new());
     let counts = Judged::facts(true, String::new()).with_other_runs(&[failed]);

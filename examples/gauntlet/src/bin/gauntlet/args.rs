@@ -85,6 +85,9 @@ pub(crate) struct RunOptions {
     /// Write to this file instead of standard output
     #[arg(short, long)]
     pub(crate) output: Option<PathBuf>,
+    /// The build whose processes run; `None` for this one.
+    #[arg(skip)]
+    pub(crate) build: Option<PathBuf>,
 }
 
 impl RunOptions {
@@ -100,6 +103,7 @@ impl RunOptions {
             json: false,
             markdown: true,
             output: None,
+            build: None,
         }
     }
 }
@@ -109,9 +113,13 @@ pub(crate) struct PublishOptions {
     /// Numbers of cases or sources, as for `run`
     #[arg(default_value = "all")]
     pub(crate) cases: Vec<String>,
-    /// Number of runs; the page names verdicts that differ between runs
+    /// Number of runs of each build; the page names verdicts that differ between runs
     #[arg(long, default_value_t = 3)]
     pub(crate) runs: usize,
+    /// Also run this program, a build of the same source with other settings; the intervals cover
+    /// both builds, and verdicts that differ between them are not judged
+    #[arg(long, value_name = "PROGRAM")]
+    pub(crate) second: Option<PathBuf>,
     /// Measure WebAssembly again first, in node and in the installed browsers (examples/wasm/run
     /// --publish)
     #[arg(long)]

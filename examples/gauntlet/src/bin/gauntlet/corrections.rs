@@ -75,10 +75,11 @@ fn opening(case: &Case) -> String {
 /// Returns a sentence that compares a claim with the measured figure.
 fn sentence(compared: &Compared) -> String {
     let (least, most) = compared.claim.accepted();
+    let [shown_least, shown_most, here] = compared.accepted_and_here();
     let accepted = match (least == most, most.is_infinite()) {
         (true, _) => "an exact figure".to_owned(),
-        (_, true) => format!("{least:.2} or more would be the same"),
-        _ => format!("{least:.2} to {most:.2} would be the same"),
+        (_, true) => format!("{shown_least} or more would be the same"),
+        _ => format!("{shown_least} to {shown_most} would be the same"),
     };
     let reason = match (compared.reason, compared.verdict()) {
         ("", Verdict::Contradicted) => "its cause is not known",
@@ -92,7 +93,7 @@ fn sentence(compared: &Compared) -> String {
         "{}: the source has {}, here it is {} ({accepted}).{end}",
         capitalized(&compared.claim.of),
         compared.claim.figures(),
-        compared.here,
+        here,
     )
 }
 

@@ -50,7 +50,7 @@ const PICTURES: [Picture; 4] = [
     ),
 ];
 
-/// Runs cases the requested number of times. Writes the results of the last run, and the verdicts
+/// Runs cases the requested number of times, with a second build in turns if there is one. Writes the results of the last run, and the verdicts
 /// that differ between runs.
 pub(crate) fn publish(options: &PublishOptions) -> io::Result<ExitCode> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -59,24 +59,32 @@ pub(crate) fn publish(options: &PublishOptions) -> io::Result<ExitCode> {
     }
     let cases = chosen(&options.cases)?;
     let run = RunOptions::published(options);
+    let second = options.second.as_ref().map(|program| RunOptions {
+        build: Some(program.clone()),
+        ..run.clone()
+    });
     let folder = options.into.as_deref().unwrap_or(here);
     let mut runs: Vec<Rows> = Vec::new();
     for number in 1..=options.runs {
         eprintln!("run {number} of {}", options.runs);
-        runs.push(measured(&cases, &run)?);
+        // Our own build comes last, because the tables are of the last run.
+        for build in second.iter().chain([&run]) {
+            runs.push(measured(&cases, build)?);
+        }
     }
     let Some(last) = runs.last() else {
         return Ok(ExitCode::SUCCESS);
     };
     let head = head(options);
     let judgements = by_all(&runs);
+    let count = runs.len();
     write(
         &folder.join("measured.md"),
-        &page(&head, options.runs, last, &judgements),
+        &page(&head, count, last, &judgements),
     )?;
     write(
         &folder.join("corrections.md"),
-        &corrections::page(&head, options.runs, last, &judgements),
+        &corrections::page(&head, count, last, &judgements),
     )?;
     if options.into.is_none() {
         write_wasm_table(&here.join("README.md"))?;
@@ -94,7 +102,7 @@ pub(crate) fn publish(options: &PublishOptions) -> io::Result<ExitCode> {
         }
     }
     if agree {
-        eprintln!("the {} runs have the same verdicts", options.runs);
+        eprintln!("the {count} runs have the same verdicts");
     }
     let failed =
         |(_, variants): &(_, Vec<Measured>)| variants.iter().any(|row| row.failed.is_some());
@@ -143,11 +151,16 @@ fn head(options: &PublishOptions) -> String {
         some => format!("features {}", some.join(", ")),
     };
     format!(
-        "{date}, {rustc}, {}{}, {features}, {} Linux with {libc}, {cores} cores of {processor}; {wasm}",
+        "{date}, {rustc}, {}{}{}, {features}, {} Linux with {libc}, {cores} cores of {processor}; {wasm}",
         if cfg!(debug_assertions) {
             "not optimised"
         } else {
             "optimised"
+        },
+        if options.second.is_some() {
+            ", two builds in turns"
+        } else {
+            ""
         },
         if options.quick {
             ", a tenth of the work"

@@ -218,7 +218,11 @@ fn child(
     options: &RunOptions,
     recording: Option<&Path>,
 ) -> io::Result<Result<Shown, String>> {
-    let mut command = Command::new(std::env::current_exe()?);
+    let program = match &options.build {
+        Some(program) => program.clone(),
+        None => std::env::current_exe()?,
+    };
+    let mut command = Command::new(&program);
     for (name, _) in std::env::vars_os() {
         if name.to_string_lossy().starts_with("HEAPGLASS_") {
             command.env_remove(name);
@@ -242,7 +246,7 @@ fn child(
     if let Some(path) = recording {
         command.env("HEAPGLASS_OUT", path);
     }
-    let output = command.output()?;
+    let output = command.output().map_err(|error| at(&program, &error))?;
     if !output.status.success() {
         let said = String::from_utf8_lossy(&output.stderr);
         let last = said

@@ -16,6 +16,7 @@ mod musl;
 mod parser;
 mod people;
 mod prelude;
+mod references;
 mod small;
 mod strays;
 mod systems;
@@ -53,6 +54,7 @@ pub(crate) const CASES: &[Case] = &[
     browsers::CASE,
     locality::CASE,
     musl::CASE,
+    references::CASE,
 ];
 
 /// Returns the number of events of a `Vec` that grows by pushing, from a first capacity until it

@@ -3,6 +3,7 @@
 mod access;
 mod archive;
 mod data;
+mod format;
 mod lite_map;
 mod map;
 mod mutation;
@@ -34,6 +35,7 @@ pub(crate) const CASES: &[Case] = &[
     nested::CASE,
     mutation::CASE,
     lite_map::CASE,
+    format::CASE,
 ];
 
 /// Repetitions per window: one of the source's benchmarks is shorter than reading a clock.

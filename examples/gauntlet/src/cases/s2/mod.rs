@@ -3,6 +3,7 @@
 mod calls;
 mod capacity;
 mod chunks;
+mod given;
 mod inner;
 mod invisible;
 mod large;
@@ -27,4 +28,5 @@ pub(crate) const CASES: &[Case] = &[
     noise::CASE,
     calls::CASE,
     nightly::CASE,
+    given::CASE,
 ];

@@ -5,8 +5,10 @@ mod allocators;
 mod arc;
 mod borrow;
 mod dispatch;
+mod errors;
 mod futures;
 mod json_rust;
+mod keys;
 mod maps;
 mod nested;
 mod no_copy;
@@ -39,4 +41,6 @@ pub(crate) const CASES: &[Case] = &[
     futures::CASE,
     whole::CASE,
     tcmalloc::CASE,
+    errors::CASE,
+    keys::CASE,
 ];
