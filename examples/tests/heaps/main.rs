@@ -170,7 +170,7 @@ fn compare(inner: Inner, blocks: usize, seed: u64) {
     // in memory before, most often on mimalloc. The larger the heap, the more such words there are.
     let thousandths = match blocks {
         ..100_000 => 950,
-        ..10_000_000 => 960,
+        100_000..10_000_000 => 960,
         _ => 850,
     };
     assert!(at_least(cycles.blocks, cycle_blocks, thousandths), "{says}");
