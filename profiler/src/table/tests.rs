@@ -85,7 +85,10 @@ fn phases_have_the_columns_that_one_of_them_has_figures_for() {
         ..detail
     });
     let speeds = ["time", "in/s", "rec/s"];
-    assert_eq!(titles(By::Phase, std::slice::from_ref(&timed))[1..4], speeds);
+    assert_eq!(
+        titles(By::Phase, std::slice::from_ref(&timed))[1..4],
+        speeds
+    );
     assert_eq!(cells(By::Phase, timed)[1..4], ["2.00 s", "50 B/s", "2.0"]);
     assert_eq!(
         cells(By::Phase, with_records),

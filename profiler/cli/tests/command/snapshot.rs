@@ -150,7 +150,7 @@ fn a_run_takes_snapshots_at_its_peak_and_its_end_and_keeps_them_in_the_recording
         done.stderr
     );
     assert!(
-        done.stderr.contains("  snapshot `exit` at "),
+        done.stderr.contains("  snapshot    `exit` at "),
         "{}",
         done.stderr
     );
