@@ -795,6 +795,13 @@ impl<'t> Planner<'t> {
                 });
             }
             "Bytes" if types.is(this, &["bytes", "bytes"], head) => {
+                // What it shows of the buffer, which `data` holds.
+                out.push(Item::Pointer {
+                    at: offset(self, "ptr")?,
+                    to: Target::Opaque,
+                    hold: Hold::Refers,
+                    step: self.step(path, ""),
+                });
                 out.push(Item::Tagged {
                     at: offset(self, "data")?,
                     step: self.step(path, ""),
