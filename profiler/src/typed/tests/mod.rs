@@ -1,6 +1,7 @@
 //! Programs are compiled, count the truth about their own heap and write their memory to a file.
 //! What the types say of that memory must be the truth.
 
+mod bytes;
 mod futures;
 mod hostile;
 mod zoo;
@@ -60,6 +61,11 @@ impl Dump {
     }
 
     fn heap(&self) -> Heap {
+        self.heap_by(|_| 0)
+    }
+
+    /// Returns the heap with the site of each block by its size.
+    fn heap_by(&self, site: impl Fn(u64) -> u32) -> Heap {
         let mut heap = HeapBuilder::default();
         for (number, (kind, range)) in self.roots.iter().enumerate() {
             let kind = if *kind == 0 {
@@ -70,7 +76,8 @@ impl Dump {
             heap.root(kind, number as u32, range.clone());
         }
         for (number, block) in self.blocks.iter().enumerate() {
-            heap.block(block.start, block.end - block.start, 0, number as u64 + 1);
+            let size = block.end - block.start;
+            heap.block(block.start, size, site(size), number as u64 + 1);
         }
         heap.finish()
     }

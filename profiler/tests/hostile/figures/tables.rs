@@ -181,10 +181,16 @@ fn scopes_and_footprints_are_as_they_were_recorded() {
             (kind, index, "field")
         );
         assert_eq!(scope.value_type, (index != 3).then_some(field_type));
+        // The word is a time if the scope is a phase.
+        let (value_bytes, elapsed_ns) = match kind {
+            ScopeKind::Phase => (0, Some(24)),
+            _ => (24, None),
+        };
         assert_eq!(
-            (scope.value_bytes, scope.input_bytes, scope.records),
-            (24, 10, 1)
+            (scope.value_bytes, scope.elapsed_ns),
+            (value_bytes, elapsed_ns)
         );
+        assert_eq!((scope.input_bytes, scope.records), (10, 1));
         assert_eq!(
             (scope.recursive, scope.folded, scope.in_arena),
             (index == 1, index == 2, index == 3)
