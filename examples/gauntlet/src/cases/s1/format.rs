@@ -14,10 +14,10 @@ pub(super) const CASE: Case = Case {
     system: "the buffer's format of VarZeroVec<str>: Index8, Index16 and Index32",
     headline: "the buffer format is being made configurable, so that users can pick their tradeoffs (no figures)",
     variants: &[
-        Variant::new("Index16", |window| reading::<Index16>(window)),
-        Variant::new("Index32", |window| reading::<Index32>(window)),
-        Variant::new("count, Index16", |window| counting::<Index16>(window)),
-        Variant::new("count, Index32", |window| counting::<Index32>(window)),
+        Variant::new("Index16", reading::<Index16>),
+        Variant::new("Index32", reading::<Index32>),
+        Variant::new("count, Index16", counting::<Index16>),
+        Variant::new("count, Index32", counting::<Index32>),
     ],
     judge: |found| {
         let texts = found.of("Index16", "string_bytes");
