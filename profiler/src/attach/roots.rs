@@ -55,12 +55,7 @@ impl Outside<'_> {
         }
         for (range, file) in &self.images.segments {
             let parts = self.writable(range.clone());
-            self.add(
-                RootKind::Segment,
-                &format!("statics of {file}"),
-                parts,
-                &mut found.roots,
-            );
+            self.add(RootKind::Segment, file, parts, &mut found.roots);
         }
         let mut left = MOST_OF_ALL;
         let other = self.mappings.iter();
@@ -76,12 +71,8 @@ impl Outside<'_> {
                 continue;
             }
             left -= bytes;
-            self.add(
-                RootKind::DeadStack,
-                "other memory",
-                vec![range],
-                &mut found.roots,
-            );
+            // Nobody's stack: it has no name.
+            self.add(RootKind::DeadStack, "", vec![range], &mut found.roots);
         }
         found
     }
@@ -184,7 +175,7 @@ fn thread_name(lane: &LaneValue) -> String {
     if name.is_empty() {
         "a thread without a name".to_owned()
     } else {
-        format!("thread {name}")
+        name.into_owned()
     }
 }
 
@@ -265,7 +256,7 @@ mod tests {
             blocks.all(|block| block.end <= root.start || root.end <= block.start)
         };
         assert!(all.iter().all(is_free));
-        assert_eq!(found.roots[0].name, "thread main");
+        assert_eq!(found.roots[0].name, "main");
     }
 
     #[test]

@@ -286,9 +286,10 @@ impl Names<'_> {
     }
 }
 
-/// `statics of app`, `stack of main`, `thread-locals of worker`.
+/// `statics of app`, `stack of main`, `thread-locals of worker`, `other memory`.
 fn outside(kind: RootKind, name: &str) -> String {
     let what = match kind {
+        RootKind::DeadStack if name.is_empty() => return "other memory".to_owned(),
         RootKind::Stack | RootKind::DeadStack => "stack",
         RootKind::ThreadLocals => "thread-locals",
         RootKind::Segment => "statics",

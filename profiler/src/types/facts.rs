@@ -46,7 +46,11 @@ impl Facts {
     pub(super) fn of(function: &Function) -> Facts {
         let name = function.parsed();
         if !name.is_rust() {
-            return Facts::default();
+            // Below a preloaded library, malloc may have no shim of the compiler around it.
+            return Facts {
+                hook: name.is_native_allocator(),
+                ..Facts::default()
+            };
         }
         let std = function.origin == Origin::Std;
         let closure = name.last().is_some_and(|last| last.text.starts_with('{'));

@@ -364,3 +364,87 @@ fn blocks_of_c_and_cpp_are_owned_by_the_program_and_counted_by_image() {
         "nothing at the preloaded library: {by_module}"
     );
 }
+
+/// Compiles a program in the folder of a place.
+fn compile(place: &Place, compiler: &str, file: &str, source: &str, flags: &[&str]) {
+    fs::write(place.path(file), source).expect("written");
+    let mut command = Command::new(compiler);
+    let done = command
+        .current_dir(place.root())
+        .args(flags)
+        .args(["-o", "program", file])
+        .output()
+        .expect("the compiler starts");
+    let errors = String::from_utf8_lossy(&done.stderr);
+    assert!(done.status.success(), "{errors}");
+}
+
+#[test]
+fn a_snapshot_of_a_rust_program_without_tracking_alloc_knows_its_lists() {
+    const LISTS: u64 = 2000;
+    let place = Place::new();
+    let source = format!(
+        "fn main() {{
+            let mut lists: Vec<Vec<u64>> = Vec::with_capacity({LISTS});
+            for number in 0..{LISTS} {{
+                let mut list = Vec::with_capacity(64);
+                list.push(number);
+                lists.push(list);
+            }}
+            println!(\"{{}}\", lists.len());
+        }}"
+    );
+    let rustc = std::env::var("RUSTC").unwrap_or_else(|_| "rustc".to_owned());
+    compile(&place, &rustc, "program.rs", &source, &["-Cdebuginfo=1"]);
+    let done = place.run(&[
+        "run",
+        "--snapshot=peak",
+        "-o",
+        "lists.hg",
+        "--",
+        "./program",
+    ]);
+    assert_eq!(done.status, Some(0), "{}", done.stderr);
+    let done = place.run(&["advise", "lists.hg", "--json"]);
+    let advice: serde_json::Value = serde_json::from_str(&done.stdout).expect("JSON");
+    let finding = &advice["findings"][0];
+    assert_eq!(finding["kind"], "unused_capacity", "{advice:#}");
+    assert_eq!(finding["saves_bytes"], LISTS * 63 * 8, "{advice:#}");
+    assert_eq!(finding["type"], "Vec<u64>", "{advice:#}");
+}
+
+#[test]
+fn a_snapshot_of_a_c_program_has_its_holders_and_sizes() {
+    const NODES: u64 = 5000;
+    let place = Place::new();
+    let source = format!(
+        "#include <stdlib.h>
+        struct node {{ int number; char text[44]; }};
+        struct node *nodes[{NODES}];
+        int main(void) {{
+            for (int number = 0; number < {NODES}; number++) {{
+                nodes[number] = malloc(sizeof(struct node));
+                nodes[number]->number = number;
+            }}
+            return 0;
+        }}"
+    );
+    compile(&place, "cc", "program.c", &source, &["-g", "-O1"]);
+    let done = place.run(&["run", "--snapshot=exit", "-o", "list.hg", "--", "./program"]);
+    assert_eq!(done.status, Some(0), "{}", done.stderr);
+    let done = place.run(&["report", "list.hg", "--by", "holder", "--json"]);
+    let report: serde_json::Value = serde_json::from_str(&done.stdout).expect("JSON");
+    assert_eq!(report["snapshot"]["basis"], "sizes", "{report:#}");
+    let rows = report["rows"].as_array().expect("rows");
+    let row = rows
+        .iter()
+        .find(|row| row["key"] == "statics of program")
+        .unwrap_or_else(|| panic!("{report:#}"));
+    // Old words of the stack may hold some nodes, too.
+    let retained = row["retained_bytes"].as_u64().expect("a figure");
+    assert!(
+        retained > (NODES - 20) * 48 && retained <= NODES * 48,
+        "{row:#}"
+    );
+    assert_eq!(row["unused_bytes"], serde_json::Value::Null, "{row:#}");
+}

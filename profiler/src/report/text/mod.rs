@@ -77,7 +77,7 @@ fn write_head(page: &mut Page<'_>, profile: &Profile, at: SnapshotAt<'_>) {
 }
 
 /// Writes an entry of a summary: a name, and a text that continues below itself if it is wider than
-/// [`ReportOptions::columns`].
+/// [`ReportOptions::width`].
 ///
 /// # Errors
 /// Returns the errors of `out`.
