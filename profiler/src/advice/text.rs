@@ -7,6 +7,7 @@ use crate::profile::{Measure, Profile};
 use crate::report::page::Page;
 use crate::report::{ReportOptions, Style};
 use crate::units::{Bytes, Nanos, Share, counted, printable};
+use unicode_width::UnicodeWidthStr;
 
 /// The indentation of what is below a finding in the summary.
 const BELOW: &str = "              ";
@@ -81,7 +82,8 @@ pub fn write_text(
     page.finish(out)
 }
 
-/// Writes the largest findings, one line each. Writes nothing if there are none.
+/// Writes the largest findings. Those about bytes that are not live come last. Writes nothing if
+/// there are none.
 ///
 /// # Errors
 /// Returns the errors of `out`.
@@ -92,7 +94,10 @@ pub fn write_summary(
     out: impl Write,
 ) -> io::Result<()> {
     let mut page = Page::new(options);
-    for (at, finding) in findings.iter().take(IN_SUMMARY).enumerate() {
+    let is_of_live = |finding: &&Finding| finding.kind != Kind::AllocatorRounding;
+    let of_live = findings.iter().filter(is_of_live);
+    let others = findings.iter().filter(|finding| !is_of_live(finding));
+    for (at, finding) in of_live.chain(others).take(IN_SUMMARY).enumerate() {
         let title = if at == 0 { "advice" } else { "" };
         let source = finding.place.source.as_ref();
         let place = printable(source.unwrap_or(&finding.place.owner));
@@ -108,10 +113,13 @@ pub fn write_summary(
             };
             format!("saves {about}{}", Bytes(finding.saves_bytes))
         };
-        page.plain(&format!(
-            "  {title:<10}  {saves}: {}  {place}",
-            finding.kind.name()
-        ));
+        let what = format!("  {title:<10}  {saves}: {}", finding.kind.name());
+        if what.width() + 2 + place.width() <= page.width {
+            page.plain(&format!("{what}  {place}"));
+        } else {
+            page.plain(&what);
+            page.plain(&format!("{BELOW}{place}"));
+        }
         // What a snapshot shows is no row above.
         let text = match &finding.snapshot {
             Some(snapshot) => format!("At {}: {}", Nanos(snapshot.time_ns), finding.why),
