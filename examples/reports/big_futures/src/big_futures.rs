@@ -55,6 +55,8 @@ where
         .map(|n| tokio::spawn(handle(n, stop.clone())))
         .collect();
     tokio::time::sleep(Duration::from_millis(300)).await;
+    // The first fall from the peak, while all clients wait.
+    drop(std::hint::black_box(vec![0u8; 256 << 10]));
     let waker = stop.clone();
     let w = tokio::spawn(async move {
         loop {

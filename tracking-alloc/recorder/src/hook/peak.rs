@@ -162,6 +162,7 @@ fn after_check(lane: &'static Lane) {
     resident::read_if_due();
     pauses::look();
     snapshots::look(lane);
+    snapshots::look_after_peak(lane);
 }
 
 /// Handles a fall from a possible new maximum.

@@ -22,7 +22,8 @@
 //! wait at its end. The program itself takes a snapshot with [`snapshot`](crate::snapshot). This
 //! and all other triggers add an answer that leaves `answered` unchanged. After the copy of a peak,
 //! the next one is that of a peak larger by a quarter; a copy of a peak that the reader has not
-//! seen by then is ended, and its answer is lost.
+//! seen by then is ended, and its answer is lost. A peak at which no thread made a copy, because
+//! others were the first to free, has one at the next check if little was freed by then.
 //!
 //! A copy that still exists when the recording ends is not reaped: there are no checks any more.
 //! When it has ended, it stays in the list of processes until the program ends, and no wait of the
@@ -185,18 +186,44 @@ pub(super) fn look_at_peak(lane: &'static Lane) {
     if let Some(exchange) = session::exchange()
         && let Some(above) = peak_above(exchange)
     {
-        serve_peak(exchange, lane, above);
+        serve_peak(exchange, lane, above, Moment::Peak);
     }
+}
+
+/// Makes the copy that a reader wants at a peak if no thread did so at the peak itself, and little
+/// was freed since. Call like [`look`].
+pub(super) fn look_after_peak(lane: &'static Lane) {
+    if let Some(exchange) = session::exchange()
+        && let Some(above) = peak_above(exchange)
+    {
+        serve_peak(exchange, lane, above, Moment::AfterPeak);
+    }
+}
+
+/// When a thread looks whether to copy a peak.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Moment {
+    /// Before the fall from a maximum.
+    Peak,
+    /// At any check.
+    AfterPeak,
 }
 
 #[cold]
 #[inline(never)]
-fn serve_peak(exchange: &Exchange, lane: &'static Lane, above: u64) {
-    // The live bytes are the maximum, of which the check left the lane its part.
-    let is_peak = net_bytes(lane.all()) >= lane.limit.load(Relaxed);
+fn serve_peak(exchange: &Exchange, lane: &'static Lane, above: u64, moment: Moment) {
     let peak = session::header().map_or(0, |header| header.peak_bytes.load(Relaxed));
     let is_above = u64::try_from(peak).is_ok_and(|peak| peak > above);
-    if !is_peak || !is_above || lane.is_shared() || lane.is_reallocating() {
+    if !is_above || lane.is_shared() || lane.is_reallocating() {
+        return;
+    }
+    let is_peak = match moment {
+        // The live bytes are the maximum, of which the check left the lane its part.
+        Moment::Peak => net_bytes(lane.all()) >= lane.limit.load(Relaxed),
+        // While they rise, the peak is still to come.
+        Moment::AfterPeak => is_just_below(peak),
+    };
+    if !is_peak {
         return;
     }
     let Some(mut making) = MAKING.try_lock(1) else {
@@ -204,13 +231,24 @@ fn serve_peak(exchange: &Exchange, lane: &'static Lane, above: u64) {
     };
     let _errno = Errno::keep();
     if reap(false) || end_unseen_peak(exchange) || set_seen_aside(exchange) {
+        let taken = take(exchange, &mut *making);
+        if moment == Moment::AfterPeak && taken.is_ok() && !is_just_below(peak) {
+            // Other threads went on freeing until the copy was made.
+            sys::copy::end(COPY.load(Relaxed));
+            return;
+        }
         let wanted = exchange.peak_above.load(Relaxed);
         PEAK_ANSWERED.store(wanted, Relaxed);
         NEXT_PEAK.store(above_by_a_quarter(peak), Relaxed);
-        let taken = take(exchange, &mut *making);
         let request = exchange.answered.load(Relaxed);
         answer(exchange, taken, snapshot_trigger::PEAK, 0, request);
     }
+}
+
+/// Returns `true` if live bytes are below a maximum by less than a sixteenth of it.
+fn is_just_below(peak: i64) -> bool {
+    let (live, _) = session::sums_of_lanes().net();
+    live < peak && live > peak - peak / 16
 }
 
 fn above_by_a_quarter(peak: i64) -> u64 {
