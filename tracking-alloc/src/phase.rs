@@ -19,8 +19,9 @@ thread_local! {
 /// allocates in the meantime is counted in the phase.
 ///
 /// A thread that is started inside a phase is not in the phase, and neither are the threads of a
-/// pool that work for this thread. Enter the phase in each of them with a [`handle`](Phase::handle).
-/// Two threads that enter a phase of the same name inside the same phase share its row.
+/// pool that work for this thread. Enter the phase in each of them with a
+/// [`handle`](Phase::handle). Two threads that enter a phase of the same name inside the same phase
+/// share its row.
 ///
 /// The time of a phase is the time from its entry to the drop of its guard, summed over entries.
 /// Reports divide the input by it. While an entry lasts, the time of the phase is unknown.
@@ -88,9 +89,9 @@ impl Phase {
     /// });
     /// ```
     pub fn handle(&self) -> PhaseHandle {
+        let around = Some(self.entered.before).filter(|around| *around != 0);
         PhaseHandle {
-            scope: self.entered.scope,
-            around: self.entered.before,
+            scope: self.entered.scope.or(around),
         }
     }
 }
@@ -104,13 +105,13 @@ impl fmt::Debug for Phase {
 /// A handle of a [`Phase`] for other threads. See [`Phase::handle`].
 ///
 /// A handle may outlive its phase. What is allocated through it then still counts in the phase, but
-/// the time of the phase has ended. A handle that was created while nothing recorded enters nothing.
+/// the time of the phase has ended. A handle that was created while nothing recorded enters
+/// nothing.
 #[derive(Clone, Debug)]
 pub struct PhaseHandle {
-    /// `None` if the scope table is full or nothing records.
+    /// The phase, or the scope around it if the scope table is full. `None` if there is none, or
+    /// nothing records.
     scope: Option<u32>,
-    /// The scope around the phase, where a phase that did not fit is counted.
-    around: u32,
 }
 
 impl PhaseHandle {
@@ -119,8 +120,7 @@ impl PhaseHandle {
     ///
     /// Guards nest as those of [`phase`] do, and may be dropped in any order.
     pub fn enter(&self) -> PhaseEntered {
-        let around = Some(self.around).filter(|around| *around != 0);
-        PhaseEntered::enter(self.scope.or(around), current())
+        PhaseEntered::enter(self.scope, current())
     }
 }
 

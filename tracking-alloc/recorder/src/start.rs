@@ -314,7 +314,7 @@ fn begin_session(backing: Backing, reserve: u64, mode: u32) -> Result<&'static S
     hook::check_peak_now(&mut checks, true);
     if let Some(exchange) = session::exchange() {
         hook::attach(exchange);
-        hook::attach_toggle();
+        hook::install_signals();
         if begins_paused {
             hook::start_paused(exchange, session.header());
         }
@@ -337,7 +337,7 @@ fn forget_parent() {
         shadow::forget_all();
     }
     hook::forget_all();
-    hook::forget_toggle();
+    hook::forget_signals();
     session::forget_sites();
     session::forget_scopes();
     arenas::forget();
@@ -364,8 +364,8 @@ pub(crate) fn finish(tag: u32) -> Result<(), &'static str> {
         // A snapshot has the time of the last check.
         hook::check_peak_now(&mut checks, false);
     }
+    hook::remove_signals();
     hook::take_at_end();
-    hook::remove_toggle();
     state::end_recording();
     let is_idle = hook::wait_until_idle();
     settle(session);

@@ -569,8 +569,8 @@ record! {
         808 pause_begins_ns: [u64; PAUSES_KEPT],
         /// Nanoseconds from the start to their ends; 0 = not ended.
         1064 pause_ends_ns: [u64; PAUSES_KEPT],
-        /// String: the name of the program's allocator; 0 = not known. It is the full name of a Rust
-        /// type, such as `mimalloc::MiMalloc`, or `libc malloc`.
+        /// String: the name of the program's allocator; 0 = not known. It is the full name of a
+        /// Rust type, such as `mimalloc::MiMalloc`, or `libc malloc`.
         1320 allocator: u32,
         /// Zero.
         1324 reserved: u32,
@@ -594,9 +594,10 @@ record! {
 }
 
 record! {
-    /// The words by which an attached reader asks for a paused copy of the program, and by which the
-    /// recorder answers, and the word that pauses the recording. They lie at [`EXCHANGE_OFFSET`] and
-    /// are not part of the recording: the recorder's crate documents the protocol.
+    /// The words by which an attached reader asks for a paused copy of the program, and by which
+    /// the recorder answers, and the word that pauses the recording. They lie at
+    /// [`EXCHANGE_OFFSET`] and are not part of the recording: the recorder's crate documents the
+    /// protocol.
     Exchange / ExchangeValue, 256 {
         /// Process ID of the attached reader, as the program sees it; 0 = none. Written by the
         /// reader, or by the recorder at the start.

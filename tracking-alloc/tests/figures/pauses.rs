@@ -1,4 +1,4 @@
-//! Pauses: figures of the time that is recorded, whoever pauses and resumes.
+//! Pauses by code, by a signal and by the word in the file: figures of the time that is recorded.
 
 use crate::child::{Block, OUT, Programs, Run, environment, join, spawn, until};
 use crate::read::{all, rows};
@@ -16,7 +16,7 @@ pub(crate) const PROGRAMS: Programs = &[
 
 /// Pauses and resumes in the storm, most of them from code.
 const STORMS: u64 = 1000;
-/// One of so many is made by the word in the file. The main thread then has to wait until another
+/// One pause in this number is made by the word in the file. The main thread then has to wait until another
 /// one follows the word.
 const BY_WORD: u64 = 20;
 const THREADS: usize = 8;
@@ -216,7 +216,7 @@ fn no_live_bytes_are_lost_or_negative_after_a_thousand_pauses_under_load() {
     pauses_are_in_order(&recording, STORMS);
     let sum = all(&recording);
     assert!(sum.total.1 > 0);
-    // Every block was freed in the end, those of before a pause and those of a pause.
+    // Every block was freed in the end, those made before a pause and those made during one.
     assert_eq!(sum.live(), (0, 0));
     let mut live = std::collections::BTreeMap::<u32, (i64, i64)>::new();
     for row in recording.lanes.iter().flat_map(rows) {

@@ -1,5 +1,5 @@
-//! However a program ends, and whatever the system refuses, the recording opens and contains every
-//! event up to that moment, and the program ends with its own status.
+//! Ends of programs, and refusals of the system: the recording opens and contains every event up to
+//! that moment, and the program ends with its own status.
 
 use super::{command, compile, folder, library, of_function, open, skipped, text};
 use std::os::unix::process::ExitStatusExt;
@@ -121,9 +121,11 @@ fn limits_end_growth_or_recording_and_nothing_else() {
         // KiB of a file: some can grow, the last cannot begin.
         "-f 8192",
         "-f 2048",
-        "-f 100", // open files
+        "-f 100",
+        // Open files.
         "-n 4",
-        "-n 3", // KiB of address space
+        "-n 3",
+        // KiB of address space.
         "-v 400000",
         "-v 150000",
         "-v 100000",

@@ -56,7 +56,7 @@ static void print(void) {
     if (write(1, line, length) != length) _exit(98);
 }
 
-// Whoever writes into a descriptor that is not its own any more changes these files.
+// A write to a descriptor that the recorder no longer owns changes these files.
 static int descriptors(void) {
     char path[] = "/tmp/heapglass-survive-XXXXXX";
     int first = mkstemp(path);

@@ -23,10 +23,10 @@ pub(crate) use event::{
 pub use net::PassedOver;
 pub(crate) use net::{Net, measuring, net_here};
 pub(crate) use peak::{
-    PeakChecks, attach_toggle, check_peak_now, end_last_pause, forget_toggle, mark_window,
-    remove_toggle, set_paused, start_paused,
+    PeakChecks, check_peak_now, end_last_pause, mark_window, set_paused, start_paused,
 };
 pub(crate) use resident::{forget as forget_resident, read as read_resident};
+pub(crate) use signal::{forget_signals, install_signals, remove_signals};
 pub use snapshots::NoSnapshot;
 pub(crate) use snapshots::{
     attach, forget as forget_snapshots, take_at_end, take_at_mark, take_now, wants_end,

@@ -47,15 +47,14 @@ pub(super) mod pauses;
 mod window;
 
 use super::lane::{Lane, MOST_SKIPS, STEP};
-use super::{PEAK_CHECKS, resident, snapshots};
+use super::snapshots::{self, Moment};
+use super::{PEAK_CHECKS, resident};
 use crate::session::{self, CLOCK, Timeline, Visit, net_bytes};
 use lanes::Sums;
 use std::sync::atomic::{Ordering::*, fence};
 use tracking_alloc_recording::{CLOCK_CHECKPOINT_BITS, Point, Row};
 
-pub(crate) use pauses::{
-    attach_toggle, end_last_pause, forget_toggle, remove_toggle, set_paused, start_paused,
-};
+pub(crate) use pauses::{end_last_pause, set_paused, start_paused};
 pub(crate) use window::mark_window;
 
 /// The smallest step, bytes.
@@ -123,7 +122,7 @@ fn around_fall<R>(
         } else if snapshots::waits_for_peak() {
             // The check below is made under the lock, where no copy can be made.
             PEAK_CHECKS.lock().check(lane);
-            snapshots::look_at_peak(lane);
+            snapshots::look_at_peak(lane, Moment::Peak);
         }
     }
     // The check of a turning point may have reduced the step.
@@ -162,7 +161,7 @@ fn after_check(lane: &'static Lane) {
     resident::read_if_due();
     pauses::look();
     snapshots::look(lane);
-    snapshots::look_after_peak(lane);
+    snapshots::look_at_peak(lane, Moment::AfterPeak);
 }
 
 /// Handles a fall from a possible new maximum.
@@ -179,7 +178,7 @@ fn turn(lane: &'static Lane, row: Option<&'static Row>, net: i64) {
     } else {
         PEAK_CHECKS.lock().check(lane);
         after_check(lane);
-        snapshots::look_at_peak(lane);
+        snapshots::look_at_peak(lane, Moment::Peak);
         turning.fell(row, events_of(lane.all()));
     }
 }

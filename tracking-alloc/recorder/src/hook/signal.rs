@@ -19,6 +19,24 @@ pub(super) static SNAPSHOT: Signal = Signal::new();
 /// The signal that pauses and resumes the recording.
 pub(super) static TOGGLE: Signal = Signal::new();
 
+/// Installs the handlers of the signals that the environment names.
+pub(crate) fn install_signals() {
+    SNAPSHOT.install(b"HEAPGLASS_SNAPSHOT_SIGNAL", b"no snapshots by signal");
+    TOGGLE.install(b"HEAPGLASS_TOGGLE_SIGNAL", b"no pauses by signal");
+}
+
+/// Removes the handlers at the end of the recording.
+pub(crate) fn remove_signals() {
+    SNAPSHOT.remove();
+    TOGGLE.remove();
+}
+
+/// Forgets the signals that came to the parent, for a forked child that starts its own recording.
+pub(crate) fn forget_signals() {
+    SNAPSHOT.take();
+    TOGGLE.take();
+}
+
 /// Signals by name, without `SIG`. Others stop or end the program for good reasons.
 const SIGNALS: [(&[u8], libc::c_int); 7] = [
     (b"USR1", libc::SIGUSR1),
@@ -75,11 +93,16 @@ impl Signal {
             ]);
             return;
         };
-        if handler_of(number) != Some(libc::SIG_DFL) {
+        let handler = handler_of(number);
+        if handler == Some(own_handler()) && self.installed.load(Relaxed) == number {
+            // Inherited by a forked child.
+            return;
+        }
+        if handler != Some(libc::SIG_DFL) {
             sys::write_stderr(&[
                 b"heapglass: ",
                 purpose,
-                b": the program handles or ignores ",
+                b": the program handles, ignores or already uses ",
                 text,
                 b" itself; name another one in ",
                 variable,
@@ -88,7 +111,7 @@ impl Signal {
             return;
         }
         self.installed.store(number, Relaxed);
-        if !set_handler(number, note as *const () as libc::sighandler_t) {
+        if !set_handler(number, own_handler()) {
             self.installed.store(0, Relaxed);
         }
     }
@@ -97,7 +120,7 @@ impl Signal {
     /// be unloaded.
     pub(super) fn remove(&self) {
         let number = self.installed.swap(0, Relaxed);
-        if number != 0 && handler_of(number) == Some(note as *const () as libc::sighandler_t) {
+        if number != 0 && handler_of(number) == Some(own_handler()) {
             // NOTE: ignored, because the default of most ends the program, and the signal may be on
             // its way.
             set_handler(number, libc::SIG_IGN);
@@ -117,6 +140,10 @@ fn parse(text: &[u8]) -> Option<libc::c_int> {
         .then_some(signal)
 }
 
+fn own_handler() -> libc::sighandler_t {
+    note as *const () as libc::sighandler_t
+}
+
 fn handler_of(signal: libc::c_int) -> Option<libc::sighandler_t> {
     let mut action = MaybeUninit::<libc::sigaction>::zeroed();
     // SAFETY: a place to write to; nothing is changed.
@@ -130,7 +157,7 @@ fn set_handler(signal: libc::c_int, handler: libc::sighandler_t) -> bool {
     let mut action = unsafe { MaybeUninit::<libc::sigaction>::zeroed().assume_init() };
     action.sa_sigaction = handler;
     action.sa_flags = libc::SA_RESTART | libc::SA_ONSTACK;
-    // SAFETY: the handler only stores a flag.
+    // SAFETY: the handler only reads and increments atomics.
     unsafe { libc::sigaction(signal, &raw const action, null_mut()) == 0 }
 }
 

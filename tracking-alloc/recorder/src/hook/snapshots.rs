@@ -139,13 +139,9 @@ impl NoSnapshot {
 pub(crate) unsafe fn forget() {
     // SAFETY: guaranteed by the caller.
     unsafe { MAKING.reset([0; 4096]) };
-    COPY.store(0, Relaxed);
-    for earlier in &EARLIER {
-        earlier.store(0, Relaxed);
-    }
+    copies().for_each(|copy| copy.store(0, Relaxed));
     PEAK_ANSWERED.store(0, Relaxed);
     NEXT_PEAK.store(0, Relaxed);
-    SNAPSHOT.take();
 }
 
 /// Makes the copy that a reader asked for, and reaps the last one. Call without any lock other than
@@ -160,8 +156,13 @@ pub(super) fn look(lane: &'static Lane) {
     }
 }
 
+/// The last copy behind the earlier ones.
+fn copies() -> impl Iterator<Item = &'static AtomicU32> {
+    EARLIER.iter().chain([&COPY])
+}
+
 fn has_copies() -> bool {
-    COPY.load(Relaxed) | EARLIER[0].load(Relaxed) | EARLIER[1].load(Relaxed) != 0
+    copies().any(|copy| copy.load(Relaxed) != 0)
 }
 
 /// Returns `true` if a reader waits for the next peak.
@@ -180,33 +181,23 @@ fn peak_above(exchange: &Exchange) -> Option<u64> {
     (wanted != 0).then_some(wanted.max(next))
 }
 
-/// Makes the copy that a reader wants at a peak. Call like [`look`], after a check and before a
-/// fall.
-pub(super) fn look_at_peak(lane: &'static Lane) {
-    if let Some(exchange) = session::exchange()
-        && let Some(above) = peak_above(exchange)
-    {
-        serve_peak(exchange, lane, above, Moment::Peak);
-    }
-}
-
-/// Makes the copy that a reader wants at a peak if no thread did so at the peak itself, and little
-/// was freed since. Call like [`look`].
-pub(super) fn look_after_peak(lane: &'static Lane) {
-    if let Some(exchange) = session::exchange()
-        && let Some(above) = peak_above(exchange)
-    {
-        serve_peak(exchange, lane, above, Moment::AfterPeak);
-    }
-}
-
-/// When a thread looks whether to copy a peak.
+/// The time at which a thread looks whether to copy a peak.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Moment {
-    /// Before the fall from a maximum.
+pub(super) enum Moment {
+    /// After a check, before the fall from a maximum.
     Peak,
-    /// At any check.
+    /// After any check. If no thread made a copy at the peak itself, and little was freed since,
+    /// it is made now.
     AfterPeak,
+}
+
+/// Makes the copy that a reader wants at a peak. Call like [`look`].
+pub(super) fn look_at_peak(lane: &'static Lane, moment: Moment) {
+    if let Some(exchange) = session::exchange()
+        && let Some(above) = peak_above(exchange)
+    {
+        serve_peak(exchange, lane, above, moment);
+    }
 }
 
 #[cold]
@@ -217,11 +208,15 @@ fn serve_peak(exchange: &Exchange, lane: &'static Lane, above: u64, moment: Mome
     if !is_above || lane.is_shared() || lane.is_reallocating() {
         return;
     }
+    // At the check, the lane's limit is what it would have at the maximum.
+    let below = lane
+        .limit
+        .load(Relaxed)
+        .saturating_sub(net_bytes(lane.all()));
     let is_peak = match moment {
-        // The live bytes are the maximum, of which the check left the lane its part.
-        Moment::Peak => net_bytes(lane.all()) >= lane.limit.load(Relaxed),
+        Moment::Peak => below <= 0,
         // While they rise, the peak is still to come.
-        Moment::AfterPeak => is_just_below(peak),
+        Moment::AfterPeak => 0 < below && below < peak / 16,
     };
     if !is_peak {
         return;
@@ -230,19 +225,27 @@ fn serve_peak(exchange: &Exchange, lane: &'static Lane, above: u64, moment: Mome
         return;
     };
     let _errno = Errno::keep();
-    if reap(false) || end_unseen_peak(exchange) || set_seen_aside(exchange) {
-        let taken = take(exchange, &mut *making);
-        if moment == Moment::AfterPeak && taken.is_ok() && !is_just_below(peak) {
-            // Other threads went on freeing until the copy was made.
-            sys::copy::end(COPY.load(Relaxed));
+    let mut replaced = 0;
+    if !reap(false) {
+        let Some(copy) = set_peak_aside(exchange) else {
             return;
-        }
-        let wanted = exchange.peak_above.load(Relaxed);
-        PEAK_ANSWERED.store(wanted, Relaxed);
-        NEXT_PEAK.store(above_by_a_quarter(peak), Relaxed);
-        let request = exchange.answered.load(Relaxed);
-        answer(exchange, taken, snapshot_trigger::PEAK, 0, request);
+        };
+        replaced = copy;
     }
+    let taken = take(exchange, &mut *making);
+    if moment == Moment::AfterPeak && taken.is_ok() && !is_just_below(peak) {
+        // Other threads freed more until the copy was made, or live bytes rise again. The copy that
+        // it would replace is the better one.
+        sys::copy::end(COPY.load(Relaxed));
+        take_back(replaced);
+        return;
+    }
+    sys::copy::end(replaced);
+    let wanted = exchange.peak_above.load(Relaxed);
+    PEAK_ANSWERED.store(wanted, Relaxed);
+    NEXT_PEAK.store(above_by_a_quarter(peak), Relaxed);
+    let request = exchange.answered.load(Relaxed);
+    answer(exchange, taken, snapshot_trigger::PEAK, 0, request);
 }
 
 /// Returns `true` if live bytes are below a maximum by less than a sixteenth of it.
@@ -256,16 +259,23 @@ fn above_by_a_quarter(peak: i64) -> u64 {
     peak.saturating_add(peak / 4)
 }
 
-/// Ends the copy of an earlier peak that the reader has not seen yet: it would show less than the
-/// new one. Returns `false` if there is another copy. Call under the lock.
-fn end_unseen_peak(exchange: &Exchange) -> bool {
+/// Makes room for the copy of a peak: beside a copy that the reader has seen, or in place of that of
+/// an earlier peak that it has not seen yet, which would show less. Returns the copy to end, 0 =
+/// none; `None` if there is no room. Call under the lock.
+fn set_peak_aside(exchange: &Exchange) -> Option<u32> {
+    let is_seen = is_seen(exchange);
     let is_peak = exchange.trigger.load(Relaxed) == snapshot_trigger::PEAK;
     let copy = COPY.load(Relaxed);
-    if !is_peak || is_seen(exchange) || !set_aside() {
-        return false;
+    let has_room = (is_seen || is_peak) && set_aside();
+    has_room.then_some(if is_seen { 0 } else { copy })
+}
+
+/// Makes an earlier copy the last one again. Call under the lock.
+fn take_back(copy: u32) {
+    let place = EARLIER.iter().find(|place| place.load(Relaxed) == copy);
+    if let Some(place) = place.filter(|_| copy != 0) {
+        place.store(COPY.swap(copy, Relaxed), Relaxed);
     }
-    sys::copy::end(copy);
-    true
 }
 
 /// Makes room for a second copy if the reader has seen the last one, which it is reading now.
@@ -313,8 +323,7 @@ fn serve(exchange: &Exchange, lane: &'static Lane) {
         let request = exchange.request.load(Acquire);
         let taken = take(exchange, &mut *making);
         answer(exchange, taken, snapshot_trigger::REQUEST, 0, request);
-    } else if SNAPSHOT.came() {
-        SNAPSHOT.take();
+    } else if SNAPSHOT.take() != 0 {
         let taken = take(exchange, &mut *making);
         let request = exchange.answered.load(Relaxed);
         answer(exchange, taken, snapshot_trigger::SIGNAL, 0, request);
@@ -336,10 +345,10 @@ fn reap(now: bool) -> bool {
     }
     let at = sys::now_ns();
     if !now && at < REAP_AT_NS.load(Relaxed) {
-        return false;
+        return COPY.load(Relaxed) == 0;
     }
     REAP_AT_NS.store(at + REAP_NS, Relaxed);
-    for place in EARLIER.iter().chain([&COPY]) {
+    for place in copies() {
         let copy = place.load(Relaxed);
         if copy != 0 && sys::copy::reap(copy) {
             place.store(0, Relaxed);
@@ -356,7 +365,8 @@ struct Taken {
     live: (i64, i64),
 }
 
-/// Makes a copy, if that harms nobody. Call under the lock, while there is no other copy.
+/// Makes a copy, if that harms nobody. Call under the lock, while the last copy is reaped or
+/// [set aside](set_aside).
 fn take(exchange: &Exchange, buffer: &mut [u8]) -> Result<Taken, NoSnapshot> {
     let reader = exchange.reader.load(Acquire);
     let is_forced = exchange.forced.load(Relaxed) != 0;
@@ -455,7 +465,6 @@ pub(crate) fn wants_end() -> bool {
 /// Takes the snapshot that the reader wants at the end of the recording, and reaps the last copy if
 /// it has ended.
 pub(crate) fn take_at_end() {
-    SNAPSHOT.remove();
     if wants_end() {
         // The reader is told if there is none.
         let _ = take_labelled(snapshot_trigger::EXIT, "");

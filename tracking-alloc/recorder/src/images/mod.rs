@@ -355,8 +355,11 @@ impl Modules {
         let (mut head, mut fingerprint, mut address) = (0, 0, None);
         if line.may_be_image() && first.inode == line.inode {
             (head, fingerprint) = (first.start, first.fingerprint);
-            address = elf::address_of_offset(&self.head, line.offset)
-                .or_else(|| line.file()?.address_of_offset(line.offset));
+            address = elf::address_of_offset(&self.head, line.offset).or_else(|| {
+                // Of other files, none has headers elsewhere.
+                elf::fingerprint(&self.head)?;
+                line.file()?.address_of_offset(line.offset)
+            });
         }
         // If the headers of an image cannot be read, its layout is assumed to be that of the file.
         let bias = line.start.wrapping_sub(address.unwrap_or(line.offset));

@@ -31,7 +31,8 @@ pub(crate) fn is_sandboxed(buffer: &mut [u8]) -> bool {
         return gave_up != b"0" && filter != b"0";
     }
     // Without /proc, or if the lines did not fit. The second question is asked only where a filter
-    // may exist. SAFETY: the arguments are plain numbers.
+    // may exist.
+    // SAFETY: the arguments are plain numbers.
     unsafe {
         libc::prctl(libc::PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1
             && libc::prctl(libc::PR_GET_SECCOMP, 0, 0, 0, 0) != 0

@@ -32,8 +32,8 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Profiled<T> {
     }
 }
 
-/// Deserializes values of a type at their root: with `plain` if there is nothing to observe, otherwise
-/// with `observed`.
+/// Deserializes values of a type at their root: with `plain` if there is nothing to observe,
+/// otherwise with `observed`.
 #[inline]
 fn within<'de, D: Deserializer<'de>, R>(
     d: D,

@@ -6,8 +6,8 @@
 //! - While blocks are recorded, a thread follows the word after a check of the peak, so no event
 //!   pays for it. A program whose live bytes change by less than 32 KiB and stay below the maximum
 //!   makes no check, and is paused later.
-//! - During a pause, every event takes the slow path, because the state is not that of any lane.
-//!   It follows the word first, so the first event after a resumption is recorded.
+//! - During a pause, every event takes the slow path, because the state is not that of any lane. It
+//!   follows the word first, so the first event after a resumption is recorded.
 
 use super::check_peak_now;
 use crate::hook::PEAK_CHECKS;
@@ -18,25 +18,10 @@ use crate::{session, state};
 use std::sync::atomic::Ordering::*;
 use tracking_alloc_recording::{Exchange, Header, PAUSES_KEPT};
 
-/// Installs the handler of the signal that the environment names.
-pub(crate) fn attach_toggle() {
-    TOGGLE.install(b"HEAPGLASS_TOGGLE_SIGNAL", b"no pauses by signal");
-}
-
 /// Begins a recording with a pause. Call before anything is recorded.
 pub(crate) fn start_paused(exchange: &Exchange, header: &Header) {
     exchange.paused.store(1, Release);
     begin(header);
-}
-
-/// Removes the handler of the signal, at the end of the recording.
-pub(crate) fn remove_toggle() {
-    TOGGLE.remove();
-}
-
-/// Forgets the signals of the parent, for a forked child that starts its own recording.
-pub(crate) fn forget_toggle() {
-    TOGGLE.take();
 }
 
 /// Pauses or resumes the recording in progress.

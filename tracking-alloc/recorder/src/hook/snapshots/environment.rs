@@ -3,13 +3,12 @@
 //! `HEAPGLASS_SNAPSHOT` attaches a reader before the first allocation: its process ID, and words
 //! behind commas: `force`, `exit`, `peak=BYTES` and `mark=NAME`, as in [`Exchange`].
 
-use crate::hook::signal::SNAPSHOT;
 use crate::sys;
 use std::sync::atomic::Ordering::*;
 use tracking_alloc_recording::{Exchange, SNAPSHOT_MARKS, mark_hash};
 
-/// Attaches the reader that the environment names, and installs the handler of the signal that it
-/// names. A value that cannot be understood is one line on standard error.
+/// Attaches the reader that the environment names. A value that cannot be understood is one line on
+/// standard error.
 pub(crate) fn attach(exchange: &Exchange) {
     if let Some(text) = sys::environment(b"HEAPGLASS_SNAPSHOT").filter(|text| !text.is_empty()) {
         if let Some(asked) = Asked::parse(text) {
@@ -22,7 +21,6 @@ pub(crate) fn attach(exchange: &Exchange) {
             ]);
         }
     }
-    SNAPSHOT.install(b"HEAPGLASS_SNAPSHOT_SIGNAL", b"no snapshots by signal");
 }
 
 /// The value of `HEAPGLASS_SNAPSHOT`.

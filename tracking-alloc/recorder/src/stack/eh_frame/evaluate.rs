@@ -7,8 +7,8 @@ use super::rule::{Base, Rule};
 use super::tables::Sections;
 use gimli::{
     BaseAddresses, CfaRule, EhFrame, EhFrameHdr, EhFrameOffset, Encoding, EndianSlice, Format,
-    LittleEndian, Operation, Register, RegisterRule, UnwindContext, UnwindContextStorage,
-    UnwindExpression, UnwindSection, UnwindTableRow, X86_64,
+    FrameDescriptionEntry, LittleEndian, Operation, Register, RegisterRule, UnwindContext,
+    UnwindContextStorage, UnwindExpression, UnwindSection, UnwindTableRow, X86_64,
 };
 
 /// The bytes of a table.
@@ -37,31 +37,41 @@ pub(super) struct Entry {
 
 /// Number of entries that are tried for an address.
 const MOST_ENTRIES: usize = 4;
+/// Bytes of the field before an entry that has its length.
+const LENGTH_FIELD: usize = 4;
+
+/// Returns the description of the function at an address, which is the one at an offset or follows
+/// it.
+#[inline(never)]
+fn description(
+    frames: &EhFrame<Bytes>,
+    bases: &BaseAddresses,
+    mut offset: usize,
+    address: u64,
+) -> Option<FrameDescriptionEntry<Bytes>> {
+    for _ in 0..MOST_ENTRIES {
+        let found = frames
+            .fde_from_offset(bases, EhFrameOffset(offset), EhFrame::cie_from_offset)
+            .ok()?;
+        if found.contains(address) {
+            return Some(found);
+        }
+        if found.len() != 0 {
+            return None;
+        }
+        // A function of no bytes has an entry too. lld lists only the first entry of those with the
+        // same start; that of the function behind it follows.
+        offset = found.offset() + LENGTH_FIELD + found.entry_len();
+    }
+    None
+}
 
 /// Returns the entry in the tables for an ELF virtual address, or `None` if there is none.
 #[inline(never)]
 pub(super) fn entry(sections: &Sections, context: &mut Context, address: u64) -> Option<Entry> {
     let frames = &EhFrame::new(sections.frames, LittleEndian);
     let bases = &bases(sections);
-    let mut offset = find(sections, address)?;
-    let mut entry = None;
-    for _ in 0..MOST_ENTRIES {
-        let candidate = frames
-            .fde_from_offset(bases, EhFrameOffset(offset), EhFrame::cie_from_offset)
-            .ok()?;
-        if candidate.contains(address) {
-            entry = Some(candidate);
-            break;
-        }
-        if candidate.len() != 0 {
-            return None;
-        }
-        // A function of no bytes has an entry too. lld lists only the first entry of those with the
-        // same start; that of the function behind it follows.
-        const LENGTH_FIELD: usize = 4;
-        offset = candidate.offset() + LENGTH_FIELD + candidate.entry_len();
-    }
-    let entry = entry?;
+    let entry = description(frames, bases, find(sections, address)?, address)?;
     let is_signal = entry.is_signal_trampoline();
     let row = entry
         .unwind_info_for_address(frames, bases, context, address)

@@ -31,7 +31,8 @@ struct Root {
 }
 
 /// Returns the root for values of `ty` deserialized while the thread is in `outer`. Values built in
-/// an arena, and values overwritten in place, have a root of their own. Returns `None` if the root cannot be made now.
+/// an arena, and values overwritten in place, have a root of their own. Returns `None` if the root
+/// cannot be made now.
 pub(in super::super) fn root(
     ty: Type,
     outer: u32,
