@@ -37,15 +37,15 @@ impl Allocator {
         }
         Some(match self {
             Allocator::Glibc => of_glibc(bytes),
-            Allocator::Jemalloc => of_jemalloc(bytes.max(1)),
-            Allocator::Mimalloc => of_mimalloc(bytes.max(1)),
+            Allocator::Jemalloc => of_jemalloc(bytes),
+            Allocator::Mimalloc => of_mimalloc(bytes),
         })
     }
 }
 
 /// `request2size` in glibc's `malloc/malloc.c`: a chunk is a multiple of 16 bytes, at least 32, and
-/// has a size word of 8 bytes. What is left of a freed chunk and cannot be one itself stays with the
-/// block, so a block may have 16 bytes more.
+/// has a size word of 8 bytes. What is left of a freed chunk and cannot be one itself stays with
+/// the block, so a block may have 16 bytes more.
 fn of_glibc(bytes: u64) -> u64 {
     (bytes + 8).next_multiple_of(16).max(32) - 8
 }
@@ -65,7 +65,7 @@ fn of_jemalloc(bytes: u64) -> u64 {
         return bytes.next_multiple_of(PAGE);
     }
     let lg = ((bytes << 1) - 1).ilog2();
-    let lg_delta = (lg.max(LG_GROUP + LG_QUANTUM + 1) - LG_GROUP - 1).max(LG_QUANTUM);
+    let lg_delta = lg.max(LG_GROUP + LG_QUANTUM + 1) - LG_GROUP - 1;
     bytes.next_multiple_of(1 << lg_delta)
 }
 

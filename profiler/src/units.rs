@@ -119,6 +119,15 @@ pub fn counted(count: u64, one: &str) -> String {
     format!("{} {one}{plural}", Count(count))
 }
 
+/// A list of names as a sentence has them: `a`, `a and b`, `a, b and c`.
+pub(crate) fn joined(names: &[String]) -> String {
+    match names {
+        [] => String::new(),
+        [one] => one.clone(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}
+
 /// Reads a size as people write it: `1500`, `64k`, `512 KiB`, `1.5MiB`, `2g`; units are binary,
 /// case does not matter, `B` is optional.
 ///

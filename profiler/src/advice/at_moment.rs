@@ -225,7 +225,7 @@ impl<'a> AtMoment<'a> {
             HolderName::Outside(RootKind::ThreadLocals, thread) => {
                 Some(format!("a thread-local value of {thread}"))
             }
-            HolderName::Outside(RootKind::Segment, name) => Some(name.clone()),
+            HolderName::Outside(RootKind::Segment, name) => Some(format!("the statics of {name}")),
             _ => None,
         }
     }

@@ -1,8 +1,8 @@
-//! Fields that were visited in place (`deserialize_in_place`), but whose old values were dropped and
-//! replaced by new ones.
+//! Fields that were visited in place (`deserialize_in_place`), but whose old values were dropped
+//! and replaced by new ones.
 //!
-//! That is what serde does for each type that does not say how to fill an old value: `Option`, maps,
-//! `Box`, enums and structs without such a derive.
+//! That is what serde does for each type that does not say how to fill an old value: `Option`,
+//! maps, `Box`, enums and structs without such a derive.
 
 use std::collections::BTreeMap;
 
@@ -31,7 +31,7 @@ const MAPS: [&str; 2] = [
     "std::collections::hash::map::",
 ];
 
-/// What a field allocated anew.
+/// The new allocations of a field.
 #[derive(Default)]
 struct Anew {
     figures: Figures,

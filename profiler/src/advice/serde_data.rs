@@ -15,27 +15,33 @@ const FIELD_BYTES: u64 = 32;
 /// The same for a number or a flag: 8, and a third more.
 const SMALL_FIELD_BYTES: u64 = 11;
 
-/// Bytes of a map beside its nodes: its root, height and length.
+/// Bytes of a map in addition to its nodes: its root, height and length.
 const MAP_BYTES: u64 = 24;
 
 /// Entries of a node of a `BTreeMap`.
 const NODE_ENTRIES: u64 = 11;
 
 /// Groups of one call: the same field or call of a library, and the same line of the program.
-type Calls<'a> = HashMap<(&'a str, &'a str, Option<&'a str>), Vec<&'a Group>>;
+type Calls<'a> = HashMap<Call<'a>, Vec<&'a Group>>;
+
+/// The field or the call of a library, the owner and its line.
+type Call<'a> = (&'a str, &'a str, Option<&'a str>);
+
+fn call_of(group: &Group) -> Call<'_> {
+    // Keys and values of a map are part of it.
+    let location = group.place.location.as_str();
+    let location = ["{key}", "{value}"]
+        .iter()
+        .find_map(|end| location.strip_suffix(end))
+        .unwrap_or(location);
+    let place = &group.place;
+    (location, place.owner.as_str(), place.source.as_deref())
+}
 
 fn by_call(groups: &[Group]) -> Calls<'_> {
     let mut calls = Calls::new();
     for group in groups {
-        // Keys and values of a map are part of it.
-        let location = group.place.location.as_str();
-        let location = ["{key}", "{value}"]
-            .iter()
-            .find_map(|end| location.strip_suffix(end))
-            .unwrap_or(location);
-        let place = &group.place;
-        let key = (location, place.owner.as_str(), place.source.as_deref());
-        calls.entry(key).or_default().push(group);
+        calls.entry(call_of(group)).or_default().push(group);
     }
     calls
 }
@@ -44,16 +50,15 @@ fn by_call(groups: &[Group]) -> Calls<'_> {
 /// `Map` and `Value` each deserialize themselves.
 fn by_tree<'a>(profile: &'a Profile, groups: &'a [Group]) -> Vec<Vec<&'a Group>> {
     let mut trees: HashMap<_, Vec<&Group>> = HashMap::new();
-    for ((location, owner, source), calls) in by_call(groups) {
-        for group in calls {
-            let scope = group.sites(profile).next().map(|site| site.scope);
-            let key = if group.place.field.is_some() {
-                (location, None)
-            } else {
-                ("", scope)
-            };
-            trees.entry((key, owner, source)).or_default().push(group);
-        }
+    for group in groups {
+        let (location, owner, source) = call_of(group);
+        let scope = group.sites(profile).next().map(|site| site.scope);
+        let key = if group.place.field.is_some() {
+            (location, None)
+        } else {
+            ("", scope)
+        };
+        trees.entry((key, owner, source)).or_default().push(group);
     }
     trees.into_values().collect()
 }

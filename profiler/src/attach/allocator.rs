@@ -27,7 +27,8 @@ pub(super) fn of_heap(name: &str, heap: &Heap, memory: &dyn Memory) -> Option<Al
         let has = chunk.saturating_sub(8);
         Some(has == usable || has == usable + 16)
     });
-    let (of_glibc, others): (Vec<bool>, Vec<bool>) = known.partition(|is_known| *is_known);
+    let known: Vec<bool> = known.collect();
+    let of_glibc = known.iter().filter(|is_known| **is_known).count();
     // Blocks with an alignment of their own may be larger.
-    (of_glibc.len() > 8 * others.len()).then_some(allocator)
+    (of_glibc > 8 * (known.len() - of_glibc)).then_some(allocator)
 }

@@ -5,7 +5,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use tracking_alloc_recording::snapshot_status;
 
-/// The reason why no snapshot could be taken, or why a recording could not be paused: one line, which begins with the recording.
+/// The reason why no snapshot could be taken, or why a recording could not be paused: one line,
+/// which begins with the recording.
 #[derive(Debug)]
 pub struct Error {
     path: PathBuf,

@@ -121,12 +121,7 @@ impl Reader {
             session: Session::new(options),
             types: None,
         };
-        let header = reader.header()?;
-        if header.magic != MAGIC || header.version != VERSION || !metadata.is_file() {
-            // This says what is wrong with it.
-            let opened = Recording::open(path).map(drop);
-            return Err(fail(opened.map_or_else(Kind::Recording, |()| Kind::NoMap)));
-        }
+        let header = known_header(path, &reader.file, Kind::NoMap)?;
         if header.pid_namespace != Host::current().pid_namespace {
             return Err(fail(Kind::OtherNamespace));
         }
@@ -440,6 +435,20 @@ fn header_of(file: &File) -> io::Result<HeaderValue> {
     let mut bytes = [0; HeaderValue::SIZE];
     file.read_exact_at(&mut bytes, 0)?;
     Ok(HeaderValue::parse(&bytes))
+}
+
+/// Returns the header of a recording of this version. Otherwise returns the error that opening it
+/// gives, or `otherwise` if there is none.
+fn known_header(path: &Path, file: &File, otherwise: Kind) -> Result<HeaderValue, Error> {
+    let is_known = |header: &HeaderValue| header.magic == MAGIC && header.version == VERSION;
+    let is_file = file.metadata().is_ok_and(|metadata| metadata.is_file());
+    if let Some(header) = header_of(file).ok().filter(is_known).filter(|_| is_file) {
+        return Ok(header);
+    }
+    // This says what is wrong with it.
+    let opened = Recording::open(path).map(drop);
+    let kind = opened.map_or_else(Kind::Recording, |()| otherwise);
+    Err(Error::new(path, kind))
 }
 
 impl Drop for Reader {

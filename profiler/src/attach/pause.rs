@@ -3,22 +3,22 @@
 //! Needs nothing of the process but its file, so this also works into containers.
 
 use super::error::{Error, Kind};
-use super::header_of;
+use super::known_header;
 use std::fs::{File, OpenOptions};
 use std::mem::offset_of;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
-use tracking_alloc_recording::{EXCHANGE_OFFSET, Exchange, MAGIC, Recording, VERSION, Writer};
+use tracking_alloc_recording::{EXCHANGE_OFFSET, Exchange, Writer};
 
 /// The interval between looks whether the program has followed.
 const LOOKS: Duration = Duration::from_millis(2);
 
 /// Asks a running program to pause its recording or to record again, and waits until it has.
 ///
-/// Returns `None` if it has not followed within `patience`; it will, at one of its next
-/// allocations. Otherwise returns the time in the recording at which it was paused, or 0 if it
-/// records.
+/// Returns `None` if it has not followed within `patience`. It pauses when its live bytes next fall
+/// from a new maximum or change by 32 KiB, and records again from its next allocation on. Otherwise
+/// returns the time in the recording at which it was paused, or 0 if it records.
 ///
 /// # Errors
 /// Returns an error if the program has ended, or if its recording cannot be read or written.
@@ -26,11 +26,14 @@ pub fn set_paused(path: &Path, is_paused: bool, patience: Duration) -> Result<Op
     let file = ask_paused(path, is_paused)?;
     let begun = Instant::now();
     loop {
-        let header = header_of(&file).map_err(|error| Error::new(path, Kind::Open(error)))?;
+        let header = known_header(path, &file, Kind::Over)?;
+        if Writer::of(&header).is_gone() {
+            return Err(Error::new(path, Kind::Over));
+        }
         if (header.paused_since_ns != 0) == is_paused {
             return Ok(Some(header.paused_since_ns));
         }
-        if begun.elapsed() >= patience || Writer::of(&header).is_gone() {
+        if begun.elapsed() >= patience {
             return Ok(None);
         }
         std::thread::sleep(LOOKS);
@@ -45,12 +48,7 @@ pub fn ask_paused(path: &Path, is_paused: bool) -> Result<File, Error> {
     let fail = |kind| Error::new(path, kind);
     let file = OpenOptions::new().read(true).write(true).open(path);
     let file = file.map_err(|error| fail(Kind::NotWritable(error)))?;
-    let header = header_of(&file).map_err(|error| fail(Kind::Open(error)))?;
-    if header.magic != MAGIC || header.version != VERSION {
-        // This says what is wrong with it.
-        let opened = Recording::open(path).map(drop);
-        return Err(fail(opened.map_or_else(Kind::Recording, |()| Kind::Over)));
-    }
+    let header = known_header(path, &file, Kind::Over)?;
     if Writer::of(&header).is_gone() {
         return Err(fail(Kind::Over));
     }

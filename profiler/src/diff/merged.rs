@@ -1,5 +1,5 @@
-//! The call trees of two recordings, or the holders of two snapshots, as one: nodes of the same path
-//! are one node with a figure for each side, and so are the nodes of a renamed call.
+//! The call trees of two recordings, or the holders of two snapshots, as one: nodes of the same
+//! path are one node with a figure for each side, and so are the nodes of a renamed call.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};

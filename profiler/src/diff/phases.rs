@@ -3,6 +3,8 @@
 //! Times differ from run to run. Nothing here says that a difference is more than that, except
 //! where the ranges of several recordings of a side show it.
 
+use std::collections::{HashMap, HashSet};
+
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
@@ -125,12 +127,13 @@ pub(super) fn phases(
     let [base, new] = [base, new].map(|side| -> Vec<Vec<(String, PhaseDetail)>> {
         side.iter().map(|one| details(one, options)).collect()
     });
-    let mut keys: Vec<&str> = Vec::new();
-    for (key, _) in new.iter().chain(&base).flatten() {
-        if !keys.contains(&key.as_str()) {
-            keys.push(key);
-        }
-    }
+    let all = new.iter().chain(&base).flatten();
+    let mut seen: HashSet<&str> = HashSet::new();
+    let keys: Vec<&str> = all
+        .map(|(key, _)| key.as_str())
+        .filter(|key| seen.insert(key))
+        .collect();
+    let [base, new] = [&base, &new].map(|side| side.iter().map(by_key).collect::<Vec<_>>());
     let phase = |key: &str| {
         let figure = |figure: PhaseFigure| {
             let [base, new] = [&base, &new].map(|side| series(side, key, figure));
@@ -155,12 +158,21 @@ fn details(one: &Recording<'_>, options: DiffOptions) -> Vec<(String, PhaseDetai
     details.collect()
 }
 
+/// The phases of a recording by their keys.
+type ByKey<'a> = HashMap<&'a str, &'a PhaseDetail>;
+
+fn by_key(phases: &Vec<(String, PhaseDetail)>) -> ByKey<'_> {
+    let mut found = ByKey::new();
+    for (key, detail) in phases {
+        // The first of one key counts.
+        found.entry(key).or_insert(detail);
+    }
+    found
+}
+
 /// The figure in each recording of a side; `None` if one of them does not know it.
-fn series(side: &[Vec<(String, PhaseDetail)>], key: &str, figure: PhaseFigure) -> Option<Series> {
-    let of_one = |phases: &Vec<(String, PhaseDetail)>| {
-        let (_, detail) = phases.iter().find(|(name, _)| name == key)?;
-        figure.of(detail)
-    };
+fn series(side: &[ByKey<'_>], key: &str, figure: PhaseFigure) -> Option<Series> {
+    let of_one = |phases: &ByKey<'_>| figure.of(phases.get(key)?);
     let values: Option<Vec<Amount>> = side.iter().map(of_one).collect();
     values.filter(|values| !values.is_empty()).map(Series::new)
 }

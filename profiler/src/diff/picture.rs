@@ -1,5 +1,5 @@
-//! A comparison of two recordings or of two snapshots as a flamegraph in two colours: red where the second side has more, blue where it
-//! has less.
+//! A comparison of two recordings or of two snapshots as a flamegraph in two colours: red where the
+//! second side has more, blue where it has less.
 //!
 //! A frame is as wide as the larger side of each path in it, so that removed frames are visible
 //! too. The picture must never hide bytes: a frame too narrow to draw stays in the width of its
@@ -58,7 +58,7 @@ pub fn write_svg(diff: &Diff<'_>, out: impl Write) -> io::Result<PictureTotals> 
     draw(&merged, names, measure, measure.title(), note, out)
 }
 
-/// Writes the holders of two snapshots as a picture, whatever the rows of the comparison are.
+/// Writes a comparison of the holders of two snapshots as a picture.
 ///
 /// # Errors
 /// Returns the errors of `out`; `InvalidInput` if rows are not holders; `InvalidData` when the

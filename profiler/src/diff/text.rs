@@ -222,12 +222,8 @@ fn write_phases(page: &mut Page<'_>, diff: &Diff<'_>) {
     let note = "Times differ from run to run: compare the medians of several recordings \
         (--and-base, --and-new).";
     let is_alone = diff.base.len() < 2 || diff.new.len() < 2;
-    let timed = diff.phases.iter().flat_map(|phase| &phase.figures);
-    if is_alone
-        && timed
-            .into_iter()
-            .any(|of| of.figure == PhaseFigure::Elapsed)
-    {
+    let mut timed = diff.phases.iter().flat_map(|phase| &phase.figures);
+    if is_alone && timed.any(|of| of.figure == PhaseFigure::Elapsed) {
         page.wrap(Style::Faint, "  ", note);
     }
 }

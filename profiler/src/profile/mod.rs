@@ -219,8 +219,8 @@ pub struct Capture {
     pub last_resident: Option<ResidentParts>,
     /// Size of the recording, bytes.
     pub recording_bytes: u64,
-    /// The name of the program's allocator; empty if it is not known. The full name of a Rust type,
-    /// such as `mimalloc::MiMalloc`, or `libc malloc`.
+    /// The name of the program's allocator; empty if it is not known. The full name of a Rust
+    /// type, such as `mimalloc::MiMalloc`, or `libc malloc`.
     pub allocator: String,
     /// The crates that count as the program's own, by name, where someone named them: the reader,
     /// who packed the recording, or who recorded. Empty: those whose sources lie outside

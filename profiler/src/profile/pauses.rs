@@ -1,7 +1,7 @@
 //! The times in which a recording was paused: new blocks were not recorded then.
 
 use super::Process;
-use crate::units::{Nanos, counted};
+use crate::units::{Nanos, counted, joined};
 use serde::Serialize;
 
 /// More pauses than this are only counted in the sentence.
@@ -58,10 +58,7 @@ impl Process {
         if more > 0 {
             when.push(format!("in {}", counted(more, "more pause")));
         }
-        let when = match when.split_last() {
-            Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
-            _ => when.concat(),
-        };
+        let when = joined(&when);
         let sum = if pauses.count > 1 {
             format!(" ({} in total)", Nanos(pauses.paused_ns))
         } else {

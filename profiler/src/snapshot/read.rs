@@ -198,8 +198,8 @@ struct Part {
     texts: Vec<u32>,
     inputs: Vec<(u32, u64)>,
     slices: Vec<Pointer>,
-    /// What the pointers of headers cover, by the index of their edge. It counts if the header
-    /// does not agree with its block.
+    /// The ranges that pointers of headers cover, by the index of their edge. They count if the
+    /// header does not agree with its block.
     header_slices: Vec<(usize, Pointer)>,
     unreadable: u64,
     words: Words,

@@ -223,7 +223,8 @@ impl Analysis {
 mod tests {
     use super::*;
 
-    /// Entries of 32 bytes in 262,144 buckets, as when a table of 131,072 is copied to a larger one.
+    /// Entries of 32 bytes in 262,144 buckets, as when a table of 131,072 is copied to a larger
+    /// one.
     #[test]
     fn a_table_that_has_just_grown_does_not_shrink() {
         let bytes = 262_144 * 33 + 16;

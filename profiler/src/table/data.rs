@@ -131,7 +131,7 @@ pub struct FieldDetail {
     pub types: Vec<Part>,
 }
 
-/// What was allocated for values of a field although they were visited in place.
+/// The allocations for values of a field that were visited in place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct InPlace {

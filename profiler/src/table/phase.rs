@@ -22,8 +22,9 @@ pub struct PhaseDetail {
     pub input_bytes: u64,
     /// Records reported by the program, 0 = not said.
     pub records: u64,
-    /// Nanoseconds from entry to exit, summed over entries, with the phases inside it. Threads that
-    /// entered it by a handle add nothing. `None` if it is not known, or if an entry has not ended.
+    /// Nanoseconds from entry to exit, summed over entries, with the phases inside it. Threads
+    /// that entered it by a handle add nothing. `None` if it is not known, or if an entry has
+    /// not ended.
     pub elapsed_ns: Option<u64>,
     /// The phase and all phases inside it.
     pub with_inner: Figures,

@@ -26,7 +26,7 @@ const MOST_TRIED: usize = 1000;
 const MOST_LARGE: usize = 100;
 /// Values inside each other.
 const MOST_DEPTH: u32 = 256;
-/// Fields that are looked at. A damaged file may claim more of them than there are.
+/// Types that are looked at. A damaged file may claim more of them than there are.
 const MOST_FIELDS: u64 = 1 << 24;
 
 /// A local, by the future that holds it.
@@ -88,13 +88,16 @@ impl TypedLayouts {
     /// Returns the locals that make blocks larger, those with most bytes first.
     pub(super) fn locals_in_blocks(&self, heap: &Heap) -> Vec<LargeLocal> {
         let types = &*self.types;
+        if !types.has_futures() {
+            return Vec::new();
+        }
         let blocks = self.blocks_by_type(heap);
         let mut left = MOST_FIELDS;
         // The block types around each future.
         let mut around: FxHashMap<TypeId, Vec<TypeId>> = FxHashMap::default();
         for &of in blocks.keys() {
             let mut seen = FxHashSet::default();
-            add_futures(types, of, 0, &mut seen, &mut left);
+            add_types_inside(types, of, 0, &mut seen, &mut left);
             for inside in seen {
                 if types.get(inside).is_future {
                     around.entry(inside).or_default().push(of);
@@ -113,7 +116,6 @@ impl TypedLayouts {
             locals.extend(locals_of(types, future));
         }
         locals.sort_unstable_by_key(|&(bytes, id)| (Reverse(bytes), id.future, id.name, id.of));
-        locals.dedup();
         locals.truncate(MOST_TRIED);
         let mut all: Vec<LargeLocal> = Vec::new();
         for (bytes, local) in locals {
@@ -266,7 +268,7 @@ fn holds(types: &Types, local: LocalId, variant: &Variant) -> bool {
 }
 
 /// Adds the types of all values that lie in a value of a type, itself included.
-fn add_futures(
+fn add_types_inside(
     types: &Types,
     of: TypeId,
     depth: u32,
@@ -284,14 +286,14 @@ fn add_futures(
     }
     *left -= 1;
     if let Kind::Array { .. } = this.kind {
-        return add_futures(types, this.target, depth + 1, seen, left);
+        return add_types_inside(types, this.target, depth + 1, seen, left);
     }
     for member in types.members(this) {
-        add_futures(types, member.of, depth + 1, seen, left);
+        add_types_inside(types, member.of, depth + 1, seen, left);
     }
     for variant in types.variants(this) {
         for member in plan::live_fields(types, of, variant) {
-            add_futures(types, member.of, depth + 1, seen, left);
+            add_types_inside(types, member.of, depth + 1, seen, left);
         }
     }
 }

@@ -130,6 +130,11 @@ impl Default for Types {
 }
 
 impl Types {
+    /// Returns `true` if there is a future among the types.
+    pub(super) fn has_futures(&self) -> bool {
+        self.types.iter().any(|of| of.is_future)
+    }
+
     /// Returns the number of a text.
     pub(super) fn name(&mut self, text: &str) -> NameId {
         if let Some(number) = self.numbers.get(text) {

@@ -3,11 +3,10 @@
 //! Advice must hold for the recording: a capacity is enough for the largest instance, and a share
 //! is of bytes that were counted. Doubtful advice is left out.
 
-use super::chunks::joined;
 use super::inside::by_field;
 use crate::profile::fields::Fields;
 use crate::profile::{Arena, ArenaFigures, ArenaValue, State};
-use crate::units::{Bytes, Count, Share, counted, printable};
+use crate::units::{Bytes, Count, Share, counted, joined, printable};
 use serde::Serialize;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;

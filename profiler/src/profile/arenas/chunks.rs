@@ -3,6 +3,7 @@
 
 use crate::name::{begins_with, path};
 use crate::profile::{ArenaEvent, Function, FunctionId, Origin, Profile, Site};
+use crate::units::joined;
 use std::collections::{HashMap, HashSet};
 
 /// Crates of arenas, by the name their functions have. Nothing but chunks is asked of the allocator
@@ -118,15 +119,6 @@ pub(in crate::profile) fn chunk_sites(profile: &Profile) -> HashMap<usize, Vec<u
         }
     }
     sites
-}
-
-/// A list of names as a sentence has them: `a`, `a and b`, `a, b and c`.
-pub(super) fn joined(names: &[String]) -> String {
-    match names {
-        [] => String::new(),
-        [one] => one.clone(),
-        [first @ .., last] => format!("{} and {last}", first.join(", ")),
-    }
 }
 
 /// `arena cities`, `arenas cities and lines`.

@@ -1,7 +1,7 @@
 //! The instances of an arena: the size that each of them reached.
 //!
-//! The recording keeps a bounded history for each arena. Of an arena whose history is full, sizes
-//! are those of the instances in it.
+//! The recording keeps a bounded history for each arena. If that of an arena is full,
+//! sizes are those of the instances in it.
 
 use crate::profile::{Arena, ArenaEvent};
 use serde::Serialize;

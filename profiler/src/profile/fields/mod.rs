@@ -54,7 +54,7 @@ pub struct Field {
     pub inline_bytes: u64,
     /// Those of the values that were visited in place (`deserialize_in_place`).
     pub in_place_values: u64,
-    /// What was allocated here although the value was visited in place.
+    /// The allocations here for values that were visited in place.
     pub in_place: Figures,
     /// The allocations here, without the places inside.
     pub own: Figures,

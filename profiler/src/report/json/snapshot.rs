@@ -39,6 +39,9 @@ impl Serialize for SnapshotJson<'_> {
         json.serialize_entry("unused_bytes", &unused_bytes)?;
         json.serialize_entry("known_bytes", &whole.known_bytes)?;
         json.serialize_entry("retained_is_lower_bound", &self.at.is_cut())?;
+        if !snapshot.futures().is_empty() {
+            json.serialize_entry("futures", snapshot.futures())?;
+        }
         json.serialize_entry("notes", snapshot.notes())?;
         json.end()
     }

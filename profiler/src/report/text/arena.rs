@@ -154,7 +154,7 @@ fn write_chunks(page: &mut Page<'_>, arena: &Arena) {
 }
 
 /// The sizes of several instances: `instances: smallest 4.0 KiB, median 64.0 KiB, largest 1.0 MiB;
-/// the first: 64.0 KiB, 4.0 KiB, 98 more`
+/// the first: #1 64.0 KiB, #2 4.0 KiB`
 fn write_instances(page: &mut Page<'_>, arena: &Arena) {
     let Some(of) = instances(arena).filter(|of| of.known > 1) else {
         return;

@@ -60,9 +60,7 @@ impl Snapshot {
             not_reached_is_cut,
         }
     }
-}
 
-impl Snapshot {
     /// Counts what an allocator adds to the blocks of each site. The heap is that of the analysis.
     pub fn count_rounding(&mut self, heap: &Heap, allocator: Allocator) {
         let mut sums: FxHashMap<u32, u64> = FxHashMap::default();
@@ -256,9 +254,9 @@ impl Tree {
         let roots = analysis.heap().roots().iter().enumerate();
         let nodes = roots.map(|(index, root)| {
             let name = outside.get(index).map_or("", |outside| &outside.name);
-            // Both parts of a stack are one holder.
+            // Both parts of a stack are one holder. Other memory, which is no stack, has no name.
             let kind = match root.kind {
-                RootKind::DeadStack => RootKind::Stack,
+                RootKind::DeadStack if !name.is_empty() => RootKind::Stack,
                 kind => kind,
             };
             let next = numbers.len() as u32;

@@ -25,7 +25,7 @@ pub mod bytes {
         pub data: AtomicPtr<()>,
         pub vtable: &'static Vtable,
     }
-    // What it points to is never written again.
+    // SAFETY: the bytes that it points to are never written again.
     unsafe impl Send for Bytes {}
 
     pub struct Shared {
@@ -56,6 +56,7 @@ fn main() {
         // The compiler must not take the values apart.
         std::hint::black_box((slice.ptr, slice.len));
         let shared: *mut bytes::Shared = slice.data.load(Ordering::Relaxed).cast();
+        // SAFETY: the boxed value is never freed.
         std::hint::black_box(unsafe { ((*shared).buf, (*shared).cap, &(*shared).ref_cnt) });
     }
 }
