@@ -133,9 +133,9 @@ pub(crate) enum Command {
 /// Run a command and record it
 ///
 /// A program that links tracking-alloc records itself. In any other one a preloaded library records
-/// malloc and its relatives, of C, C++ and Rust. If the command becomes another program (exec), that
-/// program is recorded too; programs that it starts are recorded with --children, or if they link
-/// tracking-alloc.
+/// malloc and its relatives, of C, C++ and Rust. If the command becomes another program (exec),
+/// that program is recorded too; programs that it starts are recorded with --children, or if they
+/// link tracking-alloc.
 ///
 /// Leaves the command's standard input and output alone and passes signals on to it. Exits with the
 /// command's status, or with 128 + number if a signal killed it. Prints a summary to standard

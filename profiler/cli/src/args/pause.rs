@@ -1,5 +1,5 @@
-//! The flags of `heapglass pause` and `heapglass resume`, and those of `heapglass run` about the time
-//! that is recorded.
+//! The flags of `heapglass pause` and `heapglass resume`, and those of `heapglass run` about the
+//! time that is recorded.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -10,9 +10,9 @@ use super::values;
 
 /// Pause the recording of a running program
 ///
-/// The program goes on. Blocks that it allocates from its next allocations on are not recorded;
-/// frees of recorded blocks still are. The recording keeps the times of its pauses, and reports say
-/// them.
+/// The program goes on. The pause begins when its live bytes next fall from a new maximum or change
+/// by 32 KiB. From then on, new blocks are not recorded; frees of recorded blocks still are. The
+/// recording keeps the times of its pauses, and reports list them.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:

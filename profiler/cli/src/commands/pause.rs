@@ -32,7 +32,8 @@ pub(super) fn run(target: &Path, is_paused: bool) -> Result<(), Error> {
         ),
         (Some(_), false) => format!("{path}: recording again"),
         (None, true) => format!(
-            "{path}: the program pauses the recording soon: when its live bytes next reach a new maximum or change by 32 KiB"
+            "{path}: the program pauses the recording soon: when its live bytes next fall from a new \
+             maximum or change by 32 KiB"
         ),
         (None, false) => {
             format!("{path}: records again from the next allocation of the program on")

@@ -43,28 +43,24 @@ pub(super) fn run(args: &Run) -> Result<u8, Error> {
     if plan.preloads() {
         spool.prefer(recorded_itself);
     }
-    let finished = if args.tui {
+    let mut log_path = None;
+    if args.tui {
         let (log, path) = log_beside(&pattern)?;
         let unusable = format!("cannot use the log file {}", path.display());
         let copy = log.try_clone().map_err(Error::wrap(unusable))?;
         command.stdin(Stdio::null()).stdout(copy).stderr(log);
-        let running = supervise::start(
-            command,
-            spool,
-            "HEAPGLASS_OUT",
-            &args.snapshots,
-            args.window,
-        )?;
-        watch(running, program_name(&args.command), &path)?
-    } else {
-        supervise::start(
-            command,
-            spool,
-            "HEAPGLASS_OUT",
-            &args.snapshots,
-            args.window,
-        )?
-        .wait()?
+        log_path = Some(path);
+    }
+    let running = supervise::start(
+        command,
+        spool,
+        "HEAPGLASS_OUT",
+        &args.snapshots,
+        args.window,
+    )?;
+    let finished = match &log_path {
+        Some(path) => watch(running, program_name(&args.command), path)?,
+        None => running.wait()?,
     };
     let run = summary::Run {
         name: program_name(&args.command),

@@ -18,8 +18,8 @@ use tracking_alloc_recording::Recording;
 
 use crate::files::search;
 
-/// The name in the ELF note of a program with tracking-alloc as its allocator. The preloaded library
-/// looks for the same note and does nothing in such a program.
+/// The name in the ELF note of a program with tracking-alloc as its allocator. The preloaded
+/// library looks for the same note and does nothing in such a program.
 const NOTE: &[u8] = b"heapglass";
 /// The name of the variable that tracking-alloc reads, in programs of other systems.
 const MARKER: &[u8] = b"HEAPGLASS_OUT";
@@ -117,9 +117,7 @@ impl fmt::Display for Refusal {
 impl Executable {
     /// Reads a program file.
     pub(crate) fn of(path: &Path) -> Executable {
-        let is_regular = path.metadata().is_ok_and(|metadata| metadata.is_file());
-        let file = is_regular.then(|| File::open(path).ok()).flatten();
-        let read = file.map(|file| read(path, &file));
+        let read = open(path).map(|file| read(path, &file));
         read.and_then(Result::ok).unwrap_or(Executable::Other)
     }
 
@@ -160,6 +158,12 @@ impl Executable {
     }
 }
 
+/// Opens a regular file: others may have no end.
+fn open(path: &Path) -> Option<File> {
+    let is_regular = path.metadata().is_ok_and(|metadata| metadata.is_file());
+    is_regular.then(|| File::open(path).ok()).flatten()
+}
+
 fn read(path: &Path, file: &File) -> io::Result<Executable> {
     let mut head = Vec::new();
     file.take(1024).read_to_end(&mut head)?;
@@ -171,14 +175,12 @@ fn read(path: &Path, file: &File) -> io::Result<Executable> {
         return Ok(Executable::Script(interpreter.into()));
     }
     let foreign: [&[u8]; 3] = [b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe", b"MZ"];
-    let is_foreign = foreign.iter().any(|magic| head.starts_with(magic));
-    let is_elf = head.starts_with(b"\x7fELF");
-    if !is_elf && !is_foreign {
-        return Ok(Executable::Other);
-    }
-    if !is_elf {
+    if foreign.iter().any(|magic| head.starts_with(magic)) {
         let [is_linked] = contains(file, [MARKER])?;
         return Ok(Executable::Foreign { is_linked });
+    }
+    if !head.starts_with(b"\x7fELF") {
+        return Ok(Executable::Other);
     }
     let cache = ReadCache::new(file);
     let mut elf = match head.get(4) {
@@ -208,23 +210,19 @@ fn contains<const COUNT: usize>(
 /// Returns the name of an allocator that a program contains under other names than malloc and free.
 /// A preloaded library does not see its blocks.
 pub(crate) fn hidden_allocator(path: &Path) -> Option<&'static str> {
-    let found = contains(&File::open(path).ok()?, ALLOCATORS.map(|(text, _)| text)).ok()?;
+    let found = contains(&open(path)?, ALLOCATORS.map(|(text, _)| text)).ok()?;
     let mut allocators = ALLOCATORS.iter().zip(found);
     allocators.find_map(|((_, name), is_there)| is_there.then_some(*name))
-}
-
-/// Returns the path of the program that wrote a recording.
-pub(crate) fn of_recording(path: &Path) -> Option<PathBuf> {
-    let recording = Recording::open(path).ok()?;
-    recording
-        .string(recording.header.executable)
-        .map(PathBuf::from)
 }
 
 /// Returns `true` if the program that wrote a recording links tracking-alloc, and so recorded
 /// itself.
 pub(crate) fn recorded_itself(recording: &Path) -> bool {
-    of_recording(recording).is_some_and(|program| Executable::of(&program).is_linked())
+    let Ok(recording) = Recording::open(recording) else {
+        return false;
+    };
+    let program = recording.string(recording.header.executable);
+    program.is_some_and(|program| Executable::of(Path::new(&program)).is_linked())
 }
 
 /// Returns `true` if the system starts a program with other privileges than the user's.

@@ -58,22 +58,31 @@ struct Claim {
     /// the recording itself.
     link: Option<PathBuf>,
     header: HeaderValue,
-    /// Of several recordings with one wanted path, that with the smallest rank is there.
+    /// The order of recordings with one wanted path: the smallest rank gets it.
     rank: Rank,
 }
 
-type Rank = (bool, bool, u64);
+/// The order of recordings: `true` if it is not preferred, `true` if it is not that of the command,
+/// the time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+struct Rank(bool, bool, u64);
 
-/// Returns the rank of a recording. A process that becomes another program by `exec` has several
-/// recordings, and the last program is meant.
-fn rank(is_preferred: bool, is_command: bool, header: &HeaderValue) -> Rank {
-    let started = header.started_unix_ns;
-    let later = if is_command && !is_preferred {
-        u64::MAX - started
-    } else {
-        started
-    };
-    (!is_preferred, !is_command, later)
+impl Rank {
+    /// Returns the rank of a recording. A process that becomes another program by `exec` has
+    /// several recordings, and the last program is meant.
+    fn new(is_preferred: bool, is_command: bool, header: &HeaderValue) -> Rank {
+        let started = header.started_unix_ns;
+        let later = if is_command && !is_preferred {
+            u64::MAX - started
+        } else {
+            started
+        };
+        Rank(!is_preferred, !is_command, later)
+    }
+
+    fn is_preferred(self) -> bool {
+        !self.0
+    }
 }
 
 /// A recording at the end of the run.
@@ -89,6 +98,8 @@ pub(crate) struct KeptRecording {
     pub(crate) note: Option<String>,
     /// `true` if a program may still write to it.
     pub(crate) is_written: bool,
+    /// `false` if other recordings come before it. See [`Spool::prefer`].
+    pub(crate) is_preferred: bool,
 }
 
 impl Spool {
@@ -217,7 +228,7 @@ impl Spool {
         let wanted = PathBuf::from(OsString::from_vec(wanted.collect()));
         let source = self.folder.join(name);
         let rank = match self.is_preferred {
-            Some(is_preferred) => rank(is_preferred(&source), header.pid == first, &header),
+            Some(is_preferred) => Rank::new(is_preferred(&source), header.pid == first, &header),
             None => Rank::default(),
         };
         // Two recordings of one run must not share a path.
@@ -261,15 +272,17 @@ impl Claim {
     /// Removes the link to the recording, for another recording. Returns `false` if something else
     /// is at its path.
     fn leave_path(&mut self) -> bool {
-        let is_ours = |link: &PathBuf| fs::read_link(link).is_ok_and(|to| to == self.source);
-        let is_left = self
-            .link
-            .as_ref()
-            .is_some_and(|link| is_ours(link) && fs::remove_file(link).is_ok());
+        let is_left = self.has_link() && fs::remove_file(self.path()).is_ok();
         if is_left {
             self.link = None;
         }
         is_left
+    }
+
+    /// Returns `true` if the link to the recording is still at its path.
+    fn has_link(&self) -> bool {
+        let is_ours = |link: &Path| fs::read_link(link).is_ok_and(|to| to == self.source);
+        self.link.as_deref().is_some_and(is_ours)
     }
 
     /// Makes a link to the recording at the first free path.
@@ -320,14 +333,14 @@ impl Claim {
             pid,
             note,
             is_written,
+            is_preferred: self.rank.is_preferred(),
         }
     }
 
     /// Moves the recording at `target` to its claimed path.
     fn move_from(&self, target: &Path) -> io::Result<PathBuf> {
         let path = self.path();
-        let is_ours = |link: &Path| fs::read_link(link).is_ok_and(|to| to == self.source);
-        let has_link = self.link.as_deref().is_some_and(is_ours);
+        let has_link = self.has_link();
         if has_link && fs::rename(target, path).is_ok() {
             return Ok(path.to_owned());
         }

@@ -99,7 +99,7 @@ impl Plan {
 /// Returns how the preloaded library records a program on a machine of this kind.
 fn how(with_children: bool, machine: &str) -> String {
     let mut how =
-        "malloc and free of a program without tracking-alloc, by a preloaded library".to_owned();
+        "malloc and free of programs without tracking-alloc, by a preloaded library".to_owned();
     // The recorder follows `.eh_frame` only on x86-64, and programs of the system need not keep
     // frame pointers.
     if machine != "x86_64" {

@@ -103,8 +103,8 @@ pub(crate) fn sentence(progress: Progress) -> String {
     }
 }
 
-/// Returns the text that sums up a snapshot: label, moment, size, share of the peak, and what it is based
-/// on.
+/// Returns the text that sums up a snapshot: label, moment, size, share of the peak, and what it is
+/// based on.
 pub(crate) fn line(snapshot: &Snapshot, peak_bytes: u64) -> String {
     let moment = snapshot.moment();
     let share = if peak_bytes == 0 {

@@ -198,17 +198,19 @@ impl Program {
             let dropped = usize::from(self.peak == Some(0));
             snapshots.remove(dropped);
             self.peak = self.peak.map(|peak| peak.saturating_sub(1));
-            let problem =
-                format!("more than {MOST} snapshots were taken; the earliest were dropped");
-            if !self.found.problems.contains(&problem) {
-                self.found.problems.push(problem);
-            }
+            self.note(format!(
+                "more than {MOST} snapshots were taken; the earliest were dropped"
+            ));
         }
     }
 
     /// Keeps an error. Returns `false` if it is known already.
     fn failed(&mut self, error: &Error) -> bool {
-        let problem = error.to_string();
+        self.note(error.to_string())
+    }
+
+    /// Keeps a problem. Returns `false` if it is known already.
+    fn note(&mut self, problem: String) -> bool {
         let is_new = !self.found.problems.contains(&problem);
         if is_new {
             self.found.problems.push(problem);

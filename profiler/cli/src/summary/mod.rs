@@ -16,7 +16,6 @@ use heapglass_profiler::profile::{Profile, State};
 
 use crate::args::Symbols;
 use crate::error::Error;
-use crate::executable::recorded_itself;
 use crate::files::spool::KeptRecording;
 use crate::supervise::Finished;
 use crate::{no_effect, open, preload, terminal};
@@ -78,7 +77,7 @@ pub(crate) fn write(run: &Run<'_>, form: Form) {
         .map(|(at, kept)| RunRecording {
             kept,
             profile: (at < most).then(|| open::open(&kept.path, &Symbols::default())),
-            is_preloaded: run.preloads && at < most && !recorded_itself(&kept.path),
+            is_preloaded: !kept.is_preferred,
         })
         .collect();
     let profiles: Vec<&Profile> = recordings
@@ -109,7 +108,8 @@ fn main_recording<'a, 'b>(
     let cut_short = recordings.iter().filter(was_cut_short);
     largest(cut_short, |profile| profile.totals().live_bytes).or_else(|| {
         let peak = |profile: &Profile| profile.totals().peak_bytes;
-        let linked = recordings.iter().filter(|one| !one.is_preloaded);
+        let is_linked = |one: &&RunRecording<'_>| one.profile.is_some() && !one.is_preloaded;
+        let linked = recordings.iter().filter(is_linked);
         largest(linked, peak).or_else(|| largest(recordings.iter(), peak))
     })
 }

@@ -54,9 +54,7 @@ pub(super) fn why(executables: &[PathBuf], preloads: bool) -> String {
     }
     if !is_linked {
         if is_preloadable && !preloads {
-            text.push_str(
-                "\n  Record it as it is, without a change: heapglass run --preload -- COMMAND",
-            );
+            text.push_str("\n  Record it as it is, without a change: heapglass run -- COMMAND");
         }
         text.push_str(&advice());
     }

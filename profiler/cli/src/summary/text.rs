@@ -1,8 +1,10 @@
 //! The summary for people.
 
+use std::io::{self, StderrLock};
+
 use heapglass_profiler::advice;
 use heapglass_profiler::profile::Profile;
-use heapglass_profiler::report::{Style, write_entry, write_summary};
+use heapglass_profiler::report::{ReportOptions, Style, write_entry, write_summary};
 use heapglass_profiler::units::{Bytes, Nanos, printable};
 
 use super::{Run, RunRecording, from_here, main_recording, no_recording, not_seen, quoted};
@@ -67,19 +69,21 @@ pub(super) fn write(run: &Run<'_>, all: &[RunRecording<'_>], quiet: bool) {
 
 /// Prints a text behind its name.
 fn entry(style: Style, name: &str, text: &str) {
-    let stderr = std::io::stderr();
+    print(|options, out| write_entry(style, name, text, options, out));
+}
+
+/// Prints a part of a report.
+fn print(write: impl FnOnce(&ReportOptions<'_>, StderrLock<'_>) -> io::Result<()>) {
+    let stderr = io::stderr();
     let options = terminal::report_options(&stderr);
     // NOTE: a closed standard error is not a failure of the command.
-    let _ = write_entry(style, name, text, &options, stderr.lock());
+    let _ = write(&options, stderr.lock());
 }
 
 /// Prints totals, peak, bytes not seen by Rust's allocator, losses and the top five sites, as in
 /// the report.
 fn figures(profile: &Profile) {
-    let stderr = std::io::stderr();
-    let options = terminal::report_options(&stderr);
-    // NOTE: a closed standard error is not a failure of the command.
-    let _ = write_summary(profile, &options, stderr.lock());
+    print(|options, out| write_summary(profile, options, out));
 }
 
 /// Prints the snapshots that were taken, why there are no others, or that there could be some.
@@ -100,11 +104,8 @@ fn snapshots(run: &Run<'_>, profile: Option<&Profile>) {
 
 /// Prints the largest findings, if there are any.
 fn findings(profile: &Profile) {
-    let stderr = std::io::stderr();
-    let options = terminal::report_options(&stderr);
     let findings = advice::advise(profile, false);
-    // NOTE: a closed standard error is not a failure of the command.
-    let _ = advice::write_summary(profile, &findings, &options, stderr.lock());
+    print(|options, out| advice::write_summary(profile, &findings, options, out));
 }
 
 fn out_of_memory(killed: &Killed, profile: Option<&Profile>) {

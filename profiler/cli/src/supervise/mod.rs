@@ -160,8 +160,12 @@ fn supervise(
     let mut snapshots = snapshots.begin(recordings);
     let mut pause = FIRST_LOOKS;
     while let Err(RecvTimeoutError::Timeout) = ended.recv_timeout(recorded.until_change(pause)) {
-        lock(recordings).look(pid);
-        recorded.tell(&lock(recordings).sources());
+        let sources = {
+            let mut recordings = lock(recordings);
+            recordings.look(pid);
+            recordings.sources()
+        };
+        recorded.tell(&sources);
         oom.observe(pid);
         pause = (pause + pause / 4).min(LATER_LOOKS);
     }

@@ -11,7 +11,7 @@ use crate::args::Window;
 pub(super) struct Recorded {
     window: Window,
     began: Instant,
-    /// `true` for each recording that was paused last.
+    /// The last request to each recording: `true` is a pause.
     told: BTreeMap<PathBuf, bool>,
 }
 

@@ -116,7 +116,7 @@ fn run_preloads_the_library_into_a_program_without_tracking_alloc_and_says_so() 
     );
     // The lines are wrapped.
     let words: Vec<&str> = done.stderr.split_whitespace().collect();
-    let said = "records malloc and free of a program without tracking-alloc, by a preloaded library; --children";
+    let said = "records malloc and free of programs without tracking-alloc, by a preloaded library; --children";
     assert!(words.join(" ").contains(said), "{}", done.stderr);
     assert!(done.stderr.contains("ls.hg"), "{}", done.stderr);
     let report = place.report("ls.hg");
