@@ -267,7 +267,7 @@ impl Compared {
         })
     }
 
-    /// Returns the ends of the accepted range, and the figure found here, as text: with so many
+    /// Returns the ends of the accepted range, and the figure found here, as text: with enough
     /// digits that a figure outside the range does not look like one of its ends.
     pub fn accepted_and_here(&self) -> [String; 3] {
         let (least, most) = self.claim.accepted();
@@ -275,10 +275,14 @@ impl Compared {
         let looks_equal =
             |end: f64, more_digits| figure_with(end, more_digits) == figure_with(here, more_digits);
         let is_outside = here < least || here > most;
-        let more_digits = (0..MOST_MORE_DIGITS).find(|digits| {
-            !is_outside || !(looks_equal(least, *digits) || looks_equal(most, *digits))
-        });
-        let more_digits = more_digits.unwrap_or(MOST_MORE_DIGITS);
+        let differs = |digits: &usize| !looks_equal(least, *digits) && !looks_equal(most, *digits);
+        let more_digits = if is_outside {
+            (0..MOST_MORE_DIGITS)
+                .find(differs)
+                .unwrap_or(MOST_MORE_DIGITS)
+        } else {
+            0
+        };
         [
             figure_with(least, more_digits),
             figure_with(most, more_digits),
@@ -341,8 +345,10 @@ const MOST_MORE_DIGITS: usize = 6;
 
 /// Formats a figure: whole numbers as they are, others with three digits, or more of them.
 fn figure_with(value: f64, more_digits: usize) -> String {
-    let digits = if value.fract() == 0.0 || value.abs() >= 1000.0 {
+    let digits = if value.fract() == 0.0 {
         0
+    } else if value.abs() >= 1000.0 {
+        more_digits
     } else if value.abs() >= 10.0 {
         1 + more_digits
     } else {

@@ -15,7 +15,7 @@ pub enum Pass {
     Time,
     /// One run, to find the share of time spent in the allocator.
     Share,
-    /// One counted run, of which another process takes a snapshot while it holds its result.
+    /// One counted run. Another process takes a snapshot while it holds its result.
     Hold,
 }
 
@@ -234,7 +234,7 @@ pub fn run_child(variant: &Variant, pass: Pass, with: &str, divisor: usize) {
     println!("{line}");
 }
 
-/// Says that the work can begin, and waits until the reader of the snapshot is attached.
+/// Prints that the work can begin, and waits until the reader of the snapshot is attached.
 ///
 /// # Panics
 /// If there is no reader.

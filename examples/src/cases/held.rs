@@ -39,7 +39,10 @@ pub(super) fn run(kind: &str, has_remedy: bool) {
 
 /// Says that the data is there, and allocates now and then, so that a snapshot can be taken, until
 /// the input ends.
-fn hold<T>(data: T) {
+///
+/// # Panics
+/// If standard output is closed.
+pub fn hold<T>(data: T) {
     static HAS_ENDED: AtomicBool = AtomicBool::new(false);
     std::thread::spawn(|| {
         // An error is an end too.

@@ -16,6 +16,8 @@ mod tally;
 mod threads;
 mod trust;
 
+pub use held::hold;
+
 pub use tally::{Block, Tally};
 
 use std::process::ExitCode;

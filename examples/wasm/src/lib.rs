@@ -1,5 +1,6 @@
 //! The allocation benchmark (0.1, 0.5, 0.6), small strings (0.20), binary data read into `String`s
-//! and into an arena, and a profiled decode as a WebAssembly module without imports. `bench.mjs` is its host, in node and in a page.
+//! and into an arena, and a profiled decode as a WebAssembly module without imports. `bench.mjs` is
+//! its host, in node and in a page.
 //!
 //! An instance does one piece of work. Linear memory never shrinks, so the next piece would find it
 //! grown already.

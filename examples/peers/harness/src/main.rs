@@ -69,10 +69,11 @@ struct Options {
     markdown: Option<PathBuf>,
     /// Measure only programs that are recorded unchanged: the Rust programs of the work, a C++
     /// program, and programs of the system, under heapglass's preloaded library and heaptrack
-    #[arg(long, conflicts_with_all = ["only", "programs", "json", "markdown"])]
+    #[arg(long, conflicts_with_all = ["only", "programs", "json", "markdown", "list"])]
     unchanged: bool,
     /// Update the tables and figures of this repository: the guide, the README, measured.json and
-    /// unchanged.json; with --unchanged, only the guide's table of these programs and unchanged.json
+    /// unchanged.json; with --unchanged, only the guide's table of these programs and
+    /// unchanged.json
     #[arg(long, conflicts_with_all = ["only", "programs", "quick"])]
     publish: bool,
     /// End a program that takes longer; it counts as failed
@@ -86,11 +87,21 @@ struct Options {
     list: bool,
 }
 
+impl Options {
+    fn rounds(&self) -> usize {
+        if self.quick {
+            1
+        } else {
+            usize::from(self.runs)
+        }
+    }
+}
+
 const EXAMPLES: &str = "\
 Examples:
   cargo peers --quick                                   does everything work? (a few minutes with the build)
-  cargo peers --publish                                 measure all, write the guide's table, the README's and the JSON
-                                                        (15 to 20 minutes on four cores)
+  cargo peers --publish                                 measure all, write the guide's tables, the README's and the
+                                                        JSON (40 minutes on four cores)
   cargo peers --only json,churn --programs exact,dhat-rs
   cargo peers --unchanged --publish                     only programs that are recorded unchanged (20 minutes)
   cargo peers --only depth --runs 7 --json depth.json --markdown depth.md
@@ -131,6 +142,7 @@ fn compare(options: &Options) -> Result<(), String> {
     if options.publish {
         pages.push((root.join(GUIDE), table::LONG));
         pages.push((root.join(README), table::SHORT));
+        filled(&root.join(GUIDE), table::UNCHANGED, "")?;
     }
     if let Some(file) = &options.markdown {
         pages.push((file.clone(), table::LONG));
@@ -164,7 +176,7 @@ fn compare(options: &Options) -> Result<(), String> {
         machine: machine::machine(),
         versions: machine::versions(&root),
         quick: options.quick,
-        runs: session.rounds(),
+        runs: session.options.rounds(),
         took_seconds: 0,
         programs: Vec::new(),
         workloads: Vec::new(),
@@ -207,8 +219,7 @@ fn compare(options: &Options) -> Result<(), String> {
         };
         write(page, &filled(page, name, table)?)?;
     }
-    let mut json = serde_json::to_string_pretty(&results).map_err(|error| error.to_string())?;
-    json.push('\n');
+    let json = json(&results)?;
     if let Some(file) = &options.json {
         write(file, &json)?;
     }
@@ -226,21 +237,21 @@ fn compare(options: &Options) -> Result<(), String> {
 fn compare_unchanged(options: &Options, root: &Path, setting: &Setting) -> Result<(), String> {
     let guide = root.join(GUIDE);
     filled(&guide, table::UNCHANGED, "")?;
-    let rounds = if options.quick {
-        1
-    } else {
-        usize::from(options.runs)
-    };
-    let results = unchanged::measure(root, &target()?, setting, rounds, options.slow as f64)?;
+    let (rounds, slow) = (options.rounds(), options.slow as f64);
+    let results = unchanged::measure(root, &target()?, setting, rounds, slow)?;
     let table = unchanged::table(&results);
     println!("{table}");
     if options.publish {
         write(&guide, &filled(&guide, table::UNCHANGED, &table)?)?;
-        let mut json = serde_json::to_string_pretty(&results).map_err(|error| error.to_string())?;
-        json.push('\n');
-        write(&root.join(MEASURED_UNCHANGED), &json)?;
+        write(&root.join(MEASURED_UNCHANGED), &json(&results)?)?;
     }
     Ok(())
+}
+
+fn json(results: &impl serde::Serialize) -> Result<String, String> {
+    let mut json = serde_json::to_string_pretty(results).map_err(|error| error.to_string())?;
+    json.push('\n');
+    Ok(json)
 }
 
 fn geojson_megabytes(quick: bool) -> u64 {
@@ -278,14 +289,6 @@ struct Session<'a> {
 }
 
 impl Session<'_> {
-    fn rounds(&self) -> usize {
-        if self.options.quick {
-            1
-        } else {
-            usize::from(self.options.runs)
-        }
-    }
-
     /// Builds everything needed. Skips what cannot be built, except our own programs.
     fn build(
         &mut self,
@@ -346,12 +349,17 @@ impl Session<'_> {
         let counts = self.count(workload)?;
         let mut samples: BTreeMap<&'static str, Vec<Sample>> = BTreeMap::new();
         let mut slow: Vec<&'static str> = Vec::new();
-        for round in 0..self.rounds() {
+        for round in 0..self.options.rounds() {
             for program in programs {
                 if cells.contains_key(program.name) || slow.contains(&program.name) {
                     continue;
                 }
-                let at = format!("  {}/{} {:<16}", round + 1, self.rounds(), program.name);
+                let at = format!(
+                    "  {}/{} {:<16}",
+                    round + 1,
+                    self.options.rounds(),
+                    program.name
+                );
                 if let Some(reason) = self.too_large(workload) {
                     eprintln!("{at} skipped: {reason}");
                     cells.insert(program.name, Cell::Skipped(reason));

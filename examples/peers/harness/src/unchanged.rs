@@ -22,7 +22,7 @@ struct Subject {
     name: &'static str,
     title: &'static str,
     goal: Goal,
-    /// Whether a recording contains each of the processes that the program starts. heaptrack does
+    /// `true` if a recording contains each of the processes that the program starts. heaptrack does
     /// not follow them.
     with_children: bool,
     command: Result<Vec<OsString>, String>,
@@ -33,11 +33,11 @@ struct Subject {
 #[serde(rename_all = "snake_case")]
 enum Goal {
     /// At most this multiple of the bare program's time, if there is such a goal; and what
-    /// heaptrack adds is at least so many times what heapglass adds.
+    /// heaptrack adds is at least this multiple of what heapglass adds.
     Ratio(Option<f64>, f64),
     /// At most this multiple for a program and its children.
     Children(f64),
-    /// At most so many milliseconds more.
+    /// At most this many milliseconds more.
     Start(f64),
 }
 
@@ -141,6 +141,7 @@ pub(crate) fn measure(
                 match compare(setting, &subject, words, &library, rounds, slow_seconds) {
                     Ok(measured) => Outcome::Measured(Box::new(measured)),
                     Err(_) if setting.interrupted.load(Ordering::Relaxed) => {
+                        let _ = std::fs::remove_dir_all(&setting.folder);
                         return Err("interrupted".to_owned());
                     }
                     Err(reason) => Outcome::Failed(reason),
@@ -435,7 +436,8 @@ fn compare(
 ) -> Result<Measured, String> {
     let no_heaptrack = subject.with_children
         || matches!(subject.goal, Goal::Start(_))
-        || machine::missing_tool(Profiler::Heaptrack).is_some();
+        || machine::missing_tool(Profiler::Heaptrack).is_some()
+        || exports_malloc(words);
     let mut bare = Vec::new();
     let mut own = Vec::new();
     let mut heaptrack = Vec::new();
@@ -451,7 +453,7 @@ fn compare(
         }
     }
     let own = compared(&own, &bare).ok_or("there were no rounds")?;
-    let heaptrack = compared(&heaptrack, &bare).filter(|_| !exports_malloc(words));
+    let heaptrack = compared(&heaptrack, &bare);
     let saved = heaptrack
         .as_ref()
         .map(|heaptrack| each(heaptrack.added, own.added, |theirs, ours| theirs / ours));
@@ -463,7 +465,7 @@ fn compare(
     })
 }
 
-/// Returns `true` for a program with its own `malloc`, of which heaptrack records nothing.
+/// Returns `true` if a program has its own `malloc`: heaptrack then records nothing.
 fn exports_malloc(words: &[OsString]) -> bool {
     let symbols = printed(
         Command::new("nm")

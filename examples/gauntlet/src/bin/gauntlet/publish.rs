@@ -50,8 +50,8 @@ const PICTURES: [Picture; 4] = [
     ),
 ];
 
-/// Runs cases the requested number of times, with a second build in turns if there is one. Writes the results of the last run, and the verdicts
-/// that differ between runs.
+/// Runs cases the requested number of times, with a second build in turns if there is one. Writes
+/// the results of the last run, and the verdicts that differ between runs.
 pub(crate) fn publish(options: &PublishOptions) -> io::Result<ExitCode> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     if options.browsers {

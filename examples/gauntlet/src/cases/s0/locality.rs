@@ -1,6 +1,6 @@
 //! 0.24: cache locality, the second of the three benefits that arenas promise. The same values are
-//! read on the heap, on a heap that was used before, between blocks that stay live, and in an arena; in
-//! order and at random.
+//! read on the heap, on a heap that was used before, between blocks that stay live, and in an
+//! arena; in order and at random.
 
 use super::times;
 use super::words::{self, LISTS, WORD, WORDS};
@@ -137,10 +137,7 @@ fn shuffled(lists: usize) -> Vec<Box<str>> {
 }
 
 fn shuffle<T>(all: &mut [T]) {
-    let random = &mut Random::new(24);
-    for at in (1..all.len()).rev() {
-        all.swap(at, random.below(at + 1));
-    }
+    Random::new(24).shuffle(all);
 }
 
 /// Returns the numbers of the lists in random order.

@@ -1,5 +1,5 @@
-//! 0.22: a slow parser hides the allocator: the gain of mimalloc with JSON and with postcard, of the
-//! same data.
+//! 0.22: a slow parser hides the allocator: the gain of mimalloc with JSON and with postcard, of
+//! the same data.
 
 use super::people::{self, PEOPLE, Person, owned_blocks};
 use super::{growths, times};

@@ -81,10 +81,7 @@ fn spread(window: &mut Window, bytes: usize) {
     const BLOCK: usize = 80;
     let count = (window.scaled(bytes) / BLOCK).max(1);
     let mut all: Vec<Arc<[u8; 48]>> = (0..count).map(|_| Arc::new([7; 48])).collect();
-    let random = &mut Random::new(5);
-    for at in (1..all.len()).rev() {
-        all.swap(at, random.below(at + 1));
-    }
+    Random::new(5).shuffle(&mut all);
     let clones = window.scaled(100 * CLONES);
     window.input(0, clones);
     let mut next = all.iter().cycle();
