@@ -5,7 +5,7 @@
 use super::Style;
 use super::page::{Page, first_few};
 use crate::profile::{Figures, Profile, State};
-use crate::table::{all_snapshots, failed_requests, fatal_request, program_name};
+use crate::table::{all_snapshots, failed_requests, fatal_request, libraries, program_name};
 use crate::units::{Bytes, Count, Nanos, Share, counted, printable};
 
 pub(super) fn write(page: &mut Page<'_>, profile: &Profile) {
@@ -118,18 +118,43 @@ pub(super) fn write_figures(page: &mut Page<'_>, profile: &Profile) {
             said.push(format!("at {}", Nanos(at.time_ns)));
             let (live, not_seen) = (Bytes(at.live_bytes), at.not_seen_bytes().map(Bytes));
             said.push(match not_seen {
-                Some(bytes) => format!("{bytes} not seen by Rust's allocator ({live} live then)"),
+                Some(bytes) => format!("{bytes} more than the {live} live then"),
                 None => format!("less than the {live} live then: some bytes were never touched"),
             });
         }
         page.entry(Style::Faint, "resident", &said.join(", "));
     }
+    write_libraries(page, profile);
     write_failed_requests(page, profile);
     if !capture.is_exact() {
         let mode = printable(&capture.mode);
         page.warning(&format!("Mode {mode}: figures are estimates."));
     }
 }
+
+/// Libraries that are named; the others are counted.
+const LIBRARIES: usize = 3;
+
+/// `libsqlite3.so.0 2.6 MiB (99.8 %), libc.so.6 4.7 KiB (0.2 %) of the peak`: the share of C and
+/// other libraries, where it is worth a line.
+fn write_libraries(page: &mut Page<'_>, profile: &Profile) {
+    let libraries = libraries(profile);
+    let peak = profile.totals.peak_bytes;
+    let bytes = libraries.iter().map(|(_, figures)| figures.peak_bytes);
+    if bytes.fold(0, u64::saturating_add) < peak / LEAST_LIBRARIES {
+        return;
+    }
+    let named = libraries.iter().map(|(path, figures)| {
+        let name = path.rsplit('/').next().unwrap_or_default();
+        let (bytes, share) = (figures.peak_bytes, Share::of(figures.peak_bytes, peak));
+        format!("{} {} ({share})", printable(name), Bytes(bytes))
+    });
+    let named = first_few(named, LIBRARIES);
+    page.entry(Style::Faint, "libraries", &format!("{named} of the peak"));
+}
+
+/// Libraries whose bytes are less than this part of the peak are not named: a hundredth.
+const LEAST_LIBRARIES: u64 = 100;
 
 /// Sites named whose requests were refused; the others are counted.
 const REFUSED: usize = 2;

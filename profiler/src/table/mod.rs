@@ -53,6 +53,7 @@ pub(crate) use columns::{
 pub use data::{FieldDetail, InPlace, Part, Slack, TypeDetail, slack_by_type};
 pub(crate) use failed_request::{failed_requests, fatal_request};
 pub(crate) use figures::by_key;
+pub(crate) use function::libraries;
 pub use function::{FunctionDetail, sites_of};
 pub use heading::Heading;
 pub(crate) use heading::SHARE_WIDTH;
