@@ -3,6 +3,8 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use heapglass_profiler::allocator::Allocator as Known;
+
 /// Allocators with a name, and the names of their libraries, the best one first. Of tcmalloc, the
 /// minimal library has no profiler.
 const LIBRARIES: [(&str, &[&str]); 3] = [
@@ -32,6 +34,13 @@ const FOLDERS: [&str; 8] = [
     "/lib64",
     "/usr/lib",
 ];
+
+/// An allocator that no feature of tracking-alloc brings.
+const TCMALLOC: &str = "tcmalloc";
+
+fn not_found(files: &[&str]) -> String {
+    format!("{} was not found: install it, or give its path", files[0])
+}
 
 /// An allocator to compare.
 #[derive(Clone, Debug)]
@@ -68,10 +77,20 @@ impl Allocator {
         }
         let known = LIBRARIES.iter().find(|(known, _)| *known == name);
         let (_, files) =
-            known.ok_or("it is no name of an allocator; give the path of a library")?;
+            known.ok_or("no allocator of this name is known; give the path of a library")?;
         let folders = FOLDERS.iter().map(Path::new);
         let mut paths = folders.flat_map(|folder| files.iter().map(|file| folder.join(file)));
-        Ok(found(paths.find(|path| path.is_file())))
+        let path = paths.find(|path| path.is_file());
+        if path.is_none() && name == TCMALLOC {
+            return Err(not_found(files));
+        }
+        Ok(found(path))
+    }
+
+    /// Returns the value of `HEAPGLASS_ALLOCATOR`, if a program may have the allocator in it.
+    pub(super) fn choice(&self) -> Option<&str> {
+        let is_named = !self.name.contains('/') && self.name != TCMALLOC;
+        is_named.then_some(self.name.as_str())
     }
 
     /// Returns the value of `LD_PRELOAD`, if a library is preloaded.
@@ -87,18 +106,21 @@ impl Allocator {
     /// Returns the reason why a program does not use this allocator. `used` is the allocator that
     /// it uses, if it is known.
     pub(super) fn is_not_used(&self, used: Option<&str>) -> Option<String> {
-        let is_named = !self.name.contains('/') && self.name != "tcmalloc";
-        let says = match used {
-            Some(used) if is_named && used == self.name => return None,
+        let file = self.library.as_ref().and_then(|path| path.file_name());
+        let of_library = file.and_then(|file| Known::of_library(&file.to_string_lossy()));
+        let expected = self.choice().or(of_library.map(Known::name));
+        let says = match (expected, used) {
+            (Some(expected), Some(used)) if expected == used => return None,
             // Libraries whose rules are not known are not recognized.
-            None if self.library.is_some() && !is_named => return None,
-            Some(used) => format!("the program uses {used} all the same"),
-            None => "nothing shows that the program uses it".to_owned(),
+            (None, Some(used)) if used != Known::Glibc.name() => return None,
+            (None, None) => return None,
+            (_, Some(used)) => format!("the program uses {used} all the same"),
+            (_, None) => "nothing shows that the program uses it".to_owned(),
         };
         let file = LIBRARIES.iter().find(|(name, _)| *name == self.name);
         let hint = match (file, &self.library) {
             (Some((_, files)), None) => {
-                format!("; {} was not found: install it, or give its path", files[0])
+                format!("; {}", not_found(files))
             }
             _ => "; it may be linked statically, or have an allocator of its own".to_owned(),
         };
@@ -136,6 +158,10 @@ mod tests {
         let other = named("/opt/libother.so", Some("/opt/libother.so"));
         assert_eq!(other.is_not_used(None), None);
         assert!(other.is_not_used(Some("glibc")).is_some());
+        let path = "/opt/libmimalloc.so.2.0";
+        let given = named(path, Some(path));
+        assert_eq!(given.is_not_used(Some("mimalloc")), None);
+        assert!(given.is_not_used(Some("jemalloc")).is_some());
     }
 
     #[test]

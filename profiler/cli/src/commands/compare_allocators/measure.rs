@@ -153,10 +153,10 @@ pub(super) fn time(command: &[OsString], allocator: &Allocator) -> Result<Timed,
 
 /// Sets the environment for an allocator, and takes input and output away.
 fn apply(command: &mut Command, allocator: &Allocator) {
-    command.env(CHOICE, &allocator.name);
-    if allocator.name.contains('/') || allocator.name == "tcmalloc" {
-        command.env_remove(CHOICE);
-    }
+    match allocator.choice() {
+        Some(name) => command.env(CHOICE, name),
+        None => command.env_remove(CHOICE),
+    };
     if let Some(preload) = allocator.preload() {
         command.env("LD_PRELOAD", preload);
     }

@@ -95,6 +95,8 @@ pub(super) fn run(args: &CompareAllocators) -> Result<(), Error> {
             "allocators": compared,
             "not_compared": not_compared,
         }))?;
+    } else if compared.is_empty() {
+        print(left_out(&not_compared).as_bytes())?;
     } else {
         print(text(args, &compared, &not_compared).as_bytes())?;
     }
@@ -136,6 +138,13 @@ const HEADINGS: [&str; 7] = [
     "at exit",
 ];
 
+/// Explains the columns of the recorded run.
+const REST: &str = "\
+The other columns are of one recorded run. peak: requested bytes.
+usable beyond requested: what the allocator adds to blocks of up to 64 KiB, at the largest snapshot.
+resident: without the memory of the profiler.
+";
+
 fn text(args: &CompareAllocators, compared: &[Compared], not_compared: &[NotCompared]) -> String {
     let mut lines = vec![HEADINGS.map(str::to_owned)];
     let first = compared.first();
@@ -152,17 +161,22 @@ fn text(args: &CompareAllocators, compared: &[Compared], not_compared: &[NotComp
         }
         text.push('\n');
     }
-    text.push('\n');
-    for NotCompared { name, reason } in not_compared {
-        text.push_str(&format!("not compared: {}: {reason}\n", printable(name)));
+    if !not_compared.is_empty() {
+        text.push('\n');
     }
+    text.push_str(&left_out(not_compared));
     text.push_str(&format!(
-        "time, processor: medians of {} without a recording, in turns (with the ratio to the first). The other \
-         columns are of one recorded run. peak: requested bytes. usable beyond requested: what the allocator adds to \
-         blocks of up to 64 KiB at the largest snapshot. resident: without the profiler's memory.\n",
+        "\ntime, processor: medians of {} without a recording, in turns; ratios to the first line.\n{REST}",
         counted(args.runs as u64, "run"),
     ));
     text
+}
+
+fn left_out(not_compared: &[NotCompared]) -> String {
+    let lines = not_compared.iter();
+    let lines =
+        lines.map(|one| format!("not compared: {}: {}\n", printable(&one.name), one.reason));
+    lines.collect()
 }
 
 fn cells(one: &Compared, first: Option<&Compared>) -> [String; 7] {
