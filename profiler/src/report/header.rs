@@ -2,10 +2,14 @@
 //!
 //! This module must never show the peak without its bound.
 
+use std::cmp::Reverse;
+
 use super::Style;
 use super::page::{Page, first_few};
 use crate::profile::{Figures, Profile, State};
-use crate::table::{all_snapshots, failed_requests, fatal_request, libraries, program_name};
+use crate::table::{
+    SnapshotAt, all_snapshots, failed_requests, fatal_request, libraries, program_name,
+};
 use crate::units::{Bytes, Count, Nanos, Share, counted, printable};
 
 pub(super) fn write(page: &mut Page<'_>, profile: &Profile) {
@@ -198,6 +202,57 @@ fn write_snapshots(page: &mut Page<'_>, profile: &Profile) {
     let rest = profile.snapshots().len().saturating_sub(SNAPSHOTS);
     if rest > 0 {
         page.entry(Style::Faint, "", &format!("{rest} more"));
+    }
+    let known = all_snapshots(profile).filter(|at| at.snapshot.usable().is_some());
+    if let Some(largest) = known.max_by_key(|at| at.snapshot.moment().live_bytes) {
+        write_usable(page, largest, &format!(", in snapshot {}", largest.name()));
+    }
+}
+
+/// Size classes that are listed: those in which the allocator adds most.
+const CLASSES: usize = 8;
+
+/// Writes what the allocator gave for the blocks of a snapshot, if it is known; with `explain` also
+/// the size classes in which it added most.
+pub(super) fn write_usable(page: &mut Page<'_>, at: SnapshotAt<'_>, place: &str) {
+    let Some(usable) = at.snapshot.usable() else {
+        return;
+    };
+    let (requested, given) = (usable.requested_bytes(), usable.usable_bytes());
+    let added = Share::of(given.saturating_sub(requested), requested);
+    let mut said = format!(
+        "{} of {} requested (+{added}), by {}{place}",
+        Bytes(given),
+        Bytes(requested),
+        printable(&usable.allocator),
+    );
+    if usable.large_blocks > 0 {
+        said.push_str(&format!(
+            "; not known of {} in {} above 64 KiB",
+            Bytes(usable.large_bytes),
+            counted(usable.large_blocks, "block")
+        ));
+    }
+    page.entry(Style::Faint, "usable", &said);
+    if !page.options.explain {
+        return;
+    }
+    let mut classes: Vec<_> = usable.classes.iter().collect();
+    classes.sort_by_key(|class| (Reverse(class.rounding_bytes()), class.block_bytes));
+    for class in classes.iter().take(CLASSES) {
+        let mean = class.requested_bytes as f64 / class.blocks.max(1) as f64;
+        let line = format!(
+            "{} each: {}, {} requested ({mean:.1} B each), {} added",
+            Bytes(class.block_bytes),
+            counted(class.blocks, "block"),
+            Bytes(class.requested_bytes),
+            Bytes(class.rounding_bytes()),
+        );
+        page.entry(Style::Faint, "", &line);
+    }
+    let rest = classes.len().saturating_sub(CLASSES);
+    if rest > 0 {
+        page.entry(Style::Faint, "", &format!("{rest} more sizes"));
     }
 }
 

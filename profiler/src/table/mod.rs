@@ -57,6 +57,7 @@ pub(crate) use function::libraries;
 pub use function::{FunctionDetail, sites_of};
 pub use heading::Heading;
 pub(crate) use heading::SHARE_WIDTH;
+pub(crate) use held::neighbours_text;
 pub use held::{HeldFigures, HeldMeasure, SnapshotAt, all_snapshots, snapshot_at};
 pub use held_rows::{HeldRow, held_rows, not_in_snapshots};
 pub(crate) use held_rows::{held_by, held_by_groups};

@@ -5,6 +5,7 @@
 mod advise;
 mod cargo;
 mod check;
+mod compare_allocators;
 mod diff;
 mod export;
 mod held;
@@ -24,6 +25,7 @@ use crate::error::Error;
 pub(crate) use advise::Advise;
 pub(crate) use cargo::{CargoArgs, CargoCli, CargoCommand};
 pub(crate) use check::Check;
+pub(crate) use compare_allocators::CompareAllocators;
 pub(crate) use diff::Diff;
 pub(crate) use export::Export;
 pub(crate) use held::{AnyMeasure, AnyMeasureFlag, AtFlag, PictureBy, RowsBy};
@@ -121,6 +123,7 @@ pub(crate) enum Command {
     Flamegraph(Flamegraph),
     Diff(Diff),
     Check(Check),
+    CompareAllocators(CompareAllocators),
     Tui(Tui),
     Export(Export),
     Pack(Pack),

@@ -3,6 +3,7 @@
 
 mod advise;
 mod check;
+mod compare_allocators;
 mod completions;
 mod diff;
 mod export;
@@ -34,6 +35,7 @@ pub(crate) fn dispatch(cli: Cli) -> Result<u8, Error> {
         Some(Command::Resume(args)) => pause::run(&args.target, false),
         Some(Command::Flamegraph(args)) => flamegraph::run(&args),
         Some(Command::Diff(args)) => diff::run(&args),
+        Some(Command::CompareAllocators(args)) => compare_allocators::run(&args),
         Some(Command::Tui(args)) => tui::run(&args),
         Some(Command::Export(args)) => export::run(&args),
         Some(Command::Pack(args)) => pack::run(&args),

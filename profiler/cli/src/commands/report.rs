@@ -44,8 +44,6 @@ pub(super) fn run(args: &Report) -> Result<(), Error> {
     let symbols = &args.input.symbols;
     if args.json && args.explain {
         no_effect::warn("--explain", "--json has all details of each row");
-    } else if held.is_some() && args.explain {
-        no_effect::warn("--explain", "figures of a snapshot are explained anyway");
     }
     match shown {
         Shown::Counted(by, _) => {

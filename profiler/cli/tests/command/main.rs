@@ -4,6 +4,8 @@ mod advise;
 mod cargo;
 mod common;
 mod compare;
+#[cfg(target_os = "linux")]
+mod compare_allocators;
 mod demo;
 mod docs;
 mod export;

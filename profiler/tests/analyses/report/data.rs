@@ -533,7 +533,7 @@ fn the_text_of_a_site_says_them_as_well() {
         ..ReportOptions::default()
     };
     let said = text(&of_two_sites(), &options);
-    let expected = "sizes 24 B (7), 33-40 B (2), unknown (1); lifetime 9.0 allocations (of 80.0 % of freed); freed \
+    let expected = "sizes 24 B (7), 33-40 B (2), unknown (1), mean 27 B; lifetime 9.0 allocations (of 80.0 % of freed); freed \
                     elsewhere 25.0 %\n";
     assert!(said.contains(expected), "{said}");
 }
