@@ -1,7 +1,9 @@
-//! The wrapper: it forwards four methods and reads the state word once before or after each.
+//! The wrapper: it reads the state word before each of four methods, and forwards them.
 
 use crate::Chosen;
-use heapglass_recorder::{InnerAllocator, Source, allocated_by};
+use heapglass_recorder::{
+    InnerAllocator, Source, allocated_by, passes_allocation, passes_free, passes_reallocation,
+};
 use std::alloc::{GlobalAlloc, Layout, System};
 
 /// A global allocator that forwards to another one and can record every event.
@@ -73,38 +75,96 @@ impl<A> Source for TrackingAlloc<A> {
     }
 }
 
-// SAFETY: every call is forwarded with unchanged arguments, and its result is returned unchanged;
-// recording neither unwinds nor allocates through this allocator.
-unsafe impl<A: GlobalAlloc> GlobalAlloc for TrackingAlloc<A> {
-    #[inline]
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+/// What remains of an event that must be reported: each function calls the allocator itself.
+///
+/// PERF: they are not inlined, so that an event that needs no report ends in the call of the
+/// allocator, and keeps nothing across it.
+impl<A: GlobalAlloc> TrackingAlloc<A> {
+    #[cold]
+    #[inline(never)]
+    unsafe fn alloc_seen(&self, layout: Layout) -> *mut u8 {
         // SAFETY: the caller's promise is passed on.
         let block = unsafe { self.inner.alloc(layout) };
         allocated_by::<Self>(block, layout.size());
         block
     }
 
-    #[inline]
-    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+    #[cold]
+    #[inline(never)]
+    unsafe fn alloc_zeroed_seen(&self, layout: Layout) -> *mut u8 {
         // SAFETY: the caller's promise is passed on.
         let block = unsafe { self.inner.alloc_zeroed(layout) };
         allocated_by::<Self>(block, layout.size());
         block
     }
 
-    #[inline]
-    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+    #[cold]
+    #[inline(never)]
+    unsafe fn dealloc_seen(&self, block: *mut u8, layout: Layout) {
         heapglass_recorder::freed(block, Some(layout.size()));
         // SAFETY: the caller's promise is passed on.
         unsafe { self.inner.dealloc(block, layout) }
     }
 
-    #[inline]
-    unsafe fn realloc(&self, block: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
+    #[cold]
+    #[inline(never)]
+    unsafe fn realloc_seen(&self, block: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
         let old = heapglass_recorder::reallocating(block, Some(layout.size()));
         // SAFETY: the caller's promise is passed on.
         let new = unsafe { self.inner.realloc(block, layout, new_size) };
         heapglass_recorder::reallocated(old, new, new_size);
         new
+    }
+}
+
+// SAFETY: every call is forwarded with unchanged arguments, and its result is returned unchanged;
+// recording neither unwinds nor allocates through this allocator.
+unsafe impl<A: GlobalAlloc> GlobalAlloc for TrackingAlloc<A> {
+    #[inline]
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: the caller's promise is passed on.
+        unsafe {
+            if passes_allocation(layout.size()) {
+                self.inner.alloc(layout)
+            } else {
+                self.alloc_seen(layout)
+            }
+        }
+    }
+
+    #[inline]
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: the caller's promise is passed on.
+        unsafe {
+            if passes_allocation(layout.size()) {
+                self.inner.alloc_zeroed(layout)
+            } else {
+                self.alloc_zeroed_seen(layout)
+            }
+        }
+    }
+
+    #[inline]
+    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+        // SAFETY: the caller's promise is passed on.
+        unsafe {
+            if passes_free(block, Some(layout.size())) {
+                self.inner.dealloc(block, layout);
+            } else {
+                self.dealloc_seen(block, layout);
+            }
+        }
+    }
+
+    #[inline]
+    unsafe fn realloc(&self, block: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
+        // SAFETY: the caller's promise is passed on.
+        unsafe {
+            if passes_reallocation(block, Some(layout.size()), new_size) {
+                self.inner.realloc(block, layout, new_size)
+            } else {
+                self.realloc_seen(block, layout, new_size)
+            }
+        }
     }
 }

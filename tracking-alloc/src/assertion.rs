@@ -79,8 +79,8 @@ use sites::Capture;
 ///
 /// # Panics
 /// If the block exceeds a limit, with all figures and the command that records the test; if
-/// `TrackingAlloc` is not the global allocator; or if the `Threads` handle counts another block at
-/// the same time.
+/// `TrackingAlloc` is not the global allocator; if a recording takes samples; or if the `Threads`
+/// handle counts another block at the same time.
 #[macro_export]
 macro_rules! assert_allocs {
     (@figure process peak $figures:ident) => {
@@ -147,7 +147,7 @@ pub struct Measured {
 /// Runs and counts the block of [`assert_allocs!`].
 #[track_caller]
 pub fn measure<R>(counted: Counted<'_>, block: impl FnOnce() -> R) -> (R, Measured) {
-    heapglass_recorder::assert_observing("assert_allocs");
+    heapglass_recorder::assert_exact("assert_allocs");
     let own;
     let threads = match counted {
         Counted::Thread => {

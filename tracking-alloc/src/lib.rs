@@ -112,7 +112,7 @@ pub use heapglass_recorder::NoSnapshot;
 pub use heapglass_recorder::{Delta, Error, Stats};
 pub use phase::{Phase, PhaseEntered, PhaseFuture, PhaseHandle, phase, phase_async};
 #[cfg(recording)]
-pub use recorder::{Recorder, mark, snapshot};
+pub use recorder::{Recorder, RecorderOptions, mark, snapshot};
 pub use threads::Threads;
 pub use tracking_alloc_arena as arena;
 #[cfg(feature = "derive")]
@@ -144,9 +144,10 @@ pub mod __private {
 ///
 /// # Panics
 /// When `TrackingAlloc` is not the global allocator, with the two lines to add: never a silent
-/// zero.
+/// zero. And while a recording takes samples (`HEAPGLASS_MODE=sample`): see `heapglass set`, which
+/// is refused once a program has measured.
 pub fn measure<R>(f: impl FnOnce() -> R) -> (R, Delta) {
-    heapglass_recorder::assert_observing("measure");
+    heapglass_recorder::assert_exact("measure");
     heapglass_recorder::measured(f)
 }
 
@@ -156,6 +157,8 @@ pub fn measure<R>(f: impl FnOnce() -> R) -> (R, Delta) {
 /// Frees of older blocks are counted too, unless the current recording began before the first call.
 /// The figures are exact if no other thread is inside the allocator. Otherwise each thread may be
 /// one event ahead, and the peak is known within the recording's error bound.
+///
+/// While a recording takes samples, `total_bytes` is exact, and all other figures are estimates.
 ///
 /// # Panics
 /// When `TrackingAlloc` is not the global allocator, with the two lines to add: never a silent

@@ -1,7 +1,7 @@
 //! `Recorder`: a recording that belongs to a value of the program.
 
 use crate::Error;
-use heapglass_recorder::{NoSnapshot, Options, Recording, require_observing};
+use heapglass_recorder::{NoSnapshot, Options, Recording, Settings, require_observing};
 use std::path::{Path, PathBuf};
 
 /// A recording in progress.
@@ -40,7 +40,7 @@ impl Recorder {
     /// If `TrackingAlloc` is not the global allocator, if the process is recording or has recorded
     /// before, or if the file cannot be created.
     pub fn start(path: impl AsRef<Path>) -> Result<Recorder, Error> {
-        Recorder::start_with(Options::File(path.as_ref()))
+        Recorder::options().start(path)
     }
 
     /// Starts recording to memory; [`finish_to_bytes`](Recorder::finish_to_bytes) returns the
@@ -49,16 +49,12 @@ impl Recorder {
     /// # Errors
     /// The same as for [`start`](Recorder::start), except those about files.
     pub fn start_in_memory() -> Result<Recorder, Error> {
-        Recorder::start_with(Options::Memory)
+        Recorder::options().start_in_memory()
     }
 
-    fn start_with(options: Options<'_>) -> Result<Recorder, Error> {
-        require_observing()?;
-        let recording = heapglass_recorder::start(options)?;
-        Ok(Recorder {
-            owns: true,
-            recording,
-        })
+    /// Returns options for a recording that differs from what the environment says.
+    pub fn options() -> RecorderOptions {
+        RecorderOptions::default()
     }
 
     /// Returns a handle to the recording in progress, however it was started. Dropping this handle
@@ -94,6 +90,18 @@ impl Recorder {
         self.recording.resume();
     }
 
+    /// Takes samples from now on, one for each `mean_bytes` bytes allocated on average, or changes that
+    /// mean. The figures of the recording are estimates from then on. `heapglass set` does the same
+    /// from outside.
+    ///
+    /// # Errors
+    /// If the recording has no stacks (mode `count`), if the program uses [`measure`](crate::measure),
+    /// [`assert_allocs!`](crate::assert_allocs) or `footprint`, which need every event, or if
+    /// `mean_bytes` is 0 or more than 1 TiB. If the recording was finished.
+    pub fn sample(&self, mean_bytes: u64) -> Result<(), Error> {
+        self.recording.sample(mean_bytes)
+    }
+
     /// Stops recording and finishes the file.
     ///
     /// # Errors
@@ -113,6 +121,75 @@ impl Recorder {
     pub fn finish_to_bytes(mut self) -> Result<Vec<u8>, Error> {
         self.owns = false;
         self.recording.finish_to_bytes()
+    }
+}
+
+/// Options of a recording that the program starts. What is not set is as the environment says
+/// (`HEAPGLASS_MODE` and others), else as without it.
+///
+/// A service in production takes samples:
+///
+/// ```no_run
+/// # #[global_allocator] static ALLOC: tracking_alloc::TrackingAlloc = tracking_alloc::TrackingAlloc::system();
+/// let recorder = tracking_alloc::Recorder::options()
+///     .sample(true)
+///     .start("/var/lib/shop/shop.hg")?;
+/// # drop(recorder);
+/// # Ok::<(), tracking_alloc::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default)]
+#[must_use = "options do nothing until `start` is called"]
+pub struct RecorderOptions(Settings);
+
+impl RecorderOptions {
+    /// Takes samples (`true`), or records every event (`false`).
+    pub fn sample(mut self, samples: bool) -> Self {
+        self.0.samples = Some(samples);
+        self
+    }
+
+    /// Sets the mean number of bytes from one sample to the next, by default 512 KiB. Fewer bytes
+    /// make estimates more exact and recording more expensive.
+    pub fn sample_bytes(mut self, mean_bytes: u64) -> Self {
+        self.0.sample_bytes = Some(mean_bytes);
+        self
+    }
+
+    /// Counts blocks and frees exactly, in addition to the bytes allocated, while samples are taken.
+    pub fn sample_counts(mut self, counts: bool) -> Self {
+        self.0.sample_counts = Some(counts);
+        self
+    }
+
+    /// Begins with a pause: nothing is recorded before [`Recorder::resume`] or `heapglass resume`.
+    pub fn paused(mut self, is_paused: bool) -> Self {
+        self.0.paused = Some(is_paused);
+        self
+    }
+
+    /// Starts recording to a new file, as [`Recorder::start`] does.
+    ///
+    /// # Errors
+    /// The same as for [`Recorder::start`]. Also if an option is not valid.
+    pub fn start(self, path: impl AsRef<Path>) -> Result<Recorder, Error> {
+        self.begin(Options::File(path.as_ref()))
+    }
+
+    /// Starts recording to memory, as [`Recorder::start_in_memory`] does.
+    ///
+    /// # Errors
+    /// The same as for [`start`](RecorderOptions::start), except those about files.
+    pub fn start_in_memory(self) -> Result<Recorder, Error> {
+        self.begin(Options::Memory)
+    }
+
+    fn begin(self, options: Options<'_>) -> Result<Recorder, Error> {
+        require_observing()?;
+        let recording = heapglass_recorder::start_with(options, self.0)?;
+        Ok(Recorder {
+            owns: true,
+            recording,
+        })
     }
 }
 

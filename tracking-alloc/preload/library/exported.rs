@@ -10,7 +10,10 @@
 
 use crate::begin::Malloc;
 use crate::inner;
-use heapglass_recorder::{allocated_by, freed, reallocated, reallocating};
+use heapglass_recorder::{
+    allocated_by, freed, passes_allocation, passes_free, passes_reallocation, reallocated,
+    reallocating,
+};
 use libc::{c_int, c_void, size_t};
 use std::ptr::null_mut;
 
@@ -30,8 +33,19 @@ fn made_aligned(block: *mut c_void, bytes: size_t) -> *mut c_void {
     made(block, bytes)
 }
 
+/// Returns `true` if an allocation needs no report. PERF: the event then ends in a jump to the
+/// allocator. The rest stays in the exported function, whose name is then the name of its frame.
+#[inline(always)]
+fn passes(bytes: size_t) -> bool {
+    passes_allocation(bytes.max(1))
+}
+
 #[inline(always)]
 unsafe fn resize(block: *mut c_void, bytes: size_t) -> *mut c_void {
+    let is_plain = !block.is_null() && bytes != 0;
+    if is_plain && passes_reallocation(block.cast(), None, bytes) {
+        return unsafe { inner::realloc(block, bytes) };
+    }
     if block.is_null() {
         return made(unsafe { inner::realloc(block, bytes) }, bytes);
     }
@@ -49,10 +63,10 @@ unsafe fn resize(block: *mut c_void, bytes: size_t) -> *mut c_void {
 
 #[inline(always)]
 unsafe fn release(block: *mut c_void) {
-    if !block.is_null() {
+    if !block.is_null() && !passes_free(block.cast(), None) {
         freed(block.cast(), None);
-        unsafe { inner::free(block) };
     }
+    unsafe { inner::free(block) }
 }
 
 /// Defines the exported functions.
@@ -67,11 +81,18 @@ macro_rules! exported {
 
 exported! {
     malloc(bytes: size_t) -> *mut c_void {
+        if passes(bytes) {
+            return unsafe { inner::malloc(bytes) };
+        }
         made(unsafe { inner::malloc(bytes) }, bytes)
     }
     calloc(count: size_t, bytes: size_t) -> *mut c_void {
+        let product = count.checked_mul(bytes);
+        if product.is_some_and(passes) {
+            return unsafe { inner::calloc(count, bytes) };
+        }
         let block = unsafe { inner::calloc(count, bytes) };
-        match count.checked_mul(bytes) {
+        match product {
             Some(bytes) => made(block, bytes),
             None => block,
         }
@@ -100,12 +121,21 @@ exported! {
         unsafe { release(block) }
     }
     memalign(alignment: size_t, bytes: size_t) -> *mut c_void {
+        if passes(bytes) {
+            return unsafe { inner::memalign(alignment, bytes) };
+        }
         made_aligned(unsafe { inner::memalign(alignment, bytes) }, bytes)
     }
     aligned_alloc(alignment: size_t, bytes: size_t) -> *mut c_void {
+        if passes(bytes) {
+            return unsafe { inner::aligned_alloc(alignment, bytes) };
+        }
         made_aligned(unsafe { inner::aligned_alloc(alignment, bytes) }, bytes)
     }
     posix_memalign(block: *mut *mut c_void, alignment: size_t, bytes: size_t) -> c_int {
+        if passes(bytes) {
+            return unsafe { inner::posix_memalign(block, alignment, bytes) };
+        }
         let error = unsafe { inner::posix_memalign(block, alignment, bytes) };
         match error {
             0 => made(unsafe { *block }, bytes),
@@ -115,9 +145,15 @@ exported! {
         error
     }
     valloc(bytes: size_t) -> *mut c_void {
+        if passes(bytes) {
+            return unsafe { inner::valloc(bytes) };
+        }
         made(unsafe { inner::valloc(bytes) }, bytes)
     }
     pvalloc(bytes: size_t) -> *mut c_void {
+        if passes(bytes) {
+            return unsafe { inner::pvalloc(bytes) };
+        }
         made(unsafe { inner::pvalloc(bytes) }, bytes)
     }
     malloc_usable_size(block: *mut c_void) -> size_t {

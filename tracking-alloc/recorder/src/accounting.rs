@@ -63,36 +63,83 @@ pub(crate) fn last_block(last: usize, event: Event) -> (usize, bool) {
     }
 }
 
+/// The number of blocks that an event stands for, and their bytes together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Amount {
+    pub(crate) blocks: u64,
+    pub(crate) bytes: u64,
+}
+
+impl Amount {
+    /// One block.
+    #[inline(always)]
+    pub(crate) fn one(bytes: u64) -> Amount {
+        Amount { blocks: 1, bytes }
+    }
+}
+
 /// Adds an allocated block, or the new block of a realloc.
 #[inline(always)]
-pub(crate) fn allocated(mut to: impl Counters, bytes: u64) {
-    to.add(Counter::TotalBytes, bytes);
-    to.add(Counter::TotalBlocks, 1);
+pub(crate) fn allocated(to: impl Counters, bytes: u64) {
+    all_allocated(to, Amount::one(bytes));
+}
+
+/// Adds the allocated blocks that a sample stands for.
+#[inline(always)]
+pub(crate) fn all_allocated(mut to: impl Counters, amount: Amount) {
+    to.add(Counter::TotalBytes, amount.bytes);
+    to.add(Counter::TotalBlocks, amount.blocks);
 }
 
 /// Adds a freed block, or the old block of a realloc.
 #[inline(always)]
-pub(crate) fn freed(mut to: impl Counters, bytes: u64) {
-    to.add(Counter::FreedBytes, bytes);
-    to.add(Counter::FreedBlocks, 1);
+pub(crate) fn freed(to: impl Counters, bytes: u64) {
+    all_freed(to, Amount::one(bytes));
+}
+
+/// Adds the freed blocks that a sample stands for.
+#[inline(always)]
+pub(crate) fn all_freed(mut to: impl Counters, amount: Amount) {
+    to.add(Counter::FreedBytes, amount.bytes);
+    to.add(Counter::FreedBlocks, amount.blocks);
 }
 
 /// Adds a temporary block: its thread freed it before any other allocation.
 #[inline(always)]
-pub(crate) fn was_temporary(mut to: impl Counters, bytes: u64) {
-    to.add(Counter::TemporaryBlocks, 1);
-    to.add(Counter::TemporaryBytes, bytes);
+pub(crate) fn was_temporary(to: impl Counters, bytes: u64) {
+    all_were_temporary(to, Amount::one(bytes));
+}
+
+/// Adds the temporary blocks that a sample stands for.
+#[inline(always)]
+pub(crate) fn all_were_temporary(mut to: impl Counters, amount: Amount) {
+    to.add(Counter::TemporaryBlocks, amount.blocks);
+    to.add(Counter::TemporaryBytes, amount.bytes);
 }
 
 /// Adds the counters of a realloc other than its two blocks. The same size counts as a grow.
 #[inline(always)]
-pub(crate) fn resized(mut to: impl Counters, old: u64, new: u64, moved: bool) {
-    if new >= old {
-        to.add(Counter::Grows, 1);
+pub(crate) fn resized(to: impl Counters, old: u64, new: u64, moved: bool) {
+    let copied = if moved { old.min(new) } else { 0 };
+    all_resized(
+        to,
+        new >= old,
+        Amount {
+            blocks: 1,
+            bytes: copied,
+        },
+    );
+}
+
+/// Adds the reallocs that a sample stands for, with the bytes that they copied.
+#[inline(always)]
+pub(crate) fn all_resized(mut to: impl Counters, grew: bool, copied: Amount) {
+    if grew {
+        to.add(Counter::Grows, copied.blocks);
     } else {
-        to.add(Counter::Shrinks, 1);
+        to.add(Counter::Shrinks, copied.blocks);
     }
-    if moved {
-        to.add(Counter::CopiedBytes, old.min(new));
+    if copied.bytes != 0 {
+        to.add(Counter::CopiedBytes, copied.bytes);
     }
 }

@@ -2,11 +2,12 @@
 
 use crate::file::{Refused, recording_path};
 use crate::session::{self, Session};
-use crate::start::{self, INHERITED};
+use crate::start::{self, INHERITED, Settings};
 use crate::{Error, NoSnapshot, hook, state, sys};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering::*;
+use tracking_alloc_recording::change_refused;
 
 /// The destination of [`start()`]. The environment sets everything else (`HEAPGLASS_MODE` and
 /// others).
@@ -26,11 +27,19 @@ pub enum Options<'a> {
 /// If the process is recording or has recorded before, if the file cannot be created, or if memory
 /// or address space is limited.
 pub fn start(options: Options<'_>) -> Result<Recording, Error> {
+    start_with(options, Settings::default())
+}
+
+/// Starts a recording with settings that replace those of the environment.
+///
+/// # Errors
+/// The same as for [`start`]. Also if a setting is not valid.
+pub fn start_with(options: Options<'_>, settings: Settings) -> Result<Recording, Error> {
     match options {
-        Options::File(path) => start::to_file(path.as_os_str().as_bytes())
+        Options::File(path) => start::to_file(path.as_os_str().as_bytes(), settings)
             .map_err(|refused| refused_start(&format!("to {}", path.display()), refused))?,
         Options::Memory => {
-            start::to_memory().map_err(|refused| refused_start("in memory", refused))?;
+            start::to_memory(settings).map_err(|refused| refused_start("in memory", refused))?;
         }
     }
     Ok(Recording::of_current())
@@ -94,6 +103,24 @@ impl Recording {
         if self.session().is_some() {
             hook::set_paused(false);
         }
+    }
+
+    /// Takes samples from now on, one for each `mean_bytes` bytes allocated on average. The figures of
+    /// the recording are estimates from then on. In a recording that samples already, changes the
+    /// mean. Another process can do the same with `heapglass set`.
+    ///
+    /// # Errors
+    /// If the recording has no stacks (mode `count`), if the program uses `measure`, `assert_allocs!`
+    /// or `footprint`, which need every event, if `mean_bytes` is 0 or more than 1 TiB, or if nothing
+    /// is recorded any more.
+    pub fn sample(self, mean_bytes: u64) -> Result<(), Error> {
+        self.session().ok_or_else(|| Error::new(INHERITED))?;
+        hook::sample(mean_bytes).map_err(|reason| {
+            Error::new(format!(
+                "cannot take samples: {}",
+                change_refused::reason(reason)
+            ))
+        })
     }
 
     /// Stops recording and finishes the file.

@@ -1,7 +1,7 @@
 //! The data of a measured value, in the form in which a source passes it to the recording.
 
+pub use crate::session::usable_bytes;
 pub use crate::session::{Measured, Part, Type};
-pub use crate::start::usable_bytes;
 
 use crate::{hook, session, sys};
 use std::sync::atomic::Ordering::Relaxed;

@@ -87,14 +87,60 @@ pub fn code_changes() {
     crate::session::expect_changes();
 }
 
+/// Returns `true` if an allocation of `bytes` that is about to be made needs no report: nothing
+/// records, or the recording samples and the block is no sample. Then do not report it.
+///
+/// These three functions are for sources that call the allocator themselves. They are called before
+/// the allocator, so that in the common case nothing is left to do after it.
+#[inline(always)]
+pub fn passes_allocation(bytes: usize) -> bool {
+    #[cfg(recording)]
+    return state::unless_off().is_none_or(|word| crate::samples::allocation_passes(word, bytes));
+    #[cfg(not(recording))]
+    {
+        let _ = bytes;
+        state::is_off()
+    }
+}
+
+/// Returns `true` if a free that is about to be made needs no report. See [`passes_allocation`] and
+/// [`freed`].
+#[inline(always)]
+pub fn passes_free(block: *mut u8, bytes: Option<usize>) -> bool {
+    #[cfg(recording)]
+    return state::unless_off()
+        .is_none_or(|word| crate::samples::free_passes(word, block.addr(), bytes.unwrap_or(0)));
+    #[cfg(not(recording))]
+    {
+        let _ = (block, bytes);
+        state::is_off()
+    }
+}
+
+/// Returns `true` if a reallocation to `bytes` that is about to be made needs no report. See
+/// [`passes_allocation`] and [`reallocating`].
+#[inline(always)]
+pub fn passes_reallocation(block: *mut u8, old_bytes: Option<usize>, bytes: usize) -> bool {
+    #[cfg(recording)]
+    return state::unless_off().is_none_or(|word| {
+        crate::samples::realloc_passes(word, block.addr(), old_bytes.unwrap_or(0), bytes)
+    });
+    #[cfg(not(recording))]
+    {
+        let _ = (block, old_bytes, bytes);
+        state::is_off()
+    }
+}
+
 /// A block that is being reallocated: made by [`reallocating`], used by [`reallocated`].
 #[derive(Debug)]
 #[must_use = "`reallocated` must be called, whether the reallocation succeeded or not"]
 pub struct Reallocating {
     #[cfg(recording)]
-    owner: Option<crate::shadow::Owner>,
-    block: *mut u8,
+    taken: crate::hook::Taken,
+    #[cfg(not(recording))]
     bytes: usize,
+    block: *mut u8,
 }
 
 /// Reports that a block of `bytes` was allocated, or, if `block` is null, that a request for
@@ -146,13 +192,9 @@ pub fn freed(block: *mut u8, bytes: Option<usize>) {
 /// source does not know it; see [`freed`].
 #[inline(always)]
 pub fn reallocating(block: *mut u8, bytes: Option<usize>) -> Reallocating {
-    #[cfg(recording)]
-    let (owner, bytes) = crate::hook::reallocating(block, bytes);
     Reallocating {
         #[cfg(recording)]
-        owner,
-        #[cfg(recording)]
-        bytes,
+        taken: crate::hook::reallocating(block, bytes),
         #[cfg(not(recording))]
         bytes: bytes.unwrap_or(0),
         block,
@@ -164,8 +206,13 @@ pub fn reallocating(block: *mut u8, bytes: Option<usize>) -> Reallocating {
 #[inline(always)]
 pub fn reallocated(old: Reallocating, block: *mut u8, bytes: usize) {
     #[cfg(recording)]
-    if !state::is_off() || old.owner.is_some() {
-        crate::hook::reallocated(old.owner, old.block, old.bytes, block, bytes);
+    {
+        let (taken, from) = (old.taken, old.block);
+        if state::samples() || taken.sample.is_some() {
+            crate::hook::reallocated_among_samples(taken, from, block, bytes);
+        } else if !state::is_off() || taken.owner.is_some() {
+            crate::hook::reallocated(taken.owner, from, taken.bytes, block, bytes);
+        }
     }
     #[cfg(not(recording))]
     if !state::is_off() && !block.is_null() {

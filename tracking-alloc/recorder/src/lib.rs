@@ -49,11 +49,13 @@
 //! # What the recorder relies on
 //!
 //! These statements hold for all existing sources of events. A source for which one of them does
-//! not hold (sampling, for example) must change the code that relies on it:
+//! not hold must change the code that relies on it:
 //!
 //! - **Every event is reported**, so the rows of a recording add up to the figures of the process.
 //!   [`stats()`] returns the sum of the rows and of the events that no row counts, and documents it
-//!   as exact.
+//!   as exact. A recording that samples is the exception: a source that calls the allocator itself
+//!   asks [`passes_allocation`] and its relatives first, which count what needs no report. All other
+//!   sources report every event, and the recorder takes the samples.
 //! - **A free without a known block** belongs to a block that was allocated before the recording,
 //!   during a pause, or by another allocator. The recorder counts it as an unknown free and changes
 //!   no row.
@@ -118,6 +120,8 @@ mod images;
 #[cfg(recording)]
 mod life;
 #[cfg(recording)]
+mod samples;
+#[cfg(recording)]
 mod session;
 #[cfg(recording)]
 mod shadow;
@@ -131,7 +135,7 @@ mod sys;
 pub mod wasm;
 
 #[cfg(recording)]
-pub use control::{Options, Recording, mark, snapshot, start};
+pub use control::{Options, Recording, mark, snapshot, start, start_with};
 #[doc(hidden)]
 pub use error::DEPENDENCY;
 pub use error::{Error, NOT_INSTALLED};
@@ -140,13 +144,15 @@ pub use hook::NoSnapshot;
 #[cfg(all(recording, captures))]
 pub use hook::PassedOver;
 pub use interface::{
-    Callers, InnerAllocator, Reallocating, Source, allocated, allocated_by, freed, reallocated,
-    reallocating,
+    Callers, InnerAllocator, Reallocating, Source, allocated, allocated_by, freed,
+    passes_allocation, passes_free, passes_reallocation, reallocated, reallocating,
 };
 #[cfg(recording)]
 pub use interface::{code_changes, start_from_environment};
 pub use measured::{measured, measured_with, stats};
-pub use probe::{assert_observing, is_observing, require_observing};
+pub use probe::{assert_exact, assert_observing, is_exact, is_observing, require_observing};
+#[cfg(recording)]
+pub use start::Settings;
 pub use stats::{Delta, Stats};
 #[cfg(recording)]
 pub use sys::sleep;

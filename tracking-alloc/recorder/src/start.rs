@@ -12,18 +12,17 @@ use crate::file::{
 };
 use crate::hook;
 use crate::session::{self, Session};
-use crate::{arenas, containers, life, shadow, state, sys, thread};
+use crate::{arenas, containers, life, samples, shadow, state, sys, thread};
 use std::fmt::Write;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
 use tracking_alloc_recording::{
-    self as recording, Checksum, DEFAULT_MAX_BYTES, EXCHANGE_OFFSET, FIRST_SEGMENT_BYTES,
-    HEADER_BYTES, MAGIC, SEGMENT_BYTES, growth, mode, parse_size,
+    self as recording, Checksum, DEFAULT_MAX_BYTES, DEFAULT_SAMPLE_BYTES, EXCHANGE_OFFSET,
+    FIRST_SEGMENT_BYTES, HEADER_BYTES, Header, MAGIC, SEGMENT_BYTES, growth, mode, parse_size,
+    sample_counts,
 };
 
 /// `true` if the environment was examined, or a thread is examining it.
 static ENVIRONMENT_READ: AtomicBool = AtomicBool::new(false);
-/// `true` if the wrapped allocator is known to be the system's.
-static INNER_IS_SYSTEM: AtomicBool = AtomicBool::new(false);
 /// `true` if our handler is registered with `atexit`. A forked child inherits it.
 static AT_EXIT: AtomicBool = AtomicBool::new(false);
 
@@ -64,8 +63,7 @@ pub(crate) fn at_first_allocation(block: *mut u8, bytes: usize, origin: Option<O
         return;
     };
     // The first allocation of a program comes from its global allocator.
-    INNER_IS_SYSTEM.store(origin.is_system, Relaxed);
-    session::set_inner_name(origin.inner_name);
+    session::set_inner(origin.inner_name, origin.is_system);
     session::have_any_callers(origin.has_any_callers);
     let Some(pattern) = sys::environment(b"HEAPGLASS_OUT").filter(|pattern| !pattern.is_empty())
     else {
@@ -92,7 +90,7 @@ fn to_pattern(pattern: &[u8]) -> Result<(), Refused> {
     let mut buffer = [0u8; 4096];
     let executable = sys::read_link(c"/proc/self/exe", &mut buffer).unwrap_or(b"program");
     let path = expand_pattern(pattern, file_name(executable))?;
-    begin(Some(path.as_bytes()))
+    begin(Some(path.as_bytes()), Settings::default())
 }
 
 /// Runs the start on a separate stack, because it needs more stack than a thread of the program may
@@ -178,16 +176,6 @@ fn is_set(variable: &[u8], invalid: &'static str) -> Result<bool, Refused> {
     }
 }
 
-/// Returns a function for the usable bytes of a live block, or `None` if the program's allocator
-/// cannot be asked.
-pub fn usable_bytes() -> Option<fn(usize) -> usize> {
-    // SAFETY: it is called only for live blocks of the system's allocator.
-    let ask = |block: usize| unsafe { libc::malloc_usable_size(block as *mut libc::c_void) };
-    INNER_IS_SYSTEM
-        .load(Relaxed)
-        .then_some(ask as fn(usize) -> usize)
-}
-
 /// Returns the [`mode`] from the environment.
 fn mode_from_environment() -> Result<u32, Refused> {
     let word = sys::environment(b"HEAPGLASS_MODE").unwrap_or_default();
@@ -199,22 +187,126 @@ fn mode_from_environment() -> Result<u32, Refused> {
     known.ok_or(Refused::setting(
         "unknown HEAPGLASS_MODE",
         word,
-        "use `exact` or `count`",
+        "use `exact`, `sample` or `count`",
+    ))
+}
+
+/// Settings that the program gives a recording. `None` leaves a setting to the environment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Settings {
+    /// `true`: take samples. `false`: record every event.
+    pub samples: Option<bool>,
+    /// The mean number of bytes from one sample to the next.
+    pub sample_bytes: Option<u64>,
+    /// `true`: while samples are taken, count blocks and frees exactly.
+    pub sample_counts: Option<bool>,
+    /// `true`: begin with a pause.
+    pub paused: Option<bool>,
+}
+
+/// The settings of a recording: from the program, else from the environment.
+#[derive(Clone, Copy)]
+struct Wanted {
+    mode: u32,
+    sample_bytes: u64,
+    sample_counts: bool,
+    begins_paused: bool,
+}
+
+impl Wanted {
+    fn of(settings: Settings) -> Result<Wanted, Refused> {
+        samples::set_seed(seed_from_environment()?);
+        let mode = match settings.samples {
+            Some(true) => mode::SAMPLE,
+            Some(false) => mode::EXACT,
+            None => mode_from_environment()?,
+        };
+        let sample_bytes = match settings.sample_bytes {
+            Some(bytes) if !samples::is_valid(bytes) => {
+                return Err(refused("invalid mean number of bytes between samples")
+                    .advise("use a number from 1 to 1 TiB"));
+            }
+            Some(bytes) => bytes,
+            None => sample_bytes_from_environment()?,
+        };
+        let sample_counts = match settings.sample_counts {
+            Some(counts) => counts,
+            None => is_set(
+                b"HEAPGLASS_SAMPLE_COUNTS",
+                "invalid HEAPGLASS_SAMPLE_COUNTS",
+            )?,
+        };
+        let begins_paused = match settings.paused {
+            Some(paused) => paused,
+            None => begins_paused()?,
+        };
+        Ok(Wanted {
+            mode,
+            sample_bytes,
+            sample_counts,
+            begins_paused,
+        })
+    }
+
+    /// Notes the settings of samples, which may also begin later.
+    fn describe(self, header: &Header) {
+        samples::set_mean(self.sample_bytes);
+        let counts = match (self.sample_counts, session::any_callers()) {
+            (false, _) => sample_counts::NOTHING,
+            (true, false) => sample_counts::BLOCKS_AND_BYTES,
+            (true, true) => sample_counts::BLOCKS,
+        };
+        header.sample_counts.store(counts, Relaxed);
+        if self.mode == mode::SAMPLE {
+            header.sample_bytes.store(self.sample_bytes, Relaxed);
+            header.most_sample_bytes.store(self.sample_bytes, Relaxed);
+        }
+    }
+}
+
+/// Returns the mean number of bytes from one sample to the next.
+fn sample_bytes_from_environment() -> Result<u64, Refused> {
+    let text = sys::environment(b"HEAPGLASS_SAMPLE_BYTES").unwrap_or_default();
+    let bytes = match std::str::from_utf8(text) {
+        Ok("") => Some(DEFAULT_SAMPLE_BYTES),
+        Ok(text) => parse_size(text).filter(|bytes| samples::is_valid(*bytes)),
+        Err(_) => None,
+    };
+    bytes.ok_or(Refused::setting(
+        "invalid HEAPGLASS_SAMPLE_BYTES",
+        text,
+        "use a number of bytes, or a number with K, M or G (512KiB)",
+    ))
+}
+
+/// Returns the seed of random numbers, which tests set to get the same samples again.
+fn seed_from_environment() -> Result<Option<u64>, Refused> {
+    let text = sys::environment(b"HEAPGLASS_SEED").unwrap_or_default();
+    if text.is_empty() {
+        return Ok(None);
+    }
+    let number = std::str::from_utf8(text)
+        .ok()
+        .and_then(|text| text.parse().ok());
+    number.map(Some).ok_or(Refused::setting(
+        "invalid HEAPGLASS_SEED",
+        text,
+        "use a whole number",
     ))
 }
 
 /// Starts a recording in a file.
-pub(crate) fn to_file(path: &[u8]) -> Result<(), Refused> {
-    on_own_stack(|| begin(Some(path)))
+pub(crate) fn to_file(path: &[u8], settings: Settings) -> Result<(), Refused> {
+    on_own_stack(|| begin(Some(path), settings))
 }
 
 /// Starts a recording in memory.
-pub(crate) fn to_memory() -> Result<(), Refused> {
-    on_own_stack(|| begin(None))
+pub(crate) fn to_memory(settings: Settings) -> Result<(), Refused> {
+    on_own_stack(|| begin(None, settings))
 }
 
 /// Starts a recording in the file at `path`, or in memory.
-fn begin(path: Option<&[u8]>) -> Result<(), Refused> {
+fn begin(path: Option<&[u8]>, settings: Settings) -> Result<(), Refused> {
     // An explicit start replaces the one from the environment.
     ENVIRONMENT_READ.store(true, Release);
     state::examined();
@@ -232,7 +324,7 @@ fn begin(path: Option<&[u8]>) -> Result<(), Refused> {
                 .advise("a process can record only once"),
         );
     }
-    let begun = begin_alone(path);
+    let begun = begin_alone(path, settings);
     if let Ok(session) = begun {
         sys::register_fence();
         finish_at_exit();
@@ -240,13 +332,21 @@ fn begin(path: Option<&[u8]>) -> Result<(), Refused> {
         // recording finds it in progress.
         let is_paused = session.header().paused_since_ns.load(Relaxed) != 0;
         let paused = if is_paused { state::PAUSED } else { 0 };
-        state::begin_recording(session.tag() | paused);
+        let header = session.header();
+        let samples = match header.mode.load(Relaxed) {
+            mode::SAMPLE if header.sample_counts.load(Relaxed) != 0 => {
+                state::SAMPLE | state::COUNTS
+            }
+            mode::SAMPLE => state::SAMPLE,
+            _ => 0,
+        };
+        state::begin_recording(session.tag() | paused | samples);
     }
     life::started(begun.is_ok());
     begun.map(drop)
 }
 
-fn begin_alone(path: Option<&[u8]>) -> Result<&'static Session, Refused> {
+fn begin_alone(path: Option<&[u8]>, settings: Settings) -> Result<&'static Session, Refused> {
     let unknown = refused(
         "memory is limited (ulimit -v or -d), and without /proc the recorder cannot read how much is left",
     );
@@ -258,22 +358,22 @@ fn begin_alone(path: Option<&[u8]>) -> Result<&'static Session, Refused> {
         )
         .advise("raise the limit"));
     }
-    let mode = mode_from_environment()?;
+    let wanted = Wanted::of(settings)?;
     if !shadow::prepare() {
         return Err(refused("not enough address space for the shadow map")
             .advise("raise the limit (ulimit -v)"));
     }
     let Some(path) = path else {
         set_recording_path(None);
-        return begin_session(Backing::Memory, 0, mode);
+        return begin_session(Backing::Memory, 0, wanted);
     };
     let mut file = create_file(path, FIRST_SEGMENT_BYTES)?;
-    let begun = begin_in(&mut file, mode);
+    let begun = begin_in(&mut file, wanted);
     begun.inspect_err(|_| file.discard())
 }
 
 /// Starts a recording in a new file. The file gets its final path once it is a valid recording.
-fn begin_in(file: &mut NewFile, mode: u32) -> Result<&'static Session, Refused> {
+fn begin_in(file: &mut NewFile, wanted: Wanted) -> Result<&'static Session, Refused> {
     let mut max_bytes = max_bytes_from_environment()?.max(FIRST_SEGMENT_BYTES);
     let mut reserve = 0;
     if is_preallocated()? {
@@ -287,24 +387,31 @@ fn begin_in(file: &mut NewFile, mode: u32) -> Result<&'static Session, Refused> 
         return Err(NO_MEMORY);
     }
     let id = file.id;
-    let session = begin_session(Backing::File { id, max_bytes }, reserve, mode)?;
+    let session = begin_session(Backing::File { id, max_bytes }, reserve, wanted)?;
     let is_named = set_recording_path(Some(file.name()?));
     is_named.then_some(session).ok_or(NO_MEMORY)
 }
 
 /// Creates the tables and makes them the current recording. If this fails, nothing has changed.
-fn begin_session(backing: Backing, reserve: u64, mode: u32) -> Result<&'static Session, Refused> {
-    let begins_paused = begins_paused()?;
-    let session = session::prepare(backing, reserve, mode).map_err(|reason| match reason {
-        growth::DISK_FULL => Refused::new("the disk is full", libc::ENOSPC)
-            .advise("free disk space, or record to another disk"),
-        growth::FILE_SIZE_LIMIT => Refused::new("the file size limit is too small", libc::EFBIG)
-            .advise("raise it (ulimit -f)"),
-        growth::NO_MEMORY => NO_MEMORY,
-        _ => refused("cannot reserve the first megabyte of the recording"),
-    })?;
+fn begin_session(
+    backing: Backing,
+    reserve: u64,
+    wanted: Wanted,
+) -> Result<&'static Session, Refused> {
+    let session =
+        session::prepare(backing, reserve, wanted.mode).map_err(|reason| match reason {
+            growth::DISK_FULL => Refused::new("the disk is full", libc::ENOSPC)
+                .advise("free disk space, or record to another disk"),
+            growth::FILE_SIZE_LIMIT => {
+                Refused::new("the file size limit is too small", libc::EFBIG)
+                    .advise("raise it (ulimit -f)")
+            }
+            growth::NO_MEMORY => NO_MEMORY,
+            _ => refused("cannot reserve the first megabyte of the recording"),
+        })?;
     shadow::describe(session.header());
     containers::describe(session.header());
+    wanted.describe(session.header());
     let mut checks = hook::PEAK_CHECKS.lock();
     if !checks.begin(session.points, reserve == 0) {
         return Err(NO_MEMORY);
@@ -315,7 +422,7 @@ fn begin_session(backing: Backing, reserve: u64, mode: u32) -> Result<&'static S
     if let Some(exchange) = session::exchange() {
         hook::attach(exchange);
         hook::install_signals();
-        if begins_paused {
+        if wanted.begins_paused {
             hook::start_paused(exchange, session.header());
         }
     }
@@ -335,13 +442,18 @@ fn forget_parent() {
         hook::forget_resident();
         hook::forget_snapshots();
         shadow::forget_all();
+        samples::forget_all();
     }
     hook::forget_all();
     hook::forget_signals();
     session::forget_sites();
     session::forget_scopes();
     arenas::forget();
-    thread::with(|thread| thread.busy.set(false));
+    thread::with(|thread| {
+        thread.busy.set(false);
+        // It is that of the parent's lane.
+        thread.countdown.set(std::ptr::null());
+    });
 }
 
 /// The error of a forked child that tries to finish its parent's recording.

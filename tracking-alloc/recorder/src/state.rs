@@ -6,6 +6,9 @@
 //!    ▲                        │          resume()
 //!    └────────────────────────┘ finish(), or fork() in the child
 //! ```
+//! A recording that samples has `SAMPLE` too. Then `ALLOCS_PASS` and `FREES_PASS` say which events
+//! the inlined code may pass on without reporting them; see [`samples`](crate::samples).
+//!
 //! While nothing records, `COUNT` means that `stats()` counts. The upper half of the word is the
 //! number of calls of `measure()` in progress. So the word has one single value, [`OFF`], in a
 //! program that neither records, counts nor measures. The word lies on pages that the kernel wipes
@@ -14,6 +17,8 @@
 
 #[cfg(recording)]
 use crate::sys;
+#[cfg(recording)]
+use std::sync::atomic::{AtomicBool, AtomicU8};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::*};
 
 /// A recording is being written.
@@ -24,10 +29,26 @@ pub(crate) const PAUSED: u32 = 2;
 /// Process-wide counting. If recordings are files, it is not set while one is written, because the
 /// rows hold the figures then.
 pub(crate) const COUNT: u32 = 4;
+/// The recording takes samples.
+#[cfg(recording)]
+pub(crate) const SAMPLE: u32 = 16;
+/// Blocks and frees are counted while samples are taken.
+#[cfg(recording)]
+pub(crate) const COUNTS: u32 = 32;
+/// An allocation needs no report unless the countdown of its thread runs out. Follows from the
+/// other bits.
+#[cfg(recording)]
+pub(crate) const ALLOCS_PASS: u32 = 64;
+/// A free needs no report unless there may be a sample at its address. Follows from the other bits.
+#[cfg(recording)]
+pub(crate) const FREES_PASS: u32 = 128;
+/// The bits that may change while one recording is written.
+#[cfg(recording)]
+pub(crate) const CHANGING: u32 = PAUSED | SAMPLE | COUNTS | ALLOCS_PASS | FREES_PASS;
 /// One generation. A forked child that records again increments it, so that it does not use lanes
 /// of its parent.
 #[cfg(recording)]
-pub(crate) const GENERATION: u32 = 16;
+pub(crate) const GENERATION: u32 = 256;
 
 /// Nothing records, and the environment, if it can start a recording, was examined. Never set while
 /// a recording is written.
@@ -42,6 +63,10 @@ const MEASURE: u64 = 1 << 32;
 /// these pages affects nothing else. Empty where `madvise` is not used.
 const REST: usize = if cfg!(recording) { 65516 } else { 0 };
 
+/// Number of counters of live samples.
+#[cfg(recording)]
+pub(crate) const FILTER: usize = 1 << 16;
+
 #[cfg_attr(recording, repr(C, align(65536)))]
 struct Page {
     word: AtomicU64,
@@ -52,6 +77,12 @@ struct Page {
     #[cfg(recording)]
     life: AtomicU32,
     _rest: [u8; REST],
+    /// Live samples by the page of their address: see [`samples`](crate::samples).
+    ///
+    /// PERF: it is in this static because the inlined code of another crate needs one more load for
+    /// the address of each static.
+    #[cfg(recording)]
+    filter: [AtomicU8; FILTER],
 }
 
 static PAGE: Page = Page {
@@ -62,6 +93,8 @@ static PAGE: Page = Page {
     #[cfg(recording)]
     life: AtomicU32::new(0),
     _rest: [0; REST],
+    #[cfg(recording)]
+    filter: [const { AtomicU8::new(0) }; FILTER],
 };
 
 /// Returns the current state, without the calls of `measure()`.
@@ -69,6 +102,34 @@ static PAGE: Page = Page {
 #[inline(always)]
 pub(crate) fn get() -> u32 {
     PAGE.word.load(Relaxed) as u32
+}
+
+/// Returns the current state, or `None` if no event is counted or recorded.
+#[cfg(recording)]
+#[inline(always)]
+pub(crate) fn unless_off() -> Option<u32> {
+    let word = PAGE.word.load(Relaxed);
+    (word != OFF).then_some(word as u32)
+}
+
+/// Returns the counter of live samples for an address.
+#[cfg(recording)]
+#[inline(always)]
+pub(crate) fn filter(address: usize) -> &'static AtomicU8 {
+    &PAGE.filter[address >> 12 & (FILTER - 1)]
+}
+
+/// Returns all counters of live samples.
+#[cfg(recording)]
+pub(crate) fn whole_filter() -> &'static [AtomicU8; FILTER] {
+    &PAGE.filter
+}
+
+/// Returns `true` if a recording is being written and takes samples.
+#[cfg(recording)]
+#[inline(always)]
+pub(crate) fn samples() -> bool {
+    get() & SAMPLE != 0
 }
 
 /// Returns `true` if a recording is being written.
@@ -105,8 +166,27 @@ pub(crate) fn examined() {
 }
 
 /// Changes the word. Returns `false` if `change` refuses.
-fn update(change: impl FnMut(u64) -> Option<u64>) -> bool {
+fn update(mut change: impl FnMut(u64) -> Option<u64>) -> bool {
+    let change = |word| change(word).map(with_passes);
     PAGE.word.fetch_update(AcqRel, Relaxed, change).is_ok()
+}
+
+/// Sets the bits that follow from others.
+fn with_passes(word: u64) -> u64 {
+    #[cfg(recording)]
+    {
+        let bits = word as u32;
+        let samples = bits & (RECORD | SAMPLE) == RECORD | SAMPLE && word < MEASURE;
+        let allocs = if samples && bits & PAUSED == 0 {
+            ALLOCS_PASS
+        } else {
+            0
+        };
+        let frees = if samples { FREES_PASS } else { 0 };
+        word & !u64::from(ALLOCS_PASS | FREES_PASS) | u64::from(allocs | frees)
+    }
+    #[cfg(not(recording))]
+    word
 }
 
 /// Adds and removes bits.
@@ -117,7 +197,7 @@ pub(crate) fn change(add: u32, remove: u32) {
 
 /// Notes the start of a call of `measure()`.
 pub(crate) fn begin_measuring() {
-    PAGE.word.fetch_add(MEASURE, AcqRel);
+    update(|word| Some(word.wrapping_add(MEASURE)));
 }
 
 /// Notes the end of a call of `measure()`. If the call began in the parent of this forked child,
@@ -200,6 +280,30 @@ pub(crate) fn pause(paused: bool) {
     let others = !u64::from(PAUSED);
     let bit = if paused { PAUSED } else { 0 };
     update(|word| (word as u32 & RECORD != 0).then_some(word & others | u64::from(bit)));
+}
+
+/// `true` once the program has called a function that needs every event.
+#[cfg(recording)]
+static NEEDS_EVERY_EVENT: AtomicBool = AtomicBool::new(false);
+
+/// Notes that the program has called a function that needs every event. Then no recording in
+/// progress begins to take samples, because such functions would be refused from then on.
+#[cfg(recording)]
+pub(crate) fn need_every_event() {
+    NEEDS_EVERY_EVENT.store(true, Relaxed);
+}
+
+/// Returns `true` after [`need_every_event`].
+#[cfg(recording)]
+pub(crate) fn needs_every_event() -> bool {
+    NEEDS_EVERY_EVENT.load(Relaxed)
+}
+
+/// Begins to take samples, in a recording in progress. Every later event sees the change.
+#[cfg(recording)]
+pub(crate) fn sample(counts: bool) {
+    let bits = SAMPLE | if counts { COUNTS } else { 0 };
+    update(|word| (word as u32 & RECORD != 0).then_some(word | u64::from(bits)));
 }
 
 /// Returns the word of [`life`](crate::life).

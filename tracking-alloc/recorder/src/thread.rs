@@ -15,6 +15,9 @@ pub(crate) struct Thread {
     /// The lane that it shares with other threads if it has none of its own.
     #[cfg(recording)]
     pub(crate) shared: Cell<*const ()>,
+    /// The countdown of the lane, if the thread has one of its own.
+    #[cfg(recording)]
+    pub(crate) countdown: Cell<*const ()>,
     /// The address range of the thread's stack, once known.
     #[cfg(recording)]
     pub(crate) stack: Cell<Option<Stack>>,
@@ -42,6 +45,8 @@ impl Thread {
             lane: Cell::new(null()),
             #[cfg(recording)]
             shared: Cell::new(null()),
+            #[cfg(recording)]
+            countdown: Cell::new(null()),
             #[cfg(recording)]
             stack: Cell::new(None),
             #[cfg(recording)]

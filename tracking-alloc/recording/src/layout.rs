@@ -4,6 +4,7 @@
 
 use crate::counter::{Counter, Sums};
 use crate::for_each_counter;
+use crate::sampled::Sampled;
 use crate::words::record;
 use std::sync::atomic::AtomicU64;
 
@@ -12,7 +13,7 @@ pub const MAGIC: u64 = u64::from_le_bytes(*b"heapgls\n");
 
 /// Version of the layout. Any change of a record increments it, and readers reject every other
 /// version.
-pub const VERSION: u32 = 6;
+pub const VERSION: u32 = 7;
 
 /// Bytes reserved for the header at the start of the file.
 pub const HEADER_BYTES: u64 = 4096;
@@ -113,9 +114,11 @@ pub mod mode {
     pub const EXACT: u32 = 1;
     /// Every event, without stacks: a site is a scope.
     pub const COUNT: u32 = 2;
+    /// A sample of the events, with their stacks. Rows hold estimates ([`Samples`](super::Samples)).
+    pub const SAMPLE: u32 = 3;
 
     /// Each mode with its name in `HEAPGLASS_MODE` and in reports.
-    pub const NAMES: [(u32, &str); 2] = [(EXACT, "exact"), (COUNT, "count")];
+    pub const NAMES: [(u32, &str); 3] = [(EXACT, "exact"), (COUNT, "count"), (SAMPLE, "sample")];
 
     /// Returns the name of a mode; `None` if this version does not know it.
     pub fn name(mode: u32) -> Option<&'static str> {
@@ -128,6 +131,55 @@ pub mod mode {
         let mut known = NAMES.into_iter();
         known.find_map(|(mode, known)| (known == name).then_some(mode))
     }
+}
+
+/// The mean number of bytes from one sample to the next, if `HEAPGLASS_SAMPLE_BYTES` is not set.
+pub const DEFAULT_SAMPLE_BYTES: u64 = 512 << 10;
+
+/// The largest mean. A larger one takes hardly any samples.
+pub const MOST_SAMPLE_BYTES: u64 = 1 << 40;
+
+/// Values of [`Exchange::refused`]: the reason why a wanted change was not made.
+pub mod change_refused {
+    /// Nothing was refused.
+    pub const NOTHING: u32 = 0;
+    /// Blocks that were not sampled are unknown, so exact figures are no longer possible.
+    pub const EXACT_AFTER_SAMPLES: u32 = 1;
+    /// The program measures (`measure`, `assert_allocs!`, `footprint`), which needs every event.
+    pub const MEASURES: u32 = 2;
+    /// A recording without stacks (mode `count`) stays one.
+    pub const COUNTS: u32 = 3;
+    /// The mode or the mean is not a valid one.
+    pub const INVALID: u32 = 4;
+
+    /// Returns the reason for people, with what to do.
+    pub fn reason(refused: u32) -> &'static str {
+        match refused {
+            EXACT_AFTER_SAMPLES => {
+                "blocks that were not sampled are unknown, so exact figures are not possible any more; \
+                 record again"
+            }
+            MEASURES => {
+                "the program uses `measure`, `assert_allocs!` or `footprint`, which need every event; \
+                 record from the start with HEAPGLASS_MODE=sample if it can do without them"
+            }
+            COUNTS => "the recording has no stacks (mode `count`); record again with mode `sample`",
+            INVALID => {
+                "use mode `sample` with a mean from 1 byte to 1 TiB, while the program records"
+            }
+            _ => "nothing was refused",
+        }
+    }
+}
+
+/// Values of [`Header::sample_counts`].
+pub mod sample_counts {
+    /// Only bytes allocated are counted exactly.
+    pub const NOTHING: u32 = 0;
+    /// Blocks are counted too, allocated and freed, and bytes freed.
+    pub const BLOCKS_AND_BYTES: u32 = 1;
+    /// The same without bytes freed, because sizes of freed blocks are not known.
+    pub const BLOCKS: u32 = 2;
 }
 
 /// Values of [`Header::arch`].
@@ -374,6 +426,8 @@ pub mod table {
     pub const FAILED_REQUESTS: u32 = 25;
     /// Snapshots of the heap added by an attached reader, as JSON.
     pub const SNAPSHOTS: u32 = 26;
+    /// [`Samples`](super::Samples) of one lane.
+    pub const SAMPLES: u32 = 27;
 }
 
 record! {
@@ -383,7 +437,7 @@ record! {
     /// The words before [`started_unix_ns`](Header::started_unix_ns) say which process writes the
     /// recording. They keep their place in every version, so that no file that is still being
     /// written is taken for an abandoned one.
-    Header / HeaderValue, 1328 {
+    Header / HeaderValue, 1392 {
         /// [`MAGIC`].
         0 magic: u64,
         /// [`VERSION`].
@@ -572,8 +626,27 @@ record! {
         /// String: the name of the program's allocator; 0 = not known. It is the full name of a
         /// Rust type, such as `mimalloc::MiMalloc`, or `libc malloc`.
         1320 allocator: u32,
-        /// Zero.
-        1324 reserved: u32,
+        /// What is counted exactly while samples are taken: see [`sample_counts`].
+        1324 sample_counts: u32,
+        /// The mean number of bytes from one sample to the next, as it is now; 0 = no samples were
+        /// taken.
+        1328 sample_bytes: u64,
+        /// The largest mean so far.
+        1336 most_sample_bytes: u64,
+        /// Nanoseconds from the start to the first moment at which samples were taken, at least 1;
+        /// 0 = since the start, or never. Before that, every event was recorded.
+        1344 sampled_since_ns: u64,
+        /// Number of times the mean was changed.
+        1352 sample_changes: u64,
+        /// Bytes allocated while samples were taken, sampled or not, as of the last look at all
+        /// lanes. Exact.
+        1360 sampled_total_bytes: u64,
+        /// Blocks allocated in that time, if they are counted.
+        1368 sampled_total_blocks: u64,
+        /// Bytes freed in that time, of any blocks, if they are counted.
+        1376 sampled_freed_bytes: u64,
+        /// Blocks freed in that time, of any blocks, if blocks are counted.
+        1384 sampled_freed_blocks: u64,
     }
 }
 
@@ -647,10 +720,17 @@ record! {
         /// 1 = new blocks are not to be recorded. Written by the program and by any process that
         /// pauses or resumes the recording. The recorder follows it on its cold paths.
         128 paused: u32,
+        /// The wanted mode; 0 = as it is. See [`mode`]. Written like `paused`, after `sample_bytes`.
+        /// The recorder clears it.
+        132 mode: u32,
+        /// The wanted mean number of bytes from one sample to the next; 0 = as it is.
+        136 sample_bytes: u64,
+        /// Number of answers to a wanted mode. Written by the recorder, after `refused`.
+        144 mode_answers: u32,
+        /// See [`change_refused`].
+        148 refused: u32,
         /// Zero.
-        132 reserved_of_pauses: u32,
-        /// Zero.
-        136 reserved_words: [u64; 15],
+        152 reserved_words: [u64; 13],
     }
 }
 
@@ -823,8 +903,12 @@ record! {
         168 thread_pointer: u64,
         /// Address of the lane's [`InFlight`] in the program's memory.
         176 in_flight: u64,
+        /// Number of [`Samples`] in use.
+        184 samples_len: u32,
+        /// Zero.
+        188 reserved: u32,
         /// Zero. Two threads never write to the same cache line.
-        184 padding: [u64; 9],
+        192 padding: [u64; 8],
     }
 }
 
@@ -910,6 +994,29 @@ record! {
         4 reserved: u32,
         /// Net bytes at the checkpoint of each slot.
         8 live_bytes: [i64; 16],
+    }
+}
+
+record! {
+    /// The samples behind the figures of a row. The row adds, for each sample, the weight of its
+    /// block: `1 / p` blocks and `size / p` bytes, where p is the probability that a block of that
+    /// size is sampled. What the row has beyond the weights here was recorded exactly, before the
+    /// first sample.
+    Samples / SamplesValue, 144 {
+        /// Row index in the same lane.
+        0 row: u32,
+        /// Zero.
+        4 reserved: u32,
+        /// Samples of allocated blocks.
+        8 allocated: Sampled,
+        /// Those of them that were freed in this lane, and samples of other lanes that were.
+        48 freed: Sampled,
+        /// The difference of both at the peak with epoch `clock`.
+        88 saved: Sampled,
+        /// The clock when this record last changed, as in [`Row::clock`].
+        128 clock: u64,
+        /// The size of the smallest sampled block; 0 = none.
+        136 least_bytes: u64,
     }
 }
 

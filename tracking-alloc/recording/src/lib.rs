@@ -33,6 +33,7 @@
 //! | [`ROWS`](table::ROWS) of a lane | [`Row`] | 128 | [`Lane::rows_len`] |
 //! | [`SIZES`](table::SIZES) of a lane | [`Sizes`] | 64 | [`Lane::sizes_len`] |
 //! | [`CHECKPOINTS`](table::CHECKPOINTS) of a lane | [`Checkpoints`] | 136 | [`Lane::checkpoints_len`] |
+//! | [`SAMPLES`](table::SAMPLES) of a lane | [`Samples`] | 144 | [`Lane::samples_len`] |
 //! | [`THREADS`](table::THREADS) | [`ThreadName`] | 120 | [`Header::threads_len`] |
 //! | [`TIMELINE`](table::TIMELINE) | two halves of 1,024 [`Point`]s; [`Header::timeline_half`] is current | 48 | [`Header::timeline_len`] |
 //! | [`MARKS`](table::MARKS) | [`Mark`] | 136 | [`Header::marks_len`] |
@@ -57,6 +58,10 @@
 //! every free, and every realloc with its old size. A net value (`total - freed`) may be negative
 //! in one lane that frees blocks of another; only the sum over lanes is exact. One event per lane
 //! may be half applied while it is in progress.
+//!
+//! In mode [`SAMPLE`](mode::SAMPLE), only some events are recorded, each with a weight, so the
+//! figures of rows are estimates. A row then has a [`Samples`] record, which tells how far the
+//! estimates may be off. [`Header::sampled_total_bytes`] is exact.
 //!
 //! # The peak
 //!
@@ -89,6 +94,7 @@ mod pack;
 mod pattern;
 #[cfg(feature = "read")]
 mod read;
+mod sampled;
 pub mod shadow;
 mod size;
 mod size_class;
@@ -104,6 +110,7 @@ pub use pack::{with_snapshots, with_symbols};
 pub use pattern::{PathPiece, literal_path, path_pieces};
 #[cfg(feature = "read")]
 pub use read::{Error, LaneColumns, ReadAt, Recording, file_checksum, read_bytes};
+pub use sampled::Sampled;
 pub use size::parse_size;
 pub use size_class::{SIZE_CLASSES, class_bounds, size_class};
 pub use tables::TableRecord;

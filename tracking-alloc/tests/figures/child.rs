@@ -43,6 +43,7 @@ extern "C" fn instead_of_main() {
         crate::looks::PROGRAMS,
         crate::own::PROGRAMS,
         crate::pauses::PROGRAMS,
+        crate::sampled::PROGRAMS,
     ];
     let mut programs = programs.into_iter().flatten();
     let (_, program) = programs

@@ -20,6 +20,9 @@ pub(crate) enum Reallocs {
 /// The maximum size of a block that does not move.
 pub(crate) const ROOM: usize = 64 << 10;
 
+/// The least size of blocks that no program touches, and that take no memory.
+pub(crate) const HUGE: usize = 1 << 40;
+
 static REALLOCS: AtomicU8 = AtomicU8::new(Reallocs::Move as u8);
 
 /// Sets the treatment of all blocks from now on.
@@ -65,6 +68,10 @@ unsafe impl GlobalAlloc for Inner {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         if chosen(Reallocs::Pack) {
             return packed(layout);
+        }
+        if layout.size() >= HUGE {
+            // SAFETY: any size is allowed.
+            return unsafe { libc::malloc(1).cast() };
         }
         let size = if chosen(Reallocs::Stay) {
             layout.size().max(ROOM)

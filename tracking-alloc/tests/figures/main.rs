@@ -25,6 +25,7 @@ mod pauses;
 mod peaks;
 mod random;
 mod read;
+mod sampled;
 mod two_threads;
 
 #[global_allocator]

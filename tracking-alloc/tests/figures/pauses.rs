@@ -150,9 +150,14 @@ fn a_signal_pauses_and_resumes() {
 static ENDS: AtomicBool = AtomicBool::new(false);
 
 fn churn() {
+    churn_until(&ENDS);
+}
+
+/// Allocates, reallocates and frees, and frees everything in the end.
+pub(crate) fn churn_until(ends: &AtomicBool) {
     let mut held: [Option<Block>; 64] = [None; 64];
     let mut turn = 1_usize;
-    while !ENDS.load(Acquire) {
+    while !ends.load(Acquire) {
         turn = turn.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         let place = &mut held[turn >> 40 & 63];
         let bytes = (turn >> 50) % 5000 + 1;
@@ -177,6 +182,8 @@ fn storm() {
     // SAFETY: a path that ends with NUL.
     let file = unsafe { libc::open(path.as_ptr().cast(), libc::O_RDWR) };
     assert!(file >= 0);
+    // The first event of any thread starts the recording.
+    until(|| Recorder::current().is_some());
     let wants = |word: u32| {
         let offset = EXCHANGE_OFFSET + offset_of!(Exchange, paused);
         // SAFETY: four bytes that exist.

@@ -1,20 +1,20 @@
 //! The four events, from the state word to the counters.
 
-use super::lane::{self, Cached, Lane, Lifetime, SizeCount, Slot};
+use super::here::{known_key, site_here, site_in_full};
+use super::lane::{self, Lane, Lifetime, SizeCount};
 use super::peak::{self, pauses};
 use super::writers::{Inside, Open};
-use super::{net, owner, snapshots};
+use super::{net, owner, sampled, snapshots};
 use crate::accounting::{self, Event, Realloc};
-use crate::session::{
-    self, KnownSite, OVERFLOW_USED, Session, Shared, add, clock, fixed_rows, owned,
-};
+use crate::samples::Sample;
+use crate::session::{self, OVERFLOW_USED, Session, Shared, add, clock, fixed_rows, owned};
 use crate::shadow::{self, Known, LaneBits, Owner};
-use crate::stack::{self, Start};
+use crate::stack::Start;
 use crate::sys::Errno;
-use crate::{counting, current_scope, state, thread};
+use crate::{counting, samples, state, thread};
 use std::num::NonZeroU64;
 use std::sync::atomic::{Ordering::*, compiler_fence};
-use tracking_alloc_recording::{LANES, Row, SITE_TABLE_FULL, SITE_UNATTRIBUTED, lane_kind};
+use tracking_alloc_recording::{LANES, Row, SITE_UNATTRIBUTED, lane_kind};
 
 /// The function called instead of recording an allocation while the environment may not have been
 /// examined yet.
@@ -71,15 +71,6 @@ fn request_failed_at(start: Start, bytes: usize) {
     }
 }
 
-/// Returns the site of a stack, known to the lane or not.
-fn site_in_full(lane: &'static Lane, start: Start) -> u32 {
-    let (frame_pointer, stack_pointer, pc) = start.registers();
-    let key = key_in_full(lane, start);
-    let scope = current_scope::current();
-    lane.find_site(frame_pointer, stack_pointer, pc, key, scope)
-        .site
-}
-
 /// Records a free, before it is forwarded.
 #[inline(never)]
 pub(crate) fn freed(block: *mut u8, bytes: usize) {
@@ -100,23 +91,45 @@ fn free(block: usize, bytes: usize) {
 pub(crate) fn freed_unsized(block: *mut u8) {
     let block = block as usize;
     let bytes = if state::is_recording() {
-        match shadow::known(block) {
-            Some(known) => known.bytes(),
-            None => shadow::bytes_elsewhere(block),
-        }
+        known_bytes(block)
     } else {
         0
     };
     free(block, bytes);
 }
 
-/// Takes the block out of the shadow map before a realloc is forwarded, because another thread may
-/// get its address. Returns its owner and its size, which is `bytes` if the caller knows it. Until
-/// the realloc was recorded, the block is in the lane, so that a copy of the memory has it.
+/// Returns the size of a block that the recording knows, or 0.
+fn known_bytes(block: usize) -> usize {
+    match shadow::known(block) {
+        Some(known) => known.bytes(),
+        None => shadow::bytes_elsewhere(block),
+    }
+}
+
+/// The block that a realloc takes out of the recording.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Taken {
+    /// The owner of a block in the shadow map.
+    pub(crate) owner: Option<Owner>,
+    /// The size of the block, if it is known.
+    pub(crate) bytes: usize,
+    /// The block as a sample.
+    pub(crate) sample: Option<Sample>,
+}
+
+/// Takes the block out of the recording before a realloc is forwarded, because another thread may
+/// get its address. The size is `bytes` if the caller knows it. Until the realloc was recorded, the
+/// block is in the lane, so that a copy of the memory has it.
 #[inline(always)]
-pub(crate) fn reallocating(block: *mut u8, bytes: Option<usize>) -> (Option<Owner>, usize) {
+pub(crate) fn reallocating(block: *mut u8, bytes: Option<usize>) -> Taken {
     if !state::is_recording() {
-        return (None, bytes.unwrap_or(0));
+        return Taken {
+            bytes: bytes.unwrap_or(0),
+            ..Taken::default()
+        };
+    }
+    if state::samples() {
+        return reallocating_among_samples(block as usize, bytes);
     }
     let block = block as usize;
     let known = shadow::known(block);
@@ -131,7 +144,42 @@ pub(crate) fn reallocating(block: *mut u8, bytes: Option<usize>) -> (Option<Owne
         Some(known) => known.take(),
         None => shadow::take(block),
     };
-    (owner, bytes)
+    Taken {
+        owner,
+        bytes,
+        sample: None,
+    }
+}
+
+/// Does the same while samples are taken.
+#[cold]
+#[inline(never)]
+fn reallocating_among_samples(block: usize, bytes: Option<usize>) -> Taken {
+    let sample = take_sample(block);
+    let bytes = bytes.unwrap_or_else(|| match sample {
+        Some(sample) => sample.weight.size as usize,
+        None => match (known_bytes(block), session::usable_bytes()) {
+            // Not the requested size, but near enough to tell growth and an upper bound of copies.
+            (0, Some(usable)) => usable(block),
+            (known, _) => known,
+        },
+    });
+    Taken {
+        owner: sample.is_none().then(|| shadow::take(block)).flatten(),
+        bytes,
+        sample,
+    }
+}
+
+/// Takes the sample at an address out of the set.
+fn take_sample(block: usize) -> Option<Sample> {
+    if !samples::maybe_sampled(block) {
+        None
+    } else if super::writers::is_here() {
+        samples::try_take(block)
+    } else {
+        samples::take(block)
+    }
 }
 
 /// Records a realloc as one event, after it was forwarded. If it failed, puts the block back and
@@ -171,6 +219,45 @@ pub(crate) fn reallocated(
         }
         (None, owner) => realloc_slowly(owner, start, moved),
     }
+}
+
+/// Records a realloc while samples are taken, or one of a sampled block.
+#[cold]
+#[inline(never)]
+pub(crate) fn reallocated_among_samples(taken: Taken, old: *mut u8, new: *mut u8, bytes: usize) {
+    let start = Start::here();
+    if new.is_null() {
+        match taken {
+            Taken {
+                sample: Some(sample),
+                ..
+            } => drop(samples::put(old as usize, sample)),
+            Taken {
+                owner: Some(owner), ..
+            } => drop(shadow::put(old as usize, taken.bytes, owner)),
+            _ => {}
+        }
+        end_realloc();
+        return request_failed_at(start, bytes);
+    }
+    let word = state::get();
+    // PERF: the address shares its counter with a sample, or there is no sample.
+    if taken.sample.is_none() && taken.owner.is_none() && samples::allocation_passes(word, bytes) {
+        if word & state::COUNTS != 0
+            && let Some(countdown) = samples::countdown_here()
+        {
+            countdown.count_free(taken.bytes);
+        }
+        return;
+    }
+    let moved = Realloc {
+        old: old as usize,
+        old_bytes: taken.bytes,
+        new: new as usize,
+        bytes,
+    };
+    slow_path(Event::Realloc(moved), taken, start);
+    end_realloc();
 }
 
 /// Notes that the calling thread's realloc is over.
@@ -299,43 +386,66 @@ fn alloc_slowly(start: Start, block: usize, bytes: usize, first: First) {
     if state::is_unexamined() {
         return first(block as *mut u8, bytes);
     }
-    slow_path(Event::Alloc(block, bytes), None, start);
+    slow_path(Event::Alloc(block, bytes), Taken::default(), start);
 }
 
 #[cold]
 #[inline(never)]
 fn realloc_slowly(owner: Option<Owner>, start: Start, moved: Realloc) {
-    slow_path(Event::Realloc(moved), owner, start);
+    let taken = Taken {
+        owner,
+        bytes: moved.old_bytes,
+        sample: None,
+    };
+    slow_path(Event::Realloc(moved), taken, start);
     end_realloc();
 }
 
 #[cold]
 #[inline(never)]
 fn free_slowly(block: usize, bytes: usize) {
+    let word = state::get();
+    // PERF: the address shares its counter with a sample, or there is no sample.
+    if word & state::FREES_PASS != 0 && is_unknown(block) {
+        let is_counted = word & state::COUNTS == 0
+            || samples::countdown_here()
+                .map(|countdown| countdown.count_free(bytes))
+                .is_some();
+        if is_counted {
+            return;
+        }
+    }
     // A free has no stack.
     slow_path(
         Event::Free(block, bytes),
-        None,
+        Taken::default(),
         Start::from_registers((0, 0, 0)),
     );
+}
+
+/// Returns `true` if a recording that samples does not know a block.
+fn is_unknown(block: usize) -> bool {
+    !samples::maybe_sampled(block)
+        && shadow::known(block).is_none()
+        && shadow::bytes_elsewhere(block) == 0
 }
 
 /// The slow path, with every check.
 // NOTE: inlined, because an event has little stack.
 #[inline(always)]
-fn slow_path(event: Event, owner: Option<Owner>, start: Start) {
+fn slow_path(event: Event, taken: Taken, start: Start) {
     if counting::measure(event) && !thread::passes_over() {
         net::measuring(false);
     }
-    if !record(event, owner, start) {
+    if !record(event, taken, start) {
         counting::unrecorded(event);
     }
 }
 
-/// Records an event; `owner` is the owner of a block to be reallocated. Returns `false` if nothing
-/// records, or if this event is not recorded.
+/// Records an event; `taken` is the block to be reallocated. Returns `false` if nothing records, or
+/// if this event is not recorded.
 #[inline(never)]
-fn record(event: Event, owner: Option<Owner>, start: Start) -> bool {
+fn record(event: Event, taken: Taken, start: Start) -> bool {
     let mut word = state::get();
     if word & state::RECORD == 0 {
         return false;
@@ -344,7 +454,7 @@ fn record(event: Event, owner: Option<Owner>, start: Start) -> bool {
         return false;
     };
     let Some(inside) = Inside::enter() else {
-        return miss(session, event, owner);
+        return miss(session, event, taken);
     };
     if word & state::PAUSED != 0 {
         pauses::look();
@@ -359,20 +469,25 @@ fn record(event: Event, owner: Option<Owner>, start: Start) -> bool {
         let _alone = lane.shared.lock();
         // The shared lane walks the stack of the calling thread, which differs between calls.
         lane.limits.set_stack(stack);
-        return state::is_recording() && run(event, owner, lane, start, word);
+        return state::is_recording() && run(event, taken, lane, start, word);
     }
     // The thread may have just got this lane.
     lane.busy.store(true, Relaxed);
     compiler_fence(SeqCst);
     peak::wake(lane);
-    state::is_recording() && run(event, owner, lane, start, word)
+    state::is_recording() && run(event, taken, lane, start, word)
 }
 
 /// Records an event in a lane. While recording is paused, or the thread works for heapglass itself,
 /// new blocks are skipped (returns `false`) and known blocks are followed.
-fn run(event: Event, owner: Option<Owner>, lane: &'static Lane, start: Start, word: u32) -> bool {
+fn run(event: Event, taken: Taken, lane: &'static Lane, start: Start, word: u32) -> bool {
     let passes_over = thread::passes_over();
     let paused = word & state::PAUSED != 0 || passes_over;
+    // A block that became a sample may be reallocated while the mode changes.
+    if word & state::SAMPLE != 0 || taken.sample.is_some() {
+        return run_among_samples(event, taken, lane, start, paused);
+    }
+    let owner = taken.owner;
     match (event, owner) {
         // The block was not recorded when it was allocated either.
         (Event::Free(block, _), _) if passes_over && shadow::known(block).is_none() => {
@@ -387,111 +502,46 @@ fn run(event: Event, owner: Option<Owner>, lane: &'static Lane, start: Start, wo
     true
 }
 
-/// Returns the key of the calling stack in the calling thread's scope, unless that needs a full
-/// walk.
-#[inline(always)]
-fn known_key(lane: &'static Lane, start: Start) -> Option<NonZeroU64> {
-    let (limits, last) = (&lane.limits, &lane.last_walks);
-    let key = stack::walk(
-        limits,
-        last,
-        start,
-        current_scope::current(),
-        &session::FINDERS,
-    );
-    if cfg!(debug_assertions) {
-        compare(lane, start, key?);
-    }
-    key.and_then(NonZeroU64::new)
-}
-
+/// Does the same while samples are taken. The inlined code passes on what needs no report.
 #[cold]
 #[inline(never)]
-fn key_in_full(lane: &Lane, start: Start) -> u64 {
-    stack::walk_in_full(
-        &lane.limits,
-        start,
-        current_scope::current(),
-        &session::FINDERS,
-    )
-}
-
-/// Checks in debug builds that a full walk of the same stack has the same key.
-#[cold]
-#[inline(never)]
-fn compare(lane: &Lane, start: Start, key: u64) {
-    if key_in_full(lane, start) != key
-        && let Some(header) = session::header()
-    {
-        header.walk_disagreements.fetch_add(1, Relaxed);
-    }
-}
-
-/// Returns the site of the calling stack and scope, with its slot and row in the lane. `key` is the
-/// key of that stack, if known.
-#[inline(always)]
-fn site_here(
+fn run_among_samples(
+    event: Event,
+    taken: Taken,
     lane: &'static Lane,
     start: Start,
-    key: Option<NonZeroU64>,
-) -> (u32, &'static Slot, &'static Row) {
-    let mut key = key
-        .or_else(|| known_key(lane, start))
-        .map_or_else(|| key_in_full(lane, start), NonZeroU64::get);
-    if let Some(cached) = lane.cached(key) {
-        // SAFETY: cached rows and slots are never unmapped.
-        let (slot, row) = unsafe { (&*cached.slot, &*cached.row) };
-        if !lane.is_spare(cached.slot) {
-            return (cached.site, slot, row);
+    paused: bool,
+) -> bool {
+    match event {
+        Event::Alloc(..) if paused => return false,
+        Event::Alloc(block, bytes) => sampled::allocated(lane, start, block, bytes),
+        Event::Free(block, bytes) => {
+            if state::get() & state::COUNTS != 0 {
+                lane.countdown.count_free(bytes);
+            }
+            // The thread may have allocated since without a report.
+            match samples::take(block) {
+                Some(sample) => sampled::freed(lane, block, sample),
+                None if is_unknown(block) => return false,
+                None => {
+                    thread::set_last_block(0);
+                    free_in(lane, block, bytes);
+                }
+            }
         }
-        // The stack leads through code that can be unloaded.
-        if !session::check_modules() {
-            return (cached.site, lane.slot(cached.site).unwrap_or(slot), row);
+        Event::Realloc(moved) => {
+            if state::get() & state::COUNTS != 0 {
+                lane.countdown.count_free(moved.old_bytes);
+            }
+            let old = match (taken.sample, taken.owner) {
+                (Some(sample), _) => sampled::Old::Sampled(sample),
+                (None, Some(owner)) => sampled::Old::Exact(owner),
+                (None, None) => sampled::Old::Unknown,
+            };
+            sampled::reallocated(lane, start, old, moved, paused);
         }
-        key = key_in_full(lane, start);
-    } else if session::check_modules() {
-        key = key_in_full(lane, start);
     }
-    if lane.limits.forget_old_cuts() {
-        key = key_in_full(lane, start);
-    }
-    new_here(lane, start, key)
-}
-
-/// Finds the site of a key that is not in the lane's cache.
-#[inline(always)]
-fn new_here(lane: &'static Lane, start: Start, key: u64) -> (u32, &'static Slot, &'static Row) {
-    lane.ask_again();
-    let (frame_pointer, stack_pointer, pc) = start.registers();
-    let KnownSite { mut site, can_go } = lane.find_site(
-        frame_pointer,
-        stack_pointer,
-        pc,
-        key,
-        current_scope::current(),
-    );
-    let row = lane.row_of(site);
-    if lane.is_full(row) {
-        // NOTE: the block then belongs to "(table full)" wherever it is freed, even if the site
-        // gets a row later.
-        site = SITE_TABLE_FULL;
-        lane.row_of(site);
-    }
-    let slot = lane.slot(site);
-    // NOTE: with the spare slot, all events with this key take the path that checks if the code is
-    // unchanged.
-    let kept = slot
-        .filter(|_| !can_go)
-        .unwrap_or_else(|| lane.spare_slot());
-    if slot.is_some() {
-        lane.keep(Cached {
-            key,
-            row,
-            slot: kept,
-            site,
-        });
-    }
-    (site, slot.unwrap_or(kept), row)
+    true
 }
 
 /// Counts an allocation in rows whose values were saved. Returns the block's owner.
@@ -662,8 +712,14 @@ fn unattributed_alloc(row: &Row, lane: u32, block: usize, bytes: usize) {
 /// it has none yet. Returns `false` if the recording was finished in the meantime.
 #[cold]
 #[inline(never)]
-fn miss(session: &Session, event: Event, owner: Option<Owner>) -> bool {
+fn miss(session: &Session, event: Event, taken: Taken) -> bool {
     const LANE: u32 = LANES as u32;
+    if state::samples() {
+        // A new block is no sample. A sample that is freed here stays until its address is used
+        // again, because this may have interrupted a change of the set.
+        return true;
+    }
+    let owner = taken.owner;
     let is_busy = |lane: &&Lane| lane.busy.load(Relaxed) && lane.is_of(session.tag());
     if let Some(lane) = lane::own().filter(is_busy) {
         return miss_in(lane.unattributed(), lane.number, event, owner);

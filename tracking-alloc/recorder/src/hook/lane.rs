@@ -6,6 +6,7 @@
 //! our own is needed, and late frees are still counted in the lane.
 
 mod all;
+mod sample_records;
 mod size_class;
 mod sizes;
 mod slots;
@@ -13,11 +14,13 @@ mod turning;
 mod visited;
 
 pub(super) use all::{forget_all, lane_at, lanes, publish, reset_limits, rows_of};
+pub(super) use sample_records::{add_allocated, add_freed, touch_samples};
 pub(super) use slots::{SizeCount, Slot};
 pub(super) use turning::{MOST_SKIPS, STEP, Turning};
 
 use crate::file::Table;
 use crate::hash::GOLDEN;
+use crate::samples::Countdown;
 use crate::session::{fixed_rows, push, touch};
 use crate::shadow::{KNOWN_BITS, LaneBits, Owner};
 use crate::stack::{LastWalks, Limits};
@@ -95,6 +98,8 @@ pub(crate) struct Lane {
     /// A fall from this net or above may be the fall from a new peak.
     pub(super) limit: AtomicI64,
     pub(super) turning: Turning,
+    /// The countdown to the owner's next sample.
+    pub(super) countdown: Countdown,
     /// Birth number at the time the current owner took the lane.
     pub(super) since_births: Cell<u64>,
     /// Number of peak checks that will still read the thread's name.
@@ -118,6 +123,8 @@ pub(crate) struct Lane {
     pub(super) slots: Chunked<Slot, { MAX_SITES as usize / CHUNK }>,
     /// The counters of visits, by scope.
     visits: Chunked<visited::Visited, { MAX_SCOPES / CHUNK }>,
+    /// The samples behind the rows, by site.
+    samples: Chunked<sample_records::SamplesOfSite, { MAX_SITES as usize / CHUNK }>,
     /// The last walk of the owner's stack. Its pages are written only if stacks are deep.
     pub(super) last_walks: LastWalks,
 }
@@ -127,6 +134,7 @@ pub(super) struct LaneTables {
     pub(super) sizes: Table,
     pub(super) checkpoints: Table,
     pub(super) visits: Table,
+    pub(super) samples: Table,
     pub(super) bump: Bump,
 }
 

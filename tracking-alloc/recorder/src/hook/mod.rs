@@ -5,11 +5,13 @@
 //! first and then forwarded. A realloc is one event.
 
 mod event;
+mod here;
 mod lane;
 mod net;
 mod owner;
 mod peak;
 mod resident;
+mod sampled;
 mod signal;
 mod snapshots;
 mod stats;
@@ -17,13 +19,14 @@ mod visits;
 mod writers;
 
 pub(crate) use event::{
-    allocated, freed, freed_unsized, reallocated, reallocating, request_failed,
+    Taken, allocated, freed, freed_unsized, reallocated, reallocated_among_samples, reallocating,
+    request_failed,
 };
 #[cfg(captures)]
 pub use net::PassedOver;
 pub(crate) use net::{Net, measuring, net_here};
 pub(crate) use peak::{
-    PeakChecks, check_peak_now, end_last_pause, mark_window, set_paused, start_paused,
+    PeakChecks, check_peak_now, end_last_pause, mark_window, sample, set_paused, start_paused,
 };
 pub(crate) use resident::{forget as forget_resident, read as read_resident};
 pub(crate) use signal::{forget_signals, install_signals, remove_signals};

@@ -41,7 +41,7 @@ pub(super) fn own_or_new() -> Option<&'static Lane> {
         return None;
     }
     own()
-        .filter(|lane| lane.is_of(word & !state::PAUSED))
+        .filter(|lane| lane.is_of(word & !state::CHANGING))
         .or_else(move_in)
 }
 

@@ -50,6 +50,8 @@ fn acquire(session: &Session) -> Option<&'static Lane> {
         let pointer = |lane: Option<&Lane>| lane.map_or(null(), |lane| from_ref(lane).cast());
         thread.lane.set(pointer(own));
         thread.shared.set(pointer(lane.filter(|_| own.is_none())));
+        let countdown = own.map_or(null(), |own| from_ref(&own.countdown).cast());
+        thread.countdown.set(countdown);
         if let Some(own) = own.filter(|_| !thread.measure.get().is_null()) {
             own.tag.fetch_or(MEASURED, Relaxed);
         }
@@ -162,6 +164,7 @@ fn make(session: &Session, number: u32) -> Option<&'static Lane> {
             sizes: table(table::SIZES),
             checkpoints: table(table::CHECKPOINTS),
             visits: table(table::VISITS),
+            samples: table(table::SAMPLES),
             bump,
         }));
         &*lane

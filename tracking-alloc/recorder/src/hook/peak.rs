@@ -42,18 +42,21 @@
 //! Therefore `bound` is the largest of all `V(k)`, and of `V(k) + E(k)` for the check that set the
 //! maximum. `bound - reported` bounds the error in both directions.
 
+mod changes;
 mod lanes;
 pub(super) mod pauses;
 mod window;
 
-use super::lane::{Lane, MOST_SKIPS, STEP};
+use super::lane::{Lane, MOST_SKIPS, STEP, lane_at};
 use super::snapshots::{self, Moment};
 use super::{PEAK_CHECKS, resident};
+use crate::samples::Counted;
 use crate::session::{self, CLOCK, Timeline, Visit, net_bytes};
 use lanes::Sums;
 use std::sync::atomic::{Ordering::*, fence};
-use tracking_alloc_recording::{CLOCK_CHECKPOINT_BITS, Point, Row};
+use tracking_alloc_recording::{CLOCK_CHECKPOINT_BITS, Header, Point, Row, mode};
 
+pub(crate) use changes::sample;
 pub(crate) use pauses::{end_last_pause, set_paused, start_paused};
 pub(crate) use window::mark_window;
 
@@ -71,6 +74,10 @@ pub(crate) struct PeakChecks {
     /// The largest maximum of earlier windows, bytes and blocks.
     before: (i64, i64),
     lanes: lanes::Lanes,
+    /// Bytes that were allocated before the first sample.
+    exact_bytes: u64,
+    /// What was counted exactly since then, at the last look at all lanes.
+    counted: Counted,
     pub(crate) timeline: Timeline,
 }
 
@@ -225,6 +232,8 @@ impl PeakChecks {
             is_fresh: false,
             before: (0, 0),
             lanes: lanes::Lanes::new(),
+            exact_bytes: 0,
+            counted: Counted::NOTHING,
             timeline: Timeline::new(),
         }
     }
@@ -347,7 +356,7 @@ impl PeakChecks {
         let moment = (
             sums.bytes.max(0) as u64,
             sums.blocks.max(0) as u64,
-            sums.total_bytes,
+            self.total_bytes(sums, header),
         );
         let visit = self.timeline.visit(header, moment);
         if visit != Visit::Nothing {
@@ -360,6 +369,43 @@ impl PeakChecks {
         }
         header.clock.store(CLOCK.load(Relaxed), Release);
     }
+}
+
+impl PeakChecks {
+    /// Returns the bytes allocated so far. While samples are taken, this is not the sum of rows but
+    /// exact: published now and then, because it is a sum over all lanes.
+    fn total_bytes(&mut self, sums: &Sums, header: &Header) -> u64 {
+        if header.mode.load(Relaxed) != mode::SAMPLE {
+            return sums.total_bytes;
+        }
+        if self.timeline.counts_are_due() {
+            self.counted = counted_by_lanes();
+            let Counted {
+                total_bytes,
+                total_blocks,
+                freed_bytes,
+                freed_blocks,
+            } = self.counted;
+            header.sampled_total_bytes.store(total_bytes, Relaxed);
+            header.sampled_total_blocks.store(total_blocks, Relaxed);
+            header.sampled_freed_bytes.store(freed_bytes, Relaxed);
+            header.sampled_freed_blocks.store(freed_blocks, Relaxed);
+        }
+        self.exact_bytes.wrapping_add(self.counted.total_bytes)
+    }
+
+    /// Returns the bytes allocated so far in a recording that samples.
+    pub(super) fn exact_total_bytes(&self) -> u64 {
+        self.exact_bytes
+            .wrapping_add(counted_by_lanes().total_bytes)
+    }
+}
+
+/// Returns what all lanes counted exactly while samples were taken.
+fn counted_by_lanes() -> Counted {
+    let lanes = session::lanes_in_use().filter_map(lane_at);
+    let counted = lanes.map(|lane| lane.countdown.counted());
+    counted.fold(Counted::NOTHING, Counted::plus)
 }
 
 /// Makes a check without a lane, at the start, at marks and at the end.

@@ -27,7 +27,18 @@ pub(crate) fn recorded_stats() -> Option<Stats> {
     }
     let checks = super::PEAK_CHECKS.try_lock(1_000_000)?;
     // The recording was finished in the meantime, so its sums are kept elsewhere now.
-    state::rows_are_joined().then(|| counting::join(&figures_of_lanes(Some(checks.highest()))))
+    if !state::rows_are_joined() {
+        return None;
+    }
+    let rows = figures_of_lanes(Some(checks.highest()));
+    let mut joined = counting::join(&rows);
+    if state::samples() {
+        // The rows have an estimate.
+        let exact = checks.exact_total_bytes();
+        let difference = exact.wrapping_sub(rows.total_bytes);
+        joined.total_bytes = joined.total_bytes.wrapping_add(difference);
+    }
+    Some(joined)
 }
 
 /// Keeps the sums of a finished recording if `stats()` continues. Call under the peak lock.

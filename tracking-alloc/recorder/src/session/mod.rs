@@ -37,12 +37,13 @@ pub(crate) use lanes::{
     LANES_USED, OVERFLOW_USED, fixed_rows, lane_number, lanes_in_use, sums_of_lanes,
 };
 pub(crate) use rows::{
-    CLOCK, Shared, add, at_peak, clock, epoch, net_blocks, net_bytes, owned, sums_of, touch,
+    CLOCK, Shared, add, at_other_peak, at_peak, clock, epoch, net_blocks, net_bytes, owned,
+    sums_of, touch,
 };
 pub(crate) use scope_table::{forget_scopes, scope_number, scope_record};
 pub(crate) use sites::{KnownSite, check_modules, expect_changes, find_site, forget_sites, intern};
 pub(crate) use timeline::{Timeline, Visit, store_own_bytes};
-pub(crate) use walking::{FINDERS, choose_unwinder, have_any_callers};
+pub(crate) use walking::{FINDERS, any_callers, choose_unwinder, have_any_callers};
 
 use crate::file::{Backing, Store, Table, is_retry_due, own_header};
 use crate::hash::next_key;
@@ -54,7 +55,7 @@ use key_map::KeyMap;
 use lanes::{FIXED_ROWS, table_of};
 use std::ptr::{NonNull, from_ref, with_exposed_provenance};
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering::*};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering::*};
 use tracking_alloc_recording::{
     self as recording, EXCHANGE_OFFSET, Exchange, FIRST_SITE, FURTHER_LANES, HEADER_BYTES, Header,
     HeaderValue, LANE_TABLES, LANES, LONGEST_OWN_CRATES, ModuleValue, Point, Record, Row,
@@ -261,9 +262,23 @@ impl Session {
 /// The name of the program's allocator. The first event sets it.
 static INNER_NAME: OnceLock<&str> = OnceLock::new();
 
-/// Sets the name of the program's allocator for recordings that begin later, unless it is set.
-pub(crate) fn set_inner_name(name: &'static str) {
+/// `true` if the wrapped allocator is known to be the system's.
+static INNER_IS_SYSTEM: AtomicBool = AtomicBool::new(false);
+
+/// Sets the program's allocator for recordings that begin later. Its name stays if it is set.
+pub(crate) fn set_inner(name: &'static str, is_system: bool) {
+    INNER_IS_SYSTEM.store(is_system, Relaxed);
     let _ = INNER_NAME.set(name);
+}
+
+/// Returns a function for the usable bytes of a live block, or `None` if the program's allocator
+/// cannot be asked.
+pub fn usable_bytes() -> Option<fn(usize) -> usize> {
+    // SAFETY: it is called only for live blocks of the system's allocator.
+    let ask = |block: usize| unsafe { libc::malloc_usable_size(block as *mut libc::c_void) };
+    INNER_IS_SYSTEM
+        .load(Relaxed)
+        .then_some(ask as fn(usize) -> usize)
 }
 
 impl Writer {

@@ -68,6 +68,12 @@ pub(crate) fn net_blocks(row: &Row) -> i64 {
         .wrapping_sub(row.freed_blocks.load(Relaxed)) as i64
 }
 
+/// Returns `true` if there was a peak between two values of the clock.
+#[inline(always)]
+pub(crate) fn at_other_peak(then: u64, now: u64) -> bool {
+    now >> CLOCK_CHECKPOINT_BITS != then >> CLOCK_CHECKPOINT_BITS
+}
+
 /// Saves a row's net values before it changes, if the clock has advanced since its last change.
 /// They are the row's values at the peak. Returns the row's old clock if a checkpoint was taken
 /// since, so that the caller saves that too.
@@ -80,7 +86,7 @@ pub(crate) fn touch(row: &Row, now: u64) -> Option<u64> {
     if now == then {
         return None;
     }
-    if now >> CLOCK_CHECKPOINT_BITS != then >> CLOCK_CHECKPOINT_BITS {
+    if at_other_peak(then, now) {
         row.saved_bytes.store(net_bytes(row), Relaxed);
         row.saved_blocks.store(net_blocks(row), Relaxed);
     }

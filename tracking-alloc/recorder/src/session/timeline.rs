@@ -32,6 +32,7 @@ pub(crate) struct Timeline {
     /// Nanoseconds per tick, as 32.32 fixed point; 0 until enough time has passed to measure it.
     tick_ns: u64,
     due_ticks: u64,
+    counts_due_ticks: u64,
     step_ns: u64,
     last_ns: u64,
     /// The time of the current check, in ticks and in nanoseconds after the start.
@@ -55,6 +56,7 @@ impl Timeline {
             start_ticks: 0,
             tick_ns: 0,
             due_ticks: 0,
+            counts_due_ticks: 0,
             step_ns: FINEST_NS,
             last_ns: 0,
             ticks: 0,
@@ -107,6 +109,17 @@ impl Timeline {
     pub(crate) fn make_due(&mut self) {
         self.due_ticks = 0;
         self.last_ns = 0;
+    }
+
+    /// Returns `true` if exact counts are to be summed over all lanes at this check: for each point,
+    /// and every few milliseconds.
+    pub(crate) fn counts_are_due(&mut self) -> bool {
+        let is_due = self.ticks >= self.due_ticks.min(self.counts_due_ticks);
+        if is_due {
+            let wait = (u128::from(FINEST_NS) << 32).checked_div(self.tick_ns.into());
+            self.counts_due_ticks = self.ticks.saturating_add(wait.unwrap_or(0) as u64);
+        }
+        is_due
     }
 
     /// Takes the point and the checkpoint that are due at this check. `moment` is live bytes, live

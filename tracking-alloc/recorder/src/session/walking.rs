@@ -75,6 +75,12 @@ pub(crate) fn have_any_callers(any: bool) {
     HAS_ANY_CALLERS.store(any, Relaxed);
 }
 
+/// Returns `true` if any code of the process may allocate, through functions of C. They free blocks
+/// without their size.
+pub(crate) fn any_callers() -> bool {
+    HAS_ANY_CALLERS.load(Relaxed)
+}
+
 /// Chooses how stacks are walked in a new session, and notes the method in its recording. It is
 /// frame pointers if our own functions keep them and tell about their callers. Otherwise it is the
 /// rules of `.eh_frame`, if they

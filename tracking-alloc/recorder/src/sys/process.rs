@@ -143,6 +143,22 @@ fn memory_field(index: usize) -> Option<u64> {
     Some(pages.wrapping_mul(super::page_bytes() as u64))
 }
 
+/// Returns a number that differs between processes: from the random bytes that the kernel gives each
+/// program, and the clock, because forked processes share those bytes.
+pub(crate) fn random_number() -> u64 {
+    // SAFETY: the kernel's value is 0 or the address of 16 bytes, which need not be aligned.
+    let given = unsafe {
+        let place = libc::getauxval(libc::AT_RANDOM) as usize;
+        let place: *const u64 = std::ptr::with_exposed_provenance(place);
+        if place.is_null() {
+            0
+        } else {
+            place.read_unaligned()
+        }
+    };
+    given ^ super::now_ns().wrapping_mul(crate::hash::GOLDEN) ^ u64::from(process_id()) << 32
+}
+
 /// Returns the address of the program's entry point.
 pub(crate) fn entry() -> u64 {
     // SAFETY: this only reads the auxiliary vector.

@@ -17,7 +17,7 @@ fn most_records(table: u32) -> u64 {
         table::MODULES | table::THREADS | table::ARENAS => 1 << 16,
         // A lane has one record of visits per scope.
         table::SCOPES | table::VISITS => MAX_SCOPES as u64,
-        table::SITES | table::ROWS | table::CHECKPOINTS => sites,
+        table::SITES | table::ROWS | table::CHECKPOINTS | table::SAMPLES => sites,
         table::SIZES => sites * SIZES_OF_A_ROW,
         table::FRAMES | table::STACKS => sites * MAX_FRAMES as u64,
         table::LANES => lanes,

@@ -40,6 +40,9 @@ impl Recording {
             for checkpoints in &mut column.checkpoints {
                 bound(&mut checkpoints.row, rows);
             }
+            for samples in &mut column.samples {
+                bound(&mut samples.row, rows);
+            }
             for visits in &mut column.visits {
                 bound(&mut visits.scope, scopes);
             }

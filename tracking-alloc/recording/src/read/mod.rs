@@ -93,6 +93,8 @@ pub struct LaneColumns {
     pub sizes: Vec<SizesValue>,
     /// Checkpoint records, referring to rows.
     pub checkpoints: Vec<CheckpointsValue>,
+    /// The samples behind its rows, referring to rows.
+    pub samples: Vec<SamplesValue>,
     /// The number of times its threads entered fields.
     pub visits: Vec<VisitsValue>,
 }
@@ -214,6 +216,7 @@ fn read_lanes(directory: &Directory<'_>) -> Result<Vec<LaneColumns>, Error> {
             rows: directory.records((table::ROWS, number), lane.rows_len)?,
             sizes: directory.records((table::SIZES, number), lane.sizes_len)?,
             checkpoints: directory.records((table::CHECKPOINTS, number), lane.checkpoints_len)?,
+            samples: directory.records((table::SAMPLES, number), lane.samples_len)?,
             visits: directory.records((table::VISITS, number), lane.visits_len)?,
         });
     }

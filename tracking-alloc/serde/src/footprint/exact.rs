@@ -39,8 +39,8 @@ use tracking_alloc_recording::footprint_kind;
 /// the live blocks of the recording. So every type that implements `Serialize` works, without
 /// another derive.
 ///
-/// Returns `None` if nothing was written: nothing records, the value's `Serialize` failed, or
-/// memory ran out. It is not a `Result`, because programs also call this while nothing records and
+/// Returns `None` if nothing was written: nothing records, the recording takes samples (which a line
+/// on standard error says), the value's `Serialize` failed, or memory ran out. It is not a `Result`, because programs also call this while nothing records and
 /// do not need to check.
 ///
 /// ```
@@ -108,6 +108,9 @@ use tracking_alloc_recording::footprint_kind;
 #[inline(never)]
 pub fn footprint<T: Serialize + ?Sized>(label: &str, value: &T) -> Option<Footprint> {
     heapglass_recorder::assert_observing("footprint");
+    if !heapglass_recorder::is_exact("footprint") {
+        return None;
+    }
     let live_bytes = footprints::live_bytes()?;
     // Everything that the measurement puts on the stack lies below this.
     let local = 0u8;

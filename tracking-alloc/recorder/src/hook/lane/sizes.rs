@@ -23,6 +23,24 @@ impl Lane {
         }
     }
 
+    /// Counts the sizes of the blocks that a sample stands for. The site gets a size record with its
+    /// first sample, because a mean of estimates does not tell a class.
+    pub(in crate::hook) fn count_sizes(&self, slot: &Slot, bytes: u64, blocks: u64) {
+        if slot.row_index.get() == u32::MAX {
+            return;
+        }
+        match slot.class.get() {
+            NO_CLASS => slot.class.set(MIXED),
+            MIXED | SPREAD => {}
+            first => {
+                slot.class.set(MIXED);
+                let counted = slot.row().map_or(0, |row| row.total_blocks.load(Relaxed));
+                add_blocks(self, slot, Class(first as u8), counted);
+            }
+        }
+        add_blocks(self, slot, Class::of(bytes), blocks);
+    }
+
     #[inline(never)]
     fn count_new_size(&self, slot: &Slot, class: Class) {
         if slot.row_index.get() == u32::MAX {

@@ -9,7 +9,7 @@
 //! - During a pause, every event takes the slow path, because the state is not that of any lane. It
 //!   follows the word first, so the first event after a resumption is recorded.
 
-use super::check_peak_now;
+use super::{changes, check_peak_now};
 use crate::hook::PEAK_CHECKS;
 use crate::hook::signal::TOGGLE;
 use crate::hook::writers::Inside;
@@ -36,14 +36,17 @@ pub(crate) fn set_paused(is_wanted: bool) {
     }
 }
 
-/// Follows the word of pauses. Call without any lock other than a lane's, while the thread counts
+/// Follows the word of pauses and that of the mode. Call without any lock other than a lane's, while the thread counts
 /// as inside the hook.
 #[inline]
 pub(in crate::hook) fn look() {
     let Some(exchange) = session::exchange() else {
         return;
     };
-    if TOGGLE.came() || wants_pause(exchange) != state::is_paused() {
+    if TOGGLE.came()
+        || wants_pause(exchange) != state::is_paused()
+        || exchange.mode.load(Acquire) != 0
+    {
         follow(exchange);
     }
 }
@@ -64,6 +67,7 @@ fn follow(exchange: &Exchange) {
         let flipped = !wants_pause(exchange);
         exchange.paused.store(flipped.into(), Release);
     }
+    changes::follow(exchange, &mut checks, header);
     let is_wanted = wants_pause(exchange);
     if is_wanted == state::is_paused() || !state::is_recording() {
         return;

@@ -1,0 +1,248 @@
+//! The events of a recording that samples: what the inlined code does not pass on.
+//!
+//! A sample changes the same rows as an event of an exact recording, by its weight: the rows, the
+//! peak, checkpoints and threads are estimates then. Blocks that were recorded before the first
+//! sample are in the shadow map, and are followed as before.
+
+use super::here::site_here;
+use super::lane::{Lane, Slot, add_allocated, add_freed, touch_samples};
+use super::peak;
+use crate::accounting::{self, Realloc};
+use crate::samples::{self, Sample, Weight};
+use crate::session::{self, clock, owned};
+use crate::shadow::Owner;
+use crate::stack::Start;
+use crate::{state, thread};
+use std::sync::atomic::Ordering::*;
+use tracking_alloc_recording::{Row, SITE_TABLE_FULL, SITE_UNATTRIBUTED, Samples};
+
+/// Where the figures of a site are counted in a lane.
+#[derive(Clone, Copy)]
+struct Counted {
+    site: u32,
+    row: &'static Row,
+    /// `None` at "(table full)".
+    samples: Option<&'static Samples>,
+}
+
+impl Counted {
+    /// Returns the place of a site with these data in a lane.
+    fn of(lane: &'static Lane, site: u32, slot: &Slot, row: &'static Row) -> Counted {
+        match lane.samples_of(site, slot) {
+            Some(samples) => Counted {
+                site,
+                row,
+                samples: Some(samples),
+            },
+            // Without the record, the row would claim to be exact.
+            None => Counted {
+                site: SITE_TABLE_FULL,
+                row: lane.row_of(SITE_TABLE_FULL),
+                samples: None,
+            },
+        }
+    }
+
+    /// Returns the place of the calling stack.
+    fn here(lane: &'static Lane, start: Start, weight: Weight) -> Counted {
+        let (site, slot, row) = site_here(lane, start, None);
+        let counted = Counted::of(lane, site, slot, row);
+        if counted.samples.is_some() {
+            lane.count_sizes(slot, weight.size, weight.amount.blocks);
+        }
+        counted
+    }
+
+    /// Returns the place of a site whose block is freed.
+    fn known(lane: &'static Lane, site: u32) -> Counted {
+        let row = lane.row_of(site);
+        match lane.slot(site).filter(|_| !lane.is_full(row)) {
+            Some(slot) => Counted::of(lane, site, slot, row),
+            None => Counted {
+                site,
+                row,
+                samples: None,
+            },
+        }
+    }
+
+    /// Saves what the peak and checkpoints need, before the figures change.
+    fn touch(self, lane: &'static Lane, now: u64) {
+        if let Some(samples) = self.samples {
+            touch_samples(samples, now);
+        }
+        lane.touch_both(self.site, self.row, now);
+    }
+
+    fn allocate(self, lane: &'static Lane, weight: Weight) {
+        if let Some(samples) = self.samples {
+            add_allocated(samples, weight);
+        }
+        accounting::all_allocated(owned(self.row), weight.amount);
+        accounting::all_allocated(owned(lane.all()), weight.amount);
+    }
+
+    fn free(self, lane: &'static Lane, weight: Weight) {
+        if let Some(samples) = self.samples {
+            add_freed(samples, weight);
+        }
+        accounting::all_freed(owned(self.row), weight.amount);
+        accounting::all_freed(owned(lane.all()), weight.amount);
+    }
+}
+
+/// Counts an allocation, and records it if the countdown runs out.
+pub(super) fn allocated(lane: &'static Lane, start: Start, block: usize, bytes: usize) {
+    if let Some(weight) = count(lane, bytes) {
+        let counted = Counted::here(lane, start, weight);
+        peak::around(lane, Some(counted.row), bytes_of(weight), || {
+            counted.touch(lane, clock());
+            counted.allocate(lane, weight);
+        });
+        thread::set_last_block(block);
+        follow(
+            lane,
+            block,
+            counted.site,
+            weight,
+            lane.countdown.total_bytes(),
+        );
+    }
+}
+
+/// Counts a block. Returns its weight if it is a sample.
+fn count(lane: &'static Lane, bytes: usize) -> Option<Weight> {
+    let counts = state::get() & state::COUNTS != 0;
+    lane.countdown.count(bytes as u64, counts, lane.number)
+}
+
+fn bytes_of(weight: Weight) -> i64 {
+    weight.amount.bytes as i64
+}
+
+/// Enters a sample into the set of live ones.
+fn follow(lane: &'static Lane, block: usize, site: u32, weight: Weight, birth: u64) {
+    let sample = Sample {
+        site,
+        lane: lane.number,
+        weight,
+        birth,
+    };
+    let (is_followed, missed) = samples::put(block, sample);
+    if !is_followed && let Some(header) = session::header() {
+        header
+            .untracked_blocks
+            .fetch_add(weight.amount.blocks, Relaxed);
+    }
+    if let Some(missed) = missed {
+        // A signal handler freed the block while the recorder held the lock.
+        free(lane, None, missed);
+    }
+}
+
+/// The birth of a block that is never temporary.
+const NEVER_TEMPORARY: u64 = u64::MAX;
+
+/// Records the free of a sampled block.
+pub(super) fn freed(lane: &'static Lane, block: usize, sample: Sample) {
+    free(lane, Some(block), sample);
+}
+
+fn free(lane: &'static Lane, block: Option<usize>, sample: Sample) {
+    let counted = Counted::known(lane, sample.site);
+    let weight = sample.weight;
+    peak::around(lane, Some(counted.row), -bytes_of(weight), || {
+        counted.touch(lane, clock());
+        counted.free(lane, weight);
+    });
+    let is_last = block.is_some_and(thread::take_last_block);
+    if is_last && sample.lane == lane.number && sample.birth == lane.countdown.total_bytes() {
+        accounting::all_were_temporary(owned(counted.row), weight.amount);
+        accounting::all_were_temporary(owned(lane.all()), weight.amount);
+    }
+}
+
+/// The block that a realloc takes away, as far as the recording knows it.
+#[derive(Clone, Copy)]
+pub(super) enum Old {
+    Unknown,
+    Sampled(Sample),
+    /// Recorded before the first sample.
+    Exact(Owner),
+}
+
+/// Records a realloc as one event: a free of the old block, and a new block with a draw of its own.
+/// While recording is paused, nothing is drawn, and a sampled block stays one.
+pub(super) fn reallocated(
+    lane: &'static Lane,
+    start: Start,
+    old: Old,
+    realloc: Realloc,
+    is_paused: bool,
+) {
+    let weight = match old {
+        Old::Sampled(sample) if is_paused => Some(sample.weight.resized(realloc.bytes as u64)),
+        _ if is_paused => None,
+        _ => count(lane, realloc.bytes),
+    };
+    let new = weight.map(|weight| (Counted::here(lane, start, weight), weight));
+    let old_sample = match old {
+        Old::Sampled(sample) => Some((Counted::known(lane, sample.site), sample.weight)),
+        _ => None,
+    };
+    let old_row = match old {
+        Old::Exact(owner) if owner.site() != SITE_UNATTRIBUTED => {
+            Some((owner.site(), lane.row_of(owner.site())))
+        }
+        _ => None,
+    };
+    let old_bytes = match old {
+        Old::Sampled(sample) => bytes_of(sample.weight),
+        Old::Exact(_) => realloc.old_bytes as i64,
+        Old::Unknown => 0,
+    };
+    let difference = weight.map_or(0, bytes_of) - old_bytes;
+    if new.is_some() || old_bytes != 0 {
+        peak::around(lane, None, difference, || {
+            let now = clock();
+            let both = [old_sample, new].into_iter().flatten();
+            both.for_each(|(counted, _)| counted.touch(lane, now));
+            if let Some((site, row)) = old_row {
+                lane.touch_both(site, row, now);
+            }
+            if let Some((counted, weight)) = new {
+                counted.allocate(lane, weight);
+                resize(lane, counted, weight, realloc);
+            }
+            if let Some((counted, weight)) = old_sample {
+                counted.free(lane, weight);
+            }
+            match (old, old_row) {
+                (Old::Exact(_), Some((_, row))) => {
+                    accounting::freed(owned(row), realloc.old_bytes as u64);
+                    accounting::freed(owned(lane.all()), realloc.old_bytes as u64);
+                }
+                (Old::Exact(_), None) => {
+                    let row = session::Shared(lane.unattributed());
+                    accounting::freed(row, realloc.old_bytes as u64);
+                }
+                _ => {}
+            }
+        });
+    }
+    thread::set_last_block(0);
+    if let Some((counted, weight)) = new {
+        follow(lane, realloc.new, counted.site, weight, NEVER_TEMPORARY);
+    }
+}
+
+/// Counts the growth that a sampled block is the result of.
+fn resize(lane: &'static Lane, counted: Counted, weight: Weight, realloc: Realloc) {
+    let (old, new) = (realloc.old_bytes as u64, realloc.bytes as u64);
+    let mut copied = weight.share(old.min(new));
+    if realloc.old == realloc.new {
+        copied.bytes = 0;
+    }
+    accounting::all_resized(owned(counted.row), new >= old, copied);
+    accounting::all_resized(owned(lane.all()), new >= old, copied);
+}
