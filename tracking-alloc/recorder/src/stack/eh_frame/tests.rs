@@ -1,3 +1,5 @@
+mod aarch64;
+
 use super::machine::{Base, Host, Layout, Machine};
 use super::*;
 use crate::stack::Find;
