@@ -27,11 +27,14 @@ mod csv;
 mod dhat;
 mod firefox;
 mod holders;
+mod metrics;
 mod names;
 mod pprof;
+mod since;
 mod speedscope;
 
 use std::io::{self, Write};
+use std::time::SystemTime;
 
 use serde::Serialize;
 
@@ -42,6 +45,11 @@ use crate::table::{HeldMeasure, SnapshotAt};
 use crate::units::Bytes;
 
 use crate::report::ReportOptions;
+
+pub use metrics::{METRICS_CONTENT_TYPE, write_metrics};
+pub use since::{Moment, Since};
+
+use since::Window;
 
 /// A format of another tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -152,6 +160,34 @@ pub fn write(
         Format::Json => write_json(profile, options, out),
         Format::Csv => csv::write(profile, options, out),
     }
+}
+
+/// Writes what happened between `begin` and the profile, which was read at `end`, as pprof.
+///
+/// The profile has no figures of the peak, because that of the recording says nothing of a window,
+/// and no arguments of the command. If there are more than `max_samples` stacks, those with the
+/// fewest bytes are one sample, so that the totals stay right. Returns their number.
+///
+/// # Errors
+/// Returns the errors of `out`; `InvalidInput` if `begin` [is not of](Moment::is_of) the same
+/// recording.
+pub fn write_pprof_since(
+    profile: &Profile,
+    begin: &Moment,
+    end: SystemTime,
+    since: Since,
+    options: &ReportOptions<'_>,
+    max_samples: usize,
+    out: impl Write,
+) -> io::Result<usize> {
+    if !begin.is_of(profile) {
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "the two moments are of different recordings",
+        ));
+    }
+    let window = Window::new(begin, end, since);
+    pprof::write_window(profile, &window, options, max_samples, out)
 }
 
 /// Writes the holders of a snapshot in a format: JSON as the report has them, a table, or folded
