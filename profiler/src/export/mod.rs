@@ -34,7 +34,6 @@ mod since;
 mod speedscope;
 
 use std::io::{self, Write};
-use std::time::SystemTime;
 
 use serde::Serialize;
 
@@ -47,9 +46,8 @@ use crate::units::Bytes;
 use crate::report::ReportOptions;
 
 pub use metrics::{METRICS_CONTENT_TYPE, write_metrics};
-pub use since::{Moment, Since};
-
-use since::Window;
+pub use pprof::{PprofOptions, PprofSize};
+pub use since::{Moment, Since, Window};
 
 /// A format of another tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -152,7 +150,14 @@ pub fn write(
     out: impl Write,
 ) -> io::Result<()> {
     match format {
-        Format::Pprof => pprof::write(profile, options, out),
+        Format::Pprof => {
+            let options = PprofOptions {
+                measure: options.measure,
+                frames: options.frames,
+                ..PprofOptions::default()
+            };
+            write_pprof(profile, &options, out).map(drop)
+        }
         Format::Dhat => dhat::write(profile, options, out),
         Format::Speedscope => speedscope::write(profile, options, out),
         Format::Firefox => firefox::write(profile, options, out),
@@ -162,32 +167,26 @@ pub fn write(
     }
 }
 
-/// Writes what happened between `begin` and the profile, which was read at `end`, as pprof.
-///
-/// The profile has no figures of the peak, because that of the recording says nothing of a window,
-/// and no arguments of the command. If there are more than `max_samples` stacks, those with the
-/// fewest bytes are one sample, so that the totals stay right. Returns their number.
+/// Writes a profile as pprof, with more options than a file needs.
 ///
 /// # Errors
-/// Returns the errors of `out`; `InvalidInput` if `begin` [is not of](Moment::is_of) the same
+/// Returns the errors of `out`; `InvalidInput` if the window [is not of](Moment::is_of) the same
 /// recording.
-pub fn write_pprof_since(
+pub fn write_pprof(
     profile: &Profile,
-    begin: &Moment,
-    end: SystemTime,
-    since: Since,
-    options: &ReportOptions<'_>,
-    max_samples: usize,
+    options: &PprofOptions<'_>,
     out: impl Write,
-) -> io::Result<usize> {
-    if !begin.is_of(profile) {
+) -> io::Result<PprofSize> {
+    if options
+        .window
+        .is_some_and(|window| !window.begin.is_of(profile))
+    {
         return Err(io::Error::new(
             io::ErrorKind::InvalidInput,
             "the two moments are of different recordings",
         ));
     }
-    let window = Window::new(begin, end, since);
-    pprof::write_window(profile, &window, options, max_samples, out)
+    pprof::write(profile, options, out)
 }
 
 /// Writes the holders of a snapshot in a format: JSON as the report has them, a table, or folded

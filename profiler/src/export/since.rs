@@ -28,12 +28,15 @@ pub enum Since {
     Allocations,
 }
 
-/// A profile of a recording, and an earlier moment of the same recording.
+/// A window of time, from an earlier moment of a recording to that of a profile.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Window<'a> {
-    begin: &'a Moment,
-    end_unix_ns: u64,
-    pub(super) since: Since,
+pub struct Window<'a> {
+    /// The moment at which it begins.
+    pub begin: &'a Moment,
+    /// The time at which the profile was read.
+    pub end: SystemTime,
+    /// The figures of live blocks.
+    pub since: Since,
 }
 
 impl Moment {
@@ -47,22 +50,22 @@ impl Moment {
         }
     }
 
+    /// Returns the start of the recording, when nothing was counted.
+    pub fn start_of(profile: &Profile) -> Self {
+        Moment {
+            recording: identity(profile),
+            unix_ns: profile.process.started_unix_ns,
+            sites: Vec::new(),
+        }
+    }
+
     /// Returns `true` if the profile is of the same recording.
     pub fn is_of(&self, profile: &Profile) -> bool {
         self.recording == identity(profile)
     }
 }
 
-impl<'a> Window<'a> {
-    /// Makes the window from `begin` to a profile that was read at `end`.
-    pub(super) fn new(begin: &'a Moment, end: SystemTime, since: Since) -> Self {
-        Window {
-            begin,
-            end_unix_ns: since_epoch_ns(end),
-            since,
-        }
-    }
-
+impl Window<'_> {
     /// Returns the figures that the site with this index had when the window began.
     pub(super) fn before(&self, profile: &Profile, site: usize) -> Figures {
         let number = profile.site_numbers.get(site);
@@ -77,7 +80,7 @@ impl<'a> Window<'a> {
     /// Returns its begin, since the Unix epoch, and its length.
     pub(super) fn unix_ns(&self) -> (u64, u64) {
         let begin = self.begin.unix_ns;
-        (begin, self.end_unix_ns.saturating_sub(begin))
+        (begin, since_epoch_ns(self.end).saturating_sub(begin))
     }
 
     /// Says what the figures are.

@@ -17,10 +17,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use heapglass_profiler::calltree::CallTreeOptions;
-use heapglass_profiler::export::{Format, Moment, Since, write, write_metrics, write_pprof_since};
+use heapglass_profiler::export::{Moment, PprofOptions, Since, Window, write_metrics, write_pprof};
 use heapglass_profiler::flamegraph::write_svg;
 use heapglass_profiler::profile::{Measure, Profile, State};
-use heapglass_profiler::report::ReportOptions;
 use heapglass_profiler::{OpenOptions, Session};
 use hyper::body::Bytes;
 use rustix::fs::OFlags;
@@ -335,36 +334,36 @@ impl Dump {
 
     fn make(&self, document: &Document) -> Result<Bytes, Refusal> {
         let profile = &self.profile;
-        let options = |measure| ReportOptions {
-            frames: Format::Pprof.default_frames(),
-            measure,
-            ..ReportOptions::default()
+        let options = PprofOptions {
+            is_for_services: true,
+            ..PprofOptions::default()
         };
         let mut bytes = Vec::new();
         let out = &mut bytes;
         match document {
-            Document::Pprof(measure) => write(profile, Format::Pprof, &options(*measure), out),
+            Document::Pprof(measure) => {
+                let measure = *measure;
+                write_pprof(profile, &PprofOptions { measure, ..options }, out).map(drop)
+            }
             Document::Window(begin, since) => {
                 if !begin.moment.is_of(profile) {
                     return Err(Refusal::NothingRecords(
                         "another program is recorded since the window began; ask again".to_owned(),
                     ));
                 }
-                let options = options(match since {
-                    Since::Change => Measure::Live,
-                    Since::Allocations => Measure::Total,
-                });
-                let moment = &begin.moment;
-                write_pprof_since(
-                    profile,
-                    moment,
-                    self.time,
-                    *since,
-                    &options,
-                    usize::MAX,
-                    out,
-                )
-                .map(drop)
+                let options = PprofOptions {
+                    measure: match since {
+                        Since::Change => Measure::Live,
+                        Since::Allocations => Measure::Total,
+                    },
+                    window: Some(Window {
+                        begin: &begin.moment,
+                        end: self.time,
+                        since: *since,
+                    }),
+                    ..options
+                };
+                write_pprof(profile, &options, out).map(drop)
             }
             Document::Flamegraph => {
                 let measure = if profile.process().state == State::Running {

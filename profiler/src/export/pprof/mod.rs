@@ -15,7 +15,7 @@ use flate2::write::GzEncoder;
 use prost::Message;
 
 use super::since::{Since, Window};
-use super::{ReportOptions, names, notes};
+use super::{names, notes};
 use crate::calltree::stack_of;
 use crate::interned::Interned;
 use crate::profile::{Figures, Frames, Measure, Module, Origin, Profile, Site, Step};
@@ -69,25 +69,70 @@ const fn sample_type(
 /// The name of the function of the sample that stands for all further stacks.
 const OTHER_STACKS: &str = "[other stacks]";
 
-pub(super) fn write(
-    profile: &Profile,
-    options: &ReportOptions<'_>,
-    out: impl Write,
-) -> io::Result<()> {
-    Builder::new(profile, None).write(options, usize::MAX, out)?;
-    Ok(())
+/// The contents of a pprof file.
+#[derive(Clone, Copy, Debug)]
+pub struct PprofOptions<'a> {
+    /// The measure that a viewer shows first.
+    pub measure: Measure,
+    /// The frames of each stack.
+    pub frames: Frames,
+    /// The window that the figures are of; `None` for the whole recording. A window has no figures
+    /// of the peak.
+    pub window: Option<Window<'a>>,
+    /// Maximum number of samples. Further stacks, those with the fewest bytes, are one sample, so
+    /// that the totals stay right.
+    pub max_samples: usize,
+    /// Leaves out what a service that stores profiles should not have: the arguments of the
+    /// command, and the labels field, type and thread, each value of which would be a series.
+    pub is_for_services: bool,
 }
 
-/// Writes the profile of a window of time. Returns the number of stacks that are in one sample
-/// because there are more than `max_samples`.
-pub(super) fn write_window(
+impl Default for PprofOptions<'_> {
+    fn default() -> Self {
+        PprofOptions {
+            measure: Measure::default(),
+            frames: Frames::Trimmed,
+            window: None,
+            max_samples: usize::MAX,
+            is_for_services: false,
+        }
+    }
+}
+
+/// The size of a pprof file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PprofSize {
+    /// Number of samples.
+    pub samples: usize,
+    /// Number of stacks that are in one sample because there are too many.
+    pub merged_stacks: usize,
+    /// Size before compression, bytes.
+    pub bytes: usize,
+}
+
+pub(super) fn write(
     profile: &Profile,
-    window: &Window<'_>,
-    options: &ReportOptions<'_>,
-    max_samples: usize,
+    options: &PprofOptions<'_>,
     out: impl Write,
-) -> io::Result<usize> {
-    Builder::new(profile, Some(window)).write(options, max_samples, out)
+) -> io::Result<PprofSize> {
+    let mut builder = Builder {
+        profile,
+        options,
+        strings: Interned::new(),
+        functions: Interned::new(),
+        locations: Interned::new(),
+    };
+    builder.string("");
+    let (message, merged_stacks) = builder.build();
+    let bytes = message.encode_to_vec();
+    let mut gzip = GzEncoder::new(out, Compression::default());
+    gzip.write_all(&bytes)?;
+    gzip.finish()?.flush()?;
+    Ok(PprofSize {
+        samples: message.sample.len(),
+        merged_stacks,
+        bytes: bytes.len(),
+    })
 }
 
 /// A module (index into [`Profile::modules`]) and an address in it; none of what is no frame.
@@ -95,61 +140,33 @@ type Address = Option<(usize, u64)>;
 
 struct Builder<'a> {
     profile: &'a Profile,
-    /// The window that the figures are of; `None` for the whole recording.
-    window: Option<&'a Window<'a>>,
+    options: &'a PprofOptions<'a>,
     strings: Interned<String>,
     /// Name and file.
     functions: Interned<(i64, i64)>,
     locations: Interned<(Address, Vec<message::Line>)>,
 }
 
-impl<'a> Builder<'a> {
-    fn new(profile: &'a Profile, window: Option<&'a Window<'a>>) -> Self {
-        let mut builder = Builder {
-            profile,
-            window,
-            strings: Interned::new(),
-            functions: Interned::new(),
-            locations: Interned::new(),
-        };
-        builder.string("");
-        builder
-    }
-
-    fn write(
-        self,
-        options: &ReportOptions<'_>,
-        max_samples: usize,
-        out: impl Write,
-    ) -> io::Result<usize> {
-        let (message, merged) = self.build(options, max_samples);
-        let mut gzip = GzEncoder::new(out, Compression::default());
-        gzip.write_all(&message.encode_to_vec())?;
-        gzip.finish()?.flush()?;
-        Ok(merged)
-    }
-
-    fn build(
-        mut self,
-        options: &ReportOptions<'_>,
-        max_samples: usize,
-    ) -> (message::Profile, usize) {
+impl Builder<'_> {
+    /// Returns the message, and the number of stacks that are in one sample.
+    fn build(mut self) -> (message::Profile, usize) {
+        let window = self.options.window;
         let profile = self.profile;
         let types = SAMPLE_TYPES.iter();
         let types: Vec<&SampleType> = types
-            .filter(|of| self.window.is_none() || of.kind != Kind::Peak)
+            .filter(|of| window.is_none() || of.kind != Kind::Peak)
             .collect();
         let sample_type = types.iter().map(|of| self.value_type(of.name, of.unit));
         let sample_type = sample_type.collect();
         let period_type = self.value_type("space", "bytes");
-        let shown_first = default_type(options.measure);
+        let shown_first = default_type(self.options.measure);
         let shown_first = shown_first.filter(|name| types.iter().any(|of| of.name == *name));
-        let default_sample_type = self.string(shown_first.unwrap_or(if self.window.is_some() {
+        let default_sample_type = self.string(shown_first.unwrap_or(if window.is_some() {
             "alloc_space"
         } else {
             "peak_space"
         }));
-        let (samples, merged) = self.samples(options, &types, max_samples);
+        let (samples, merged) = self.samples(&types);
         let comment = self.comments(merged);
         let mapping = self.mappings();
         let location = self.numbered_locations(&mapping);
@@ -160,7 +177,7 @@ impl<'a> Builder<'a> {
             system_name: 0,
             filename,
         });
-        let (time_ns, duration_ns) = match self.window {
+        let (time_ns, duration_ns) = match &window {
             Some(window) => window.unix_ns(),
             None => (profile.process.started_unix_ns, profile.process.duration_ns),
         };
@@ -183,18 +200,18 @@ impl<'a> Builder<'a> {
     }
 
     /// Returns the samples, and the number of stacks that are in the last one because there are
-    /// more than `max_samples`. Sites that differ in neither locations nor labels are one sample.
-    fn samples(
-        &mut self,
-        options: &ReportOptions<'_>,
-        types: &[&SampleType],
-        max_samples: usize,
-    ) -> (Vec<message::Sample>, usize) {
+    /// too many. Sites that differ in neither locations nor labels are one sample.
+    fn samples(&mut self, types: &[&SampleType]) -> (Vec<message::Sample>, usize) {
         let profile = self.profile;
-        let window = self.window;
+        let &PprofOptions {
+            window,
+            frames,
+            max_samples,
+            ..
+        } = self.options;
         let value = |site: usize, of: &SampleType| {
             let now = signed((of.figure)(&profile.sites[site].figures));
-            let Some(window) = window else {
+            let Some(window) = &window else {
                 return now;
             };
             if of.kind == Kind::Sum || window.since == Since::Change {
@@ -232,8 +249,8 @@ impl<'a> Builder<'a> {
         let mut stacks: Interned<(Vec<u64>, Vec<message::Label>)> = Interned::new();
         let mut sums: Vec<Vec<i64>> = Vec::new();
         for (index, values) in counted {
-            let steps = stack_of(profile, options.frames, index);
-            let locations = self.location_ids(&steps, options.frames);
+            let steps = stack_of(profile, frames, index);
+            let locations = self.location_ids(&steps, frames);
             let key = (locations, self.labels(&profile.sites[index]));
             add(stacks.entry(&mut sums, key), &values);
         }
@@ -322,12 +339,16 @@ impl<'a> Builder<'a> {
             [only] if only.count == 1 => Some(only.key().to_owned()),
             _ => None,
         };
+        let is_for_services = self.options.is_for_services;
         let values = [
             ("thread", thread),
             ("phase", phase),
             ("field", field.map(|field| field.path.clone())),
             ("type", type_key),
         ];
+        let values = values
+            .into_iter()
+            .filter(|(key, _)| !is_for_services || *key == "phase");
         let label = |(key, value): (&str, Option<String>)| {
             let value = value?;
             Some(message::Label {
@@ -335,16 +356,17 @@ impl<'a> Builder<'a> {
                 str: self.string(&value),
             })
         };
-        values.into_iter().filter_map(label).collect()
+        values.filter_map(label).collect()
     }
 
     fn comments(&mut self, merged: usize) -> Vec<i64> {
         let mut comments = vec![concat!("heapglass ", env!("CARGO_PKG_VERSION")).to_owned()];
-        comments.push(match self.window {
-            // A window goes to other machines, so it has no arguments of the command.
-            Some(window) => window.describe(&program_name(self.profile)),
-            None => format!("command: {}", names::command(self.profile)),
-        });
+        if !self.options.is_for_services {
+            comments.push(format!("command: {}", names::command(self.profile)));
+        }
+        if let Some(window) = &self.options.window {
+            comments.push(window.describe(&program_name(self.profile)));
+        }
         if merged > 0 {
             comments.push(format!(
                 "{} stacks with the fewest bytes are one sample, {OTHER_STACKS}: with all of them, the profile \

@@ -207,20 +207,22 @@ fn window(
     let moment = Moment::of(before, begin);
     let mut packed = Vec::new();
     let end = begin + Duration::from_secs(2);
-    let options = options(Format::Pprof);
-    let merged = write_pprof_since(
-        after,
-        &moment,
-        end,
-        since,
-        &options,
+    let options = PprofOptions {
+        window: Some(Window {
+            begin: &moment,
+            end,
+            since,
+        }),
         max_samples,
-        &mut packed,
-    );
-    let merged = merged.unwrap();
+        is_for_services: true,
+        ..PprofOptions::default()
+    };
+    let size = write_pprof(after, &options, &mut packed).unwrap();
+    let merged = size.merged_stacks;
     let mut plain = Vec::new();
     GzDecoder::new(&packed[..]).read_to_end(&mut plain).unwrap();
     let made = message::Profile::decode(&plain[..]).unwrap();
+    assert_eq!((size.samples, size.bytes), (made.sample.len(), plain.len()));
     let string = |index: i64| made.string_table[index as usize].clone();
     let samples = made.sample.iter().map(|sample| {
         let location = &made.location[sample.location_id[0] as usize - 1];
@@ -360,8 +362,36 @@ fn a_window_over_two_recordings_is_refused() {
     after.parts().process.pid += 1;
     let moment = Moment::of(&before, UNIX_EPOCH);
     assert!(!moment.is_of(&after));
-    let options = options(Format::Pprof);
-    let end = UNIX_EPOCH;
-    let error = write_pprof_since(&after, &moment, end, Since::Change, &options, 1, io::sink());
+    let options = PprofOptions {
+        window: Some(Window {
+            begin: &moment,
+            end: UNIX_EPOCH,
+            since: Since::Change,
+        }),
+        ..PprofOptions::default()
+    };
+    let error = write_pprof(&after, &options, io::sink());
     assert_eq!(error.unwrap_err().kind(), io::ErrorKind::InvalidInput);
+}
+
+#[test]
+fn services_get_no_arguments_and_no_label_with_many_values() {
+    let profile = shop();
+    let options = PprofOptions {
+        is_for_services: true,
+        ..PprofOptions::default()
+    };
+    let mut packed = Vec::new();
+    write_pprof(&profile, &options, &mut packed).unwrap();
+    let mut plain = Vec::new();
+    GzDecoder::new(&packed[..]).read_to_end(&mut plain).unwrap();
+    let text = render(&message::Profile::decode(&plain[..]).unwrap());
+    assert!(
+        text.contains("phase=") && !text.contains("command: "),
+        "{text}"
+    );
+    assert!(
+        !text.contains("type=") && !text.contains("field=") && !text.contains("thread="),
+        "{text}"
+    );
 }
