@@ -27,8 +27,10 @@ mod csv;
 mod dhat;
 mod firefox;
 mod holders;
+mod metrics;
 mod names;
 mod pprof;
+mod since;
 mod speedscope;
 
 use std::io::{self, Write};
@@ -42,6 +44,10 @@ use crate::table::{HeldMeasure, SnapshotAt};
 use crate::units::Bytes;
 
 use crate::report::ReportOptions;
+
+pub use metrics::{METRICS_CONTENT_TYPE, write_metrics};
+pub use pprof::{PprofOptions, PprofSize};
+pub use since::{Moment, Since, Window};
 
 /// A format of another tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -144,7 +150,14 @@ pub fn write(
     out: impl Write,
 ) -> io::Result<()> {
     match format {
-        Format::Pprof => pprof::write(profile, options, out),
+        Format::Pprof => {
+            let options = PprofOptions {
+                measure: options.measure,
+                frames: options.frames,
+                ..PprofOptions::default()
+            };
+            write_pprof(profile, &options, out).map(drop)
+        }
         Format::Dhat => dhat::write(profile, options, out),
         Format::Speedscope => speedscope::write(profile, options, out),
         Format::Firefox => firefox::write(profile, options, out),
@@ -152,6 +165,28 @@ pub fn write(
         Format::Json => write_json(profile, options, out),
         Format::Csv => csv::write(profile, options, out),
     }
+}
+
+/// Writes a profile as pprof, with more options than a file needs.
+///
+/// # Errors
+/// Returns the errors of `out`; `InvalidInput` if the window [is not of](Moment::is_of) the same
+/// recording.
+pub fn write_pprof(
+    profile: &Profile,
+    options: &PprofOptions<'_>,
+    out: impl Write,
+) -> io::Result<PprofSize> {
+    if options
+        .window
+        .is_some_and(|window| !window.begin.is_of(profile))
+    {
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "the two moments are of different recordings",
+        ));
+    }
+    pprof::write(profile, options, out)
 }
 
 /// Writes the holders of a snapshot in a format: JSON as the report has them, a table, or folded

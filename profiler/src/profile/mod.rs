@@ -749,7 +749,6 @@ impl Profile {
     }
 
     /// Returns the sites with their numbers in the recording.
-    #[cfg(target_os = "linux")]
     pub(crate) fn numbered_sites(&self) -> impl Iterator<Item = (u32, &Site)> {
         self.site_numbers.iter().copied().zip(&self.sites)
     }

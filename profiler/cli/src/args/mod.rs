@@ -10,6 +10,8 @@ mod diff;
 mod export;
 mod held;
 mod pause;
+#[cfg(feature = "serve")]
+mod serve;
 mod snapshot;
 mod values;
 
@@ -30,6 +32,8 @@ pub(crate) use diff::Diff;
 pub(crate) use export::Export;
 pub(crate) use held::{AnyMeasure, AnyMeasureFlag, AtFlag, PictureBy, RowsBy};
 pub(crate) use pause::{Pause, Resume, Window};
+#[cfg(feature = "serve")]
+pub(crate) use serve::Serve;
 pub(crate) use snapshot::{Moments, Snapshot, TakeSnapshots};
 
 const EXAMPLES: &str = "\
@@ -43,6 +47,7 @@ Examples:
   heapglass flamegraph app-1234.hg -o app.svg  draw a picture to share
   heapglass export app-1234.hg --to pprof -o app.pb.gz
                                                use go tool pprof, DHAT, speedscope, ...
+  heapglass serve app-1234.hg                  serve live profiles for pprof, Parca, Prometheus
   heapglass diff before.hg after.hg            see what a change cost or saved
   heapglass check app.hg --max-peak 30MiB      fail if the peak is larger
   cargo heapglass run --release -- in.json     build for profiling, record, explore
@@ -126,6 +131,8 @@ pub(crate) enum Command {
     CompareAllocators(CompareAllocators),
     Tui(Tui),
     Export(Export),
+    #[cfg(feature = "serve")]
+    Serve(Serve),
     Pack(Pack),
     Preload(Preload),
     Demo(Demo),

@@ -15,6 +15,8 @@ mod pause;
 mod preload;
 mod report;
 mod run;
+#[cfg(feature = "serve")]
+mod serve;
 mod snapshot;
 mod tui;
 
@@ -38,6 +40,8 @@ pub(crate) fn dispatch(cli: Cli) -> Result<u8, Error> {
         Some(Command::CompareAllocators(args)) => compare_allocators::run(&args),
         Some(Command::Tui(args)) => tui::run(&args),
         Some(Command::Export(args)) => export::run(&args),
+        #[cfg(feature = "serve")]
+        Some(Command::Serve(args)) => serve::run(&args),
         Some(Command::Pack(args)) => pack::run(&args),
         Some(Command::Preload(_)) => preload::run(),
         Some(Command::Demo(args)) => demo::run(&args),

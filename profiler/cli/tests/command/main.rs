@@ -16,6 +16,8 @@ mod out_of_memory;
 mod preload;
 mod read;
 mod run;
+#[cfg(feature = "serve")]
+mod serve;
 mod signals;
 mod snapshot;
 mod terminal;
