@@ -306,7 +306,7 @@ fn begin_session(backing: Backing, reserve: u64, mode: u32) -> Result<&'static S
     shadow::describe(session.header());
     containers::describe(session.header());
     let mut checks = hook::PEAK_CHECKS.lock();
-    if !checks.begin(session.points, reserve == 0) {
+    if !checks.begin(session.points, session.moments, reserve == 0) {
         return Err(NO_MEMORY);
     }
     session::publish(session);

@@ -49,10 +49,11 @@ mod window;
 use super::lane::{Lane, MOST_SKIPS, STEP};
 use super::snapshots::{self, Moment};
 use super::{PEAK_CHECKS, resident};
-use crate::session::{self, CLOCK, Timeline, Visit, net_bytes};
+use crate::session::{self, CLOCK, Moments, Timeline, net_bytes};
+use crate::sys;
 use lanes::Sums;
 use std::sync::atomic::{Ordering::*, fence};
-use tracking_alloc_recording::{CLOCK_CHECKPOINT_BITS, Point, Row};
+use tracking_alloc_recording::{CLOCK_CHECKPOINT_BITS, Point, Row, checkpoint_kind};
 
 pub(crate) use pauses::{end_last_pause, set_paused, start_paused};
 pub(crate) use window::mark_window;
@@ -229,10 +230,16 @@ impl PeakChecks {
         }
     }
 
-    /// Begins with the mapped halves of the timeline. Returns `false` if memory ran out.
-    pub(crate) fn begin(&mut self, points: *const Point, reads_files: bool) -> bool {
+    /// Begins with the mapped halves of the timeline and the mapped checkpoints. Returns `false` if
+    /// memory ran out.
+    pub(crate) fn begin(
+        &mut self,
+        points: *const Point,
+        moments: *const Moments,
+        reads_files: bool,
+    ) -> bool {
         *self = PeakChecks::new();
-        self.timeline.start(points, reads_files);
+        self.timeline.start(points, moments, reads_files);
         self.lanes.begin(reads_files)
     }
 
@@ -350,11 +357,11 @@ impl PeakChecks {
             sums.total_bytes,
         );
         let visit = self.timeline.visit(header, moment);
-        if visit != Visit::Nothing {
+        if visit.took_point {
             resident::point_taken();
         }
-        if visit == Visit::Checkpoint {
-            // A checkpoint was taken: its number is the lower part of the clock.
+        if visit.took_checkpoint {
+            // Its number is the lower part of the clock.
             let clock = CLOCK.load(Relaxed);
             CLOCK.store(clock & !0xffff | self.timeline.checkpoints(), Release);
         }
@@ -369,4 +376,24 @@ pub(crate) fn check_peak_now(checks: &mut PeakChecks, force_point: bool) {
         checks.timeline.make_due();
     }
     checks.publish(&sums);
+}
+
+/// Takes a checkpoint at the end of an outermost phase, unless there was one just before.
+pub(crate) fn phase_ended(scope: u32) {
+    if !session::may_follow_phase() {
+        return;
+    }
+    let Some(_inside) = super::Inside::enter() else {
+        return;
+    };
+    let Some(record) = session::scope_record(scope) else {
+        return;
+    };
+    let _errno = sys::Errno::keep();
+    let mut checks = PEAK_CHECKS.lock();
+    let name = record.name.load(Relaxed);
+    checks
+        .timeline
+        .want_checkpoint(checkpoint_kind::PHASE, name);
+    check_peak_now(&mut checks, false);
 }
