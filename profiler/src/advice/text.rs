@@ -136,6 +136,15 @@ fn saving(profile: &Profile, finding: &Finding) -> String {
     match finding.kind {
         Kind::FailedRequest => return format!("{} refused", Bytes(finding.of_bytes)),
         Kind::Amplification => return format!("{} at the peak", Bytes(finding.of_bytes)),
+        Kind::Growing => {
+            return format!(
+                "saves {}{} and {}: {} of what it held",
+                finding.confidence.words(),
+                Bytes(finding.saves_bytes),
+                counted(finding.saves_blocks, "block"),
+                Share::of(finding.saves_bytes, finding.of_bytes),
+            );
+        }
         kind if kind.saves_blocks_only() => {
             return format!(
                 "saves {}: {} of all blocks allocated",

@@ -61,7 +61,7 @@ pub use phases::{PhaseChange, PhaseFigure, PhaseFigureChange};
 pub use picture::{ONLY_HOLDERS, write_held_svg, write_svg};
 pub use series::{Amount, Change, Series, Verdict};
 pub use text::write_text;
-pub(crate) use text::{amount, each};
+pub(crate) use text::{amount, each, write_identity};
 use warnings::one_sided;
 pub use warnings::warnings;
 

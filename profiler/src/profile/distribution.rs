@@ -3,7 +3,7 @@
 //! This module must always say for which part of the blocks a figure is known: neither sizes nor
 //! lifetimes are known for all blocks.
 
-use super::{Checkpoint, Figures, Measure, Profile};
+use super::{Figures, Measure, Profile};
 use crate::units::{Bytes, Count, Share};
 use smallvec::SmallVec;
 use std::ops::RangeInclusive;
@@ -161,17 +161,6 @@ impl Profile {
         let (class, _) = sites.iter().filter_map(of_site).max()?;
         let (low, high) = class_bounds(class);
         (low <= bytes && low > bytes / 2).then_some(low..=high)
-    }
-
-    /// Live bytes of some sites, by their indexes, at each checkpoint.
-    pub(crate) fn live_bytes_at_checkpoints(&self, sites: &[usize]) -> Vec<u64> {
-        let of_checkpoint = |checkpoint: &Checkpoint| {
-            let live_bytes = sites
-                .iter()
-                .filter_map(|site| checkpoint.live_bytes.get(*site));
-            live_bytes.copied().fold(0, u64::saturating_add)
-        };
-        self.checkpoints.iter().map(of_checkpoint).collect()
     }
 }
 

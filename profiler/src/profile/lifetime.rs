@@ -119,7 +119,7 @@ impl Profile {
         }
         let duration = self.process.duration_ns;
         let live = self.live_bytes_at_checkpoints(sites);
-        let moments = self.checkpoints.iter().zip(live);
+        let moments = self.checkpoints().iter().zip(live);
         let without = moments.filter(|(_, live)| *live == 0);
         let ends = without.map(|(checkpoint, _)| checkpoint.time_ns);
         let (longest, _) = ends
@@ -179,11 +179,13 @@ mod tests {
     }
 
     fn checkpoints(profile: &mut Profile, live: &[(u64, u64)]) {
-        let checkpoints = live.iter().map(|&(time_ns, live)| Checkpoint {
-            time_ns,
-            live_bytes: vec![live],
-        });
-        profile.checkpoints = checkpoints.collect();
+        for &(time_ns, live) in live {
+            let checkpoint = Checkpoint {
+                time_ns,
+                ..Checkpoint::default()
+            };
+            profile.add_checkpoint(checkpoint, &[(live, 1)]);
+        }
     }
 
     fn lifetime(profile: &Profile) -> Lifetime {

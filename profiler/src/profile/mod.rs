@@ -7,6 +7,7 @@
 
 mod analysis;
 pub mod arenas;
+mod checkpoints;
 mod distribution;
 pub mod fields;
 mod figures;
@@ -33,6 +34,8 @@ mod unnamed;
 
 use analysis::Analysis;
 pub use arenas::{Arena, ArenaEvent, ArenaFigures, ArenaMoment, ArenaRow, ArenaValue, ArenaValues};
+pub(crate) use checkpoints::Checkpoints;
+pub use checkpoints::{Checkpoint, CheckpointKind};
 pub use distribution::Distribution;
 pub(crate) use distribution::dominant_block_text;
 pub(crate) use figures::{FIGURES, sums};
@@ -123,8 +126,8 @@ pub struct Profile {
     pub(crate) threads: Vec<Thread>,
     /// Live bytes over time.
     pub(crate) timeline: Vec<TimelinePoint>,
-    /// Live bytes of each site at a few moments.
-    pub(crate) checkpoints: Vec<Checkpoint>,
+    /// What each site held at a few moments.
+    pub(crate) checkpoints: Checkpoints,
     /// Named moments set by the program.
     pub(crate) marks: Vec<Mark>,
     /// Live values that the program had measured, oldest first.
@@ -514,16 +517,6 @@ fn unless_zero<S: Serializer>(bytes: &u64, serializer: S) -> Result<S::Ok, S::Er
     (*bytes > 0).then_some(bytes).serialize(serializer)
 }
 
-/// Live bytes of every site at one moment.
-#[derive(Clone, Debug, Default)]
-#[non_exhaustive]
-pub struct Checkpoint {
-    /// Nanoseconds after the start.
-    pub time_ns: u64,
-    /// Same order as [`Profile::sites`].
-    pub live_bytes: Vec<u64>,
-}
-
 /// A named moment. The names are the keys in JSON.
 #[derive(Clone, Debug, Default, Serialize)]
 #[non_exhaustive]
@@ -688,11 +681,6 @@ impl Profile {
     /// Returns the live bytes over time, oldest first.
     pub fn timeline(&self) -> &[TimelinePoint] {
         &self.timeline
-    }
-
-    /// Returns the live bytes of each site at a few moments, oldest first.
-    pub fn checkpoints(&self) -> &[Checkpoint] {
-        &self.checkpoints
     }
 
     /// Returns the moments that the program named, oldest first.

@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 
 use super::{
-    Analysis, Arena, Capture, Checkpoint, FailedRequest, Figures, Footprint, Frame, FrameId,
-    Function, Losses, Mark, Module, Process, Profile, Scope, Site, SourceLines, Stack, Thread,
-    TimelinePoint, TypeName,
+    Analysis, Arena, Capture, FailedRequest, Figures, Footprint, Frame, FrameId, Function, Losses,
+    Mark, Module, Process, Profile, Scope, Site, SourceLines, Stack, Thread, TimelinePoint,
+    TypeName,
 };
 
 /// The parts of a profile, each of which can be changed. Nothing checks that they fit together.
@@ -28,7 +28,6 @@ pub struct Parts<'a> {
     pub types: &'a mut Vec<TypeName>,
     pub threads: &'a mut Vec<Thread>,
     pub timeline: &'a mut Vec<TimelinePoint>,
-    pub checkpoints: &'a mut Vec<Checkpoint>,
     pub marks: &'a mut Vec<Mark>,
     pub footprints: &'a mut Vec<Footprint>,
     pub arenas: &'a mut Vec<Arena>,
@@ -57,7 +56,6 @@ impl Profile {
             types: &mut self.types,
             threads: &mut self.threads,
             timeline: &mut self.timeline,
-            checkpoints: &mut self.checkpoints,
             marks: &mut self.marks,
             footprints: &mut self.footprints,
             arenas: &mut self.arenas,

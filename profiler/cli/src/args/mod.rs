@@ -225,6 +225,8 @@ Examples:
   heapglass report app.hg --by thread --json | jq '.rows[0]'
   heapglass report app.hg --by holder          who holds the heap, from a snapshot
   heapglass report app.hg --by type --measure unused --at exit
+  heapglass report app.hg --from warm --to end  what grew since the mark `warm`
+  heapglass report app.hg --from 10s --to 60s --by owner
 
 Every report without figures of a snapshot ends with the values that the program measured with
 footprint(..).")]
@@ -240,6 +242,8 @@ pub(crate) struct Report {
     pub(crate) measure: AnyMeasureFlag,
     #[command(flatten)]
     pub(crate) at: AtFlag,
+    #[command(flatten)]
+    pub(crate) between: Between,
     /// Print at most this many rows [default: 10 in text, 20 by holder, all in JSON]
     #[arg(long, value_name = "N", value_parser = values::top())]
     pub(crate) top: Option<usize>,
@@ -404,6 +408,25 @@ pub(crate) struct Runner {
         value_name = "COMMAND"
     )]
     pub(crate) command: Vec<OsString>,
+}
+
+/// Two moments of a recording.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct Between {
+    /// Compare live bytes from this moment on, at the nearest checkpoint: the name of a mark, or of
+    /// an outermost phase, which stands for its end; a time such as `12s`, `1.5 s` or `2min`;
+    /// `start` or `end`. Of several marks of that name, the first
+    #[arg(long, value_name = "T")]
+    pub(crate) from: Option<String>,
+    /// Compare live bytes up to this moment. Of several marks of that name, the last
+    #[arg(long, value_name = "T")]
+    pub(crate) to: Option<String>,
+}
+
+impl Between {
+    pub(crate) fn are_given(&self) -> bool {
+        self.from.is_some() || self.to.is_some()
+    }
 }
 
 /// The path for recordings.
