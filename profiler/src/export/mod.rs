@@ -27,15 +27,19 @@ mod csv;
 mod dhat;
 mod firefox;
 mod holders;
+mod html;
 mod metrics;
 mod names;
 mod pprof;
+mod rows;
 mod since;
 mod speedscope;
 
 use std::io::{self, Write};
 
 use serde::Serialize;
+
+pub use html::{write_comparison_page, write_page};
 
 use crate::calltree::{CallTree, CallTreeOptions, write_folded};
 use crate::profile::{Frames, Measure, Profile};
@@ -67,11 +71,13 @@ pub enum Format {
     Json,
     /// The rows of the report as a table.
     Csv,
+    /// One page for any browser: see [`write_page`].
+    Html,
 }
 
 impl Format {
     /// Every format, in the order frontends offer them.
-    pub const ALL: [Format; 7] = [
+    pub const ALL: [Format; 8] = [
         Format::Pprof,
         Format::Dhat,
         Format::Speedscope,
@@ -79,6 +85,7 @@ impl Format {
         Format::Folded,
         Format::Json,
         Format::Csv,
+        Format::Html,
     ];
 
     /// Returns the word of the command line.
@@ -91,6 +98,7 @@ impl Format {
             Format::Folded => "folded",
             Format::Json => "json",
             Format::Csv => "csv",
+            Format::Html => "html",
         }
     }
 
@@ -121,15 +129,15 @@ impl Format {
             // It has all figures of DHAT, and no order.
             Format::Dhat => measure == Measure::Peak,
             Format::Firefox => firefox::MEASURES.contains(&measure),
-            Format::Speedscope | Format::Folded | Format::Json | Format::Csv => true,
+            Format::Speedscope | Format::Folded | Format::Json | Format::Csv | Format::Html => true,
         }
     }
 
     /// Returns the default frames. Viewers fold and hide frames themselves. But if the machinery of
     /// the allocator were innermost in each stack, no viewer could tell which function asked for a
-    /// block. Tables use the frames of the report.
+    /// block. Tables and the page use the frames of the report.
     pub fn default_frames(self) -> Frames {
-        if self.has_rows() {
+        if self.has_rows() || self == Format::Html {
             Frames::Folded
         } else {
             Frames::Trimmed
@@ -164,6 +172,7 @@ pub fn write(
         Format::Folded => write_folded(&tree(profile, options), profile, options.measure, out),
         Format::Json => write_json(profile, options, out),
         Format::Csv => csv::write(profile, options, out),
+        Format::Html => write_page(profile, options, None, out),
     }
 }
 
