@@ -11,6 +11,8 @@ mod export;
 mod held;
 mod pause;
 #[cfg(feature = "serve")]
+mod push;
+#[cfg(feature = "serve")]
 mod serve;
 mod snapshot;
 mod values;
@@ -32,6 +34,8 @@ pub(crate) use diff::Diff;
 pub(crate) use export::Export;
 pub(crate) use held::{AnyMeasure, AnyMeasureFlag, AtFlag, PictureBy, RowsBy};
 pub(crate) use pause::{Pause, Resume, Window};
+#[cfg(feature = "serve")]
+pub(crate) use push::{Push, Receiver};
 #[cfg(feature = "serve")]
 pub(crate) use serve::Serve;
 pub(crate) use snapshot::{Moments, Snapshot, TakeSnapshots};
@@ -133,6 +137,8 @@ pub(crate) enum Command {
     Export(Export),
     #[cfg(feature = "serve")]
     Serve(Serve),
+    #[cfg(feature = "serve")]
+    Push(Push),
     Pack(Pack),
     Preload(Preload),
     Demo(Demo),

@@ -13,6 +13,8 @@ mod man;
 mod pack;
 mod pause;
 mod preload;
+#[cfg(feature = "serve")]
+mod push;
 mod report;
 mod run;
 #[cfg(feature = "serve")]
@@ -42,6 +44,8 @@ pub(crate) fn dispatch(cli: Cli) -> Result<u8, Error> {
         Some(Command::Export(args)) => export::run(&args),
         #[cfg(feature = "serve")]
         Some(Command::Serve(args)) => serve::run(&args),
+        #[cfg(feature = "serve")]
+        Some(Command::Push(args)) => push::run(&args),
         Some(Command::Pack(args)) => pack::run(&args),
         Some(Command::Preload(_)) => preload::run(),
         Some(Command::Demo(args)) => demo::run(&args),

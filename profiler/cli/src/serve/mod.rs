@@ -26,7 +26,7 @@ use std::sync::Arc;
 
 pub(crate) use access::{Access, Token};
 pub(crate) use connections::{Limits, serve};
-pub(crate) use recordings::{Place, Recordings};
+pub(crate) use recordings::{Place, Recordings, Refusal};
 
 /// What a server has: the recordings, and the rules for who may ask for them.
 #[derive(Debug)]

@@ -130,7 +130,7 @@ fn index(site: &Site, name: Option<&OsStr>) -> Answer {
 }
 
 fn program_index(site: &Site, name: Option<&OsStr>) -> Result<String, Refusal> {
-    let (title, state) = site.recordings.with_profile(name, |profile| {
+    let (title, state) = site.recordings.with_profile(name, fresh(), |profile, _| {
         let process = profile.process();
         let totals = profile.totals();
         let (live, peak) = (Bytes(totals.live_bytes), Bytes(totals.peak_bytes));

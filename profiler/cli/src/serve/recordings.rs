@@ -140,13 +140,21 @@ pub(super) enum Document {
 
 /// The reason why there is no document.
 #[derive(Debug)]
-pub(super) enum Refusal {
+pub(crate) enum Refusal {
     /// There is no such recording in the folder.
     NotFound(String),
     /// Nothing records, or not any more.
     NothingRecords(String),
     /// The recording cannot be read.
     Unreadable(String),
+}
+
+impl Refusal {
+    pub(crate) fn text(&self) -> &str {
+        let (Refusal::NotFound(why) | Refusal::NothingRecords(why) | Refusal::Unreadable(why)) =
+            self;
+        why
+    }
 }
 
 /// A recording in a folder.
@@ -186,13 +194,22 @@ impl Recordings {
         self.with_dump(name, Instant::now(), |dump| Ok(dump.window_begin()))
     }
 
-    /// Passes what was read of the recording to `use_profile`.
-    pub(super) fn with_profile<T>(
+    /// Passes what was read of the recording at `not_before` or later to `use_profile`, with the
+    /// time of reading.
+    pub(crate) fn with_profile<T>(
         &self,
         name: Option<&OsStr>,
-        use_profile: impl FnOnce(&Profile) -> T,
+        not_before: Instant,
+        use_profile: impl FnOnce(&Profile, SystemTime) -> T,
     ) -> Result<T, Refusal> {
-        self.with_dump(name, fresh(), |dump| Ok(use_profile(&dump.profile)))
+        self.with_dump(name, not_before, |dump| {
+            Ok(use_profile(&dump.profile, dump.time))
+        })
+    }
+
+    /// Returns the counters of the only recording now.
+    pub(crate) fn moment(&self) -> Result<Moment, Refusal> {
+        self.with_profile(None, Instant::now(), Moment::of)
     }
 
     fn with_dump<T>(

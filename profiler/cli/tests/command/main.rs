@@ -17,6 +17,8 @@ mod preload;
 mod read;
 mod run;
 #[cfg(feature = "serve")]
+mod scrapers;
+#[cfg(feature = "serve")]
 mod serve;
 mod signals;
 mod snapshot;

@@ -8,10 +8,10 @@ use std::process::{Child, Command, Stdio};
 use crate::common::{Done, HEAPGLASS, Place, skipped, wait_until};
 
 /// A server that ends with the test.
-struct Server {
+pub(super) struct Server {
     child: Child,
     /// Address and port.
-    address: String,
+    pub(super) address: String,
 }
 
 impl Drop for Server {
@@ -21,7 +21,7 @@ impl Drop for Server {
     }
 }
 
-fn serve(place: &Place, words: &[&str]) -> Server {
+pub(super) fn serve(place: &Place, words: &[&str]) -> Server {
     let words = [&["serve", "--listen", "127.0.0.1:0"], words].concat();
     let mut command = place.heapglass(&words);
     let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
@@ -37,7 +37,13 @@ fn serve(place: &Place, words: &[&str]) -> Server {
 }
 
 impl Server {
-    fn get(&self, path: &str) -> (u16, Vec<u8>) {
+    pub(super) fn get(&self, path: &str) -> (u16, Vec<u8>) {
+        let (head, body) = self.exchange(path);
+        (head.split(' ').nth(1).unwrap().parse().unwrap(), body)
+    }
+
+    /// Returns the head of the response, and its body.
+    pub(super) fn exchange(&self, path: &str) -> (String, Vec<u8>) {
         let mut stream = TcpStream::connect(&self.address).unwrap();
         let host = &self.address;
         write!(stream, "GET {path} HTTP/1.1\r\nHost: {host}\r\n\r\n").unwrap();
@@ -48,8 +54,7 @@ impl Server {
             .position(|four| four == b"\r\n\r\n")
             .unwrap();
         let body = bytes.split_off(end + 4);
-        let head = String::from_utf8(bytes).unwrap();
-        (head.split(' ').nth(1).unwrap().parse().unwrap(), body)
+        (String::from_utf8(bytes).unwrap(), body)
     }
 }
 
