@@ -51,7 +51,7 @@
 //!
 //! The recorder walks stacks by frame pointers if the program is built with them (`-C
 //! force-frame-pointers=yes`, which `cargo heapglass` adds). Otherwise it uses the rules of
-//! `.eh_frame` (x86-64 only). Decoding JSON then costs 18 ns per event instead of 12; the guide's
+//! `.eh_frame`. Decoding JSON then costs 18 ns per event instead of 12; the guide's
 //! page on cost has the figures of other work. If neither is available, it records no stacks. The
 //! recording names the unwinder.
 //!
