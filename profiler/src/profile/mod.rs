@@ -50,7 +50,7 @@ pub use measured::{Estimate, Estimated, Measured, Place};
 #[doc(hidden)]
 pub use parts::Parts;
 pub use pauses::{Pause, Pauses};
-pub use resident::ResidentParts;
+pub use resident::{NotLive, ResidentParts};
 pub(crate) use scope::both;
 pub use scope::{Scope, ScopeKind};
 pub use stacks::Stack;
