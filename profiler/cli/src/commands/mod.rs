@@ -14,6 +14,7 @@ mod pause;
 mod preload;
 mod report;
 mod run;
+mod set;
 mod snapshot;
 mod tui;
 
@@ -32,6 +33,7 @@ pub(crate) fn dispatch(cli: Cli) -> Result<u8, Error> {
         Some(Command::Snapshot(args)) => snapshot::run(&args),
         Some(Command::Pause(args)) => pause::run(&args.target, true),
         Some(Command::Resume(args)) => pause::run(&args.target, false),
+        Some(Command::Set(args)) => set::run(&args),
         Some(Command::Flamegraph(args)) => flamegraph::run(&args),
         Some(Command::Diff(args)) => diff::run(&args),
         Some(Command::Tui(args)) => tui::run(&args),

@@ -106,8 +106,12 @@ impl Builder<'_> {
             time_nanos: signed(profile.process.started_unix_ns),
             duration_nanos: signed(profile.process.duration_ns),
             period_type: Some(period_type),
-            // Nothing is sampled.
-            period: 1,
+            // 1 = nothing is sampled.
+            period: profile
+                .capture
+                .sampling
+                .as_ref()
+                .map_or(1, |sampling| signed(sampling.sample_bytes)),
             comment,
             default_sample_type,
         }
