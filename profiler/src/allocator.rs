@@ -19,6 +19,30 @@ pub enum Allocator {
 }
 
 impl Allocator {
+    /// Returns its name: `glibc`, `jemalloc` or `mimalloc`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Allocator::Glibc => "glibc",
+            Allocator::Jemalloc => "jemalloc",
+            Allocator::Mimalloc => "mimalloc",
+        }
+    }
+
+    /// Returns the allocator of a shared library by the library's file name.
+    pub fn of_library(file: &str) -> Option<Allocator> {
+        let is = |name: &str| {
+            let rest = file.strip_prefix(name);
+            rest.is_some_and(|rest| rest.starts_with(['.', '-']))
+        };
+        if is("libjemalloc") {
+            Some(Allocator::Jemalloc)
+        } else if is("libmimalloc") {
+            Some(Allocator::Mimalloc)
+        } else {
+            None
+        }
+    }
+
     /// Returns the allocator with a name that a recording has. The allocator behind `System` or
     /// `libc malloc` may be another one than glibc's: the caller must know.
     pub fn of_name(name: &str) -> Option<Allocator> {

@@ -15,6 +15,7 @@
 //! | a flamegraph (SVG) | [`flamegraph::write_svg`] |
 //! | a file for pprof, DHAT, speedscope, Firefox, .. | [`export::write`] |
 //! | a comparison of recordings | [`diff::compare`] |
+//! | what grew between two moments of a recording | [`growth::growth`] |
 //! | a verdict on budgets | [`check::check_limit`], [`check::check_against`] |
 //! | changes that save memory | [`advice::advise`], [`advice::write_text`] |
 //!
@@ -68,6 +69,7 @@ pub mod check;
 pub mod diff;
 pub mod export;
 pub mod flamegraph;
+pub mod growth;
 mod interned;
 mod load;
 mod name;

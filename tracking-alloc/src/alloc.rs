@@ -1,5 +1,6 @@
 //! The wrapper: it reads the state word before each of four methods, and forwards them.
 
+use crate::Chosen;
 use heapglass_recorder::{
     InnerAllocator, Source, allocated_by, passes_allocation, passes_free, passes_reallocation,
 };
@@ -31,6 +32,19 @@ impl TrackingAlloc<System> {
     }
 }
 
+impl TrackingAlloc<Chosen> {
+    /// Wraps the allocator that `HEAPGLASS_ALLOCATOR` chooses.
+    pub const fn chosen() -> Self {
+        TrackingAlloc::new(Chosen::new())
+    }
+}
+
+/// Returns `true` if two types have one name. Allocators need not be `'static`, so they have no
+/// type id.
+fn is<A, B>() -> bool {
+    std::any::type_name::<A>() == std::any::type_name::<B>()
+}
+
 impl<A> TrackingAlloc<A> {
     /// Wraps any allocator: `TrackingAlloc::new(mimalloc::MiMalloc)`.
     pub const fn new(inner: A) -> Self {
@@ -42,7 +56,7 @@ impl<A> Source for TrackingAlloc<A> {
     fn inner() -> InnerAllocator {
         crate::preloaded::leave_note();
         // The recorder knows more about the system's allocator than about others.
-        if std::any::type_name::<A>() == std::any::type_name::<System>() {
+        if is::<A, System>() || is::<A, Chosen>() && Chosen::is_system() {
             InnerAllocator::System
         } else {
             InnerAllocator::Other
@@ -50,6 +64,9 @@ impl<A> Source for TrackingAlloc<A> {
     }
 
     fn inner_name() -> &'static str {
+        if is::<A, Chosen>() {
+            return Chosen::name();
+        }
         std::any::type_name::<A>()
     }
 

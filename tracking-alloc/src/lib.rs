@@ -41,6 +41,7 @@
 //! | `HEAPGLASS_OWN` | your own crates, separated by commas; reports read the list from the recording. `cargo heapglass` sets it |
 //! | `HEAPGLASS_PAUSED` | `1`: the recording begins paused, until [`Recorder::resume`] or `heapglass resume` |
 //! | `HEAPGLASS_TOGGLE_SIGNAL` | a signal that pauses the recording and resumes it: `USR1`, `USR2`, `HUP`, `ALRM`, `VTALRM`, `PROF` or `WINCH` |
+//! | `HEAPGLASS_ALLOCATOR` | the allocator of [`Chosen`]: `glibc`, `jemalloc` or `mimalloc` |
 //! | `HEAPGLASS_PREALLOC` | `1` reserves 64 MiB at the start and makes no file calls later (for sandboxes and setuid); resident set and thread names are then not read |
 //!
 //! Programs with raised privileges (`AT_SECURE`) ignore these variables. If something is at the
@@ -50,7 +51,7 @@
 //!
 //! The recorder walks stacks by frame pointers if the program is built with them (`-C
 //! force-frame-pointers=yes`, which `cargo heapglass` adds). Otherwise it uses the rules of
-//! `.eh_frame` (x86-64 only). Decoding JSON then costs 18 ns per event instead of 12; the guide's
+//! `.eh_frame`. Decoding JSON then costs 18 ns per event instead of 12; the guide's
 //! page on cost has the figures of other work. If neither is available, it records no stacks. The
 //! recording names the unwinder.
 //!
@@ -79,6 +80,7 @@
 //! | `bumpalo`, `bump-scope` | [`arena::Tracked`] for their arenas; includes `serde` |
 //! | `derive` | `#[derive(ArenaDeserialize)]` deserializes into one of these arenas or your own |
 //! | `allocator-api2` | `Tracked` as an allocator of collections |
+//! | `jemalloc`, `mimalloc` | [`Chosen`] can be this allocator |
 //!
 //! # Platforms
 //!
@@ -96,6 +98,7 @@ struct Readme;
 
 mod alloc;
 mod assertion;
+mod chosen;
 mod phase;
 mod preloaded;
 #[cfg(recording)]
@@ -103,6 +106,7 @@ mod recorder;
 mod threads;
 
 pub use alloc::TrackingAlloc;
+pub use chosen::Chosen;
 #[cfg(recording)]
 pub use heapglass_recorder::NoSnapshot;
 pub use heapglass_recorder::{Delta, Error, Stats};

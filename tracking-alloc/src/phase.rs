@@ -54,6 +54,14 @@ pub struct Phase {
     entered: PhaseEntered,
 }
 
+impl Drop for Phase {
+    fn drop(&mut self) {
+        if let (Some(scope), 0) = (self.entered.scope, self.entered.before) {
+            scopes::outermost_ended(scope);
+        }
+    }
+}
+
 impl Phase {
     /// Reports the bytes of input that the phase works on. They add up over entries of the phase.
     pub fn input_bytes(self, bytes: u64) -> Self {
@@ -227,7 +235,11 @@ impl<F: Future> Future for PhaseFuture<F> {
         let _retained = scope.and_then(Retained::enter);
         let _running = scope.and_then(Running::begin);
         set(scope.unwrap_or(parent));
-        future.poll(context)
+        let polled = future.poll(context);
+        if let (Poll::Ready(_), Some(scope), 0) = (&polled, scope, parent) {
+            scopes::outermost_ended(scope);
+        }
+        polled
     }
 }
 

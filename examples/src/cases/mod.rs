@@ -5,6 +5,7 @@
 //! So other allocations of the runtime (threads, output) do not affect the figures.
 
 mod advice;
+mod growth;
 mod held;
 mod inner;
 mod phases;
@@ -63,6 +64,8 @@ pub fn run(name: &str, words: &[&str]) -> ExitCode {
         "pause" => phases::pause(),
         "windows" => phases::windows(),
         "time" => phases::time(number(0)),
+        "growth" => growth::run(words.first().copied().unwrap_or_default(), number(1)),
+        "checkpoints" => growth::checkpoints(number(0)),
         "advice" => {
             let kind = words.first().copied().unwrap_or_default();
             advice::run(kind, words.get(1) == Some(&"remedy"));

@@ -10,6 +10,7 @@ mod awkward;
 mod c;
 mod fields;
 mod footprints;
+mod growth;
 #[cfg(target_os = "linux")]
 mod held;
 mod hostile;

@@ -207,28 +207,18 @@ fn timeline_and_checkpoints_follow_the_rise_and_fall() {
         "{highest:?} of {end:?}"
     );
     assert!(points.iter().any(|point| point.rss_bytes > 1 << 20));
-    let taken: Vec<usize> = (0..16)
-        .filter(|slot| recording.header.checkpoint_seq[*slot] != 0)
-        .collect();
+    let moments = recording.checkpoint_moments.iter().enumerate();
+    let taken = moments.filter(|(_, moment)| moment.sequence != 0);
+    let taken: Vec<_> = taken.collect();
     assert!(taken.len() >= 6, "{} checkpoints", taken.len());
-    for slot in taken {
-        let time_ns = recording.header.checkpoint_ns[slot];
-        // A checkpoint is taken together with a point of the timeline, and no point was dropped
-        // yet.
-        let point = points.iter().find(|point| point.time_ns == time_ns);
-        let seen = point.expect("the point of the checkpoint").live_bytes as i64;
+    for (slot, moment) in taken {
+        let time_ns = moment.time_ns;
+        let seen = moment.live_bytes as i64;
         let mut sum = 0;
         for column in &recording.lanes {
-            for (index, row) in (0u32..).zip(&column.rows) {
-                let later = row.clock & 0xffff >= recording.header.checkpoint_seq[slot];
-                let kept = column
-                    .checkpoints
-                    .iter()
-                    .find(|checkpoints| checkpoints.row == index && later);
-                sum += kept.map_or((row.total_bytes - row.freed_bytes) as i64, |checkpoints| {
-                    checkpoints.live_bytes[slot]
-                });
-            }
+            let rows = 0..column.rows.len();
+            let live = rows.map(|index| column.at_checkpoint(index, slot, moment.sequence).0);
+            sum += live.sum::<i64>();
         }
         assert_eq!(sum, seen, "the sites of the checkpoint at {time_ns} ns");
     }

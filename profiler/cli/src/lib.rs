@@ -5,6 +5,8 @@
 //! | `args` | the command line |
 //! | `commands` | one file per command, which checks its flags and calls the profiler or the TUI |
 //! | `preload` | the library that is preloaded into other programs |
+//! | `push` | profiles to a server |
+//! | `serve` | profiles over HTTP |
 //! | `supervise` | running a command: signals, exit status, out of memory |
 //! | `files` | outputs, paths of recordings, lists of recordings |
 //! | `summary` | the summary of a run on standard error |
@@ -31,6 +33,10 @@ mod held;
 mod no_effect;
 mod open;
 mod preload;
+#[cfg(feature = "serve")]
+mod push;
+#[cfg(feature = "serve")]
+mod serve;
 #[cfg(target_os = "linux")]
 mod snapshots;
 mod summary;

@@ -15,7 +15,7 @@ pub enum Kind {
     MissingCapacity,
     /// Blocks that are freed at once, again and again.
     Temporary,
-    /// Live bytes that grow until the end of the recording.
+    /// Live bytes that grow until the end of the recording, or until the program stops.
     Growing,
     /// Values that serde buffers for `flatten`, `untagged` and internal tags.
     Buffered,
@@ -204,7 +204,7 @@ pub struct Finding {
     /// The bytes that the finding is about. For a refused request, its size.
     pub of_bytes: u64,
     /// The measure of all three: bytes live at the peak, live at the end, or allocated. For a
-    /// finding from a snapshot, bytes live at its moment.
+    /// finding from a snapshot, bytes live at its moment; for growth, at the last moment of it.
     pub measure: Measure,
     /// The snapshot that shows it. `None` for a finding from events.
     pub snapshot: Option<FromSnapshot>,

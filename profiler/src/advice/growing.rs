@@ -1,80 +1,158 @@
-//! Live bytes that grow until the end of the recording.
+//! Live bytes that grow for as long as the recording shows them.
 //!
-//! A program that loads its data grows too. So growth counts only if it goes on at every one of the
-//! last checkpoints, does not slow down, and nothing is freed at the end.
+//! A program that loads its data grows too, and so does a cache that fills. So growth counts only if
+//! it goes on over most of the run, at every step, without slowing down. What is freed when the
+//! program stops was growing all the same.
 
 use super::finding::{Confidence, Finding, Kind};
 use super::group::{Group, sum};
 use crate::profile::{Measure, Profile};
-use crate::units::{Bytes, Nanos};
+use crate::units::{Bytes, Nanos, counted};
 
-/// Number of moments that must show growth: checkpoints, and the end.
-const MOMENTS: usize = 8;
+/// Number of steps, of about the same length, each of which must show growth.
+const STEPS: usize = 7;
 
 /// A shorter recording shows a program that starts, nanoseconds.
 const SHORTEST_NS: u64 = 1_000_000_000;
 
+/// The evidence that says what the whole process held when the growth was measured.
+const LIVE_THEN: &str = "live_bytes";
+
+/// What a group held at a moment.
+#[derive(Clone, Copy)]
+struct Moment {
+    time_ns: u64,
+    bytes: u64,
+    blocks: u64,
+    /// Live bytes of the whole process.
+    of_process: u64,
+}
+
+impl Moment {
+    /// Returns bytes for each second since an earlier moment.
+    fn rate_since(&self, earlier: &Moment) -> f64 {
+        let grown = self.bytes.saturating_sub(earlier.bytes) as f64;
+        grown * 1e9 / self.time_ns.saturating_sub(earlier.time_ns).max(1) as f64
+    }
+}
+
 /// Returns the finding for a group, if its live bytes grow.
 pub(super) fn find(profile: &Profile, group: &Group) -> Option<Finding> {
-    if profile.process.duration_ns < SHORTEST_NS {
+    if profile.process.duration_ns < SHORTEST_NS || profile.checkpoints().len() < STEPS {
         return None;
     }
-    let figures = sum(group.sites(profile));
-    let mut live = profile.live_bytes_at_checkpoints(&group.sites);
-    live.push(figures.live_bytes);
-    let first = live.len().checked_sub(MOMENTS)?;
-    let start_ns = profile.checkpoints.get(first)?.time_ns;
-    let live = live.get(first..)?;
-    let (from, until) = (*live.first()?, *live.last()?);
-    let middle = *live.get(MOMENTS / 2)?;
-    // The end may come right after the last checkpoint.
-    let (end, at_checkpoints) = live.split_last()?;
-    let mut pairs = at_checkpoints.windows(2);
-    let has_grown = pairs.all(|pair| pair[1] > pair[0]) && end >= at_checkpoints.last()?;
-    let middle_ns = profile.checkpoints.get(first + MOMENTS / 2)?.time_ns;
-    let end_ns = profile.process.duration_ns;
-    // Growth comes in steps, so half of the speed is still no slower.
-    let product = |bytes: u64, ns: u64| u128::from(bytes) * u128::from(ns);
-    let (grew_first, took_first) = (
-        middle.saturating_sub(from),
-        middle_ns.saturating_sub(start_ns),
-    );
-    let (grew_then, took_then) = (
-        until.saturating_sub(middle),
-        end_ns.saturating_sub(middle_ns),
-    );
-    let goes_on = product(grew_then, took_first) >= product(grew_first, took_then) / 2;
-    if !has_grown || !goes_on || figures.live_blocks < 2 {
+    let steps = steps(&moments(profile, group))?;
+    let (first, last) = (steps.first()?, steps.last()?);
+    let middle = steps.get(STEPS / 2)?;
+    let mean = last.rate_since(first);
+    let is_steady = steps.windows(2).all(|pair| {
+        let rate = pair[1].rate_since(&pair[0]);
+        pair[1].bytes > pair[0].bytes && rate >= mean / 4.0
+    });
+    let goes_on = last.rate_since(middle) >= middle.rate_since(first) * 2.0 / 3.0;
+    let grown = last.bytes - first.bytes.min(last.bytes);
+    // Less is within what a full cache varies by.
+    let is_much = grown >= last.bytes / 10;
+    if !is_steady || !goes_on || !is_much || last.blocks < 2 {
         return None;
     }
-    let grown = until - from;
-    let span = end_ns.saturating_sub(start_ns);
-    let blocks = u128::from(figures.live_blocks) * u128::from(grown) / u128::from(until.max(1));
+    let span_ns = last.time_ns - first.time_ns;
+    let end = sum(group.sites(profile)).live_bytes;
+    let then = if end < last.bytes / 2 {
+        format!(" Then {} were freed.", Bytes(last.bytes - end))
+    } else {
+        String::new()
+    };
     Some(Finding {
         kind: Kind::Growing,
         saves_bytes: grown,
-        saves_blocks: u64::try_from(blocks).unwrap_or(u64::MAX),
-        of_bytes: figures.live_bytes,
+        saves_blocks: last.blocks.saturating_sub(first.blocks),
+        of_bytes: last.bytes,
         measure: Measure::Live,
         snapshot: None,
         holder: None,
         confidence: Confidence::AtLeast,
         place: group.place.clone(),
         evidence: vec![
-            ("from_bytes", from),
-            ("until_bytes", until),
-            ("checkpoints", MOMENTS as u64 - 1),
-            ("span_ns", span),
+            ("from_bytes", first.bytes),
+            ("until_bytes", last.bytes),
+            ("from_ns", first.time_ns),
+            ("until_ns", last.time_ns),
+            ("bytes_per_second", mean as u64),
+            (LIVE_THEN, last.of_process),
+            ("checkpoints", STEPS as u64 + 1),
+            ("span_ns", span_ns),
         ],
         why: format!(
-            "Live bytes grew from {} to {} in the last {}, at every checkpoint.",
-            Bytes(from),
-            Bytes(until),
-            Nanos(span)
+            "Live bytes grew from {} to {} in {} until {}, at each of {}: {} a second.{then}",
+            Bytes(first.bytes),
+            Bytes(last.bytes),
+            Nanos(span_ns),
+            Nanos(last.time_ns),
+            counted(STEPS as u64, "step"),
+            Bytes(mean as u64),
         ),
         remedy: format!(
             "Remove what is no longer needed, or limit the collection to the {} that it had.",
-            Bytes(from)
+            Bytes(first.bytes)
         ),
     })
+}
+
+/// Returns the bytes that were live in the whole process when the growth of a finding was measured.
+pub(super) fn live_then(finding: &Finding) -> u64 {
+    let mut evidence = finding.evidence.iter();
+    let live = evidence.find(|(key, _)| *key == LIVE_THEN);
+    live.map_or(0, |(_, bytes)| *bytes)
+}
+
+/// What the group held at each checkpoint and at the end.
+fn moments(profile: &Profile, group: &Group) -> Vec<Moment> {
+    let held = profile.live_at_checkpoints(&group.sites).into_iter();
+    let at_checkpoints = held.zip(profile.checkpoints());
+    let mut moments: Vec<Moment> = at_checkpoints
+        .map(|((bytes, blocks), checkpoint)| Moment {
+            time_ns: checkpoint.time_ns,
+            bytes,
+            blocks,
+            of_process: checkpoint.live_bytes,
+        })
+        .collect();
+    let figures = sum(group.sites(profile));
+    moments.push(Moment {
+        time_ns: profile.process.duration_ns,
+        bytes: figures.live_bytes,
+        blocks: figures.live_blocks,
+        of_process: profile.totals.live_bytes,
+    });
+    moments
+}
+
+/// Returns the moments between [`STEPS`] steps of about the same length, over the last three fifths
+/// of the time up to the largest of the late moments. Returns `None` if the group was largest long
+/// before the end, or if moments are missing.
+fn steps(moments: &[Moment]) -> Option<Vec<Moment>> {
+    let end_ns = moments.last()?.time_ns;
+    let late = moments.iter().filter(|moment| moment.time_ns > end_ns / 2);
+    let last = late.max_by_key(|moment| (moment.bytes, moment.time_ns))?;
+    if last.time_ns < end_ns / 5 * 4 {
+        return None;
+    }
+    let step_ns = last.time_ns / 5 * 3 / STEPS as u64;
+    let mut steps: Vec<Moment> = Vec::new();
+    for number in (0..=STEPS as u64).rev() {
+        let wanted = last.time_ns - number * step_ns;
+        let nearest = moments
+            .iter()
+            .min_by_key(|moment| moment.time_ns.abs_diff(wanted))?;
+        let is_near = nearest.time_ns.abs_diff(wanted) <= step_ns;
+        let is_later = steps
+            .last()
+            .is_none_or(|last| nearest.time_ns > last.time_ns);
+        if !is_near || !is_later {
+            return None;
+        }
+        steps.push(*nearest);
+    }
+    Some(steps)
 }

@@ -42,6 +42,7 @@ use std::io::{self, Write};
 use serde::Serialize;
 
 pub use finding::{Confidence, Finding, FromSnapshot, Kind, Place};
+pub(crate) use text::{OVERLAP, Texts, moment};
 pub use text::{write_summary, write_text};
 
 use at_moment::AtMoment;
@@ -131,10 +132,11 @@ fn from_snapshot(at: &AtMoment<'_>, groups: &[Group]) -> Vec<Finding> {
     found
 }
 
-/// Returns the bytes of which a finding must save a part. Growth is compared with the peak.
+/// Returns the bytes of which a finding must save a part. Growth is compared with what was live
+/// when it was measured: the peak may be one of the start.
 fn worth(profile: &Profile, finding: &Finding) -> u64 {
     if finding.kind == Kind::Growing {
-        profile.totals().peak_bytes
+        growing::live_then(finding)
     } else {
         finding.whole(profile)
     }

@@ -7,7 +7,11 @@ use crate::profile::{Measure, Profile};
 use crate::report::page::Page;
 use crate::report::{ReportOptions, Style};
 use crate::units::{Bytes, Nanos, Share, counted, printable};
+use serde::Serialize;
 use unicode_width::UnicodeWidthStr;
+
+/// Warns that findings are not independent.
+pub(crate) const OVERLAP: &str = "Savings may overlap, so never add them up.";
 
 /// The indentation of what is below a finding in the summary.
 const BELOW: &str = "              ";
@@ -41,20 +45,14 @@ pub fn write_text(
     }
     let top = page.top();
     for (at, finding) in findings.iter().take(top).enumerate() {
-        page.wrap(
-            Style::Heading,
-            &format!("{:>2}. ", at + 1),
-            &format!("{}: {}", finding.kind.name(), saving(profile, finding)),
-        );
-        let place = [type_and_place(finding), owner(finding)];
+        let texts = Texts::of(profile, finding);
+        page.wrap(Style::Heading, &format!("{:>2}. ", at + 1), &texts.heading);
         page.part(Style::Strong, "    ");
-        page.parts_after(Style::Strong, "    ", &[&place[0], &place[1]]);
-        if let Some(holder) = &finding.holder {
-            let text = format!("held by {}", printable(holder));
-            page.wrap(Style::Strong, "    ", &text);
+        page.parts_after(Style::Strong, "    ", &[&texts.place, &texts.owner]);
+        if let Some(holder) = &texts.holder {
+            page.wrap(Style::Strong, "    ", holder);
         }
-        let remedy = format!("{} {}", finding.why, finding.remedy);
-        page.wrap(Style::Faint, "    ", &remedy);
+        page.wrap(Style::Faint, "    ", &texts.remedy);
     }
     if findings.is_empty() {
         page.plain(if all {
@@ -76,13 +74,38 @@ pub fn write_text(
         } else {
             format!("{} not shown (--top). ", counted(more as u64, "finding"))
         };
-        page.wrap(
-            Style::Faint,
-            "",
-            &format!("{more}Savings may overlap, so never add them up."),
-        );
+        page.wrap(Style::Faint, "", &format!("{more}{OVERLAP}"));
     }
     page.finish(out)
+}
+
+/// The texts of a finding, free of control characters.
+#[derive(Serialize)]
+pub(crate) struct Texts {
+    /// The kind and the saving.
+    heading: String,
+    /// The type and the place in the data or the call.
+    place: String,
+    /// The owner and its line.
+    owner: String,
+    /// What holds most of the blocks.
+    holder: Option<String>,
+    /// The evidence and the change to make.
+    remedy: String,
+}
+
+impl Texts {
+    /// Returns the texts of a finding.
+    pub(crate) fn of(profile: &Profile, finding: &Finding) -> Texts {
+        let holder = finding.holder.as_deref();
+        Texts {
+            heading: format!("{}: {}", finding.kind.name(), saving(profile, finding)),
+            place: type_and_place(finding),
+            owner: owner(finding),
+            holder: holder.map(|holder| format!("held by {}", printable(holder))),
+            remedy: format!("{} {}", finding.why, finding.remedy),
+        }
+    }
 }
 
 /// Writes the largest findings. Those about bytes that are not live come last. Writes nothing if
@@ -139,6 +162,15 @@ fn saving(profile: &Profile, finding: &Finding) -> String {
     match finding.kind {
         Kind::FailedRequest => return format!("{} refused", Bytes(finding.of_bytes)),
         Kind::Amplification => return format!("{} at the peak", Bytes(finding.of_bytes)),
+        Kind::Growing => {
+            return format!(
+                "saves {}{} and {}: {} of what it held",
+                finding.confidence.words(),
+                Bytes(finding.saves_bytes),
+                counted(finding.saves_blocks, "block"),
+                Share::of(finding.saves_bytes, finding.of_bytes),
+            );
+        }
         kind if kind.saves_blocks_only() => {
             return format!(
                 "saves {}: {} of all blocks allocated",
@@ -172,7 +204,7 @@ fn saving(profile: &Profile, finding: &Finding) -> String {
 }
 
 /// `Snapshot peak at 92.1 ms, 24.6 MiB live: ..`
-fn moment(profile: &Profile, snapshot: &FromSnapshot) -> String {
+pub(crate) fn moment(profile: &Profile, snapshot: &FromSnapshot) -> String {
     let others = profile.snapshots().len().saturating_sub(1);
     let which = if others == 0 {
         String::new()

@@ -1,5 +1,6 @@
 //! The allocator of an attached program, if its size classes are known.
 
+use super::maps::Mapping;
 use crate::allocator::Allocator;
 use crate::snapshot::{Heap, Memory};
 
@@ -10,8 +11,19 @@ const LOOKED_AT: usize = 64;
 ///
 /// `System` is the `malloc` of the process. It may be glibc's, that of another libc, or that of an
 /// allocator that replaces it. So the size words in front of some blocks must be those of glibc.
-pub(super) fn of_heap(name: &str, heap: &Heap, memory: &dyn Memory) -> Option<Allocator> {
-    let allocator = Allocator::of_name(name)?;
+/// If they are not, the allocator is the one whose shared library is loaded.
+pub(super) fn of_heap(
+    name: &str,
+    heap: &Heap,
+    memory: &dyn Memory,
+    mappings: &[Mapping],
+) -> Option<Allocator> {
+    // The preloaded library names no allocator that is preloaded behind it.
+    let allocator = if name.is_empty() {
+        Allocator::Glibc
+    } else {
+        Allocator::of_name(name)?
+    };
     if allocator != Allocator::Glibc {
         return Some(allocator);
     }
@@ -30,5 +42,12 @@ pub(super) fn of_heap(name: &str, heap: &Heap, memory: &dyn Memory) -> Option<Al
     let known: Vec<bool> = known.collect();
     let of_glibc = known.iter().filter(|is_known| **is_known).count();
     // Blocks with an alignment of their own may be larger.
-    (of_glibc > 8 * (known.len() - of_glibc)).then_some(allocator)
+    if of_glibc > 8 * (known.len() - of_glibc) {
+        return Some(allocator);
+    }
+    let files = mappings.iter().filter(|mapping| mapping.inode != 0);
+    let files = files.filter_map(|mapping| mapping.name.rsplit('/').next());
+    let mut loaded = files.filter_map(Allocator::of_library);
+    let first = loaded.next()?;
+    loaded.all(|other| other == first).then_some(first)
 }

@@ -372,7 +372,7 @@ impl Reader {
             thread_pointers: &pointers,
         };
         let chosen = layouts::choose(&known, &heap);
-        let allocator = allocator::of_heap(&profile.capture.allocator, &heap, &copy);
+        let allocator = allocator::of_heap(&profile.capture.allocator, &heap, &copy, &mappings);
         drop(profile);
         let analysis = analyse(heap, &copy, &*chosen.layouts, &|step| {
             tell(Progress::Analysis(step));

@@ -5,6 +5,7 @@
 use toml::{Table, Value};
 
 use super::against::Tolerances;
+use super::growth_limit::{GrowthLimit, parse_growth};
 use super::limit::{Limit, Most};
 use super::subject::Subject;
 use super::{COPIED, Pattern};
@@ -21,6 +22,8 @@ pub const LONGEST: u64 = 1 << 20;
 pub struct Budget {
     /// Limits of the total, of phases, owners, types and fields, each by pattern.
     pub limits: Vec<Limit>,
+    /// The limit on the growth of live bytes within the recording.
+    pub growth: Option<GrowthLimit>,
     /// Allowed growth over an earlier recording.
     pub tolerances: Tolerances,
     /// `true` if the budget sets tolerances.
@@ -47,7 +50,12 @@ pub fn parse(text: &str, allow_copied: bool) -> Result<Budget, String> {
             .ok_or("allow_copied must be true or false")?;
     }
     let groupings = Subject::GROUPINGS.map(By::name);
-    let known = [&["total"], &groupings[..], &["against", "allow_copied"]].concat();
+    let known = [
+        &["total"],
+        &groupings[..],
+        &["growth", "against", "allow_copied"],
+    ]
+    .concat();
     if let Some(key) = table.keys().find(|key| !known.contains(&key.as_str())) {
         return Err(format!(
             "unknown key `{}`: write one of {}",
@@ -69,6 +77,9 @@ pub fn parse(text: &str, allow_copied: bool) -> Result<Budget, String> {
         if let Some(table) = table_of(by.name())? {
             of_patterns(&mut budget.limits, by, table)?;
         }
+    }
+    if let Some(table) = table_of("growth")? {
+        budget.growth = Some(growth(table)?);
     }
     if let Some(table) = table_of("against")? {
         tolerances(&mut budget.tolerances, table)?;
@@ -168,6 +179,32 @@ fn most(measure: Measure, per: Option<Per>, value: &Value) -> Result<Most, Strin
         }
         _ => Err("write a number, without quotation marks".to_owned()),
     }
+}
+
+/// The table `[growth]`.
+fn growth(table: &Table) -> Result<GrowthLimit, String> {
+    const KEYS: [&str; 3] = ["max", "from", "to"];
+    if let Some(key) = table.keys().find(|key| !KEYS.contains(&key.as_str())) {
+        let key = printable(key);
+        return Err(format!(
+            "[growth]: unknown key `{key}`: write one of {}",
+            KEYS.join(", ")
+        ));
+    }
+    let text = |key: &str| {
+        let value = table.get(key);
+        let text = value.map(|value| {
+            let text = value.as_str().map(str::to_owned);
+            text.ok_or_else(|| format!("[growth]: {key}: write a text in quotation marks"))
+        });
+        text.transpose()
+    };
+    let most = text("max")?.ok_or("[growth]: has no limit: write max = \"1 MiB\"")?;
+    Ok(GrowthLimit {
+        most: parse_growth(&most).map_err(|why| format!("[growth]: max: {why}"))?,
+        from: text("from")?,
+        to: text("to")?,
+    })
 }
 
 fn tolerances(tolerances: &mut Tolerances, table: &Table) -> Result<(), String> {

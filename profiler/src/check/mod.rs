@@ -34,6 +34,7 @@
 
 mod against;
 mod budget;
+mod growth_limit;
 mod json;
 mod limit;
 mod markdown;
@@ -50,6 +51,7 @@ use crate::report::escape;
 
 pub use against::{Tolerances, check_against};
 pub use budget::{Budget, LONGEST, parse, parse_percent};
+pub use growth_limit::{GrowthLimit, MostGrowth, check_growth, parse_growth};
 pub use json::{FORMAT, write_json};
 pub use limit::{Limit, Most, check_limit};
 pub use markdown::write_markdown;

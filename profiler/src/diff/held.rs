@@ -298,7 +298,7 @@ pub fn write_held_text(
     for row in diff.rows.iter().take(top) {
         let sides = [row.kind != RowKind::Added, row.kind != RowKind::Removed];
         let used = figures(&mut page, BYTES, &row.change, sides);
-        write_identity(&mut page, &row.identity, row.kind, used);
+        write_identity(&mut page, &row.identity, Some(row.kind), used);
         if diff.measure == HeldMeasure::Unused && row.is_partly_known() {
             page.wrap(
                 Style::Faint,

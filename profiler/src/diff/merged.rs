@@ -15,14 +15,14 @@ use crate::table::{HeldMeasure, holders};
 
 /// A node of either tree or of both.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Node {
+pub(crate) struct Node {
     /// The whole name, without addresses: an index into the texts.
     name: u32,
     /// The name for narrow cells.
     short: u32,
     parent: usize,
     /// With all below it, of the two sides.
-    pub(super) totals: [u64; 2],
+    pub(crate) totals: [u64; 2],
     /// The larger side of each path's own figure, summed up: what was added and what was removed
     /// are both as wide as they are.
     width: u64,
@@ -30,7 +30,7 @@ pub(super) struct Node {
 }
 
 /// Two trees as one; node 0 is the root.
-pub(super) struct MergedTree {
+pub(crate) struct MergedTree {
     nodes: Vec<Node>,
     /// The node of each node of the second side, in its order; empty for snapshots.
     pub(super) places: Vec<NodeId>,
@@ -40,7 +40,7 @@ pub(super) struct MergedTree {
 
 impl MergedTree {
     /// Merges the trees of the two sides.
-    pub(super) fn new(sides: [(&CallTree, &Profile); 2], measure: Measure) -> MergedTree {
+    pub(crate) fn new(sides: [(&CallTree, &Profile); 2], measure: Measure) -> MergedTree {
         let mut texts: Interned<Rc<str>> = Interned::new();
         let all = texts.number("all".into());
         let sides = sides.map(|(tree, profile)| Side::new(tree, profile, &mut texts));
@@ -164,17 +164,17 @@ impl MergedTree {
     }
 
     /// The whole name of a node, as recorded but without addresses.
-    pub(super) fn name(&self, id: NodeId) -> &str {
+    pub(crate) fn name(&self, id: NodeId) -> &str {
         &self.texts.values[self.node(id).name as usize]
     }
 
     /// Its name for narrow cells.
-    pub(super) fn short(&self, id: NodeId) -> &str {
+    pub(crate) fn short(&self, id: NodeId) -> &str {
         &self.texts.values[self.node(id).short as usize]
     }
 
     /// The node of an id.
-    pub(super) fn node(&self, id: NodeId) -> &Node {
+    pub(crate) fn node(&self, id: NodeId) -> &Node {
         &self.nodes[id.0 as usize]
     }
 }
@@ -316,7 +316,7 @@ fn paired(sides: &[Side<'_>; 2], members: &[Vec<NodeId>; 2]) -> Vec<Child> {
 
 impl Node {
     /// The second side minus the first.
-    pub(super) fn difference(&self) -> i128 {
+    pub(crate) fn difference(&self) -> i128 {
         i128::from(self.totals[1]) - i128::from(self.totals[0])
     }
 }

@@ -57,12 +57,14 @@ pub use held::{
 pub use identity::Identity;
 pub use input::{Input, Per, input};
 pub use json::{FORMAT, write_json};
+pub(crate) use merged::MergedTree;
 pub use palette::strength;
+pub(crate) use palette::{LESS, MORE, of_difference};
 pub use phases::{PhaseChange, PhaseFigure, PhaseFigureChange};
 pub use picture::{ONLY_HOLDERS, write_held_svg, write_svg};
 pub use series::{Amount, Change, Series, Verdict};
 pub use text::write_text;
-pub(crate) use text::{amount, each};
+pub(crate) use text::{amount, each, write_identity};
 use warnings::one_sided;
 pub use warnings::warnings;
 

@@ -3,9 +3,9 @@
 use crate::flamegraph::palette::Rgb;
 
 /// More on the second side.
-pub(super) const MORE: Rgb = (0xe8, 0x5d, 0x4c);
+pub(crate) const MORE: Rgb = (0xe8, 0x5d, 0x4c);
 /// Less on the second side.
-pub(super) const LESS: Rgb = (0x5b, 0x8d, 0xef);
+pub(crate) const LESS: Rgb = (0x5b, 0x8d, 0xef);
 /// No difference.
 const EQUAL: Rgb = (0xec, 0xea, 0xe6);
 /// The palest colour of a difference, which must not look like none.
@@ -20,7 +20,7 @@ pub fn strength(difference: i128, most: u128) -> f64 {
 }
 
 /// The colour of a difference; `most` is the largest one in the picture.
-pub(super) fn of_difference(difference: i128, most: u128) -> Rgb {
+pub(crate) fn of_difference(difference: i128, most: u128) -> Rgb {
     let full = match difference {
         0 => return EQUAL,
         1.. => MORE,

@@ -275,12 +275,17 @@ fn write_row(page: &mut Page<'_>, measure: Measure, row: &RowChange) {
     let sides = [row.kind != RowKind::Added, row.kind != RowKind::Removed];
     let change = &row.change;
     let used = figures(page, measure, change, sides);
-    write_identity(page, &row.identity, row.kind, used);
+    write_identity(page, &row.identity, Some(row.kind), used);
     remark(page, measure, change);
 }
 
 /// Writes the names of a row behind its figures, which take up `used` columns.
-pub(super) fn write_identity(page: &mut Page<'_>, identity: &Identity, kind: RowKind, used: usize) {
+pub(crate) fn write_identity(
+    page: &mut Page<'_>,
+    identity: &Identity,
+    kind: Option<RowKind>,
+    used: usize,
+) {
     let source = identity.source.as_deref().unwrap_or_default();
     let parts = [
         identity.name.as_str(),
@@ -290,9 +295,9 @@ pub(super) fn write_identity(page: &mut Page<'_>, identity: &Identity, kind: Row
     ];
     let [name, location, owner, source] = parts.map(printable);
     let kind = match kind {
-        RowKind::Added => "(added)",
-        RowKind::Removed => "(removed)",
-        RowKind::Changed => "",
+        Some(RowKind::Added) => "(added)",
+        Some(RowKind::Removed) => "(removed)",
+        Some(RowKind::Changed) | None => "",
     };
     let parts = [&name, &location, &owner, &source, kind];
     // A narrow terminal has the names below the figures.

@@ -6,9 +6,9 @@ use std::io::{self, Write};
 use serde_json::Value;
 
 use super::ReportOptions;
+use super::rows::{details, row_values};
 use crate::profile::{FIGURES, Profile};
-use crate::report::row_json;
-use crate::table::{By, Detail, HeldFigures, Row, held_rows, rows};
+use crate::table::{HeldFigures, Row, held_rows, rows};
 use crate::units::printable;
 
 pub(super) fn write(
@@ -42,23 +42,7 @@ pub(super) fn write(
         }
     };
     for (row, held) in rows {
-        let mut json = row_json(profile, (options.by, options.measure), &row)?;
-        for (key, figure) in held.iter().flat_map(HeldFigures::by_key) {
-            json[key] = figure.into();
-        }
-        let owner = match &row.detail {
-            Detail::Site(detail) => {
-                // JSON would list them.
-                json["stacks"] = detail.stacks.into();
-                detail.owner
-            }
-            Detail::Owner { owner, .. } => *owner,
-            _ => None,
-        };
-        // Without a frame, JSON has the key there.
-        if owner.is_none() {
-            json["function"] = Value::Null;
-        }
+        let json = row_values(profile, (options.by, options.measure), &row, held.as_ref())?;
         let cells = places.iter().map(|place| cell(json.pointer(place)));
         table.write_record(cells).map_err(error)?;
     }
@@ -71,28 +55,6 @@ pub(super) fn error(error: csv::Error) -> io::Error {
     match error.into_kind() {
         csv::ErrorKind::Io(error) => error,
         _ => io::Error::other(text),
-    }
-}
-
-/// Returns the paths of the further columns in the JSON of a row. In titles a slash becomes an
-/// underscore.
-fn details(by: By) -> &'static str {
-    match by {
-        By::Site => "what where owner function crate file line phase field type stacks",
-        By::Owner => "function crate file line",
-        By::Function => "crate inclusive/total_bytes inclusive/live_bytes inclusive/peak_bytes",
-        By::Crate | By::Module => "sites",
-        By::Type => "full_name values inline_bytes",
-        By::Field => {
-            "type full_name values inline_bytes \
-             with_inner/total_bytes with_inner/live_bytes with_inner/peak_bytes"
-        }
-        By::Thread => "threads",
-        By::Phase => {
-            "entered input_bytes records elapsed_ns \
-             with_inner/total_bytes with_inner/live_bytes with_inner/peak_bytes"
-        }
-        By::Arena => "",
     }
 }
 

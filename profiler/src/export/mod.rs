@@ -27,13 +27,19 @@ mod csv;
 mod dhat;
 mod firefox;
 mod holders;
+mod html;
+mod metrics;
 mod names;
 mod pprof;
+mod rows;
+mod since;
 mod speedscope;
 
 use std::io::{self, Write};
 
 use serde::Serialize;
+
+pub use html::{write_comparison_page, write_page};
 
 use crate::calltree::{CallTree, CallTreeOptions, write_folded};
 use crate::profile::{Frames, Measure, Profile};
@@ -42,6 +48,10 @@ use crate::table::{HeldMeasure, SnapshotAt};
 use crate::units::Bytes;
 
 use crate::report::ReportOptions;
+
+pub use metrics::{METRICS_CONTENT_TYPE, write_metrics};
+pub use pprof::{PprofOptions, PprofSize};
+pub use since::{Moment, Since, Window};
 
 /// A format of another tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -61,11 +71,13 @@ pub enum Format {
     Json,
     /// The rows of the report as a table.
     Csv,
+    /// One page for any browser: see [`write_page`].
+    Html,
 }
 
 impl Format {
     /// Every format, in the order frontends offer them.
-    pub const ALL: [Format; 7] = [
+    pub const ALL: [Format; 8] = [
         Format::Pprof,
         Format::Dhat,
         Format::Speedscope,
@@ -73,6 +85,7 @@ impl Format {
         Format::Folded,
         Format::Json,
         Format::Csv,
+        Format::Html,
     ];
 
     /// Returns the word of the command line.
@@ -85,6 +98,7 @@ impl Format {
             Format::Folded => "folded",
             Format::Json => "json",
             Format::Csv => "csv",
+            Format::Html => "html",
         }
     }
 
@@ -115,15 +129,15 @@ impl Format {
             // It has all figures of DHAT, and no order.
             Format::Dhat => measure == Measure::Peak,
             Format::Firefox => firefox::MEASURES.contains(&measure),
-            Format::Speedscope | Format::Folded | Format::Json | Format::Csv => true,
+            Format::Speedscope | Format::Folded | Format::Json | Format::Csv | Format::Html => true,
         }
     }
 
     /// Returns the default frames. Viewers fold and hide frames themselves. But if the machinery of
     /// the allocator were innermost in each stack, no viewer could tell which function asked for a
-    /// block. Tables use the frames of the report.
+    /// block. Tables and the page use the frames of the report.
     pub fn default_frames(self) -> Frames {
-        if self.has_rows() {
+        if self.has_rows() || self == Format::Html {
             Frames::Folded
         } else {
             Frames::Trimmed
@@ -144,14 +158,44 @@ pub fn write(
     out: impl Write,
 ) -> io::Result<()> {
     match format {
-        Format::Pprof => pprof::write(profile, options, out),
+        Format::Pprof => {
+            let options = PprofOptions {
+                measure: options.measure,
+                frames: options.frames,
+                ..PprofOptions::default()
+            };
+            write_pprof(profile, &options, out).map(drop)
+        }
         Format::Dhat => dhat::write(profile, options, out),
         Format::Speedscope => speedscope::write(profile, options, out),
         Format::Firefox => firefox::write(profile, options, out),
         Format::Folded => write_folded(&tree(profile, options), profile, options.measure, out),
         Format::Json => write_json(profile, options, out),
         Format::Csv => csv::write(profile, options, out),
+        Format::Html => write_page(profile, options, None, out),
     }
+}
+
+/// Writes a profile as pprof, with more options than a file needs.
+///
+/// # Errors
+/// Returns the errors of `out`; `InvalidInput` if the window [is not of](Moment::is_of) the same
+/// recording.
+pub fn write_pprof(
+    profile: &Profile,
+    options: &PprofOptions<'_>,
+    out: impl Write,
+) -> io::Result<PprofSize> {
+    if options
+        .window
+        .is_some_and(|window| !window.begin.is_of(profile))
+    {
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "the two moments are of different recordings",
+        ));
+    }
+    pprof::write(profile, options, out)
 }
 
 /// Writes the holders of a snapshot in a format: JSON as the report has them, a table, or folded

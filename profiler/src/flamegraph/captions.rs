@@ -134,7 +134,30 @@ pub(super) fn subtitle(
     parts.join("; ")
 }
 
-/// `Vec::push (6,392,832 bytes = 6.1 MiB, 1,234 blocks, 12.3 %; itself 0 B;
+/// The names of a node, as recorded except that they are printable.
+pub(crate) struct Names {
+    /// The name for narrow cells.
+    pub(crate) label: String,
+    /// The whole name.
+    pub(crate) name: String,
+    /// File and line of a function.
+    pub(crate) place: Option<String>,
+}
+
+/// Returns the names of a node.
+pub(crate) fn names(tree: &CallTree, id: NodeId, profile: &Profile) -> Names {
+    let place = match tree.node(id).label {
+        Label::Function(_) | Label::Call(_) => place(tree, id, profile),
+        _ => None,
+    };
+    Names {
+        label: printable_name(&tree.short_name(id, profile)),
+        name: printable_name(&tree.name(id, profile)),
+        place,
+    }
+}
+
+/// `Vec::push 6.1 MiB (6,392,832 bytes = 6.1 MiB, 1,234 blocks, 12.3 %; itself 0 B;
 /// alloc::vec::Vec<T,A>::push; vec.rs:12)`
 pub(super) fn frame(
     tree: &CallTree,
@@ -144,19 +167,19 @@ pub(super) fn frame(
     whole: u64,
 ) -> Caption {
     let measure = options.measure;
-    let name = printable_name(&tree.name(id, profile));
-    let short = printable_name(&tree.short_name(id, profile));
+    let Names { label, name, place } = names(tree, id, profile);
     // The bracket that holds the figures may hold no other one, or the script would cut the label
     // there.
     let label = if options.levels == Levels::Stack && name.contains('(') {
         name.clone()
     } else {
-        short
+        label
     };
     let (total, own) = (tree.total(id), measure.of(tree.own(id)));
     let value = measure.of(total);
     let share = Share::of(value, whole);
-    let mut title = vec![format!("{label} ({}, {share}", amounts(measure, total))];
+    let sized = format!("{label} {}", measure.amount(value));
+    let mut title = vec![format!("{sized} ({}, {share}", amounts(measure, total))];
     if id != NodeId::ROOT && own != value && own > 0 {
         title.push(format!("itself {}", measure.amount(own)));
     }
@@ -171,14 +194,10 @@ pub(super) fn frame(
     if node.recursion > 1 {
         title.push(format!("recursion up to {} deep", node.recursion));
     }
-    if let Label::Function(_) | Label::Call(_) = node.label
-        && let Some(place) = place(tree, id, profile)
-    {
-        title.push(without_round(&place));
-    }
+    title.extend(place.map(|place| without_round(&place)));
     Caption {
         title: format!("{})", title.join("; ")),
-        label,
+        label: sized,
     }
 }
 

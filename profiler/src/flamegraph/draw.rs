@@ -8,8 +8,14 @@ use inferno::flamegraph::{Direction, TextTruncateDirection, from_lines};
 use super::PictureTotals;
 use super::palette::{self, Rgb};
 use super::prune::{self, PrunedTree, Widths};
-use super::relabel::{Caption, escape, relabel};
+use super::relabel::{Caption, DARK, escape, relabel};
 use crate::calltree::NodeId;
+
+/// Height of a frame: inferno's own where the picture is deep, more where there is room.
+const FRAME_HEIGHTS: std::ops::RangeInclusive<usize> = 16..=24;
+
+/// Frames get higher as long as all rows fit into this height.
+const ROOM: usize = 640;
 
 /// The texts around the frames, and the direction of the picture.
 pub(crate) struct Picture {
@@ -54,6 +60,8 @@ impl Picture {
         } else {
             Direction::Straight
         };
+        inferno.frame_height =
+            (ROOM / (pruned.depth + 1)).clamp(*FRAME_HEIGHTS.start(), *FRAME_HEIGHTS.end());
         // Pruned before, where what is left out can be counted.
         inferno.min_width = 0.0;
         // Keeps the order of the lines, right to left, so that the widest frames stand left.
@@ -88,7 +96,8 @@ pub(crate) fn write_empty(
         out,
         r##"<?xml version="1.0" standalone="no"?>
 <svg version="1.1" width="1200" height="90" viewBox="0 0 1200 90" xmlns="http://www.w3.org/2000/svg">
-<rect width="100%" height="100%" fill="#fdfcf9"/>
+<style type="text/css">{DARK}</style>
+<rect id="ground" width="100%" height="100%" fill="#fdfcf9"/>
 <g id="frames" total_samples="0" font-family="monospace" text-anchor="middle">
 <text id="title" x="50%" y="30" font-size="17">{}</text>
 <text id="subtitle" x="50%" y="60" font-size="12">{}</text>

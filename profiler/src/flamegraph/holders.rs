@@ -6,7 +6,7 @@
 use std::cmp::Reverse;
 use std::io::{self, Write};
 
-use super::captions::{SUBTITLE_CHARS, shorten, to_the_byte, without_round};
+use super::captions::{Names, SUBTITLE_CHARS, shorten, to_the_byte, without_round};
 use super::prune::{PrunedTree, Widths};
 use super::relabel::Caption;
 use super::{Picture, PictureTotals, legend, palette, prune, write_empty};
@@ -16,14 +16,15 @@ use crate::table::{HeldMeasure, HolderRow, HolderRowName, SnapshotAt, holders, p
 use crate::units::{Bytes, Count, Share, counted, printable};
 
 /// Holders as a tree: node 0 is the whole snapshot.
-struct HolderTree {
+pub(crate) struct HolderTree {
     rows: Vec<HolderRow>,
     widths: Vec<u64>,
     children: Vec<Vec<NodeId>>,
 }
 
 impl HolderTree {
-    fn new(rows: Vec<HolderRow>, measure: HeldMeasure) -> HolderTree {
+    /// Creates the tree; `measure` says how wide its nodes are.
+    pub(crate) fn new(rows: Vec<HolderRow>, measure: HeldMeasure) -> HolderTree {
         let mut widths = vec![0_u64];
         widths.extend(rows.iter().map(|row| row.held.of(measure).unwrap_or(0)));
         let mut children: Vec<Vec<NodeId>> = vec![Vec::new(); rows.len() + 1];
@@ -45,8 +46,49 @@ impl HolderTree {
         }
     }
 
-    fn row(&self, id: NodeId) -> Option<&HolderRow> {
+    /// Returns the holder of a node; `None` for the whole snapshot.
+    pub(crate) fn row(&self, id: NodeId) -> Option<&HolderRow> {
         self.rows.get((id.0 as usize).checked_sub(1)?)
+    }
+
+    /// Returns the figure of a node by any measure, 0 where it is not known.
+    pub(crate) fn figure(&self, id: NodeId, measure: HeldMeasure) -> u64 {
+        let of_row = |row: &HolderRow| row.held.of(measure).unwrap_or(0);
+        match self.row(id) {
+            Some(row) => of_row(row),
+            None => {
+                let outermost = self.rows.iter().filter(|row| row.parent.is_none());
+                outermost.map(of_row).fold(0, u64::saturating_add)
+            }
+        }
+    }
+
+    /// Returns the names of a node.
+    pub(crate) fn names(&self, id: NodeId) -> Names {
+        let Some(row) = self.row(id) else {
+            return Names {
+                label: "all".to_owned(),
+                name: "all".to_owned(),
+                place: None,
+            };
+        };
+        let above = row.parent.map(|parent| &self.rows[parent].name);
+        let label = printable(row.name.below(above).trim()).into_owned();
+        let details = details(&row.name);
+        Names {
+            name: if details.is_empty() {
+                label.clone()
+            } else {
+                details.join("; ")
+            },
+            label,
+            place: None,
+        }
+    }
+
+    /// Returns the colour of a node.
+    pub(crate) fn color(&self, id: NodeId, profile: &Profile) -> palette::Rgb {
+        color(self, id, profile)
     }
 }
 
@@ -171,7 +213,17 @@ fn caption(tree: &HolderTree, id: NodeId, measure: HeldMeasure) -> Caption {
         }
         _ => {}
     }
-    let details = match &row.name {
+    let details = details(&row.name);
+    said.extend(details.iter().map(|detail| without_round(detail)));
+    Caption {
+        title: format!("{label} ({})", said.join("; ")),
+        label,
+    }
+}
+
+/// Returns what the label of a holder does not say.
+fn details(name: &HolderRowName) -> Vec<String> {
+    let details = match name {
         HolderRowName::Place { path, type_key } => {
             vec![type_key.clone().unwrap_or_default(), path.clone()]
         }
@@ -179,9 +231,7 @@ fn caption(tree: &HolderTree, id: NodeId, measure: HeldMeasure) -> Caption {
         _ => Vec::new(),
     };
     let details = details.iter().filter(|detail| !detail.is_empty());
-    said.extend(details.map(|detail| without_round(&printable(detail))));
-    Caption {
-        title: format!("{label} ({})", said.join("; ")),
-        label,
-    }
+    details
+        .map(|detail| printable(detail).into_owned())
+        .collect()
 }

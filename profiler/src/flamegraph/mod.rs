@@ -36,12 +36,13 @@ use std::io::{self, Write};
 use crate::calltree::{CallTree, CallTreeOptions, Levels, NodeId};
 use crate::profile::{Measure, Profile};
 
-pub(crate) use captions::{shorten, to_the_byte, without_round};
+pub(crate) use captions::{Names, names, shorten, to_the_byte, without_round};
 pub(crate) use draw::{Picture, write_empty};
+pub(crate) use holders::HolderTree;
 pub use holders::write_holders_svg;
 pub(crate) use legend::{PLACE, squares};
-pub(crate) use prune::{Widths, prune};
-pub(crate) use relabel::Caption;
+pub(crate) use prune::{MAX_DEPTH, Widths, prune};
+pub(crate) use relabel::{Caption, escape};
 
 /// Returns `true` if there is a picture by arena of that measure: of the bytes allocated in total,
 /// and of the live bytes.

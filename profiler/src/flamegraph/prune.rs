@@ -16,7 +16,7 @@ const MIN_PER_MILLION: u128 = 100;
 const MAX_FRAMES: usize = 10_000;
 
 /// Deeper frames are not drawn: 8,000 pixels, and lines grow with the square of the depth.
-pub(super) const MAX_DEPTH: usize = 500;
+pub(crate) const MAX_DEPTH: usize = 500;
 
 /// A tree whose nodes have widths; ids are 0 (the root) up to `len`, parents before children.
 pub(crate) trait Widths {
@@ -51,6 +51,8 @@ pub(crate) struct PrunedTree {
     pub(crate) narrow: usize,
     /// Frames wide enough but too deep.
     pub(crate) deep: usize,
+    /// Rows of frames above the root.
+    pub(crate) depth: usize,
 }
 
 impl PrunedTree {
@@ -64,6 +66,7 @@ impl PrunedTree {
         let mut path: Vec<String> = Vec::new();
         let mut todo = vec![(NodeId::ROOT, 0)];
         while let Some((id, depth)) = todo.pop() {
+            self.depth = self.depth.max(depth);
             if depth > 0 {
                 self.kept.push(id);
                 path.truncate(depth - 1);
@@ -115,6 +118,7 @@ pub(crate) fn prune(tree: &impl Widths) -> io::Result<PrunedTree> {
         min,
         narrow: some - wide,
         deep: 0,
+        depth: 0,
         kept: Vec::new(),
         lines: Vec::new(),
     };

@@ -21,6 +21,20 @@ const FAINT_SEARCH: &str = "#search { text-anchor:end; opacity:0.1;";
 /// The same, to be read.
 const READABLE_SEARCH: &str = "#search { text-anchor:end; opacity:1;";
 
+/// The end of inferno's style sheet.
+const END_OF_STYLE: &str = "</style>";
+
+/// The dark scheme, where the reader's system asks for one. Frames keep their colours, paler, and
+/// their black text.
+pub(super) const DARK: &str = "
+@media (prefers-color-scheme: dark) {
+  #background stop { stop-color: #1b1d21; }
+  #ground { fill: #1b1d21; }
+  svg > text, #frames > #title, #frames > #subtitle { fill: #dcdcdc; }
+  #frames > g { opacity: 0.86; }
+}
+";
+
 /// The texts of one frame, not yet escaped for XML.
 #[derive(Clone, Debug)]
 pub(crate) struct Caption {
@@ -48,7 +62,9 @@ pub(super) fn relabel(
 }
 
 fn with_legend(head: &str, legend: Option<&str>) -> Option<String> {
-    let head = head.replacen(FAINT_SEARCH, READABLE_SEARCH, 1);
+    let (style, rest) = head.split_once(END_OF_STYLE)?;
+    let style = style.replacen(FAINT_SEARCH, READABLE_SEARCH, 1);
+    let head = format!("{style}{DARK}{END_OF_STYLE}{rest}");
     let Some(legend) = legend else {
         return Some(head);
     };

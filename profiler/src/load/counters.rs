@@ -7,14 +7,17 @@
 
 use super::distribution::SizeRecords;
 use crate::parallel::on_parts;
-use crate::profile::{Checkpoint, FailedRequest, Figures, SampledSum, Samples, Site};
+use crate::profile::{
+    Checkpoint, CheckpointKind, Checkpoints, FailedRequest, Figures, SampledSum, Samples, Site,
+};
 use std::cmp::Reverse;
 use std::iter::repeat_with;
 use std::num::NonZero;
 use tracking_alloc_recording::{
-    CLOCK_CHECKPOINT_BITS, COUNTERS, FIRST_SITE, FailedRequestValue, HeaderValue, LaneColumns,
-    MarkRowValue, MarkValue, Recording, RowValue, SITE_TABLE_FULL, SITE_UNATTRIBUTED, Sampled,
-    SamplesValue, Sums, for_each_counter, mode, state,
+    CHECKPOINT_GROUP, CHECKPOINT_SLOTS, CLOCK_CHECKPOINT_BITS, COUNTERS, CheckpointMomentValue,
+    CheckpointsValue, FIRST_SITE, FailedRequestValue, HeaderValue, LaneColumns, MarkRowValue,
+    MarkValue, Recording, RowValue, SITE_TABLE_FULL, SITE_UNATTRIBUTED, Sampled, SamplesValue,
+    Sums, checkpoint_kind, for_each_counter, mode, state,
 };
 
 /// The error each live lane may add to the peak while several move at once, bytes.
@@ -423,40 +426,69 @@ fn set_nets(figures: &mut Figures, live: Net, at_peak: Net) {
     (figures.peak_bytes, figures.peak_blocks) = (shown(at_peak.0), shown(at_peak.1));
 }
 
-/// Live bytes of each of the sites at each checkpoint, oldest first.
-pub(super) fn checkpoints(recording: &Recording, counted: &CountedSites) -> Vec<Checkpoint> {
+/// Returns the checkpoints, with what each site held.
+pub(super) fn checkpoints(recording: &Recording, counted: &CountedSites) -> Checkpoints {
     const SEEN: u64 = (1 << CLOCK_CHECKPOINT_BITS) - 1;
-    let header = &recording.header;
-    let mut taken: Vec<(u64, usize)> = header.checkpoint_seq.into_iter().zip(0..).collect();
-    taken.retain(|(sequence, _)| *sequence != 0);
-    taken.sort_unstable();
-    let mut nets = vec![vec![0_i64; counted.numbers.len()]; taken.len()];
+    let moments = recording.checkpoint_moments.iter();
+    let mut taken: Vec<(usize, &CheckpointMomentValue)> = moments.enumerate().collect();
+    taken.retain(|(_, moment)| moment.sequence != 0);
+    taken.sort_by_key(|(_, moment)| (moment.sequence, moment.time_ns));
+    let moments = taken.iter().map(|(_, moment)| Checkpoint {
+        time_ns: moment.time_ns,
+        kind: kind_of(moment.kind),
+        name: recording.string(moment.name).unwrap_or_default(),
+        total_bytes: moment.total_bytes,
+        ..Checkpoint::default()
+    });
+    let mut checkpoints = Checkpoints::new(moments.collect());
+    // The rows of each site, with their records by group of slots.
+    let mut rows_of_sites: Vec<(u32, &RowValue, Option<Groups<'_>>)> = Vec::new();
     for lane in &recording.lanes {
-        let mut saved: Vec<Option<&[i64; 16]>> = vec![None; lane.rows.len()];
-        for checkpoints in &lane.checkpoints {
-            if let Some(saved) = saved.get_mut(checkpoints.row as usize) {
-                *saved = Some(&checkpoints.live_bytes);
+        let mut saved: Vec<Groups<'_>> = vec![Groups::default(); lane.rows.len()];
+        for record in &lane.checkpoints {
+            let group = record.first_slot as usize / CHECKPOINT_GROUP;
+            if let Some(groups) = saved.get_mut(record.row as usize)
+                && let Some(place) = groups.get_mut(group)
+            {
+                *place = Some(record);
             }
         }
         for (site, row, index) in rows(lane) {
-            let Some(position) = counted.position(site) else {
-                continue;
-            };
-            for ((sequence, slot), nets) in taken.iter().zip(&mut nets) {
-                let live = match index {
-                    Some(index) if row.clock & SEEN >= *sequence => {
-                        saved[index].map_or(0, |live| live[*slot])
-                    }
-                    _ => net(row).0,
-                };
-                nets[position] = nets[position].saturating_add(live);
+            if let Some(position) = counted.position(site) {
+                let groups = index.map(|index| saved[index]);
+                rows_of_sites.push((position as u32, row, groups));
             }
         }
     }
-    let moments = taken.iter().zip(nets);
-    let moments = moments.map(|(&(_, slot), nets)| Checkpoint {
-        time_ns: header.checkpoint_ns[slot],
-        live_bytes: nets.into_iter().map(|live| live.max(0) as u64).collect(),
-    });
-    moments.collect()
+    rows_of_sites.sort_by_key(|(position, ..)| *position);
+    let mut rest = rows_of_sites.as_slice();
+    for position in 0..counted.numbers.len() {
+        let of_site = rest.partition_point(|(at, ..)| *at as usize <= position);
+        let (of_site, others) = rest.split_at(of_site);
+        rest = others;
+        checkpoints.add(taken.iter().map(|(slot, moment)| {
+            let at = |(_, row, groups): &(u32, &RowValue, Option<Groups<'_>>)| match groups {
+                Some(groups) if row.clock & SEEN >= moment.sequence => {
+                    // A row without a record did not exist then.
+                    groups[slot / CHECKPOINT_GROUP].map_or((0, 0), |record| record.at(*slot))
+                }
+                // Unchanged since then. Fixed rows have no records.
+                _ => net(row),
+            };
+            let (bytes, blocks) = of_site.iter().map(at).fold((0, 0), plus);
+            (bytes.max(0) as u64, blocks.max(0) as u64)
+        }));
+    }
+    checkpoints
+}
+
+/// The checkpoint records of a row, by group of slots.
+type Groups<'a> = [Option<&'a CheckpointsValue>; CHECKPOINT_SLOTS / CHECKPOINT_GROUP];
+
+fn kind_of(kind: u32) -> CheckpointKind {
+    match kind {
+        checkpoint_kind::PHASE => CheckpointKind::Phase,
+        checkpoint_kind::MARK => CheckpointKind::Mark,
+        _ => CheckpointKind::Time,
+    }
 }

@@ -36,6 +36,7 @@ use modules::Modules;
 use names::{Addresses, Names};
 use stacks::StackCache;
 use std::convert::Infallible;
+use std::fs::File;
 use std::mem::take;
 use std::panic::resume_unwind;
 use std::path::Path;
@@ -151,7 +152,27 @@ impl Session {
         progress: &dyn Fn(Progress<'_>),
         early: Option<Early<'_>>,
     ) -> Result<Profile, Error> {
-        let mut recording = read(path)?;
+        self.load_recording(read(path)?, path, progress, early)
+    }
+
+    /// Loads a recording from an open file, as [`load`](Session::load) does. `path` is its name in
+    /// messages.
+    ///
+    /// # Errors
+    /// Returns the errors of [`open`].
+    pub fn load_file(&mut self, file: &File, path: &Path) -> Result<Profile, Error> {
+        let recording = Recording::read(file);
+        let recording = recording.map_err(|error| Error::new(path, Kind::Recording(error)))?;
+        self.load_recording(recording, path, &|_| (), None)
+    }
+
+    fn load_recording(
+        &mut self,
+        mut recording: Recording,
+        path: &Path,
+        progress: &dyn Fn(Progress<'_>),
+        early: Option<Early<'_>>,
+    ) -> Result<Profile, Error> {
         let snapshots = snapshots(&mut recording, path)?;
         let options = &self.options;
         let addresses = Addresses::of(&mut recording);

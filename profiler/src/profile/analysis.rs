@@ -4,6 +4,7 @@
 use super::arenas::{Leak, chunk_sites, leaks};
 use super::fields::{Fields, Phases};
 use super::folding::Folding;
+use super::lifetime::Paces;
 use super::losses::losses;
 use super::measured::{Measured, measured};
 use super::source::source_root;
@@ -20,6 +21,7 @@ use std::sync::{Arc, OnceLock};
 pub(crate) struct Analysis {
     fields: OnceLock<Fields>,
     phases: OnceLock<Phases>,
+    paces: OnceLock<Paces>,
     types: OnceLock<Vec<TypeRow>>,
     type_names: OnceLock<HashMap<TypeId, String>>,
     measured: OnceLock<Vec<Measured>>,
@@ -49,6 +51,11 @@ impl Profile {
     /// Returns the phases that the program named.
     pub fn phases(&self) -> &Phases {
         self.analysis.phases.get_or_init(|| Phases::of(self))
+    }
+
+    /// Returns the time and the allocations of each phase.
+    pub(super) fn paces(&self) -> &Paces {
+        self.analysis.paces.get_or_init(|| Paces::of(self))
     }
 
     /// Returns the sums of the blocks of each type, in no particular order.

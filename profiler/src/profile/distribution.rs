@@ -3,7 +3,7 @@
 //! This module must always say for which part of the blocks a figure is known: neither sizes nor
 //! lifetimes are known for all blocks.
 
-use super::{Checkpoint, Figures, Measure, Profile};
+use super::{Figures, Measure, Profile};
 use crate::units::{Bytes, Count, Share};
 use smallvec::SmallVec;
 use std::ops::RangeInclusive;
@@ -92,10 +92,10 @@ impl Distribution {
 
     /// For people: sizes, the most frequent first, lifetime, what another thread freed. `figures`
     /// are those of the same blocks.
-    pub fn details(&self, figures: &Figures) -> Vec<String> {
+    pub(super) fn details(&self, figures: &Figures) -> Vec<String> {
         let mut details = Vec::new();
         if !self.sizes.is_empty() {
-            details.push(self.sizes_text(figures.total_blocks));
+            details.push(self.sizes_text(figures));
         }
         let known = self.known_share(figures);
         if let Some(mean) = self.mean_lifetime() {
@@ -112,7 +112,7 @@ impl Distribution {
         details
     }
 
-    fn sizes_text(&self, total_blocks: u64) -> String {
+    fn sizes_text(&self, figures: &Figures) -> String {
         let mut classes: Vec<(RangeInclusive<u64>, u64)> = self.classes().collect();
         classes.sort_by_key(|(_, blocks)| std::cmp::Reverse(*blocks));
         let named = classes.iter().take(NAMED);
@@ -122,9 +122,14 @@ impl Distribution {
         if classes.len() > NAMED {
             named.push(format!("{} more", classes.len() - NAMED));
         }
+        let total_blocks = figures.total_blocks;
         let unknown = total_blocks.saturating_sub(self.sized_blocks());
         if unknown > 0 {
             named.push(format!("unknown ({})", Count(unknown)));
+        }
+        if named.len() > 1 && total_blocks > 0 {
+            let mean = figures.total_bytes as f64 / total_blocks as f64;
+            named.push(format!("mean {}", Bytes(mean.round() as u64)));
         }
         format!("sizes {}", named.join(", "))
     }
@@ -156,17 +161,6 @@ impl Profile {
         let (class, _) = sites.iter().filter_map(of_site).max()?;
         let (low, high) = class_bounds(class);
         (low <= bytes && low > bytes / 2).then_some(low..=high)
-    }
-
-    /// Live bytes of some sites, by their indexes, at each checkpoint.
-    pub(crate) fn live_bytes_at_checkpoints(&self, sites: &[usize]) -> Vec<u64> {
-        let of_checkpoint = |checkpoint: &Checkpoint| {
-            let live_bytes = sites
-                .iter()
-                .filter_map(|site| checkpoint.live_bytes.get(*site));
-            live_bytes.copied().fold(0, u64::saturating_add)
-        };
-        self.checkpoints.iter().map(of_checkpoint).collect()
     }
 }
 
@@ -224,6 +218,7 @@ mod tests {
     fn text_names_the_most_frequent_sizes_and_what_is_not_known() {
         let figures = Figures {
             total_blocks: 16,
+            total_bytes: 16 * 200 - 3,
             freed_blocks: 10,
             ..Figures::default()
         };
@@ -236,7 +231,7 @@ mod tests {
         assert_eq!(
             known.details(&figures),
             [
-                "sizes 33-40 B (7), 1.0-1.3 KiB (4), 24 B (2), 2 more, unknown (1)",
+                "sizes 33-40 B (7), 1.0-1.3 KiB (4), 24 B (2), 2 more, unknown (1), mean 200 B",
                 "lifetime 4.5 allocations (of 80.0 % of freed)",
                 "freed elsewhere 25.0 %",
             ]

@@ -7,6 +7,7 @@
 
 mod analysis;
 pub mod arenas;
+mod checkpoints;
 mod distribution;
 mod estimate;
 pub mod fields;
@@ -14,6 +15,7 @@ mod figures;
 mod folding;
 mod footprints;
 mod label;
+mod lifetime;
 mod linear;
 mod losses;
 mod measured;
@@ -33,6 +35,8 @@ mod unnamed;
 
 use analysis::Analysis;
 pub use arenas::{Arena, ArenaEvent, ArenaFigures, ArenaMoment, ArenaRow, ArenaValue, ArenaValues};
+pub(crate) use checkpoints::Checkpoints;
+pub use checkpoints::{Checkpoint, CheckpointKind};
 pub use distribution::Distribution;
 pub(crate) use distribution::dominant_block_text;
 pub(crate) use estimate::SampledSum;
@@ -42,6 +46,7 @@ pub use figures::{Figures, Measure};
 pub use folding::{Folding, Frames, Step};
 pub use footprints::{Footprint, FootprintNode, FootprintNodeValue};
 pub use label::{Label, MarkKind};
+pub use lifetime::Lifetime;
 pub use linear::LinearMemory;
 pub(crate) use linear::PAGE_BYTES;
 pub use measured::{Estimate, Estimated, Measured, Place};
@@ -124,8 +129,8 @@ pub struct Profile {
     pub(crate) threads: Vec<Thread>,
     /// Live bytes over time.
     pub(crate) timeline: Vec<TimelinePoint>,
-    /// Live bytes of each site at a few moments.
-    pub(crate) checkpoints: Vec<Checkpoint>,
+    /// What each site held at a few moments.
+    pub(crate) checkpoints: Checkpoints,
     /// Named moments set by the program.
     pub(crate) marks: Vec<Mark>,
     /// Live values that the program had measured, oldest first.
@@ -517,16 +522,6 @@ fn unless_zero<S: Serializer>(bytes: &u64, serializer: S) -> Result<S::Ok, S::Er
     (*bytes > 0).then_some(bytes).serialize(serializer)
 }
 
-/// Live bytes of every site at one moment.
-#[derive(Clone, Debug, Default)]
-#[non_exhaustive]
-pub struct Checkpoint {
-    /// Nanoseconds after the start.
-    pub time_ns: u64,
-    /// Same order as [`Profile::sites`].
-    pub live_bytes: Vec<u64>,
-}
-
 /// A named moment. The names are the keys in JSON.
 #[derive(Clone, Debug, Default, Serialize)]
 #[non_exhaustive]
@@ -706,11 +701,6 @@ impl Profile {
         &self.timeline
     }
 
-    /// Returns the live bytes of each site at a few moments, oldest first.
-    pub fn checkpoints(&self) -> &[Checkpoint] {
-        &self.checkpoints
-    }
-
     /// Returns the moments that the program named, oldest first.
     pub fn marks(&self) -> &[Mark] {
         &self.marks
@@ -765,7 +755,6 @@ impl Profile {
     }
 
     /// Returns the sites with their numbers in the recording.
-    #[cfg(target_os = "linux")]
     pub(crate) fn numbered_sites(&self) -> impl Iterator<Item = (u32, &Site)> {
         self.site_numbers.iter().copied().zip(&self.sites)
     }

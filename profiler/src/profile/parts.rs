@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 
 use super::{
-    Analysis, Arena, Capture, Checkpoint, FailedRequest, Figures, Footprint, Frame, FrameId,
-    Function, Losses, Mark, Module, Process, Profile, Scope, Site, SourceLines, Stack, Thread,
-    TimelinePoint, TypeName,
+    Analysis, Arena, Capture, FailedRequest, Figures, Footprint, Frame, FrameId, Function, Losses,
+    Mark, Module, Process, Profile, Scope, Site, SourceLines, Stack, Thread, TimelinePoint,
+    TypeName,
 };
 
 /// The parts of a profile, each of which can be changed. Nothing checks that they fit together.
@@ -23,11 +23,11 @@ pub struct Parts<'a> {
     pub functions: &'a mut Vec<Function>,
     pub frames: &'a mut Vec<Frame>,
     pub sites: &'a mut Vec<Site>,
+    pub site_numbers: &'a mut Vec<u32>,
     pub scopes: &'a mut Vec<Scope>,
     pub types: &'a mut Vec<TypeName>,
     pub threads: &'a mut Vec<Thread>,
     pub timeline: &'a mut Vec<TimelinePoint>,
-    pub checkpoints: &'a mut Vec<Checkpoint>,
     pub marks: &'a mut Vec<Mark>,
     pub footprints: &'a mut Vec<Footprint>,
     pub arenas: &'a mut Vec<Arena>,
@@ -51,11 +51,11 @@ impl Profile {
             functions: &mut self.functions,
             frames: &mut self.frames,
             sites: &mut self.sites,
+            site_numbers: &mut self.site_numbers,
             scopes: &mut self.scopes,
             types: &mut self.types,
             threads: &mut self.threads,
             timeline: &mut self.timeline,
-            checkpoints: &mut self.checkpoints,
             marks: &mut self.marks,
             footprints: &mut self.footprints,
             arenas: &mut self.arenas,

@@ -9,8 +9,8 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 use super::{Profile, TimelinePoint};
 use crate::units::Bytes;
 
-/// The resident set at one moment, with the part of it that lies in mappings which hold blocks of
-/// Rust's allocator, or ever held some.
+/// The resident set at one moment, with the part of it that lies in mappings which hold blocks,
+/// or ever held some.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ResidentParts {
@@ -20,7 +20,7 @@ pub struct ResidentParts {
     pub rss_bytes: u64,
     /// Resident bytes of mappings with blocks.
     pub heap_bytes: u64,
-    /// Live bytes of Rust's allocator.
+    /// Live bytes.
     pub live_bytes: u64,
     /// Resident bytes of heapglass itself.
     pub own_bytes: u64,
@@ -72,7 +72,7 @@ impl Serialize for ResidentParts {
 }
 
 impl TimelinePoint {
-    /// Resident but not live in Rust's allocator, bytes: the allocator's slack, C libraries, code,
+    /// Resident but not live, bytes: the allocator's slack, C libraries, code,
     /// stacks, heapglass itself. `None` when live is larger: some of it was never touched.
     pub fn not_seen_bytes(&self) -> Option<u64> {
         self.rss_bytes.checked_sub(self.live_bytes)

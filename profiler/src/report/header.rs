@@ -2,10 +2,14 @@
 //!
 //! This module must never show the peak without its bound.
 
+use std::cmp::Reverse;
+
 use super::Style;
 use super::page::{Page, first_few};
 use crate::profile::{Figures, Measure, Profile, State};
-use crate::table::{all_snapshots, failed_requests, fatal_request, program_name};
+use crate::table::{
+    SnapshotAt, all_snapshots, failed_requests, fatal_request, libraries, program_name,
+};
 use crate::units::{Bytes, Count, Nanos, Share, counted, printable};
 
 pub(super) fn write(page: &mut Page<'_>, profile: &Profile) {
@@ -137,12 +141,13 @@ pub(super) fn write_figures(page: &mut Page<'_>, profile: &Profile) {
             said.push(format!("at {}", Nanos(at.time_ns)));
             let (live, not_seen) = (Bytes(at.live_bytes), at.not_seen_bytes().map(Bytes));
             said.push(match not_seen {
-                Some(bytes) => format!("{bytes} not seen by Rust's allocator ({live} live then)"),
+                Some(bytes) => format!("{bytes} more than the {live} live then"),
                 None => format!("less than the {live} live then: some bytes were never touched"),
             });
         }
         page.entry(Style::Faint, "resident", &said.join(", "));
     }
+    write_libraries(page, profile);
     write_failed_requests(page, profile);
     if let Some(sampling) = sampling {
         page.warning(&sampling.explained(totals.samples.hits()));
@@ -151,6 +156,30 @@ pub(super) fn write_figures(page: &mut Page<'_>, profile: &Profile) {
         page.warning(&format!("Mode {mode}: figures are estimates."));
     }
 }
+
+/// Libraries that are named; the others are counted.
+const LIBRARIES: usize = 3;
+
+/// `libsqlite3.so.0 2.6 MiB (99.8 %), libc.so.6 4.7 KiB (0.2 %) of the peak`: the share of C and
+/// other libraries, where it is worth a line.
+fn write_libraries(page: &mut Page<'_>, profile: &Profile) {
+    let libraries = libraries(profile);
+    let peak = profile.totals.peak_bytes;
+    let bytes = libraries.iter().map(|(_, figures)| figures.peak_bytes);
+    if bytes.fold(0, u64::saturating_add) < peak / LEAST_LIBRARIES {
+        return;
+    }
+    let named = libraries.iter().map(|(path, figures)| {
+        let name = path.rsplit('/').next().unwrap_or_default();
+        let (bytes, share) = (figures.peak_bytes, Share::of(figures.peak_bytes, peak));
+        format!("{} {} ({share})", printable(name), Bytes(bytes))
+    });
+    let named = first_few(named, LIBRARIES);
+    page.entry(Style::Faint, "libraries", &format!("{named} of the peak"));
+}
+
+/// Libraries whose bytes are less than this part of the peak are not named: a hundredth.
+const LEAST_LIBRARIES: u64 = 100;
 
 /// Sites named whose requests were refused; the others are counted.
 const REFUSED: usize = 2;
@@ -194,6 +223,57 @@ fn write_snapshots(page: &mut Page<'_>, profile: &Profile) {
     let rest = profile.snapshots().len().saturating_sub(SNAPSHOTS);
     if rest > 0 {
         page.entry(Style::Faint, "", &format!("{rest} more"));
+    }
+    let known = all_snapshots(profile).filter(|at| at.snapshot.usable().is_some());
+    if let Some(largest) = known.max_by_key(|at| at.snapshot.moment().live_bytes) {
+        write_usable(page, largest, &format!(", in snapshot {}", largest.name()));
+    }
+}
+
+/// Size classes that are listed: those in which the allocator adds most.
+const CLASSES: usize = 8;
+
+/// Writes what the allocator gave for the blocks of a snapshot, if it is known; with `explain` also
+/// the size classes in which it added most.
+pub(super) fn write_usable(page: &mut Page<'_>, at: SnapshotAt<'_>, place: &str) {
+    let Some(usable) = at.snapshot.usable() else {
+        return;
+    };
+    let (requested, given) = (usable.requested_bytes(), usable.usable_bytes());
+    let added = Share::of(given.saturating_sub(requested), requested);
+    let mut said = format!(
+        "{} of {} requested (+{added}), by {}{place}",
+        Bytes(given),
+        Bytes(requested),
+        printable(&usable.allocator),
+    );
+    if usable.large_blocks > 0 {
+        said.push_str(&format!(
+            "; not known of {} in {} above 64 KiB",
+            Bytes(usable.large_bytes),
+            counted(usable.large_blocks, "block")
+        ));
+    }
+    page.entry(Style::Faint, "usable", &said);
+    if !page.options.explain {
+        return;
+    }
+    let mut classes: Vec<_> = usable.classes.iter().collect();
+    classes.sort_by_key(|class| (Reverse(class.rounding_bytes()), class.block_bytes));
+    for class in classes.iter().take(CLASSES) {
+        let mean = class.requested_bytes as f64 / class.blocks.max(1) as f64;
+        let line = format!(
+            "{} each: {}, {} requested ({mean:.1} B each), {} added",
+            Bytes(class.block_bytes),
+            counted(class.blocks, "block"),
+            Bytes(class.requested_bytes),
+            Bytes(class.rounding_bytes()),
+        );
+        page.entry(Style::Faint, "", &line);
+    }
+    let rest = classes.len().saturating_sub(CLASSES);
+    if rest > 0 {
+        page.entry(Style::Faint, "", &format!("{rest} more sizes"));
     }
 }
 

@@ -34,7 +34,7 @@ use crate::table::{By, HeldMeasure, SnapshotAt};
 
 pub use json::{FORMAT, write_holders_json, write_json};
 pub(crate) use json::{SnapshotJson, row_json};
-pub(crate) use notes::ARENA_FIGURES;
+pub(crate) use notes::{ARENA_FIGURES, notes};
 pub use text::{write_entry, write_holders_text, write_summary, write_text};
 
 /// Number of rows of a text report if [`ReportOptions::top`] is `None`.

@@ -40,7 +40,7 @@ const NO_LIVE_THREADS: &str = "Any thread may free a block, so live bytes belong
     other threads allocated.";
 
 /// The sentences below rows of that kind.
-pub(super) fn notes(profile: &Profile, by: By, rows: &[Row]) -> Vec<String> {
+pub(crate) fn notes(profile: &Profile, by: By, rows: &[Row]) -> Vec<String> {
     let stacks = profile.capture.has_stacks();
     match by {
         By::Site if !stacks => vec![NO_STACKS.to_owned()],

@@ -96,8 +96,8 @@ pub(crate) use heap::MOST_BLOCKS;
 pub use heap::{Block, Heap, HeapBuilder, Root, RootKind};
 pub use inputs::Input;
 pub use kept::{
-    Basis, Held, HolderName, HolderNode, InputFigures, Moment, NotReached, Outside, Slicer,
-    Snapshot,
+    Basis, Held, HolderName, HolderNode, InputFigures, Moment, Neighbours, NotReached, Outside,
+    Slicer, Snapshot, Usable, UsableClass,
 };
 pub use layout::{Header, Layouts, Source, View, Words};
 pub(crate) use layout::{Mark, WORD};

@@ -282,6 +282,17 @@ pub(super) fn module_key(profile: &Profile, site: &Site) -> String {
     }
 }
 
+/// Returns the loaded images beside the executable whose code asked for blocks live at the peak,
+/// the largest first: path and figures.
+pub(crate) fn libraries(profile: &Profile) -> Vec<(String, Figures)> {
+    let executable = &profile.process.executable;
+    let rows = super::rows(profile, By::Module, Measure::Peak, Frames::Folded);
+    let is_library =
+        |row: &Row| row.figures.peak_bytes > 0 && row.key != *executable && row.key != NO_STACK;
+    let libraries = rows.into_iter().filter(is_library);
+    libraries.map(|row| (row.key, row.figures)).collect()
+}
+
 /// For each site, whether it belongs to the row of that key; to a function's, whether the function
 /// is on its stack. Answered for owners, functions, crates and modules: in the rows of any other
 /// grouping no site is.

@@ -53,9 +53,11 @@ pub(crate) use columns::{
 pub use data::{FieldDetail, InPlace, Part, Slack, TypeDetail, slack_by_type};
 pub(crate) use failed_request::{failed_requests, fatal_request};
 pub(crate) use figures::by_key;
+pub(crate) use function::libraries;
 pub use function::{FunctionDetail, sites_of};
 pub use heading::Heading;
 pub(crate) use heading::SHARE_WIDTH;
+pub(crate) use held::neighbours_text;
 pub use held::{HeldFigures, HeldMeasure, SnapshotAt, all_snapshots, snapshot_at};
 pub use held_rows::{HeldRow, held_rows, not_in_snapshots};
 pub(crate) use held_rows::{held_by, held_by_groups};

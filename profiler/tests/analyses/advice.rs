@@ -6,8 +6,8 @@ use heapglass_profiler::advice::{
     Confidence, Finding, Kind, advise, write_json, write_summary, write_text,
 };
 use heapglass_profiler::profile::{
-    Checkpoint, Contents, Distribution, FailedRequest, Figures, FrameId, Origin, Profile, ScopeId,
-    State, Thread,
+    Contents, Distribution, FailedRequest, Figures, FrameId, Origin, Profile, ScopeId, State,
+    Thread,
 };
 use heapglass_profiler::report::{ReportOptions, plain};
 use heapglass_profiler::{OpenOptions, open};
@@ -146,30 +146,37 @@ fn growing(live: &[u64], end: u64, seconds: u64) -> Profile {
     let parts = b.parts();
     parts.process.duration_ns = seconds * 1_000_000_000 + 100_000_000;
     for (at, bytes) in (1..).zip(live) {
-        parts.checkpoints.push(made!(Checkpoint {
-            time_ns: at * 100_000_000,
-            live_bytes: vec![*bytes],
-        }));
+        b.checkpoint(at * 100_000_000, &[(*bytes, bytes / 1024)]);
     }
     b.build()
 }
 
 #[test]
-fn growth_counts_only_if_it_goes_on_to_the_end() {
+fn growth_counts_only_if_it_goes_on_over_most_of_the_run() {
     let steady: Vec<u64> = (1..=10).map(|at| at << 20).collect();
     let profile = growing(&steady, 11 << 20, 1);
     let findings = advise(&profile, false);
     assert_eq!(findings[0].kind, Kind::Growing);
-    // Of the last seven checkpoints and the end.
+    // Of the last three fifths of the time.
     assert_eq!(findings[0].saves_bytes, 7 << 20);
     assert_eq!(findings[0].saves_blocks, 7 << 10);
+    // All is freed when the program stops.
+    let stopped = &advise(&growing(&steady, 0, 1), false)[0];
+    assert_eq!(
+        (stopped.kind, stopped.saves_bytes),
+        (Kind::Growing, 6 << 20)
+    );
+    assert!(
+        stopped.why.contains("Then 10.0 MiB were freed."),
+        "{}",
+        stopped.why
+    );
     let none = |live: &[u64], end, seconds| {
         assert_eq!(kinds(&growing(live, end, seconds), true), [], "{live:?}");
     };
     none(&steady, 11 << 20, 0);
     // Nothing happened for the last nine seconds.
     none(&steady, 11 << 20, 10);
-    none(&steady, 0, 1);
     none(&steady[..5], 11 << 20, 1);
     let loaded: Vec<u64> = (1..=10).map(|at| at.min(6) << 20).collect();
     none(&loaded, 6 << 20, 1);
@@ -225,10 +232,7 @@ fn nothing_overflows() {
         parts.process.duration_ns = u64::MAX;
         parts.threads[0].count = u64::MAX;
         for time_ns in 0..12 {
-            parts.checkpoints.push(made!(Checkpoint {
-                time_ns,
-                live_bytes: vec![time_ns, u64::MAX],
-            }));
+            b.checkpoint(time_ns, &[(time_ns, 1), (u64::MAX, u64::MAX)]);
         }
         let container = b.value_type(name);
         add_site(&mut b, &frames, container, most, &[(8, u64::MAX)]);

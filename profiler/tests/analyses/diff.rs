@@ -441,9 +441,9 @@ fn the_picture_holds_both_sides_whole_in_two_colours() {
     let totals = [&base, &new].map(|side| Measure::Peak.amount(side.totals().peak_bytes));
     for part in [
         totals.join(" -&gt; ").as_str(),
-        "old (-4.9 KiB",
-        "fresh (+6.8 KiB",
-        "both (0 B",
+        "old -4.9 KiB (",
+        "fresh +6.8 KiB (",
+        "both 0 B (",
         "rgb(232,93,76)",
         "rgb(109,",
     ] {

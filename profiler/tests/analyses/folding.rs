@@ -6,7 +6,8 @@ use heapglass_profiler::profile::{Contents, ScopeId};
 
 /// Returns the steps of one stack: the names, the number of frames that each represents, and its
 /// depth unless that is 1. A function is `name`, `name=Role` or `name=>Type`, in a crate: `app` for
-/// the program's own code, `std` for the standard library.
+/// the program's own code, `std` for the standard library, `libc` for C; `shell+0x10` has no name.
+/// The first frame marked `=owner` owns the block.
 fn folded(stack: &[&str]) -> Vec<String> {
     steps_of(stack, None)
 }
@@ -25,6 +26,8 @@ fn steps_of(stack: &[&str], group: Option<Group>) -> Vec<String> {
             let origin = match krate {
                 "app" => Origin::User,
                 "std" => Origin::Std,
+                "libc" => Origin::Native,
+                _ if name.contains("+0x") => Origin::Unresolved,
                 _ => Origin::Dependency,
             };
             let id = b.function(name, krate, origin);
@@ -40,14 +43,19 @@ fn steps_of(stack: &[&str], group: Option<Group>) -> Vec<String> {
                 "glue" => Role::Glue,
                 "panic" => Role::Panic,
                 "service" => Role::Service,
+                "allocator" => Role::Allocator,
                 _ => Role::Plain,
             };
             b.frame(id, Some("src/lib.rs"), 1)
         })
         .collect();
+    let owner = stack.iter().position(|spec| spec.ends_with("=owner"));
     let container = b.value_type("alloc::vec::Vec<u8>");
     let site = b.site(&frames, ScopeId(0), figures(1, 8, 1));
     site.group = group;
+    if let Some(owner) = owner {
+        site.owner = Some(frames[owner]);
+    }
     site.contents = Some(made!(Contents {
         container,
         element: None,
@@ -97,6 +105,39 @@ fn a_run_of_other_peoples_frames_is_one_that_says_what_was_called() {
         "what passes a call on does not name it"
     );
     assert_eq!(folded(&["std::alone=glue"]), ["std::alone 1", "contents"]);
+}
+
+#[test]
+fn a_program_without_names_shows_what_it_calls() {
+    assert_eq!(
+        folded(&[
+            "shell+0x10",
+            "shell+0x20=owner",
+            "libc::sqlite3_step",
+            "libc::insert",
+            "libc::malloc=allocator"
+        ]),
+        [
+            "shell+0x10 1",
+            "shell+0x20 1",
+            "libc::sqlite3_step 3",
+            "contents"
+        ]
+    );
+    assert_eq!(
+        folded(&[
+            "shell+0x10=owner",
+            "liba.so+0x7",
+            "libc::parse",
+            "libc::malloc=allocator"
+        ]),
+        ["shell+0x10 2", "libc::parse 2", "contents"]
+    );
+    assert_eq!(
+        folded(&["shell+0x10=owner", "libc::malloc=allocator"]),
+        ["shell+0x10 2", "contents"],
+        "an allocator says nothing of what was done"
+    );
 }
 
 #[test]

@@ -194,6 +194,7 @@ fn record_of(table: u32) -> (usize, Option<(usize, bool)>) {
         table::FIXED_ROWS | table::ROWS => (RowValue::SIZE, None),
         table::SIZES => (SizesValue::SIZE, None),
         table::CHECKPOINTS => (CheckpointsValue::SIZE, None),
+        table::CHECKPOINT_MOMENTS => (CheckpointMomentValue::SIZE, None),
         table::VISITS => (VisitsValue::SIZE, None),
         table::TIMELINE => (PointValue::SIZE, None),
         _ => (4, None),

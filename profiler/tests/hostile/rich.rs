@@ -155,8 +155,9 @@ fn lanes(parts: &mut Parts, first_site: u32) {
         let checkpoints: Vec<CheckpointsValue> = (0..20)
             .map(|row| CheckpointsValue {
                 row,
-                live_bytes: [200; 16],
-                ..CheckpointsValue::default()
+                first_slot: 0,
+                live_bytes: [200; CHECKPOINT_GROUP],
+                live_blocks: [5; CHECKPOINT_GROUP],
             })
             .collect();
         parts.append(table::CHECKPOINTS, number, &checkpoints);
@@ -182,7 +183,19 @@ fn lanes(parts: &mut Parts, first_site: u32) {
     }
     parts.header.lanes = 7;
     parts.header.most_lanes = 6;
-    parts.header.checkpoint_seq = std::array::from_fn(|slot| slot as u64);
+    for (segment, bytes) in &mut parts.segments {
+        if segment.table == table::CHECKPOINT_MOMENTS {
+            let moment = |sequence: u64| CheckpointMomentValue {
+                sequence,
+                time_ns: 1_000 * sequence,
+                kind: sequence as u32 % 4,
+                ..CheckpointMomentValue::default()
+            };
+            *bytes = (0..CHECKPOINT_SLOTS as u64)
+                .flat_map(|slot| moment(slot).to_bytes())
+                .collect();
+        }
+    }
 }
 
 /// Adds more marks, footprints and arenas.

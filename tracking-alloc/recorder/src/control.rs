@@ -7,7 +7,7 @@ use crate::{Error, NoSnapshot, hook, state, sys};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering::*;
-use tracking_alloc_recording::change_refused;
+use tracking_alloc_recording::{change_refused, checkpoint_kind};
 
 /// The destination of [`start()`]. The environment sets everything else (`HEAPGLASS_MODE` and
 /// others).
@@ -174,6 +174,10 @@ fn set_mark(name: &str) {
     };
     let _errno = sys::Errno::keep();
     let mut checks = hook::PEAK_CHECKS.lock();
+    let label = session.write.lock().string(name.as_bytes());
+    checks
+        .timeline
+        .want_checkpoint(checkpoint_kind::MARK, label);
     let window = hook::mark_window(&mut checks);
     let mut writer = session.write.lock();
     let now_ns = checks.timeline.elapsed_ns();

@@ -413,7 +413,7 @@ fn begin_session(
     containers::describe(session.header());
     wanted.describe(session.header());
     let mut checks = hook::PEAK_CHECKS.lock();
-    if !checks.begin(session.points, reserve == 0) {
+    if !checks.begin(session.points, session.moments, reserve == 0) {
         return Err(NO_MEMORY);
     }
     session::publish(session);

@@ -69,7 +69,10 @@ pub const LONGEST_OWN_CRATES: usize = 4096;
 pub const DEFAULT_MAX_BYTES: u64 = 1 << 30;
 
 /// Maximum number of checkpoints that a recording keeps.
-pub const CHECKPOINT_SLOTS: usize = 16;
+pub const CHECKPOINT_SLOTS: usize = 64;
+
+/// Slots of checkpoints in one record of [`Checkpoints`].
+pub const CHECKPOINT_GROUP: usize = 8;
 
 /// Maximum number of pauses whose begin and end a recording keeps. Later ones are only summed.
 pub const PAUSES_KEPT: usize = 32;
@@ -180,6 +183,17 @@ pub mod sample_counts {
     pub const BLOCKS_AND_BYTES: u32 = 1;
     /// The same without bytes freed, because sizes of freed blocks are not known.
     pub const BLOCKS: u32 = 2;
+}
+
+/// Values of [`CheckpointMoment::kind`]: the reason for which it was taken. If there is no room for
+/// all, those with a larger value are kept.
+pub mod checkpoint_kind {
+    /// It was due.
+    pub const TIME: u32 = 0;
+    /// An outermost phase ended.
+    pub const PHASE: u32 = 1;
+    /// The program set a mark.
+    pub const MARK: u32 = 2;
 }
 
 /// Values of [`Header::arch`].
@@ -430,6 +444,8 @@ pub mod table {
     pub const SNAPSHOTS: u32 = 26;
     /// [`Samples`](super::Samples) of one lane.
     pub const SAMPLES: u32 = 27;
+    /// [`CheckpointMoment`](super::CheckpointMoment).
+    pub const CHECKPOINT_MOMENTS: u32 = 28;
 }
 
 record! {
@@ -537,10 +553,8 @@ record! {
         /// Incremental walks that differ from a full walk. Counted only in debug builds of the
         /// recorder.
         280 walk_disagreements: u64,
-        /// Sequence number of the checkpoint in each slot; 0 = free slot.
-        288 checkpoint_seq: [u64; 16],
-        /// Nanoseconds from the start to the checkpoint in each slot.
-        416 checkpoint_ns: [u64; 16],
+        /// Zero.
+        288 reserved_words: [u64; 32],
         /// The largest resident set with a breakdown: nanoseconds after the start (0 = none), its
         /// bytes, the bytes in mappings that hold or held blocks, live bytes, and heapglass's own
         /// bytes.
@@ -996,14 +1010,39 @@ record! {
 }
 
 record! {
-    /// The live bytes of a row at the checkpoints taken since the row first changed.
+    /// The live bytes and blocks of a row at the checkpoints in a group of [`CHECKPOINT_GROUP`]
+    /// slots. A row that did not exist at these checkpoints, or did not change after them, has no
+    /// such record.
     Checkpoints / CheckpointsValue, 136 {
         /// Row index in the same lane.
         0 row: u32,
-        /// Zero.
-        4 reserved: u32,
+        /// The first slot of the group.
+        4 first_slot: u32,
         /// Net bytes at the checkpoint of each slot.
-        8 live_bytes: [i64; 16],
+        8 live_bytes: [i64; CHECKPOINT_GROUP],
+        /// Net blocks at the checkpoint of each slot.
+        72 live_blocks: [i64; CHECKPOINT_GROUP],
+    }
+}
+
+record! {
+    /// A checkpoint: a moment at which the recording keeps what each row holds. There are
+    /// [`CHECKPOINT_SLOTS`] of them.
+    CheckpointMoment / CheckpointMomentValue, 48 {
+        /// Its number, from 1; 0 = free slot.
+        0 sequence: u64,
+        /// Nanoseconds after the start.
+        8 time_ns: u64,
+        /// See [`checkpoint_kind`].
+        16 kind: u32,
+        /// String: the name of the mark or of the phase; 0 = none.
+        20 name: u32,
+        /// Live bytes, as the check counted them.
+        24 live_bytes: u64,
+        /// Live blocks.
+        32 live_blocks: u64,
+        /// Bytes allocated so far.
+        40 total_bytes: u64,
     }
 }
 

@@ -34,6 +34,7 @@
 //! | [`SIZES`](table::SIZES) of a lane | [`Sizes`] | 64 | [`Lane::sizes_len`] |
 //! | [`CHECKPOINTS`](table::CHECKPOINTS) of a lane | [`Checkpoints`] | 136 | [`Lane::checkpoints_len`] |
 //! | [`SAMPLES`](table::SAMPLES) of a lane | [`Samples`] | 144 | [`Lane::samples_len`] |
+//! | [`CHECKPOINT_MOMENTS`](table::CHECKPOINT_MOMENTS) | [`CHECKPOINT_SLOTS`] of [`CheckpointMoment`] | 48 | [`CheckpointMoment::sequence`] |
 //! | [`THREADS`](table::THREADS) | [`ThreadName`] | 120 | [`Header::threads_len`] |
 //! | [`TIMELINE`](table::TIMELINE) | two halves of 1,024 [`Point`]s; [`Header::timeline_half`] is current | 48 | [`Header::timeline_len`] |
 //! | [`MARKS`](table::MARKS) | [`Mark`] | 136 | [`Header::marks_len`] |
@@ -73,10 +74,11 @@
 //!
 //! # Checkpoints
 //!
-//! A checkpoint is a moment at which the recording keeps the live bytes of every row. Checkpoints
-//! are numbered from 1. A row that changes when the number in the clock is newer than its own first
-//! saves its net bytes for every checkpoint in between ([`Checkpoints`]). There are
-//! [`CHECKPOINT_SLOTS`] slots. When all are taken, every second checkpoint is dropped.
+//! A checkpoint is a moment at which the recording keeps the live bytes and blocks of every row
+//! ([`CheckpointMoment`]). Checkpoints are numbered from 1. A row that changes when the number in
+//! the clock is newer than its own first saves its net values for every checkpoint in between
+//! ([`Checkpoints`]). There are [`CHECKPOINT_SLOTS`] slots. When all are taken, half of the
+//! checkpoints of one kind are dropped ([`checkpoint_kind`]), those that are closest together.
 //!
 //! # Versions
 //!

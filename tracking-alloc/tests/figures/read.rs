@@ -198,28 +198,21 @@ pub(crate) fn sizes(recording: &Recording, phase: &str) -> BTreeMap<u64, u64> {
 
 /// Returns the live bytes of all phases and of each phase at each checkpoint.
 pub(crate) fn checkpoints(recording: &Recording) -> Vec<(u64, BTreeMap<String, i64>)> {
-    let header = &recording.header;
-    let taken = (0..header.checkpoint_seq.len()).filter(|slot| header.checkpoint_seq[*slot] != 0);
-    taken
-        .map(|slot| {
+    let moments = recording.checkpoint_moments.iter().enumerate();
+    moments
+        .filter(|(_, moment)| moment.sequence != 0)
+        .map(|(slot, moment)| {
             let mut phases: BTreeMap<String, i64> = BTreeMap::new();
             for lane in &recording.lanes {
-                for (index, row) in (0_u32..).zip(&lane.rows) {
-                    // The value at the checkpoint was saved when the row first changed after it.
-                    let changed = row.clock & ((1 << CLOCK_CHECKPOINT_BITS) - 1)
-                        >= header.checkpoint_seq[slot];
-                    let kept = lane
-                        .checkpoints
-                        .iter()
-                        .find(|checkpoints| checkpoints.row == index && changed);
-                    let live = kept.map_or(net(row).0, |checkpoints| checkpoints.live_bytes[slot]);
+                for (index, row) in lane.rows.iter().enumerate() {
+                    let (live, _) = lane.at_checkpoint(index, slot, moment.sequence);
                     let scope = recording.sites[row.site as usize].scope;
                     *phases.entry(path(recording, scope)).or_default() += live;
                 }
             }
             phases.retain(|_, live| *live != 0);
             // A checkpoint is taken together with a point of the timeline.
-            let time_ns = header.checkpoint_ns[slot];
+            let time_ns = moment.time_ns;
             let mut points = recording.timeline.iter();
             let point = points.find(|point| point.time_ns == time_ns);
             (point.expect("a point").live_bytes, phases)

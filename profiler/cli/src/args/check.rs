@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use heapglass_profiler::check::MostGrowth;
 use heapglass_profiler::diff::Per;
 
-use super::{Input, values};
+use super::{Between, Input, values};
 
 /// Fail if a recording exceeds a budget, or an earlier recording
 #[derive(Args, Debug)]
@@ -15,6 +16,8 @@ Examples:
   heapglass check app.hg --budget budget.toml
   heapglass check app.hg --against before.hg --tolerance 2%
   heapglass check app.hg --max-amplification 8   bytes at the peak for each byte of input
+  heapglass check app.hg --max-growth 10KiB/s --from warm
+                                             live bytes from mark `warm` on
   heapglass check app.hg --budget budget.toml --markdown -o comment.md
 
 A budget is a TOML file:
@@ -26,6 +29,9 @@ A budget is a TOML file:
   total = \"12 MiB\"
   [field.\"Catalog.products[].**\"]       * matches within one step, ** across steps
   blocks = 120000
+  [growth]                              of live bytes; from and to may be left out
+  max = \"1 MiB\"                         or \"10 KiB/s\", \"5 %\"
+  from = \"warm\"                         as for --from
   [against]                             allowed growth, for --against
   tolerance = \"5 %\"
 Limits: peak, live, total, blocks, temporary, copied, grows.
@@ -72,6 +78,12 @@ pub(crate) struct Check {
     /// Fail if more than N bytes are live at the peak for each byte of input that the phases state
     #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = values::ratio())]
     pub(crate) max_amplification: Option<f64>,
+    /// Fail if live bytes grow by more than this between --from and --to: a size, a size per second
+    /// such as `10KiB/s`, or a percentage of what was live at --from
+    #[arg(long, value_name = "SIZE|SIZE/s|%", allow_hyphen_values = true, value_parser = values::growth())]
+    pub(crate) max_growth: Option<MostGrowth>,
+    #[command(flatten)]
+    pub(crate) between: Between,
     /// Accept limits on bytes copied by growth, although these depend on the allocator
     #[arg(long)]
     pub(crate) allow_copied: bool,

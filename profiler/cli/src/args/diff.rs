@@ -19,6 +19,7 @@ Examples:
   heapglass diff before.hg after.hg --by field --measure total
   heapglass diff before.hg after.hg --per record   if phases state their records
   heapglass diff before.hg after.hg -o diff.svg    red: more, blue: less
+  heapglass diff before.hg after.hg -o diff.html   the same with tables, for any browser
   heapglass diff before.hg after.hg --by holder    who holds more, from a snapshot of each
   heapglass diff app.hg app.hg --by holder --base-at loaded --at exit
   heapglass diff app.hg app.hg --by holder --base-at loaded --at exit -o holders.svg
@@ -75,7 +76,8 @@ pub(crate) struct Diff {
     #[arg(long)]
     pub(crate) json: bool,
     /// Write to this file; `-` is standard output. If the name ends in .svg, the file is a
-    /// flamegraph in two colours, and the text goes to standard output
+    /// flamegraph in two colours; if it ends in .html, a page with flamegraph and tables. The text
+    /// then goes to standard output
     #[arg(short, long, value_name = "OUT", default_value = "-")]
     pub(crate) output: PathBuf,
 }

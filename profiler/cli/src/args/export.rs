@@ -12,9 +12,10 @@ use super::{AnyMeasure, AtFlag, Input, RowsBy, values};
 ///
 /// pprof (gzip): go tool pprof, Parca, Pyroscope. dhat: valgrind's dh_view.html, the Firefox
 /// Profiler. speedscope: speedscope.app. firefox: profiler.firefox.com. folded: inferno,
-/// flamegraph.pl. json: the same as `report --json`. csv: the rows of `report` as a table. Every
-/// format has the same totals as the report. If a format requires a figure that is not recorded,
-/// the file has a lower bound for it and says so.
+/// flamegraph.pl. json: the same as `report --json`. csv: the rows of `report` as a table. html: one
+/// page for any browser, with flamegraph, tables, timeline, snapshot and advice. Every format has
+/// the same totals as the report. If a format requires a figure that is not recorded, the file has a
+/// lower bound for it and says so.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -24,7 +25,10 @@ Examples:
   heapglass export app.hg --to firefox -o app.json   load it into profiler.firefox.com
   heapglass export app.hg --to folded --measure total | inferno-flamegraph > app.svg
   heapglass export app.hg --to csv --by type -o types.csv
-  heapglass export app.hg --to folded --by holder -o held.txt")]
+  heapglass export app.hg --to folded --by holder -o held.txt
+  heapglass export app.hg --to html -o app.html      open it in any browser
+  heapglass export app.hg --to html --sources -o app.html
+  heapglass export after.hg --to html --base before.hg -o diff.html")]
 pub(crate) struct Export {
     /// Write this format
     #[arg(long, value_name = "FORMAT", value_parser = values::word(Format::ALL, Format::name))]
@@ -32,8 +36,8 @@ pub(crate) struct Export {
     /// Write to this file; `-` is standard output
     #[arg(short, long, value_name = "OUT", default_value = "-")]
     pub(crate) output: PathBuf,
-    /// Use this measure, as in `report`: folded stacks count it, speedscope, Firefox and pprof
-    /// show it first, and rows of json and csv are sorted by it. Not for dhat, which has one
+    /// Use this measure, as in `report`: folded stacks count it, speedscope, Firefox, pprof and
+    /// html show it first, and rows of json and csv are sorted by it. Not for dhat, which has one
     /// fixed set of figures. `retained` and `unused` are for json and csv, and by holder for
     /// folded [default: peak; by holder, retained]
     #[arg(long, value_name = "MEASURE", value_parser = values::word(AnyMeasure::ALL, AnyMeasure::name))]
@@ -47,9 +51,20 @@ pub(crate) struct Export {
     /// Choose the frames of each stack. `trimmed`: all except start-up and the allocator's
     /// internals. `all`: every frame. `own`: only frames of your crates. `folded`: each run of
     /// frames outside your crates becomes one frame that says what it does [default: trimmed; for
-    /// json and csv, folded]
+    /// json, csv and html, folded]
     #[arg(long, value_name = "FRAMES", value_parser = values::word(Frames::ALL, Frames::name))]
     pub(crate) frames: Option<Frames>,
+    /// Compare with this recording, in two colours. Only for html
+    #[arg(long, value_name = "BASE")]
+    pub(crate) base: Option<PathBuf>,
+    /// Put source lines of your own crates into the page, around each place that owns blocks. Only
+    /// for html. A file is read only if it is a regular file below the current folder or a
+    /// --source-dir
+    #[arg(long)]
+    pub(crate) sources: bool,
+    /// Also read sources below this folder; may be given several times
+    #[arg(long, value_name = "DIR", requires = "sources")]
+    pub(crate) source_dir: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) input: Input,
     /// Describe the written file as JSON on standard output

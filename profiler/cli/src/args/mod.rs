@@ -5,10 +5,15 @@
 mod advise;
 mod cargo;
 mod check;
+mod compare_allocators;
 mod diff;
 mod export;
 mod held;
 mod pause;
+#[cfg(feature = "serve")]
+mod push;
+#[cfg(feature = "serve")]
+mod serve;
 mod snapshot;
 mod values;
 
@@ -24,10 +29,15 @@ use crate::error::Error;
 pub(crate) use advise::Advise;
 pub(crate) use cargo::{CargoArgs, CargoCli, CargoCommand};
 pub(crate) use check::Check;
+pub(crate) use compare_allocators::CompareAllocators;
 pub(crate) use diff::Diff;
 pub(crate) use export::Export;
 pub(crate) use held::{AnyMeasure, AnyMeasureFlag, AtFlag, PictureBy, RowsBy};
 pub(crate) use pause::{Pause, Resume, Set, Window};
+#[cfg(feature = "serve")]
+pub(crate) use push::{Push, Receiver};
+#[cfg(feature = "serve")]
+pub(crate) use serve::Serve;
 pub(crate) use snapshot::{Moments, Snapshot, TakeSnapshots};
 
 const EXAMPLES: &str = "\
@@ -41,6 +51,7 @@ Examples:
   heapglass flamegraph app-1234.hg -o app.svg  draw a picture to share
   heapglass export app-1234.hg --to pprof -o app.pb.gz
                                                use go tool pprof, DHAT, speedscope, ...
+  heapglass serve app-1234.hg                  serve live profiles for pprof, Parca, Prometheus
   heapglass diff before.hg after.hg            see what a change cost or saved
   heapglass check app.hg --max-peak 30MiB      fail if the peak is larger
   cargo heapglass run --release -- in.json     build for profiling, record, explore
@@ -122,8 +133,13 @@ pub(crate) enum Command {
     Flamegraph(Flamegraph),
     Diff(Diff),
     Check(Check),
+    CompareAllocators(CompareAllocators),
     Tui(Tui),
     Export(Export),
+    #[cfg(feature = "serve")]
+    Serve(Serve),
+    #[cfg(feature = "serve")]
+    Push(Push),
     Pack(Pack),
     Preload(Preload),
     Demo(Demo),
@@ -227,6 +243,8 @@ Examples:
   heapglass report app.hg --by thread --json | jq '.rows[0]'
   heapglass report app.hg --by holder          who holds the heap, from a snapshot
   heapglass report app.hg --by type --measure unused --at exit
+  heapglass report app.hg --from warm --to end  what grew since the mark `warm`
+  heapglass report app.hg --from 10s --to 60s --by owner
 
 Every report without figures of a snapshot ends with the values that the program measured with
 footprint(..).")]
@@ -242,6 +260,8 @@ pub(crate) struct Report {
     pub(crate) measure: AnyMeasureFlag,
     #[command(flatten)]
     pub(crate) at: AtFlag,
+    #[command(flatten)]
+    pub(crate) between: Between,
     /// Print at most this many rows [default: 10 in text, 20 by holder, all in JSON]
     #[arg(long, value_name = "N", value_parser = values::top())]
     pub(crate) top: Option<usize>,
@@ -406,6 +426,25 @@ pub(crate) struct Runner {
         value_name = "COMMAND"
     )]
     pub(crate) command: Vec<OsString>,
+}
+
+/// Two moments of a recording.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct Between {
+    /// Compare live bytes from this moment on, at the nearest checkpoint: the name of a mark, or of
+    /// an outermost phase, which stands for its end; a time such as `12s`, `1.5 s` or `2min`;
+    /// `start` or `end`. Of several marks of that name, the first
+    #[arg(long, value_name = "T")]
+    pub(crate) from: Option<String>,
+    /// Compare live bytes up to this moment. Of several marks of that name, the last
+    #[arg(long, value_name = "T")]
+    pub(crate) to: Option<String>,
+}
+
+impl Between {
+    pub(crate) fn are_given(&self) -> bool {
+        self.from.is_some() || self.to.is_some()
+    }
 }
 
 /// The path for recordings.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use clap::builder::{
     PossibleValuesParser, RangedU64ValueParser, StringValueParser, TypedValueParser,
 };
-use heapglass_profiler::check::parse_percent;
+use heapglass_profiler::check::{MostGrowth, parse_growth, parse_percent};
 use heapglass_profiler::units::{parse_bytes, printable};
 use tracking_alloc_recording::MOST_SAMPLE_BYTES;
 
@@ -73,6 +73,11 @@ pub(super) fn seconds() -> impl TypedValueParser<Value = Duration> {
             .map(Duration::from_secs_f64)
             .ok_or_else(|| format!("`{text}` is not a time; write seconds, such as 5 or 0.5"))
     })
+}
+
+/// Parses a largest growth: `1MiB`, `10KiB/s`, `5%`.
+pub(super) fn growth() -> impl TypedValueParser<Value = MostGrowth> {
+    StringValueParser::new().try_map(|text| parse_growth(&text))
 }
 
 /// Parses a percentage: `5%`.

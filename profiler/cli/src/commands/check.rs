@@ -5,8 +5,8 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use heapglass_profiler::check::{
-    self, Budget, COPIED, LONGEST, Limit, Most, Subject, check_against, check_limit, write_json,
-    write_markdown, write_text,
+    self, Budget, COPIED, GrowthLimit, LONGEST, Limit, Most, Subject, check_against, check_growth,
+    check_limit, write_json, write_markdown, write_text,
 };
 use heapglass_profiler::diff::{Per, Recording};
 use heapglass_profiler::profile::Measure;
@@ -30,7 +30,25 @@ pub(super) fn run(args: &Check) -> Result<u8, Error> {
     if let Some(part) = args.tolerance {
         budget.tolerances.set_general(part);
     }
-    if budget.limits.is_empty() && args.against.is_empty() {
+    if let Some(most) = args.max_growth {
+        let of_budget = budget.growth.take();
+        budget.growth = Some(GrowthLimit {
+            most,
+            from: of_budget.as_ref().and_then(|limit| limit.from.clone()),
+            to: of_budget.and_then(|limit| limit.to),
+        });
+    }
+    if let Some(limit) = &mut budget.growth {
+        let moments = args.between.clone();
+        limit.from = moments.from.or(limit.from.take());
+        limit.to = moments.to.or(limit.to.take());
+    } else if args.between.are_given() {
+        no_effect::warn(
+            "--from or --to",
+            "there is no limit on growth; pass --max-growth",
+        );
+    }
+    if budget.limits.is_empty() && budget.growth.is_none() && args.against.is_empty() {
         return Err(match &args.budget {
             Some(path) => Error::misuse(format_args!(
                 "{}: the budget has no limits; add one, such as peak = \"30 MiB\" below [total], or pass --against BASE",
@@ -76,6 +94,10 @@ pub(super) fn run(args: &Check) -> Result<u8, Error> {
             Some(path) if number < of_file => Error::wrap(path.display())(why),
             _ => Error::misuse(why),
         })?;
+        check.outcomes.push(outcome);
+    }
+    if let Some(limit) = &budget.growth {
+        let outcome = check_growth(&recording, limit).map_err(Error::misuse)?;
         check.outcomes.push(outcome);
     }
     if !against.is_empty() {

@@ -7,6 +7,7 @@ use heapglass_profiler::diff::{
     DiffOptions, HeldBy, HeldSide, ONLY_HOLDERS, compare, compare_held, refused, write_held_json,
     write_held_svg, write_held_text, write_json, write_svg, write_text,
 };
+use heapglass_profiler::export::write_comparison_page;
 use heapglass_profiler::flamegraph::PictureTotals;
 use heapglass_profiler::profile::Frames;
 use heapglass_profiler::report::ReportOptions;
@@ -25,10 +26,17 @@ pub(super) fn run(args: &Diff) -> Result<(), Error> {
     let new: Vec<&Path> = paths(&args.new, &args.and_new);
     let inputs: Vec<&Path> = base.iter().chain(&new).copied().collect();
     let shown = Shown::new(args.by, args.measure.measure)?;
-    let is_picture = args
-        .output
-        .extension()
-        .is_some_and(|end| end.eq_ignore_ascii_case("svg"));
+    let ends_in = |wanted: &str| {
+        let end = args.output.extension();
+        end.is_some_and(|end| end.eq_ignore_ascii_case(wanted))
+    };
+    let is_page = ends_in("html");
+    let is_picture = ends_in("svg");
+    if is_page && !matches!(shown, Shown::Counted(..)) {
+        return Err(Error::misuse(
+            "two snapshots have no page; write a picture (-o OUT.svg) with --by holder, or leave -o out",
+        ));
+    }
     let (by, measure) = match shown {
         Shown::Counted(by, measure) => (by, measure),
         Shown::Held(by, measure) => {
@@ -68,7 +76,20 @@ pub(super) fn run(args: &Diff) -> Result<(), Error> {
         return Err(Error::misuse(why));
     }
     let diff = compare(&base.recordings(), &new.recordings(), options);
-    let text = write_picture(args, is_picture, output, |out| write_svg(&diff, out))?;
+    let text = if is_page {
+        let options = ReportOptions {
+            measure: options.measure,
+            ..ReportOptions::default()
+        };
+        let (base, new) = (base.recordings(), new.recordings());
+        let written = output.write(|out| write_comparison_page(&base, &new, &options, out))?;
+        if written.is_some() {
+            terminal::eprint_line(format_args!("wrote {}", args.output.display()));
+        }
+        Output::Stdout
+    } else {
+        write_picture(args, is_picture, output, |out| write_svg(&diff, out))?
+    };
     let shown = ReportOptions {
         top: args.top,
         ..text.report_options()

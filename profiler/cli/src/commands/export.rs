@@ -1,14 +1,17 @@
 //! `heapglass export`: writes a recording in the format of another tool.
 
 use std::io::IsTerminal;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use heapglass_profiler::export::{Format, notes, write, write_holders};
-use heapglass_profiler::profile::{Frames, Measure};
+use heapglass_profiler::diff::Recording;
+use heapglass_profiler::export::{
+    Format, notes, write, write_comparison_page, write_holders, write_page,
+};
+use heapglass_profiler::profile::{Frames, Measure, Profile};
 use heapglass_profiler::report::ReportOptions;
 use heapglass_profiler::table::{By, HeldMeasure};
 
-use crate::args::{Export, RowsBy};
+use crate::args::{Export, RowsBy, Symbols};
 use crate::error::Error;
 use crate::files::output::{Output, print_json};
 use crate::held::{Shown, snapshot_of};
@@ -36,9 +39,27 @@ pub(super) fn run(args: &Export) -> Result<(), Error> {
     }
     if args.by.is_some() && !format.has_rows() && held.is_none() {
         return Err(Error::misuse(format_args!(
-            "--by works only with --to json and --to csv, because {} has stacks instead of rows; leave --by out",
-            format.name()
+            "--by works only with --to json and --to csv, because {} has {}; leave --by out",
+            format.name(),
+            if format == Format::Html {
+                "rows of every kind"
+            } else {
+                "stacks instead of rows"
+            }
         )));
+    }
+    let flags = [(args.base.is_some(), "--base"), (args.sources, "--sources")];
+    if let Some((_, flag)) = flags.iter().find(|(is_given, _)| *is_given)
+        && format != Format::Html
+    {
+        return Err(Error::misuse(format_args!(
+            "{flag} works only with --to html; leave it out"
+        )));
+    }
+    if args.base.is_some() && args.sources {
+        return Err(Error::misuse(
+            "--sources does not work with --base, because a comparison has no sources; leave one out",
+        ));
     }
     if !format.shows(measure) {
         return Err(Error::misuse(format_args!(
@@ -47,7 +68,9 @@ pub(super) fn run(args: &Export) -> Result<(), Error> {
             measure.name()
         )));
     }
-    let output = Output::open_beside(args.json, &args.output, &args.input.file, "export")?;
+    let mut inputs = vec![args.input.file.as_path()];
+    inputs.extend(args.base.as_deref());
+    let output = Output::open_beside(args.json, &args.output, &inputs, "export")?;
     let to_stdout = output.is_stdout();
     if to_stdout && format.is_binary() && std::io::stdout().is_terminal() {
         return Err(Error::misuse(format_args!(
@@ -56,12 +79,17 @@ pub(super) fn run(args: &Export) -> Result<(), Error> {
         )));
     }
     let profile = open::open(&args.input.file, &args.input.symbols)?;
+    if let Some(base) = &args.base {
+        return compare(args, base, &profile, measure, output);
+    }
     let at = args.at.at.as_deref();
-    let snapshot = match held {
-        Some(_) => Some(snapshot_of(&profile, &args.input.file, at)?),
-        None => None,
+    let is_page = format == Format::Html;
+    let snapshot = if held.is_some() || (is_page && at.is_some()) {
+        Some(snapshot_of(&profile, &args.input.file, at)?)
+    } else {
+        None
     };
-    if let Some(at) = at.filter(|_| held.is_none()) {
+    if let Some(at) = at.filter(|_| held.is_none() && !is_page) {
         no_effect::warn(
             format_args!("--at {at}"),
             "these figures are of the whole recording; use it with --by holder, --measure retained or --measure unused",
@@ -81,7 +109,7 @@ pub(super) fn run(args: &Export) -> Result<(), Error> {
     if format.has_rows() {
         no_effect::warn_of_rows(options.by, options.measure, options.frames, symbols);
     } else if !symbols.own.is_empty()
-        && format != Format::Firefox
+        && !matches!(format, Format::Firefox | Format::Html)
         && matches!(options.frames, Frames::All | Frames::Trimmed)
     {
         no_effect::warn(
@@ -97,9 +125,10 @@ pub(super) fn run(args: &Export) -> Result<(), Error> {
         (Shown::Holders(held), Some(at)) => {
             write_holders(&profile, format, at, held, &options, out)
         }
+        _ if args.sources => write_page(&profile, &options, Some(&source_folders(args)), out),
         _ => write(&profile, format, &options, out),
     })?;
-    let said = match snapshot {
+    let said = match snapshot.filter(|_| held.is_some()) {
         // Its figures are not those of the peak.
         Some(at) => {
             let (name, moment) = (at.name(), at.moment(&profile));
@@ -136,6 +165,59 @@ pub(super) fn run(args: &Export) -> Result<(), Error> {
     Ok(())
 }
 
+/// Writes the page of a comparison.
+fn compare(
+    args: &Export,
+    base: &Path,
+    profile: &Profile,
+    measure: Measure,
+    output: Output,
+) -> Result<(), Error> {
+    let symbols = Symbols {
+        binary: None,
+        ..args.input.symbols.clone()
+    };
+    let base_profile = open::open(base, &symbols)?;
+    if let Some(at) = &args.at.at {
+        no_effect::warn(
+            format_args!("--at {at}"),
+            "a comparison is of whole recordings; use `heapglass diff --by holder` for snapshots",
+        );
+    }
+    no_effect::warn_of_symbols(&symbols, &[&base_profile, profile]);
+    let names = [base, &args.input.file].map(|path| path.display().to_string());
+    let side = |name, profile| [Recording { name, profile }];
+    let (base, new) = (side(&names[0], &base_profile), side(&names[1], profile));
+    let options = ReportOptions {
+        measure,
+        ..ReportOptions::default()
+    };
+    let is_stdout = output.is_stdout();
+    let written = output.write(|out| write_comparison_page(&base, &new, &options, out))?;
+    if written.is_some() && args.json {
+        return print_json(&serde_json::json!({
+            "format": 1,
+            "path": args.output.to_string_lossy(),
+            "to": args.to.name(),
+            "measure": measure.name(),
+            "base_totals": base_profile.totals(),
+            "totals": profile.totals(),
+        }));
+    }
+    if written.is_some() && !is_stdout {
+        terminal::eprint_line(format_args!("wrote {}", args.output.display()));
+    }
+    Ok(())
+}
+
+/// Returns the folders that sources may lie in: the current one and those that were given.
+fn source_folders(args: &Export) -> Vec<PathBuf> {
+    let current = PathBuf::from(".");
+    std::iter::once(current)
+        .chain(args.source_dir.iter().cloned())
+        .collect()
+}
+
 /// Returns a hint about the program that opens the file.
 fn hint(format: Format, path: &Path, measure: Measure) -> String {
     let path = crate::summary::quoted(path);
@@ -148,6 +230,7 @@ fn hint(format: Format, path: &Path, measure: Measure) -> String {
             let unit = if measure.is_bytes() { "bytes" } else { "count" };
             format!("; draw it with: inferno-flamegraph --countname {unit} {path}")
         }
+        Format::Html => "; open it in a browser".to_owned(),
         _ => String::new(),
     }
 }

@@ -46,7 +46,7 @@ fn draw_holders(args: &Flamegraph, measure: HeldMeasure) -> Result<(), Error> {
     if let Some((_, flag)) = flags.iter().find(|(is_given, _)| *is_given) {
         return Err(Error::misuse(not_of_holders(flag)));
     }
-    let output = Output::open_beside(args.json, &args.output, &args.input.file, "picture")?;
+    let output = Output::open_beside(args.json, &args.output, &[&args.input.file], "picture")?;
     let to_stdout = output.is_stdout();
     let profile = open::open(&args.input.file, &args.input.symbols)?;
     let at = snapshot_of(&profile, &args.input.file, args.at.at.as_deref())?;
@@ -90,7 +90,7 @@ fn draw(args: &Flamegraph, by: Levels, measure: Option<Measure>) -> Result<(), E
     if let Some(measure) = measure.filter(|_| by == Levels::Arena) {
         check_arena_measure(measure)?;
     }
-    let output = Output::open_beside(args.json, &args.output, &args.input.file, "picture")?;
+    let output = Output::open_beside(args.json, &args.output, &[&args.input.file], "picture")?;
     let to_stdout = output.is_stdout();
     let profile = open::open(&args.input.file, &args.input.symbols)?;
     let arena = arena(&profile, args)?;

@@ -3,6 +3,7 @@
 
 mod advise;
 mod check;
+mod compare_allocators;
 mod completions;
 mod diff;
 mod export;
@@ -12,8 +13,12 @@ mod man;
 mod pack;
 mod pause;
 mod preload;
+#[cfg(feature = "serve")]
+mod push;
 mod report;
 mod run;
+#[cfg(feature = "serve")]
+mod serve;
 mod set;
 mod snapshot;
 mod tui;
@@ -36,8 +41,13 @@ pub(crate) fn dispatch(cli: Cli) -> Result<u8, Error> {
         Some(Command::Set(args)) => set::run(&args),
         Some(Command::Flamegraph(args)) => flamegraph::run(&args),
         Some(Command::Diff(args)) => diff::run(&args),
+        Some(Command::CompareAllocators(args)) => compare_allocators::run(&args),
         Some(Command::Tui(args)) => tui::run(&args),
         Some(Command::Export(args)) => export::run(&args),
+        #[cfg(feature = "serve")]
+        Some(Command::Serve(args)) => serve::run(&args),
+        #[cfg(feature = "serve")]
+        Some(Command::Push(args)) => push::run(&args),
         Some(Command::Pack(args)) => pack::run(&args),
         Some(Command::Preload(_)) => preload::run(),
         Some(Command::Demo(args)) => demo::run(&args),

@@ -8,7 +8,7 @@ use crate::files::output::{Output, print_json};
 use crate::{no_effect, open, terminal};
 
 pub(super) fn run(args: &Pack) -> Result<(), Error> {
-    let output = Output::open_beside(args.json, &args.output, &args.input.file, "recording")?;
+    let output = Output::open_beside(args.json, &args.output, &[&args.input.file], "recording")?;
     let to_stdout = output.is_stdout();
     let symbols = &args.input.symbols;
     if !symbols.own.is_empty() || !symbols.debug_dir.is_empty() {

@@ -1,6 +1,7 @@
 //! `heapglass report`: prints the figures as text or JSON.
 
-use heapglass_profiler::profile::Frames;
+use heapglass_profiler::growth::{self, NOT_OF_SITES, Side};
+use heapglass_profiler::profile::{Frames, Measure};
 use heapglass_profiler::report::{
     ReportOptions, write_holders_json, write_holders_text, write_json, write_text,
 };
@@ -14,6 +15,9 @@ use crate::{no_effect, open};
 
 pub(super) fn run(args: &Report) -> Result<(), Error> {
     let shown = Shown::new(args.by, args.measure.measure)?;
+    if args.between.are_given() {
+        return print_growth(args, shown);
+    }
     let output = Output::open(&args.output, &[&args.input.file])?;
     let profile = open::open(&args.input.file, &args.input.symbols)?;
     let recording = args.input.file.display().to_string();
@@ -44,8 +48,6 @@ pub(super) fn run(args: &Report) -> Result<(), Error> {
     let symbols = &args.input.symbols;
     if args.json && args.explain {
         no_effect::warn("--explain", "--json has all details of each row");
-    } else if held.is_some() && args.explain {
-        no_effect::warn("--explain", "figures of a snapshot are explained anyway");
     }
     match shown {
         Shown::Counted(by, _) => {
@@ -77,4 +79,68 @@ pub(super) fn run(args: &Report) -> Result<(), Error> {
     // printing a table of them.
     std::mem::forget(profile);
     Ok(())
+}
+
+/// Prints what grew between two moments.
+fn print_growth(args: &Report, shown: Shown) -> Result<(), Error> {
+    let by = match shown {
+        Shown::Counted(by, _) => by,
+        Shown::Held(..) | Shown::Holders(_) => {
+            return Err(Error::misuse(format_args!(
+                "--from and --to compare checkpoints, which have no figures of a snapshot; {NOT_OF_SITES}"
+            )));
+        }
+    };
+    let file = &args.input.file;
+    let output = Output::open(&args.output, &[file])?;
+    let profile = open::open(file, &args.input.symbols)?;
+    let refuse = Error::wrap(file.display());
+    let find = |wanted: &Option<String>, default, side| {
+        growth::moment(&profile, wanted.as_deref().unwrap_or(default), side)
+    };
+    let from = find(&args.between.from, "start", Side::From).map_err(&refuse)?;
+    let to = find(&args.between.to, "end", Side::To).map_err(&refuse)?;
+    let growth = growth::growth(&profile, from, to, by).map_err(&refuse)?;
+    let recording = file.display().to_string();
+    let options = ReportOptions {
+        top: args.top,
+        recording: Some(&recording),
+        ..output.report_options()
+    };
+    if let Some(measure) = args.measure.measure.filter(|_| !is_of_live(shown)) {
+        let name = measure.name();
+        no_effect::warn(
+            format_args!("--measure {name}"),
+            "growth between two moments is that of live bytes",
+        );
+    }
+    if let Some(at) = &args.at.at {
+        no_effect::warn(
+            format_args!("--at {at}"),
+            "--from and --to compare checkpoints",
+        );
+    }
+    if args.explain {
+        no_effect::warn("--explain", "growth has no further details");
+    }
+    no_effect::warn_of_rows(by, Measure::Live, args.frames.frames, &args.input.symbols);
+    if args.frames.frames != Frames::Folded && matches!(by, By::Site | By::Function) {
+        no_effect::warn(
+            format_args!("--frames {}", args.frames.frames.name()),
+            "growth is by folded stacks",
+        );
+    }
+    no_effect::warn_of_symbols(&args.input.symbols, &[&profile]);
+    output.write(|out| {
+        if args.json {
+            growth::write_json(&growth, Some(&recording), args.top, out)
+        } else {
+            growth::write_text(&growth, &options, out)
+        }
+    })?;
+    Ok(())
+}
+
+fn is_of_live(shown: Shown) -> bool {
+    matches!(shown, Shown::Counted(_, Measure::Live))
 }

@@ -66,7 +66,7 @@ impl Output {
             .map_err(|error| cannot_write(path, error))
     }
 
-    /// Opens the output of a command that reads `input` and writes `what`. With `json`, standard
+    /// Opens the output of a command that reads `inputs` and writes `what`. With `json`, standard
     /// output is reserved for the description of the output.
     ///
     /// # Errors
@@ -75,10 +75,10 @@ impl Output {
     pub(crate) fn open_beside(
         json: bool,
         path: &Path,
-        input: &Path,
+        inputs: &[&Path],
         what: &str,
     ) -> Result<Output, Error> {
-        let output = Output::open(path, &[input])?;
+        let output = Output::open(path, inputs)?;
         if json && output.is_stdout() {
             return Err(Error::misuse(format_args!(
                 "--json and -o - would both write to standard output; write the {what} to a file with -o FILE"

@@ -46,6 +46,26 @@ fn is_own(metadata: &Metadata) -> bool {
     metadata.uid() == rustix::process::geteuid().as_raw()
 }
 
+/// Returns the file that a link leads to if `heapglass run` or a recorder made the link: it is this
+/// user's own and leads into the place or into the private folder of a run.
+#[cfg(feature = "serve")]
+pub(crate) fn live_target(link: &Path) -> Option<PathBuf> {
+    let found = link.symlink_metadata().ok()?;
+    if !found.is_symlink() || !is_own(&found) {
+        return None;
+    }
+    let target = link.parent()?.join(fs::read_link(link).ok()?);
+    let folder = target.parent()?;
+    let beside = format!("{RUN_BESIDE}-");
+    let is_beside = folder
+        .file_name()
+        .is_some_and(|name| name.as_bytes().starts_with(beside.as_bytes()));
+    let is_in =
+        |place: PathBuf| folder == place || folder.parent().is_some_and(|above| above == place);
+    let is_ours = (is_beside || folders().any(is_in)) && is_private(folder);
+    is_ours.then_some(target)
+}
+
 /// A recording in the place, or in the folder of a run that was going to move it.
 pub(crate) struct Left {
     pub(crate) path: PathBuf,

@@ -81,7 +81,7 @@ impl Plan {
         }
         Ok(Plan {
             variables,
-            how: Some(how(with_children, std::env::consts::ARCH)),
+            how: Some(how(with_children)),
         })
     }
 
@@ -96,21 +96,14 @@ impl Plan {
     }
 }
 
-/// Returns how the preloaded library records a program on a machine of this kind.
-fn how(with_children: bool, machine: &str) -> String {
-    let mut how =
-        "malloc and free of programs without tracking-alloc, by a preloaded library".to_owned();
-    // The recorder follows `.eh_frame` only on x86-64, and programs of the system need not keep
-    // frame pointers.
-    if machine != "x86_64" {
-        how.push_str(" and without stacks, which it walks on x86-64 only");
-    }
-    how.push_str(if with_children {
+/// Returns how the preloaded library records a program.
+fn how(with_children: bool) -> String {
+    let children = if with_children {
         "; also of the programs that it starts"
     } else {
         "; --children also records the programs that it starts"
-    });
-    how
+    };
+    format!("malloc and free of programs without tracking-alloc, by a preloaded library{children}")
 }
 
 /// Returns sentences about what the preloaded library did not see of a program that it recorded.
@@ -133,17 +126,4 @@ pub(crate) fn not_seen(program: &Path) -> Vec<String> {
         ));
     }
     notes
-}
-
-#[cfg(test)]
-mod tests {
-    use super::how;
-
-    #[test]
-    fn a_machine_on_which_stacks_are_not_walked_is_named() {
-        for with_children in [false, true] {
-            assert!(!how(with_children, "x86_64").contains("stacks"));
-            assert!(how(with_children, "aarch64").contains("without stacks"));
-        }
-    }
 }

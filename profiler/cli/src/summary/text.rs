@@ -80,7 +80,7 @@ fn print(write: impl FnOnce(&ReportOptions<'_>, StderrLock<'_>) -> io::Result<()
     let _ = write(&options, stderr.lock());
 }
 
-/// Prints totals, peak, bytes not seen by Rust's allocator, losses and the top five sites, as in
+/// Prints totals, peak, resident memory, losses and the top five sites, as in
 /// the report.
 fn figures(profile: &Profile) {
     print(|options, out| write_summary(profile, options, out));

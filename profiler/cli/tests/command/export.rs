@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use crate::common::{Place, terminal};
 
-const FORMATS: [&str; 7] = [
+const FORMATS: [&str; 8] = [
     "pprof",
     "dhat",
     "speedscope",
@@ -14,6 +14,7 @@ const FORMATS: [&str; 7] = [
     "folded",
     "json",
     "csv",
+    "html",
 ];
 
 #[test]
@@ -56,7 +57,7 @@ fn a_format_that_there_is_not_is_refused_with_those_that_there_are() {
     let place = Place::new();
     place.record("x.hg");
     for words in [
-        &["export", "x.hg", "--to", "html"][..],
+        &["export", "x.hg", "--to", "xml"][..],
         &["export", "x.hg", "--to", ""],
     ] {
         let done = place.run(words);
@@ -75,6 +76,20 @@ fn misuse_is_one_line() {
     for words in [
         &["export", "x.hg", "--to", "dhat", "--by", "type"][..],
         &["export", "x.hg", "--to", "dhat", "--json"],
+        &["export", "x.hg", "--to", "html", "--by", "type"],
+        &["export", "x.hg", "--to", "html", "--measure", "unused"],
+        &["export", "x.hg", "--to", "json", "--sources"],
+        &["export", "x.hg", "--to", "json", "--base", "x.hg"],
+        &[
+            "export",
+            "x.hg",
+            "--to",
+            "html",
+            "--base",
+            "x.hg",
+            "--sources",
+        ],
+        &["diff", "x.hg", "x.hg", "--by", "holder", "-o", "d.html"],
     ] {
         let done = place.run(words);
         assert_eq!(done.status, Some(2), "{words:?}");
@@ -117,6 +132,27 @@ fn what_is_binary_is_not_written_to_a_terminal() {
     assert_eq!(child.wait().unwrap().code(), Some(2), "{said}");
     assert!(said.contains("write to a file with -o"), "{said}");
     assert_eq!(said.lines().count(), 1, "{said}");
+}
+
+#[test]
+fn two_recordings_give_a_page_of_both() {
+    let place = Place::new();
+    place.record("a.hg");
+    place.record("b.hg");
+    let page = |words: &[&str], out: &str| {
+        let done = place.run(words);
+        assert_eq!(done.status, Some(0), "{words:?}: {}", done.stderr);
+        fs::read_to_string(place.path(out)).unwrap()
+    };
+    let words = ["--to", "html", "--base", "a.hg", "-o", "x.html"];
+    let exported = page(&[&["export", "b.hg"][..], &words].concat(), "x.html");
+    assert!(exported.contains("<title>a.hg -&gt; b.hg: "), "{exported}");
+    let diff = page(&["diff", "a.hg", "b.hg", "-o", "y.html"], "y.html");
+    assert!(diff == exported, "diff writes the same page");
+    // The page replaces no input.
+    let words = ["export", "b.hg", "--to", "html", "--base", "a.hg", "-o"];
+    let done = place.run(&[&words[..], &["a.hg"]].concat());
+    assert_eq!(done.status, Some(2), "{}", done.stderr);
 }
 
 #[test]

@@ -35,6 +35,7 @@ fn no_command_prints_what_a_terminal_would_obey() {
     let recording = format!("{NAME}/{NAME}.hg");
     let path = |end: &str| format!("{NAME}/{NAME}.{end}");
     let (svg, packed, other) = (path("svg"), path("packed.hg"), path("other"));
+    let page = path("html");
     let run = [
         "run",
         "-o",
@@ -64,6 +65,18 @@ fn no_command_prints_what_a_terminal_would_obey() {
         vec!["flamegraph", &recording, "-o", &svg, "--phase", NAME],
         vec!["pack", &recording, "-o", &packed],
         vec!["diff", &recording, &packed],
+        vec!["diff", &recording, &packed, "-o", &page],
+        vec![
+            "export",
+            &recording,
+            "--to",
+            "html",
+            "--sources",
+            "--source-dir",
+            NAME,
+            "-o",
+            &page,
+        ],
         vec!["check", &recording, "--budget", &budget],
         vec!["check", &recording, "--budget", &other],
         vec!["check", &recording, "--against", &packed],
@@ -94,6 +107,7 @@ fn no_command_prints_what_a_terminal_would_obey() {
         "firefox",
         "json",
         "csv",
+        "html",
     ] {
         commands.push(vec!["export", &recording, "--to", format, "-o", &other]);
         // This format escapes names itself. Pprof is compressed.

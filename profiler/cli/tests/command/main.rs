@@ -4,6 +4,8 @@ mod advise;
 mod cargo;
 mod common;
 mod compare;
+#[cfg(target_os = "linux")]
+mod compare_allocators;
 mod demo;
 mod docs;
 mod export;
@@ -14,6 +16,10 @@ mod out_of_memory;
 mod preload;
 mod read;
 mod run;
+#[cfg(feature = "serve")]
+mod scrapers;
+#[cfg(feature = "serve")]
+mod serve;
 mod signals;
 mod snapshot;
 mod terminal;

@@ -6,6 +6,7 @@
 
 pub(super) mod message;
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
@@ -13,42 +14,125 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use prost::Message;
 
-use super::{ReportOptions, names, notes};
+use super::since::{Since, Window};
+use super::{names, notes};
 use crate::calltree::stack_of;
 use crate::interned::Interned;
 use crate::profile::{Figures, Frames, Measure, Module, Origin, Profile, Site, Step};
-use crate::units::printable;
+use crate::table::program_name;
+use crate::units::{Count, printable};
 
-/// Type and unit of each value of a sample, and the figure.
-type SampleType = (&'static str, &'static str, fn(&Figures) -> u64);
+/// A value that each sample has.
+struct SampleType {
+    name: &'static str,
+    unit: &'static str,
+    kind: Kind,
+    figure: fn(&Figures) -> u64,
+}
+
+/// The meaning of a value over a window of time.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// A sum over all events, so a window has the difference of two moments.
+    Sum,
+    /// A level at one moment.
+    Level,
+    /// A level at the peak of the whole recording, which says nothing of a window.
+    Peak,
+}
 
 const SAMPLE_TYPES: [SampleType; 6] = [
-    ("alloc_objects", "count", |figures| figures.total_blocks),
-    ("alloc_space", "bytes", |figures| figures.total_bytes),
-    ("inuse_objects", "count", |figures| figures.live_blocks),
-    ("inuse_space", "bytes", |figures| figures.live_bytes),
-    ("peak_space", "bytes", |figures| figures.peak_bytes),
-    ("temporary_space", "bytes", |figures| {
-        figures.temporary_bytes
+    sample_type("alloc_objects", "count", Kind::Sum, |of| of.total_blocks),
+    sample_type("alloc_space", "bytes", Kind::Sum, |of| of.total_bytes),
+    sample_type("inuse_objects", "count", Kind::Level, |of| of.live_blocks),
+    sample_type("inuse_space", "bytes", Kind::Level, |of| of.live_bytes),
+    sample_type("peak_space", "bytes", Kind::Peak, |of| of.peak_bytes),
+    sample_type("temporary_space", "bytes", Kind::Sum, |of| {
+        of.temporary_bytes
     }),
 ];
 
+const fn sample_type(
+    name: &'static str,
+    unit: &'static str,
+    kind: Kind,
+    figure: fn(&Figures) -> u64,
+) -> SampleType {
+    SampleType {
+        name,
+        unit,
+        kind,
+        figure,
+    }
+}
+
+/// The name of the function of the sample that stands for all further stacks.
+const OTHER_STACKS: &str = "[other stacks]";
+
+/// The contents of a pprof file.
+#[derive(Clone, Copy, Debug)]
+pub struct PprofOptions<'a> {
+    /// The measure that a viewer shows first.
+    pub measure: Measure,
+    /// The frames of each stack.
+    pub frames: Frames,
+    /// The window that the figures are of; `None` for the whole recording. A window has no figures
+    /// of the peak.
+    pub window: Option<Window<'a>>,
+    /// Maximum number of samples. Further stacks, those with the fewest bytes, are one sample, so
+    /// that the totals stay right.
+    pub max_samples: usize,
+    /// Leaves out what a service that stores profiles should not have: the arguments of the
+    /// command, and the labels field, type and thread, each value of which would be a series.
+    pub is_for_services: bool,
+}
+
+impl Default for PprofOptions<'_> {
+    fn default() -> Self {
+        PprofOptions {
+            measure: Measure::default(),
+            frames: Frames::Trimmed,
+            window: None,
+            max_samples: usize::MAX,
+            is_for_services: false,
+        }
+    }
+}
+
+/// The size of a pprof file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PprofSize {
+    /// Number of samples.
+    pub samples: usize,
+    /// Number of stacks that are in one sample because there are too many.
+    pub merged_stacks: usize,
+    /// Size before compression, bytes.
+    pub bytes: usize,
+}
+
 pub(super) fn write(
     profile: &Profile,
-    options: &ReportOptions<'_>,
+    options: &PprofOptions<'_>,
     out: impl Write,
-) -> io::Result<()> {
+) -> io::Result<PprofSize> {
     let mut builder = Builder {
         profile,
+        options,
         strings: Interned::new(),
         functions: Interned::new(),
         locations: Interned::new(),
     };
     builder.string("");
-    let message = builder.build(options);
+    let (message, merged_stacks) = builder.build();
+    let bytes = message.encode_to_vec();
     let mut gzip = GzEncoder::new(out, Compression::default());
-    gzip.write_all(&message.encode_to_vec())?;
-    gzip.finish()?.flush()
+    gzip.write_all(&bytes)?;
+    gzip.finish()?.flush()?;
+    Ok(PprofSize {
+        samples: message.sample.len(),
+        merged_stacks,
+        bytes: bytes.len(),
+    })
 }
 
 /// A module (index into [`Profile::modules`]) and an address in it; none of what is no frame.
@@ -56,6 +140,7 @@ type Address = Option<(usize, u64)>;
 
 struct Builder<'a> {
     profile: &'a Profile,
+    options: &'a PprofOptions<'a>,
     strings: Interned<String>,
     /// Name and file.
     functions: Interned<(i64, i64)>,
@@ -63,30 +148,26 @@ struct Builder<'a> {
 }
 
 impl Builder<'_> {
-    fn build(mut self, options: &ReportOptions<'_>) -> message::Profile {
+    /// Returns the message, and the number of stacks that are in one sample.
+    fn build(mut self) -> (message::Profile, usize) {
+        let window = self.options.window;
         let profile = self.profile;
-        let sample_type = SAMPLE_TYPES.map(|(name, unit, _)| self.value_type(name, unit));
+        let types = SAMPLE_TYPES.iter();
+        let types: Vec<&SampleType> = types
+            .filter(|of| window.is_none() || of.kind != Kind::Peak)
+            .collect();
+        let sample_type = types.iter().map(|of| self.value_type(of.name, of.unit));
+        let sample_type = sample_type.collect();
         let period_type = self.value_type("space", "bytes");
-        let default_sample_type =
-            self.string(default_type(options.measure).unwrap_or("peak_space"));
-        // Sites that differ in neither locations nor labels are one sample.
-        let mut stacks: Interned<(Vec<u64>, Vec<message::Label>)> = Interned::new();
-        let mut sums: Vec<Figures> = Vec::new();
-        for (index, site) in profile.counted_sites() {
-            let steps = stack_of(profile, options.frames, index);
-            let locations = self.location_ids(&steps, options.frames);
-            let key = (locations, self.labels(site));
-            stacks.entry(&mut sums, key).add(&site.figures);
-        }
-        let samples = stacks.values.into_iter().zip(&sums);
-        let samples = samples.map(|((location_id, label), sum)| message::Sample {
-            location_id,
-            value: SAMPLE_TYPES
-                .map(|(_, _, figure)| signed(figure(sum)))
-                .into(),
-            label,
-        });
-        let comment = self.comments();
+        let shown_first = default_type(self.options.measure);
+        let shown_first = shown_first.filter(|name| types.iter().any(|of| of.name == *name));
+        let default_sample_type = self.string(shown_first.unwrap_or(if window.is_some() {
+            "alloc_space"
+        } else {
+            "peak_space"
+        }));
+        let (samples, merged) = self.samples(&types);
+        let comment = self.comments(merged);
         let mapping = self.mappings();
         let location = self.numbered_locations(&mapping);
         let functions = (1..).zip(&self.functions.values);
@@ -96,15 +177,19 @@ impl Builder<'_> {
             system_name: 0,
             filename,
         });
-        message::Profile {
-            sample_type: sample_type.into(),
-            sample: samples.collect(),
+        let (time_ns, duration_ns) = match &window {
+            Some(window) => window.unix_ns(),
+            None => (profile.process.started_unix_ns, profile.process.duration_ns),
+        };
+        let message = message::Profile {
+            sample_type,
+            sample: samples,
             mapping: mapping.into_values().collect(),
             location,
             function: function.collect(),
             string_table: self.strings.values,
-            time_nanos: signed(profile.process.started_unix_ns),
-            duration_nanos: signed(profile.process.duration_ns),
+            time_nanos: signed(time_ns),
+            duration_nanos: signed(duration_ns),
             period_type: Some(period_type),
             // 1 = nothing is sampled.
             period: profile
@@ -114,7 +199,84 @@ impl Builder<'_> {
                 .map_or(1, |sampling| signed(sampling.sample_bytes)),
             comment,
             default_sample_type,
+        };
+        (message, merged)
+    }
+
+    /// Returns the samples, and the number of stacks that are in the last one because there are
+    /// too many. Sites that differ in neither locations nor labels are one sample.
+    fn samples(&mut self, types: &[&SampleType]) -> (Vec<message::Sample>, usize) {
+        let profile = self.profile;
+        let &PprofOptions {
+            window,
+            frames,
+            max_samples,
+            ..
+        } = self.options;
+        let value = |site: usize, of: &SampleType| {
+            let now = signed((of.figure)(&profile.sites[site].figures));
+            let Some(window) = &window else {
+                return now;
+            };
+            if of.kind == Kind::Sum || window.since == Since::Change {
+                now.saturating_sub(signed((of.figure)(&window.before(profile, site))))
+            } else {
+                now
+            }
+        };
+        let counted = profile.counted_sites();
+        let counted = counted.map(|(index, _)| -> (usize, Vec<i64>) {
+            (index, types.iter().map(|of| value(index, of)).collect())
+        });
+        let mut counted: Vec<(usize, Vec<i64>)> = if window.is_some() {
+            let is_some = |(_, values): &(usize, Vec<i64>)| values.iter().any(|value| *value != 0);
+            counted.filter(is_some).collect()
+        } else {
+            counted.collect()
+        };
+        let mut other: Vec<i64> = Vec::new();
+        let mut merged = 0;
+        if counted.len() > max_samples {
+            let size = |values: &[i64]| {
+                let bytes = types
+                    .iter()
+                    .zip(values)
+                    .filter(|(of, _)| of.unit == "bytes");
+                bytes.map(|(_, value)| value.unsigned_abs()).max()
+            };
+            counted.sort_by_cached_key(|(_, values)| Reverse(size(values)));
+            // One sample is that of the others.
+            let rest = counted.split_off(max_samples.saturating_sub(1));
+            merged = rest.len();
+            rest.iter().for_each(|(_, values)| add(&mut other, values));
         }
+        let mut stacks: Interned<(Vec<u64>, Vec<message::Label>)> = Interned::new();
+        let mut sums: Vec<Vec<i64>> = Vec::new();
+        for (index, values) in counted {
+            let steps = stack_of(profile, frames, index);
+            let locations = self.location_ids(&steps, frames);
+            let key = (locations, self.labels(&profile.sites[index]));
+            add(stacks.entry(&mut sums, key), &values);
+        }
+        if merged > 0 {
+            let name = self.string(OTHER_STACKS);
+            let line = message::Line {
+                function_id: u64::from(self.functions.number((name, 0))) + 1,
+                line: 0,
+            };
+            let location = u64::from(self.locations.number((None, vec![line]))) + 1;
+            add(
+                stacks.entry(&mut sums, (vec![location], Vec::new())),
+                &other,
+            );
+        }
+        let samples = stacks.values.into_iter().zip(sums);
+        let samples = samples.map(|((location_id, label), value)| message::Sample {
+            location_id,
+            value,
+            label,
+        });
+        (samples.collect(), merged)
     }
 
     fn string(&mut self, text: &str) -> i64 {
@@ -181,12 +343,16 @@ impl Builder<'_> {
             [only] if only.count == 1 => Some(only.key().to_owned()),
             _ => None,
         };
+        let is_for_services = self.options.is_for_services;
         let values = [
             ("thread", thread),
             ("phase", phase),
             ("field", field.map(|field| field.path.clone())),
             ("type", type_key),
         ];
+        let values = values
+            .into_iter()
+            .filter(|(key, _)| !is_for_services || *key == "phase");
         let label = |(key, value): (&str, Option<String>)| {
             let value = value?;
             Some(message::Label {
@@ -194,14 +360,24 @@ impl Builder<'_> {
                 str: self.string(&value),
             })
         };
-        values.into_iter().filter_map(label).collect()
+        values.filter_map(label).collect()
     }
 
-    fn comments(&mut self) -> Vec<i64> {
-        let mut comments = vec![
-            concat!("heapglass ", env!("CARGO_PKG_VERSION")).to_owned(),
-            format!("command: {}", names::command(self.profile)),
-        ];
+    fn comments(&mut self, merged: usize) -> Vec<i64> {
+        let mut comments = vec![concat!("heapglass ", env!("CARGO_PKG_VERSION")).to_owned()];
+        if !self.options.is_for_services {
+            comments.push(format!("command: {}", names::command(self.profile)));
+        }
+        if let Some(window) = &self.options.window {
+            comments.push(window.describe(&program_name(self.profile)));
+        }
+        if merged > 0 {
+            comments.push(format!(
+                "{} stacks with the fewest bytes are one sample, {OTHER_STACKS}: with all of them, the profile \
+                 would be too large for its receiver.",
+                Count(merged as u64)
+            ));
+        }
         comments.extend(notes(self.profile));
         comments.iter().map(|text| self.string(text)).collect()
     }
@@ -271,6 +447,14 @@ pub(super) fn default_type(measure: Measure) -> Option<&'static str> {
         Measure::Blocks => "alloc_objects",
         Measure::Temporary => "temporary_space",
     })
+}
+
+/// Adds `values` to `sums`, column by column. An empty list of sums is all zeros.
+fn add(sums: &mut Vec<i64>, values: &[i64]) {
+    sums.resize(values.len(), 0);
+    for (sum, value) in sums.iter_mut().zip(values) {
+        *sum = sum.saturating_add(*value);
+    }
 }
 
 fn signed(figure: u64) -> i64 {

@@ -311,10 +311,17 @@ impl<'a> Folder<'a> {
         } else {
             Vec::new()
         };
+        // A program without names: what it calls in a library says more than an offset does.
+        let mut calls_next = Some(frames[entry]) == site.owner && is_native(entered.function);
         for &id in &frames[entry + 1..] {
             let Some(known) = self.function(id) else {
                 continue;
             };
+            if calls_next && is_named_call(known.function) {
+                calls_next = false;
+                steps.push(Step::new(known.step, Some(id), 1));
+                continue;
+            }
             if borders.contains(&id) {
                 enter(steps, begin + 1, known.step, id);
                 continue;
@@ -325,6 +332,7 @@ impl<'a> Folder<'a> {
                 && known.step != entered.step
             {
                 steps.push(Step::new(known.step, Some(id), 1));
+                calls_next = is_native(known.function);
                 continue;
             }
             let is_result = known.function.makes.as_deref() == result && steps.len() == begin + 1;
@@ -357,6 +365,16 @@ impl<'a> Folder<'a> {
         }
         borders.into_iter().map(|(id, _)| id).collect()
     }
+}
+
+/// Returns `true` for code of C, or without a name.
+fn is_native(function: &Function) -> bool {
+    matches!(function.origin, Origin::Native | Origin::Unresolved)
+}
+
+/// Returns `true` for a function of a library in C whose name says what was asked of it.
+fn is_named_call(function: &Function) -> bool {
+    function.origin == Origin::Native && function.role == Role::Plain
 }
 
 /// Counts frames in the last step.

@@ -22,8 +22,7 @@ use super::escape;
 use super::header::{command, threads};
 use super::notes::notes;
 use crate::profile::{
-    Checkpoint, FIGURES, Figures, Measure, Module, Profile, State, SymbolSource, TypeId,
-    serialize_figure,
+    FIGURES, Figures, Measure, Module, Profile, State, SymbolSource, TypeId, serialize_figure,
 };
 use crate::table::{
     By, HeldFigures, HeldMeasure, HolderRow, Row, SnapshotAt, all_snapshots, by_key,
@@ -326,8 +325,7 @@ impl Serialize for Report<'_> {
             .map(|measured| FootprintJson { profile, measured })
             .collect();
         json.serialize_entry("footprints", &footprints)?;
-        let checkpoints: Vec<_> = profile.checkpoints.iter().map(checkpoint).collect();
-        json.serialize_entry("checkpoints", &checkpoints)?;
+        json.serialize_entry("checkpoints", profile.checkpoints())?;
         json.serialize_entry("marks", &profile.marks)?;
         let modules: Vec<_> = profile.modules.iter().map(ModuleJson).collect();
         json.serialize_entry("modules", &modules)?;
@@ -375,12 +373,6 @@ impl Serialize for Elided<'_> {
         let count = ("rows", Some(rows.len() as u64));
         serializer.collect_map([count].into_iter().chain(by_key(sum(rows), by)))
     }
-}
-
-fn checkpoint(checkpoint: &Checkpoint) -> Entries<2> {
-    let live_bytes = checkpoint.live_bytes.iter();
-    let live_bytes = live_bytes.fold(0, |sum: u64, bytes| sum.saturating_add(*bytes));
-    Entries([("time_ns", checkpoint.time_ns), ("live_bytes", live_bytes)])
 }
 
 struct ModuleJson<'a>(&'a Module);

@@ -163,6 +163,12 @@ struct SiteJson<'a> {
     sizes: Vec<Entries<3>>,
     sized_blocks: u64,
     lifetime: Option<LifetimeJson>,
+    /// The mean in time, as an estimate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lifetime_about_ns: Option<u64>,
+    /// No block lived longer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lifetime_at_most_ns: Option<u64>,
     /// Live bytes at each checkpoint.
     checkpoint_live_bytes: Vec<u64>,
     /// Index into the table of the stack that represents all.
@@ -251,6 +257,7 @@ fn site<'a>(
 ) -> SiteJson<'a> {
     let phase = detail.phase;
     let distribution = profile.distribution(&detail.sites);
+    let in_time = profile.lifetime(&detail.sites, &row.figures);
     let synthetic = detail.marks.synthetic.then_some("synthetic");
     let arenas = detail.chunk_of.iter();
     let arenas = arenas.filter_map(|&arena| profile.arenas.get(arena));
@@ -266,6 +273,8 @@ fn site<'a>(
         sizes: distribution.classes().map(size).collect(),
         sized_blocks: distribution.sized_blocks(),
         lifetime: lifetime(&distribution, &row.figures),
+        lifetime_about_ns: in_time.about_ns,
+        lifetime_at_most_ns: in_time.at_most_ns,
         checkpoint_live_bytes: profile.live_bytes_at_checkpoints(&detail.sites),
         stack: stacks.first().copied(),
         stacks,

@@ -3,7 +3,9 @@
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
+use super::Entries;
 use crate::profile::Profile;
+use crate::snapshot::Usable;
 use crate::table::{HeldMeasure, HolderRow, HolderRowName, SnapshotAt, preorder};
 use crate::units::Share;
 
@@ -39,10 +41,39 @@ impl Serialize for SnapshotJson<'_> {
         json.serialize_entry("unused_bytes", &unused_bytes)?;
         json.serialize_entry("known_bytes", &whole.known_bytes)?;
         json.serialize_entry("retained_is_lower_bound", &self.at.is_cut())?;
+        if let Some(usable) = snapshot.usable() {
+            json.serialize_entry("usable", &UsableJson(usable))?;
+        }
         if !snapshot.futures().is_empty() {
             json.serialize_entry("futures", snapshot.futures())?;
         }
         json.serialize_entry("notes", snapshot.notes())?;
+        json.end()
+    }
+}
+
+/// Requested and usable bytes of live blocks, by size class.
+struct UsableJson<'a>(&'a Usable);
+
+impl Serialize for UsableJson<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let usable = self.0;
+        let classes = usable.classes.iter().map(|class| {
+            Entries([
+                ("block_bytes", class.block_bytes),
+                ("blocks", class.blocks),
+                ("requested_bytes", class.requested_bytes),
+                ("usable_bytes", class.usable_bytes()),
+            ])
+        });
+        let mut json = serializer.serialize_map(None)?;
+        json.serialize_entry("allocator", &usable.allocator)?;
+        json.serialize_entry("requested_bytes", &usable.requested_bytes())?;
+        json.serialize_entry("usable_bytes", &usable.usable_bytes())?;
+        // Of blocks above 64 KiB.
+        json.serialize_entry("large_blocks", &usable.large_blocks)?;
+        json.serialize_entry("large_bytes", &usable.large_bytes)?;
+        json.serialize_entry("classes", &classes.collect::<Vec<_>>())?;
         json.end()
     }
 }
@@ -97,6 +128,9 @@ impl Serialize for HolderJson<'_> {
         json.serialize_entry("parent", &self.parent)?;
         json.serialize_entry("share", &row.held.of(all.measure).map(share))?;
         for (key, figure) in row.held.by_key() {
+            json.serialize_entry(key, &figure)?;
+        }
+        for (key, figure) in row.held.neighbours_by_key() {
             json.serialize_entry(key, &figure)?;
         }
         let own = &row.held.own;

@@ -7,8 +7,10 @@ use super::Page;
 use super::site;
 use crate::profile::Profile;
 use crate::report::Style;
+use crate::report::header::write_usable;
 use crate::table::{
-    By, Detail, HeldMeasure, HeldRow, Row, SnapshotAt, held_by, held_columns, held_rows,
+    By, Detail, HeldFigures, HeldMeasure, HeldRow, Row, SHARE_WIDTH, SnapshotAt, held_by,
+    held_columns, held_rows, neighbours_text,
 };
 use crate::units::{Bytes, counted, printable};
 
@@ -18,6 +20,10 @@ pub(super) const RETAINED: &str = "retained: bytes of a row's own blocks, and of
 /// Explains unused capacity.
 pub(super) const UNUSED: &str = "unused: capacity of lists, tables and buffers that holds nothing. A \
     figure with >= is a lower bound: the fill of some blocks is not known.";
+/// Explains neighbours.
+pub(super) const NEIGHBOURS: &str = "neighbours: blocks of a row that stand one after the other in the block that holds \
+    them, or of which one holds the other, as a reader visits them. Shares of pairs with less than a cache line (64 B) \
+    or a page (4 KiB) between them, and of pairs whose second block is at the lower address.";
 /// Explains what small holders do to figures by site.
 const CUT: &str =
     "Small holders were summed up in this snapshot: retained bytes of rows are lower bounds.";
@@ -33,6 +39,7 @@ pub(super) fn write_moment(page: &mut Page<'_>, profile: &Profile, at: SnapshotA
     let moment = format!("{}{of}: {}", at.name(), at.moment(profile));
     page.entry(Style::Strong, "snapshot", &moment);
     page.entry(Style::Faint, "basis", at.basis());
+    write_usable(page, at, "");
     for note in at.notes() {
         page.warning(&note);
     }
@@ -69,13 +76,23 @@ pub(super) fn write(
     if shown.first().is_some_and(is_site) {
         // Names of sites need half of the page.
         let columns = [(); 2].map(|()| columns((page.width / 2).saturating_sub(2)));
-        site::write_with(page, profile, &shown, |row| &row.row, columns, None, true);
+        site::write_with(
+            page,
+            profile,
+            &shown,
+            |row| &row.row,
+            columns,
+            None,
+            true,
+            |page, row| write_neighbours(page, &row.held),
+        );
     } else if !shown.is_empty() {
         let columns = columns(page.width.saturating_sub(NAME_WIDTH));
         page.head(&columns, options.by.name());
         for row in &shown {
             let used = page.figures(&columns, *row);
             page.place(used, 0, &printable(&row.row.key));
+            write_neighbours(page, &row.held);
         }
     }
     write_rest(page, &rows, shown.len(), measure);
@@ -83,8 +100,19 @@ pub(super) fn write(
     page.blank();
     page.wrap(Style::Faint, "  ", RETAINED);
     page.wrap(Style::Faint, "  ", UNUSED);
+    if page.options.explain {
+        page.wrap(Style::Faint, "  ", NEIGHBOURS);
+    }
     if at.is_cut() {
         page.wrap(Style::Faint, "  ", CUT);
+    }
+}
+
+/// Writes the neighbours of a row, if they are asked for.
+pub(super) fn write_neighbours(page: &mut Page<'_>, held: &HeldFigures) {
+    let text = neighbours_text(held).filter(|_| page.options.explain);
+    if let Some(text) = text {
+        page.wrap(Style::Faint, &" ".repeat(SHARE_WIDTH + 1), &text);
     }
 }
 

@@ -6,7 +6,7 @@
 use unicode_width::UnicodeWidthStr;
 
 use super::Page;
-use super::held::{RETAINED, UNUSED};
+use super::held::{NEIGHBOURS, RETAINED, UNUSED, write_neighbours};
 use crate::profile::Profile;
 use crate::report::Style;
 use crate::table::{
@@ -57,6 +57,7 @@ pub(super) fn write(
         let used = page.figures(&columns, line);
         let name = Name::of(&rows, line).fitting(page.room(used, depth));
         page.place(used, depth, &name);
+        write_neighbours(page, &line.held);
     }
     if most > places.len() {
         let rest = (most - places.len()) as u64;
@@ -66,6 +67,9 @@ pub(super) fn write(
     page.blank();
     page.wrap(Style::Faint, "  ", RETAINED);
     page.wrap(Style::Faint, "  ", UNUSED);
+    if page.options.explain {
+        page.wrap(Style::Faint, "  ", NEIGHBOURS);
+    }
     let shown = places.iter().flat_map(|&(line, _)| &lines[line].rows);
     let mut shown: Vec<&HolderRowName> = shown.map(|&row| &rows[row].name).collect();
     shown.dedup();

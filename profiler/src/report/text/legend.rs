@@ -76,7 +76,8 @@ fn explained(by: By, rows: &[Row]) -> Vec<&'static str> {
              allocation and its free, over the blocks that the same thread freed. freed \
              elsewhere: blocks that another thread freed. Both are known only for blocks above \
              16 B; the brackets give their share of the freed blocks (reallocated blocks count as \
-             freed).",
+             freed). in time: about, the lifetime at the mean time between allocations of the \
+             phase, an estimate; at most, the longest time between checkpoints without a live block.",
         ],
         By::Owner => vec![
             "A row is the function that owns the blocks: the innermost function of the program that is \

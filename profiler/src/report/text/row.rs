@@ -71,8 +71,7 @@ pub(super) fn site_details(page: &mut Page<'_>, profile: &Profile, row: &Row) {
     };
     let indent = " ".repeat(SHARE_WIDTH + 1);
     page.wrap(Style::Faint, &indent, &of_site(profile, detail));
-    let distribution = profile.distribution(&detail.sites);
-    let mut blocks = distribution.details(&row.figures);
+    let mut blocks = profile.block_details(&detail.sites, &row.figures);
     blocks.extend(reallocs(&row.figures));
     if blocks.is_empty() {
         return;

@@ -88,11 +88,13 @@ pub(super) fn write(page: &mut Page<'_>, profile: &Profile, rows: &[&Row], with_
         columns,
         Some(measure),
         with_stacks,
+        |_, _| (),
     );
 }
 
 /// Writes rows with columns of their own: those for a wide page, and those for a narrow one. The
-/// largest block is named by `measure`, if there is one.
+/// largest block is named by `measure`, if there is one. `below` writes what stands below a row.
+#[allow(clippy::too_many_arguments)]
 pub(super) fn write_with<T>(
     page: &mut Page<'_>,
     profile: &Profile,
@@ -101,6 +103,7 @@ pub(super) fn write_with<T>(
     [wide, few]: [Vec<Column<T>>; 2],
     measure: Option<Measure>,
     with_stacks: bool,
+    below: impl Fn(&mut Page<'_>, &T),
 ) {
     let names = rows.iter().map(|row| row_of(row));
     let names = names.filter_map(|row| Names::of(profile, row, measure, with_stacks));
@@ -131,6 +134,7 @@ pub(super) fn write_with<T>(
             page.blank();
             page.part(Style::Faint, NARROW);
             two_lines(page, names, NARROW);
+            below(page, row);
             continue;
         }
         page.part(Style::Faint, "  ");
@@ -147,6 +151,7 @@ pub(super) fn write_with<T>(
             }
             None => two_lines(page, names, &" ".repeat(figures)),
         }
+        below(page, row);
     }
 }
 

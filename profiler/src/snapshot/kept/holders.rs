@@ -6,7 +6,7 @@
 //! twice, and the bytes below all topmost nodes of a set of sites are exactly those that the set
 //! retains.
 
-use super::{RootKind, Snapshot};
+use super::{Neighbours, RootKind, Snapshot};
 use serde::{Deserialize, Serialize};
 
 /// The holder of some blocks.
@@ -48,6 +48,9 @@ pub struct Held {
     pub known_bytes: u64,
     /// Unused capacity of these.
     pub unused_bytes: u64,
+    /// Blocks that lie behind each other in what holds them.
+    #[serde(skip_serializing_if = "Neighbours::is_empty")]
+    pub neighbours: Neighbours,
 }
 
 impl Held {
@@ -58,6 +61,7 @@ impl Held {
         add(&mut self.bytes, other.bytes);
         add(&mut self.known_bytes, other.known_bytes);
         add(&mut self.unused_bytes, other.unused_bytes);
+        self.neighbours.add(&other.neighbours);
     }
 }
 

@@ -2,7 +2,8 @@
 
 use super::super::{Analysis, Holder, RootKind, SiteFigures};
 use super::holders::{Held, HolderName, HolderNode, sums_of};
-use super::{Basis, InputFigures, Moment, Slicer, Snapshot, not_reached};
+use super::usable::Usable;
+use super::{Basis, InputFigures, Moment, Slicer, Snapshot, neighbours, not_reached};
 use crate::allocator::Allocator;
 use crate::snapshot::{Heap, Layouts};
 use crate::units::counted;
@@ -55,14 +56,17 @@ impl Snapshot {
             slicers: slicers(analysis),
             futures: layouts.futures(),
             large_locals: layouts.large_locals(heap),
+            usable: None,
             notes: notes(analysis),
             not_reached,
             not_reached_is_cut,
         }
     }
 
-    /// Counts what an allocator adds to the blocks of each site. The heap is that of the analysis.
+    /// Counts what an allocator adds to the blocks of each site and size class. The heap is that of
+    /// the analysis.
     pub fn count_rounding(&mut self, heap: &Heap, allocator: Allocator) {
+        self.usable = Some(Usable::of(heap, allocator));
         let mut sums: FxHashMap<u32, u64> = FxHashMap::default();
         for block in 0..heap.len() {
             let bytes = heap.size(block);
@@ -210,6 +214,7 @@ impl Tree {
         let heap = analysis.heap();
         // The node of each block, from 1; 0 = not looked at.
         let mut node_of = vec![0_u32; heap.len()];
+        let mut group_of = vec![(0, 0); heap.len()];
         let mut open = Vec::new();
         for block in 0..heap.len() {
             let mut at = block;
@@ -234,6 +239,7 @@ impl Tree {
                 let (own, place) = tree.place(node, site, label, layouts);
                 node = own;
                 node_of[at] = node;
+                group_of[at] = (node, place);
                 let unused = analysis.unused_bytes(at);
                 let bytes = heap.size(at);
                 tree.nodes[node as usize].own[place as usize].add(&Held {
@@ -242,8 +248,12 @@ impl Tree {
                     bytes,
                     known_bytes: unused.map_or(0, |_| bytes),
                     unused_bytes: unused.unwrap_or(0),
+                    ..Held::default()
                 });
             }
+        }
+        for ((node, place), found) in neighbours::of_groups(analysis, &group_of) {
+            tree.nodes[node as usize].own[place as usize].neighbours = found;
         }
         tree
     }

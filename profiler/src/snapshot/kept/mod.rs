@@ -3,13 +3,17 @@
 
 mod holders;
 mod make;
+mod neighbours;
 mod not_reached;
 #[cfg(test)]
 mod tests;
+mod usable;
 
 pub use holders::{Held, HolderName, HolderNode};
 pub use make::Outside;
+pub use neighbours::Neighbours;
 pub use not_reached::NotReached;
+pub use usable::{Usable, UsableClass};
 
 use super::{FutureState, LargeLocal, RootKind, SiteFigures};
 use serde::{Deserialize, Serialize};
@@ -113,6 +117,8 @@ pub struct Snapshot {
     pub(super) slicers: Vec<Slicer>,
     pub(super) futures: Vec<FutureState>,
     pub(super) large_locals: Vec<LargeLocal>,
+    /// `None` if the allocator is not known.
+    pub(super) usable: Option<Usable>,
     pub(super) notes: Vec<String>,
     /// Sorted.
     pub(super) not_reached: Vec<NotReached>,
@@ -170,6 +176,12 @@ impl Snapshot {
     /// Returns what points into the large blocks into which only slices point.
     pub fn slicers(&self) -> &[Slicer] {
         &self.slicers
+    }
+
+    /// Returns the usable bytes of the live blocks, by size class; `None` if the allocator is not
+    /// known.
+    pub fn usable(&self) -> Option<&Usable> {
+        self.usable.as_ref()
     }
 
     /// Returns the futures by the await that they wait at, those with most bytes first; at most

@@ -204,3 +204,42 @@ fn hostile_tables_are_errors() {
     assert_eq!(snapshots[0].retained_bytes(1, |_| Some(0)), [u64::MAX]);
     assert_eq!(snapshots[1].held().len(), 1);
 }
+
+#[test]
+fn neighbours_are_the_blocks_that_a_block_owns_one_after_the_other() {
+    // The first block owns blocks 3, 1 and 2 in this order; block 2 owns a block of its own site.
+    let edges = vec![vec![3, 1, 2], vec![], vec![4], vec![], vec![], vec![]];
+    let analysis = analysed(edges, &[0, 1, 1, 1, 1, 0]);
+    let held = kept(&analysis).by_site(2);
+    let of = |site: u32| {
+        let found = held.iter().find(|held| held.site == Some(site));
+        found.expect("a site").neighbours
+    };
+    assert_eq!(of(0), Neighbours::default());
+    // Blocks lie 256 bytes apart. Labels keep odd blocks (3, 1) apart from even ones (2, 4).
+    let expected = Neighbours {
+        pairs: 2,
+        line: 0,
+        page: 2,
+        backwards: 1,
+    };
+    assert_eq!(of(1), expected);
+}
+
+#[test]
+fn usable_bytes_are_summed_by_the_size_class_of_the_allocator() {
+    let mut heap = HeapBuilder::default();
+    for (number, size) in [20, 24, 25, 1 << 20].into_iter().enumerate() {
+        heap.block(0x1000 + number as u64 * 0x1000, size, 0, 1);
+    }
+    let usable = Usable::of(&heap.finish(), crate::allocator::Allocator::Glibc);
+    let class = |block_bytes, blocks, requested_bytes| UsableClass {
+        block_bytes,
+        blocks,
+        requested_bytes,
+    };
+    assert_eq!(usable.classes, [class(24, 2, 44), class(40, 1, 25)]);
+    assert_eq!((usable.requested_bytes(), usable.usable_bytes()), (69, 88));
+    assert_eq!((usable.large_blocks, usable.large_bytes), (1, 1 << 20));
+    assert_eq!(usable.allocator, "glibc");
+}

@@ -1,8 +1,10 @@
 //! Tests every format against the totals of the report and of the picture, against the rules of the
 //! tools that read it, and as a golden.
 
+mod browser;
 mod dhat;
 mod firefox;
+mod html;
 mod pprof;
 mod speedscope;
 mod tables;
@@ -179,6 +181,7 @@ fn totals(profile: &Profile, format: Format, options: &ReportOptions<'_>) -> Has
         Format::Folded => tables::folded_totals(profile, options),
         Format::Json => tables::json_totals(profile, options),
         Format::Csv => tables::csv_totals(profile, options),
+        Format::Html => html::totals(profile, options),
         other => panic!("{other:?} has no totals here"),
     }
 }
@@ -220,7 +223,7 @@ fn a_format_is_found_by_its_name_and_only_by_that() {
     for format in Format::ALL {
         assert_eq!(Format::from_name(format.name()), Some(format));
     }
-    assert_eq!(Format::from_name("html"), None);
+    assert_eq!(Format::from_name("xml"), None);
 }
 
 #[test]

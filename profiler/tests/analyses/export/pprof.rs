@@ -2,9 +2,10 @@
 
 use std::fmt::Write as _;
 use std::io::Read;
+use std::time::{Duration, UNIX_EPOCH};
 
 use flate2::read::GzDecoder;
-use heapglass_profiler::profile::Thread;
+use heapglass_profiler::profile::{Figures, Thread};
 use prost::Message;
 
 use super::*;
@@ -173,4 +174,224 @@ fn the_measure_is_the_default_sample_type_where_there_is_one() {
     assert_eq!(default(Measure::Total), "alloc_space");
     assert_eq!(default(Measure::Live), "inuse_space");
     assert_eq!(default(Measure::Grows), "peak_space");
+}
+
+/// Makes a profile of three sites with these figures, and numbers as in a recording.
+fn sites(numbered: &[(u32, Figures)]) -> Profile {
+    let mut builder = Builder::new();
+    let mut numbers = Vec::new();
+    for (number, figures) in numbered {
+        let name = format!("app::site{number}");
+        let function = builder.function(&name, "app", Origin::User);
+        let frame = builder.frame(function, Some("src/main.rs"), *number);
+        builder.site(&[frame], ScopeId(0), *figures);
+        numbers.push(*number);
+    }
+    let parts = builder.parts();
+    *parts.site_numbers = numbers;
+    parts.process.command = vec!["app".to_owned(), "--password=secret".to_owned()];
+    builder.build()
+}
+
+/// A function, and its values that are not 0 by sample type.
+type FunctionValues = (String, Vec<(String, i64)>);
+
+/// Decodes the profile of a window of two seconds: by function, the values by sample type.
+fn window(
+    before: &Profile,
+    after: &Profile,
+    since: Since,
+    max_samples: usize,
+) -> (message::Profile, Vec<FunctionValues>) {
+    let begin = UNIX_EPOCH + Duration::from_secs(100);
+    let moment = Moment::of(before, begin);
+    let mut packed = Vec::new();
+    let end = begin + Duration::from_secs(2);
+    let options = PprofOptions {
+        window: Some(Window {
+            begin: &moment,
+            end,
+            since,
+        }),
+        max_samples,
+        is_for_services: true,
+        ..PprofOptions::default()
+    };
+    let size = write_pprof(after, &options, &mut packed).unwrap();
+    let merged = size.merged_stacks;
+    let mut plain = Vec::new();
+    GzDecoder::new(&packed[..]).read_to_end(&mut plain).unwrap();
+    let made = message::Profile::decode(&plain[..]).unwrap();
+    assert_eq!((size.samples, size.bytes), (made.sample.len(), plain.len()));
+    let string = |index: i64| made.string_table[index as usize].clone();
+    let samples = made.sample.iter().map(|sample| {
+        let location = &made.location[sample.location_id[0] as usize - 1];
+        let function = &made.function[location.line[0].function_id as usize - 1];
+        let types = made.sample_type.iter().map(|of| string(of.r#type));
+        let values = types.zip(sample.value.iter().copied());
+        let values = values.filter(|(_, value)| *value != 0);
+        (string(function.name), values.collect())
+    });
+    let samples: Vec<_> = samples.collect();
+    assert!(samples.len() <= max_samples);
+    let has_others = samples.iter().any(|(name, _)| name == "[other stacks]");
+    assert_eq!(has_others, merged > 0);
+    (made.clone(), samples)
+}
+
+#[test]
+fn a_window_has_the_difference_of_two_moments() {
+    let before = sites(&[
+        (3, figures(10, 8, 4)),
+        (5, figures(2, 100, 2)),
+        (6, figures(1, 1, 0)),
+    ]);
+    // Site 4 is new, 5 lost both blocks, and 6 did nothing.
+    let after = sites(&[
+        (3, figures(15, 8, 6)),
+        (4, figures(1, 50, 1)),
+        (5, figures(2, 100, 0)),
+        (6, figures(1, 1, 0)),
+    ]);
+    let value = |name: &str, value: i64| (name.to_owned(), value);
+    let temporary = figures(15, 8, 6).temporary_bytes - figures(10, 8, 4).temporary_bytes;
+    let temporary = value("temporary_space", temporary as i64);
+    let (made, samples) = window(&before, &after, Since::Change, 100);
+    assert_eq!(
+        samples,
+        [
+            (
+                "app::site3".to_owned(),
+                vec![
+                    value("alloc_objects", 5),
+                    value("alloc_space", 40),
+                    value("inuse_objects", 2),
+                    value("inuse_space", 16),
+                    temporary.clone(),
+                ]
+            ),
+            (
+                "app::site4".to_owned(),
+                vec![
+                    value("alloc_objects", 1),
+                    value("alloc_space", 50),
+                    value("inuse_objects", 1),
+                    value("inuse_space", 50),
+                ]
+            ),
+            (
+                "app::site5".to_owned(),
+                vec![value("inuse_objects", -2), value("inuse_space", -200)]
+            ),
+        ]
+    );
+    assert_eq!(
+        (made.time_nanos, made.duration_nanos),
+        (100_000_000_000, 2_000_000_000)
+    );
+    let text = render(&made);
+    assert!(
+        text.contains("allocations in 2.00 s; live blocks are their change"),
+        "{text}"
+    );
+    assert!(
+        !text.contains("secret") && !text.contains("peak_space"),
+        "{text}"
+    );
+    let (_, samples) = window(&before, &after, Since::Allocations, 100);
+    assert_eq!(
+        samples,
+        [
+            (
+                "app::site3".to_owned(),
+                vec![
+                    value("alloc_objects", 5),
+                    value("alloc_space", 40),
+                    value("inuse_objects", 6),
+                    value("inuse_space", 48),
+                    temporary,
+                ]
+            ),
+            (
+                "app::site4".to_owned(),
+                vec![
+                    value("alloc_objects", 1),
+                    value("alloc_space", 50),
+                    value("inuse_objects", 1),
+                    value("inuse_space", 50),
+                ]
+            ),
+        ]
+    );
+}
+
+#[test]
+fn a_window_with_too_many_stacks_keeps_its_totals() {
+    let before = sites(&[]);
+    let all: Vec<(u32, Figures)> = (1..=50).map(|n| (n, figures(u64::from(n), 8, 1))).collect();
+    let after = sites(&all);
+    let totals = |samples: &[FunctionValues]| {
+        let mut totals: HashMap<String, i64> = HashMap::new();
+        for (name, value) in samples.iter().flat_map(|(_, values)| values) {
+            *totals.entry(name.clone()).or_default() += value;
+        }
+        totals
+    };
+    let (_, whole) = window(&before, &after, Since::Change, 50);
+    assert_eq!(whole.len(), 50);
+    for most in [1, 2, 10, 49] {
+        let (made, samples) = window(&before, &after, Since::Change, most);
+        assert_eq!(samples.len(), most);
+        assert_eq!(totals(&samples), totals(&whole));
+        // The largest are kept.
+        let kept = samples.iter().filter(|(name, _)| name != "[other stacks]");
+        let kept: Vec<&str> = kept.map(|(name, _)| name.as_str()).collect();
+        let largest: Vec<String> = (0..most - 1)
+            .map(|n| format!("app::site{}", 50 - n))
+            .collect();
+        assert_eq!(kept, largest);
+        let stated = format!("{} stacks with the fewest bytes are one sample", 51 - most);
+        assert!(render(&made).contains(&stated), "{}", render(&made));
+    }
+}
+
+#[test]
+fn a_window_over_two_recordings_is_refused() {
+    let before = sites(&[(1, figures(1, 8, 1))]);
+    let mut after = sites(&[(1, figures(2, 8, 1))]);
+    after.parts().process.pid += 1;
+    let moment = Moment::of(&before, UNIX_EPOCH);
+    assert!(!moment.is_of(&after));
+    let options = PprofOptions {
+        window: Some(Window {
+            begin: &moment,
+            end: UNIX_EPOCH,
+            since: Since::Change,
+        }),
+        ..PprofOptions::default()
+    };
+    let error = write_pprof(&after, &options, io::sink());
+    assert_eq!(error.unwrap_err().kind(), io::ErrorKind::InvalidInput);
+}
+
+#[test]
+fn services_get_no_arguments_and_no_label_with_many_values() {
+    let profile = shop();
+    let options = PprofOptions {
+        is_for_services: true,
+        ..PprofOptions::default()
+    };
+    let mut packed = Vec::new();
+    write_pprof(&profile, &options, &mut packed).unwrap();
+    let mut plain = Vec::new();
+    GzDecoder::new(&packed[..]).read_to_end(&mut plain).unwrap();
+    let text = render(&message::Profile::decode(&plain[..]).unwrap());
+    assert!(
+        text.contains("phase=") && !text.contains("command: "),
+        "{text}"
+    );
+    assert!(
+        !text.contains("type=") && !text.contains("field=") && !text.contains("thread="),
+        "{text}"
+    );
 }

@@ -39,7 +39,7 @@ fn a_picture_of_holders_is_as_wide_as_the_snapshot() {
 fn frames_of_holders_say_their_size_and_the_rest_in_one_bracket() {
     let profile = fixture::with_made_up_snapshots();
     let (svg, _) = draw_holders(&profile, None, HeldMeasure::Retained);
-    let tooltips = tooltips(&svg);
+    let tooltips = titles(&svg);
     let map = tooltips
         .iter()
         .find(|title| title.starts_with(".attributes{}"));

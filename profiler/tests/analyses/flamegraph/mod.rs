@@ -19,8 +19,30 @@ fn draw(profile: &Profile, options: &CallTreeOptions) -> (String, PictureTotals)
     (String::from_utf8(out).expect("an SVG is text"), drawn)
 }
 
-/// Returns the texts between `<title>` and `</title>` of every frame, unescaped.
+/// Returns the titles of every frame without the size that follows the name.
 fn tooltips(svg: &str) -> Vec<String> {
+    let named = titles(svg).into_iter().map(|title| {
+        let Some((label, rest)) = title.rsplit_once(" (") else {
+            return title;
+        };
+        if label.starts_with('[') && label.ends_with("draw]") {
+            return title;
+        }
+        let (name, size) = label.rsplit_once(' ').expect("a size");
+        let name = match size {
+            "B" | "KiB" | "MiB" | "GiB" => name.rsplit_once(' ').expect("a figure").0,
+            count => {
+                assert!(count.replace(',', "").parse::<u64>().is_ok(), "{title}");
+                name
+            }
+        };
+        format!("{name} ({rest}")
+    });
+    named.collect()
+}
+
+/// Returns the texts between `<title>` and `</title>` of every frame, unescaped.
+fn titles(svg: &str) -> Vec<String> {
     let frames = svg
         .split_once("id=\"frames\"")
         .expect("a picture has frames")
@@ -145,11 +167,16 @@ fn tooltips_say_bytes_blocks_share_and_place() {
             ..CallTreeOptions::default()
         },
     );
-    let tooltips = tooltips(&svg);
-    let expected = "Vec::push (1,024,000 bytes = 1000.0 KiB, 1,000 blocks, 25.0 %; alloc::vec::Vec<T,A>::push; vec/mod [1].rs:9)";
+    let tooltips = titles(&svg);
+    let expected = "Vec::push 1000.0 KiB (1,024,000 bytes = 1000.0 KiB, 1,000 blocks, 25.0 %; alloc::vec::Vec<T,A>::push; vec/mod [1].rs:9)";
     assert!(tooltips.iter().any(|t| t == expected), "{tooltips:#?}");
-    let expected = "app::main (4,096,000 bytes = 3.9 MiB, 4,000 blocks, 100.0 %; itself 2.9 MiB; src/main.rs:3)";
+    let expected = "app::main 3.9 MiB (4,096,000 bytes = 3.9 MiB, 4,000 blocks, 100.0 %; itself 2.9 MiB; src/main.rs:3)";
     assert!(tooltips.iter().any(|t| t == expected), "{tooltips:#?}");
+    // The labels have sizes, and cut ones end in dots.
+    assert!(svg.contains(">Vec::push 1000.0 KiB</text>"), "{svg}");
+    // Few rows are high, and the picture has a dark scheme.
+    assert!(svg.contains("height=\"23\""), "{svg}");
+    assert!(svg.contains("@media (prefers-color-scheme: dark)"));
     // inferno's script creates the label from everything before the last bracket.
     assert!(
         tooltips

@@ -1,7 +1,7 @@
 //! Rows by type and by field, phases with their input, footprints.
 
 use super::*;
-use heapglass_profiler::profile::{Checkpoint, Distribution, Frames, ScopeKind, TypeId};
+use heapglass_profiler::profile::{Distribution, Frames, ScopeKind, TypeId};
 
 fn by(by: By) -> ReportOptions<'static> {
     ReportOptions {
@@ -479,13 +479,8 @@ fn of_two_sites() -> Profile {
     second.add_blocks(24, 1);
     b.site(&[main], ScopeId(0), counted(2, 2 * 24, 3))
         .distribution = second;
-    let checkpoint = |time_ns, first, second| {
-        fixture::made!(Checkpoint {
-            time_ns,
-            live_bytes: vec![first, second],
-        })
-    };
-    *b.parts().checkpoints = vec![checkpoint(100, 64, 0), checkpoint(200, 24, 48)];
+    b.checkpoint(100, &[(64, 2), (0, 0)]);
+    b.checkpoint(200, &[(24, 1), (48, 2)]);
     b.build()
 }
 
@@ -517,10 +512,13 @@ fn a_site_says_sizes_lifetimes_and_what_it_held_at_checkpoints() {
         row["checkpoint_live_bytes"],
         serde_json::json!([64, 24 + 48])
     );
-    let moments = serde_json::json!([
-        {"time_ns": 100, "live_bytes": 64},
-        {"time_ns": 200, "live_bytes": 24 + 48},
-    ]);
+    let moment = |time_ns: u64, live_bytes: u64, live_blocks: u64| {
+        serde_json::json!({
+            "time_ns": time_ns, "kind": "time", "name": null, "live_bytes": live_bytes,
+            "live_blocks": live_blocks, "total_bytes": 0,
+        })
+    };
+    let moments = Value::Array(vec![moment(100, 64, 2), moment(200, 24 + 48, 1 + 2)]);
     assert_eq!(json["checkpoints"], moments);
 }
 
@@ -533,7 +531,7 @@ fn the_text_of_a_site_says_them_as_well() {
         ..ReportOptions::default()
     };
     let said = text(&of_two_sites(), &options);
-    let expected = "sizes 24 B (7), 33-40 B (2), unknown (1); lifetime 9.0 allocations (of 80.0 % of freed); freed \
+    let expected = "sizes 24 B (7), 33-40 B (2), unknown (1), mean 27 B; lifetime 9.0 allocations (of 80.0 % of freed); freed \
                     elsewhere 25.0 %\n";
     assert!(said.contains(expected), "{said}");
 }

@@ -32,46 +32,55 @@ fn checkpoints_are_what_rows_held_when_they_were_taken() {
             ),
         ],
     );
-    let live = |first: i64, second: i64| {
+    let live = |first: i64, second: i64| -> [i64; CHECKPOINT_GROUP] {
         std::array::from_fn(|slot| [second, 9, first].get(slot).copied().unwrap_or(0))
     };
     let checkpoints = [
         CheckpointsValue {
             row: 0,
             live_bytes: live(300, 600),
+            live_blocks: live(3, 6),
             ..CheckpointsValue::default()
         },
         CheckpointsValue {
             row: 1,
             live_bytes: live(0, -9),
+            live_blocks: live(0, -1),
             ..CheckpointsValue::default()
         },
     ];
     parts.append(table::CHECKPOINTS, 1, &checkpoints);
-    (
-        parts.header.checkpoint_seq[2],
-        parts.header.checkpoint_ns[2],
-    ) = (1, 100);
-    (
-        parts.header.checkpoint_seq[0],
-        parts.header.checkpoint_ns[0],
-    ) = (2, 200);
+    let moment = |sequence, time_ns| CheckpointMomentValue {
+        sequence,
+        time_ns,
+        ..CheckpointMomentValue::default()
+    };
+    let free = CheckpointMomentValue::default();
+    let moments = [moment(2, 200), free, moment(1, 100)];
+    parts.append(table::CHECKPOINT_MOMENTS, 0, &moments);
     let profile = load(&parts);
     let of: Vec<_> = profile
         .checkpoints()
         .iter()
-        .map(|checkpoint| {
+        .enumerate()
+        .map(|(number, checkpoint)| {
+            let then = profile.at_checkpoint(number).expect("a checkpoint");
             let live = |scope| {
-                let index = profile
-                    .sites()
-                    .iter()
-                    .position(|site| site.scope.0 == scope);
-                checkpoint.live_bytes[index.expect("a site")]
+                let mut sites = then.sites().iter();
+                let site = sites.find(|site| site.scope.0 == scope);
+                let figures = site.expect("a site").figures;
+                (figures.live_bytes, figures.live_blocks)
             };
             (checkpoint.time_ns, live(1), live(2))
         })
         .collect();
-    assert_eq!(of, [(100, 300 + 5, 0), (200, 600 + 5, 80)]);
+    assert_eq!(
+        of,
+        [
+            (100, (300 + 5, 3 + 1), (0, 0)),
+            (200, (600 + 5, 6 + 1), (80, 1))
+        ]
+    );
 }
 
 #[test]

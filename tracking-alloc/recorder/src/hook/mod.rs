@@ -26,7 +26,8 @@ pub(crate) use event::{
 pub use net::PassedOver;
 pub(crate) use net::{Net, measuring, net_here};
 pub(crate) use peak::{
-    PeakChecks, check_peak_now, end_last_pause, mark_window, sample, set_paused, start_paused,
+    PeakChecks, check_peak_now, end_last_pause, mark_window, phase_ended, sample, set_paused,
+    start_paused,
 };
 pub(crate) use resident::{forget as forget_resident, read as read_resident};
 pub(crate) use signal::{forget_signals, install_signals, remove_signals};

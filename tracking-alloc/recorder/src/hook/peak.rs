@@ -51,10 +51,11 @@ use super::lane::{Lane, MOST_SKIPS, STEP, lane_at};
 use super::snapshots::{self, Moment};
 use super::{PEAK_CHECKS, resident};
 use crate::samples::Counted;
-use crate::session::{self, CLOCK, Timeline, Visit, net_bytes};
+use crate::session::{self, CLOCK, Moments, Timeline, net_bytes};
+use crate::sys;
 use lanes::Sums;
 use std::sync::atomic::{Ordering::*, fence};
-use tracking_alloc_recording::{CLOCK_CHECKPOINT_BITS, Header, Point, Row, mode};
+use tracking_alloc_recording::{CLOCK_CHECKPOINT_BITS, Header, Point, Row, checkpoint_kind, mode};
 
 pub(crate) use changes::sample;
 pub(crate) use pauses::{end_last_pause, set_paused, start_paused};
@@ -238,10 +239,16 @@ impl PeakChecks {
         }
     }
 
-    /// Begins with the mapped halves of the timeline. Returns `false` if memory ran out.
-    pub(crate) fn begin(&mut self, points: *const Point, reads_files: bool) -> bool {
+    /// Begins with the mapped halves of the timeline and the mapped checkpoints. Returns `false` if
+    /// memory ran out.
+    pub(crate) fn begin(
+        &mut self,
+        points: *const Point,
+        moments: *const Moments,
+        reads_files: bool,
+    ) -> bool {
         *self = PeakChecks::new();
-        self.timeline.start(points, reads_files);
+        self.timeline.start(points, moments, reads_files);
         self.lanes.begin(reads_files)
     }
 
@@ -359,11 +366,11 @@ impl PeakChecks {
             self.total_bytes(sums, header),
         );
         let visit = self.timeline.visit(header, moment);
-        if visit != Visit::Nothing {
+        if visit.took_point {
             resident::point_taken();
         }
-        if visit == Visit::Checkpoint {
-            // A checkpoint was taken: its number is the lower part of the clock.
+        if visit.took_checkpoint {
+            // Its number is the lower part of the clock.
             let clock = CLOCK.load(Relaxed);
             CLOCK.store(clock & !0xffff | self.timeline.checkpoints(), Release);
         }
@@ -415,4 +422,24 @@ pub(crate) fn check_peak_now(checks: &mut PeakChecks, force_point: bool) {
         checks.timeline.make_due();
     }
     checks.publish(&sums);
+}
+
+/// Takes a checkpoint at the end of an outermost phase, unless there was one just before.
+pub(crate) fn phase_ended(scope: u32) {
+    if !session::may_follow_phase() {
+        return;
+    }
+    let Some(_inside) = super::Inside::enter() else {
+        return;
+    };
+    let Some(record) = session::scope_record(scope) else {
+        return;
+    };
+    let _errno = sys::Errno::keep();
+    let mut checks = PEAK_CHECKS.lock();
+    let name = record.name.load(Relaxed);
+    checks
+        .timeline
+        .want_checkpoint(checkpoint_kind::PHASE, name);
+    check_peak_now(&mut checks, false);
 }

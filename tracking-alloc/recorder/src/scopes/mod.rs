@@ -31,7 +31,7 @@ pub use crate::current_scope::{Added, NewScope, ScopeGuard, current, set};
 #[cfg(recording)]
 mod platform {
     pub(super) use super::fields::*;
-    pub(super) use super::recorded::{Retained, Running, enter, report};
+    pub(super) use super::recorded::{Retained, Running, enter, outermost_ended, report};
     pub(super) use crate::hook::{visit, visit_again};
 }
 #[cfg(in_memory)]
@@ -49,6 +49,12 @@ pub fn enter(parent: u32, name: &str) -> Option<u32> {
 /// Adds to the figures that the program reports for a scope: bytes of input, and records read.
 pub fn report(scope: u32, bytes: u64, records: u64) {
     platform::report(scope, bytes, records);
+}
+
+/// Tells the recorder that work in an outermost scope, one inside scope 0, has ended. The recording
+/// then keeps what each site holds, if that was not kept just before.
+pub fn outermost_ended(scope: u32) {
+    platform::outermost_ended(scope);
 }
 
 /// Returns a number that identifies the current recording. A forked child's own recording has

@@ -41,6 +41,11 @@ pub(crate) fn report(scope: u32, bytes: u64, records: u64) {
     });
 }
 
+/// Takes a checkpoint, if one is due.
+pub(crate) fn outermost_ended(scope: u32) {
+    hook::phase_ended(scope);
+}
+
 pub(super) fn with_record<T>(scope: u32, change: impl FnOnce(&Scope) -> T) -> Option<T> {
     let _inside = Inside::enter()?;
     session::scope_record(scope).map(change)

@@ -17,6 +17,7 @@
 //! The peak lock (`hook::PEAK_CHECKS`) is taken before the write lock, never after it.
 
 mod arenas;
+mod checkpoints;
 mod failed_requests;
 mod footprints;
 mod key_map;
@@ -32,6 +33,7 @@ mod timeline;
 mod walking;
 
 pub(crate) use arenas::{ArenaValue, MOST_ARENAS};
+pub(crate) use checkpoints::{Moments, may_follow_phase, save_row};
 pub use footprints::{Measured, Part, Type};
 pub(crate) use lanes::{
     LANES_USED, OVERFLOW_USED, fixed_rows, lane_number, lanes_in_use, sums_of_lanes,
@@ -42,7 +44,7 @@ pub(crate) use rows::{
 };
 pub(crate) use scope_table::{forget_scopes, scope_number, scope_record};
 pub(crate) use sites::{KnownSite, check_modules, expect_changes, find_site, forget_sites, intern};
-pub(crate) use timeline::{Timeline, Visit, store_own_bytes};
+pub(crate) use timeline::{Timeline, store_own_bytes};
 pub(crate) use walking::{FINDERS, any_callers, choose_unwinder, have_any_callers};
 
 use crate::file::{Backing, Store, Table, is_retry_due, own_header};
@@ -69,6 +71,8 @@ pub(crate) struct Session {
     header: *const Header,
     /// Both halves of the timeline.
     pub(crate) points: *const Point,
+    /// The checkpoints, by slot.
+    pub(crate) moments: *const Moments,
     /// Records of lanes: the first table, and the further ones.
     lanes: [AtomicPtr<recording::Lane>; LANE_TABLES],
     /// The write lock. It may be taken while the peak lock is held, never the other way round.
@@ -181,12 +185,17 @@ pub(crate) fn prepare(backing: Backing, reserve: u64, mode: u32) -> Result<&'sta
     // Both halves of the timeline.
     let points_bytes = (2 * TIMELINE_POINTS * size_of::<Point>()) as u64;
     let points = writer.store.segment(table::TIMELINE, 0, points_bytes, 0);
+    let moments_bytes = size_of::<Moments>() as u64;
+    let moments = writer
+        .store
+        .segment(table::CHECKPOINT_MOMENTS, 0, moments_bytes, 0);
     writer.add_fixed_records().ok_or(NO_MEMORY)?;
     writer.describe_program(header);
     drop(writer);
     session.tag = state::RECORD | (GENERATION.fetch_add(1, AcqRel) * state::GENERATION);
     session.header = header;
     session.points = points.ok_or(NO_MEMORY)?.as_ptr().cast();
+    session.moments = moments.ok_or(NO_MEMORY)?.as_ptr().cast();
     CLOCK.store(0, Release);
     Ok(session)
 }
@@ -225,6 +234,12 @@ impl Session {
     fn exchange(&self) -> &'static Exchange {
         // SAFETY: the first page of the recording stays mapped until the process ends.
         unsafe { &*self.header.byte_add(EXCHANGE_OFFSET).cast() }
+    }
+
+    /// Returns the checkpoints, by slot.
+    pub(crate) fn moments(&self) -> &'static Moments {
+        // SAFETY: the moments stay mapped until the process ends.
+        unsafe { &*self.moments }
     }
 
     /// Returns a lane's record in the recording.

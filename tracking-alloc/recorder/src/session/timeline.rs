@@ -1,26 +1,24 @@
-//! The timeline and the checkpoints: points in time, taken at checks when they are due, and thinned
-//! out to a fixed size.
+//! The timeline: points in time, taken at checks when they are due, and thinned out to a fixed size.
+//! Some are also checkpoints.
 
+use super::checkpoints::{Checkpoints, Moments, Reason};
 use super::lanes::tables_of_lanes;
 use crate::sys;
 use std::ptr::null;
 use std::sync::atomic::Ordering::*;
 use tracking_alloc_recording::{
-    CHECKPOINT_SLOTS, Header, Lane, Point, PointValue, Record, Row, Segment, TIMELINE_POINTS,
+    CheckpointMomentValue, Header, Lane, Point, PointValue, Record, Row, Segment, TIMELINE_POINTS,
+    checkpoint_kind,
 };
 
 /// The smallest step between two points, in nanoseconds.
 const FINEST_NS: u64 = 10_000_000;
-/// The number of the last checkpoint uses 16 bits of the clock.
-const MOST_CHECKPOINTS: u64 = 0xffff;
 
-/// The result of a visit to the timeline.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Visit {
-    Nothing,
-    Point,
-    /// A point and a checkpoint.
-    Checkpoint,
+/// The results of a visit to the timeline.
+#[derive(Clone, Copy)]
+pub(crate) struct Visit {
+    pub(crate) took_point: bool,
+    pub(crate) took_checkpoint: bool,
 }
 
 /// The state of the timeline, accessed under the peak lock.
@@ -38,9 +36,9 @@ pub(crate) struct Timeline {
     /// The time of the current check, in ticks and in nanoseconds after the start.
     ticks: u64,
     elapsed_ns: u64,
-    checkpoint_step_ns: u64,
-    checkpoint_due_ns: u64,
-    checkpoints: u64,
+    checkpoints: Checkpoints,
+    /// The checkpoint that the next visit takes.
+    wanted: Option<Reason>,
     /// `true` if files may be read (not in a sandbox).
     reads_files: bool,
 }
@@ -61,15 +59,19 @@ impl Timeline {
             last_ns: 0,
             ticks: 0,
             elapsed_ns: 0,
-            checkpoint_step_ns: 5 * FINEST_NS,
-            checkpoint_due_ns: 5 * FINEST_NS,
-            checkpoints: 0,
+            checkpoints: Checkpoints::new(5 * FINEST_NS),
+            wanted: None,
             reads_files: true,
         }
     }
 
-    /// Begins at this moment, with the mapped halves of the table.
-    pub(crate) fn start(&mut self, points: *const Point, reads_files: bool) {
+    /// Begins at this moment, with the mapped halves of the table and the mapped checkpoints.
+    pub(crate) fn start(
+        &mut self,
+        points: *const Point,
+        moments: *const Moments,
+        reads_files: bool,
+    ) {
         *self = Timeline {
             points,
             start_ns: sys::now_ns(),
@@ -77,6 +79,7 @@ impl Timeline {
             reads_files,
             ..Timeline::new()
         };
+        self.checkpoints.start(moments);
     }
 
     /// Returns the nanoseconds after the start, from the cheap counter once its rate is known.
@@ -102,7 +105,7 @@ impl Timeline {
 
     /// Returns the number of the last checkpoint.
     pub(crate) fn checkpoints(&self) -> u64 {
-        self.checkpoints
+        self.checkpoints.taken()
     }
 
     /// Makes the next visit take a point.
@@ -122,13 +125,31 @@ impl Timeline {
         is_due
     }
 
-    /// Takes the point and the checkpoint that are due at this check. `moment` is live bytes, live
-    /// blocks, total bytes.
+    /// Makes the next visit take a checkpoint, if there is not one already or it costs too much.
+    pub(crate) fn want_checkpoint(&mut self, kind: u32, name: u32) {
+        self.wanted = Some(Reason { kind, name });
+    }
+
+    /// Takes the point and the checkpoint that are due or wanted at this check. `moment` is live
+    /// bytes, live blocks, total bytes.
     pub(crate) fn visit(&mut self, header: &Header, moment: (u64, u64, u64)) -> Visit {
-        let ticks = self.ticks;
         header.elapsed_ns.store(self.elapsed_ns, Relaxed);
+        let point_ns = self.take_point_if_due(header, moment);
+        let mut took_checkpoint = false;
+        if point_ns.is_some() || self.wanted.is_some() {
+            took_checkpoint = self.take_checkpoint(point_ns, moment);
+        }
+        Visit {
+            took_point: point_ns.is_some(),
+            took_checkpoint,
+        }
+    }
+
+    /// Takes a point if one is due. Returns its time.
+    fn take_point_if_due(&mut self, header: &Header, moment: (u64, u64, u64)) -> Option<u64> {
+        let ticks = self.ticks;
         if ticks < self.due_ticks || self.points.is_null() {
-            return Visit::Nothing;
+            return None;
         }
         let now = sys::now_ns().saturating_sub(self.start_ns);
         let passed = ticks.wrapping_sub(self.start_ticks);
@@ -137,23 +158,38 @@ impl Timeline {
         }
         if self.last_ns != 0 && now < self.last_ns + self.step_ns {
             self.schedule(ticks, self.last_ns + self.step_ns - now);
-            return Visit::Nothing;
+            return None;
         }
         self.last_ns = now.max(1);
         self.schedule(ticks, self.step_ns);
         let _errno = sys::Errno::keep();
         self.point(header, now, moment);
-        if now >= self.checkpoint_due_ns && self.checkpoint(header, now) {
-            Visit::Checkpoint
-        } else {
-            Visit::Point
-        }
+        Some(now)
+    }
+
+    /// Takes the wanted checkpoint, or one that is due at a point of the timeline.
+    fn take_checkpoint(&mut self, point_ns: Option<u64>, moment: (u64, u64, u64)) -> bool {
+        let wanted = self.wanted.take();
+        let reason = wanted.unwrap_or(Reason {
+            kind: checkpoint_kind::TIME,
+            name: 0,
+        });
+        let (live_bytes, live_blocks, total_bytes) = moment;
+        let moment = CheckpointMomentValue {
+            time_ns: point_ns.unwrap_or(self.elapsed_ns),
+            live_bytes,
+            live_blocks,
+            total_bytes,
+            ..CheckpointMomentValue::default()
+        };
+        let tick_ns = self.tick_ns;
+        let ticks_of = |ns| ticks_of(ns, tick_ns);
+        self.checkpoints
+            .take(reason, moment, (self.ticks, ticks_of))
     }
 
     fn schedule(&mut self, ticks: u64, wait_ns: u64) {
-        // Before the rate is known, which takes 10 ms, every check reads the clock.
-        let wait = (u128::from(wait_ns) << 32).checked_div(self.tick_ns.into());
-        self.due_ticks = ticks.saturating_add(wait.unwrap_or(0) as u64);
+        self.due_ticks = ticks.saturating_add(ticks_of(wait_ns, self.tick_ns));
     }
 
     fn point(&mut self, header: &Header, now: u64, moment: (u64, u64, u64)) {
@@ -208,45 +244,13 @@ impl Timeline {
         header.timeline_half.store(other, Release);
         TIMELINE_POINTS / 2
     }
+}
 
-    /// Gives the next checkpoint a slot. Thins the older ones if all slots are taken.
-    fn checkpoint(&mut self, header: &Header, now: u64) -> bool {
-        if self.checkpoints >= MOST_CHECKPOINTS {
-            return false;
-        }
-        let mut slots = header.checkpoint_seq.iter();
-        let free = slots.position(|sequence| sequence.load(Relaxed) == 0);
-        let slot = free.unwrap_or_else(|| self.thin_checkpoints(header));
-        self.checkpoints += 1;
-        self.checkpoint_due_ns = now + self.checkpoint_step_ns;
-        let (Some(sequence), Some(time)) = (
-            header.checkpoint_seq.get(slot),
-            header.checkpoint_ns.get(slot),
-        ) else {
-            return false;
-        };
-        time.store(now, Relaxed);
-        sequence.store(self.checkpoints, Release);
-        true
-    }
-
-    /// Drops every second checkpoint by age and doubles the step; returns a free slot.
-    fn thin_checkpoints(&mut self, header: &Header) -> usize {
-        let mut by_age: [(u64, usize); CHECKPOINT_SLOTS] = [(0, 0); CHECKPOINT_SLOTS];
-        for (slot, (entry, sequence)) in by_age.iter_mut().zip(&header.checkpoint_seq).enumerate() {
-            *entry = (sequence.load(Relaxed), slot);
-        }
-        by_age.sort_unstable();
-        let mut free = 0;
-        for (_, slot) in by_age.iter().skip(1).step_by(2) {
-            if let Some(sequence) = header.checkpoint_seq.get(*slot) {
-                sequence.store(0, Relaxed);
-                free = *slot;
-            }
-        }
-        self.checkpoint_step_ns *= 2;
-        free
-    }
+/// Returns the ticks in some nanoseconds; 0 before the rate is known, which takes 10 ms, so that
+/// every check reads the clock.
+fn ticks_of(ns: u64, tick_ns: u64) -> u64 {
+    let ticks = (u128::from(ns) << 32).checked_div(tick_ns.into());
+    ticks.unwrap_or(0) as u64
 }
 
 /// Returns the start of the current half of the timeline.

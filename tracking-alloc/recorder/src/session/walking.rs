@@ -39,7 +39,7 @@ fn find_stack_before(place: usize) -> Option<Stack> {
         return None;
     }
     let mut writer = current()?.write.lock();
-    let code = u64::from_le_bytes(address).wrapping_sub(1);
+    let code = stack::without_signature(u64::from_le_bytes(address)).wrapping_sub(1);
     let is_known = writer.code.images.is_code(code);
     is_known.then(|| mapping_of(&mut writer, place)).flatten()
 }
@@ -55,8 +55,7 @@ fn mapping_of(writer: &mut Writer, address: usize) -> Option<Stack> {
 /// Prepares rules in a program whose stacks are walked by frame pointers. Returns `false` if the
 /// rules fail their self-test. The caller must not hold the write lock.
 fn are_rules_ready(session: &Session) -> bool {
-    stack::IS_SUPPORTED
-        && stack::prepare(&mut session.write.lock().bump)
+    stack::prepare(&mut session.write.lock().bump)
         && on_own_stack(|| stack::finds_callers(&FINDERS)) == Some(true)
 }
 
@@ -89,6 +88,7 @@ pub(crate) fn any_callers() -> bool {
 pub(crate) fn choose_unwinder(session: &Session, at_once: bool) {
     let header = session.header();
     let counts = header.mode.load(Relaxed) == mode::COUNT;
+    stack::learn_address_bits();
     let has_any_callers = HAS_ANY_CALLERS.load(Relaxed);
     if has_any_callers {
         session.write.lock().code.images.read_first();

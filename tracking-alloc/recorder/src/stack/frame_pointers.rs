@@ -1,21 +1,10 @@
 //! Walks by frame pointers: two loads per frame.
 
 use super::last_walk::{Frame, LastWalk, Step, Stepped};
-use super::{End, Limits, Powers, Stack, Sum};
+use super::{End, Limits, Powers, Stack, Sum, address_bits, without_signature};
 use crate::sys;
 use std::sync::atomic::Ordering::*;
 use tracking_alloc_recording::MAX_FRAMES;
-
-/// Removes the signature that return addresses may carry above the address bits (pointer
-/// authentication).
-#[inline(always)]
-fn strip(address: u64) -> u64 {
-    if cfg!(target_arch = "aarch64") {
-        address & 0xffff_ffff_ffff
-    } else {
-        address
-    }
-}
 
 /// The size of a link, to which a frame pointer points: the caller's frame pointer and the return
 /// address.
@@ -43,7 +32,7 @@ pub(super) fn walk(mut frame: usize, limits: &Limits, mut visit: impl FnMut(u64)
         if limits.stack().high != 0 && frame & 7 == 0 && frame != 0 {
             // SAFETY: the self-test showed that the function that owns this frame keeps a frame
             // pointer, so its own link exists.
-            visit(strip(unsafe { sys::word_at(frame + 8) } as u64));
+            visit(without_signature(unsafe { sys::word_at(frame + 8) } as u64));
         }
         return End::Foreign;
     };
@@ -54,7 +43,7 @@ pub(super) fn walk(mut frame: usize, limits: &Limits, mut visit: impl FnMut(u64)
     for _ in 0..MAX_FRAMES {
         // SAFETY: `frame .. frame + LINK` lies between the first frame and the top of its stack.
         let [next, address] = unsafe { link(frame) };
-        let (next, address) = (next as usize, strip(address));
+        let (next, address) = (next as usize, without_signature(address));
         if address == 0 {
             return End::Outermost;
         }
@@ -93,12 +82,13 @@ pub(super) fn hash(
     let last = low + span;
     let mut value = powers.begin(scope).value;
     let mut state = frame;
+    let bits = address_bits();
     // PERF: each check is a branch of its own, unlike in `Links::step`, and no product waits for
     // another one.
     for power in &powers.0[..NEAR] {
         // SAFETY: it lies between the first frame and the top of the thread's stack, as in `walk`.
         let [next, address] = unsafe { link(state) };
-        let (next, address) = (next as usize, strip(address));
+        let (next, address) = (next as usize, address & bits);
         if address == 0 {
             return Some(value);
         }
@@ -178,7 +168,7 @@ impl Frame for Linked {
 
     #[inline(always)]
     fn address(&self) -> u64 {
-        strip(self.link[1])
+        without_signature(self.link[1])
     }
 
     #[inline(always)]

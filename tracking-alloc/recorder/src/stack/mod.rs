@@ -12,14 +12,17 @@ mod eh_frame;
 mod frame_pointers;
 mod last_walk;
 mod self_test;
+mod signatures;
 
-pub(crate) use eh_frame::{Code, Frame, IS_SUPPORTED, Rule, forget_rules, prepare};
+pub(crate) use eh_frame::{Code, Frame, Rule, forget_rules, prepare};
 pub(crate) use self_test::{finds_callers, keeps_frame_pointers};
+pub(crate) use signatures::{learn_address_bits, without_signature};
 
 use crate::hash::{GOLDEN, mix};
 use crate::sys::{self, Stack};
 use frame_pointers::{Linked, NEAR};
 use last_walk::LastWalk;
+use signatures::address_bits;
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::*};
 use tracking_alloc_recording::{MAX_FRAMES, site_flags, unwinder};
@@ -230,7 +233,8 @@ impl Start {
         let (frame_pointer, stack_pointer, pc): (usize, usize, u64);
         // NOTE: clobbering a callee-saved register forces the compiler to build the frame first.
         // Without the clobber, the compiler may move the prologue after these instructions, and
-        // they would read the caller's frame pointer.
+        // they would read the caller's frame pointer. On aarch64, clobbering the return address
+        // makes the frame hold it.
         #[cfg(target_arch = "x86_64")]
         // SAFETY: the instructions only copy registers.
         unsafe {
@@ -245,7 +249,7 @@ impl Start {
         unsafe {
             std::arch::asm!(
                 "mov {}, x29", "mov {}, sp", "adr {}, .",
-                out(reg) frame_pointer, out(reg) stack_pointer, out(reg) pc, out("x20") _,
+                out(reg) frame_pointer, out(reg) stack_pointer, out(reg) pc, out("x20") _, out("x30") _,
                 options(nomem, nostack, preserves_flags)
             );
         }

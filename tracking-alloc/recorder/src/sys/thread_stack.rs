@@ -88,7 +88,9 @@ fn of_descriptor() -> Option<Stack> {
                 .read_volatile()
         });
         let high = low.checked_add(bytes)?;
-        let is_block = (low..high).contains(&descriptor)
+        // With small address spaces, an address behind a null pointer looks like a size.
+        let is_block = low >= PAGE
+            && (low..high).contains(&descriptor)
             && high - descriptor <= END
             && SIZES.contains(&bytes)
             && guard < bytes
@@ -182,7 +184,12 @@ mod tests {
 
     #[test]
     fn the_stack_of_a_thread_is_the_one_that_libc_tells() {
-        for bytes in [64 << 10, 1 << 20, 8 << 20, 1 << 30] {
+        for bytes in [
+            libc::PTHREAD_STACK_MIN.max(64 << 10),
+            1 << 20,
+            8 << 20,
+            1 << 30,
+        ] {
             assert!(
                 // SAFETY: the attributes are initialized.
                 is_right(|attributes| unsafe {

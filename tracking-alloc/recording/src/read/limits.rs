@@ -6,6 +6,9 @@ use crate::layout::*;
 /// Size records of one row. Each size class is in one of them.
 const SIZES_OF_A_ROW: u64 = crate::SIZE_CLASSES.div_ceil(SIZE_PAIRS) as u64;
 
+/// Records of checkpoints of one row.
+const CHECKPOINT_GROUPS: u64 = (CHECKPOINT_SLOTS / CHECKPOINT_GROUP) as u64;
+
 /// Bytes of packed symbols, and of snapshots.
 const JSON_BYTES: u64 = 1 << 30;
 
@@ -17,7 +20,9 @@ fn most_records(table: u32) -> u64 {
         table::MODULES | table::THREADS | table::ARENAS => 1 << 16,
         // A lane has one record of visits per scope.
         table::SCOPES | table::VISITS => MAX_SCOPES as u64,
-        table::SITES | table::ROWS | table::CHECKPOINTS | table::SAMPLES => sites,
+        table::SITES | table::ROWS | table::SAMPLES => sites,
+        table::CHECKPOINTS => sites * CHECKPOINT_GROUPS,
+        table::CHECKPOINT_MOMENTS => CHECKPOINT_SLOTS as u64,
         table::SIZES => sites * SIZES_OF_A_ROW,
         table::FRAMES | table::STACKS => sites * MAX_FRAMES as u64,
         table::LANES => lanes,
@@ -43,5 +48,8 @@ pub(super) fn check(table: u32, length: u64) -> Result<(), Error> {
 /// Returns `true` if zeros are normal in a table: it is reserved as a whole and filled in arbitrary
 /// places.
 pub(super) fn is_sparse(table: u32) -> bool {
-    matches!(table, table::LANES | table::FIXED_ROWS | table::TIMELINE)
+    matches!(
+        table,
+        table::LANES | table::FIXED_ROWS | table::TIMELINE | table::CHECKPOINT_MOMENTS
+    )
 }

@@ -61,6 +61,8 @@ pub struct Recording {
     pub arena_chunks: Vec<ArenaChunkValue>,
     /// Values in arenas whose drop never runs, and the blocks to which they pointed.
     pub arena_values: Vec<ArenaValuesValue>,
+    /// The checkpoints, by slot.
+    pub checkpoint_moments: Vec<CheckpointMomentValue>,
     /// Failed requests, by site.
     pub failed_requests: Vec<FailedRequestValue>,
     /// Symbols added by `pack`.
@@ -99,6 +101,37 @@ pub struct LaneColumns {
     pub visits: Vec<VisitsValue>,
 }
 
+impl LaneColumns {
+    /// Returns the net bytes and blocks of the row with an index at the checkpoint in a slot.
+    pub fn at_checkpoint(&self, index: usize, slot: usize, sequence: u64) -> (i64, i64) {
+        let Some(row) = self.rows.get(index) else {
+            return (0, 0);
+        };
+        if row.clock & ((1 << CLOCK_CHECKPOINT_BITS) - 1) < sequence {
+            // Unchanged since then.
+            return row.sums().net();
+        }
+        let mut records = self.checkpoints.iter();
+        let record = records.find(|record| {
+            let first = record.first_slot as usize;
+            record.row as usize == index && (first..first + CHECKPOINT_GROUP).contains(&slot)
+        });
+        // A row without a record did not exist then.
+        record.map_or((0, 0), |record| record.at(slot))
+    }
+}
+
+impl CheckpointsValue {
+    /// Returns the net bytes and blocks at the checkpoint in a slot of this group.
+    pub fn at(&self, slot: usize) -> (i64, i64) {
+        let place = slot.wrapping_sub(self.first_slot as usize);
+        match (self.live_bytes.get(place), self.live_blocks.get(place)) {
+            (Some(bytes), Some(blocks)) => (*bytes, *blocks),
+            _ => (0, 0),
+        }
+    }
+}
+
 impl Recording {
     /// Reads the recording at `path`, finished or not.
     ///
@@ -121,13 +154,23 @@ impl Recording {
         }
         // NOTE: a live program writes at the same time. So read the clock first, then rows, then
         // the tables that rows refer to: these only grow, and were published before the rows.
-        let lanes = read_lanes(&Directory::read(source, file_bytes, &first)?)?;
+        let directory = Directory::read(source, file_bytes, &first)?;
+        let moments = read_moments(&directory)?;
+        let lanes = read_lanes(&directory)?;
+        // A slot that was reused meanwhile has the values of another checkpoint.
+        let mut checkpoint_moments = read_moments(&directory)?;
+        for (moment, then) in checkpoint_moments.iter_mut().zip(moments) {
+            if *moment != then {
+                *moment = CheckpointMomentValue::default();
+            }
+        }
         let (header, now_bytes) = read_header(source)?;
         let directory = Directory::read(source, now_bytes, &header)?;
         let mut recording = Recording {
             header: first,
             file_bytes,
             lanes,
+            checkpoint_moments,
             strings: directory.bytes(table::STRINGS, header.strings_len)?,
             ..Recording::default()
         };
@@ -191,6 +234,11 @@ fn read_timeline(
         is_forward
     });
     Ok(points)
+}
+
+/// Returns the checkpoints, by slot.
+fn read_moments(directory: &Directory<'_>) -> Result<Vec<CheckpointMomentValue>, Error> {
+    directory.records((table::CHECKPOINT_MOMENTS, 0), CHECKPOINT_SLOTS as u64)
 }
 
 /// Returns every lane that was used, with its rows up to their published length.

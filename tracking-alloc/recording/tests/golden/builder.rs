@@ -150,7 +150,6 @@ pub(crate) fn small(state: u32) -> Vec<u8> {
         arena_chunks_len: 2,
         lost_scopes: 6,
         lost_records: 8,
-        checkpoint_seq: [1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0],
         ..HeaderValue::default()
     };
     builder.bytes(table::STRINGS, 0, 0, &strings);
@@ -278,10 +277,22 @@ pub(crate) fn small(state: u32) -> Vec<u8> {
         0,
         &[CheckpointsValue {
             row: 1,
-            live_bytes: [300; 16],
-            ..CheckpointsValue::default()
+            first_slot: 8,
+            live_bytes: [300; CHECKPOINT_GROUP],
+            live_blocks: [3; CHECKPOINT_GROUP],
         }],
     );
+    let mut moments = [CheckpointMomentValue::default(); CHECKPOINT_SLOTS];
+    moments[8] = CheckpointMomentValue {
+        sequence: 1,
+        time_ns: 500,
+        kind: checkpoint_kind::MARK,
+        name: mark,
+        live_bytes: 450,
+        live_blocks: 4,
+        total_bytes: 900,
+    };
+    builder.records(table::CHECKPOINT_MOMENTS, 0, 0, &moments);
     builder.records(
         table::THREADS,
         0,

@@ -79,7 +79,7 @@ fn the_golden_recording_reads_as_what_was_put_in() {
         (-150, 2)
     );
     assert_eq!(
-        (main.sizes[0].pairs[0], main.checkpoints[0].live_bytes[15]),
+        (main.sizes[0].pairs[0], main.checkpoints[0].live_bytes[7]),
         (24 << 48 | 3, 300)
     );
     assert_eq!(
@@ -91,6 +91,11 @@ fn the_golden_recording_reads_as_what_was_put_in() {
         (2, 77, 77)
     );
     assert_eq!(recording.timeline.len(), 2);
+    let moment = recording.checkpoint_moments[8];
+    assert_eq!(
+        (moment.sequence, moment.kind, moment.live_blocks),
+        (1, checkpoint_kind::MARK, 4)
+    );
     let row = main.rows[1];
     assert_eq!(
         (row.lifetime_blocks, row.lifetime, row.freed_elsewhere),

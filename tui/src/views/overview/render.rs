@@ -197,7 +197,7 @@ fn resident(data: &Data) -> [(&'static str, Vec<String>); 2] {
         match resident.not_seen_bytes().map(Bytes) {
             Some(unseen) => vec![
                 format!(
-                    "{unseen} not seen by Rust's allocator at the RSS peak, including {own} of heapglass"
+                    "{unseen} more than was live at the RSS peak, including {own} of heapglass"
                 ),
                 format!("{unseen} at RSS peak, own {own}"),
                 format!("{unseen} at RSS peak"),

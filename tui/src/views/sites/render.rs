@@ -198,7 +198,7 @@ fn figures(
     lines.rule(&parts.join(" · "));
     let mut items = all_figures(&row.figures);
     let sites: Vec<usize> = row.sites.iter().map(|&index| index as usize).collect();
-    items.extend(cx.data.profile.distribution(&sites).details(&row.figures));
+    items.extend(cx.data.profile.block_details(&sites, &row.figures));
     lines.flow(&items, theme::plain());
 }
 

@@ -3,13 +3,16 @@
 use super::size_class::{Class, Spread};
 use super::{CACHE, Lane};
 use crate::file::growths_resumed;
-use crate::session::{self, CLOCK, KnownSite, net_bytes};
+use crate::session::{self, CLOCK, KnownSite, net_blocks, net_bytes};
 use crate::stack::Start;
 use crate::sys::{CHUNK, Errno, PAGE, count_own};
 use std::cell::Cell;
-use std::ptr::{from_ref, null, null_mut};
+use std::ptr::{from_ref, null_mut};
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering::*};
-use tracking_alloc_recording::{CLOCK_CHECKPOINT_BITS, Checkpoints, Row, SITE_TABLE_FULL, Sizes};
+use tracking_alloc_recording::{
+    CHECKPOINT_GROUP, CHECKPOINT_SLOTS, CLOCK_CHECKPOINT_BITS, Checkpoints, Row, SITE_TABLE_FULL,
+    Sizes,
+};
 
 const _: () = assert!(
     PAGE.is_multiple_of(size_of::<Slot>()) && (CHUNK * size_of::<Slot>()).is_multiple_of(PAGE)
@@ -25,8 +28,12 @@ pub(in crate::hook) struct Slot {
     pub(super) class: Cell<u32>,
     /// The size records: one while the class is [`MIXED`], all while it is [`SPREAD`].
     sizes: Cell<*const ()>,
-    checkpoints: Cell<*const Checkpoints>,
+    /// The checkpoint records of each group of slots, or null while there are none.
+    checkpoints: Cell<*const CheckpointGroups>,
 }
+
+/// The records of a row for each group of slots, null where there is none.
+type CheckpointGroups = [Cell<*const Checkpoints>; CHECKPOINT_SLOTS / CHECKPOINT_GROUP];
 
 /// No block has been allocated at the site yet.
 pub(super) const NO_CLASS: u32 = u32::MAX;
@@ -252,7 +259,7 @@ impl Lane {
     #[cold]
     #[inline(never)]
     pub(super) fn save_checkpoints(&'static self, site: u32, row: &Row, then: u64) {
-        let Some(header) = session::header() else {
+        let Some(session) = session::current() else {
             return;
         };
         let Some(slot) = self.slot(site) else { return };
@@ -260,25 +267,44 @@ impl Lane {
         {
             return;
         }
+        let (bytes, blocks) = (net_bytes(row), net_blocks(row));
+        let seen = then & ((1 << CLOCK_CHECKPOINT_BITS) - 1);
+        session::save_row(session.moments(), seen, |checkpoint| {
+            let group = checkpoint / CHECKPOINT_GROUP;
+            let Some(record) = self.checkpoints_of(slot, group) else {
+                return;
+            };
+            let place = checkpoint % CHECKPOINT_GROUP;
+            record.live_bytes[place].store(bytes, Relaxed);
+            record.live_blocks[place].store(blocks, Relaxed);
+        });
+    }
+
+    /// Returns the record of a row for a group of checkpoints, and adds it if there is none.
+    fn checkpoints_of(&self, slot: &Slot, group: usize) -> Option<&'static Checkpoints> {
         if slot.checkpoints.get().is_null() {
             let _errno = Errno::keep();
-            let added = self.add_record(
+            // SAFETY: the tables belong to the lane's owner, who is the caller.
+            let bump = unsafe { &mut (*self.tables.get()).bump };
+            slot.checkpoints.set(bump.take(1)?.as_ptr());
+        }
+        // SAFETY: memory of the lane's own that stays mapped; zeros are null pointers.
+        let groups: &CheckpointGroups = unsafe { slot.checkpoints.get().as_ref() }?;
+        let group_record = groups.get(group)?;
+        if group_record.get().is_null() {
+            let _errno = Errno::keep();
+            let (_, added) = self.add_record(
                 |tables| &mut tables.checkpoints,
                 |lane| &lane.checkpoints_len,
-                |checkpoints: &Checkpoints| checkpoints.row.store(slot.row_index.get(), Relaxed),
-            );
-            slot.checkpoints
-                .set(added.map_or(null(), |(_, checkpoints)| checkpoints));
+                |checkpoints: &Checkpoints| {
+                    checkpoints.row.store(slot.row_index.get(), Relaxed);
+                    let first = group * CHECKPOINT_GROUP;
+                    checkpoints.first_slot.store(first as u32, Relaxed);
+                },
+            )?;
+            group_record.set(added);
         }
-        // SAFETY: null or a record of the lane's own that stays mapped.
-        let Some(checkpoints) = (unsafe { slot.checkpoints.get().as_ref() }) else {
-            return;
-        };
-        let (live, seen) = (net_bytes(row), then & ((1 << CLOCK_CHECKPOINT_BITS) - 1));
-        for (sequence, value) in header.checkpoint_seq.iter().zip(&checkpoints.live_bytes) {
-            if sequence.load(Relaxed) > seen {
-                value.store(live, Relaxed);
-            }
-        }
+        // SAFETY: a record of the lane's own that stays mapped.
+        unsafe { group_record.get().as_ref() }
     }
 }

@@ -122,7 +122,7 @@ impl Cache {
 
 #[cfg(test)]
 mod tests {
-    use super::super::rule::Base;
+    use super::super::machine::{Base, Host, Layout};
     use super::*;
 
     fn cache() -> &'static Cache {
@@ -132,7 +132,13 @@ mod tests {
     }
 
     fn rule(words: u64) -> Rule {
-        Rule::new(Base::Sp, words * 8, None).expect("fits")
+        Rule::new::<Host>(Layout {
+            base: Base::Sp,
+            end: words * 8,
+            address: 8,
+            bp: None,
+        })
+        .expect("fits")
     }
 
     #[test]

@@ -3,29 +3,20 @@
 //! The evaluation uses memory of our own and not the target's stack, because a thread's stack may
 //! be small.
 
-use super::rule::{Base, Rule};
+use super::machine::{Base, Layout, Machine};
+use super::rule::Rule;
 use super::tables::Sections;
 use gimli::{
     BaseAddresses, CfaRule, EhFrame, EhFrameHdr, EhFrameOffset, Encoding, EndianSlice, Format,
     FrameDescriptionEntry, LittleEndian, Operation, Register, RegisterRule, UnwindContext,
-    UnwindContextStorage, UnwindExpression, UnwindSection, UnwindTableRow, X86_64,
+    UnwindExpression, UnwindSection, UnwindTableRow,
 };
 
 /// The bytes of a table.
 type Bytes = EndianSlice<'static, LittleEndian>;
 
 /// Memory for one evaluation.
-pub(super) type Context = UnwindContext<usize, Storage>;
-
-/// Storage of a fixed size. Functions save six registers and the return address. A signal frame
-/// restores all registers: it does not fit, and the walk is cut there. The storage is not larger,
-/// because gimli copies rows via the target's stack.
-pub(super) struct Storage;
-
-impl UnwindContextStorage<usize> for Storage {
-    type Rules = [(Register, RegisterRule<usize>); 8];
-    type Stack = [UnwindTableRow<usize, Self>; 4];
-}
+pub(super) type Context<M> = UnwindContext<usize, M>;
 
 /// The entry in the tables for an address.
 pub(super) struct Entry {
@@ -68,8 +59,14 @@ fn description(
 
 /// Returns the entry in the tables for an ELF virtual address, or `None` if there is none.
 #[inline(never)]
-pub(super) fn entry(sections: &Sections, context: &mut Context, address: u64) -> Option<Entry> {
-    let frames = &EhFrame::new(sections.frames, LittleEndian);
+pub(super) fn entry<M: Machine>(
+    sections: &Sections,
+    context: &mut Context<M>,
+    address: u64,
+) -> Option<Entry> {
+    let mut frames = EhFrame::new(sections.frames, LittleEndian);
+    frames.set_vendor(M::VENDOR);
+    let frames = &frames;
     let bases = &bases(sections);
     let entry = description(frames, bases, find(sections, address)?, address)?;
     let is_signal = entry.is_signal_trampoline();
@@ -79,7 +76,7 @@ pub(super) fn entry(sections: &Sections, context: &mut Context, address: u64) ->
         .filter(|_| !is_signal);
     Some(Entry {
         function: entry.initial_address(),
-        rule: row.and_then(|row| encode(frames, row)),
+        rule: row.and_then(|row| encode::<M>(frames, row)),
     })
 }
 
@@ -102,48 +99,55 @@ fn find(sections: &Sections, address: u64) -> Option<usize> {
 }
 
 #[inline(never)]
-fn encode(frames: &EhFrame<Bytes>, row: &UnwindTableRow<usize, Storage>) -> Option<Rule> {
-    match row.register(X86_64::RA) {
-        // If the register is not mentioned, its place was not described. "Undefined" means that
-        // there is no caller.
+fn encode<M: Machine>(frames: &EhFrame<Bytes>, row: &UnwindTableRow<usize, M>) -> Option<Rule> {
+    let below = |offset: i64| u64::try_from(offset.checked_neg()?).ok();
+    let address = match row.register(M::RETURN_ADDRESS) {
+        // If the register is not mentioned, its place was not described, or it is still the
+        // register. "Undefined" means that there is no caller.
         Some(RegisterRule::Undefined) => return Some(Rule::OUTERMOST),
-        Some(RegisterRule::Offset(-8)) => {}
+        Some(RegisterRule::Offset(offset)) => below(offset)?,
         _ => return None,
-    }
-    let (base, offset) = match row.cfa() {
+    };
+    let (base, end) = match row.cfa() {
         CfaRule::RegisterAndOffset { register, offset } => {
             let base = match *register {
-                X86_64::RSP => Base::Sp,
-                X86_64::RBP => Base::Bp,
+                register if register == M::STACK_POINTER => Base::Sp,
+                register if register == M::FRAME_POINTER => Base::Bp,
                 _ => return None,
             };
             (base, u64::try_from(*offset).ok()?)
         }
         CfaRule::Expression(expression) => {
             // The only expression that compilers write for functions that call: the frame's end was
-            // saved below rbp.
-            let (X86_64::RBP, offset, true) = base_register(frames, expression)? else {
+            // saved below the frame pointer.
+            let (register, offset, true) = base_register(frames, expression)? else {
                 return None;
             };
-            (Base::Loaded, u64::try_from(offset.checked_neg()?).ok()?)
+            if register != M::FRAME_POINTER {
+                return None;
+            }
+            (Base::Loaded, below(offset)?)
         }
     };
-    let saved_bp = match row.register(X86_64::RBP) {
+    let bp = match row.register(M::FRAME_POINTER) {
         None | Some(RegisterRule::Undefined | RegisterRule::SameValue) if base != Base::Loaded => {
             None
         }
-        Some(RegisterRule::Offset(offset)) if base != Base::Loaded => {
-            Some(u64::try_from(offset.checked_neg()?).ok()?)
-        }
+        Some(RegisterRule::Offset(offset)) if base != Base::Loaded => Some(below(offset)?),
         Some(RegisterRule::Expression(expression)) if base == Base::Loaded => {
             match base_register(frames, &expression)? {
-                (X86_64::RBP, 0, false) => None,
+                (register, 0, false) if register == M::FRAME_POINTER => None,
                 _ => return None,
             }
         }
         _ => return None,
     };
-    Rule::new(base, offset, saved_bp)
+    Rule::new::<M>(Layout {
+        base,
+        end,
+        address,
+        bp,
+    })
 }
 
 /// Reads an expression "register plus offset". Returns the register, the offset, and `true` if a
@@ -179,6 +183,7 @@ fn base_register(
 
 #[cfg(test)]
 mod tests {
+    use super::super::machine::Amd64;
     use super::*;
 
     const HEADER: u64 = 0x1000;
@@ -227,14 +232,22 @@ mod tests {
             header_address: HEADER,
             frames_address: FRAMES,
         };
-        let mut context = Context::new_in();
+        let mut context = Context::<Amd64>::new_in();
+        let sp = |end| {
+            Rule::new::<Amd64>(Layout {
+                base: Base::Sp,
+                end,
+                address: 8,
+                bp: None,
+            })
+        };
         let mut rule = |address| {
             let entry = entry(&sections, &mut context, address)?;
             assert_eq!(entry.function, FUNCTION);
             entry.rule
         };
-        assert_eq!(rule(FUNCTION + 50), Rule::new(Base::Sp, 64, None));
-        assert_eq!(rule(FUNCTION + 2), Rule::new(Base::Sp, 8, None));
+        assert_eq!(rule(FUNCTION + 50), sp(64));
+        assert_eq!(rule(FUNCTION + 2), sp(8));
         assert_eq!(rule(FUNCTION + 100), None);
         assert_eq!(rule(FUNCTION - 1), None);
     }

@@ -3,7 +3,8 @@
 
 use super::cache;
 use super::evaluate::{self, Context, Entry};
-use super::rule::{Base, Frame, Rule};
+use super::machine::{Base, Host, Layout, Machine};
+use super::rule::{Frame, Rule};
 use super::start_up::{self, Place};
 use super::tables::Tables;
 use crate::images::{MOST_MODULES, Modules};
@@ -15,7 +16,7 @@ use std::ptr::NonNull;
 /// nothing is known yet. Accessed under the write lock.
 pub(crate) struct Code {
     pub(crate) images: Modules,
-    context: Option<NonNull<Context>>,
+    context: Option<NonNull<Context<Host>>>,
     /// Number of images seen when the cache was last known to be valid.
     images_seen: usize,
     /// Number of further stacks to compare with the result of frame pointers.
@@ -30,7 +31,7 @@ const CHECKS: u32 = 32;
 impl Code {
     /// Prepares to compare the first stacks walked by frame pointers with the rules of `.eh_frame`.
     pub(crate) fn check_early_stacks(&mut self) {
-        self.checks = if super::IS_SUPPORTED { CHECKS } else { 0 };
+        self.checks = CHECKS;
     }
 
     /// Returns the rule for a frame and puts it into the cache.
@@ -113,9 +114,9 @@ impl Code {
         }
     }
 
-    fn context(&mut self) -> Option<NonNull<Context>> {
+    fn context(&mut self) -> Option<NonNull<Context<Host>>> {
         if self.context.is_none() {
-            let place = self.bump.take::<Context>(1)?;
+            let place = self.bump.take::<Context<Host>>(1)?;
             // SAFETY: new memory for one context.
             unsafe { place.as_ptr().write(Context::new_in()) };
             self.context = Some(place);
@@ -177,11 +178,21 @@ impl Code {
     /// of the run-time lead to the outermost frame.
     fn rule_of_main(&mut self, frame: Frame, bounds: Stack) -> Option<Rule> {
         const MOST_WORDS: u64 = 8;
-        (1..=MOST_WORDS).find_map(|words| {
-            let rule = Rule::new(Base::Sp, 8 * words, None)?;
-            let caller = frame.step(rule, bounds).ok()?;
-            self.is_start_up(caller, bounds).then_some(rule)
-        })
+        let words = |end| (1..=end).map(move |address| (8 * end, 8 * address));
+        let layouts = (1..=MOST_WORDS).flat_map(words);
+        layouts
+            .filter_map(|(end, address)| {
+                Rule::new::<Host>(Layout {
+                    base: Base::Sp,
+                    end,
+                    address,
+                    bp: None,
+                })
+            })
+            .find(|rule| {
+                let caller = frame.step(*rule, bounds);
+                caller.is_ok_and(|caller| self.is_start_up(caller, bounds))
+            })
     }
 
     /// Returns `true` if a stack walked by frame pointers, innermost address first, differs from
@@ -191,8 +202,12 @@ impl Code {
             return false;
         }
         let (mut seen, mut differs) = (0, false);
+        let mut last = Rule::UNKNOWN;
         let end = super::walk_by(
-            |frame, bounds| self.rule(frame, bounds).0,
+            |frame, bounds| {
+                last = self.rule(frame, bounds).0;
+                last
+            },
             start,
             limits,
             None,
@@ -207,7 +222,10 @@ impl Code {
             self.checks -= 1;
         }
         // If .eh_frame could not be followed to the end, nothing is known about the frames beyond.
-        differs || seen != addresses.len() && end == End::Outermost
+        // On aarch64, the C library keeps frame pointers too, so a walk by them goes on through its
+        // start functions.
+        let goes_on = Host::KEEPS_LINKS && last == Rule::START_UP && seen < addresses.len();
+        differs || seen != addresses.len() && end == End::Outermost && !goes_on
     }
 
     /// Ends the comparisons and frees the memory that only they needed.

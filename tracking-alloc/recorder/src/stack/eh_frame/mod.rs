@@ -18,6 +18,7 @@
 mod cache;
 mod evaluate;
 mod fill;
+mod machine;
 mod near;
 mod rule;
 mod start_up;
@@ -37,10 +38,6 @@ use cache::Cache;
 use std::cell::Cell;
 use std::sync::atomic::Ordering::*;
 use tracking_alloc_recording::MAX_FRAMES;
-
-/// `true` if this target's rules are supported. On other targets, a program without frame pointers
-/// has no stacks.
-pub(crate) const IS_SUPPORTED: bool = cfg!(target_arch = "x86_64");
 
 /// The last walk of one thread. All-zero bytes mean none.
 #[repr(C)]
@@ -235,7 +232,7 @@ impl Rules {
     ) -> Result<(Frame, u64), Option<u64>> {
         let (mut frame, mut sum) = (start, 0u64);
         let mut frames = [start; NEAR];
-        let mut needs_bp = [false; NEAR];
+        let mut rules = [Rule::UNKNOWN; NEAR];
         // PERF: no product waits for another one.
         for index in 0..NEAR {
             // An address that is not in the cache is left to a full walk, which takes less stack.
@@ -243,12 +240,12 @@ impl Rules {
             if rule.is_special() {
                 return Err((!rule.is_realigned()).then_some(sum));
             }
-            needs_bp[index] = rule.is_based();
+            rules[index] = rule;
             frame = frame.step(rule, self.bounds).map_err(|_| Some(sum))?;
             sum = sum.wrapping_add(frame.pc.wrapping_mul(powers.0[index].load(Relaxed)));
             frames[index] = frame;
         }
-        near_walks.keep(start, &frames, needs_bp, sum, powers.seed());
+        near_walks.keep(start, &frames, &rules, sum, powers.seed());
         Ok((frame, sum))
     }
 }

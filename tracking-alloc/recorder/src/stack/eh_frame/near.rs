@@ -3,16 +3,17 @@
 //! addresses are compared at once.
 //!
 //! Nothing is assumed that is not compared. A return address determines its rule, and the rule
-//! determines the place of the next return address. Some rules need rbp, so its value is compared
+//! determines the place of the next return address. Some rules need bp, so its value is compared
 //! too. The same words in the same places are therefore what a walk by rules would find. If code
 //! changes, the seed changes.
 //!
 //! All places are relative to the stack pointer, so a function's walks look the same wherever it is
 //! called.
 
-use super::rule::Frame;
+use super::machine::{Host, Machine};
+use super::rule::{Frame, Rule};
 use crate::hash::GOLDEN;
-use crate::stack::Powers;
+use crate::stack::{Powers, address_bits};
 use crate::sys::{count_own, word_at};
 use std::cell::{Cell, UnsafeCell};
 use std::sync::atomic::Ordering::*;
@@ -52,12 +53,13 @@ struct Near {
     /// The address at which the walk began, and the seed of its sum.
     pc: u64,
     seed: u64,
-    /// The place of rbp in the next frame.
+    /// The place of bp in the next frame, and the distance to its stack pointer.
     bp: BpPlace,
+    end: u32,
     needs: Needs,
 }
 
-/// The place of a frame's rbp: a word of the stack, or the register at the start of the walk.
+/// The place of a frame's bp: a word of the stack, or the register at the start of the walk.
 #[derive(Clone, Copy)]
 struct BpPlace(u32);
 
@@ -80,11 +82,10 @@ impl BpPlace {
     }
 }
 
-/// Maximum number of frames that need rbp in a kept walk. When the standard library grows a vector,
-/// there are two.
-const MOST_NEEDS: usize = 2;
+/// Maximum number of frames that need bp in a kept walk.
+const MOST_NEEDS: usize = Host::USUAL_NEEDS;
 
-/// The frames that need rbp: the place and the value of rbp in each. Both are relative to the stack
+/// The frames that need bp: the place and the value of bp in each. Both are relative to the stack
 /// pointer at which the walk begins.
 #[derive(Clone, Copy)]
 struct Needs {
@@ -126,9 +127,10 @@ impl NearWalks {
         if end > high {
             return None;
         }
+        let bits = address_bits();
         // SAFETY: inside the calling thread's own stack, between the frame at which the walk begins
         // and `high`.
-        let word = |place: u32| unsafe { word_at(start.sp + place as usize) } as u64;
+        let word = |place: u32| unsafe { word_at(start.sp + place as usize) } as u64 & bits;
         let addresses = places.0.map(word);
         let sum = addresses
             .iter()
@@ -152,26 +154,32 @@ impl NearWalks {
                 return None;
             }
         }
+        // PERF: x86-64 does not wait for the kept walk.
+        let sp = if Host::ENDS_WITH_ADDRESS {
+            end
+        } else {
+            start.sp + near.end as usize
+        };
         let frame = Frame {
             pc: addresses[NEAR - 1],
-            sp: end,
+            sp,
             bp_at: near.bp.in_walk_from(start),
         };
         Some((frame, sum))
     }
 
-    /// Keeps the innermost frames of a walk, and the value of rbp in frames that needed it.
-    /// `frames` begins with the first caller.
+    /// Keeps the innermost frames of a walk, and the value of bp in frames that needed it.
+    /// `frames` begins with the first caller. `rules` led to them.
     #[inline(never)]
     pub(super) fn keep(
         &self,
         start: Frame,
         frames: &[Frame; NEAR],
-        needs_bp: [bool; NEAR],
+        rules: &[Rule; NEAR],
         sum: u64,
         seed: u64,
     ) {
-        let Some(near) = Self::near(start, frames, needs_bp, seed) else {
+        let Some(near) = Self::near(start, frames, rules, seed) else {
             return;
         };
         if !self.written.replace(true) {
@@ -184,25 +192,20 @@ impl NearWalks {
     }
 
     #[inline(always)]
-    fn near(
-        start: Frame,
-        frames: &[Frame; NEAR],
-        needs_bp: [bool; NEAR],
-        seed: u64,
-    ) -> Option<Near> {
+    fn near(start: Frame, frames: &[Frame; NEAR], rules: &[Rule; NEAR], seed: u64) -> Option<Near> {
         let mut needs = Needs {
             len: 0,
             frames: [(BpPlace(0), 0); MOST_NEEDS],
         };
         let mut places = Places([0; NEAR]);
         let mut frame = start;
-        for ((place, caller), needs_bp) in places.0.iter_mut().zip(frames).zip(needs_bp) {
-            if needs_bp {
+        for ((place, caller), rule) in places.0.iter_mut().zip(frames).zip(rules) {
+            if rule.is_based() {
                 let bp = BpPlace::of(frame, start)?;
                 *needs.frames.get_mut(needs.len)? = (bp, distance(frame.bp(), start.sp)?);
                 needs.len += 1;
             }
-            *place = distance(caller.sp - WORD, start.sp)?;
+            *place = distance(caller.sp - rule.address_below_end(), start.sp)?;
             frame = *caller;
         }
         Some(Near {
@@ -211,6 +214,7 @@ impl NearWalks {
             pc: start.pc,
             seed,
             bp: BpPlace::of(frame, start)?,
+            end: distance(frame.sp, start.sp)?,
             needs,
         })
     }

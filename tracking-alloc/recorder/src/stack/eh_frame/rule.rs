@@ -1,19 +1,17 @@
 //! An unwind rule in 30 bits, which describes how a caller's registers follow from those of its
 //! callee, and the step that it describes.
 //!
-//! A step never reads outside of the given bounds, whatever the rule is.
+//! A step never reads outside of the given bounds, whatever the rule is. In names, `bp` is the
+//! frame pointer register: rbp, on aarch64 x29.
 
+use super::machine::{BASE_BITS, Base, Host, Layout, Machine, RULE_BITS};
 use crate::stack::last_walk::{self, Kept, Stepped};
-use crate::stack::{End, Start};
+use crate::stack::{End, Start, address_bits, without_signature};
 use crate::sys::{Stack, word_at};
 use std::cell::Cell;
 
-/// ```text
-/// bits 0-1    base of the frame's end (CFA): 0 = rsp, 1 = rbp, 2 = the word at rbp - offset (realigned stacks), 3 = stop
-/// bits 2-22   offset in words of 8 bytes; for "stop" the reason
-/// /// bits 23-29  number of words from the frame's end down to the caller's rbp, 0 = unchanged
-/// ```
-/// The return address is always the word below the frame's end.
+/// The two lowest bits are the base of the frame's end, or [`BASE_STOP`]. The next bits are the
+/// reason for a stop. Otherwise their form depends on the [`Machine`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Rule(pub(super) u32);
 
@@ -22,48 +20,22 @@ const BASE_LOADED: u32 = Base::Loaded as u32;
 const BASE_STOP: u32 = 3;
 /// The bit set in the two bases that are not plain registers.
 const SPECIAL: u32 = 2;
-
-const OFFSET_SHIFT: u32 = 2;
-const OFFSET_BITS: u32 = 21;
-const OFFSET_MASK: u32 = ((1 << OFFSET_BITS) - 1) << OFFSET_SHIFT;
-const BP_SHIFT: u32 = OFFSET_SHIFT + OFFSET_BITS;
 const WORD: usize = size_of::<usize>();
 
-/// The base from which a frame's end is computed.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Base {
-    Sp = 0,
-    Bp = 1,
-    /// The frame's end is the word below the place to which rbp points; the caller's rbp is the
-    /// word at that place.
-    Loaded = 2,
-}
-
 impl Rule {
-    pub(super) const BITS: u32 = 30;
+    pub(super) const BITS: u32 = RULE_BITS;
     /// The return address is undefined: the outermost frame of the stack (`_start`, `clone`).
-    pub(super) const OUTERMOST: Rule = Rule(BASE_STOP | 1 << OFFSET_SHIFT);
+    pub(super) const OUTERMOST: Rule = Rule(BASE_STOP | 1 << BASE_BITS);
     /// Nothing is known about the address, or its rule does not fit.
-    pub(crate) const UNKNOWN: Rule = Rule(BASE_STOP | 2 << OFFSET_SHIFT);
+    pub(crate) const UNKNOWN: Rule = Rule(BASE_STOP | 2 << BASE_BITS);
     /// The C run-time's caller of `main` or of a thread's function. No code of the program lies
     /// beyond it.
-    pub(super) const START_UP: Rule = Rule(BASE_STOP | 3 << OFFSET_SHIFT);
+    pub(super) const START_UP: Rule = Rule(BASE_STOP | 3 << BASE_BITS);
 
-    /// Creates a rule, if it fits. Offsets are in bytes; `saved_bp` is counted down from the
-    /// frame's end.
-    pub(super) fn new(base: Base, offset: u64, saved_bp: Option<u64>) -> Option<Rule> {
-        let words = |bytes: u64, bits: u32| {
-            (bytes.is_multiple_of(8) && bytes / 8 < 1 << bits).then_some((bytes / 8) as u32)
-        };
-        let saved = match saved_bp {
-            Some(0) => return None,
-            Some(bytes) => words(bytes, Self::BITS - BP_SHIFT)?,
-            None => 0,
-        };
-        Some(Rule(
-            base as u32 | words(offset, OFFSET_BITS)? << OFFSET_SHIFT | saved << BP_SHIFT,
-        ))
-        .filter(|rule| rule.0 != 0)
+    /// Creates the rule of a layout, if it fits.
+    pub(super) fn new<M: Machine>(layout: Layout) -> Option<Rule> {
+        let rule = M::pack(layout).map(Rule);
+        rule.filter(|rule| rule.0 != 0)
     }
 
     /// Returns `true` if the frame's end depends on more than a register, or there is none.
@@ -77,20 +49,16 @@ impl Rule {
         self.0 & BASE_STOP == BASE_LOADED
     }
 
-    #[inline(always)]
-    fn offset(self) -> usize {
-        ((self.0 & OFFSET_MASK) as usize) << 1
-    }
-
-    /// Returns `true` if the frame's end is counted from rbp.
+    /// Returns `true` if the frame's end is counted from the frame pointer register.
     #[inline(always)]
     pub(super) fn is_based(self) -> bool {
         self.0 & BASE_BP != 0
     }
 
+    /// Returns the distance from the return address up to the frame's end.
     #[inline(always)]
-    fn saved_bp(self) -> usize {
-        ((self.0 >> BP_SHIFT) as usize) << 3
+    pub(super) fn address_below_end(self) -> usize {
+        Host::unpack(self.0).1
     }
 }
 
@@ -101,14 +69,14 @@ fn is_word_of(bounds: Stack, address: usize) -> bool {
 }
 
 /// The registers of a function in progress that unwinding needs. `sp` is at or above the lower
-/// bound of the walk. The frame holds the place of rbp instead of its value: few steps need the
+/// bound of the walk. The frame holds the place of bp instead of its value: few steps need the
 /// value, and an unneeded value is not compared.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Frame {
     /// A return address, or an address in the innermost function.
     pub(super) pc: u64,
     pub(super) sp: usize,
-    /// The address of a word that this walk may read, which holds rbp.
+    /// The address of a word that this walk may read, which holds bp.
     pub(super) bp_at: usize,
 }
 
@@ -137,36 +105,53 @@ impl Frame {
     /// Returns the caller's frame. `bounds` is the part of the stack that may be read.
     #[inline(always)]
     pub(super) fn step(self, rule: Rule, bounds: Stack) -> Result<Frame, End> {
+        self.step_on::<Host>(rule, bounds)
+    }
+
+    /// Does the same by the rules of a given machine.
+    #[inline(always)]
+    pub(super) fn step_on<M: Machine>(self, rule: Rule, bounds: Stack) -> Result<Frame, End> {
         if rule.is_special() {
-            return self.special_step(rule, bounds);
+            return self.special_step::<M>(rule, bounds);
         }
         let base = if rule.is_based() { self.bp() } else { self.sp };
-        self.step_to(base.wrapping_add(rule.offset()), rule.saved_bp(), bounds)
+        let (end, address, bp) = M::unpack(rule.0);
+        self.step_to(base.wrapping_add(end), address, bp, bounds)
     }
 
-    /// Returns the place of the return address, if it is computed from rbp and not from sp.
+    /// Returns the place of the return address, if it is computed from bp and not from sp.
     pub(super) fn return_address_by_bp(self, rule: Rule) -> Option<usize> {
         let is_plain = rule.is_based() && !rule.is_special();
-        is_plain.then(|| self.bp().wrapping_add(rule.offset()).wrapping_sub(WORD))
+        let (end, address, _) = Host::unpack(rule.0);
+        is_plain.then(|| self.bp().wrapping_add(end).wrapping_sub(address))
     }
 
-    /// Returns the frame beyond `end`. Its rbp is `saved_bp` bytes below `end`, a whole number of
-    /// words, or unchanged if `saved_bp` is 0.
+    /// Returns the frame beyond `end`. Its return address is `address` bytes below `end`. Its bp is
+    /// `saved_bp` bytes below `end`, or unchanged if `saved_bp` is 0. Both are whole numbers of
+    /// words.
     #[inline(always)]
-    fn step_to(self, end: usize, saved_bp: usize, bounds: Stack) -> Result<Frame, End> {
-        let address_at = end.wrapping_sub(WORD);
+    fn step_to(
+        self,
+        end: usize,
+        address: usize,
+        saved_bp: usize,
+        bounds: Stack,
+    ) -> Result<Frame, End> {
+        let address_at = end.wrapping_sub(address);
         // Each step goes strictly outward, so a walk always ends. This also proves that `end` did
         // not wrap and lies above the lower bound.
-        let is_frame =
-            address_at >= self.sp && is_word_of(bounds, address_at) && saved_bp <= end - bounds.low;
+        let is_frame = address_at >= self.sp
+            && is_word_of(bounds, address_at)
+            && (address == WORD || end.wrapping_sub(bounds.low) <= bounds.high - bounds.low)
+            && saved_bp <= end - bounds.low;
         if !is_frame {
             return Err(End::Stopped);
         }
         // SAFETY: the word lies in the part that may be read, and so does the word of the caller's
-        // rbp.
+        // bp.
         let address = unsafe { word_at(address_at) };
         let caller = Frame {
-            pc: address as u64,
+            pc: without_signature(address as u64),
             sp: end,
             bp_at: if saved_bp == 0 {
                 self.bp_at
@@ -182,18 +167,18 @@ impl Frame {
     }
 
     #[cold]
-    fn special_step(self, rule: Rule, bounds: Stack) -> Result<Frame, End> {
+    fn special_step<M: Machine>(self, rule: Rule, bounds: Stack) -> Result<Frame, End> {
         match rule {
             Rule::OUTERMOST | Rule::START_UP => Err(End::Outermost),
             _ if rule.is_realigned() => {
                 let bp_at = self.bp();
-                let end_at = bp_at.wrapping_sub(rule.offset());
+                let end_at = bp_at.wrapping_sub(M::unpack(rule.0).0);
                 if !(is_word_of(bounds, end_at) && is_word_of(bounds, bp_at)) {
                     return Err(End::Stopped);
                 }
                 // SAFETY: the word lies in the part that may be read.
                 let end = unsafe { word_at(end_at) };
-                let caller = self.step_to(end, 0, bounds)?;
+                let caller = self.step_to(end, WORD, 0, bounds)?;
                 Ok(Frame { bp_at, ..caller })
             }
             _ => Err(End::Stopped),
@@ -209,9 +194,9 @@ pub(crate) struct UnwoundFrame {
     /// The place of the return address, and its value.
     address_at: usize,
     address: u64,
-    /// The value of rbp, if the frame's end is computed from it.
+    /// The value of bp, if the frame's end is computed from it.
     bp: usize,
-    /// Number of frames, from this one outward, that do not need rbp.
+    /// Number of frames, from this one outward, that do not need bp.
     plain: usize,
 }
 
@@ -228,13 +213,14 @@ impl UnwoundFrame {
             return UnwoundFrame::outermost(frame, rule);
         }
         let caller = frame.step(rule, bounds).ok()?;
+        let (_, address, saved_bp) = Host::unpack(rule.0);
         // A word inside of the frame does not belong to the frame, and not every walk may read it.
-        if rule.saved_bp() != 0 && caller.bp_at < frame.sp {
+        if saved_bp != 0 && caller.bp_at < frame.sp {
             return None;
         }
         let unwound = UnwoundFrame {
             frame,
-            address_at: caller.sp - WORD,
+            address_at: caller.sp - address,
             address: caller.pc,
             bp: if rule.is_based() { frame.bp() } else { 0 },
             plain: usize::from(!rule.is_based()),
@@ -289,8 +275,9 @@ impl last_walk::Frame for UnwoundFrame {
     unsafe fn changes(&self) -> [u64; 2] {
         // SAFETY: words of the stack (guaranteed by the caller), or a static.
         let address = unsafe { word_at(self.address_at) } as u64 ^ self.address;
+        let address = address & address_bits();
         let bp = match self.plain {
-            // This walk also found the place of rbp: it is that of the current frame, or a frame
+            // This walk also found the place of bp: it is that of the current frame, or a frame
             // outside of it holds it.
             0 => self.frame.bp() ^ self.bp,
             _ => 0,
@@ -298,14 +285,15 @@ impl last_walk::Frame for UnwoundFrame {
         [address, bp as u64]
     }
 
-    /// PERF: compares one word of each frame, up to the first frame that needs rbp.
+    /// PERF: compares one word of each frame, up to the first frame that needs bp.
     #[inline(always)]
     unsafe fn have_changed(frames: &[Kept<Self>]) -> bool {
         let plain = frames.last().map_or(0, |known| known.frame.plain);
         let (outer, inner) = frames.split_at(frames.len().saturating_sub(plain));
+        let bits = address_bits();
         // SAFETY: as in `changes`.
         let change = |known: &Kept<Self>| unsafe {
-            word_at(known.frame.address_at) as u64 ^ known.frame.address
+            (word_at(known.frame.address_at) as u64 ^ known.frame.address) & bits
         };
         let mut changes = 0;
         let (pairs, rest) = inner.as_chunks::<2>();
@@ -328,7 +316,18 @@ impl last_walk::Frame for UnwoundFrame {
 mod tests {
     use super::*;
 
-    /// Returns the frame at `sp`. `bp` holds its rbp.
+    use crate::stack::eh_frame::machine::{Amd64, Arm64};
+
+    fn rule<M: Machine>(base: Base, end: u64, address: u64, bp: Option<u64>) -> Option<Rule> {
+        Rule::new::<M>(Layout {
+            base,
+            end,
+            address,
+            bp,
+        })
+    }
+
+    /// Returns the frame at `sp`. `bp` holds its frame pointer register.
     fn frame(sp: usize, bp: &usize) -> Frame {
         let bp_at = &raw const *bp as usize;
         Frame { pc: 1, sp, bp_at }
@@ -343,21 +342,23 @@ mod tests {
     }
 
     #[test]
-    fn a_frame_counted_from_the_stack_pointer_gives_return_address_and_saved_rbp() {
+    fn a_frame_counted_from_the_stack_pointer_gives_return_address_and_saved_bp() {
         let stack = [0, 0, 77, 4711, 0];
-        let rule = Rule::new(Base::Sp, 4 * 8, Some(16)).expect("fits");
-        let frame = frame(&raw const stack[0] as usize, &5);
-        let frame = frame.step(rule, bounds(&stack)).expect("inside");
-        assert_eq!(
-            (frame.pc, frame.bp(), frame.sp),
-            (4711, 77, &raw const stack[4] as usize)
-        );
+        let end = &raw const stack[4] as usize;
+        fn step<M: Machine>(stack: &[usize; 5]) -> Frame {
+            let rule = rule::<M>(Base::Sp, 4 * 8, 8, Some(16)).expect("fits");
+            let frame = frame(&raw const stack[0] as usize, &5);
+            frame.step_on::<M>(rule, bounds(stack)).expect("inside")
+        }
+        for frame in [step::<Amd64>(&stack), step::<Arm64>(&stack)] {
+            assert_eq!((frame.pc, frame.bp(), frame.sp), (4711, 77, end));
+        }
     }
 
     #[test]
-    fn a_frame_counted_from_rbp_needs_no_stack_pointer() {
+    fn a_frame_counted_from_bp_needs_no_stack_pointer() {
         let stack = [0, 0, 77, 4711, 0];
-        let rule = Rule::new(Base::Bp, 16, Some(16)).expect("fits");
+        let rule = rule::<Host>(Base::Bp, 16, 8, Some(16)).expect("fits");
         let bp = &raw const stack[2] as usize;
         let frame = frame(&raw const stack[0] as usize, &bp);
         let frame = frame.step(rule, bounds(&stack)).expect("inside");
@@ -368,43 +369,87 @@ mod tests {
     fn a_realigned_frame_finds_its_end_in_a_word_below_rbp() {
         let mut stack = [0, 0, 77, 0, 0, 4711, 0];
         stack[1] = &raw const stack[6] as usize;
-        let rule = Rule::new(Base::Loaded, 8, None).expect("fits");
+        let rule = rule::<Amd64>(Base::Loaded, 8, 8, None).expect("fits");
         let bp = &raw const stack[2] as usize;
         let frame = frame(&raw const stack[0] as usize, &bp);
-        let frame = frame.step(rule, bounds(&stack)).expect("inside");
+        let frame = frame
+            .step_on::<Amd64>(rule, bounds(&stack))
+            .expect("inside");
         assert_eq!((frame.pc, frame.bp()), (4711, 77));
     }
 
     #[test]
-    fn rules_that_lead_out_of_the_stack_or_inward_stop_the_walk() {
-        let stack = [0usize; 8];
-        let inside = &raw const stack[4] as usize;
-        let far = Rule::new(Base::Sp, 8 << 20, None).expect("fits");
-        let inward = Rule::new(Base::Bp, 8, None).expect("fits");
-        let low_bp = Rule::new(Base::Sp, 16, Some(127 * 8)).expect("fits");
-        for (rule, bp) in [
-            (far, 0),
-            (inward, inside - 8),
-            (inward, usize::MAX - 3),
-            (low_bp, 0),
-        ] {
-            assert!(
-                frame(inside, &bp).step(rule, bounds(&stack)) == Err(End::Stopped),
-                "{rule:?} {bp}"
+    fn a_return_address_anywhere_in_a_frame_is_found() {
+        // The layouts of LLVM, near the frame's end, and of GCC, near its beginning.
+        for (address, saves_bp, words) in [(8, true, 4), (3 * 8, false, 40), (38 * 8, true, 40)] {
+            let mut stack = [0; 48];
+            let at = words - address / 8;
+            (stack[at], stack[at - 1]) = (4711, 77);
+            let (end, address) = (8 * words as u64, address as u64);
+            let bp = saves_bp.then_some(address + 8);
+            let rule = rule::<Arm64>(Base::Sp, end, address, bp).expect("fits");
+            let frame = frame(&raw const stack[0] as usize, &5);
+            let caller = frame
+                .step_on::<Arm64>(rule, bounds(&stack))
+                .expect("inside");
+            assert_eq!(
+                (caller.pc, caller.bp(), caller.sp),
+                (
+                    4711,
+                    if saves_bp { 77 } else { 5 },
+                    &raw const stack[words] as usize
+                )
             );
         }
     }
 
     #[test]
+    fn rules_that_lead_out_of_the_stack_or_inward_stop_the_walk() {
+        fn stops<M: Machine>(stack: &[usize; 8], rule: Option<Rule>, bp: usize) {
+            let inside = &raw const stack[4] as usize;
+            let rule = rule.expect("fits");
+            assert!(
+                frame(inside, &bp).step_on::<M>(rule, bounds(stack)) == Err(End::Stopped),
+                "{rule:?} {bp}"
+            );
+        }
+        let stack = [0usize; 8];
+        let inside = &raw const stack[4] as usize;
+        let far = 4 << 20;
+        stops::<Amd64>(&stack, rule::<Amd64>(Base::Sp, far, 8, None), 0);
+        stops::<Arm64>(&stack, rule::<Arm64>(Base::Sp, far, 8, None), 0);
+        // The return address would lie inside, and the frame's end outside.
+        stops::<Arm64>(&stack, rule::<Arm64>(Base::Sp, far, far - 8, None), 0);
+        stops::<Arm64>(&stack, rule::<Arm64>(Base::Sp, 5 * 8, 5 * 8, None), 0);
+        for bp in [inside - 8, usize::MAX - 3] {
+            stops::<Amd64>(&stack, rule::<Amd64>(Base::Bp, 8, 8, None), bp);
+            stops::<Arm64>(&stack, rule::<Arm64>(Base::Bp, 8, 8, None), bp);
+            stops::<Arm64>(&stack, rule::<Arm64>(Base::Bp, 16, 16, None), bp);
+        }
+        let low_bp = Some(127 * 8);
+        stops::<Amd64>(&stack, rule::<Amd64>(Base::Sp, 16, 8, low_bp), 0);
+    }
+
+    #[test]
     fn offsets_that_do_not_fit_make_no_rule() {
-        assert_eq!(Rule::new(Base::Sp, 12, None), None);
-        assert_eq!(Rule::new(Base::Sp, 16 << 20, None), None);
-        assert_eq!(Rule::new(Base::Sp, 16, Some(128 * 8)), None);
-        assert_eq!(Rule::new(Base::Sp, 16, Some(0)), None);
+        let amd = rule::<Amd64>;
+        assert_eq!(amd(Base::Sp, 12, 8, None), None);
+        assert_eq!(amd(Base::Sp, 16 << 20, 8, None), None);
+        assert_eq!(amd(Base::Sp, 16, 8, Some(128 * 8)), None);
+        assert_eq!(amd(Base::Sp, 16, 8, Some(0)), None);
+        assert_eq!(amd(Base::Sp, 16, 16, None), None);
         assert_eq!(
-            Rule::new(Base::Sp, 0, None),
+            amd(Base::Sp, 0, 8, None),
             None,
             "zero is an empty place in the cache"
         );
+        let arm = rule::<Arm64>;
+        assert_eq!(arm(Base::Sp, 8 << 20, 8, None), None);
+        assert_eq!(arm(Base::Sp, 12, 8, None), None);
+        assert_eq!(arm(Base::Sp, 128 * 8, 64 * 8, None), None, "in the middle");
+        assert_eq!(arm(Base::Sp, 16, 0, None), None);
+        assert_eq!(arm(Base::Sp, 16, 24, None), None, "below the frame");
+        assert_eq!(arm(Base::Sp, 32, 8, Some(24)), None, "not next to it");
+        assert_eq!(arm(Base::Loaded, 16, 8, None), None);
     }
 }

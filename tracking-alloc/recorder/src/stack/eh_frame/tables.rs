@@ -64,9 +64,35 @@ impl Tables {
     }
 }
 
+/// Removes the letter `B` from the descriptions of entries. It tells with which key functions sign
+/// their return addresses, which does not matter here, and gimli rejects it.
+pub(super) fn forget_keys(mut frames: &mut [u8]) {
+    while let Some((length, rest)) = frames.split_first_chunk_mut::<4>() {
+        let length = u32::from_le_bytes(*length) as usize;
+        let Some((entry, others)) = rest.split_at_mut_checked(length) else {
+            return;
+        };
+        // The entry begins with four zero bytes and a version; a string follows.
+        if let Some(([0, 0, 0, 0, _], description)) = entry.split_first_chunk_mut::<5>()
+            && let letters = description
+                .split(|byte| *byte == 0)
+                .next()
+                .unwrap_or_default()
+            && let Some(key) = letters.iter().position(|letter| *letter == b'B')
+        {
+            // The end of an entry is padding: zero bytes are instructions without effect.
+            description[key..].rotate_left(1);
+            if let Some(last) = description.last_mut() {
+                *last = 0;
+            }
+        }
+        frames = others;
+    }
+}
+
 impl Sections {
     #[inline(never)]
-    fn read(source: &Source, keep: Option<&mut Bump>) -> Option<Sections> {
+    pub(super) fn read(source: &Source, keep: Option<&mut Bump>) -> Option<Sections> {
         let header =
             source.segments(|segment| (segment.p_type == PT_GNU_EH_FRAME).then_some(segment))?;
         if header.p_filesz > MOST_BYTES {
@@ -113,6 +139,9 @@ impl Sections {
         // wrong.
         let _ = source.read(&header, 0, header_memory);
         let _ = source.read(&loaded, inside, frames_memory);
+        if cfg!(target_arch = "aarch64") {
+            forget_keys(frames_memory);
+        }
         Some(Sections {
             header: header_memory,
             frames: frames_memory,

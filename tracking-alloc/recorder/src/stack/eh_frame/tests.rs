@@ -1,7 +1,19 @@
-use super::rule::Base;
+mod aarch64;
+
+use super::machine::{Base, Host, Layout, Machine};
 use super::*;
 use crate::stack::Find;
 use crate::stack::last_walk::tests::Random;
+
+/// Returns the rule of a frame whose return address is its last word.
+fn rule(base: Base, end: u64, bp: Option<u64>) -> Option<Rule> {
+    Rule::new::<Host>(Layout {
+        base,
+        end,
+        address: 8,
+        bp,
+    })
+}
 
 /// The rules of three functions: one that saves its caller's rbp, one whose frame ends at rbp, and
 /// the outermost one.
@@ -16,8 +28,8 @@ impl Step for Rules {
 
     fn step(&self, frame: Frame) -> Option<Stepped<UnwoundFrame>> {
         let rule = match frame.pc {
-            1 => Rule::new(Base::Sp, 4 * 8, Some(16))?,
-            2 => Rule::new(Base::Bp, 16, Some(16))?,
+            1 => rule(Base::Sp, 4 * 8, Some(16))?,
+            2 => rule(Base::Bp, 16, Some(16))?,
             _ => Rule::OUTERMOST,
         };
         UnwoundFrame::step(frame, rule, self.0)
@@ -71,13 +83,27 @@ const REALIGNED: u64 = 4;
 const OUTERMOST: u64 = 5;
 const UNKNOWN: u64 = 6;
 
+/// Returns the distance of the return address from the end of a frame, where that may be chosen.
+fn address_below_end(kind: u64) -> u64 {
+    if kind == PLAIN && !Host::ENDS_WITH_ADDRESS {
+        40
+    } else {
+        8
+    }
+}
+
 fn rule_at(frame: Frame, _: Stack) -> Rule {
     let rule = match frame.pc % 8 {
-        PLAIN => Rule::new(Base::Sp, 6 * 8, None),
-        SMALL => Rule::new(Base::Sp, 2 * 8, None),
-        SAVES_BP => Rule::new(Base::Sp, 4 * 8, Some(16)),
-        BY_BP => Rule::new(Base::Bp, 16, Some(16)),
-        REALIGNED => Rule::new(Base::Loaded, 8, None),
+        PLAIN => Rule::new::<Host>(Layout {
+            base: Base::Sp,
+            end: 6 * 8,
+            address: address_below_end(PLAIN),
+            bp: None,
+        }),
+        SMALL => rule(Base::Sp, 2 * 8, None),
+        SAVES_BP => rule(Base::Sp, 4 * 8, Some(16)),
+        BY_BP => rule(Base::Bp, 16, Some(16)),
+        REALIGNED => rule(Base::Loaded, 8, None).or(Some(Rule::UNKNOWN)),
         OUTERMOST => Some(Rule::OUTERMOST),
         _ => Some(Rule::UNKNOWN),
     };
@@ -144,7 +170,7 @@ impl Model {
         if end < self.limits.stack().low + 128 {
             return;
         }
-        self.write(end - 8, caller.pc as usize);
+        self.write(end - address_below_end(kind) as usize, caller.pc as usize);
         let (size, bp) = match kind {
             SAVES_BP | BY_BP => {
                 self.write(end - 16, caller.bp);
@@ -192,7 +218,8 @@ fn whatever_was_walked_before_the_sum_is_that_of_a_walk_in_full() {
     // For each case: the kinds of functions to call, the depth, and the percentage of walks before
     // which words are overwritten.
     let usual = [PLAIN, SMALL, SAVES_BP, SAVES_BP, BY_BP, BY_BP];
-    let special = [PLAIN, SAVES_BP, SAVES_BP, BY_BP, BY_BP, REALIGNED, UNKNOWN];
+    let realigned = rule(Base::Loaded, 8, None).map_or(SMALL, |_| REALIGNED);
+    let special = [PLAIN, SAVES_BP, SAVES_BP, BY_BP, BY_BP, realigned, UNKNOWN];
     let cases: [(&[u64], usize, usize); 10] = [
         (&usual[..4], 3, 0),
         (&usual, NEAR, 0),
@@ -251,9 +278,10 @@ fn a_change_of_any_word_that_decides_a_step_is_seen() {
     for index in 1..=60 {
         let (frame, end) = (model.frames[index], model.frames[index - 1].sp);
         let low = model.limits.stack().low;
-        let address = std::mem::replace(&mut model.words[(end - 8 - low) / 8], 800);
+        let place = (end - address_below_end(frame.pc % 8) as usize - low) / 8;
+        let address = std::mem::replace(&mut model.words[place], 800);
         assert_ne!(model.hash(&powers), before, "return address of {index}");
-        model.words[(end - 8 - low) / 8] = address;
+        model.words[place] = address;
         assert_eq!(model.hash(&powers), before, "as before");
         if frame.pc % 8 == PLAIN {
             continue;

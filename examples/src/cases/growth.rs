@@ -1,0 +1,110 @@
+//! Programs whose live bytes grow, or only seem to. Each works for a given time, ends in order, and
+//! frees everything.
+
+use std::collections::VecDeque;
+use std::hint::black_box;
+use std::io::Write;
+use std::time::{Duration, Instant};
+
+/// Bytes of the data that is loaded at the start and given up.
+const LOADED: usize = 32 << 20;
+
+pub(super) fn run(kind: &str, milliseconds: usize) {
+    let work = Duration::from_millis(milliseconds as u64);
+    let start = Instant::now();
+    let mut is_half_done = false;
+    let mut random = Random(7);
+    load();
+    tracking_alloc::mark("warm");
+    let mut kept: VecDeque<Vec<u8>> = VecDeque::new();
+    let mut number = 0_usize;
+    while start.elapsed() < work {
+        churn();
+        let share = start.elapsed().as_secs_f64() / work.as_secs_f64();
+        if share > 0.5 && !is_half_done {
+            is_half_done = true;
+            println!("half");
+            std::io::stdout().flush().expect("standard output");
+        }
+        match kind {
+            // One entry in a step, and none is removed.
+            "leak" => kept.push_back(entry(2048)),
+            // All is loaded in the first third.
+            "plateau" if share < 0.33 => kept.push_back(entry(2048)),
+            // A hundred entries of different sizes at most.
+            "cache" => {
+                kept.push_back(entry(512 + random.below(4096)));
+                if kept.len() > 100 {
+                    kept.pop_front();
+                }
+            }
+            // A level that goes up and down around a mean.
+            "waves" => {
+                let wanted = 200.0 + 80.0 * (share * 40.0).sin();
+                while kept.len() < wanted as usize {
+                    kept.push_back(entry(1024));
+                }
+                kept.truncate(wanted as usize);
+            }
+            // A cache that fills ever more slowly.
+            "slowing" if random.below(1000) < (1000.0 * (-6.0 * share).exp()) as usize => {
+                kept.push_back(entry(4096));
+            }
+            // Nothing is kept.
+            _ => {}
+        }
+        number += 1;
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    println!("steps={number} kept={}", kept.len());
+    tracking_alloc::mark("stopping");
+    drop(kept);
+}
+
+/// Many marks, each after a phase, each with one more block.
+pub(super) fn checkpoints(marks: usize) {
+    let mut kept: Vec<Box<[u64; 3]>> = Vec::with_capacity(marks);
+    for number in 0..marks {
+        let phase = tracking_alloc::phase("request");
+        churn();
+        drop(phase);
+        kept.push(Box::new([1; 3]));
+        if number % 10 == 0 {
+            tracking_alloc::mark(&(kept.len() - 1).to_string());
+        }
+    }
+    black_box(&kept);
+}
+
+/// The start: much data for a short time.
+#[inline(never)]
+fn load() {
+    let _phase = tracking_alloc::phase("load");
+    let data: Vec<Vec<u8>> = (0..LOADED / 65_536).map(|_| vec![1; 65_536]).collect();
+    black_box(&data);
+}
+
+#[inline(never)]
+fn entry(bytes: usize) -> Vec<u8> {
+    vec![7; bytes]
+}
+
+/// Work that leaves nothing.
+#[inline(never)]
+fn churn() {
+    for size in 1..20 {
+        black_box(vec![0_u8; size * 100]);
+    }
+}
+
+/// A small generator of numbers (xorshift), the same in each run.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 33) as usize % limit
+    }
+}

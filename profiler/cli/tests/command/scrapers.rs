@@ -1,0 +1,365 @@
+//! The rules of those that collect profiles, applied as their sources have them: Parca, Grafana
+//! Alloy, and the push API of Pyroscope with the default limits of its servers.
+
+use std::collections::HashSet;
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpListener;
+use std::process::Stdio;
+use std::sync::mpsc::{self, Receiver};
+use std::thread;
+use std::time::Duration;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use flate2::read::GzDecoder;
+use prost::Message;
+
+use crate::common::{HEAPGLASS, INPUT, Place, wait_until};
+use crate::serve::serve;
+
+#[path = "../../../src/export/pprof/message.rs"]
+mod message;
+
+/// Unpacks and decodes a profile. Returns its size before compression, too.
+fn decode(packed: &[u8]) -> (message::Profile, usize) {
+    let mut plain = Vec::new();
+    GzDecoder::new(packed)
+        .read_to_end(&mut plain)
+        .expect("gzip");
+    (
+        message::Profile::decode(&plain[..]).expect("a profile"),
+        plain.len(),
+    )
+}
+
+fn string(profile: &message::Profile, index: i64) -> &str {
+    &profile.string_table[usize::try_from(index).unwrap()]
+}
+
+/// Returns the sum of a sample type.
+fn total(profile: &message::Profile, name: &str) -> i64 {
+    let mut types = profile.sample_type.iter();
+    let at = types
+        .position(|of| string(profile, of.r#type) == name)
+        .unwrap();
+    profile.sample.iter().map(|sample| sample.value[at]).sum()
+}
+
+/// The checks that Parca makes of a profile before it stores it.
+fn validate_as_parca(profile: &message::Profile) {
+    assert_eq!(profile.string_table[0], "");
+    let strings = 0..profile.string_table.len() as i64;
+    let in_sequence =
+        |ids: Vec<u64>| assert!(ids.iter().copied().eq(1..=ids.len() as u64), "{ids:?}");
+    in_sequence(profile.mapping.iter().map(|of| of.id).collect());
+    in_sequence(profile.location.iter().map(|of| of.id).collect());
+    in_sequence(profile.function.iter().map(|of| of.id).collect());
+    let period_type = profile.period_type.as_ref().expect("a type of the period");
+    for of in profile.sample_type.iter().chain([period_type]) {
+        assert!(strings.contains(&of.r#type) && strings.contains(&of.unit));
+        assert!(of.r#type > 0 && of.unit > 0);
+    }
+    for function in &profile.function {
+        assert!(function.name > 0 && strings.contains(&function.name));
+        assert!(strings.contains(&function.filename));
+    }
+    for location in &profile.location {
+        assert!(location.mapping_id <= profile.mapping.len() as u64);
+        let functions = 1..=profile.function.len() as u64;
+        assert!(
+            location
+                .line
+                .iter()
+                .all(|line| functions.contains(&line.function_id))
+        );
+        assert!(
+            !location.line.is_empty(),
+            "functions have names inside the profile"
+        );
+    }
+    for sample in &profile.sample {
+        assert_eq!(sample.value.len(), profile.sample_type.len());
+        let locations = 1..=profile.location.len() as u64;
+        assert!(sample.location_id.iter().all(|id| locations.contains(id)));
+        for label in &sample.label {
+            assert!(label.key > 0 && strings.contains(&label.key) && strings.contains(&label.str));
+        }
+    }
+    let sampled: HashSet<&str> = profile
+        .sample_type
+        .iter()
+        .map(|of| string(profile, of.r#type))
+        .collect();
+    assert_eq!(sampled.len(), profile.sample_type.len(), "no type twice");
+}
+
+/// The checks that a server of Pyroscope makes, with its default limits.
+fn validate_as_pyroscope(profile: &message::Profile, uncompressed_bytes: usize) {
+    assert!(uncompressed_bytes <= 4 << 20);
+    assert!(profile.sample.len() <= 16_000);
+    assert!(
+        profile
+            .sample
+            .iter()
+            .all(|sample| sample.label.len() <= 100)
+    );
+    assert!(profile.location.iter().all(|location| location.id != 0));
+    assert!(profile.function.iter().all(|function| function.id != 0));
+    for of in &profile.sample_type {
+        assert!(!string(profile, of.r#type).contains('-'));
+    }
+}
+
+#[test]
+fn what_is_served_passes_the_checks_of_parca_and_alloy() {
+    let place = Place::new();
+    place.record("x.hg");
+    let server = serve(&place, &["x.hg"]);
+    for page in ["allocs", "heap", "allocs?seconds=1", "delta_heap?seconds=1"] {
+        let (head, body) = server.exchange(&format!("/debug/pprof/{page}"));
+        let head = head.to_lowercase();
+        // Parca takes exactly 200 and follows no redirect; Alloy takes nothing but this type.
+        assert!(head.starts_with("http/1.1 200 "), "{head}");
+        assert!(
+            head.contains("\r\ncontent-type: application/octet-stream\r\n"),
+            "{head}"
+        );
+        assert!(!body.is_empty());
+        let (profile, bytes) = decode(&body);
+        validate_as_parca(&profile);
+        validate_as_pyroscope(&profile, bytes);
+    }
+    let (_, body) = server.get("/debug/pprof/allocs");
+    let totals = place.report("x.hg")["totals"].clone();
+    let (profile, _) = decode(&body);
+    assert_eq!(
+        Some(total(&profile, "alloc_space")),
+        totals["total_bytes"].as_i64()
+    );
+    assert_eq!(
+        Some(total(&profile, "peak_space")),
+        totals["peak_bytes"].as_i64()
+    );
+}
+
+/// A server that accepts every push, and passes on the body of each.
+fn pyroscope() -> (String, Receiver<(String, serde_json::Value)>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let (sender, receiver) = mpsc::channel();
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let mut bytes = Vec::new();
+            let mut buffer = vec![0; 1 << 16];
+            let (head, body) = loop {
+                let read = stream.read(&mut buffer).unwrap();
+                bytes.extend_from_slice(&buffer[..read]);
+                let Some(end) = bytes.windows(4).position(|four| four == b"\r\n\r\n") else {
+                    continue;
+                };
+                let head = String::from_utf8(bytes[..end].to_vec())
+                    .unwrap()
+                    .to_lowercase();
+                let length = head.split("content-length: ").nth(1).unwrap();
+                let length: usize = length.split("\r\n").next().unwrap().parse().unwrap();
+                if bytes.len() >= end + 4 + length {
+                    break (head, serde_json::from_slice(&bytes[end + 4..]).unwrap());
+                }
+            };
+            stream
+                .write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}")
+                .unwrap();
+            if sender.send((head, body)).is_err() {
+                return;
+            }
+        }
+    });
+    (url, receiver)
+}
+
+/// Checks a push request. Returns its profile, and its labels as text.
+fn pushed(head: &str, body: &serde_json::Value) -> (message::Profile, Vec<String>) {
+    assert!(
+        head.starts_with("post /push.v1.pusherservice/push http/1.1\r\n"),
+        "{head}"
+    );
+    assert!(
+        head.contains("\r\ncontent-type: application/json"),
+        "{head}"
+    );
+    let series = body["series"].as_array().unwrap();
+    assert_eq!(series.len(), 1);
+    let labels = series[0]["labels"].as_array().unwrap();
+    let pair = |of: &serde_json::Value| {
+        format!(
+            "{}={}",
+            of["name"].as_str().unwrap(),
+            of["value"].as_str().unwrap()
+        )
+    };
+    let labels: Vec<String> = labels.iter().map(pair).collect();
+    assert!(labels.len() <= 30);
+    let samples = series[0]["samples"].as_array().unwrap();
+    assert_eq!(samples.len(), 1);
+    let packed = STANDARD
+        .decode(samples[0]["rawProfile"].as_str().unwrap())
+        .unwrap();
+    let (profile, bytes) = decode(&packed);
+    validate_as_parca(&profile);
+    validate_as_pyroscope(&profile, bytes);
+    (profile, labels)
+}
+
+#[test]
+fn what_is_pushed_once_has_everything_so_far() {
+    let place = Place::new();
+    place.record("x.hg");
+    let (url, requests) = pyroscope();
+    let words = [
+        "push",
+        "x.hg",
+        "--to",
+        "pyroscope",
+        &url,
+        "--once",
+        "--label",
+        "region=eu",
+    ];
+    let done = place
+        .heapglass(&words)
+        .env("HEAPGLASS_PUSH_TOKEN", "abc")
+        .output()
+        .unwrap();
+    assert!(
+        done.status.success(),
+        "{}",
+        String::from_utf8_lossy(&done.stderr)
+    );
+    let (head, body) = requests.recv_timeout(Duration::from_secs(30)).unwrap();
+    assert!(head.contains("\r\nauthorization: bearer abc"), "{head}");
+    let (profile, labels) = pushed(&head, &body);
+    assert_eq!(
+        labels,
+        ["__name__=memory", "service_name=heapglass", "region=eu"]
+    );
+    let totals = place.report("x.hg")["totals"].clone();
+    assert_eq!(
+        Some(total(&profile, "alloc_space")),
+        totals["total_bytes"].as_i64()
+    );
+    assert_eq!(
+        Some(total(&profile, "inuse_space")),
+        totals["live_bytes"].as_i64()
+    );
+    let comments = profile.comment.iter().map(|&text| string(&profile, text));
+    assert!(
+        !comments.collect::<String>().contains("input.json"),
+        "no arguments"
+    );
+}
+
+#[test]
+fn what_is_pushed_again_and_again_adds_up_to_everything() {
+    let place = Place::new();
+    let pipe = place.pipe("input.pipe");
+    let (url, requests) = pyroscope();
+    let words = ["push", "x.hg", "--to", "pyroscope", &url, "--every", "0.2s"];
+    let mut push = place.heapglass(&words);
+    let mut push = push.stderr(Stdio::piped()).spawn().unwrap();
+    let mut said = BufReader::new(push.stderr.take().unwrap());
+    let mut line = String::new();
+    said.read_line(&mut line).unwrap();
+    assert!(line.contains("waiting for it"), "{line}");
+    let words = [
+        "run",
+        "-q",
+        "--out",
+        "x.hg",
+        "--",
+        HEAPGLASS,
+        "demo",
+        "--target",
+        "input.pipe",
+    ];
+    let mut run = place.heapglass(&words).spawn().unwrap();
+    let mut profiles = Vec::new();
+    let mut take = |patience: Duration| {
+        let request = requests.recv_timeout(patience).ok();
+        profiles.extend(request.iter().map(|(head, body)| pushed(head, body).0));
+        request.is_some()
+    };
+    assert!(take(Duration::from_secs(30)), "before the input");
+    assert!(take(Duration::from_secs(30)), "while it waits");
+    fs::write(pipe, INPUT).unwrap();
+    assert!(run.wait().unwrap().success());
+    wait_until("the end", || push.try_wait().unwrap().is_some());
+    assert!(push.wait().unwrap().success());
+    while take(Duration::from_millis(100)) {}
+    assert!(profiles.len() >= 3);
+    let totals = place.report("x.hg")["totals"].clone();
+    let sum = |name: &str| {
+        profiles
+            .iter()
+            .map(|profile| total(profile, name))
+            .sum::<i64>()
+    };
+    assert_eq!(Some(sum("alloc_objects")), totals["total_blocks"].as_i64());
+    assert_eq!(Some(sum("alloc_space")), totals["total_bytes"].as_i64());
+    let last = profiles.last().unwrap();
+    assert_eq!(
+        Some(total(last, "inuse_space")),
+        totals["live_bytes"].as_i64()
+    );
+    for pair in profiles.windows(2) {
+        let end = pair[0].time_nanos + pair[0].duration_nanos;
+        assert_eq!(end, pair[1].time_nanos, "windows follow each other");
+    }
+}
+
+#[test]
+fn a_push_that_cannot_work_is_one_line_of_error() {
+    let place = Place::new();
+    place.record("x.hg");
+    for (words, text) in [
+        (
+            &["push", "x.hg", "--to", "pyroscope", "http://u:s3cret@h"][..],
+            "HEAPGLASS_PUSH_USER",
+        ),
+        (
+            &[
+                "push",
+                "x.hg",
+                "--to",
+                "pyroscope",
+                "http://127.0.0.1:1",
+                "--every",
+                "1s",
+            ],
+            "has ended; push the whole recording with --once",
+        ),
+        (
+            &[
+                "push",
+                "none.hg",
+                "--to",
+                "pyroscope",
+                "http://127.0.0.1:1",
+                "--once",
+            ],
+            "nothing is recorded",
+        ),
+        #[cfg(not(feature = "https"))]
+        (
+            &["push", "x.hg", "--to", "pyroscope", "https://h", "--once"],
+            "built without TLS",
+        ),
+    ] {
+        let done = place.run(words);
+        assert_eq!(done.status, Some(2), "{words:?} {}", done.stderr);
+        assert!(done.stderr.contains(text), "{}", done.stderr);
+        assert!(!done.stderr.contains("s3cret"), "{}", done.stderr);
+        assert_eq!(done.stderr.lines().count(), 1, "{}", done.stderr);
+    }
+}

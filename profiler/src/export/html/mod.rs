@@ -1,0 +1,666 @@
+//! One page for any browser: flamegraph, tables, timeline, snapshot and advice, in one HTML file
+//! that needs no other file and no network. Of two sides, a comparison.
+//!
+//! The script shows what the page contains, and computes no figure that the report has. A page must
+//! never let a recorded name become markup or code: names are data in JSON, in which `<` is
+//! escaped, and the script sets them as text alone. The page's own policy allows no code but the
+//! page's own. What a page has no room for is counted in it.
+
+mod fallback;
+mod sources;
+mod tables;
+mod texts;
+mod trees;
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use serde::Serialize;
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use super::notes;
+use crate::advice::{self, advise};
+use crate::calltree::{CallTreeOptions, Levels, NodeId};
+use crate::diff::{
+    DiffOptions, LESS, MORE, MergedTree, Recording, compare, median_recording, of_difference,
+    peak_bound, write_text as write_diff_text,
+};
+use crate::flamegraph::{Caption, Widths, escape, is_of_arenas, palette};
+use crate::profile::{Frames, Measure, Profile, State};
+use crate::report::{ReportOptions, write_json, write_text};
+use crate::table::{By, HeldMeasure, SnapshotAt, program_name, snapshot_at};
+use crate::units::{Count, Share, printable};
+use sources::Excerpts;
+use tables::{TableJson, changes, holders_table, table};
+use texts::Texts;
+use trees::{CountedTree, HeldTree, Kind, Labels, Tree, TreeJson, TwoTrees, largest};
+
+/// The version of a page's data.
+const FORMAT: u32 = 1;
+
+/// Room for all frames, bytes of JSON.
+const ROOM_OF_FRAMES: usize = 2_600_000;
+
+/// Room for all rows, bytes of JSON.
+const ROOM_OF_ROWS: usize = 1_300_000;
+
+/// Findings of a page.
+const MOST_FINDINGS: usize = 100;
+
+const PAGE: &str = include_str!("page.html");
+const STYLE: &str = include_str!("page.css");
+const SCRIPT: &str = include_str!("page.js");
+
+/// The data of a page.
+#[derive(Serialize)]
+struct Data {
+    format: u32,
+    heapglass: &'static str,
+    /// `profile`, or `comparison` of two sides.
+    kind: &'static str,
+    title: String,
+    measures: Vec<MeasureJson>,
+    /// The measure and the frames that are shown first.
+    measure: &'static str,
+    frames: &'static str,
+    /// The keys of the report that do not depend on rows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    recording: Option<Value>,
+    /// The recordings of a comparison.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    sides: Vec<Value>,
+    /// Sentences that a reader must know before trusting the figures.
+    notes: Vec<String>,
+    /// Sentences that say what is not in the page.
+    cut: Vec<String>,
+    /// The snapshot whose holders are shown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    snapshot: Option<Value>,
+    advice: Vec<advice::Texts>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    advice_notes: Vec<String>,
+    trees: Vec<TreeJson>,
+    labels: Vec<trees::Label>,
+    colors: Vec<String>,
+    /// The colours of a comparison: less, equal, more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    difference_colors: Option<[String; 3]>,
+    tables: Vec<TableJson>,
+    changes: Vec<tables::ChangesJson>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sources: Option<Value>,
+    texts: Vec<String>,
+}
+
+/// A measure, as the page offers it.
+#[derive(Serialize)]
+struct MeasureJson {
+    key: &'static str,
+    name: &'static str,
+    title: &'static str,
+    /// `bytes` or `count`.
+    unit: &'static str,
+    /// The key of the blocks that go with it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    blocks: Option<&'static str>,
+}
+
+/// Returns every measure, for a recording in that state.
+fn measures(state: State) -> Vec<MeasureJson> {
+    let counted = Measure::ALL.map(|measure| MeasureJson {
+        key: measure.key(),
+        name: measure.name(),
+        title: measure.title_in(state),
+        unit: if measure.is_bytes() { "bytes" } else { "count" },
+        blocks: match measure {
+            Measure::Peak => Some("peak_blocks"),
+            Measure::Live => Some("live_blocks"),
+            Measure::Total => Some("total_blocks"),
+            Measure::Temporary => Some("temporary_blocks"),
+            Measure::Blocks | Measure::Copied | Measure::Grows => None,
+        },
+    });
+    let held = HeldMeasure::ALL.map(|measure| MeasureJson {
+        key: measure.key(),
+        name: measure.name(),
+        title: measure.title(),
+        unit: "bytes",
+        blocks: None,
+    });
+    counted.into_iter().chain(held).collect()
+}
+
+/// The keys of the report that a page contains. Paths of the machine are none of them.
+const KEYS: [&str; 36] = [
+    "exact",
+    "mode",
+    "sample_bytes",
+    "unwinder",
+    "allocator",
+    "architecture",
+    "linear_memory",
+    "state",
+    "command",
+    "program",
+    "pid",
+    "started_unix_ns",
+    "duration_ns",
+    "paused_ns",
+    "pause_count",
+    "pauses",
+    "recording_bytes",
+    "threads",
+    "peak_error_bytes",
+    "peak_time_ns",
+    "rss_bytes",
+    "peak_rss_bytes",
+    "own_bytes",
+    "not_seen_bytes",
+    "most_resident",
+    "last_resident",
+    "failed_request_count",
+    "totals",
+    "totals_low",
+    "totals_high",
+    "snapshots",
+    "footprints",
+    "checkpoints",
+    "marks",
+    "timeline",
+    "input",
+];
+
+/// Writes the page of a profile. [`ReportOptions::measure`] and [`ReportOptions::frames`] are shown
+/// first, and [`ReportOptions::snapshot`] is the one whose holders are shown (without one, that
+/// with most live bytes). With `sources`, the page contains lines of the program's own files that
+/// lie in these folders.
+///
+/// # Errors
+/// Returns the errors of `out` (a broken pipe keeps its kind).
+pub fn write_page(
+    profile: &Profile,
+    options: &ReportOptions<'_>,
+    sources: Option<&[PathBuf]>,
+    mut out: impl Write,
+) -> io::Result<()> {
+    let snapshot = options.snapshot.or_else(|| snapshot_at(profile, None).ok());
+    let options = &ReportOptions {
+        snapshot,
+        held: None,
+        ..*options
+    };
+    let total = options.measure.of(profile.totals());
+    let program = printable(&program_name(profile)).into_owned();
+    let title = format!(
+        "{program}: {}, {}",
+        options.measure.title_in(profile.process().state),
+        options.measure.amount(total)
+    );
+    let mut texts = Texts::default();
+    let mut labels = Labels::default();
+    let mut trees = Vec::new();
+    let mut picture = String::new();
+    for (tree_options, part) in tree_options(profile, options.measure) {
+        let tree = CountedTree::new(profile, &tree_options);
+        let kind = Kind {
+            by: tree_options.levels.name(),
+            frames: (tree_options.levels == Levels::Stack).then_some(tree_options.frames),
+            inverted: tree_options.inverted,
+        };
+        if picture.is_empty() && kind.frames == Some(options.frames) {
+            picture = counted_picture(&tree, options.measure);
+        }
+        let room = ROOM_OF_FRAMES / 100 * part;
+        trees.push(largest(&tree, kind, room, (&mut labels, &mut texts)));
+    }
+    if let Some(at) = snapshot {
+        let tree = HeldTree::new(profile, at);
+        let kind = Kind {
+            by: "holder",
+            frames: None,
+            inverted: false,
+        };
+        let room = ROOM_OF_FRAMES / 100 * 8;
+        trees.push(largest(&tree, kind, room, (&mut labels, &mut texts)));
+    }
+    trees.retain(|tree| !tree.is_empty());
+    let mut tables = tables(profile, options, &mut texts)?;
+    if let Some(at) = snapshot {
+        tables.push(holders_table(profile, at, ROOM_OF_ROWS / 8, &mut texts)?);
+    }
+    tables.retain(|table| !table.is_empty());
+    let findings = advise(profile, false);
+    let mut cut = Vec::new();
+    if findings.len() > MOST_FINDINGS {
+        let more = Count((findings.len() - MOST_FINDINGS) as u64);
+        cut.push(format!("{more} more findings: see `heapglass advise`."));
+    }
+    let sources = match sources {
+        None => None,
+        Some(folders) => {
+            let owners = tables.iter().flat_map(|table| table.owners.iter().copied());
+            let owners: Vec<_> = owners.collect();
+            let excerpts = Excerpts::read(profile, &owners, folders);
+            if excerpts.missing > 0 {
+                cut.push(format!(
+                    "Source lines of {} places are not in the page: the file is not a regular file below the current folder or --source-dir, or is too large.",
+                    Count(excerpts.missing as u64)
+                ));
+            }
+            Some(serde_json::to_value(excerpts.found)?)
+        }
+    };
+    let mut advice_notes = Vec::new();
+    if !findings.is_empty() {
+        advice_notes.push(advice::OVERLAP.to_owned());
+        let mut snapshots = findings
+            .iter()
+            .filter_map(|finding| finding.snapshot.as_ref());
+        advice_notes.extend(snapshots.next().map(|at| advice::moment(profile, at)));
+    }
+    let shown = findings.iter().take(MOST_FINDINGS);
+    let said = shown
+        .map(|finding| advice::Texts::of(profile, finding))
+        .collect();
+    let mut page_notes = notes(profile);
+    if !profile.capture().is_exact() {
+        let mode = printable(&profile.capture().mode);
+        page_notes.insert(0, format!("Mode {mode}: figures are estimates."));
+    }
+    if texts.cut > 0 {
+        let texts = Count(texts.cut as u64);
+        cut.push(format!("{texts} names were longer than 2,000 characters."));
+    }
+    let data = Data {
+        format: FORMAT,
+        heapglass: env!("CARGO_PKG_VERSION"),
+        kind: "profile",
+        title: title.clone(),
+        measures: measures(profile.process().state),
+        measure: options.measure.key(),
+        frames: options.frames.name(),
+        recording: Some(recording(profile)?),
+        sides: Vec::new(),
+        notes: page_notes,
+        cut,
+        snapshot: snapshot.map(|at| snapshot_json(profile, at)),
+        advice: said,
+        advice_notes,
+        trees,
+        labels: labels.labels.values.clone(),
+        colors: labels.colors(),
+        difference_colors: None,
+        tables,
+        changes: Vec::new(),
+        sources,
+        texts: texts.values().to_vec(),
+    };
+    let mut report = Vec::new();
+    let plain = ReportOptions {
+        snapshot: None,
+        ..*options
+    };
+    write_text(profile, &plain, &mut report)?;
+    write_parts(&title, &picture, &report, &data, &mut out)
+}
+
+/// Writes the page of a comparison: of several recordings on a side, that with the median total is
+/// the side's picture. [`ReportOptions::measure`] is shown first.
+///
+/// # Errors
+/// Returns the errors of `out`; `InvalidInput` if a side has no recording.
+pub fn write_comparison_page(
+    base: &[Recording<'_>],
+    new: &[Recording<'_>],
+    options: &ReportOptions<'_>,
+    mut out: impl Write,
+) -> io::Result<()> {
+    let measure = options.measure;
+    let none = || io::Error::new(io::ErrorKind::InvalidInput, "a side without recordings");
+    let one = [base, new].map(|side| median_recording(side, measure));
+    let [base_one, new_one] = [one[0].ok_or_else(none)?, one[1].ok_or_else(none)?];
+    let profiles = [base_one.profile, new_one.profile];
+    let names = [base_one.name, new_one.name].map(|name| printable(file_name(name)));
+    let title = format!(
+        "{} -> {}: {}, {} -> {}",
+        names[0],
+        names[1],
+        measure.title(),
+        measure.amount(measure.of(profiles[0].totals())),
+        measure.amount(measure.of(profiles[1].totals())),
+    );
+    let mut texts = Texts::default();
+    let mut labels = Labels::default();
+    let mut trees = Vec::new();
+    let mut picture = String::new();
+    for (tree_options, part) in two_tree_options(profiles, measure) {
+        let is_arena = tree_options.levels == Levels::Arena;
+        let wanted = Measure::ALL.into_iter();
+        let wanted: Vec<Measure> = wanted
+            .filter(|measure| !is_arena || is_of_arenas(*measure))
+            .collect();
+        let Some(tree) = TwoTrees::new(profiles, &tree_options, &wanted) else {
+            continue;
+        };
+        let kind = Kind {
+            by: tree_options.levels.name(),
+            frames: (tree_options.levels == Levels::Stack).then_some(tree_options.frames),
+            inverted: tree_options.inverted,
+        };
+        if picture.is_empty() {
+            let (measure, tree) = tree.first();
+            picture = two_sided_picture(tree, measure);
+        }
+        let room = ROOM_OF_FRAMES / 100 * part;
+        trees.push(largest(&tree, kind, room, (&mut labels, &mut texts)));
+    }
+    trees.retain(|tree| !tree.is_empty());
+    let used: Vec<Measure> = Measure::ALL
+        .into_iter()
+        .filter(|measure| {
+            profiles
+                .iter()
+                .any(|profile| measure.of(profile.totals()) > 0)
+        })
+        .collect();
+    let by = [
+        By::Site,
+        By::Owner,
+        By::Type,
+        By::Field,
+        By::Crate,
+        By::Phase,
+        By::Arena,
+    ];
+    let room = ROOM_OF_ROWS / by.len();
+    let changed = by.map(|by| changes([base, new], by, &used, room, &mut texts));
+    let mut changed = Vec::from(changed);
+    changed.retain(|changes| !changes.is_empty());
+    // Where a recording lies is nobody's business.
+    let named = [base, new].map(|side| -> Vec<Recording<'_>> {
+        let one = side.iter().map(|one| Recording {
+            name: file_name(one.name),
+            profile: one.profile,
+        });
+        one.collect()
+    });
+    let diff = compare(
+        &named[0],
+        &named[1],
+        DiffOptions {
+            by: By::Site,
+            measure,
+            per: None,
+        },
+    );
+    let mut sides = Vec::new();
+    for side in &named {
+        let one = side.iter().map(|one| {
+            serde_json::json!({
+                "name": one.name,
+                "program": program_name(one.profile),
+                "totals": one.profile.totals(),
+                "peak_bound_bytes": peak_bound(one.profile),
+            })
+        });
+        sides.push(Value::Array(one.collect()));
+    }
+    let mut cut = Vec::new();
+    if base.len() > 1 || new.len() > 1 {
+        cut.push(
+            "The picture shows, of each side, the recording with the median total.".to_owned(),
+        );
+    }
+    let color = |(r, g, b): palette::Rgb| format!("#{r:02x}{g:02x}{b:02x}");
+    let data = Data {
+        format: FORMAT,
+        heapglass: env!("CARGO_PKG_VERSION"),
+        kind: "comparison",
+        title: title.clone(),
+        measures: measures(profiles[1].process().state),
+        measure: measure.key(),
+        frames: Frames::Folded.name(),
+        recording: None,
+        sides,
+        notes: diff.warnings.clone(),
+        cut,
+        snapshot: None,
+        advice: Vec::new(),
+        advice_notes: Vec::new(),
+        trees,
+        labels: labels.labels.values.clone(),
+        colors: labels.colors(),
+        difference_colors: Some([LESS, of_difference(0, 1), MORE].map(color)),
+        tables: Vec::new(),
+        changes: changed,
+        sources: None,
+        texts: texts.values().to_vec(),
+    };
+    let mut report = Vec::new();
+    write_diff_text(&diff, &ReportOptions::default(), &mut report)?;
+    write_parts(&title, &picture, &report, &data, &mut out)
+}
+
+/// Returns the end of a path.
+fn file_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+/// The trees of a page, the most important first, each with its part of the room, in percent.
+fn tree_options(profile: &Profile, measure: Measure) -> Vec<(CallTreeOptions, usize)> {
+    let options = |levels, frames, inverted| CallTreeOptions {
+        levels,
+        measure,
+        inverted,
+        frames,
+        ..CallTreeOptions::default()
+    };
+    let mut all = vec![
+        (options(Levels::Stack, Frames::Folded, false), 24),
+        (options(Levels::Stack, Frames::Folded, true), 10),
+        (options(Levels::Stack, Frames::Trimmed, false), 12),
+        (options(Levels::Stack, Frames::Trimmed, true), 6),
+        (options(Levels::Stack, Frames::Own, false), 8),
+        (options(Levels::Stack, Frames::Own, true), 4),
+    ];
+    if !profile.fields().is_empty() {
+        all.push((options(Levels::Field, Frames::Folded, false), 8));
+        all.push((options(Levels::Field, Frames::Folded, true), 4));
+    }
+    all.push((options(Levels::Type, Frames::Folded, false), 8));
+    all.push((options(Levels::Type, Frames::Folded, true), 4));
+    if !profile.arenas().is_empty() {
+        let measure = if is_of_arenas(measure) {
+            measure
+        } else {
+            Measure::Total
+        };
+        let arenas = options(Levels::Arena, Frames::Folded, false);
+        all.push((CallTreeOptions { measure, ..arenas }, 4));
+    }
+    all
+}
+
+/// The trees of a comparison.
+fn two_tree_options(profiles: [&Profile; 2], measure: Measure) -> Vec<(CallTreeOptions, usize)> {
+    let mut all = tree_options(profiles[0], measure);
+    if all.len() < tree_options(profiles[1], measure).len() {
+        all = tree_options(profiles[1], measure);
+    }
+    let is_shown = |options: &CallTreeOptions| options.frames != Frames::Trimmed;
+    all.retain(|(options, _)| is_shown(options));
+    all
+}
+
+/// The tables of a page, in the order in which they are offered.
+fn tables(
+    profile: &Profile,
+    options: &ReportOptions<'_>,
+    texts: &mut Texts,
+) -> io::Result<Vec<TableJson>> {
+    let mut tables = Vec::new();
+    for by in By::ALL {
+        let has_rows = match by {
+            // Paths of the machine; rows by crate have native code by file name.
+            By::Module => false,
+            By::Field => !profile.fields().is_empty(),
+            By::Arena => !profile.arenas().is_empty(),
+            _ => true,
+        };
+        if !has_rows {
+            continue;
+        }
+        let part = match by {
+            By::Site => 30,
+            By::Owner | By::Type | By::Field | By::Function => 12,
+            _ => 4,
+        };
+        tables.push(table(
+            profile,
+            by,
+            options,
+            ROOM_OF_ROWS / 100 * part,
+            texts,
+        )?);
+    }
+    Ok(tables)
+}
+
+/// Returns the keys of the report that do not depend on rows.
+fn recording(profile: &Profile) -> io::Result<Value> {
+    let options = ReportOptions {
+        by: By::Crate,
+        top: Some(0),
+        ..ReportOptions::default()
+    };
+    let mut json = Vec::new();
+    write_json(profile, &options, &mut json)?;
+    let mut report: Value = serde_json::from_slice(&json)?;
+    if let Value::Object(report) = &mut report {
+        report.retain(|key, _| KEYS.contains(&key.as_str()));
+    }
+    Ok(report)
+}
+
+/// The snapshot that is shown: its moment, and what a reader must know.
+fn snapshot_json(profile: &Profile, at: SnapshotAt<'_>) -> Value {
+    serde_json::json!({
+        "name": at.name(),
+        "moment": at.moment(profile),
+        "basis": at.basis(),
+        "notes": at.notes(),
+        "retained_is_lower_bound": at.is_cut(),
+    })
+}
+
+fn counted_picture(tree: &CountedTree<'_>, measure: Measure) -> String {
+    let whole = measure.of(tree.tree.total(NodeId::ROOT));
+    let caption = |id: NodeId| {
+        let value = measure.of(tree.tree.total(id));
+        let label = format!("{} {}", tree.names(id).label, measure.amount(value));
+        let share = Share::of(value, whole);
+        Caption {
+            title: format!("{label}, {share}"),
+            label,
+        }
+    };
+    let color = |id: NodeId| palette::of_node(&tree.tree, id, tree.profile);
+    fallback::picture(&(&tree.tree, measure), color, caption)
+}
+
+fn two_sided_picture(tree: &MergedTree, measure: Measure) -> String {
+    let ids = || (0..tree.len() as u32).map(NodeId);
+    let most = ids()
+        .skip(1)
+        .map(|id| tree.node(id).difference().unsigned_abs())
+        .max();
+    let caption = |id: NodeId| {
+        let node = tree.node(id);
+        let name = printable(tree.short(id).trim());
+        let label = format!("{name} {}", measure.difference(node.difference()));
+        let [base, new] = node.totals.map(|figure| measure.amount(figure));
+        Caption {
+            title: format!("{label}: {base} -> {new}"),
+            label,
+        }
+    };
+    let color = |id: NodeId| of_difference(tree.node(id).difference(), most.unwrap_or(0));
+    fallback::picture(tree, color, caption)
+}
+
+/// Writes the page around its data.
+fn write_parts(
+    title: &str,
+    picture: &str,
+    report: &[u8],
+    data: &Data,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    let policy = format!(
+        "default-src 'none'; script-src '{}'; style-src '{}'; base-uri 'none'; form-action 'none'",
+        hash(SCRIPT),
+        hash(STYLE)
+    );
+    let mut json = serde_json::to_value(data)?;
+    make_printable(&mut json);
+    // The page is split before anything is put in, so that no recorded text is taken for a place.
+    let mut parts = PAGE.split("{{");
+    out.write_all(parts.next().unwrap_or_default().as_bytes())?;
+    for part in parts {
+        let (place, rest) = part.split_once("}}").unwrap_or((part, ""));
+        match place {
+            "title" => out.write_all(escape(&printable(title)).as_bytes())?,
+            "policy" => out.write_all(policy.as_bytes())?,
+            "style" => out.write_all(STYLE.as_bytes())?,
+            "script" => out.write_all(SCRIPT.as_bytes())?,
+            "picture" => out.write_all(picture.as_bytes())?,
+            "report" => out.write_all(escape(&String::from_utf8_lossy(report)).as_bytes())?,
+            "data" => serde_json::to_writer(Escaping(&mut *out), &json)?,
+            other => return Err(io::Error::other(format!("no such place: {other}"))),
+        }
+        out.write_all(rest.as_bytes())?;
+    }
+    out.flush()
+}
+
+/// The hash of a part of the page, as its policy has it.
+fn hash(part: &str) -> String {
+    format!("sha256-{}", BASE64_STANDARD.encode(Sha256::digest(part)))
+}
+
+/// Spells out what must not reach a page, in all texts.
+fn make_printable(value: &mut Value) {
+    match value {
+        Value::String(text) => {
+            if let std::borrow::Cow::Owned(printable) = printable(text) {
+                *text = printable;
+            }
+        }
+        Value::Array(values) => values.iter_mut().for_each(make_printable),
+        Value::Object(values) => values.values_mut().for_each(make_printable),
+        _ => {}
+    }
+}
+
+/// JSON inside an element of HTML: `<` is written as an escape of JSON, so that no text ends the
+/// element or begins a comment.
+struct Escaping<W>(W);
+
+impl<W: Write> Write for Escaping<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        for (at, part) in bytes.split(|byte| *byte == b'<').enumerate() {
+            if at > 0 {
+                self.0.write_all(b"\\u003c")?;
+            }
+            self.0.write_all(part)?;
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}

@@ -1,0 +1,429 @@
+//! The tables of a page: rows of the report as columns, with the largest rows that fit.
+//!
+//! Each cell is a value of the row's JSON. Rows that are left out are counted with their figures.
+
+use std::io;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::texts::Texts;
+use super::trees::share_of;
+use crate::diff::{DiffOptions, Recording, Verdict, compare};
+use crate::export::rows::{details, row_values};
+use crate::profile::{FIGURES, Figures, FrameId, Frames, Measure, Profile};
+use crate::report::{ReportOptions, notes, write_holders_json};
+use crate::table::{By, Detail, HeldFigures, HeldMeasure, Row, SnapshotAt, by_key, held_by, rows};
+
+/// Maximum number of rows of a table.
+const MOST_ROWS: usize = 2_000;
+
+/// Explains why holders do not add up.
+const OVERLAP: &str =
+    "A holder retains what the holders below it retain, too, so retained bytes do not add up.";
+
+/// A column: the key of its figure in JSON, its title, and how its cells read.
+#[derive(Clone, Serialize)]
+struct Column {
+    key: String,
+    title: String,
+    /// `text` (cells are numbers of texts), `bytes`, `count`, `ns` or `number`.
+    unit: &'static str,
+    /// Shown at first.
+    main: bool,
+}
+
+/// Rows of one grouping.
+#[derive(Serialize)]
+pub(super) struct TableJson {
+    by: &'static str,
+    columns: Vec<Column>,
+    rows: Vec<Vec<Value>>,
+    left_out: LeftOut,
+    notes: Vec<String>,
+    /// The frames that own the blocks of the rows, where rows have one.
+    #[serde(skip)]
+    pub(super) owners: Vec<FrameId>,
+}
+
+/// Rows that a page has no room for.
+#[derive(Default, Serialize)]
+struct LeftOut {
+    rows: usize,
+    /// What they add up to; absent where rows overlap.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    figures: Option<Value>,
+}
+
+impl TableJson {
+    pub(super) fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+}
+
+/// Returns the columns of names that are shown at first.
+fn main_columns(by: By) -> &'static str {
+    match by {
+        By::Site => "what where owner source",
+        By::Owner => "function source",
+        By::Function => "key crate inclusive/peak_bytes inclusive/total_bytes",
+        By::Crate | By::Module => "key sites",
+        By::Type => "key values inline_bytes retained_bytes",
+        By::Field => "key type values with_inner/peak_bytes with_inner/total_bytes",
+        By::Thread => "key threads freed_bytes",
+        By::Phase => "key entered elapsed_ns input_bytes records",
+        By::Arena => {
+            "key allocated_bytes used_bytes padding_bytes abandoned_bytes unused_tail_bytes \
+             live_instances"
+        }
+    }
+}
+
+/// Further columns, after those of the table as CSV.
+fn more_columns(by: By) -> &'static str {
+    match by {
+        By::Site => "source lifetime/mean freed_elsewhere",
+        By::Owner => "source",
+        By::Arena => {
+            "crate made dropped live_instances resets allocated_bytes chunks used_bytes \
+             padding_bytes abandoned_bytes bypassed_bytes unused_tail_bytes most_allocated_bytes \
+             total_chunks total_allocated_bytes total_used_bytes"
+        }
+        _ => "",
+    }
+}
+
+/// Where the user keeps sources is nobody's business: a page has `source`, the place without the
+/// folder of the program.
+const PRIVATE: [&str; 2] = ["file", "line"];
+
+/// Returns the rows of a grouping; `room` is about the number of bytes of JSON.
+pub(super) fn table(
+    profile: &Profile,
+    by: By,
+    options: &ReportOptions<'_>,
+    room: usize,
+    texts: &mut Texts,
+) -> io::Result<TableJson> {
+    let all = rows(profile, by, options.measure, Frames::Folded);
+    let (kept, left) = largest(&all, by);
+    let held = options
+        .snapshot
+        .filter(|_| matches!(by, By::Site | By::Type | By::Owner));
+    let kept: Vec<Row> = kept.into_iter().map(|at| all[at].clone()).collect();
+    let held = held.map(|at| held_by(profile, at.snapshot, by, &kept, Frames::Folded));
+    let mut values = Vec::with_capacity(kept.len());
+    for (at, row) in kept.iter().enumerate() {
+        let of_row = held.as_ref().and_then(|held| held.get(at));
+        let mut value = row_values(profile, (by, options.measure), row, of_row)?;
+        if let Detail::Owner { owner, .. } = &row.detail {
+            let source = owner.and_then(|owner| profile.source_of(owner));
+            value["source"] = source.into();
+        }
+        values.push(value);
+    }
+    let held_keys = HeldFigures::default().by_key();
+    let held_keys = held_keys.iter().filter(|_| held.is_some());
+    let keys = std::iter::once("key")
+        .chain(main_columns(by).split_whitespace())
+        .chain(FIGURES.into_iter().map(|(key, _)| key))
+        .chain(held_keys.map(|(key, _)| *key))
+        .chain(details(by).split_whitespace())
+        .chain(more_columns(by).split_whitespace())
+        .filter(|key| !PRIVATE.contains(key));
+    let columns = columns(keys, main_columns(by), &values);
+    let (rows, fit) = cells(&columns, &values, room, texts);
+    let mut left_figures = left.1;
+    let mut left_rows = left.0;
+    for row in &kept[fit..] {
+        left_figures.add(&row.figures);
+        left_rows += 1;
+    }
+    let owners = kept[..fit].iter().filter_map(|row| match &row.detail {
+        Detail::Site(detail) => detail.owner,
+        _ => None,
+    });
+    let figures = by_key(left_figures, by);
+    let figures = figures.map(|(key, figure)| (key.to_owned(), figure.into()));
+    Ok(TableJson {
+        by: by.name(),
+        columns,
+        rows,
+        left_out: LeftOut {
+            rows: left_rows,
+            figures: Some(Value::Object(figures.collect())),
+        },
+        notes: notes(profile, by, &all),
+        owners: owners.collect(),
+    })
+}
+
+/// Returns the rows that are the largest by any measure, in their order, and the number and figures
+/// of the others.
+fn largest(all: &[Row], by: By) -> (Vec<usize>, (usize, Figures)) {
+    let mut whole = Figures::default();
+    for row in all {
+        whole.add(&row.figures);
+    }
+    let measures: Vec<Measure> = Measure::ALL
+        .into_iter()
+        .filter(|measure| by.measure(*measure) == *measure)
+        .collect();
+    let mut order: Vec<(f64, usize)> = all
+        .iter()
+        .enumerate()
+        .map(|(at, row)| (share_of(&row.figures, &whole, &measures), at))
+        .collect();
+    order.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+    let mut left = Figures::default();
+    let rest = order.split_off(order.len().min(MOST_ROWS));
+    for (_, at) in &rest {
+        left.add(&all[*at].figures);
+    }
+    (
+        order.into_iter().map(|(_, at)| at).collect(),
+        (rest.len(), left),
+    )
+}
+
+/// Returns a column for each key that any of the rows has, once.
+fn columns<'k>(keys: impl Iterator<Item = &'k str>, main: &str, values: &[Value]) -> Vec<Column> {
+    let mut columns: Vec<Column> = Vec::new();
+    let mut add = |key: &str, main: bool| {
+        let known = columns.iter().any(|column| column.key == key);
+        let place = format!("/{key}");
+        let mut found = values.iter().filter_map(|value| value.pointer(&place));
+        let first = found.find(|value| !value.is_null());
+        let unit = match first {
+            _ if known => return,
+            Some(Value::String(_)) => "text",
+            Some(Value::Number(_)) if key.ends_with("_bytes") || key.contains("_bytes_") => "bytes",
+            Some(Value::Number(_)) if key.ends_with("_ns") => "ns",
+            Some(Value::Number(figure)) if figure.is_f64() => "number",
+            Some(Value::Number(_)) => "count",
+            _ => return,
+        };
+        columns.push(Column {
+            key: key.to_owned(),
+            title: title(key, unit),
+            unit,
+            main,
+        });
+    };
+    for key in keys {
+        add(key, main.split_whitespace().any(|main| main == key));
+        // The interval of an estimate.
+        for end in ["_low", "_high"] {
+            add(&format!("{key}{end}"), false);
+        }
+    }
+    columns
+}
+
+/// Returns the title of a column: `peak blocks`, `inclusive peak`.
+fn title(key: &str, unit: &str) -> String {
+    if key == "key" {
+        return "name".to_owned();
+    }
+    let words = key.replace(['/', '_'], " ");
+    match unit {
+        "bytes" => words.replace(" bytes", ""),
+        "ns" => words.replace(" ns", ""),
+        _ => words,
+    }
+}
+
+/// Returns the cells of the rows that fit, and their number.
+fn cells(
+    columns: &[Column],
+    values: &[Value],
+    room: usize,
+    texts: &mut Texts,
+) -> (Vec<Vec<Value>>, usize) {
+    let places: Vec<String> = columns
+        .iter()
+        .map(|column| format!("/{}", column.key))
+        .collect();
+    let mut rows = Vec::new();
+    let mut used = 0;
+    for value in values {
+        if used > room {
+            break;
+        }
+        let before = texts.bytes();
+        let cells = columns.iter().zip(&places).map(|(column, place)| {
+            match (value.pointer(place), column.unit) {
+                (Some(Value::String(text)), "text") => texts.number(text).into(),
+                (Some(Value::Number(figure)), _) => Value::Number(figure.clone()),
+                _ => Value::Null,
+            }
+        });
+        let cells: Vec<Value> = cells.collect();
+        let digits = cells.iter().map(|cell| match cell {
+            Value::Number(figure) => figure.to_string().len() + 1,
+            _ => 5,
+        });
+        used += digits.sum::<usize>() + texts.bytes() - before;
+        rows.push(cells);
+    }
+    let fit = rows.len();
+    (rows, fit)
+}
+
+/// Returns the holders of a snapshot, as the report has them.
+pub(super) fn holders_table(
+    profile: &Profile,
+    at: SnapshotAt<'_>,
+    room: usize,
+    texts: &mut Texts,
+) -> io::Result<TableJson> {
+    let options = ReportOptions {
+        top: Some(MOST_ROWS),
+        ..ReportOptions::default()
+    };
+    let mut json = Vec::new();
+    write_holders_json(profile, at, HeldMeasure::Retained, &options, &mut json)?;
+    let mut report: Value = serde_json::from_slice(&json)?;
+    let values: Vec<Value> = match report["rows"].take() {
+        Value::Array(rows) => rows,
+        _ => Vec::new(),
+    };
+    let main = "key retained_bytes own_bytes unused_bytes own_blocks";
+    let keys = "key retained_bytes own_bytes own_blocks unused_bytes known_bytes own_unused_bytes \
+         own_known_bytes kind place type what where owner source sites depth";
+    let columns = columns(keys.split_whitespace(), main, &values);
+    let (rows, fit) = cells(&columns, &values, room, texts);
+    let elided = report.pointer("/elided/rows").and_then(Value::as_u64);
+    Ok(TableJson {
+        by: "holder",
+        columns,
+        rows,
+        left_out: LeftOut {
+            rows: values.len() - fit + elided.unwrap_or(0) as usize,
+            figures: None,
+        },
+        notes: vec![OVERLAP.to_owned()],
+        owners: Vec::new(),
+    })
+}
+
+/// Rows of two sides, by each measure.
+#[derive(Serialize)]
+pub(super) struct ChangesJson {
+    by: &'static str,
+    columns: Vec<Column>,
+    /// By the key of the measure.
+    measures: Vec<(&'static str, ChangedRows)>,
+}
+
+/// The rows that differ by one measure, largest difference first.
+#[derive(Serialize)]
+struct ChangedRows {
+    rows: Vec<Vec<Value>>,
+    equal: usize,
+    left_out: LeftOut,
+}
+
+impl ChangesJson {
+    pub(super) fn is_empty(&self) -> bool {
+        let mut measures = self.measures.iter();
+        measures.all(|(_, changed)| changed.rows.is_empty() && changed.equal == 0)
+    }
+}
+
+/// Compares the rows of two sides by each measure.
+pub(super) fn changes(
+    sides: [&[Recording<'_>]; 2],
+    by: By,
+    measures: &[Measure],
+    room: usize,
+    texts: &mut Texts,
+) -> ChangesJson {
+    let text = |key: &str, main| Column {
+        key: key.to_owned(),
+        title: title(key, "text"),
+        unit: "text",
+        main,
+    };
+    let figure = |key: &str, main| Column {
+        unit: "measure",
+        ..text(key, main)
+    };
+    let mut made = ChangesJson {
+        by: by.name(),
+        columns: vec![
+            text("key", true),
+            text("where", by == By::Site),
+            text("owner", by == By::Site),
+            text("source", true),
+            text("full_name", false),
+            figure("base", true),
+            figure("new", true),
+            figure("difference", true),
+            text("verdict", true),
+        ],
+        measures: Vec::new(),
+    };
+    let measures: Vec<Measure> = measures
+        .iter()
+        .copied()
+        .filter(|measure| by.measure(*measure) == *measure)
+        .collect();
+    for measure in &measures {
+        let options = DiffOptions {
+            by,
+            measure: *measure,
+            per: None,
+        };
+        let diff = compare(sides[0], sides[1], options);
+        let mut rows = Vec::new();
+        let before = texts.bytes();
+        for row in diff.rows.iter().take(MOST_ROWS) {
+            if texts.bytes() - before + rows.len() * 60 > room / measures.len() {
+                break;
+            }
+            let identity = &row.identity;
+            let mut text = |text: &str| match text {
+                "" => Value::Null,
+                text => Value::from(texts.number(text)),
+            };
+            let change = &row.change;
+            let difference = match change.exact_difference().map(i64::try_from) {
+                Some(Ok(exact)) => Value::from(exact),
+                _ => Value::from(change.difference()),
+            };
+            rows.push(vec![
+                text(&identity.name),
+                text(&identity.location),
+                text(&identity.owner),
+                text(identity.source.as_deref().unwrap_or_default()),
+                text(identity.full_name.as_deref().unwrap_or_default()),
+                change.base.median.value.into(),
+                change.new.median.value.into(),
+                difference,
+                text(verdict(change.verdict)),
+            ]);
+        }
+        let changed = ChangedRows {
+            equal: diff.equal_rows,
+            left_out: LeftOut {
+                rows: diff.rows.len() - rows.len(),
+                figures: None,
+            },
+            rows,
+        };
+        made.measures.push((measure.key(), changed));
+    }
+    made
+}
+
+/// Returns a verdict in words.
+fn verdict(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Equal => "equal",
+        Verdict::WithinBound => "within the error bound",
+        Verdict::WithinSpread => "within the spread",
+        Verdict::More => "more",
+        Verdict::Less => "less",
+    }
+}

@@ -1,0 +1,273 @@
+//! Moments of a recording at which it is known what each site held.
+
+use crate::profile::{CheckpointKind, Profile, State};
+use crate::report::page::first_few;
+use crate::units::{Nanos, printable};
+
+/// Names that an error lists; the others are counted.
+const LISTED: usize = 8;
+
+/// A moment at which it is known what each site held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Moment {
+    /// The start of the recording: nothing was live that the recording knows.
+    Start,
+    /// A checkpoint, by its index in [`Profile::checkpoints`].
+    Checkpoint(usize),
+    /// The end of the recording, or now if the program still runs.
+    End,
+}
+
+impl Moment {
+    /// Returns every moment of a recording, oldest first.
+    pub fn all(profile: &Profile) -> impl Iterator<Item = Moment> + use<> {
+        let checkpoints = (0..profile.checkpoints().len()).map(Moment::Checkpoint);
+        [Moment::Start]
+            .into_iter()
+            .chain(checkpoints)
+            .chain([Moment::End])
+    }
+
+    /// Returns the time after the start of the recording, in nanoseconds.
+    pub fn time_ns(self, profile: &Profile) -> u64 {
+        match self {
+            Moment::Start => 0,
+            Moment::Checkpoint(number) => {
+                let checkpoint = profile.checkpoints().get(number);
+                checkpoint.map_or(0, |checkpoint| checkpoint.time_ns)
+            }
+            Moment::End => profile.process.duration_ns,
+        }
+    }
+
+    /// Returns the bytes that the whole process had allocated.
+    pub fn total_bytes(self, profile: &Profile) -> u64 {
+        match self {
+            Moment::Start => 0,
+            Moment::Checkpoint(number) => {
+                let checkpoint = profile.checkpoints().get(number);
+                checkpoint.map_or(0, |checkpoint| checkpoint.total_bytes)
+            }
+            Moment::End => profile.totals.total_bytes,
+        }
+    }
+
+    /// Returns what orders moments: the end comes after a checkpoint of the same time.
+    pub(super) fn order(self, profile: &Profile) -> (u64, usize) {
+        let number = match self {
+            Moment::Start => 0,
+            Moment::Checkpoint(number) => number + 1,
+            Moment::End => usize::MAX,
+        };
+        (self.time_ns(profile), number)
+    }
+
+    /// Returns the name of the moment for people: `mark "warm" at 5.20 s`, `the end at 17.85 s`.
+    pub fn name(self, profile: &Profile) -> String {
+        let time = Nanos(self.time_ns(profile));
+        match self {
+            Moment::Start => "the start".to_owned(),
+            Moment::End => match profile.process.state {
+                State::Running => format!("now, at {time}"),
+                _ => format!("the end at {time}"),
+            },
+            Moment::Checkpoint(number) => {
+                let checkpoint = profile.checkpoints().get(number);
+                let name = checkpoint.map(|checkpoint| printable(&checkpoint.name));
+                let name = name.unwrap_or_default();
+                match checkpoint.map(|checkpoint| checkpoint.kind) {
+                    Some(CheckpointKind::Mark) => format!("mark \"{name}\" at {time}"),
+                    Some(CheckpointKind::Phase) => {
+                        format!("the end of phase \"{name}\" at {time}")
+                    }
+                    _ => format!("checkpoint at {time}"),
+                }
+            }
+        }
+    }
+}
+
+/// The moment that was found for a wanted one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Found {
+    /// The moment.
+    pub moment: Moment,
+    /// The text that was asked for.
+    pub wanted: String,
+    /// Nanoseconds from the wanted time to the moment, negative if the moment is before it. 0 if it
+    /// is the moment that was asked for.
+    pub distance_ns: i64,
+}
+
+impl Found {
+    /// Returns a moment that was chosen by itself.
+    pub fn exact(moment: Moment) -> Found {
+        Found {
+            moment,
+            wanted: String::new(),
+            distance_ns: 0,
+        }
+    }
+
+    /// Returns the name of the moment, and how far it is from what was asked for.
+    pub fn text(&self, profile: &Profile) -> String {
+        let name = self.moment.name(profile);
+        if self.distance_ns == 0 {
+            return name;
+        }
+        let distance = Nanos(self.distance_ns.unsigned_abs());
+        let side = if self.distance_ns < 0 {
+            "before"
+        } else {
+            "after"
+        };
+        format!("{name}, {distance} {side} {}", printable(&self.wanted))
+    }
+}
+
+/// The side of a comparison. Where a name stands for several moments, the earlier side takes the
+/// first one, the later side the last one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// The earlier moment.
+    From,
+    /// The later moment.
+    To,
+}
+
+impl Side {
+    fn choose<T>(self, mut all: impl DoubleEndedIterator<Item = T>) -> Option<T> {
+        match self {
+            Side::From => all.next(),
+            Side::To => all.next_back(),
+        }
+    }
+}
+
+/// Finds the moment nearest to a wanted one: the name of a mark, or of an outermost phase, which
+/// stands for its end; a time after the start such as `12s`, `1.5 s`, `300ms` or `2min`; `start` or
+/// `end`.
+///
+/// # Errors
+/// Returns a sentence with the possible names if the text is none of these.
+pub fn moment(profile: &Profile, wanted: &str, side: Side) -> Result<Found, String> {
+    let wanted = wanted.trim();
+    let named = |kind: CheckpointKind| {
+        let checkpoints = profile.checkpoints().iter().enumerate();
+        checkpoints.filter(move |(_, of)| of.kind == kind && of.name == wanted)
+    };
+    let found = |moment, distance_ns| Found {
+        moment,
+        wanted: wanted.to_owned(),
+        distance_ns,
+    };
+    let mut marks = profile.marks.iter().filter(|mark| mark.name == wanted);
+    if let Some(mark) = side.choose(marks.by_ref()) {
+        // The checkpoint of a mark is taken right before the mark reads its time.
+        let is_its = |time_ns: u64| {
+            let between = time_ns + 1..mark.time_ns;
+            let mut others = profile.marks.iter();
+            time_ns <= mark.time_ns && !others.any(|other| between.contains(&other.time_ns))
+        };
+        let own = side.choose(named(CheckpointKind::Mark).filter(|(_, of)| is_its(of.time_ns)));
+        if let Some((number, _)) = own {
+            return Ok(found(Moment::Checkpoint(number), 0));
+        }
+        let (moment, distance_ns) = nearest(profile, mark.time_ns);
+        return Ok(found(moment, distance_ns));
+    }
+    if let Some((number, _)) = side.choose(named(CheckpointKind::Phase)) {
+        return Ok(found(Moment::Checkpoint(number), 0));
+    }
+    match wanted {
+        "start" => return Ok(found(Moment::Start, 0)),
+        "end" => return Ok(found(Moment::End, 0)),
+        _ => {}
+    }
+    if let Some(time_ns) = parse_time(wanted) {
+        let (moment, distance_ns) = nearest(profile, time_ns);
+        return Ok(found(moment, distance_ns));
+    }
+    Err(format!(
+        "`{}` is neither a mark or phase of this recording nor a time such as 12s; {}",
+        printable(wanted),
+        choices(profile)
+    ))
+}
+
+/// Returns the moment nearest to a time, and its distance.
+fn nearest(profile: &Profile, time_ns: u64) -> (Moment, i64) {
+    let distance = |moment: Moment| {
+        let distance = i128::from(moment.time_ns(profile)) - i128::from(time_ns);
+        i64::try_from(distance).unwrap_or(i64::MAX)
+    };
+    let nearest = Moment::all(profile).min_by_key(|moment| distance(*moment).unsigned_abs());
+    let nearest = nearest.unwrap_or(Moment::End);
+    (nearest, distance(nearest))
+}
+
+/// Lists what `--from` and `--to` take.
+pub(super) fn choices(profile: &Profile) -> String {
+    let mut names: Vec<&str> = Vec::new();
+    let marks = profile.marks.iter().map(|mark| mark.name.as_str());
+    let phases = profile.checkpoints().iter();
+    let phases = phases.filter(|checkpoint| checkpoint.kind == CheckpointKind::Phase);
+    for name in marks.chain(phases.map(|phase| phase.name.as_str())) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    let names = names.into_iter().chain(["start", "end"]);
+    let names: Vec<String> = names.map(|name| printable(name).into_owned()).collect();
+    let times = profile.checkpoints().iter();
+    let times = times.map(|checkpoint| Nanos(checkpoint.time_ns).to_string());
+    format!(
+        "names: {}; checkpoints: {}",
+        first_few(names.into_iter(), LISTED),
+        match times.len() {
+            0 => "none".to_owned(),
+            _ => first_few(times, LISTED),
+        }
+    )
+}
+
+/// Parses a time with its unit; a bare number is seconds.
+fn parse_time(text: &str) -> Option<u64> {
+    const UNITS: [(&str, f64); 8] = [
+        ("ns", 1.0),
+        ("us", 1e3),
+        ("ms", 1e6),
+        ("min", 60e9),
+        ("m", 60e9),
+        ("h", 3600e9),
+        ("s", 1e9),
+        ("", 1e9),
+    ];
+    let (number, unit) = UNITS
+        .into_iter()
+        .find_map(|(name, unit)| Some((text.strip_suffix(name)?, unit)))?;
+    let number: f64 = number.trim_end().parse().ok()?;
+    let ns = number * unit;
+    (0.0..=1e18).contains(&ns).then_some(ns as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_have_units_and_bare_numbers_are_seconds() {
+        let parsed = |text| parse_time(text);
+        assert_eq!(parsed("12s"), Some(12_000_000_000));
+        assert_eq!(parsed("1.5 s"), Some(1_500_000_000));
+        assert_eq!(parsed("300ms"), Some(300_000_000));
+        assert_eq!(parsed("2min"), Some(120_000_000_000));
+        assert_eq!(parsed("2m"), parsed("120"));
+        assert_eq!(parsed("1 h"), parsed("60min"));
+        for text in ["", "s", "warm", "-1s", "inf", "1e30", "NaN s"] {
+            assert_eq!(parsed(text), None, "{text}");
+        }
+    }
+}

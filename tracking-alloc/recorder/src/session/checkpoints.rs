@@ -1,0 +1,211 @@
+//! Checkpoints: moments at which the recording keeps what each row holds.
+//!
+//! Taking one stores its moment and advances the clock. The cost comes later: each row that changes
+//! afterwards first saves what it held. So the number of saved values is counted, and no checkpoint
+//! is taken while they cost more than the run allows.
+
+use std::ptr::null;
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::*};
+
+use super::rows::CLOCK;
+use crate::sys;
+use tracking_alloc_recording::{
+    CHECKPOINT_SLOTS, CLOCK_CHECKPOINT_BITS, CheckpointMoment, CheckpointMomentValue, Record,
+    checkpoint_kind,
+};
+
+/// The bits of the clock that hold the number of the last checkpoint.
+const NUMBER: u64 = (1 << CLOCK_CHECKPOINT_BITS) - 1;
+
+/// The kinds of checkpoints, those that are dropped first in front.
+const KINDS: [u32; 3] = [
+    checkpoint_kind::TIME,
+    checkpoint_kind::PHASE,
+    checkpoint_kind::MARK,
+];
+
+/// If there are fewer checkpoints of a kind, none of them is dropped.
+const FEW: usize = 8;
+
+/// An upper estimate of the time that saving one row takes, page faults included, in nanoseconds.
+const SAVE_NS: u64 = 100;
+/// The time that checkpoints may take: one part in this number of the run, and this much more.
+const ONE_IN: u64 = 100;
+const ALLOWED_NS: u64 = 1_000_000;
+
+/// After a refusal, ends of phases do not ask again for this time, in nanoseconds.
+const RETRY_NS: u64 = 10_000_000;
+
+/// Number of rows saved for checkpoints since the recording began.
+static SAVED_ROWS: AtomicU64 = AtomicU64::new(0);
+/// The slot of each of the last checkpoints, by number.
+static LAST_SLOTS: [AtomicU8; CHECKPOINT_SLOTS] = [const { AtomicU8::new(0) }; CHECKPOINT_SLOTS];
+/// The tick before which the end of a phase takes no checkpoint.
+static PHASE_DUE_TICKS: AtomicU64 = AtomicU64::new(0);
+
+/// The moments of a recording, one for each slot.
+pub(crate) type Moments = [CheckpointMoment; CHECKPOINT_SLOTS];
+
+/// The reason for a checkpoint: its kind, and the string with its name.
+#[derive(Clone, Copy)]
+pub(crate) struct Reason {
+    pub(crate) kind: u32,
+    pub(crate) name: u32,
+}
+
+/// The state of checkpoints, accessed under the peak lock.
+pub(super) struct Checkpoints {
+    /// In the mapping, or null before the start.
+    moments: *const Moments,
+    /// Number of checkpoints so far.
+    taken: u64,
+    /// The time of the last checkpoint, and of the last one of each kind.
+    last_ns: u64,
+    last_of_kind_ns: [u64; KINDS.len()],
+    /// The least time between two checkpoints of each kind. For those that are due by time, since
+    /// the last one of any kind.
+    step_ns: [u64; KINDS.len()],
+}
+
+impl Checkpoints {
+    pub(super) const fn new(step_ns: u64) -> Self {
+        Checkpoints {
+            moments: null(),
+            taken: 0,
+            last_ns: 0,
+            last_of_kind_ns: [0; KINDS.len()],
+            step_ns: [step_ns, 0, 0],
+        }
+    }
+
+    /// Begins with the mapped moments.
+    pub(super) fn start(&mut self, moments: *const Moments) {
+        self.moments = moments;
+        SAVED_ROWS.store(0, Relaxed);
+        PHASE_DUE_TICKS.store(0, Relaxed);
+    }
+
+    /// Returns the number of the last checkpoint.
+    pub(super) fn taken(&self) -> u64 {
+        self.taken
+    }
+
+    /// Takes a checkpoint, unless it follows the last one too soon or checkpoints already cost too
+    /// much. `ticks_of` turns nanoseconds into ticks.
+    pub(super) fn take(
+        &mut self,
+        reason: Reason,
+        moment: CheckpointMomentValue,
+        (ticks, ticks_of): (u64, impl Fn(u64) -> u64),
+    ) -> bool {
+        let kind = reason.kind as usize;
+        // SAFETY: null, or mapped until the process ends.
+        let (Some(moments), Some(&step_ns)) =
+            (unsafe { self.moments.as_ref() }, self.step_ns.get(kind))
+        else {
+            return false;
+        };
+        let now = moment.time_ns;
+        let last_ns = match reason.kind {
+            checkpoint_kind::TIME => self.last_ns,
+            _ => self.last_of_kind_ns[kind],
+        };
+        let is_first = last_ns == 0 && reason.kind != checkpoint_kind::TIME;
+        let due_ns = if is_first { 0 } else { last_ns + step_ns };
+        let cost_ns = SAVED_ROWS.load(Relaxed).saturating_mul(SAVE_NS);
+        let is_cheap = cost_ns <= ALLOWED_NS + now / ONE_IN;
+        if now < due_ns || !is_cheap || self.taken >= NUMBER {
+            let wait_ns = due_ns.saturating_sub(now).max(RETRY_NS);
+            if reason.kind == checkpoint_kind::PHASE {
+                PHASE_DUE_TICKS.store(ticks.saturating_add(ticks_of(wait_ns)), Relaxed);
+            }
+            return false;
+        }
+        let is_free = |moment: &CheckpointMoment| moment.sequence.load(Relaxed) == 0;
+        let slot = moments.iter().position(is_free);
+        let slot = slot.unwrap_or_else(|| self.thin(moments, now));
+        let Some(place) = moments.get(slot) else {
+            return false;
+        };
+        self.taken += 1;
+        (self.last_ns, self.last_of_kind_ns[kind]) = (now, now.max(1));
+        let value = CheckpointMomentValue {
+            sequence: 0,
+            kind: reason.kind,
+            name: reason.name,
+            ..moment
+        };
+        value.store(place);
+        LAST_SLOTS[self.taken as usize % CHECKPOINT_SLOTS].store(slot as u8, Relaxed);
+        place.sequence.store(self.taken, Release);
+        true
+    }
+
+    /// Drops half of the checkpoints of one kind, those that are closest together, and doubles the
+    /// step of that kind. Never drops the first checkpoint. Returns a free slot.
+    fn thin(&mut self, moments: &Moments, now: u64) -> usize {
+        let mut by_age: [(u64, usize); CHECKPOINT_SLOTS] = [(0, 0); CHECKPOINT_SLOTS];
+        for (slot, (entry, moment)) in by_age.iter_mut().zip(moments).enumerate() {
+            *entry = (moment.sequence.load(Relaxed), slot);
+        }
+        by_age.sort_unstable();
+        let mut kept = CHECKPOINT_SLOTS;
+        let kind_of = |slot: usize| moments[slot].kind.load(Relaxed);
+        let number = |kind: u32| {
+            let later = by_age.iter().skip(1);
+            later.filter(|(_, slot)| kind_of(*slot) == kind).count()
+        };
+        let many = KINDS.into_iter().find(|kind| number(*kind) >= FEW);
+        let kind = many.unwrap_or(checkpoint_kind::MARK);
+        let mut free = 0;
+        for _ in 0..number(kind).div_ceil(2) {
+            let gap = |place: &usize| {
+                let time = |place: usize| moments[by_age[place].1].time_ns.load(Relaxed);
+                let next = if place + 1 < kept {
+                    time(place + 1)
+                } else {
+                    now
+                };
+                next.saturating_sub(time(place - 1))
+            };
+            let places = (1..kept).filter(|place| kind_of(by_age[*place].1) == kind);
+            let Some(closest) = places.min_by_key(gap) else {
+                break;
+            };
+            free = by_age[closest].1;
+            moments[free].sequence.store(0, Relaxed);
+            by_age.copy_within(closest + 1..kept, closest);
+            kept -= 1;
+        }
+        let step = &mut self.step_ns[kind as usize];
+        *step = (2 * *step).max(now / CHECKPOINT_SLOTS as u64);
+        free
+    }
+}
+
+/// Returns `true` if the end of a phase may take a checkpoint now.
+pub(crate) fn may_follow_phase() -> bool {
+    sys::ticks() >= PHASE_DUE_TICKS.load(Relaxed)
+}
+
+/// Counts a row that is saved for checkpoints, and calls `save` with the slot of each checkpoint
+/// taken after number `seen`.
+pub(crate) fn save_row(moments: &Moments, seen: u64, mut save: impl FnMut(usize)) {
+    SAVED_ROWS.fetch_add(1, Relaxed);
+    let last = CLOCK.load(Acquire) & NUMBER;
+    // The common case: one or a few checkpoints, so most slots need no look.
+    if last.saturating_sub(seen) <= CHECKPOINT_SLOTS as u64 {
+        for number in seen + 1..=last {
+            let slot = LAST_SLOTS[number as usize % CHECKPOINT_SLOTS].load(Relaxed) as usize;
+            if moments[slot % CHECKPOINT_SLOTS].sequence.load(Acquire) == number {
+                save(slot);
+            }
+        }
+        return;
+    }
+    for (slot, moment) in moments.iter().enumerate() {
+        if moment.sequence.load(Acquire) > seen {
+            save(slot);
+        }
+    }
+}
