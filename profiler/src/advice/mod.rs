@@ -60,10 +60,19 @@ const SMALLEST: u64 = 64 * 1024;
 /// Findings must save at least one in this number of all bytes of their measure.
 const WORTH_ONE_IN: u64 = 100;
 
-/// Returns the findings for a profile, the largest saving first. Without `all`, leaves out findings
+/// Explains why a recording that samples has no findings.
+pub const SAMPLED: &str =
+    "findings need every event, and this recording has samples; record in mode `exact`";
+
+/// Returns the findings for a profile, the largest saving first. A recording that samples has none
+/// ([`SAMPLED`]), except for refused requests. Without `all`, leaves out findings
 /// that save less than 64 KiB, or less than 1 % of the bytes of their measure: of the peak, or of
 /// all bytes allocated. Findings that save only blocks are left out by the bytes of these blocks.
 pub fn advise(profile: &Profile, all: bool) -> Vec<Finding> {
+    if profile.capture.sampling.is_some() {
+        // A finding states a saving, and estimates prove none.
+        return failed_request::find(profile);
+    }
     let groups = group::groups(profile);
     let least_peak = least(profile.totals().peak_bytes, all);
     let mut found = failed_request::find(profile);

@@ -40,6 +40,9 @@ pub fn write_text(
             "No stacks were recorded. Most advice needs them: record in mode exact, on Linux.",
         );
     }
+    if profile.capture().sampling.is_some() {
+        page.warning(&format!("No advice from estimates: {}.", super::SAMPLED));
+    }
     let top = page.top();
     for (at, finding) in findings.iter().take(top).enumerate() {
         let texts = Texts::of(profile, finding);

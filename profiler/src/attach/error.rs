@@ -3,7 +3,7 @@
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
-use tracking_alloc_recording::snapshot_status;
+use tracking_alloc_recording::{change_refused, snapshot_status};
 
 /// The reason why no snapshot could be taken, or why a recording could not be paused: one line,
 /// which begins with the recording.
@@ -20,14 +20,24 @@ pub(super) enum Kind {
     NotWritable(io::Error),
     Over,
     NotRunning,
+    /// The recording samples.
+    Sampled,
+    /// The recorder refuses to change the mode: see [`change_refused`].
+    RefusedChange(u32),
     OtherNamespace,
     OtherReader(u32),
     NoMap,
     NoAnswer(u64),
     Interrupted,
-    Refused { status: u32, errno: u32 },
+    Refused {
+        status: u32,
+        errno: u32,
+    },
     NotACopy(u32),
-    Forbidden { yama: u32, error: io::Error },
+    Forbidden {
+        yama: u32,
+        error: io::Error,
+    },
     Memory(io::Error),
     TooManyBlocks,
     Load(crate::Error),
@@ -72,6 +82,10 @@ impl fmt::Display for Error {
                 "nothing records into it any more, so it can neither be paused nor resumed; see it with `heapglass FILE`",
             ),
             Kind::Recording(error) => error.fmt(f),
+            Kind::Sampled => f.write_str(
+                "the recording has samples, so most blocks are unknown; a snapshot needs mode `exact`: record again",
+            ),
+            Kind::RefusedChange(reason) => f.write_str(change_refused::reason(*reason)),
             Kind::NotRunning => f.write_str(
                 "the program has ended or finished its recording; take a snapshot while it runs, or record it with `heapglass run --snapshot`",
             ),
@@ -138,6 +152,9 @@ fn refusal(status: u32, errno: u32, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 "the process cannot be copied: {error}; raise the limit of processes (pids.max, RLIMIT_NPROC) or of memory (overcommit)"
             )
         }
+        snapshot_status::SAMPLES => f.write_str(
+            "the recording has samples, so most blocks are unknown; a snapshot needs mode `exact`: record again",
+        ),
         snapshot_status::QUIET => f.write_str(
             "HEAPGLASS_PREALLOC forbids the system calls that a snapshot needs; remove the variable",
         ),

@@ -16,10 +16,12 @@ mod copy;
 mod error;
 mod layouts;
 mod maps;
+mod mode;
 mod pause;
 mod roots;
 
 pub use error::Error;
+pub use mode::{Followed, set_sampling};
 pub use pause::{ask_paused, set_paused};
 
 use crate::load::{OpenOptions, Session};
@@ -36,7 +38,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use tracking_alloc_recording::{
     EXCHANGE_OFFSET, Exchange, ExchangeValue, HeaderValue, Host, LaneValue, MAGIC, Record,
-    Recording, SNAPSHOT_MARKS, VERSION, Writer, mark_hash, snapshot_status, snapshot_trigger,
+    Recording, SNAPSHOT_MARKS, VERSION, Writer, mark_hash, mode as recording_mode, snapshot_status,
+    snapshot_trigger,
 };
 
 /// The intervals between looks for an answer.
@@ -124,6 +127,9 @@ impl Reader {
         let header = known_header(path, &reader.file, Kind::NoMap)?;
         if header.pid_namespace != Host::current().pid_namespace {
             return Err(fail(Kind::OtherNamespace));
+        }
+        if header.mode == recording_mode::SAMPLE {
+            return Err(fail(Kind::Sampled));
         }
         let exchange = reader.exchange()?;
         let own = std::process::id();

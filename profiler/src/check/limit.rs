@@ -53,6 +53,16 @@ pub struct Limit {
 pub fn check_limit(recording: &Recording<'_>, limit: &Limit) -> Result<Outcome, String> {
     let profile = recording.profile;
     let name = printable(recording.name);
+    if profile.capture.sampling.is_some()
+        && (limit.subject != Subject::Total || !profile.counts_exactly(limit.measure))
+    {
+        return Err(format!(
+            "[{}] {}: {name} has estimates from samples: only the program's total bytes, and growth over earlier \
+             recordings (--against), can be checked; record in mode `exact`",
+            limit.subject,
+            limit.measure.name()
+        ));
+    }
     let (figures, of_phase) = match &limit.subject {
         Subject::Total => (profile.totals, None),
         Subject::Rows(by, pattern) => matching(profile, *by, pattern, &name)?,
@@ -67,7 +77,11 @@ pub fn check_limit(recording: &Recording<'_>, limit: &Limit) -> Result<Outcome, 
             })?
         }
     };
-    let value = Amount::new(limit.measure.of(&figures), count);
+    let value = match limit.subject {
+        Subject::Total => profile.total_of(limit.measure),
+        Subject::Rows(..) => limit.measure.of(&figures),
+    };
+    let value = Amount::new(value, count);
     let bound = match limit.measure {
         Measure::Peak => peak_bound(profile) as f64 / count as f64,
         _ => 0.0,

@@ -46,8 +46,9 @@ use std::collections::HashMap;
 
 use serde::Serialize;
 
-use crate::profile::{Figures, Frames, Measure, Profile};
+use crate::profile::{Figures, Frames, Interval, Measure, Profile};
 use crate::table::{By, Detail, Row, rows};
+use crate::units::printable;
 
 pub use beside::{Beside, RemovedRows, RowBeside, beside_tree};
 pub use held::{
@@ -243,7 +244,21 @@ impl RowMatch {
         };
         // Arenas count every piece of their own: their peaks are exact.
         let is_bounded = options.measure == Measure::Peak && options.by != By::Arena;
-        Some(compared(sides, [amounts(0)?, amounts(1)?], is_bounded))
+        let change = compared(sides, [amounts(0)?, amounts(1)?], is_bounded);
+        let off = [0, 1].map(|side| {
+            let cells = self.sides[side].iter().zip(sides[side]);
+            let off = cells.filter_map(|(cell, one)| distances(&cell.figures, one, options));
+            off.reduce(|(low, high), (other_low, other_high)| {
+                (low.max(other_low), high.max(other_high))
+            })
+        });
+        if options.by == By::Arena {
+            return Some(change);
+        }
+        Some(match off {
+            [None, None] => change,
+            [base, new] => change.of_estimates(base.unwrap_or_default(), new.unwrap_or_default()),
+        })
     }
 }
 
@@ -323,6 +338,34 @@ impl Diff<'_> {
     }
 }
 
+/// Returns the distances from an estimate to the ends of its interval. A row that a recording does
+/// not have may have been missed.
+fn distances(figures: &Figures, one: &Recording<'_>, options: DiffOptions) -> Option<(f64, f64)> {
+    let sampling = one.profile.capture.sampling.as_ref()?;
+    let value = options.measure.of(figures) as f64;
+    let count = count(one.profile, options.per).unwrap_or(1) as f64;
+    let (low, high) = match options.measure.interval(figures) {
+        Some(Interval { low, high }) => (low as f64, high as f64),
+        None if options.measure.is_bytes() => (0.0, sampling.most_unlisted_bytes() as f64),
+        None => (0.0, 0.0),
+    };
+    Some(((value - low) / count, (high - value) / count))
+}
+
+/// Returns the reason why two sides cannot be compared: one samples, the other does not.
+pub fn refused(base: &[Recording<'_>], new: &[Recording<'_>]) -> Option<String> {
+    let all = || base.iter().chain(new);
+    let is_sampled = |one: &&Recording<'_>| one.profile.capture.sampling.is_some();
+    let sampled = all().find(is_sampled)?;
+    let exact = all().find(|one| !is_sampled(one))?;
+    Some(format!(
+        "{} has estimates from samples and {} exact figures: differences would be those of chance; record \
+         both in mode `sample`, or both in mode `exact`",
+        printable(sampled.name),
+        printable(exact.name)
+    ))
+}
+
 /// Returns the figure of a row by the measure.
 fn row_amount(profile: &Profile, row: &Row, options: DiffOptions) -> Option<Amount> {
     let measure = options.measure;
@@ -383,11 +426,28 @@ pub fn total(
     let amounts = [base, new].map(|side| {
         let amount = |one: &Recording<'_>| {
             let count = count(one.profile, per).unwrap_or(1);
-            Amount::new(measure.of(&one.profile.totals), count)
+            Amount::new(one.profile.total_of(measure), count)
         };
         side.iter().map(amount).collect()
     });
-    compared([base, new], amounts, measure == Measure::Peak)
+    let change = compared([base, new], amounts, measure == Measure::Peak);
+    let options = DiffOptions {
+        measure,
+        per,
+        ..DiffOptions::default()
+    };
+    // A median stands for its side.
+    let off = [base, new].map(|side| {
+        let one = median_recording(side, measure)?;
+        if one.profile.counts_exactly(measure) {
+            return None;
+        }
+        distances(&one.profile.totals, &one, options)
+    });
+    match off {
+        [Some(base), Some(new)] => change.of_estimates(base, new),
+        _ => change,
+    }
 }
 
 /// Compares the figures of two sides; `is_bounded` when they are off by the error bounds of the

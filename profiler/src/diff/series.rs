@@ -88,7 +88,8 @@ impl Series {
 pub enum Verdict {
     /// All figures of both sides are equal.
     Equal,
-    /// No larger than the error bounds of the two peaks together.
+    /// No larger than the error bounds of the two peaks together, or than the intervals of both
+    /// estimates allow.
     #[serde(rename = "within_error_bound")]
     WithinBound,
     /// The ranges of the two sides overlap.
@@ -109,6 +110,9 @@ pub struct Change {
     pub new: Series,
     /// The largest error of the difference: the error bounds of the two peaks together, 0 = exact.
     pub bound: f64,
+    /// The ends of the interval of the difference, with a confidence of 95 %, if the figures are
+    /// estimates.
+    pub interval: Option<(f64, f64)>,
     /// The meaning of the difference.
     pub verdict: Verdict,
 }
@@ -120,10 +124,26 @@ impl Change {
             base,
             new,
             bound: bounds[0] + bounds[1],
+            interval: None,
             verdict: Verdict::Equal,
         };
         change.verdict = change.judge();
         change
+    }
+
+    /// Makes this a difference of estimates, which are off by at most these distances, downward and
+    /// upward, with a confidence of 95 % each.
+    #[must_use]
+    pub(super) fn of_estimates(mut self, base: (f64, f64), new: (f64, f64)) -> Change {
+        // The errors of both sides are independent (method of variance estimates recovery, Zou and
+        // Donner 2008).
+        let difference = self.difference();
+        let low = difference - new.0.hypot(base.1);
+        let high = difference + new.1.hypot(base.0);
+        self.bound = (difference - low).max(high - difference);
+        self.interval = Some((low, high));
+        self.verdict = self.judge();
+        self
     }
 
     fn judge(&self) -> Verdict {
@@ -137,6 +157,14 @@ impl Change {
         }
         match order {
             Ordering::Equal => Verdict::Equal,
+            _ if self
+                .interval
+                .is_some_and(|(low, high)| low <= 0.0 && high >= 0.0) =>
+            {
+                Verdict::WithinBound
+            }
+            _ if self.interval.is_some() && order.is_lt() => Verdict::More,
+            _ if self.interval.is_some() => Verdict::Less,
             // A bound of 0 is no bound.
             _ if self.bound > 0.0 && self.difference().abs() <= self.bound => Verdict::WithinBound,
             Ordering::Less => Verdict::More,

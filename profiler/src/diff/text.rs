@@ -134,6 +134,15 @@ fn write_total(page: &mut Page<'_>, measure: Measure, change: &Change) {
 fn remark(page: &mut Page<'_>, measure: Measure, change: &Change) {
     let bound = rounded(measure, change.bound);
     let mut said = match change.verdict {
+        verdict if change.interval.is_some() => {
+            let (low, high) = change.interval.unwrap_or_default();
+            let end = |bytes: f64| measure.difference(bytes.round() as i128);
+            let what = match verdict {
+                Verdict::WithinBound => "within the intervals of both estimates",
+                _ => "of estimates",
+            };
+            vec![format!("{what}: {} to {} (95 %)", end(low), end(high))]
+        }
         Verdict::WithinSpread => vec!["within the spread of the recordings".to_owned()],
         Verdict::WithinBound => vec![format!(
             "within the error bounds of the two peaks ({bound})"

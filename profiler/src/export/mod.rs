@@ -245,8 +245,27 @@ fn tree(profile: &Profile, options: &ReportOptions<'_>) -> CallTree {
 /// exact.
 pub fn notes(profile: &Profile) -> Vec<String> {
     let bound = profile.capture.peak_error_bytes;
-    let peak = (bound > 0).then(|| format!("The peak is exact to within {}.", Bytes(bound)));
-    peak.into_iter()
+    let sampling = profile.capture.sampling.as_ref();
+    let estimates = sampling.map(|sampling| {
+        let totals = &profile.totals;
+        let ends = |measure: Measure| {
+            let interval = measure.interval(totals);
+            let ends = interval.map_or_else(String::new, |interval| measure.ends(interval));
+            format!("{} {ends}", measure.title())
+        };
+        format!(
+            "{} {}, {}.",
+            sampling.explained(totals.samples.hits()),
+            ends(Measure::Peak),
+            ends(Measure::Live)
+        )
+        .replace("Figures with ~", "Figures")
+    });
+    let peak = (bound > 0 && sampling.is_none())
+        .then(|| format!("The peak is exact to within {}.", Bytes(bound)));
+    estimates
+        .into_iter()
+        .chain(peak)
         .chain(profile.losses().iter().cloned())
         .collect()
 }

@@ -7,15 +7,17 @@
 
 use super::distribution::SizeRecords;
 use crate::parallel::on_parts;
-use crate::profile::{Checkpoint, CheckpointKind, Checkpoints, FailedRequest, Figures, Site};
+use crate::profile::{
+    Checkpoint, CheckpointKind, Checkpoints, FailedRequest, Figures, SampledSum, Samples, Site,
+};
 use std::cmp::Reverse;
 use std::iter::repeat_with;
 use std::num::NonZero;
 use tracking_alloc_recording::{
     CHECKPOINT_GROUP, CHECKPOINT_SLOTS, CLOCK_CHECKPOINT_BITS, COUNTERS, CheckpointMomentValue,
     CheckpointsValue, FIRST_SITE, FailedRequestValue, HeaderValue, LaneColumns, MarkRowValue,
-    MarkValue, Recording, RowValue, SITE_TABLE_FULL, SITE_UNATTRIBUTED, Sums, checkpoint_kind,
-    for_each_counter, state,
+    MarkValue, Recording, RowValue, SITE_TABLE_FULL, SITE_UNATTRIBUTED, Sampled, SamplesValue,
+    Sums, checkpoint_kind, for_each_counter, mode, state,
 };
 
 /// The error each live lane may add to the peak while several move at once, bytes.
@@ -85,13 +87,17 @@ pub(super) fn plus(one: Net, other: Net) -> Net {
 
 /// A row's net at the last maximum of the present window.
 pub(super) fn at_epoch(row: &RowValue, header: &HeaderValue) -> Net {
-    // A row of a newer epoch was read later than the header: what it saved was the state before
-    // that.
-    if row.clock >> CLOCK_CHECKPOINT_BITS >= header.clock >> CLOCK_CHECKPOINT_BITS {
+    if is_newer(row.clock, header) {
         (row.saved_bytes, row.saved_blocks)
     } else {
         net(row)
     }
+}
+
+/// Returns `true` if a row with that clock changed in the epoch of the header or later. One of a
+/// newer epoch was read later than the header: what it saved was the state before that.
+fn is_newer(clock: u64, header: &HeaderValue) -> bool {
+    clock >> CLOCK_CHECKPOINT_BITS >= header.clock >> CLOCK_CHECKPOINT_BITS
 }
 
 /// Every row of a lane that belongs to a site, with its position among the lane's rows.
@@ -234,6 +240,72 @@ struct Nets {
     live: Net,
     at_peak: Net,
     is_impossible: bool,
+    samples: SampleNets,
+}
+
+/// Samples of a site, added up over lanes like nets.
+#[derive(Clone, Default)]
+struct SampleNets {
+    allocated: Sampled,
+    live: Sampled,
+    at_peak: Sampled,
+    least_bytes: u64,
+    /// Figures without records of their samples: rows at "(table full)", and rows that a mark kept.
+    others: [u64; 3],
+}
+
+impl SampleNets {
+    fn add(&mut self, record: &SamplesValue, peak: &Peak, header: &HeaderValue) {
+        let live = record.allocated.minus(record.freed);
+        self.allocated = self.allocated.plus(record.allocated);
+        self.live = self.live.plus(live);
+        let at_peak = match peak.at {
+            PeakAt::Epoch if is_newer(record.clock, header) => record.saved,
+            PeakAt::Epoch | PeakAt::Now => live,
+            PeakAt::Mark(_) => Sampled::default(),
+        };
+        self.at_peak = self.at_peak.plus(at_peak);
+        if record.least_bytes > 0
+            && (self.least_bytes == 0 || record.least_bytes < self.least_bytes)
+        {
+            self.least_bytes = record.least_bytes;
+        }
+    }
+
+    fn finish(&self, mean: u64) -> Samples {
+        let sum = |of: Sampled| {
+            // A sum that wrapped is one of lanes that were read at different moments. Without
+            // samples, what is left of the variance is rounding.
+            let shown = |sum: u64| (sum as i64).max(0) as u64;
+            if shown(of.hits) == 0 {
+                return SampledSum::default();
+            }
+            SampledSum {
+                estimate: shown(of.bytes),
+                variance: (of.variance.max(0.0) / mean as f64).round() as u64,
+                seen: shown(of.seen_bytes),
+            }
+        };
+        let mut samples = Samples {
+            mean,
+            hits: self.allocated.hits,
+            least_bytes: self.least_bytes,
+            total: sum(self.allocated),
+            live: sum(self.live),
+            peak: sum(self.at_peak),
+        };
+        samples.add(&Samples::at_most(mean, self.others));
+        samples
+    }
+}
+
+/// Returns the largest mean of the samples of a recording; 0 = every event was recorded.
+pub(super) fn sample_mean(header: &HeaderValue) -> u64 {
+    if header.mode == mode::SAMPLE {
+        header.most_sample_bytes.max(header.sample_bytes).max(1)
+    } else {
+        0
+    }
 }
 
 /// Adds up the rows of every site; and how many sites have figures that cannot be, as they stand.
@@ -248,6 +320,7 @@ pub(super) fn count(
     let length = counted.numbers.len();
     let mut sites: Vec<Site> = repeat_with(Site::default).take(length).collect();
     let records: Vec<SizeRecords<'_>> = recording.lanes.iter().map(SizeRecords::of).collect();
+    let mean = sample_mean(header);
     let impossible = on_parts(&mut sites, |start, sites| {
         // Each thread reads all rows, and counts those of its sites.
         let length = sites.len();
@@ -275,6 +348,18 @@ pub(super) fn count(
                     PeakAt::Mark(_) => (0, 0),
                 };
                 nets.at_peak = plus(nets.at_peak, at_peak);
+                if mean > 0 && index.is_none() {
+                    let shown = |net: i64| net.max(0) as u64;
+                    let others = [row.total_bytes, shown(net(row).0), shown(at_peak.0)];
+                    let sums = nets.samples.others.iter_mut().zip(others);
+                    sums.for_each(|(sum, more)| *sum = sum.saturating_add(more));
+                }
+            }
+            for record in &lane.samples {
+                let row = lane.rows.get(record.row as usize);
+                if let Some(position) = row.and_then(|row| position(row.site)) {
+                    nets[position].samples.add(record, peak, header);
+                }
             }
         }
         for row in marked_rows(recording, peak) {
@@ -283,13 +368,21 @@ pub(super) fn count(
                 *at_peak = plus(*at_peak, (row.peak_bytes, row.peak_blocks));
             }
         }
+        if mean > 0 && matches!(peak.at, PeakAt::Mark(_)) {
+            for nets in &mut nets {
+                nets.samples.others[2] = nets.at_peak.0.max(0) as u64;
+            }
+        }
         let mut impossible = 0;
-        for (site, nets) in sites.iter_mut().zip(nets) {
+        for (site, nets) in sites.iter_mut().zip(&nets) {
             let (live, at_peak) = (nets.live, nets.at_peak);
             let freed_too_much = live.0 < 0 || live.1 < 0;
             let off_at_peak = at_peak.0 < -drift || at_peak.1 < -drift;
             impossible += u64::from(nets.is_impossible || freed_too_much || off_at_peak);
             set_nets(&mut site.figures, live, at_peak);
+            if mean > 0 && site.figures != Figures::default() {
+                site.figures.samples = nets.samples.finish(mean);
+            }
         }
         impossible
     });

@@ -1,13 +1,14 @@
 //! The parts that do not belong to sites: the settings of the recording, threads, the timeline and
 //! marks.
 
-use super::counters::{LANE_DRIFT, Peak, figures, mark_rows};
+use super::counters::{LANE_DRIFT, Peak, figures, mark_rows, sample_mean};
 use crate::profile::{
-    Capture, LinearMemory, Mark, PAGE_BYTES, ResidentParts, Thread, TimelinePoint,
+    Capture, Figures, LinearMemory, Mark, PAGE_BYTES, ResidentParts, Samples, Sampling, Thread,
+    TimelinePoint,
 };
 use std::collections::BTreeMap;
 use tracking_alloc_recording::{
-    HeaderValue, MarkValue, Recording, Sums, arch, lane_kind, mode, unwinder,
+    HeaderValue, MarkValue, Recording, Sums, arch, lane_kind, mode, sample_counts, unwinder,
 };
 
 /// Returns the settings of the recording, and the error bound of the peak.
@@ -19,6 +20,7 @@ pub(super) fn capture(recording: &Recording, peak: &Peak) -> Capture {
             Some(name) => name.to_owned(),
             None => format!("unknown ({})", header.mode),
         },
+        sampling: sampling(header),
         unwinder: match header.unwinder {
             unwinder::FRAME_POINTERS => "frame-pointers",
             unwinder::EH_FRAME => "eh-frame",
@@ -45,6 +47,45 @@ pub(super) fn capture(recording: &Recording, peak: &Peak) -> Capture {
         allocator: recording.string(header.allocator).unwrap_or_default(),
         own_crates: own_crates(recording),
     }
+}
+
+/// Returns the samples of a recording, with what was counted exactly.
+fn sampling(header: &HeaderValue) -> Option<Sampling> {
+    let mean = sample_mean(header);
+    let counts = |of: bool, sampled: u64, exact: u64| of.then(|| sampled.saturating_add(exact));
+    let blocks = header.sample_counts != sample_counts::NOTHING;
+    let bytes = header.sample_counts == sample_counts::BLOCKS_AND_BYTES;
+    (mean > 0).then(|| Sampling {
+        sample_bytes: header.sample_bytes,
+        most_sample_bytes: mean,
+        changes: header.sample_changes,
+        since_ns: header.sampled_since_ns,
+        total_bytes: header
+            .sampled_total_bytes
+            .saturating_add(header.exact_total_bytes),
+        total_blocks: counts(
+            blocks,
+            header.sampled_total_blocks,
+            header.exact_total_blocks,
+        ),
+        freed_bytes: counts(bytes, header.sampled_freed_bytes, header.exact_freed_bytes),
+        freed_blocks: counts(
+            blocks,
+            header.sampled_freed_blocks,
+            header.exact_freed_blocks,
+        ),
+    })
+}
+
+/// Gives figures of which nothing is known but the sums the widest intervals, if they are
+/// estimates.
+fn estimated(mut figures: Figures, header: &HeaderValue) -> Figures {
+    let mean = sample_mean(header);
+    if mean > 0 {
+        let sums = [figures.total_bytes, figures.live_bytes, figures.peak_bytes];
+        figures.samples = Samples::at_most(mean, sums);
+    }
+    figures
 }
 
 /// Returns the largest error of a peak of `bytes`, by the records of the recorder.
@@ -102,7 +143,8 @@ pub(super) fn threads(recording: &Recording) -> Vec<Thread> {
         thread.name = name;
         thread.count = thread.count.saturating_add(count);
         // What is live of it is not known: another thread may free its blocks.
-        thread.figures.add(&figures(sums, (0, 0), (0, 0)));
+        let counted = figures(sums, (0, 0), (0, 0));
+        thread.figures.add(&estimated(counted, &recording.header));
     };
     for ended in &recording.threads {
         add(thread_name(ended.name), ended.count, &ended.sums);
@@ -144,10 +186,13 @@ pub(super) fn marks(recording: &Recording) -> Vec<Mark> {
         peak_error_bytes: peak_error_bytes(mark),
         name: recording.string(mark.name).unwrap_or_default(),
         time_ns: mark.time_ns,
-        figures: figures(
-            &mark.sums,
-            mark.sums.net(),
-            (mark.peak_bytes, mark.peak_blocks),
+        figures: estimated(
+            figures(
+                &mark.sums,
+                mark.sums.net(),
+                (mark.peak_bytes, mark.peak_blocks),
+            ),
+            &recording.header,
         ),
     };
     recording.marks.iter().map(mark).collect()

@@ -3,9 +3,11 @@
 //! One definition for report, SVG, TUI and JSON: the serialized names are the JSON keys.
 
 use super::State;
+use super::estimate::{Interval, Samples};
 use crate::units::{Bytes, Count};
 use rustc_hash::FxHashMap;
-use serde::{Deserialize, Serialize};
+use serde::ser::SerializeMap;
+use serde::{Deserialize, Serialize, Serializer};
 use std::cmp::Reverse;
 use std::hash::Hash;
 
@@ -13,13 +15,21 @@ use std::hash::Hash;
 macro_rules! figures {
     ($(#[$meta:meta])* pub struct $name:ident { $($(#[$doc:meta])* pub $field:ident: u64,)* }) => {
         $(#[$meta])*
-        pub struct $name { $($(#[$doc])* pub $field: u64,)* }
+        pub struct $name {
+            $($(#[$doc])* pub $field: u64,)*
+            /// The samples behind the figures, if they are estimates.
+            #[serde(skip)]
+            pub(crate) samples: Samples,
+        }
 
         impl $name {
             /// Adds `other` to `self`, column by column. Saturates: a hostile recording may claim
             /// any figures.
             pub fn add(&mut self, other: &$name) {
                 $(self.$field = self.$field.saturating_add(other.$field);)*
+                if other.samples.mean > 0 {
+                    self.samples.add(&other.samples);
+                }
             }
         }
 
@@ -36,7 +46,7 @@ figures! {
     /// counts frees and the old side of every realloc, as DHAT and heaptrack do. `peak_*` is the
     /// row's value at the moment of the global maximum (t-gmax), never the row's own maximum, so
     /// rows add up.
-    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
     pub struct Figures {
         /// Bytes allocated.
         pub total_bytes: u64,
@@ -68,7 +78,48 @@ figures! {
     }
 }
 
+/// Each figure under its key; of an estimate also the ends of its interval, as `peak_bytes_low` and
+/// `peak_bytes_high`.
+impl Serialize for Figures {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut json = serializer.serialize_map(None)?;
+        for (key, figure) in FIGURES {
+            serialize_figure(&mut json, key, Some(figure(self)), self.interval(key))?;
+        }
+        json.end()
+    }
+}
+
+/// Writes a figure, and the ends of its interval if it is an estimate.
+pub(crate) fn serialize_figure<M: SerializeMap>(
+    json: &mut M,
+    key: &str,
+    figure: Option<u64>,
+    interval: Option<Interval>,
+) -> Result<(), M::Error> {
+    json.serialize_entry(key, &figure)?;
+    if let Some(Interval { low, high }) = interval {
+        let ends = figure.map(|_| (low, high));
+        json.serialize_entry(&format!("{key}_low"), &ends.map(|ends| ends.0))?;
+        json.serialize_entry(&format!("{key}_high"), &ends.map(|ends| ends.1))?;
+    }
+    Ok(())
+}
+
 impl Figures {
+    /// Returns the samples behind the figures; `None` if every event was recorded.
+    pub fn samples(&self) -> Option<&Samples> {
+        (self.samples.mean > 0).then_some(&self.samples)
+    }
+
+    /// Returns the interval of the figure with a key, `peak_bytes` for one. `None` if it is exact.
+    pub fn interval(&self, key: &str) -> Option<Interval> {
+        let samples = self.samples()?;
+        let (_, figure) = FIGURES.into_iter().find(|(known, _)| *known == key)?;
+        let mean_block = self.total_bytes.checked_div(self.total_blocks);
+        Some(samples.interval(key, figure(self), mean_block))
+    }
+
     /// Returns `true` if a sum reached its limit: only what a damaged recording claims does.
     pub(crate) fn saturated(&self) -> bool {
         FIGURES.iter().any(|(_, figure)| figure(self) == u64::MAX)
@@ -227,6 +278,22 @@ impl Measure {
             Measure::Temporary => figures.temporary_bytes,
             Measure::Copied => figures.copied_bytes,
             Measure::Grows => figures.grows,
+        }
+    }
+
+    /// Returns the interval of the figure of this measure. `None` if it is exact.
+    pub fn interval(self, figures: &Figures) -> Option<Interval> {
+        figures.interval(self.key())
+    }
+
+    /// Formats the ends of an interval: `1.1 .. 2.0 MiB`.
+    pub fn ends(self, Interval { low, high }: Interval) -> String {
+        let (low, high) = (self.amount(low), self.amount(high));
+        match (low.split_once(' '), high.split_once(' ')) {
+            (Some((number, unit)), Some((_, other))) if unit == other => {
+                format!("{number} .. {high}")
+            }
+            _ => format!("{low} .. {high}"),
         }
     }
 

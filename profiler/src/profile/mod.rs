@@ -9,6 +9,7 @@ mod analysis;
 pub mod arenas;
 mod checkpoints;
 mod distribution;
+mod estimate;
 pub mod fields;
 mod figures;
 mod folding;
@@ -38,7 +39,9 @@ pub(crate) use checkpoints::Checkpoints;
 pub use checkpoints::{Checkpoint, CheckpointKind};
 pub use distribution::Distribution;
 pub(crate) use distribution::dominant_block_text;
-pub(crate) use figures::{FIGURES, sums};
+pub(crate) use estimate::SampledSum;
+pub use estimate::{Interval, MOST_UNSEEN, Samples, Sampling};
+pub(crate) use figures::{FIGURES, serialize_figure, sums};
 pub use figures::{Figures, Measure};
 pub use folding::{Folding, Frames, Step};
 pub use footprints::{Footprint, FootprintNode, FootprintNodeValue};
@@ -196,8 +199,10 @@ pub enum State {
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Capture {
-    /// `exact`.
+    /// `exact`, `count` or `sample`.
     pub mode: String,
+    /// The samples, in mode `sample`.
+    pub sampling: Option<Sampling>,
     /// `frame-pointers`, `eh-frame` or `none`.
     pub unwinder: String,
     /// `x86_64`, `aarch64`, `wasm32`; empty when it is not known.
@@ -634,6 +639,19 @@ impl Profile {
     /// Returns the figures of the whole process: the sum of the sites.
     pub fn totals(&self) -> &Figures {
         &self.totals
+    }
+
+    /// Returns the process's figure of a measure: what was counted exactly, else the sum of the sites.
+    pub fn total_of(&self, measure: Measure) -> u64 {
+        let sampling = self.capture.sampling.as_ref();
+        let exact = sampling.and_then(|sampling| sampling.exact(measure.key()));
+        exact.unwrap_or_else(|| measure.of(&self.totals))
+    }
+
+    /// Returns `true` if the process's figure of a measure is not an estimate.
+    pub fn counts_exactly(&self, measure: Measure) -> bool {
+        let sampling = self.capture.sampling.as_ref();
+        sampling.is_none_or(|sampling| sampling.exact(measure.key()).is_some())
     }
 
     /// Returns the losses: everything that could not be counted or named.

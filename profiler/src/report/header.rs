@@ -6,7 +6,7 @@ use std::cmp::Reverse;
 
 use super::Style;
 use super::page::{Page, first_few};
-use crate::profile::{Figures, Profile, State};
+use crate::profile::{Figures, Measure, Profile, State};
 use crate::table::{
     SnapshotAt, all_snapshots, failed_requests, fatal_request, libraries, program_name,
 };
@@ -73,25 +73,44 @@ pub(super) fn write_figures(page: &mut Page<'_>, profile: &Profile) {
         State::Copied => ("live then", "peak so far"),
         _ => ("at exit", "peak"),
     };
-    let amount = |bytes: u64, blocks: u64| {
-        let exact = if explain && bytes >= 1024 {
-            format!(" ({} bytes)", Count(bytes))
-        } else {
-            String::new()
-        };
-        format!("{}{exact} in {}", Bytes(bytes), counted(blocks, "block"))
+    let sampling = capture.sampling.as_ref();
+    let exactly = |key: &str| sampling.and_then(|sampling| sampling.exact(key));
+    // An estimate with its interval, unless the figure was counted.
+    let one = |key: &str, value: u64, spell: &dyn Fn(u64) -> String| match exactly(key) {
+        Some(exact) => spell(exact),
+        None => match totals.interval(key) {
+            Some(interval) if key.ends_with("_bytes") => {
+                format!("~{} ({})", spell(value), Measure::Total.ends(interval))
+            }
+            Some(_) => format!("~{}", spell(value)),
+            None => spell(value),
+        },
     };
-    let at_peak = amount(totals.peak_bytes, totals.peak_blocks) + &peak(profile);
+    let amount = |name: &str, bytes: u64, blocks: u64| {
+        let spell_bytes = |bytes: u64| {
+            if explain && bytes >= 1024 {
+                format!("{} ({} bytes)", Bytes(bytes), Count(bytes))
+            } else {
+                Bytes(bytes).to_string()
+            }
+        };
+        let bytes = one(&format!("{name}_bytes"), bytes, &spell_bytes);
+        let blocks = one(&format!("{name}_blocks"), blocks, &|blocks| {
+            counted(blocks, "block")
+        });
+        format!("{bytes} in {blocks}")
+    };
+    let at_peak = amount("peak", totals.peak_bytes, totals.peak_blocks) + &peak(profile);
     page.entry(Style::Strong, peak_name, &at_peak);
-    let total = amount(totals.total_bytes, totals.total_blocks);
-    let temporary = amount(totals.temporary_bytes, totals.temporary_blocks);
+    let total = amount("total", totals.total_bytes, totals.total_blocks);
+    let temporary = amount("temporary", totals.temporary_bytes, totals.temporary_blocks);
     let share = Share::of(totals.temporary_blocks, totals.total_blocks);
     let total = format!("{total}; temporary {temporary} ({share})");
     page.entry(Style::Strong, "total", &total);
-    let at_exit = amount(totals.live_bytes, totals.live_blocks);
+    let at_exit = amount("live", totals.live_bytes, totals.live_blocks);
     page.entry(Style::Strong, live, &at_exit);
     if explain {
-        let freed = amount(totals.freed_bytes, totals.freed_blocks);
+        let freed = amount("freed", totals.freed_bytes, totals.freed_blocks);
         page.entry(Style::Strong, "freed", &freed);
     }
     if let Some(reallocs) = reallocs(totals) {
@@ -133,7 +152,9 @@ pub(super) fn write_figures(page: &mut Page<'_>, profile: &Profile) {
     }
     write_libraries(page, profile);
     write_failed_requests(page, profile);
-    if !capture.is_exact() {
+    if let Some(sampling) = sampling {
+        page.warning(&sampling.explained(totals.samples.hits()));
+    } else if !capture.is_exact() {
         let mode = printable(&capture.mode);
         page.warning(&format!("Mode {mode}: figures are estimates."));
     }
@@ -279,6 +300,10 @@ fn peak(profile: &Profile) -> String {
     } else {
         String::new()
     };
+    if capture.sampling.is_some() {
+        // Errors of single lanes are far below those of samples.
+        return format!("{when} (the largest estimate of live bytes)");
+    }
     if capture.peak_error_bytes == 0 && capture.peak_discrepancy_bytes == 0 {
         return format!("{when} (exact)");
     }

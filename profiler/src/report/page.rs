@@ -15,6 +15,8 @@ pub(crate) struct Page<'a> {
     text: String,
     pub(crate) options: &'a ReportOptions<'a>,
     pub(crate) width: usize,
+    /// `true` if figures of recorded events are estimates.
+    pub(crate) has_estimates: bool,
 }
 
 impl<'a> Page<'a> {
@@ -23,6 +25,7 @@ impl<'a> Page<'a> {
             text: String::new(),
             options,
             width: options.width.max(40),
+            has_estimates: false,
         }
     }
 
@@ -63,7 +66,7 @@ impl<'a> Page<'a> {
 
     /// The titles of columns, and what stands behind them.
     pub(crate) fn head<T>(&mut self, columns: &[Column<T>], behind: &str) {
-        let head = format!("{}  {behind}", titles(columns));
+        let head = format!("{}  {behind}", titles(columns, self.has_estimates));
         self.line(Style::Heading, head.trim_end());
     }
 

@@ -48,9 +48,11 @@ impl<T> Column<T> {
 }
 
 /// The titles of columns, each as wide as its column.
-pub(crate) fn titles<T>(columns: &[Column<T>]) -> String {
-    let title =
-        |column: &Column<T>| format!(" {:>1$}", column.heading.title(), column.heading.width());
+pub(crate) fn titles<T>(columns: &[Column<T>], are_estimates: bool) -> String {
+    let title = |column: &Column<T>| {
+        let title = column.heading.title_of(are_estimates);
+        format!(" {title:>0$}", column.heading.width())
+    };
     columns.iter().map(title).collect()
 }
 
@@ -98,6 +100,13 @@ pub(crate) fn columns(
     let own = |row: &Row| Some(row.figures);
     let of_measure = |measure: Measure| of_measure(Heading::of, measure, own);
     let mut all = vec![share(measure, whole, own), of_measure(measure)];
+    let is_estimate = |row: &Row| row.figures.samples().is_some();
+    let least = if rows.iter().any(is_estimate) {
+        all.push(interval(measure));
+        3
+    } else {
+        2
+    };
     all.extend(special(by, measure, rows));
     if by == By::Thread {
         all.push(Column::figure(Heading::FREED, |row: &Row| {
@@ -107,16 +116,31 @@ pub(crate) fn columns(
     let others = Measure::ALL.into_iter().take(5);
     let others = others.filter(|&other| by.measure(other) == other);
     all.extend(others.filter(|&other| other != measure).map(of_measure));
-    fitting(all, 2, width.saturating_sub(NAME_WIDTH + 2))
+    fitting(all, least, width.saturating_sub(NAME_WIDTH + 2))
+}
+
+/// The interval of the measure.
+fn interval(measure: Measure) -> Column<Row> {
+    Column::new(Heading::INTERVAL, move |row: &Row| {
+        Some(measure.ends(measure.interval(&row.figures)?))
+    })
 }
 
 /// The columns of sites, whose names need more room: share, measure and, when `with_blocks`, how
 /// many blocks that are.
-pub(crate) fn site_columns(measure: Measure, whole: u64, with_blocks: bool) -> Vec<Column<Row>> {
+pub(crate) fn site_columns(
+    measure: Measure,
+    whole: u64,
+    with_blocks: bool,
+    are_estimates: bool,
+) -> Vec<Column<Row>> {
     let mut columns = vec![
         share(measure, whole, |row| Some(row.figures)),
         of_measure(Heading::of, measure, |row: &Row| Some(row.figures)),
     ];
+    if are_estimates {
+        columns.push(interval(measure));
+    }
     if with_blocks && measure.is_bytes() {
         let blocks = move |row: &Row| Some(measure.blocks(&row.figures).0);
         columns.push(Column::figure(Heading::blocks_of(measure), blocks));

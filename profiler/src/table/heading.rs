@@ -1,6 +1,8 @@
 //! The titles, widths and units of columns of figures: defined once, for text and for the terminal
 //! UI.
 
+use std::borrow::Cow;
+
 use crate::profile::{Figures, Measure};
 use crate::units::{Bytes, Count};
 
@@ -13,6 +15,8 @@ pub struct Heading {
     title: &'static str,
     width: usize,
     unit: Unit,
+    /// `true` if the figure counts recorded events, so that it is an estimate if samples were taken.
+    is_recorded: bool,
 }
 
 /// In what a figure counts.
@@ -40,9 +44,9 @@ impl Heading {
     /// Bytes that the values take where they stand.
     pub const INLINE: Heading = Heading::new("inline", 10, Unit::Bytes);
     /// Mean bytes of a block.
-    pub const MEAN_BLOCK: Heading = Heading::new("mean block", 10, Unit::Bytes);
+    pub const MEAN_BLOCK: Heading = Heading::new("mean block", 10, Unit::Bytes).recorded();
     /// Bytes that stay when deserializing ends.
-    pub const RETAINED: Heading = Heading::new("retained", 10, Unit::Text);
+    pub const RETAINED: Heading = Heading::new("retained", 10, Unit::Text).recorded();
     /// Bytes that a row of a snapshot holds: its blocks and all that would be freed with them.
     pub const HELD: Heading = Heading::new("retained", 10, Unit::Bytes);
     /// Bytes of a row's own blocks in a snapshot.
@@ -58,7 +62,7 @@ impl Heading {
     /// Threads of one name.
     pub const THREADS: Heading = Heading::new("count", 6, Unit::Count);
     /// Bytes that a thread freed.
-    pub const FREED: Heading = Heading::new("freed", 10, Unit::Bytes);
+    pub const FREED: Heading = Heading::new("freed", 10, Unit::Bytes).recorded();
     /// The time when a value was measured.
     pub const TIME: Heading = Heading::new("time", 10, Unit::Text);
     /// The time of a phase.
@@ -103,8 +107,23 @@ impl Heading {
     pub const INSTANCES: Heading = Heading::new("live/made", 11, Unit::Text);
 
     const fn new(title: &'static str, width: usize, unit: Unit) -> Heading {
-        Heading { title, width, unit }
+        Heading {
+            title,
+            width,
+            unit,
+            is_recorded: false,
+        }
     }
+
+    const fn recorded(self) -> Heading {
+        Heading {
+            is_recorded: true,
+            ..self
+        }
+    }
+
+    /// The interval of an estimate.
+    pub const INTERVAL: Heading = Heading::new("95 % interval", 20, Unit::Text);
 
     /// The heading of a column of text in one table alone.
     pub(crate) const fn text(title: &'static str, width: usize) -> Heading {
@@ -132,22 +151,32 @@ impl Heading {
 
     fn in_unit_of(measure: Measure, title: &'static str) -> Heading {
         if measure.is_bytes() {
-            Heading::new(title, 10, Unit::Bytes)
+            Heading::new(title, 10, Unit::Bytes).recorded()
         } else {
-            Heading::new(title, 11, Unit::Count)
+            Heading::new(title, 11, Unit::Count).recorded()
         }
     }
 
     /// Returns the heading of the blocks that go with a measure of bytes.
     #[must_use]
     pub fn blocks_of(measure: Measure) -> Heading {
-        Heading::new(measure.blocks(&Figures::default()).1, 11, Unit::Count)
+        Heading::new(measure.blocks(&Figures::default()).1, 11, Unit::Count).recorded()
     }
 
     /// Returns the title of the column.
     #[must_use]
     pub fn title(self) -> &'static str {
         self.title
+    }
+
+    /// Returns the title of the column, with `~` in front if its figures are estimates.
+    #[must_use]
+    pub fn title_of(self, are_estimates: bool) -> Cow<'static, str> {
+        if are_estimates && self.is_recorded {
+            Cow::Owned(format!("~{}", self.title))
+        } else {
+            Cow::Borrowed(self.title)
+        }
     }
 
     /// Returns the width of the column in cells.

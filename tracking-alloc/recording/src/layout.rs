@@ -255,6 +255,8 @@ pub mod snapshot_status {
     pub const CLONE_FAILED: u32 = 5;
     /// The program runs with `HEAPGLASS_PREALLOC`, so the recorder makes no such system calls.
     pub const QUIET: u32 = 6;
+    /// The recording samples, so most blocks are unknown.
+    pub const SAMPLES: u32 = 7;
 }
 
 /// Values of [`Exchange::trigger`].
@@ -453,7 +455,7 @@ record! {
     /// The words before [`started_unix_ns`](Header::started_unix_ns) say which process writes the
     /// recording. They keep their place in every version, so that no file that is still being
     /// written is taken for an abandoned one.
-    Header / HeaderValue, 1392 {
+    Header / HeaderValue, 1424 {
         /// [`MAGIC`].
         0 magic: u64,
         /// [`VERSION`].
@@ -661,6 +663,14 @@ record! {
         1376 sampled_freed_bytes: u64,
         /// Blocks freed in that time, of any blocks, if blocks are counted.
         1384 sampled_freed_blocks: u64,
+        /// Bytes allocated before the first sample. Events in flight at that moment may be missing.
+        1392 exact_total_bytes: u64,
+        /// Blocks allocated before that.
+        1400 exact_total_blocks: u64,
+        /// Bytes freed before that.
+        1408 exact_freed_bytes: u64,
+        /// Blocks freed before that.
+        1416 exact_freed_blocks: u64,
     }
 }
 

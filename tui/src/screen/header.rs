@@ -151,7 +151,14 @@ fn tab_line(app: &App, tight: bool) -> Line<'static> {
 
 /// Returns the measure with its total, from long to short.
 fn measure(app: &App, data: &Data) -> [String; 4] {
-    let figure = app.measure.amount(app.measure.of(data.profile.totals()));
+    let profile = &data.profile;
+    let mark = if profile.counts_exactly(app.measure) {
+        ""
+    } else {
+        "~"
+    };
+    let figure = app.measure.amount(profile.total_of(app.measure));
+    let figure = format!("{mark}{figure}");
     let exactness = exactness(app.measure, data);
     [
         format!("{}: {figure}{exactness}", app.measure.title()),
@@ -161,9 +168,17 @@ fn measure(app: &App, data: &Data) -> [String; 4] {
     ]
 }
 
-/// Returns `(exact)` or the error bound of the peak, and nothing for other measures.
+/// Returns `(exact)` or the error bound of the peak, the interval of an estimate, and nothing for
+/// other measures.
 fn exactness(measure: Measure, data: &Data) -> String {
-    match (measure, data.profile.capture().peak_error_bytes) {
+    let profile = &data.profile;
+    if !profile.counts_exactly(measure) {
+        let interval = measure.interval(profile.totals());
+        return interval.map_or_else(String::new, |interval| {
+            format!(" ({})", measure.ends(interval))
+        });
+    }
+    match (measure, profile.capture().peak_error_bytes) {
         (Measure::Peak, 0) => " (exact)".to_owned(),
         (Measure::Peak, bound) => format!(" (within {})", Bytes(bound)),
         _ => String::new(),

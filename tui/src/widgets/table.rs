@@ -76,10 +76,17 @@ impl<'a, R: 'a> Table<'a, R> {
         }
     }
 
+    /// Returns the title of a column of figures, with `~` if they are estimates.
+    fn title(&self, heading: Heading) -> String {
+        let are_estimates = self.cx.data.profile.capture().sampling.is_some();
+        heading.title_of(are_estimates).into_owned()
+    }
+
     /// Adds a column of text with a heading of figures, aligned right.
     pub(crate) fn right(self, heading: Heading, cell: impl Fn(&R) -> String + 'a) -> Self {
         let cell = move |row: &R, _| (cell(row), theme::plain());
-        self.push(heading.title(), heading.width(), true, cell)
+        let title = self.title(heading);
+        self.push(title, heading.width(), true, cell)
     }
 
     /// Adds a column of text, aligned left, `width` cells wide. With 0, it shares the remaining
@@ -166,7 +173,8 @@ impl<'a, R: 'a> Table<'a, R> {
         let measure = by.measure(self.cx.measure);
         let known = beside.clone();
         let change = move |row: &R| known.row(&identity(row)?)?.change.exact_difference();
-        let table = self.push(heading.title(), heading.width(), true, move |row, _| {
+        let title = self.title(heading);
+        let table = self.push(title, heading.width(), true, move |row, _| {
             let known = identity(row).and_then(|identity| beside.row(&identity));
             known.map_or_else(Default::default, |known| row_change(known, measure))
         });

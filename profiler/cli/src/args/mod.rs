@@ -33,7 +33,7 @@ pub(crate) use compare_allocators::CompareAllocators;
 pub(crate) use diff::Diff;
 pub(crate) use export::Export;
 pub(crate) use held::{AnyMeasure, AnyMeasureFlag, AtFlag, PictureBy, RowsBy};
-pub(crate) use pause::{Pause, Resume, Window};
+pub(crate) use pause::{Pause, Resume, Set, Window};
 #[cfg(feature = "serve")]
 pub(crate) use push::{Push, Receiver};
 #[cfg(feature = "serve")]
@@ -129,6 +129,7 @@ pub(crate) enum Command {
     Snapshot(Snapshot),
     Pause(Pause),
     Resume(Resume),
+    Set(Set),
     Flamegraph(Flamegraph),
     Diff(Diff),
     Check(Check),
@@ -169,14 +170,25 @@ Examples:
   heapglass run -- python3 script.py                 any program, without a change of it
   heapglass run --delay 10 --duration 5 -- target/release/server
                                                      record 5 seconds, after the first 10
+  heapglass run --mode sample -- target/release/server
+                                                     estimates, at almost no cost
   heapglass run --tui -- target/release/server")]
 pub(crate) struct Run {
     #[command(flatten)]
     pub(crate) out: Out,
     /// Choose what to record. `exact`: every event with its stack. `count`: every event without
-    /// its stack, which costs less and still gives totals, peak, phases, fields and arenas
+    /// its stack, which costs less and still gives totals, peak, phases, fields and arenas.
+    /// `sample`: a sample of the events with their stacks, which costs almost nothing and gives
+    /// estimates with intervals
     #[arg(long, value_name = "MODE", value_parser = mode::NAMES.map(|(_, name)| name))]
     pub(crate) mode: Option<String>,
+    /// Take one sample for each SIZE bytes allocated, on average (512KiB, 64KiB). Fewer bytes give
+    /// more exact estimates and cost more [default: 512KiB]
+    #[arg(long, value_name = "SIZE", value_parser = values::sample_bytes)]
+    pub(crate) sample_bytes: Option<u64>,
+    /// Count blocks and frees exactly while samples are taken, in addition to bytes allocated
+    #[arg(long)]
+    pub(crate) sample_counts: bool,
     #[command(flatten)]
     pub(crate) window: Window,
     #[command(flatten)]

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
+use tracking_alloc_recording::mode;
 
 use super::values;
 
@@ -36,6 +37,29 @@ pub(crate) struct Resume {
     /// Process ID of the program, or its recording
     #[arg(value_name = "PID|FILE")]
     pub(crate) target: PathBuf,
+}
+
+/// Change the mode of a running program's recording
+///
+/// The program records samples from its next check on: when its live bytes next fall from a new
+/// maximum or change by 32 KiB, or, if it samples already, at its next sample. The figures of the
+/// recording are estimates from then on, with the exact figures from before. A recording cannot
+/// become exact again, because blocks that were not sampled are unknown.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  heapglass set 1234 --mode sample
+  heapglass set app-1234.hg --mode sample --sample-bytes 64KiB")]
+pub(crate) struct Set {
+    /// Process ID of the program, or its recording
+    #[arg(value_name = "PID|FILE")]
+    pub(crate) target: PathBuf,
+    /// Mode to change to; only `sample` is possible
+    #[arg(long, value_name = "MODE", value_parser = mode::NAMES.map(|(_, name)| name))]
+    pub(crate) mode: String,
+    /// Take one sample for each SIZE bytes allocated, on average [default: as before, else 512KiB]
+    #[arg(long, value_name = "SIZE", value_parser = values::sample_bytes)]
+    pub(crate) sample_bytes: Option<u64>,
 }
 
 /// The time that `heapglass run` records.

@@ -7,6 +7,17 @@ use clap::builder::{
 };
 use heapglass_profiler::check::{MostGrowth, parse_growth, parse_percent};
 use heapglass_profiler::units::{parse_bytes, printable};
+use tracking_alloc_recording::MOST_SAMPLE_BYTES;
+
+/// Parses the mean number of bytes from one sample to the next.
+pub(super) fn sample_bytes(text: &str) -> Result<u64, String> {
+    let bytes = parse_bytes(text)?;
+    if (1..=MOST_SAMPLE_BYTES).contains(&bytes) {
+        Ok(bytes)
+    } else {
+        Err("use a size from 1 byte to 1 TiB, such as 512KiB".to_owned())
+    }
+}
 
 /// Parses one of the words that name the values of a type.
 pub(super) fn word<T: Copy + Send + Sync + 'static, const N: usize>(

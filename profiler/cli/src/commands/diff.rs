@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use heapglass_profiler::diff::{
-    DiffOptions, HeldBy, HeldSide, ONLY_HOLDERS, compare, compare_held, write_held_json,
+    DiffOptions, HeldBy, HeldSide, ONLY_HOLDERS, compare, compare_held, refused, write_held_json,
     write_held_svg, write_held_text, write_json, write_svg, write_text,
 };
 use heapglass_profiler::export::write_comparison_page;
@@ -72,6 +72,9 @@ pub(super) fn run(args: &Diff) -> Result<(), Error> {
     };
     no_effect::warn_of_rows(options.by, options.measure, Frames::Folded, &both);
     no_effect::warn_of_symbols(&both, &[base.profiles(), new.profiles()].concat());
+    if let Some(why) = refused(&base.recordings(), &new.recordings()) {
+        return Err(Error::misuse(why));
+    }
     let diff = compare(&base.recordings(), &new.recordings(), options);
     let text = if is_page {
         let options = ReportOptions {

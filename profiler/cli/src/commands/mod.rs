@@ -19,6 +19,7 @@ mod report;
 mod run;
 #[cfg(feature = "serve")]
 mod serve;
+mod set;
 mod snapshot;
 mod tui;
 
@@ -37,6 +38,7 @@ pub(crate) fn dispatch(cli: Cli) -> Result<u8, Error> {
         Some(Command::Snapshot(args)) => snapshot::run(&args),
         Some(Command::Pause(args)) => pause::run(&args.target, true),
         Some(Command::Resume(args)) => pause::run(&args.target, false),
+        Some(Command::Set(args)) => set::run(&args),
         Some(Command::Flamegraph(args)) => flamegraph::run(&args),
         Some(Command::Diff(args)) => diff::run(&args),
         Some(Command::CompareAllocators(args)) => compare_allocators::run(&args),

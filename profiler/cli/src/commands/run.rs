@@ -11,6 +11,7 @@ use std::time::Duration;
 use heapglass_profiler::profile::Profile;
 use heapglass_profiler::{Early, Session};
 use heapglass_tui::{Options, Source};
+use tracking_alloc_recording::mode;
 
 use crate::args::{DEFAULT_PATTERN, Run, Symbols};
 use crate::error::Error;
@@ -29,6 +30,18 @@ pub(super) fn run(args: &Run) -> Result<u8, Error> {
         .ok_or_else(|| Error::misuse("no command to run; use heapglass run -- COMMAND"))?;
     if let Some(mode) = &args.mode {
         command.env("HEAPGLASS_MODE", mode);
+    }
+    let samples = args.mode.as_deref().and_then(mode::from_name) == Some(mode::SAMPLE);
+    if samples && args.snapshots.snapshot.is_some() {
+        return Err(Error::misuse(
+            "a snapshot needs every block, and --mode sample does not know them all; drop one of both",
+        ));
+    }
+    if let Some(bytes) = args.sample_bytes {
+        command.env("HEAPGLASS_SAMPLE_BYTES", bytes.to_string());
+    }
+    if args.sample_counts {
+        command.env("HEAPGLASS_SAMPLE_COUNTS", "1");
     }
     if !args.own.is_empty() {
         command.env(supervise::OWN_CRATES, args.own.join(","));

@@ -3,10 +3,12 @@
 use std::sync::Arc;
 
 use heapglass_tui::{Base, Options};
+use tracking_alloc_recording::mode;
 
 use crate::args::Tui;
 use crate::error::Error;
 use crate::explore::show_recording;
+use crate::files::header;
 use crate::open;
 
 pub(super) fn run(args: &Tui) -> Result<(), Error> {
@@ -19,9 +21,18 @@ pub(super) fn run(args: &Tui) -> Result<(), Error> {
             profile: open::open(path, &symbols)?,
         }))
     });
+    let base: Option<Arc<Base>> = base.transpose()?;
+    if let (Some(base), Some(header)) = (&base, header::read(&args.input.file)) {
+        let is_sampled = base.profile.capture().sampling.is_some();
+        if is_sampled != (header.mode == mode::SAMPLE) {
+            return Err(Error::misuse(
+                "one of the two recordings has estimates from samples and the other exact figures: differences would be those of chance; record both in the same mode",
+            ));
+        }
+    }
     let options = Options {
         measure: args.measure.measure,
-        base: base.transpose()?,
+        base,
         ..Options::from_env()
     };
     show_recording(&args.input.file, &args.input.symbols, options)

@@ -97,7 +97,8 @@ fn snapshots(run: &Run<'_>, profile: Option<&Profile>) {
         let line = crate::snapshots::line(snapshot, profile.totals().peak_bytes);
         entry(Style::Faint, "snapshot", &line);
     }
-    if !run.finished.wanted_snapshots && cfg!(target_os = "linux") {
+    let may_have_one = profile.capture().sampling.is_none();
+    if !run.finished.wanted_snapshots && may_have_one && cfg!(target_os = "linux") {
         terminal::eprint_line("  `--snapshot` also shows who holds the heap and how full it is");
     }
 }

@@ -191,8 +191,12 @@ impl Builder<'_> {
             time_nanos: signed(time_ns),
             duration_nanos: signed(duration_ns),
             period_type: Some(period_type),
-            // Nothing is sampled.
-            period: 1,
+            // 1 = nothing is sampled.
+            period: profile
+                .capture
+                .sampling
+                .as_ref()
+                .map_or(1, |sampling| signed(sampling.sample_bytes)),
             comment,
             default_sample_type,
         };

@@ -21,7 +21,10 @@ use super::ReportOptions;
 use super::escape;
 use super::header::{command, threads};
 use super::notes::notes;
-use crate::profile::{Figures, Measure, Module, NotLive, Profile, State, SymbolSource, TypeId};
+use crate::profile::{
+    FIGURES, Figures, Measure, Module, NotLive, Profile, State, SymbolSource, TypeId,
+    serialize_figure,
+};
 use crate::table::{
     By, HeldFigures, HeldMeasure, HolderRow, Row, SnapshotAt, all_snapshots, by_key,
     failed_requests, held_by, held_rows, holders, rows,
@@ -148,7 +151,9 @@ pub(crate) fn row_json(
 /// Returns `true` if the rows add up to the totals in each figure that they have.
 fn rows_sum_to_totals(profile: &Profile, by: By, rows: &[Row]) -> bool {
     // Arenas are no part of the totals.
-    by != By::Arena && by_key(sum(rows), by).eq(by_key(profile.totals, by))
+    by != By::Arena
+        && profile.capture.is_exact()
+        && by_key(sum(rows), by).eq(by_key(profile.totals, by))
 }
 
 fn sum(rows: &[Row]) -> Figures {
@@ -258,6 +263,16 @@ impl Serialize for Report<'_> {
         json.serialize_entry("format", &FORMAT)?;
         json.serialize_entry("exact", &exact(profile))?;
         json.serialize_entry("mode", &capture.mode)?;
+        if let Some(sampling) = &capture.sampling {
+            json.serialize_entry("sample_bytes", &sampling.sample_bytes)?;
+            // Intervals are those of the largest mean.
+            json.serialize_entry("most_sample_bytes", &sampling.most_sample_bytes)?;
+            json.serialize_entry("sample_changes", &sampling.changes)?;
+            json.serialize_entry("sampled_since_ns", &sampling.since_ns)?;
+            json.serialize_entry("samples", &profile.totals.samples.hits())?;
+            // Of each place that is no row.
+            json.serialize_entry("unlisted_bytes_high", &sampling.most_unlisted_bytes())?;
+        }
         json.serialize_entry("unwinder", &capture.unwinder)?;
         // Where someone named them.
         if !capture.own_crates.is_empty() {
@@ -303,7 +318,7 @@ impl Serialize for Report<'_> {
         json.serialize_entry("losses", profile.losses())?;
         json.serialize_entry("failed_request_count", &profile.failed_request_count)?;
         json.serialize_entry("failed_requests", &failed_requests(profile))?;
-        json.serialize_entry("totals", &profile.totals)?;
+        json.serialize_entry("totals", &TotalsJson(profile))?;
         let snapshots = all_snapshots(profile).map(|at| SnapshotJson { profile, at });
         json.serialize_entry("snapshots", &snapshots.collect::<Vec<_>>())?;
         let by = match self.table {
@@ -322,6 +337,27 @@ impl Serialize for Report<'_> {
         let modules: Vec<_> = profile.modules.iter().map(ModuleJson).collect();
         json.serialize_entry("modules", &modules)?;
         json.serialize_entry("timeline", &profile.timeline)?;
+        json.end()
+    }
+}
+
+/// The figures of the process: those that were counted exactly in place of their estimates.
+struct TotalsJson<'a>(&'a Profile);
+
+impl Serialize for TotalsJson<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let TotalsJson(profile) = self;
+        let (totals, sampling) = (&profile.totals, &profile.capture.sampling);
+        let mut json = serializer.serialize_map(None)?;
+        for (key, figure) in FIGURES {
+            let exact = sampling.as_ref().and_then(|sampling| sampling.exact(key));
+            match exact {
+                Some(exact) => json.serialize_entry(key, &exact)?,
+                None => {
+                    serialize_figure(&mut json, key, Some(figure(totals)), totals.interval(key))?;
+                }
+            }
+        }
         json.end()
     }
 }

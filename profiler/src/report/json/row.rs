@@ -4,14 +4,14 @@
 use std::ops::RangeInclusive;
 
 use serde::Serialize;
-use serde::ser::{SerializeSeq, Serializer};
+use serde::ser::{SerializeMap, SerializeSeq, Serializer};
 
 use super::Entries;
 use super::arena::ArenaJson;
 use super::function::FunctionJson;
 use super::stacks::Stacks;
 use crate::profile::arenas::measured;
-use crate::profile::{Distribution, Figures, FrameId, Measure, Profile, ScopeId};
+use crate::profile::{Distribution, Figures, FrameId, Measure, Profile, ScopeId, serialize_figure};
 use crate::table::{
     Amplification, By, Detail, FieldDetail, HeldFigures, HeldMeasure, PhaseDetail, Row, SiteDetail,
     SiteLabel, by_key, mark_names,
@@ -99,7 +99,12 @@ struct FiguresJson(Figures, By);
 
 impl Serialize for FiguresJson {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(by_key(self.0, self.1))
+        let FiguresJson(figures, by) = self;
+        let mut json = serializer.serialize_map(None)?;
+        for (key, figure) in by_key(*figures, *by) {
+            serialize_figure(&mut json, key, figure, figures.interval(key))?;
+        }
+        json.end()
     }
 }
 

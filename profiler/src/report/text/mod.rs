@@ -37,6 +37,7 @@ pub fn write_text(
         ..*options
     };
     let mut page = Page::new(options);
+    page.has_estimates = profile.capture.sampling.is_some();
     if let (Some(at), Some(measure)) = (options.snapshot, options.held) {
         write_head(&mut page, profile, at);
         held::write(&mut page, profile, at, measure);
@@ -104,6 +105,7 @@ pub fn write_summary(
     out: impl Write,
 ) -> io::Result<()> {
     let mut page = Page::new(options);
+    page.has_estimates = profile.capture.sampling.is_some();
     header::write_figures(&mut page, profile);
     write_losses(&mut page, profile);
     let measure = page.options.measure;

@@ -77,7 +77,9 @@ struct Widths {
 pub(super) fn write(page: &mut Page<'_>, profile: &Profile, rows: &[&Row], with_stacks: bool) {
     let measure = page.options.measure;
     let whole = measure.of(&profile.totals);
-    let columns = [true, false].map(|with_blocks| site_columns(measure, whole, with_blocks));
+    let are_estimates = profile.capture.sampling.is_some();
+    let columns =
+        [true, false].map(|with_blocks| site_columns(measure, whole, with_blocks, are_estimates));
     write_with(
         page,
         profile,

@@ -10,7 +10,7 @@ use super::peak;
 use crate::accounting::{self, Realloc};
 use crate::samples::{self, Sample, Weight};
 use crate::session::{self, clock, owned};
-use crate::shadow::Owner;
+use crate::shadow::{self, Owner};
 use crate::stack::Start;
 use crate::{state, thread};
 use std::sync::atomic::Ordering::*;
@@ -128,6 +128,7 @@ fn follow(lane: &'static Lane, block: usize, site: u32, weight: Weight, birth: u
         weight,
         birth,
     };
+    shadow::note(block);
     let (is_followed, missed) = samples::put(block, sample);
     if !is_followed && let Some(header) = session::header() {
         header

@@ -49,6 +49,7 @@ use super::signal::SNAPSHOT;
 use super::writers::{self, Inside};
 use crate::session;
 use crate::session::net_bytes;
+use crate::state;
 use crate::sys::{self, Errno, Lock};
 use std::fmt;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::*};
@@ -97,6 +98,8 @@ pub enum NoSnapshot {
     Preallocated,
     /// The reader has not finished with the last copy.
     Busy,
+    /// The recording takes samples, so most blocks are unknown.
+    Samples,
 }
 
 impl fmt::Display for NoSnapshot {
@@ -109,6 +112,7 @@ impl fmt::Display for NoSnapshot {
             NoSnapshot::OldKernel => f.write_str("no snapshot: the system call close_range is not available; use Linux 5.9 or newer, or a container that allows it"),
             NoSnapshot::CloneFailed(errno) => write!(f, "no snapshot: the process cannot be copied (errno {errno}); raise the limit of processes or memory"),
             NoSnapshot::Preallocated => f.write_str("no snapshot: HEAPGLASS_PREALLOC forbids the system calls that it needs; remove the variable"),
+            NoSnapshot::Samples => f.write_str("no snapshot: the recording takes samples, so most blocks are unknown; record in mode `exact`"),
             NoSnapshot::Busy => f.write_str("no snapshot: the reader has not finished with the last one; take snapshots less often"),
         }
     }
@@ -128,6 +132,7 @@ impl NoSnapshot {
             NoSnapshot::OldKernel => snapshot_status::OLD_KERNEL,
             NoSnapshot::CloneFailed(_) => snapshot_status::CLONE_FAILED,
             NoSnapshot::Preallocated => snapshot_status::QUIET,
+            NoSnapshot::Samples => snapshot_status::SAMPLES,
         }
     }
 }
@@ -372,6 +377,9 @@ fn take(exchange: &Exchange, buffer: &mut [u8]) -> Result<Taken, NoSnapshot> {
     let is_forced = exchange.forced.load(Relaxed) != 0;
     if sys::is_quiet() {
         return Err(NoSnapshot::Preallocated);
+    }
+    if state::samples() {
+        return Err(NoSnapshot::Samples);
     }
     if reader == 0 || reader == sys::process_id() || !sys::copy::exists(reader) {
         return Err(NoSnapshot::NoReader);

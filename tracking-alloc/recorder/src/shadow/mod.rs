@@ -326,6 +326,20 @@ pub(crate) fn put(address: usize, bytes: usize, owner: Owner) -> bool {
     true
 }
 
+/// Notes that an address belongs to a block, without entering it. Then its mapping counts as one that
+/// holds blocks.
+pub(crate) fn note(address: usize) {
+    let plain = address & ADDRESS_MASK;
+    if in_map(plain)
+        && let Some(leaf) = leaf_of(plain).or_else(|| map_leaf(plain))
+    {
+        let written = written(leaf, index_of(plain));
+        if written.load(Relaxed) == 0 {
+            written.store(1, Relaxed);
+        }
+    }
+}
+
 /// A block found in the map.
 #[derive(Clone, Copy)]
 pub(crate) struct Known {

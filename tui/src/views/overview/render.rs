@@ -91,8 +91,16 @@ fn totals(data: &Data, area: Rect, buffer: &mut Buffer) {
     let style = theme::heading();
     line(0, "", heading, style, (changed.to_owned(), style));
     for (at, (label, measure)) in (1..).zip(rows) {
-        let bytes = measure.amount(measure.of(figures));
-        let blocks = Count(measure.blocks(figures).0).to_string();
+        let mark = |is_exact: bool| if is_exact { "" } else { "~" };
+        let is_exact = data.profile.counts_exactly(measure);
+        let bytes = measure.amount(data.profile.total_of(measure));
+        let bytes = format!("{}{bytes}", mark(is_exact));
+        let sampling = data.profile.capture().sampling.as_ref();
+        let counted = sampling.and_then(|sampling| sampling.total_blocks);
+        let counted = counted.filter(|_| measure == Measure::Total);
+        let are_exact = sampling.is_none() || counted.is_some();
+        let blocks = counted.unwrap_or_else(|| measure.blocks(figures).0);
+        let blocks = format!("{}{}", mark(are_exact), Count(blocks));
         let changed = data
             .change(measure)
             .map_or_else(Default::default, |changed| change(&changed, measure));
@@ -127,7 +135,13 @@ fn facts(data: &Data) -> [(&'static str, Vec<String>); 5] {
         Bytes(capture.peak_discrepancy_bytes),
     );
     let within = Bytes(bound);
+    let peak = Measure::Peak.interval(figures);
+    let peak = peak.map(|interval| Measure::Peak.ends(interval));
     let exactness = match bound {
+        _ if let Some(ends) = &peak => vec![
+            format!("~ are estimates; peak {ends} (95 %)"),
+            format!("~ {ends} (95 %)"),
+        ],
         0 => vec!["exact to the byte".to_owned()],
         _ => vec![
             format!("within {within}; rows differ by {off}"),

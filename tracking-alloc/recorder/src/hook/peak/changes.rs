@@ -71,7 +71,12 @@ fn change(checks: &mut PeakChecks, header: &Header, wanted: u32, mean: u64) -> R
     header
         .sampled_since_ns
         .store(header.elapsed_ns.load(Relaxed).max(1), Relaxed);
-    checks.exact_bytes = session::sums_of_lanes().total_bytes;
+    let exact = session::sums_of_lanes();
+    checks.exact_bytes = exact.total_bytes;
+    header.exact_total_bytes.store(exact.total_bytes, Relaxed);
+    header.exact_total_blocks.store(exact.total_blocks, Relaxed);
+    header.exact_freed_bytes.store(exact.freed_bytes, Relaxed);
+    header.exact_freed_blocks.store(exact.freed_blocks, Relaxed);
     // Blocks of the exact recording must be followed. Every thread sees this before it sees the new
     // state.
     samples::watch_all();
