@@ -352,9 +352,11 @@
 
   function legend(tree) {
     const entries = isComparison
-      ? [[data.difference_colors[2], "more"], [data.difference_colors[0], "less"]]
-      : [];
-    const squares = entries.flatMap(([color, text]) => {
+      ? [["more", data.difference_colors[2]], ["less", data.difference_colors[0]]]
+      : tree.by === "stack"
+        ? []
+        : data.kinds;
+    const squares = entries.flatMap(([text, color]) => {
       const square = element("span", undefined, { className: "square" });
       square.style.background = color;
       return [square, text];
@@ -363,7 +365,7 @@
       ? ". A frame is as wide as the larger side. "
       : tree.by === "stack"
         ? "Your code is warm, std grey-blue, native code grey, each dependency has a colour of its own. "
-        : "Colours show the kind of container. ";
+        : ". ";
     return [...squares, text];
   }
 
@@ -468,7 +470,11 @@
     if (!table) return null;
     state.table = table.by;
     const index = new Map(table.columns.map((column, at) => [column.key, at]));
-    if (!isComparison) return { table, index, rows: table.rows, leftOut: table.left_out, notes: table.notes };
+    if (!isComparison) {
+      const measure = data.measures.find(({ key }) => index.has(key));
+      if (!index.has(state.measure) && measure) state.measure = measure.key;
+      return { table, index, rows: table.rows, leftOut: table.left_out, notes: table.notes };
+    }
     const by = new Map(table.measures);
     if (!by.has(state.measure)) state.measure = table.measures[0][0];
     const changed = by.get(state.measure);

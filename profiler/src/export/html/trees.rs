@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use super::color;
 use super::texts::Texts;
 use crate::calltree::{CallTree, CallTreeOptions, Levels, NodeId};
 use crate::diff::{MergedTree, of_difference};
@@ -97,11 +98,9 @@ impl Labels {
         self.labels.number(label)
     }
 
-    /// Returns the colours, as a style sheet has them.
+    /// Returns the colours, in the order of their numbers.
     pub(super) fn colors(&self) -> Vec<String> {
-        let colors = self.colors.values.iter();
-        let colors = colors.map(|(r, g, b)| format!("#{r:02x}{g:02x}{b:02x}"));
-        colors.collect()
+        self.colors.values.iter().copied().map(color).collect()
     }
 }
 
