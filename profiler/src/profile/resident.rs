@@ -166,12 +166,12 @@ impl Profile {
     }
 
     /// Returns what most of the resident set is that is not live, if the resident set is at least
-    /// twice as large as the live bytes and much larger.
+    /// twice as large as the live bytes and much larger, and not only while the program stops.
     pub fn mostly_not_live(&self) -> Option<NotLive> {
         let parts = self.resident_parts()?;
         let live = parts.resident_live_bytes();
         let not_live = parts.rss_bytes.saturating_sub(live);
-        if not_live < live.max(MUCH_BYTES) {
+        if not_live < live.max(MUCH_BYTES) || !self.was_often_apart() {
             return None;
         }
         let (kept, own, other) = (parts.kept_bytes(), parts.own_bytes, parts.other_bytes());
@@ -199,6 +199,17 @@ impl Profile {
             _ if few >= kept / 2 => NotLive::Pinned(few),
             _ => NotLive::Free(few),
         })
+    }
+
+    /// Returns `true` if the resident set was much larger than the live bytes at a fifth of the
+    /// points of the timeline. A program that frees everything at its end has that at the last ones.
+    fn was_often_apart(&self) -> bool {
+        let read = self.timeline.iter().filter(|point| point.rss_bytes > 0);
+        let apart = read.clone().filter(|point| {
+            let not_live = point.rss_bytes.saturating_sub(point.live_bytes);
+            not_live >= point.live_bytes.max(MUCH_BYTES)
+        });
+        5 * apart.count() >= read.count()
     }
 }
 
