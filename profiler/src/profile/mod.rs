@@ -34,7 +34,7 @@ use analysis::Analysis;
 pub use arenas::{Arena, ArenaEvent, ArenaFigures, ArenaMoment, ArenaRow, ArenaValue, ArenaValues};
 pub use distribution::Distribution;
 pub(crate) use distribution::dominant_block_text;
-pub(crate) use figures::{FIGURES, sums};
+pub(crate) use figures::{FIGURES, Figure, sums};
 pub use figures::{Figures, Measure};
 pub use folding::{Folding, Frames, Step};
 pub use footprints::{Footprint, FootprintNode, FootprintNodeValue};
