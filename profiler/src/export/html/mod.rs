@@ -345,8 +345,8 @@ pub fn write_comparison_page(
     let mut picture = String::new();
     for (tree_options, part) in two_tree_options(profiles, measure) {
         let is_arena = tree_options.levels == Levels::Arena;
-        let wanted = Measure::ALL.into_iter();
-        let wanted: Vec<Measure> = wanted
+        let wanted: Vec<Measure> = Measure::ALL
+            .into_iter()
             .filter(|measure| !is_arena || is_of_arenas(*measure))
             .collect();
         let Some(tree) = TwoTrees::new(profiles, &tree_options, &wanted) else {
