@@ -3,9 +3,9 @@
 use super::offenders::grown;
 use super::percent::parse_percent;
 use super::{Most, Outcome, Status};
-use crate::diff::{Amount, Recording};
+use crate::diff::{Amount, Change, Recording, Series};
 use crate::growth::{Found, Moment, Side, growth, moment};
-use crate::profile::{Measure, Profile, State};
+use crate::profile::{Figures, Measure, Profile, State};
 use crate::table::By;
 use crate::units::{parse_bytes, printable};
 
@@ -73,7 +73,21 @@ pub fn check_growth(recording: &Recording<'_>, limit: &GrowthLimit) -> Result<Ou
     };
     let most = Most::Whole(base.saturating_add(allowed as u64));
     let value = Amount::new(value, 1);
-    let status = Status::of(value, 0.0, most);
+    let (status, bound) = match &profile.capture.sampling {
+        None => (Status::of(value, 0.0, most), 0.0),
+        // The safe end of the interval: of estimates, only growth that is certain fails.
+        Some(sampling) => {
+            let (low, high) = between_estimates(base, value.value, sampling.most_sample_bytes);
+            let status = if low > allowed {
+                Status::Failed
+            } else if high > allowed {
+                Status::Unsure
+            } else {
+                Status::Passed
+            };
+            (status, (high - low) / 2.0)
+        }
+    };
     let offenders = match status {
         Status::Failed => grown(&growth.changes),
         _ => Vec::new(),
@@ -86,9 +100,29 @@ pub fn check_growth(recording: &Recording<'_>, limit: &GrowthLimit) -> Result<Ou
         value,
         most,
         base: Some(Amount::new(base, 1)),
-        bound: 0.0,
+        bound,
         offenders,
     })
+}
+
+/// Returns the ends of the interval of the growth between two estimates of live bytes.
+fn between_estimates(from: u64, to: u64, mean: u64) -> (f64, f64) {
+    let distances = |bytes: u64| {
+        let figures = Figures::estimated_live(bytes, mean);
+        let interval = figures.interval(Measure::Live.key());
+        let ends = interval.map_or((bytes, bytes), |ends| (ends.low, ends.high));
+        (
+            bytes.saturating_sub(ends.0) as f64,
+            ends.1.saturating_sub(bytes) as f64,
+        )
+    };
+    let change = Change::new(
+        Series::new(vec![Amount::new(from, 1)]),
+        Series::new(vec![Amount::new(to, 1)]),
+        [0.0; 2],
+    );
+    let change = change.of_estimates(distances(from), distances(to));
+    change.interval.unwrap_or_default()
 }
 
 /// Returns the last moment before the program stopped.

@@ -134,7 +134,7 @@ impl Change {
     /// Makes this a difference of estimates, which are off by at most these distances, downward and
     /// upward, with a confidence of 95 % each.
     #[must_use]
-    pub(super) fn of_estimates(mut self, base: (f64, f64), new: (f64, f64)) -> Change {
+    pub(crate) fn of_estimates(mut self, base: (f64, f64), new: (f64, f64)) -> Change {
         // The errors of both sides are independent (method of variance estimates recovery, Zou and
         // Donner 2008).
         let difference = self.difference();

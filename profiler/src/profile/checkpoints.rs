@@ -215,9 +215,12 @@ impl Profile {
         then.process.duration_ns = time_ns;
         for (index, site) in then.sites.iter_mut().enumerate() {
             let (live_bytes, live_blocks) = held(index);
+            let estimate = site.figures.samples().filter(|_| live_bytes > 0);
+            let samples = estimate.map(|samples| samples.of_live(live_bytes));
             site.figures = Figures {
                 live_bytes,
                 live_blocks,
+                samples: samples.unwrap_or_default(),
                 ..Figures::default()
             };
             then.totals.add(&site.figures);

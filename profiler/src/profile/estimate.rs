@@ -64,6 +64,16 @@ impl Samples {
         }
     }
 
+    /// Returns what is known of these samples at another moment, at which so much was live.
+    pub(super) fn of_live(&self, live_bytes: u64) -> Samples {
+        Samples {
+            mean: self.mean,
+            least_bytes: self.least_bytes,
+            live: SampledSum::at_most(live_bytes),
+            ..Samples::default()
+        }
+    }
+
     /// Returns the number of samples of allocated blocks.
     pub fn hits(&self) -> u64 {
         self.hits
@@ -331,3 +341,6 @@ impl Sampling {
         (self.most_sample_bytes as f64 * MOST_UNSEEN).ceil() as u64
     }
 }
+
+#[cfg(test)]
+mod tests;

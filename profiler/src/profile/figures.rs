@@ -112,6 +112,15 @@ impl Figures {
         (self.samples.mean > 0).then_some(&self.samples)
     }
 
+    /// Returns figures of which only an estimate of live bytes is known.
+    pub(crate) fn estimated_live(live_bytes: u64, mean: u64) -> Figures {
+        Figures {
+            live_bytes,
+            samples: Samples::at_most(mean, [0, live_bytes, 0]),
+            ..Figures::default()
+        }
+    }
+
     /// Returns the interval of the figure with a key, `peak_bytes` for one. `None` if it is exact.
     pub fn interval(&self, key: &str) -> Option<Interval> {
         let samples = self.samples()?;

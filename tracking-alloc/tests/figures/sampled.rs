@@ -497,3 +497,26 @@ fn a_killed_program_leaves_its_samples() {
         assert!(recording.header.sampled_total_bytes > 0);
     }
 }
+
+#[test]
+fn a_binary_has_probes_for_sampled_blocks() {
+    let binary = std::env::current_exe().expect("this program");
+    let readelf = std::process::Command::new("readelf")
+        .arg("-n")
+        .arg(binary)
+        .output();
+    let Ok(readelf) = readelf else {
+        println!("skipped: there is no readelf");
+        return;
+    };
+    let notes = String::from_utf8_lossy(&readelf.stdout);
+    for name in ["alloc", "free"] {
+        let found = notes.split("stapsdt").find(|note| {
+            note.contains("Provider: otel_memory") && note.contains(&format!("Name: {name}\n"))
+        });
+        let note = found.unwrap_or_else(|| panic!("no probe {name} in {notes}"));
+        let arguments = note.split("Arguments: ").nth(1).expect("arguments");
+        let first = arguments.lines().next().unwrap_or_default();
+        assert_eq!(first.matches("-8@").count(), 4, "{first}");
+    }
+}

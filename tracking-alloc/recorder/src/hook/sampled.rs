@@ -110,6 +110,20 @@ pub(super) fn allocated(lane: &'static Lane, start: Start, block: usize, bytes: 
     }
 }
 
+/// The probe `otel_memory:alloc`, for tracers (USDT): address, size, and the bytes and blocks that the
+/// sample stands for. The names and arguments are those of a draft of OpenTelemetry, which is not
+/// final.
+fn tell_allocated(block: usize, weight: Weight) {
+    let Weight { size, amount, .. } = weight;
+    probe::probe!(otel_memory, alloc, block, size, amount.bytes, amount.blocks);
+}
+
+/// The probe `otel_memory:free` of a sampled block, with the same arguments.
+fn tell_freed(block: usize, weight: Weight) {
+    let Weight { size, amount, .. } = weight;
+    probe::probe!(otel_memory, free, block, size, amount.bytes, amount.blocks);
+}
+
 /// Counts a block. Returns its weight if it is a sample.
 fn count(lane: &'static Lane, bytes: usize) -> Option<Weight> {
     let counts = state::get() & state::COUNTS != 0;
@@ -146,6 +160,7 @@ const NEVER_TEMPORARY: u64 = u64::MAX;
 
 /// Records the free of a sampled block.
 pub(super) fn freed(lane: &'static Lane, block: usize, sample: Sample) {
+    tell_freed(block, sample.weight);
     free(lane, Some(block), sample);
 }
 
@@ -232,7 +247,11 @@ pub(super) fn reallocated(
         });
     }
     thread::set_last_block(0);
+    if let Old::Sampled(sample) = old {
+        tell_freed(realloc.old, sample.weight);
+    }
     if let Some((counted, weight)) = new {
+        tell_allocated(realloc.new, weight);
         follow(lane, realloc.new, counted.site, weight, NEVER_TEMPORARY);
     }
 }
