@@ -65,9 +65,12 @@ pub mod allocator;
 #[cfg(target_os = "linux")]
 pub mod attach;
 pub mod calltree;
+#[cfg(feature = "flamegraph")]
 pub mod check;
+#[cfg(feature = "flamegraph")]
 pub mod diff;
 pub mod export;
+#[cfg(feature = "flamegraph")]
 pub mod flamegraph;
 pub mod growth;
 mod interned;
@@ -84,5 +87,6 @@ mod types;
 pub mod units;
 
 pub use load::{Early, Error, OpenOptions, Session, open, pack};
+pub use parallel::on_this_thread;
 pub use profile::{arenas, fields};
 pub use symbols::{Progress, SymbolOptions};

@@ -1,6 +1,7 @@
 //! Work spread over the cores. Results come in the order of the work: they are the same whatever
 //! the number of cores.
 
+use std::cell::Cell;
 use std::num::NonZero;
 use std::ops::Range;
 use std::panic::resume_unwind;
@@ -12,9 +13,35 @@ const LEAST: usize = 4096;
 /// No more threads than this: memory is the limit.
 const MOST_THREADS: usize = 8;
 
+thread_local! {
+    /// `true` while this thread may start no other.
+    static ALONE: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Runs `work`, all of it on this thread. By default, reading a recording uses several.
+///
+/// A program that reads its own recording neither wants more threads, nor a reader that takes more
+/// than one of its cores.
+pub fn on_this_thread<R>(work: impl FnOnce() -> R) -> R {
+    struct Restore(bool);
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            ALONE.set(self.0);
+        }
+    }
+    let _restore = Restore(ALONE.replace(true));
+    work()
+}
+
+/// Returns `true` if this thread may start no other.
+pub(crate) fn is_alone() -> bool {
+    ALONE.get()
+}
+
 /// Returns the number of parts for work on a number of elements, and the elements of each part.
 fn parts(length: usize) -> (usize, usize) {
     let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
+    let cores = if is_alone() { 1 } else { cores };
     let threads = cores.clamp(1, MOST_THREADS).min(length / LEAST + 1);
     (threads, length.div_ceil(threads).max(1))
 }
@@ -57,6 +84,9 @@ fn on_threads<T: Send>(threads: usize, part: impl Fn(usize) -> T + Sync) -> Vec<
     let work = &part;
     if threads == 0 {
         return Vec::new();
+    }
+    if is_alone() {
+        return (0..threads).map(work).collect();
     }
     std::thread::scope(|scope| {
         let spawn = |number| Builder::new().spawn_scoped(scope, move || work(number));

@@ -79,6 +79,10 @@
 //! | `deepsize` | `footprint_estimate` records the estimate of the crate deepsize for a value |
 //! | `bumpalo`, `bump-scope` | [`arena::Tracked`] for their arenas; includes `serde` |
 //! | `derive` | `#[derive(ArenaDeserialize)]` deserializes into one of these arenas or your own |
+//! | `pprof` | [`pprof()`](fn@pprof) returns a live profile of this process, for its own router |
+//! | `flamegraph` | [`pprof::flamegraph`] returns the same as an SVG; contains inferno (CDDL-1.0) |
+//! | `tower` | [`PhaseLayer`] makes a phase of each route |
+//! | `tracing` | [`SpanPhases`] makes a phase of each span |
 //! | `allocator-api2` | `Tracked` as an allocator of collections |
 //! | `jemalloc`, `mimalloc` | [`Chosen`] can be this allocator |
 //!
@@ -103,16 +107,26 @@ mod phase;
 mod preloaded;
 #[cfg(recording)]
 mod recorder;
+#[cfg(feature = "tower")]
+mod route;
+#[cfg(feature = "tracing")]
+mod spans;
 mod threads;
 
 pub use alloc::TrackingAlloc;
 pub use chosen::Chosen;
+#[cfg(feature = "pprof")]
+pub use heapglass_pprof::{self as pprof, pprof};
 #[cfg(recording)]
 pub use heapglass_recorder::NoSnapshot;
 pub use heapglass_recorder::{Delta, Error, Stats};
 pub use phase::{Phase, PhaseEntered, PhaseFuture, PhaseHandle, phase, phase_async};
 #[cfg(recording)]
 pub use recorder::{Recorder, RecorderOptions, mark, snapshot};
+#[cfg(feature = "tower")]
+pub use route::{PhaseLayer, PhaseService};
+#[cfg(feature = "tracing")]
+pub use spans::SpanPhases;
 pub use threads::Threads;
 pub use tracking_alloc_arena as arena;
 #[cfg(feature = "derive")]

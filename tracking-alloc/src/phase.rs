@@ -206,6 +206,36 @@ pub struct PhaseFuture<F> {
     future: F,
 }
 
+/// The phase of a call that returns a future: of the call itself and of the future.
+#[cfg(feature = "tower")]
+pub(crate) struct PhaseCall {
+    scope: Option<u32>,
+    parent: u32,
+}
+
+#[cfg(feature = "tower")]
+impl PhaseCall {
+    pub(crate) fn new(name: Option<&str>) -> Self {
+        let parent = current();
+        PhaseCall {
+            scope: name.and_then(|name| scopes::enter(parent, name)),
+            parent,
+        }
+    }
+
+    pub(crate) fn call<F>(self, make: impl FnOnce() -> F) -> PhaseFuture<F> {
+        let PhaseCall { scope, parent } = self;
+        let entered = PhaseEntered::enter(scope, parent);
+        let future = make();
+        drop(entered);
+        PhaseFuture {
+            scope,
+            parent,
+            future,
+        }
+    }
+}
+
 impl<F> PhaseFuture<F> {
     /// Reports the bytes of input that the phase works on.
     pub fn input_bytes(self, bytes: u64) -> Self {

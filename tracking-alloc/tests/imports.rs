@@ -14,6 +14,7 @@ const CRATES: &[(&str, &[Group])] = &[
     ("tracking-alloc/src", &[]),
     ("tracking-alloc/arena/src", &[]),
     ("tracking-alloc/derive/src", &[]),
+    ("tracking-alloc/pprof/src", &[]),
     ("tracking-alloc/preload/library", &[]),
     ("tracking-alloc/recorder/src", &[]),
     ("tracking-alloc/recording/src", &[]),

@@ -27,6 +27,7 @@ mod walks;
 pub use error::Error;
 pub use packed::pack;
 
+use crate::parallel::is_alone;
 use crate::profile::{Profile, StackNode, State};
 use crate::snapshot::Snapshot;
 use crate::symbols::{self, Progress, SymbolOptions};
@@ -181,25 +182,30 @@ impl Session {
         let same = same.map(|known| take(&mut known.names));
         let is_same = same.is_some();
         let of = &addresses;
-        let (names, unnamed) = std::thread::scope(|scope| {
-            let (naming, named) = mpsc::channel::<Infallible>();
-            let counting = scope.spawn(move || {
-                let unnamed = Unnamed::of(recording, snapshots);
-                if let Some(early) = early
-                    && named.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout)
-                {
-                    early(unnamed.early(of, options));
-                }
-                unnamed
-            });
-            let names = match same {
-                Some(names) => Ok(names),
-                None => Names::find(of, path, options, progress),
-            };
-            drop(naming);
-            let unnamed = counting.join();
-            (names, unnamed.unwrap_or_else(|panic| resume_unwind(panic)))
-        });
+        let find = |same: Option<Names>| match same {
+            Some(names) => Ok(names),
+            None => Names::find(of, path, options, progress),
+        };
+        let (names, unnamed) = if is_alone() {
+            (find(same), Unnamed::of(recording, snapshots))
+        } else {
+            std::thread::scope(|scope| {
+                let (naming, named) = mpsc::channel::<Infallible>();
+                let counting = scope.spawn(move || {
+                    let unnamed = Unnamed::of(recording, snapshots);
+                    if let Some(early) = early
+                        && named.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout)
+                    {
+                        early(unnamed.early(of, options));
+                    }
+                    unnamed
+                });
+                let names = find(same);
+                drop(naming);
+                let unnamed = counting.join();
+                (names, unnamed.unwrap_or_else(|panic| resume_unwind(panic)))
+            })
+        };
         let names = names?;
         // A finished recording is loaded again to find names that were missing.
         let goes_on = unnamed.profile.process.state == State::Running;

@@ -4,9 +4,8 @@
 
 use std::io::{self, Write};
 
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
-use crate::profile::Measure;
 use crate::units::is_unprintable;
 
 /// Writes `value` as indented JSON that ends with a line break.
@@ -20,7 +19,11 @@ pub(crate) fn write_json(value: &impl Serialize, mut out: impl Write) -> io::Res
 }
 
 /// A measure among the fields of an object: its name, and the key of the figure that it reads.
-pub(crate) fn measure<S: Serializer>(measure: &Measure, serializer: S) -> Result<S::Ok, S::Error> {
+#[cfg(feature = "flamegraph")]
+pub(crate) fn measure<S: serde::Serializer>(
+    measure: &crate::profile::Measure,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
     serializer.collect_map([("measure", measure.name()), ("measure_key", measure.key())])
 }
 

@@ -32,9 +32,14 @@ use crate::profile::Profile;
 use crate::profile::{Frames, Measure};
 use crate::table::{By, HeldMeasure, SnapshotAt};
 
+#[cfg(feature = "flamegraph")]
+pub(crate) use json::SnapshotJson;
+pub(crate) use json::row_json;
 pub use json::{FORMAT, write_holders_json, write_json};
-pub(crate) use json::{SnapshotJson, row_json};
-pub(crate) use notes::{ARENA_FIGURES, notes};
+#[cfg(feature = "flamegraph")]
+pub(crate) use notes::ARENA_FIGURES;
+#[cfg(feature = "flamegraph")]
+pub(crate) use notes::notes;
 pub use text::{write_entry, write_holders_text, write_summary, write_text};
 
 /// Number of rows of a text report if [`ReportOptions::top`] is `None`.

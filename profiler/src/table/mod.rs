@@ -59,8 +59,10 @@ pub use heading::Heading;
 pub(crate) use heading::SHARE_WIDTH;
 pub(crate) use held::neighbours_text;
 pub use held::{HeldFigures, HeldMeasure, SnapshotAt, all_snapshots, snapshot_at};
+pub(crate) use held_rows::held_by;
+#[cfg(feature = "flamegraph")]
+pub(crate) use held_rows::held_by_groups;
 pub use held_rows::{HeldRow, held_rows, not_in_snapshots};
-pub(crate) use held_rows::{held_by, held_by_groups};
 pub use holder::{HolderRow, HolderRowName, holders};
 pub(crate) use holder::{NOT_REACHED, NOT_SEEN, SEVERAL, SMALL};
 pub(crate) use names::{NO_STACK, place, program_name};

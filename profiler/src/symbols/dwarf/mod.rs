@@ -24,6 +24,7 @@ use gimli::{DwarfSections, EndianSlice, RunTimeEndian, SectionId};
 use super::SourceFrame;
 use super::image;
 use super::table::Table;
+use crate::parallel::is_alone;
 
 pub(super) use split::SplitFiles;
 
@@ -167,26 +168,27 @@ pub(super) fn resolve(
     let mut answered_by = vec![usize::MAX; addresses.len()];
     let next = AtomicUsize::new(0);
     let (sender, results) = mpsc::channel();
-    let threads = std::thread::available_parallelism()
-        .map_or(1, usize::from)
-        .clamp(1, MAX_THREADS)
-        .min(wanted.len().max(1));
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let threads = cores.clamp(1, MAX_THREADS).min(wanted.len().max(1));
+    let read_units = |sender: mpsc::Sender<_>| {
+        while let Some((unit, positions)) = wanted.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let inside: Vec<u64> = positions.iter().map(|&at| addresses[at]).collect();
+            let chains = functions::resolve_unit(&index, *unit, &inside, table, &budget);
+            if sender.send((*unit, positions, chains)).is_err() {
+                break;
+            }
+        }
+    };
     std::thread::scope(|scope| {
+        if is_alone() {
+            read_units(sender.clone());
+        }
+        let threads = if is_alone() { 0 } else { threads };
         let workers: Vec<_> = (0..threads)
             .map(|_| {
                 let sender = sender.clone();
-                let (index, wanted, next, budget) = (&index, &wanted, &next, &budget);
-                scope.spawn(move || {
-                    while let Some((unit, positions)) =
-                        wanted.get(next.fetch_add(1, Ordering::Relaxed))
-                    {
-                        let inside: Vec<u64> = positions.iter().map(|&at| addresses[at]).collect();
-                        let chains = functions::resolve_unit(index, *unit, &inside, table, budget);
-                        if sender.send((*unit, positions, chains)).is_err() {
-                            break;
-                        }
-                    }
-                })
+                let read_units = &read_units;
+                scope.spawn(move || read_units(sender))
             })
             .collect();
         drop(sender);

@@ -1,0 +1,143 @@
+//! One dump at a time, shared by all who ask for it.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+#[cfg(feature = "flamegraph")]
+use heapglass_profiler::calltree::CallTreeOptions;
+use heapglass_profiler::export::{PprofOptions, write_pprof};
+#[cfg(feature = "flamegraph")]
+use heapglass_profiler::flamegraph::write_svg;
+use heapglass_profiler::profile::{Measure, Profile};
+use heapglass_profiler::{OpenOptions, Session, on_this_thread};
+use heapglass_recorder::{PassedOver, Recording};
+
+use crate::Error;
+
+/// What was read is given out again for this long.
+const FRESH: Duration = Duration::from_secs(1);
+
+/// The names of more frames than this are not kept between dumps. A frame takes about 200 bytes
+/// with its name and place.
+const KEPT_FRAMES: usize = 100_000;
+
+/// The documents that are made of a profile.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Pprof,
+    #[cfg(feature = "flamegraph")]
+    Flamegraph,
+}
+
+/// The documents that were made last.
+struct Dump {
+    began: Instant,
+    /// A forked child may have a recording of its own.
+    process: u32,
+    made: Vec<(Kind, Arc<[u8]>)>,
+}
+
+struct State {
+    session: Option<Session>,
+    dump: Option<Dump>,
+}
+
+static STATE: Mutex<State> = Mutex::new(State {
+    session: None,
+    dump: None,
+});
+
+/// Returns a document of this process's recording.
+///
+/// NOTE: everything that is allocated in a dump must be freed in one, so that neither counts. The
+/// caller gets copies, which count as its own.
+pub(crate) fn bytes(kind: Kind) -> Result<Vec<u8>, Error> {
+    let recording = Recording::current().ok_or(Error::NotRecording)?;
+    let made = passed_over(|| {
+        let path = recording.path().ok_or_else(|| {
+            "the recording is in memory; record to a file to have profiles of it".to_owned()
+        })?;
+        on_this_thread(|| document(&path, kind))
+    });
+    let copied = match &made {
+        Ok(shared) => Ok(shared.to_vec()),
+        Err(why) => Err(Error::Unreadable(why.as_str().to_owned())),
+    };
+    passed_over(|| drop(made));
+    copied
+}
+
+fn passed_over<R>(work: impl FnOnce() -> R) -> R {
+    let _passed_over = PassedOver::begin();
+    work()
+}
+
+fn document(path: &Path, kind: Kind) -> Result<Arc<[u8]>, String> {
+    let mut state = STATE.lock().unwrap_or_else(PoisonError::into_inner);
+    let made = catch_unwind(AssertUnwindSafe(|| state.document(path, kind)));
+    made.unwrap_or_else(|_| {
+        Err("the recording could not be read because of an error in heapglass".to_owned())
+    })
+}
+
+impl State {
+    fn document(&mut self, path: &Path, kind: Kind) -> Result<Arc<[u8]>, String> {
+        let process = std::process::id();
+        let is_fresh = |dump: &Dump| dump.process == process && dump.began.elapsed() < FRESH;
+        let dump = self.dump.take().filter(is_fresh);
+        let mut dump = dump.unwrap_or_else(|| Dump {
+            began: Instant::now(),
+            process,
+            made: Vec::new(),
+        });
+        let known = dump.made.iter().find(|(of, _)| *of == kind);
+        let made = match known {
+            Some((_, made)) => Arc::clone(made),
+            None => {
+                let made: Arc<[u8]> = make(&self.read(path)?, kind)?.into();
+                dump.made.push((kind, Arc::clone(&made)));
+                made
+            }
+        };
+        self.dump = Some(dump);
+        Ok(made)
+    }
+
+    fn read(&mut self, path: &Path) -> Result<Profile, String> {
+        // Without a cache of symbols in files: a program must not write what nobody asked for.
+        let session = self.session.take();
+        let mut session = session.unwrap_or_else(|| Session::new(OpenOptions::default()));
+        let profile = session.load(path, &|_| (), None);
+        let profile = profile.map_err(|error| error.to_string())?;
+        if profile.frames().len() <= KEPT_FRAMES {
+            self.session = Some(session);
+        }
+        Ok(profile)
+    }
+}
+
+fn make(profile: &Profile, kind: Kind) -> Result<Vec<u8>, String> {
+    let mut bytes = Vec::new();
+    match kind {
+        Kind::Pprof => {
+            let options = PprofOptions {
+                measure: Measure::Live,
+                is_for_services: true,
+                ..PprofOptions::default()
+            };
+            write_pprof(profile, &options, &mut bytes).map(drop)
+        }
+        #[cfg(feature = "flamegraph")]
+        Kind::Flamegraph => {
+            let options = CallTreeOptions {
+                measure: Measure::Live,
+                ..CallTreeOptions::default()
+            };
+            write_svg(profile, &options, &mut bytes).map(drop)
+        }
+    }
+    .map_err(|error| error.to_string())?;
+    Ok(bytes)
+}
