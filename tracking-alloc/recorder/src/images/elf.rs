@@ -76,7 +76,7 @@ pub(crate) enum Source {
 
 impl Source {
     /// Opens a file by its path.
-    pub(super) fn file(path: &CStr) -> Option<Source> {
+    pub(crate) fn file(path: &CStr) -> Option<Source> {
         if path.to_bytes().first() != Some(&b'/') {
             return None;
         }

@@ -6,6 +6,7 @@ use super::super::machine::{Arm64, Base, Layout, Machine};
 use super::super::rule::Rule;
 use super::super::tables::Sections;
 use crate::images::elf::Source;
+use std::ffi::CString;
 use std::fs;
 use std::ops::Range;
 use std::path::Path;
@@ -127,9 +128,10 @@ const TOO_LARGE: u64 = 8 << 20;
 
 /// Compares all rules of a library. Returns their number.
 fn compare(library: &Path) -> usize {
-    let image = fs::read(library).expect("it is there").leak();
-    let head = image.as_ptr() as u64;
-    let sections = Sections::read(&Source::Memory { head, bias: head }, None).expect("tables");
+    let path = CString::new(library.as_os_str().as_encoded_bytes()).expect("no NUL");
+    let source = Source::file(&path).expect("it is there");
+    let sections = Sections::read(&source, None).expect("tables");
+    // On aarch64, this was done when they were read.
     let mut forgotten = sections.frames.to_vec();
     super::super::tables::forget_keys(&mut forgotten);
     let sections = Sections {
