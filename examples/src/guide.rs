@@ -32,9 +32,21 @@ pages! {
     wasm "docs/src/wasm.md"
 }
 
-/// Pages with blocks that another workspace compiles (`rust,ignore`), and the file that contains
-/// the same lines.
+/// Pages with blocks that another workspace compiles (`rust,ignore`), and the files that contain the
+/// same lines.
 pub const ELSEWHERE: &[(&str, &str)] = &[
     ("docs/src/leak.md", "examples/real/server/src/bin/leaky.rs"),
+    (
+        "docs/src/services.md",
+        "examples/real/server/src/bin/live.rs",
+    ),
+    (
+        "docs/src/services.md",
+        "examples/real/server/src/bin/live_hyper.rs",
+    ),
+    (
+        "docs/src/services.md",
+        "examples/real/server/src/bin/live_actix.rs",
+    ),
     ("docs/src/wasm.md", "examples/wasm/examples/guide.rs"),
 ];

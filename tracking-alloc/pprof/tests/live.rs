@@ -61,6 +61,7 @@ fn total(profile: &message::Profile, name: &str, function: &str) -> i64 {
 }
 
 #[inline(never)]
+#[expect(clippy::vec_box, reason = "each is a block of its own")]
 fn keep(blocks: usize) -> Vec<Box<[u8; 1000]>> {
     (0..blocks)
         .map(|_| black_box(Box::new([7; 1000])))
