@@ -376,3 +376,51 @@ fn large_futures_are_named_with_the_local_that_makes_them_large() {
         "{predicted} and {saved} bytes of each task"
     );
 }
+
+#[test]
+fn tasks_that_nobody_joins_are_named_with_the_line_that_spawns_them_and_grow() {
+    for columns in WIDTHS {
+        let program = env!("CARGO_BIN_EXE_finished_tasks");
+        let run = Run::with_words(program, &["150000"], columns, &[]);
+        let line = line_of("finished_tasks", "set.spawn(request(number))");
+        for word in ["Cell<request::{{closure}}", "finished_tasks::serve", &line] {
+            assert!(run.summary.contains(word), "{word}:\n{}", run.summary);
+        }
+        run.findings_say(&["growing", &line]);
+        // What is freed when the program stops is no riddle.
+        assert!(!run.summary.contains("no leak"), "{}", run.summary);
+    }
+}
+
+#[test]
+fn closed_spans_of_a_registry_are_named_with_the_line_that_makes_them() {
+    for columns in WIDTHS {
+        let run = Run::new(env!("CARGO_BIN_EXE_span_registry"), columns);
+        let line = line_of("span_registry", "let span: Span = info_span!(");
+        run.first_row_says(&["Slot<DataInner", "span_registry::request", &line]);
+    }
+}
+
+#[test]
+fn memory_that_threads_left_in_their_arenas_is_told_apart_from_live_bytes() {
+    let program = env!("CARGO_BIN_EXE_thread_arenas");
+    let said = |run: &Run| -> String {
+        let words: Vec<&str> = run.summary.split_whitespace().collect();
+        words.join(" ")
+    };
+    let plain = Run::new(program, 80);
+    for words in [
+        "kept by the allocator",
+        "mostly freed memory that the allocator keeps, no leak; --snapshot shows whether few blocks pin it",
+    ] {
+        assert!(said(&plain).contains(words), "{words}:\n{}", plain.summary);
+    }
+    let held = Run::with_snapshots(program, 80);
+    assert!(
+        said(&held).contains("few blocks pin") && said(&held).contains("malloc_trim"),
+        "{}",
+        held.summary
+    );
+    let report = plain.report(&[]);
+    assert_eq!(report["mostly_not_live"], "kept");
+}

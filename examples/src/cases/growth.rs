@@ -76,6 +76,22 @@ pub(super) fn checkpoints(marks: usize) {
     black_box(&kept);
 }
 
+/// Passes over as many sites, each pass in an outermost phase, at whose end there may be a
+/// checkpoint; `is_inside`: in a phase inside another one, at whose end there is none. The
+/// difference is what checkpoints cost.
+pub(super) fn checkpoint_cost(sites: usize, passes: usize, is_inside: bool) {
+    let names: Vec<String> = (0..sites).map(|number| number.to_string()).collect();
+    let outer = is_inside.then(|| tracking_alloc::phase("outer"));
+    for _ in 0..passes {
+        let _pass = tracking_alloc::phase("pass");
+        for name in &names {
+            let _phase = tracking_alloc::phase(name);
+            black_box(Box::new([1_u64; 3]));
+        }
+    }
+    drop(outer);
+}
+
 /// The start: much data for a short time.
 #[inline(never)]
 fn load() {

@@ -66,6 +66,9 @@ pub fn run(name: &str, words: &[&str]) -> ExitCode {
         "time" => phases::time(number(0)),
         "growth" => growth::run(words.first().copied().unwrap_or_default(), number(1)),
         "checkpoints" => growth::checkpoints(number(0)),
+        "checkpoint-cost" => {
+            growth::checkpoint_cost(number(0), number(1), words.get(2) == Some(&"inside"));
+        }
         "advice" => {
             let kind = words.first().copied().unwrap_or_default();
             advice::run(kind, words.get(1) == Some(&"remedy"));

@@ -9,8 +9,8 @@ use super::group::{Group, sum};
 use crate::profile::{Measure, Profile};
 use crate::units::{Bytes, Nanos, counted};
 
-/// Number of steps, of about the same length, each of which must show growth.
-const STEPS: usize = 7;
+/// Least number of steps, of about the same length, each of which must show growth.
+const LEAST_STEPS: usize = 6;
 
 /// A shorter recording shows a program that starts, nanoseconds.
 const SHORTEST_NS: u64 = 1_000_000_000;
@@ -38,12 +38,12 @@ impl Moment {
 
 /// Returns the finding for a group, if its live bytes grow.
 pub(super) fn find(profile: &Profile, group: &Group) -> Option<Finding> {
-    if profile.process.duration_ns < SHORTEST_NS || profile.checkpoints().len() < STEPS {
+    if profile.process.duration_ns < SHORTEST_NS || profile.checkpoints().len() < LEAST_STEPS {
         return None;
     }
     let steps = steps(&moments(profile, group))?;
     let (first, last) = (steps.first()?, steps.last()?);
-    let middle = steps.get(STEPS / 2)?;
+    let middle = steps.get(steps.len() / 2)?;
     let mean = last.rate_since(first);
     let is_steady = steps.windows(2).all(|pair| {
         let rate = pair[1].rate_since(&pair[0]);
@@ -80,7 +80,7 @@ pub(super) fn find(profile: &Profile, group: &Group) -> Option<Finding> {
             ("until_ns", last.time_ns),
             ("bytes_per_second", mean as u64),
             (LIVE_THEN, last.of_process),
-            ("checkpoints", STEPS as u64 + 1),
+            ("checkpoints", steps.len() as u64),
             ("span_ns", span_ns),
         ],
         why: format!(
@@ -89,7 +89,7 @@ pub(super) fn find(profile: &Profile, group: &Group) -> Option<Finding> {
             Bytes(last.bytes),
             Nanos(span_ns),
             Nanos(last.time_ns),
-            counted(STEPS as u64, "step"),
+            counted(steps.len() as u64 - 1, "step"),
             Bytes(mean as u64),
         ),
         remedy: format!(
@@ -128,8 +128,8 @@ fn moments(profile: &Profile, group: &Group) -> Vec<Moment> {
     moments
 }
 
-/// Returns the moments between [`STEPS`] steps of about the same length, over the last three fifths
-/// of the time up to the largest of the late moments. Returns `None` if the group was largest long
+/// Returns moments with steps of about the same length between them, over the last three fifths of
+/// the time up to the largest of the late moments. Returns `None` if the group was largest long
 /// before the end, or if moments are missing.
 fn steps(moments: &[Moment]) -> Option<Vec<Moment>> {
     let end_ns = moments.last()?.time_ns;
@@ -138,21 +138,26 @@ fn steps(moments: &[Moment]) -> Option<Vec<Moment>> {
     if last.time_ns < end_ns / 5 * 4 {
         return None;
     }
-    let step_ns = last.time_ns / 5 * 3 / STEPS as u64;
-    let mut steps: Vec<Moment> = Vec::new();
-    for number in (0..=STEPS as u64).rev() {
-        let wanted = last.time_ns - number * step_ns;
-        let nearest = moments
-            .iter()
-            .min_by_key(|moment| moment.time_ns.abs_diff(wanted))?;
-        let is_near = nearest.time_ns.abs_diff(wanted) <= step_ns;
-        let is_later = steps
-            .last()
-            .is_none_or(|last| nearest.time_ns > last.time_ns);
-        if !is_near || !is_later {
+    let span_ns = last.time_ns / 5 * 3;
+    let step_ns = span_ns / LEAST_STEPS as u64;
+    let mut steps = vec![*last];
+    let up_to_last = moments
+        .iter()
+        .filter(|moment| moment.time_ns < last.time_ns);
+    for moment in up_to_last.rev() {
+        let gap_ns = steps.last()?.time_ns - moment.time_ns;
+        let is_inside = last.time_ns - moment.time_ns <= span_ns + step_ns / 2;
+        if !is_inside {
+            break;
+        }
+        if gap_ns > 2 * step_ns {
             return None;
         }
-        steps.push(*nearest);
+        if gap_ns >= step_ns / 2 {
+            steps.push(*moment);
+        }
     }
-    Some(steps)
+    steps.reverse();
+    let covered_ns = last.time_ns - steps.first()?.time_ns;
+    (steps.len() > LEAST_STEPS && covered_ns >= span_ns / 5 * 4).then_some(steps)
 }

@@ -16,6 +16,9 @@ pub(super) fn find(at: &AtMoment<'_>, group: &Group) -> Option<Finding> {
     if added < figures.bytes / PART || added == 0 {
         return None;
     }
+    let usable = at.snapshot.usable();
+    // Snapshots of earlier versions do not name the allocator.
+    let name = usable.map_or(&at.profile.capture.allocator, |usable| &usable.allocator);
     let finding = at.finding(Kind::AllocatorRounding, group);
     Some(Finding {
         saves_bytes: added,
@@ -30,7 +33,7 @@ pub(super) fn find(at: &AtMoment<'_>, group: &Group) -> Option<Finding> {
         why: format!(
             "{} adds {} ({}) to the {} that {} asked for, {} each on average. These bytes are \
              usable, but no live bytes.",
-            printable(&at.profile.capture.allocator),
+            printable(name),
             Bytes(added),
             Share::of(added, figures.bytes),
             Bytes(figures.bytes),

@@ -7,6 +7,7 @@ use toml::{Table, Value};
 use super::against::Tolerances;
 use super::growth_limit::{GrowthLimit, parse_growth};
 use super::limit::{Limit, Most};
+use super::percent::parse_percent;
 use super::subject::Subject;
 use super::{COPIED, Pattern};
 use crate::diff::Per;
@@ -231,19 +232,4 @@ fn part(key: &str, value: &Value) -> Result<f64, String> {
         )
     })?;
     parse_percent(text).map_err(|why| format!("[against]: {key}: {why}"))
-}
-
-/// Reads `5 %`, `2.5%` or `0`.
-///
-/// # Errors
-/// Returns a sentence if the text is not a percentage.
-pub fn parse_percent(text: &str) -> Result<f64, String> {
-    let text = text.trim();
-    let number = text.strip_suffix('%').unwrap_or(text).trim_end();
-    let percent = number.parse::<f64>().ok();
-    let percent = percent.filter(|percent| percent.is_finite() && *percent >= 0.0);
-    percent.map(|percent| percent / 100.0).ok_or_else(|| {
-        let text = printable(text);
-        format!("`{text}` is not a tolerance: write a percentage such as \"5 %\"")
-    })
 }

@@ -1,7 +1,7 @@
 //! The limit on the growth of live bytes between two moments of a recording.
 
-use super::budget::parse_percent;
 use super::offenders::grown;
+use super::percent::parse_percent;
 use super::{Most, Outcome, Status};
 use crate::diff::{Amount, Change, Recording, Series};
 use crate::growth::{Found, Moment, Side, growth, moment};

@@ -40,6 +40,7 @@ mod limit;
 mod markdown;
 mod offenders;
 mod pattern;
+mod percent;
 mod subject;
 mod text;
 
@@ -50,13 +51,14 @@ use crate::profile::Measure;
 use crate::report::escape;
 
 pub use against::{Tolerances, check_against};
-pub use budget::{Budget, LONGEST, parse, parse_percent};
+pub use budget::{Budget, LONGEST, parse};
 pub use growth_limit::{GrowthLimit, MostGrowth, check_growth, parse_growth};
 pub use json::{FORMAT, write_json};
 pub use limit::{Limit, Most, check_limit};
 pub use markdown::write_markdown;
 pub use offenders::Offender;
 pub use pattern::Pattern;
+pub use percent::parse_percent;
 pub use subject::Subject;
 pub use text::write_text;
 

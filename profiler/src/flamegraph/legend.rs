@@ -10,7 +10,8 @@ use super::palette::{self, Rgb};
 /// Stands in the subtitle where the legend goes.
 pub(crate) const PLACE: &str = "[legend]";
 
-fn entries() -> [(&'static str, Rgb); palette::KINDS.len() + 1] {
+/// Returns each kind of type with its colour.
+pub(crate) fn entries() -> [(&'static str, Rgb); palette::KINDS.len() + 1] {
     let mut entries = [("serde's buffer", palette::MARK); palette::KINDS.len() + 1];
     for (entry, (kind, name, _)) in entries.iter_mut().zip(palette::KINDS) {
         *entry = (name, palette::of_kind(Some(kind)));

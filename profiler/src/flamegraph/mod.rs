@@ -40,7 +40,7 @@ pub(crate) use captions::{Names, names, shorten, to_the_byte, without_round};
 pub(crate) use draw::{Picture, write_empty};
 pub(crate) use holders::HolderTree;
 pub use holders::write_holders_svg;
-pub(crate) use legend::{PLACE, squares};
+pub(crate) use legend::{PLACE, entries as legend_entries, squares};
 pub(crate) use prune::{MAX_DEPTH, Widths, prune};
 pub(crate) use relabel::{Caption, escape};
 

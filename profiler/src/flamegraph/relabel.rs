@@ -28,6 +28,7 @@ const END_OF_STYLE: &str = "</style>";
 /// their black text.
 pub(super) const DARK: &str = "
 @media (prefers-color-scheme: dark) {
+  svg { background: #1b1d21; }
   #background stop { stop-color: #1b1d21; }
   #ground { fill: #1b1d21; }
   svg > text, #frames > #title, #frames > #subtitle { fill: #dcdcdc; }

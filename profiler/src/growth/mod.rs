@@ -51,7 +51,8 @@ pub struct Growth<'a> {
     pub by: By,
     /// All live bytes and blocks.
     pub total: Grown,
-    /// Rows that differ in live bytes or blocks, those that grew most first.
+    /// Rows that differ in live bytes or blocks: those that grew, then those that shrank, the largest
+    /// difference first.
     pub rows: Vec<GrowthRow>,
     /// Number of rows that are equal.
     pub equal_rows: usize,
@@ -175,7 +176,12 @@ pub fn growth(profile: &Profile, from: Found, to: Found, by: By) -> Result<Growt
         })
         .collect();
     rows.retain(|row| row.grown.from != row.grown.to);
-    rows.sort_by_key(|row| Reverse(row.difference()));
+    // Those that grew first; on either side the largest difference.
+    rows.sort_by_key(|row| {
+        let (bytes, blocks) = row.difference();
+        let size = Reverse((bytes.unsigned_abs(), blocks.unsigned_abs()));
+        ((bytes, blocks) < (0, 0), size)
+    });
     let of_all = |side: &Profile| (side.totals.live_bytes, side.totals.live_blocks);
     let total = Grown {
         from: of_all(&sides[0]),

@@ -149,7 +149,7 @@ pub(crate) fn sums<K: Copy + Eq + Hash + Ord>(
 }
 
 /// A figure of a row: its key, and how it is read.
-type Figure = (&'static str, fn(&Figures) -> u64);
+pub(crate) type Figure = (&'static str, fn(&Figures) -> u64);
 
 /// A figure by which a frontend orders and sizes its rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]

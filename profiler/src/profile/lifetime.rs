@@ -139,7 +139,7 @@ impl Profile {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Checkpoint, Distribution, Scope, Site, Thread};
+    use super::super::{Checkpoint, Distribution, Process, Scope, Site, Thread};
     use super::*;
 
     /// One site in a phase of 1 ms that was entered twice and made 100 blocks.
@@ -149,8 +149,7 @@ mod tests {
             freed_blocks: 100,
             ..Figures::default()
         };
-        let mut profile = Profile::default();
-        profile.scopes = vec![
+        let scopes = vec![
             Scope::default(),
             Scope {
                 name: "load".to_owned(),
@@ -159,7 +158,7 @@ mod tests {
                 ..Scope::default()
             },
         ];
-        profile.sites = vec![Site {
+        let sites = vec![Site {
             scope: ScopeId(1),
             figures,
             distribution: Distribution {
@@ -169,13 +168,21 @@ mod tests {
             },
             ..Site::default()
         }];
-        profile.threads = vec![Thread {
+        let threads = vec![Thread {
             count: 1,
             figures,
             ..Thread::default()
         }];
-        profile.process.duration_ns = 10_000_000;
-        profile
+        Profile {
+            scopes,
+            sites,
+            threads,
+            process: Process {
+                duration_ns: 10_000_000,
+                ..Process::default()
+            },
+            ..Profile::default()
+        }
     }
 
     fn checkpoints(profile: &mut Profile, live: &[(u64, u64)]) {

@@ -41,7 +41,7 @@ pub use distribution::Distribution;
 pub(crate) use distribution::dominant_block_text;
 pub(crate) use estimate::SampledSum;
 pub use estimate::{Interval, MOST_UNSEEN, Samples, Sampling};
-pub(crate) use figures::{FIGURES, serialize_figure, sums};
+pub(crate) use figures::{FIGURES, Figure, serialize_figure, sums};
 pub use figures::{Figures, Measure};
 pub use folding::{Folding, Frames, Step};
 pub use footprints::{Footprint, FootprintNode, FootprintNodeValue};
@@ -53,7 +53,7 @@ pub use measured::{Estimate, Estimated, Measured, Place};
 #[doc(hidden)]
 pub use parts::Parts;
 pub use pauses::{Pause, Pauses};
-pub use resident::ResidentParts;
+pub use resident::{NotLive, ResidentParts};
 pub(crate) use scope::both;
 pub use scope::{Scope, ScopeKind};
 pub use stacks::Stack;

@@ -58,6 +58,67 @@ impl ResidentParts {
     }
 }
 
+/// What most of a resident set is that is much larger than the live bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum NotLive {
+    /// Freed memory that the allocator keeps. Only a snapshot tells whether few live blocks pin it.
+    Kept,
+    /// Pages that few live blocks pin: bytes of the pages that hold no live block.
+    Pinned(u64),
+    /// Freed memory that the allocator keeps. Few live blocks pin only this many bytes of it.
+    Free(u64),
+    /// Memory of heapglass itself.
+    Own,
+    /// Memory that is not of the program's allocator.
+    Other,
+}
+
+impl NotLive {
+    /// Returns the word of JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            NotLive::Kept => "kept",
+            NotLive::Pinned(_) => "pinned",
+            NotLive::Free(_) => "free",
+            NotLive::Own => "own",
+            NotLive::Other => "other",
+        }
+    }
+
+    /// Returns the sentence that leads on.
+    pub fn lead(self) -> String {
+        let text = match self {
+            NotLive::Kept => {
+                "mostly freed memory that the allocator keeps, no leak; --snapshot shows whether few blocks pin it"
+            }
+            NotLive::Pinned(bytes) => {
+                return format!(
+                    "mostly pages that few live blocks pin ({}); `heapglass advise` names these blocks (pinned_pages)",
+                    Bytes(bytes)
+                );
+            }
+            NotLive::Free(bytes) => {
+                return format!(
+                    "mostly freed memory that the allocator keeps, no leak; few blocks pin {} of it, malloc_trim(0) or another allocator gives back the rest",
+                    Bytes(bytes)
+                );
+            }
+            NotLive::Own => "mostly heapglass itself, which the program alone does not take",
+            NotLive::Other => {
+                "mostly memory outside the program's allocator: mmap, thread stacks, C libraries, code"
+            }
+        };
+        text.to_owned()
+    }
+}
+
+/// A smaller difference between resident and live bytes is no question.
+const MUCH_BYTES: u64 = 16 << 20;
+
+/// Pages are pinned by few blocks if at most one byte in this number is live.
+const FEW: u64 = 4;
+
 impl Serialize for ResidentParts {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut json = serializer.serialize_map(None)?;
@@ -102,6 +163,53 @@ impl Profile {
         let stays = |parts: &ResidentParts| parts.kept_bytes() > parts.rss_bytes / 4;
         let last = self.capture.last_resident.filter(stays);
         last.or(self.capture.most_resident)
+    }
+
+    /// Returns what most of the resident set is that is not live, if the resident set is at least
+    /// twice as large as the live bytes and much larger, and not only while the program stops.
+    pub fn mostly_not_live(&self) -> Option<NotLive> {
+        let parts = self.resident_parts()?;
+        let live = parts.resident_live_bytes();
+        let not_live = parts.rss_bytes.saturating_sub(live);
+        if not_live < live.max(MUCH_BYTES) || !self.was_often_apart() {
+            return None;
+        }
+        let (kept, own, other) = (parts.kept_bytes(), parts.own_bytes, parts.other_bytes());
+        let most = kept.max(own).max(other);
+        if most == other {
+            return Some(NotLive::Other);
+        }
+        if most == own {
+            return Some(NotLive::Own);
+        }
+        // The snapshot whose moment is nearest to that of the reading.
+        let snapshots = self.snapshots.iter();
+        let nearest = snapshots.min_by_key(|at| at.moment().time_ns.abs_diff(parts.time_ns));
+        let sites = nearest.map(|snapshot| snapshot.sites()).unwrap_or_default();
+        let pinned = sites.iter().map(|(_, figures)| figures.pinned);
+        let (mut pages, mut few) = (0_u64, 0_u64);
+        for pinned in pinned {
+            pages = pages.saturating_add(pinned.page_bytes);
+            if pinned.live_bytes <= pinned.page_bytes / FEW {
+                few = few.saturating_add(pinned.unused_bytes());
+            }
+        }
+        Some(match pages {
+            0 => NotLive::Kept,
+            _ if few >= kept / 2 => NotLive::Pinned(few),
+            _ => NotLive::Free(few),
+        })
+    }
+
+    /// Returns `true` if the resident set was much larger than the live bytes at a fifth of the
+    /// points of the timeline. A program that frees everything at its end has that at the last ones.
+    fn was_often_apart(&self) -> bool {
+        let read = self.timeline.iter().filter(|point| point.rss_bytes > 0);
+        let apart = read.clone().filter(|point| {
+            let not_live = point.rss_bytes.saturating_sub(point.live_bytes);
+            not_live >= point.live_bytes.max(MUCH_BYTES)
+        });
+        5 * apart.count() >= read.count()
     }
 }
 

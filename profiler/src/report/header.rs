@@ -146,6 +146,9 @@ pub(super) fn write_figures(page: &mut Page<'_>, profile: &Profile) {
             });
         }
         page.entry(Style::Faint, "resident", &said.join(", "));
+        if let Some(most) = profile.mostly_not_live() {
+            page.entry(Style::Strong, "", &most.lead());
+        }
     }
     write_libraries(page, profile);
     write_failed_requests(page, profile);

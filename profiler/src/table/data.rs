@@ -14,6 +14,7 @@ use crate::profile::fields::Field;
 use crate::profile::{
     Estimated, Figures, Label, Measure, Measured, Profile, ScopeKind, Source, TypeId, TypeRow, sums,
 };
+use crate::units::{Bytes, counted};
 
 /// A part of a row, by type or by field.
 #[derive(Clone, Debug)]
@@ -144,6 +145,30 @@ pub struct InPlace {
     /// Their bytes.
     #[serde(rename = "in_place_bytes")]
     pub bytes: u64,
+}
+
+impl InPlace {
+    /// Returns the allocations of a field; `None` if none of its values was visited in place.
+    pub fn of(field: &Field) -> Option<InPlace> {
+        (field.in_place_values > 0).then_some(InPlace {
+            values: field.in_place_values,
+            blocks: field.in_place.total_blocks,
+            bytes: field.in_place.total_bytes,
+        })
+    }
+
+    /// Spells them: `200 values visited in place; 12 blocks of 3.4 KiB allocated for them`. `None`
+    /// if nothing was allocated.
+    pub fn text(&self) -> Option<String> {
+        (self.blocks > 0).then(|| {
+            format!(
+                "{} visited in place; {} of {} allocated for them",
+                counted(self.values, "value"),
+                counted(self.blocks, "block"),
+                Bytes(self.bytes)
+            )
+        })
+    }
 }
 
 /// A part in JSON: under which key its name stands, and which of its figures are there.
@@ -324,11 +349,7 @@ pub(super) fn by_field(profile: &Profile) -> Vec<Row> {
                 values: field.values,
                 inline_bytes: field.inline_bytes,
                 with_inner: field.with_inner,
-                in_place: (field.in_place_values > 0).then_some(InPlace {
-                    values: field.in_place_values,
-                    blocks: field.in_place.total_blocks,
-                    bytes: field.in_place.total_bytes,
-                }),
+                in_place: InPlace::of(field),
                 retained_bytes: field.retained_bytes.filter(|_| is_root),
                 recursive: field.recursive,
                 folded: field.folded,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use tracking_alloc_recording::{
-    CLOCK_CHECKPOINT_BITS, LaneColumns, Recording, RowValue, class_bounds,
+    CLOCK_CHECKPOINT_BITS, LaneColumns, Recording, RowValue, checkpoint_kind, class_bounds,
 };
 
 /// The figures of a row.
@@ -196,11 +196,11 @@ pub(crate) fn sizes(recording: &Recording, phase: &str) -> BTreeMap<u64, u64> {
     sizes
 }
 
-/// Returns the live bytes of all phases and of each phase at each checkpoint.
+/// Returns the live bytes of all phases and of each phase at each checkpoint that was due.
 pub(crate) fn checkpoints(recording: &Recording) -> Vec<(u64, BTreeMap<String, i64>)> {
     let moments = recording.checkpoint_moments.iter().enumerate();
     moments
-        .filter(|(_, moment)| moment.sequence != 0)
+        .filter(|(_, moment)| moment.sequence != 0 && moment.kind == checkpoint_kind::TIME)
         .map(|(slot, moment)| {
             let mut phases: BTreeMap<String, i64> = BTreeMap::new();
             for lane in &recording.lanes {
@@ -211,11 +211,7 @@ pub(crate) fn checkpoints(recording: &Recording) -> Vec<(u64, BTreeMap<String, i
                 }
             }
             phases.retain(|_, live| *live != 0);
-            // A checkpoint is taken together with a point of the timeline.
-            let time_ns = moment.time_ns;
-            let mut points = recording.timeline.iter();
-            let point = points.find(|point| point.time_ns == time_ns);
-            (point.expect("a point").live_bytes, phases)
+            (moment.live_bytes, phases)
         })
         .collect()
 }

@@ -54,6 +54,7 @@ Examples:
   heapglass serve app-1234.hg                  serve live profiles for pprof, Parca, Prometheus
   heapglass diff before.hg after.hg            see what a change cost or saved
   heapglass check app.hg --max-peak 30MiB      fail if the peak is larger
+  heapglass compare-allocators -- ./app        see which allocator takes least time and memory
   cargo heapglass run --release -- in.json     build for profiling, record, explore
 
 Exit status: 0 on success, 1 if a check failed, 2 for misuse or unreadable input.
@@ -245,6 +246,7 @@ Examples:
   heapglass report app.hg --by type --measure unused --at exit
   heapglass report app.hg --from warm --to end  what grew since the mark `warm`
   heapglass report app.hg --from 10s --to 60s --by owner
+  heapglass report app.hg --by holder --explain   also how close together blocks lie
 
 Every report without figures of a snapshot ends with the values that the program measured with
 footprint(..).")]
@@ -299,7 +301,8 @@ pub(crate) struct Flamegraph {
     /// what they hold. `holder`: who holds the heap in a snapshot
     #[arg(long, value_name = "BY", default_value = "stack", value_parser = values::word(PictureBy::ALL, PictureBy::name))]
     pub(crate) by: PictureBy,
-    /// Draw only the arena of this name; needs --by arena
+    /// Draw only the arena of this name; needs --by arena. To draw one instance, give it a name of
+    /// its own in the program
     #[arg(long, value_name = "NAME")]
     pub(crate) arena: Option<String>,
     /// Draw this measure, as in `report` [default: peak; by arena, live, or total if no arena

@@ -154,7 +154,19 @@ fn arena(profile: &Profile, args: &Flamegraph) -> Result<Option<usize>, Error> {
         .collect();
     let found = names.iter().position(|name| name == wanted);
     let how = "tracking_alloc::arena::Tracked::new";
-    let none = || none_such(args, "arena", wanted, &names, how);
+    let of_instance = wanted.rsplit_once('#');
+    let of_instance = of_instance.filter(|(name, number)| {
+        names.contains(name) && !number.is_empty() && number.bytes().all(|c| c.is_ascii_digit())
+    });
+    let none = || match of_instance {
+        // The recorder has no rows for each instance.
+        Some((name, _)) => Error::misuse(format_args!(
+            "a recording has what is inside arenas by name, not by instance; give each instance a name of its own \
+             (Tracked::new(format!(\"{name} {{number}}\"), ..)), and draw it with --arena. `report --by arena` has the \
+             sizes of instances"
+        )),
+        None => none_such(args, "arena", wanted, &names, how),
+    };
     found.map(Some).ok_or_else(none)
 }
 

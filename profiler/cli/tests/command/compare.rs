@@ -146,3 +146,71 @@ fn bad_budgets_and_flags_are_one_line_and_status_2() {
         assert_eq!(done.status, Some(2), "{words:?}");
     }
 }
+
+#[test]
+fn growth_between_two_moments_is_that_of_the_totals_and_can_be_limited() {
+    let place = Place::new();
+    place.record("x.hg");
+    let totals = place.report("x.hg")["totals"].clone();
+    for by in [
+        "site", "owner", "function", "crate", "module", "type", "field", "phase",
+    ] {
+        let words = [
+            "report", "x.hg", "--from", "start", "--to", "end", "--by", by, "--json",
+        ];
+        let done = place.run(&words);
+        assert_eq!(done.status, Some(0), "{}", done.stderr);
+        let said: serde_json::Value = serde_json::from_str(&done.stdout).unwrap();
+        assert_eq!(said["from_bytes"], 0);
+        assert_eq!(said["to_bytes"], totals["live_bytes"], "{by}");
+        assert_eq!(said["to_blocks"], totals["live_blocks"], "{by}");
+        let rows = said["rows"].as_array().unwrap().iter();
+        let sum: u64 = rows.map(|row| row["to_bytes"].as_u64().unwrap()).sum();
+        if by != "function" {
+            assert_eq!(totals["live_bytes"], sum, "{by}");
+        }
+    }
+    for (words, why) in [
+        (
+            ["--from", "nothing", "--to", "end"],
+            "neither a mark or phase",
+        ),
+        (["--from", "end", "--to", "start"], "nothing lies between"),
+        (["--from", "start", "--by", "thread"], "not to threads"),
+        (["--to", "end", "--by", "holder"], "compare checkpoints"),
+    ] {
+        let done = place.run(&[&["report", "x.hg"], &words[..]].concat());
+        assert_eq!(done.status, Some(2), "{}", done.stdout);
+        assert!(done.stderr.contains(why), "{}", done.stderr);
+    }
+    let check = |most: &str| {
+        let moments = ["--from", "start", "--to", "end"];
+        let words = [&["check", "x.hg", "--max-growth", most], &moments[..]].concat();
+        place.run(&words)
+    };
+    for (most, status) in [("1GiB", 0), ("1GiB/s", 0), ("0", 1), ("0/s", 1), ("5%", 1)] {
+        let done = check(most);
+        assert_eq!(done.status, Some(status), "{most}: {}", done.stdout);
+        assert!(
+            done.stdout.contains("growth from the start"),
+            "{}",
+            done.stdout
+        );
+    }
+    let refused = check("5 apples");
+    assert_eq!(refused.status, Some(2));
+    assert!(refused.stderr.contains("10KiB/s"), "{}", refused.stderr);
+    for (budget, status) in [
+        (
+            "[growth]\nmax = \"1 GiB\"\nfrom = \"start\"\nto = \"end\"\n",
+            0,
+        ),
+        ("[growth]\nmax = \"0\"\nfrom = \"start\"\nto = \"end\"\n", 1),
+        ("[growth]\nmost = \"0\"\n", 2),
+        ("[growth]\nfrom = \"start\"\n", 2),
+    ] {
+        fs::write(place.path("budget.toml"), budget).unwrap();
+        let done = place.run(&["check", "x.hg", "--budget", "budget.toml"]);
+        assert_eq!(done.status, Some(status), "{budget}: {}", done.stderr);
+    }
+}

@@ -28,7 +28,7 @@ use crate::diff::{
     DiffOptions, LESS, MORE, MergedTree, Recording, compare, median_recording, of_difference,
     peak_bound, write_text as write_diff_text,
 };
-use crate::flamegraph::{Caption, Widths, escape, is_of_arenas, palette};
+use crate::flamegraph::{Caption, Widths, escape, is_of_arenas, legend_entries, palette};
 use crate::profile::{Frames, Measure, Profile, State};
 use crate::report::{ReportOptions, write_json, write_text};
 use crate::table::{By, HeldMeasure, SnapshotAt, program_name, snapshot_at};
@@ -85,6 +85,8 @@ struct Data {
     trees: Vec<TreeJson>,
     labels: Vec<trees::Label>,
     colors: Vec<String>,
+    /// The kinds of types with their colours.
+    kinds: Vec<(&'static str, String)>,
     /// The colours of a comparison: less, equal, more.
     #[serde(skip_serializing_if = "Option::is_none")]
     difference_colors: Option<[String; 3]>,
@@ -292,6 +294,9 @@ pub fn write_page(
         trees,
         labels: labels.labels.values.clone(),
         colors: labels.colors(),
+        kinds: legend_entries()
+            .map(|(kind, rgb)| (kind, color(rgb)))
+            .to_vec(),
         difference_colors: None,
         tables,
         changes: Vec::new(),
@@ -301,6 +306,8 @@ pub fn write_page(
     let mut report = Vec::new();
     let plain = ReportOptions {
         snapshot: None,
+        // Where it lies is nobody's business.
+        recording: options.recording.map(file_name),
         ..*options
     };
     write_text(profile, &plain, &mut report)?;
@@ -338,8 +345,8 @@ pub fn write_comparison_page(
     let mut picture = String::new();
     for (tree_options, part) in two_tree_options(profiles, measure) {
         let is_arena = tree_options.levels == Levels::Arena;
-        let wanted = Measure::ALL.into_iter();
-        let wanted: Vec<Measure> = wanted
+        let wanted: Vec<Measure> = Measure::ALL
+            .into_iter()
             .filter(|measure| !is_arena || is_of_arenas(*measure))
             .collect();
         let Some(tree) = TwoTrees::new(profiles, &tree_options, &wanted) else {
@@ -414,7 +421,6 @@ pub fn write_comparison_page(
             "The picture shows, of each side, the recording with the median total.".to_owned(),
         );
     }
-    let color = |(r, g, b): palette::Rgb| format!("#{r:02x}{g:02x}{b:02x}");
     let data = Data {
         format: FORMAT,
         heapglass: env!("CARGO_PKG_VERSION"),
@@ -433,6 +439,9 @@ pub fn write_comparison_page(
         trees,
         labels: labels.labels.values.clone(),
         colors: labels.colors(),
+        kinds: legend_entries()
+            .map(|(kind, rgb)| (kind, color(rgb)))
+            .to_vec(),
         difference_colors: Some([LESS, of_difference(0, 1), MORE].map(color)),
         tables: Vec::new(),
         changes: changed,
@@ -442,6 +451,11 @@ pub fn write_comparison_page(
     let mut report = Vec::new();
     write_diff_text(&diff, &ReportOptions::default(), &mut report)?;
     write_parts(&title, &picture, &report, &data, &mut out)
+}
+
+/// Returns a colour as a style sheet has it.
+fn color((r, g, b): palette::Rgb) -> String {
+    format!("#{r:02x}{g:02x}{b:02x}")
 }
 
 /// Returns the end of a path.

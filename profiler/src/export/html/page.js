@@ -238,7 +238,7 @@
   let foundList = [];
   let isPrinting = false;
 
-  const MORE = "#e66be6";
+  const FOUND = "#e66be6";
 
   function mix(from, to, strength) {
     const channel = (color, at) => parseInt(color.slice(1 + 2 * at, 3 + 2 * at), 16);
@@ -248,7 +248,7 @@
 
   // As in the SVG: paler for smaller differences, but never as pale as none.
   function colorOf(tree, i, most) {
-    if (found.has(i)) return MORE;
+    if (found.has(i)) return FOUND;
     if (!isComparison) return data.colors[label(tree, i)[3]];
     const [less, equal, more] = data.difference_colors;
     const n = difference(tree, i, state.measure);
@@ -352,9 +352,11 @@
 
   function legend(tree) {
     const entries = isComparison
-      ? [[data.difference_colors[2], "more"], [data.difference_colors[0], "less"]]
-      : [];
-    const squares = entries.flatMap(([color, text]) => {
+      ? [["more", data.difference_colors[2]], ["less", data.difference_colors[0]]]
+      : tree.by === "stack"
+        ? []
+        : data.kinds;
+    const squares = entries.flatMap(([text, color]) => {
       const square = element("span", undefined, { className: "square" });
       square.style.background = color;
       return [square, text];
@@ -363,7 +365,7 @@
       ? ". A frame is as wide as the larger side. "
       : tree.by === "stack"
         ? "Your code is warm, std grey-blue, native code grey, each dependency has a colour of its own. "
-        : "Colours show the kind of container. ";
+        : ". ";
     return [...squares, text];
   }
 
@@ -459,16 +461,20 @@
 
   // ---- Tables ----
 
-  const tableNames = new Map();
-  for (const table of isComparison ? data.changes : data.tables) tableNames.set(table.by, table);
+  const tablesBy = new Map();
+  for (const table of isComparison ? data.changes : data.tables) tablesBy.set(table.by, table);
 
   // The rows of a table and its columns; cells are read by the column's key.
   function chosenTable() {
-    const table = tableNames.get(state.table) ?? [...tableNames.values()][0];
+    const table = tablesBy.get(state.table) ?? [...tablesBy.values()][0];
     if (!table) return null;
     state.table = table.by;
     const index = new Map(table.columns.map((column, at) => [column.key, at]));
-    if (!isComparison) return { table, index, rows: table.rows, leftOut: table.left_out, notes: table.notes };
+    if (!isComparison) {
+      const measure = data.measures.find(({ key }) => index.has(key));
+      if (!index.has(state.measure) && measure) state.measure = measure.key;
+      return { table, index, rows: table.rows, leftOut: table.left_out, notes: table.notes };
+    }
     const by = new Map(table.measures);
     if (!by.has(state.measure)) state.measure = table.measures[0][0];
     const changed = by.get(state.measure);
@@ -673,7 +679,7 @@
       chart,
       element("p", "Solid: live bytes. Dashed: resident set size. Diamonds: snapshots. Grey: paused.", { className: "faint" }),
     ];
-    const phases = tableNames.get("phase");
+    const phases = tablesBy.get("phase");
     if (phases) {
       parts.push(element("h2", "Phases"), phaseBars(phases), element("p", "A recording has the time that each phase took, not when it ran: bars do not start where the phase did.", { className: "faint" }));
     }
@@ -816,7 +822,7 @@
       search();
       draw();
     } else if (isTable) {
-      fillSelect($("table"), [...tableNames.keys()].map((by) => [by, by]), state.table);
+      fillSelect($("table"), [...tablesBy.keys()].map((by) => [by, by]), state.table);
       showTable();
       const chosen = chosenTable();
       const has = (key) => (isComparison ? chosen.table.measures.some(([of]) => of === key) : chosen.index.has(key));

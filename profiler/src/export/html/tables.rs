@@ -427,3 +427,38 @@ fn verdict(verdict: Verdict) -> &'static str {
         Verdict::Less => "less",
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_interval_of_an_estimate_follows_its_figure() {
+        let row = serde_json::json!({
+            "key": "a",
+            "peak_bytes": 100,
+            "peak_bytes_low": 90,
+            "peak_bytes_high": 120,
+            "total_blocks": 7,
+            "live_bytes": null,
+        });
+        let keys = ["key", "peak_bytes", "total_blocks", "live_bytes", "key"];
+        let columns = columns(keys.into_iter(), "key", std::slice::from_ref(&row));
+        let shown: Vec<(&str, &str)> = columns
+            .iter()
+            .map(|column| (column.key.as_str(), column.unit))
+            .collect();
+        let expected = [
+            ("key", "text"),
+            ("peak_bytes", "bytes"),
+            ("peak_bytes_low", "bytes"),
+            ("peak_bytes_high", "bytes"),
+            ("total_blocks", "count"),
+        ];
+        assert_eq!(shown, expected);
+        let mut texts = Texts::default();
+        let (rows, fit) = cells(&columns, &[row], 1_000, &mut texts);
+        assert_eq!((rows[0].len(), fit), (5, 1));
+        assert_eq!(rows[0][3], 120);
+    }
+}

@@ -8,12 +8,13 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use super::color;
 use super::texts::Texts;
 use crate::calltree::{CallTree, CallTreeOptions, Levels, NodeId};
 use crate::diff::{MergedTree, of_difference};
 use crate::flamegraph::{HolderTree, MAX_DEPTH, Names, Widths, is_of_arenas, names, palette};
 use crate::interned::Interned;
-use crate::profile::{FIGURES, Figures, Frames, Measure, Profile};
+use crate::profile::{FIGURES, Figure, Figures, Frames, Measure, Profile};
 use crate::table::{HeldMeasure, SnapshotAt, holders};
 use crate::units::printable;
 
@@ -23,7 +24,7 @@ type Row = Vec<u64>;
 /// A tree whose frames can be shown. Parents come before children.
 pub(super) trait Tree {
     /// The keys of the figures of a frame.
-    fn keys(&self) -> Vec<&'static str>;
+    fn keys(&self) -> Vec<String>;
     fn len(&self) -> usize;
     /// The frames right below, in the order in which they are drawn at first.
     fn children(&self, id: NodeId) -> &[NodeId];
@@ -40,7 +41,7 @@ pub(super) trait Tree {
     fn look(&self, id: NodeId) -> ((u8, u8, u8), u32, u32);
 }
 
-/// What of a tree a page has room for.
+/// The part of a tree that a page has room for.
 #[derive(Serialize)]
 pub(super) struct TreeJson {
     /// `stack`, `field`, `type`, `arena` or `holder`.
@@ -56,16 +57,16 @@ pub(super) struct TreeJson {
     /// Index into the labels of the page.
     label: Vec<u32>,
     /// A column for each figure that is not always 0.
-    figures: BTreeMap<&'static str, Vec<u64>>,
+    figures: BTreeMap<String, Vec<u64>>,
     /// Frames with something below them that have figures of their own: the index of the frame, and
     /// its own figures.
-    own: Vec<(u32, BTreeMap<&'static str, u64>)>,
+    own: Vec<(u32, BTreeMap<String, u64>)>,
     /// Frames with something below them that is left out.
     open: Vec<u32>,
     left_out: LeftOut,
 }
 
-/// What a page has no room for.
+/// The frames that a page has no room for.
 #[derive(Default, Serialize)]
 struct LeftOut {
     frames: usize,
@@ -75,7 +76,8 @@ struct LeftOut {
     deep: usize,
 }
 
-/// What a frame says: numbers of its texts and of its colour, and what it stands for.
+/// The label of a frame: the numbers of its short name, its name, its place and its colour, the
+/// number of source frames that it stands for, and how often its function is on the stack.
 #[derive(Clone, PartialEq, Eq, Hash, Serialize)]
 pub(super) struct Label(u32, u32, Option<u32>, u32, u32, u32);
 
@@ -97,15 +99,13 @@ impl Labels {
         self.labels.number(label)
     }
 
-    /// Returns the colours, as a style sheet has them.
+    /// Returns the colours, in the order of their numbers.
     pub(super) fn colors(&self) -> Vec<String> {
-        let colors = self.colors.values.iter();
-        let colors = colors.map(|(r, g, b)| format!("#{r:02x}{g:02x}{b:02x}"));
-        colors.collect()
+        self.colors.values.iter().copied().map(color).collect()
     }
 }
 
-/// Which tree it is.
+/// The kind of a tree.
 #[derive(Clone, Copy)]
 pub(super) struct Kind {
     pub(super) by: &'static str,
@@ -195,9 +195,9 @@ pub(super) fn largest(
             made.open.push(index);
         }
         let own = tree.own(id).filter(|_| !children.is_empty());
-        let own: BTreeMap<&str, u64> = keys
+        let own: BTreeMap<String, u64> = keys
             .iter()
-            .copied()
+            .cloned()
             .zip(own.into_iter().flatten())
             .filter(|(_, figure)| *figure > 0)
             .collect();
@@ -207,12 +207,16 @@ pub(super) fn largest(
         todo.extend(children.iter().rev());
     }
     let is_used = |column: &Vec<u64>| column.first().is_some_and(|whole| *whole > 0);
-    let columns = keys.into_iter().zip(columns);
-    made.figures = columns.filter(|(_, column)| is_used(column)).collect();
-    let measures = Measure::ALL.map(Measure::key).into_iter();
-    let measures = measures.chain(HeldMeasure::ALL.map(HeldMeasure::key));
-    made.measures = measures
-        .filter(|key| made.figures.contains_key(key))
+    made.figures = keys
+        .into_iter()
+        .zip(columns)
+        .filter(|(_, column)| is_used(column))
+        .collect();
+    made.measures = Measure::ALL
+        .map(Measure::key)
+        .into_iter()
+        .chain(HeldMeasure::ALL.map(HeldMeasure::key))
+        .filter(|key| made.figures.contains_key(*key))
         .collect();
     made
 }
@@ -239,13 +243,13 @@ pub(super) struct CountedTree<'a> {
     pub(super) profile: &'a Profile,
     measures: Vec<Measure>,
     /// The figures of a frame: every measure, and its blocks.
-    figures: Vec<(&'static str, fn(&Figures) -> u64)>,
+    figures: Vec<Figure>,
 }
 
 impl<'a> CountedTree<'a> {
     pub(super) fn new(profile: &'a Profile, options: &CallTreeOptions) -> CountedTree<'a> {
-        let measures = Measure::ALL.into_iter();
-        let measures: Vec<Measure> = measures
+        let measures: Vec<Measure> = Measure::ALL
+            .into_iter()
             .filter(|measure| options.levels != Levels::Arena || is_of_arenas(*measure))
             .collect();
         let blocks = ["peak_blocks", "live_blocks", "temporary_blocks"];
@@ -270,8 +274,11 @@ impl<'a> CountedTree<'a> {
 }
 
 impl Tree for CountedTree<'_> {
-    fn keys(&self) -> Vec<&'static str> {
-        self.figures.iter().map(|(key, _)| *key).collect()
+    fn keys(&self) -> Vec<String> {
+        self.figures
+            .iter()
+            .map(|(key, _)| (*key).to_owned())
+            .collect()
     }
     fn len(&self) -> usize {
         self.tree.len()
@@ -316,8 +323,10 @@ impl<'a> HeldTree<'a> {
 }
 
 impl Tree for HeldTree<'_> {
-    fn keys(&self) -> Vec<&'static str> {
-        HeldMeasure::ALL.map(HeldMeasure::key).to_vec()
+    fn keys(&self) -> Vec<String> {
+        HeldMeasure::ALL
+            .map(|measure| measure.key().to_owned())
+            .to_vec()
     }
     fn len(&self) -> usize {
         Widths::len(&self.tree)
@@ -352,24 +361,9 @@ impl Tree for HeldTree<'_> {
 pub(super) struct TwoTrees {
     /// The same frames in the same order, with the figures of each measure.
     pub(super) by_measure: Vec<(Measure, MergedTree)>,
-    largest: usize,
-    keys: Vec<[&'static str; 3]>,
+    /// The index of the measure that was asked for.
+    first: usize,
 }
-
-/// The keys of a measure in a tree of two sides: its width, and its figures on each side.
-const SIDES: [[&str; 3]; 7] = [
-    ["peak_bytes", "base_peak_bytes", "new_peak_bytes"],
-    ["live_bytes", "base_live_bytes", "new_live_bytes"],
-    ["total_bytes", "base_total_bytes", "new_total_bytes"],
-    ["total_blocks", "base_total_blocks", "new_total_blocks"],
-    [
-        "temporary_bytes",
-        "base_temporary_bytes",
-        "new_temporary_bytes",
-    ],
-    ["copied_bytes", "base_copied_bytes", "new_copied_bytes"],
-    ["grows", "base_grows", "new_grows"],
-];
 
 impl TwoTrees {
     /// Merges the trees of two profiles; `None` if neither has any of the measures.
@@ -389,32 +383,28 @@ impl TwoTrees {
             })
             .map(|measure| (*measure, MergedTree::new(sides, *measure)))
             .collect();
-        let largest = by_measure
+        let first = by_measure
             .iter()
             .position(|(measure, _)| *measure == options.measure)
             .unwrap_or(0);
-        let keys = by_measure.iter().filter_map(|(measure, _)| {
-            let mut keys = SIDES.into_iter();
-            keys.find(|keys| keys[0] == measure.key())
-        });
-        let keys = keys.collect();
-        (!by_measure.is_empty()).then_some(TwoTrees {
-            by_measure,
-            largest,
-            keys,
-        })
+        (!by_measure.is_empty()).then_some(TwoTrees { by_measure, first })
     }
 
     /// Returns the tree by the measure that was asked for.
     pub(super) fn first(&self) -> (Measure, &MergedTree) {
-        let (measure, tree) = &self.by_measure[self.largest];
+        let (measure, tree) = &self.by_measure[self.first];
         (*measure, tree)
     }
 }
 
 impl Tree for TwoTrees {
-    fn keys(&self) -> Vec<&'static str> {
-        self.keys.concat()
+    /// For each measure its width, and its figures on each side.
+    fn keys(&self) -> Vec<String> {
+        let keys = self.by_measure.iter().flat_map(|(measure, _)| {
+            let key = measure.key();
+            [key.to_owned(), format!("base_{key}"), format!("new_{key}")]
+        });
+        keys.collect()
     }
     fn len(&self) -> usize {
         self.first().1.len()

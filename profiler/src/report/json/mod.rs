@@ -22,7 +22,8 @@ use super::escape;
 use super::header::{command, threads};
 use super::notes::notes;
 use crate::profile::{
-    FIGURES, Figures, Measure, Module, Profile, State, SymbolSource, TypeId, serialize_figure,
+    FIGURES, Figures, Measure, Module, NotLive, Profile, State, SymbolSource, TypeId,
+    serialize_figure,
 };
 use crate::table::{
     By, HeldFigures, HeldMeasure, HolderRow, Row, SnapshotAt, all_snapshots, by_key,
@@ -54,10 +55,12 @@ pub const FORMAT: u32 = 2;
 /// `mean` over `blocks` that their own thread freed, from allocation to free; a realloc ends no
 /// lifetime. `freed_elsewhere` blocks were freed by another thread, the `freed_elsewhere_share` of
 /// both. Neither is known of blocks up to 16 bytes: `known_share` says of what part of
-/// `freed_blocks` it is, which count reallocated ones too. `checkpoints` are up to 16 moments with
-/// the live bytes of the process; `checkpoint_live_bytes` of a site row has the row's live bytes at
-/// the same moments. `linear_memory` is of
-/// WebAssembly modules, whose times are all 0. `most_resident` and `last_resident` are resident
+/// `freed_blocks` it is, which count reallocated ones too. `checkpoints` are up to 64 moments with
+/// the live bytes of the process, each with its `kind` (`time`, `phase`, `mark`) and name;
+/// `checkpoint_live_bytes` of a site row has the row's live bytes at the same moments.
+/// `mostly_not_live` says what most of a resident set is that is much larger than the live bytes:
+/// `kept` or `free` by the allocator, `pinned` by few blocks, `own` or `other`. `linear_memory` is
+/// of WebAssembly modules, whose times are all 0. `most_resident` and `last_resident` are resident
 /// sets that were taken apart (null = none was), with their moments. `failed_requests` are what the
 /// allocator refused (it returned null), the last first: they are in no figure;
 /// `failed_request_count` counts those of sites beyond the first 256, too. `exact` says that every
@@ -307,6 +310,10 @@ impl Serialize for Report<'_> {
         json.serialize_entry("not_seen_bytes", &not_seen_bytes)?;
         json.serialize_entry("most_resident", &capture.most_resident)?;
         json.serialize_entry("last_resident", &capture.last_resident)?;
+        json.serialize_entry(
+            "mostly_not_live",
+            &profile.mostly_not_live().map(NotLive::name),
+        )?;
         json.serialize_entry("lost", &profile.lost)?;
         json.serialize_entry("losses", profile.losses())?;
         json.serialize_entry("failed_request_count", &profile.failed_request_count)?;

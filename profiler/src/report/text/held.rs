@@ -21,9 +21,9 @@ pub(super) const RETAINED: &str = "retained: bytes of a row's own blocks, and of
 pub(super) const UNUSED: &str = "unused: capacity of lists, tables and buffers that holds nothing. A \
     figure with >= is a lower bound: the fill of some blocks is not known.";
 /// Explains neighbours.
-pub(super) const NEIGHBOURS: &str = "neighbours: blocks of a row that stand one after the other in the block that holds \
-    them, or of which one holds the other, as a reader visits them. Shares of pairs with less than a cache line (64 B) \
-    or a page (4 KiB) between them, and of pairs whose second block is at the lower address.";
+pub(super) const NEIGHBOURS: &str = "neighbours: a block of the row and the one that a reader visits before it: \
+    the one to which the pointer before points, or the block that holds both. Shares of pairs with less than a cache \
+    line (64 B) or a page (4 KiB) between them, and of pairs whose second block is at the lower address.";
 /// Explains what small holders do to figures by site.
 const CUT: &str =
     "Small holders were summed up in this snapshot: retained bytes of rows are lower bounds.";
@@ -82,8 +82,7 @@ pub(super) fn write(
             &shown,
             |row| &row.row,
             columns,
-            None,
-            true,
+            (None, true),
             |page, row| write_neighbours(page, &row.held),
         );
     } else if !shown.is_empty() {

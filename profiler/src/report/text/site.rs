@@ -86,23 +86,20 @@ pub(super) fn write(page: &mut Page<'_>, profile: &Profile, rows: &[&Row], with_
         rows,
         |row| row,
         columns,
-        Some(measure),
-        with_stacks,
+        (Some(measure), with_stacks),
         |_, _| (),
     );
 }
 
 /// Writes rows with columns of their own: those for a wide page, and those for a narrow one. The
 /// largest block is named by `measure`, if there is one. `below` writes what stands below a row.
-#[allow(clippy::too_many_arguments)]
 pub(super) fn write_with<T>(
     page: &mut Page<'_>,
     profile: &Profile,
     rows: &[&T],
     row_of: fn(&T) -> &Row,
     [wide, few]: [Vec<Column<T>>; 2],
-    measure: Option<Measure>,
-    with_stacks: bool,
+    (measure, with_stacks): (Option<Measure>, bool),
     below: impl Fn(&mut Page<'_>, &T),
 ) {
     let names = rows.iter().map(|row| row_of(row));

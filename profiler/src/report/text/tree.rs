@@ -9,7 +9,7 @@ use crate::profile::{Profile, ScopeKind};
 use crate::report::Style;
 use crate::table::{Detail, FieldDetail, Row};
 use crate::table::{SHARE_WIDTH, field_columns, preorder, weighty};
-use crate::units::{Bytes, counted, printable, signed_bytes};
+use crate::units::{printable, signed_bytes};
 
 pub(super) fn write(page: &mut Page<'_>, profile: &Profile, rows: &[Row]) {
     let measure = page.options.measure;
@@ -41,13 +41,7 @@ pub(super) fn write(page: &mut Page<'_>, profile: &Profile, rows: &[Row]) {
                 let retained = format!("retained {} when it was built", signed_bytes(bytes));
                 page.wrap(Style::Faint, &" ".repeat(SHARE_WIDTH + 1), &retained);
             }
-            if let Some(in_place) = detail.in_place.filter(|in_place| in_place.blocks > 0) {
-                let text = format!(
-                    "{} visited in place; {} of {} allocated for them",
-                    counted(in_place.values, "value"),
-                    counted(in_place.blocks, "block"),
-                    Bytes(in_place.bytes),
-                );
+            if let Some(text) = detail.in_place.and_then(|in_place| in_place.text()) {
                 page.wrap(Style::Faint, &" ".repeat(SHARE_WIDTH + 1), &text);
             }
         }

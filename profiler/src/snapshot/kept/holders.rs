@@ -48,7 +48,7 @@ pub struct Held {
     pub known_bytes: u64,
     /// Unused capacity of these.
     pub unused_bytes: u64,
-    /// Blocks that lie behind each other in what holds them.
+    /// The distances to the blocks that a reader visits before these.
     #[serde(skip_serializing_if = "Neighbours::is_empty")]
     pub neighbours: Neighbours,
 }

@@ -252,7 +252,7 @@ impl Tree {
                 });
             }
         }
-        for ((node, place), found) in neighbours::of_groups(analysis, &group_of) {
+        for ((node, place), found) in neighbours::by_group(analysis, &group_of) {
             tree.nodes[node as usize].own[place as usize].neighbours = found;
         }
         tree

@@ -12,8 +12,9 @@ const LINE: u64 = 64;
 /// Bytes of a page.
 const PAGE: u64 = 4096;
 
-/// Pairs of neighbours: blocks of one row that a block's pointers own one after the other, or of
-/// which one owns the other, as in a linked list.
+/// Pairs of neighbours: a block, and the one that a reader visits before it. That is the one to
+/// which the pointer before points, in the block that owns it; for the first pointer, it is the
+/// owner itself, as in a linked list.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 #[non_exhaustive]
@@ -57,28 +58,23 @@ impl Neighbours {
     }
 }
 
-/// Returns the neighbours among the blocks of each group. `group_of` has the group of each block.
-pub(super) fn of_groups(
+/// Returns the neighbours by the group of the second block. `group_of` has the group of each block.
+///
+/// The first block may be of any group: a reader of a list of structs visits all fields of one
+/// before the next, and one loop of the source may be several sites.
+pub(super) fn by_group(
     analysis: &Analysis,
     group_of: &[(u32, u32)],
 ) -> FxHashMap<(u32, u32), Neighbours> {
     let heap = analysis.heap();
     let mut all: FxHashMap<(u32, u32), Neighbours> = FxHashMap::default();
-    let mut last: FxHashMap<(u32, u32), usize> = FxHashMap::default();
     for holder in 0..heap.len() {
-        let mut owned = analysis.pointers(holder).filter(|(_, owns)| *owns);
-        let Some((first, _)) = owned.next() else {
-            continue;
-        };
-        last.clear();
-        last.insert(group_of[holder], holder);
-        for target in [first].into_iter().chain(owned.map(|(target, _)| target)) {
-            let group = group_of[target];
-            if let Some(before) = last
-                .insert(group, target)
-                .filter(|&before| before != target)
-            {
-                all.entry(group).or_default().add_pair(heap, before, target);
+        let mut before = holder;
+        for (target, _) in analysis.pointers(holder).filter(|(_, owns)| *owns) {
+            if target != before {
+                let found = all.entry(group_of[target]).or_default();
+                found.add_pair(heap, before, target);
+                before = target;
             }
         }
     }

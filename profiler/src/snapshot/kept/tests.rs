@@ -206,7 +206,7 @@ fn hostile_tables_are_errors() {
 }
 
 #[test]
-fn neighbours_are_the_blocks_that_a_block_owns_one_after_the_other() {
+fn a_neighbour_is_the_block_that_is_visited_before() {
     // The first block owns blocks 3, 1 and 2 in this order; block 2 owns a block of its own site.
     let edges = vec![vec![3, 1, 2], vec![], vec![4], vec![], vec![], vec![]];
     let analysis = analysed(edges, &[0, 1, 1, 1, 1, 0]);
@@ -216,14 +216,30 @@ fn neighbours_are_the_blocks_that_a_block_owns_one_after_the_other() {
         found.expect("a site").neighbours
     };
     assert_eq!(of(0), Neighbours::default());
-    // Blocks lie 256 bytes apart. Labels keep odd blocks (3, 1) apart from even ones (2, 4).
+    // Blocks lie 256 bytes apart.
     let expected = Neighbours {
-        pairs: 2,
+        pairs: 4,
         line: 0,
-        page: 2,
+        page: 4,
         backwards: 1,
     };
     assert_eq!(of(1), expected);
+}
+
+#[test]
+fn the_first_block_of_a_list_comes_after_the_list() {
+    let list = |from: usize| vec![from, from + 2, from + 4];
+    let edges = vec![vec![1, 3], list(5), vec![], list(11), vec![]];
+    let edges: Vec<Vec<usize>> = edges.into_iter().chain(vec![vec![]; 13]).collect();
+    let sites: Vec<u32> = (0..18)
+        .map(|block| [0, 1, 0, 1, 0].get(block).copied().unwrap_or(2))
+        .collect();
+    let held = kept(&analysed(edges, &sites)).by_site(3);
+    let pairs = |site: u32| {
+        let found = held.iter().find(|held| held.site == Some(site));
+        found.expect("a site").neighbours.pairs
+    };
+    assert_eq!((pairs(1), pairs(2)), (2, 6));
 }
 
 #[test]

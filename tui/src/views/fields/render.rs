@@ -3,8 +3,7 @@
 use heapglass_profiler::diff::Identity;
 use heapglass_profiler::fields::Field;
 use heapglass_profiler::profile::ScopeKind;
-use heapglass_profiler::table::By;
-use heapglass_profiler::table::Heading;
+use heapglass_profiler::table::{By, Heading, InPlace};
 use heapglass_profiler::units::{Bytes, counted};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -215,6 +214,7 @@ fn known(field: &Field) -> Vec<String> {
     if let Some(retained) = retained(field) {
         items.push(format!("retained {retained}"));
     }
+    items.extend(InPlace::of(field).and_then(|in_place| in_place.text()));
     let sites = field.sites.len() as u64;
     items.push(format!("{} of its own", counted(sites, "site")));
     if field.scopes.len() > 1 {

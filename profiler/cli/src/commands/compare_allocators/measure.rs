@@ -55,7 +55,7 @@ impl Recorded {
         let used = usable.map(|usable| usable.allocator.clone());
         let resident = profile.timeline().iter();
         let resident = resident.filter(|point| point.rss_bytes > 0);
-        let resident = resident.map(|point| point.rss_bytes.saturating_sub(point.own_bytes));
+        let mut resident = resident.map(|point| point.rss_bytes.saturating_sub(point.own_bytes));
         Recorded {
             peak_bytes: totals.peak_bytes,
             peak_blocks: totals.peak_blocks,
@@ -64,7 +64,7 @@ impl Recorded {
             requested_bytes: usable.map(|usable| usable.requested_bytes()),
             usable_bytes: usable.map(|usable| usable.usable_bytes()),
             resident_most_bytes: resident.clone().max(),
-            resident_exit_bytes: resident.last(),
+            resident_exit_bytes: resident.next_back(),
             used: used.or_else(|| built_in.map(|known| known.name().to_owned())),
         }
     }

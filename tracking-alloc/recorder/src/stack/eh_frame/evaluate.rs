@@ -1,22 +1,14 @@
 //! Finds the rule of an address by gimli.
-//!
-//! The evaluation uses memory of our own and not the target's stack, because a thread's stack may
-//! be small.
 
 use super::machine::{Base, Layout, Machine};
+use super::row::{Bytes, Row, row_at};
 use super::rule::Rule;
 use super::tables::Sections;
 use gimli::{
-    BaseAddresses, CfaRule, EhFrame, EhFrameHdr, EhFrameOffset, Encoding, EndianSlice, Format,
-    FrameDescriptionEntry, LittleEndian, Operation, Register, RegisterRule, UnwindContext,
-    UnwindExpression, UnwindSection, UnwindTableRow,
+    BaseAddresses, CfaRule, EhFrame, EhFrameHdr, EhFrameOffset, Encoding, Format,
+    FrameDescriptionEntry, LittleEndian, Operation, Register, RegisterRule, UnwindExpression,
+    UnwindSection,
 };
-
-/// The bytes of a table.
-type Bytes = EndianSlice<'static, LittleEndian>;
-
-/// Memory for one evaluation.
-pub(super) type Context<M> = UnwindContext<usize, M>;
 
 /// The entry in the tables for an address.
 pub(super) struct Entry {
@@ -59,24 +51,21 @@ fn description(
 
 /// Returns the entry in the tables for an ELF virtual address, or `None` if there is none.
 #[inline(never)]
-pub(super) fn entry<M: Machine>(
-    sections: &Sections,
-    context: &mut Context<M>,
-    address: u64,
-) -> Option<Entry> {
+pub(super) fn entry<M: Machine>(sections: &Sections, address: u64) -> Option<Entry> {
     let mut frames = EhFrame::new(sections.frames, LittleEndian);
     frames.set_vendor(M::VENDOR);
     let frames = &frames;
     let bases = &bases(sections);
     let entry = description(frames, bases, find(sections, address)?, address)?;
-    let is_signal = entry.is_signal_trampoline();
-    let row = entry
-        .unwind_info_for_address(frames, bases, context, address)
-        .ok()
-        .filter(|_| !is_signal);
+    // The caller of a signal handler was interrupted anywhere, which no rule describes.
+    let row = if entry.is_signal_trampoline() {
+        None
+    } else {
+        row_at::<M>(frames, bases, &entry, address)
+    };
     Some(Entry {
         function: entry.initial_address(),
-        rule: row.and_then(|row| encode::<M>(frames, row)),
+        rule: row.and_then(|row| encode::<M>(frames, &row)),
     })
 }
 
@@ -99,16 +88,16 @@ fn find(sections: &Sections, address: u64) -> Option<usize> {
 }
 
 #[inline(never)]
-fn encode<M: Machine>(frames: &EhFrame<Bytes>, row: &UnwindTableRow<usize, M>) -> Option<Rule> {
+fn encode<M: Machine>(frames: &EhFrame<Bytes>, row: &Row) -> Option<Rule> {
     let below = |offset: i64| u64::try_from(offset.checked_neg()?).ok();
-    let address = match row.register(M::RETURN_ADDRESS) {
+    let address = match row.address {
         // If the register is not mentioned, its place was not described, or it is still the
         // register. "Undefined" means that there is no caller.
         Some(RegisterRule::Undefined) => return Some(Rule::OUTERMOST),
         Some(RegisterRule::Offset(offset)) => below(offset)?,
         _ => return None,
     };
-    let (base, end) = match row.cfa() {
+    let (base, end) = match &row.cfa {
         CfaRule::RegisterAndOffset { register, offset } => {
             let base = match *register {
                 register if register == M::STACK_POINTER => Base::Sp,
@@ -129,7 +118,7 @@ fn encode<M: Machine>(frames: &EhFrame<Bytes>, row: &UnwindTableRow<usize, M>) -
             (Base::Loaded, below(offset)?)
         }
     };
-    let bp = match row.register(M::FRAME_POINTER) {
+    let bp = match row.bp {
         None | Some(RegisterRule::Undefined | RegisterRule::SameValue) if base != Base::Loaded => {
             None
         }
@@ -232,7 +221,6 @@ mod tests {
             header_address: HEADER,
             frames_address: FRAMES,
         };
-        let mut context = Context::<Amd64>::new_in();
         let sp = |end| {
             Rule::new::<Amd64>(Layout {
                 base: Base::Sp,
@@ -241,8 +229,8 @@ mod tests {
                 bp: None,
             })
         };
-        let mut rule = |address| {
-            let entry = entry(&sections, &mut context, address)?;
+        let rule = |address| {
+            let entry = entry::<Amd64>(&sections, address)?;
             assert_eq!(entry.function, FUNCTION);
             entry.rule
         };

@@ -2,7 +2,7 @@
 //! write lock.
 
 use super::cache;
-use super::evaluate::{self, Context, Entry};
+use super::evaluate::{self, Entry};
 use super::machine::{Base, Host, Layout, Machine};
 use super::rule::{Frame, Rule};
 use super::start_up::{self, Place};
@@ -10,13 +10,11 @@ use super::tables::Tables;
 use crate::images::{MOST_MODULES, Modules};
 use crate::stack::{End, Limits, Start};
 use crate::sys::{Bump, Stack};
-use std::ptr::NonNull;
 
 /// The known code of the process, and the data needed to find rules. All-zero bytes mean that
 /// nothing is known yet. Accessed under the write lock.
 pub(crate) struct Code {
     pub(crate) images: Modules,
-    context: Option<NonNull<Context<Host>>>,
     /// Number of images seen when the cache was last known to be valid.
     images_seen: usize,
     /// Number of further stacks to compare with the result of frame pointers.
@@ -89,15 +87,11 @@ impl Code {
         // treated the same way.
         let code = pc.wrapping_sub(1);
         let image = self.images.image_at(code)?;
-        let context = self.context()?;
         let bias = self.images.bias(image)?;
         let keep = (self.checks == 0).then_some(&mut self.bump);
         let tables = self.tables.get_mut(image)?;
         let sections = tables.sections(|| self.images.open(image), keep)?;
-        // SAFETY: the memory holds one context, which was initialized when it was taken. It is
-        // accessed only under the write lock.
-        let context = unsafe { &mut *context.as_ptr() };
-        let entry = evaluate::entry(&sections, context, code.wrapping_sub(bias))?;
+        let entry = evaluate::entry::<Host>(&sections, code.wrapping_sub(bias))?;
         Some(Entry {
             function: entry.function.wrapping_add(bias),
             ..entry
@@ -112,16 +106,6 @@ impl Code {
                 let _ = tables.sections(|| self.images.open(image), Some(&mut self.bump));
             }
         }
-    }
-
-    fn context(&mut self) -> Option<NonNull<Context<Host>>> {
-        if self.context.is_none() {
-            let place = self.bump.take::<Context<Host>>(1)?;
-            // SAFETY: new memory for one context.
-            unsafe { place.as_ptr().write(Context::new_in()) };
-            self.context = Some(place);
-        }
-        self.context
     }
 
     /// Returns the role of an address at the end of a stack.
@@ -176,6 +160,7 @@ impl Code {
     ///
     /// Its return address is one of the words near the stack pointer: the one from which the rules
     /// of the run-time lead to the outermost frame.
+    #[inline(never)]
     fn rule_of_main(&mut self, frame: Frame, bounds: Stack) -> Option<Rule> {
         const MOST_WORDS: u64 = 8;
         let words = |end| (1..=end).map(move |address| (8 * end, 8 * address));

@@ -20,6 +20,7 @@ mod evaluate;
 mod fill;
 mod machine;
 mod near;
+mod row;
 mod rule;
 mod start_up;
 mod tables;

@@ -1,7 +1,7 @@
 //! Rules on x86-64.
 
 use super::{BASE_BITS, Layout, Machine, RULE_BITS, WORD, bytes, words};
-use gimli::{Register, RegisterRule, UnwindContextStorage, UnwindTableRow, Vendor, X86_64};
+use gimli::{Register, Vendor, X86_64};
 
 /// x86-64. The return address is the last word of the frame. Functions push rbp before or after
 /// other registers.
@@ -16,12 +16,6 @@ pub(in crate::stack::eh_frame) struct Amd64;
 const END_BITS: u32 = 21;
 const BP_SHIFT: u32 = BASE_BITS + END_BITS;
 const BP_BITS: u32 = RULE_BITS - BP_SHIFT;
-
-impl UnwindContextStorage<usize> for Amd64 {
-    /// Functions save six registers and the return address.
-    type Rules = [(Register, RegisterRule<usize>); 8];
-    type Stack = [UnwindTableRow<usize, Self>; 4];
-}
 
 impl Machine for Amd64 {
     const RETURN_ADDRESS: Register = X86_64::RA;

@@ -1,7 +1,7 @@
 //! Rules on aarch64.
 
 use super::{BASE_BITS, Base, Layout, Machine, RULE_BITS, WORD, bytes, words};
-use gimli::{AArch64, Register, RegisterRule, UnwindContextStorage, UnwindTableRow, Vendor};
+use gimli::{AArch64, Register, Vendor};
 
 /// aarch64. The return address lies anywhere in the frame: near its end if the compiler is LLVM,
 /// near its beginning if it is GCC. If the caller's x29 is saved too, it is the word below.
@@ -21,13 +21,6 @@ const ADDRESS_SHIFT: u32 = BASE_BITS + END_BITS + 1;
 const ADDRESS_BITS: u32 = 6;
 const BP_SHIFT: u32 = ADDRESS_SHIFT + ADDRESS_BITS;
 const _: () = assert!(BP_SHIFT + 1 == RULE_BITS);
-
-impl UnwindContextStorage<usize> for Arm64 {
-    /// Functions save twelve registers and eight of those for vectors, and tell if the return
-    /// address is signed.
-    type Rules = [(Register, RegisterRule<usize>); 21];
-    type Stack = [UnwindTableRow<usize, Self>; 4];
-}
 
 impl Machine for Arm64 {
     const RETURN_ADDRESS: Register = AArch64::X30;

@@ -12,7 +12,7 @@ pub(super) use amd64::Amd64;
 #[cfg(any(test, target_arch = "aarch64"))]
 pub(super) use arm64::Arm64;
 
-use gimli::{Register, UnwindContextStorage, Vendor};
+use gimli::{Register, Vendor};
 
 /// The machine for which this program is compiled.
 #[cfg(target_arch = "x86_64")]
@@ -48,10 +48,8 @@ pub(super) const RULE_BITS: u32 = 30;
 pub(super) const BASE_BITS: u32 = 2;
 const WORD: u64 = size_of::<u64>() as u64;
 
-/// A processor. It is also the storage of one evaluation by gimli, which has a fixed size and no
-/// room for all registers of a signal frame: the walk is cut there. The storage is not larger,
-/// because gimli copies rows via the target's stack.
-pub(super) trait Machine: UnwindContextStorage<usize> {
+/// A processor.
+pub(super) trait Machine {
     const RETURN_ADDRESS: Register;
     const STACK_POINTER: Register;
     const FRAME_POINTER: Register;

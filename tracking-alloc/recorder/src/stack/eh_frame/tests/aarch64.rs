@@ -1,7 +1,7 @@
 //! Compares the rules of libraries for aarch64 with the rows that readelf prints. `make` in
 //! `recorder/tests/aarch64` built both.
 
-use super::super::evaluate::{Context, entry};
+use super::super::evaluate::entry;
 use super::super::machine::{Arm64, Base, Layout, Machine};
 use super::super::rule::Rule;
 use super::super::tables::Sections;
@@ -136,7 +136,6 @@ fn compare(library: &Path) -> usize {
         frames: forgotten.leak(),
         ..sections
     };
-    let mut context = Context::<Arm64>::new_in();
     let rows = fs::read_to_string(library.with_extension("rows")).expect("it is there");
     let mut rules = 0;
     for function in functions(&rows) {
@@ -144,7 +143,7 @@ fn compare(library: &Path) -> usize {
             let code = function.code_of(row);
             let layout = function.layout(row).filter(|_| !function.is_signal);
             for address in code.clone().step_by(4).chain([code.end - 1]) {
-                let entry = entry(&sections, &mut context, address).expect("it is listed");
+                let entry = entry::<Arm64>(&sections, address).expect("it is listed");
                 let place = format!("{} {address:#x}", library.display());
                 assert_eq!(entry.function, function.code.start, "{place}");
                 let Some(layout) = layout.filter(|layout| layout.end < TOO_LARGE) else {
