@@ -49,7 +49,9 @@ fn a_sampled_run_shows_estimates_with_intervals() {
         );
     };
     for row in report["rows"].as_array().expect("rows") {
-        ["peak_bytes", "live_bytes", "total_bytes", "total_blocks"].map(|key| holds(row, key));
+        for key in ["peak_bytes", "live_bytes", "total_bytes", "total_blocks"] {
+            holds(row, key);
+        }
     }
     holds(totals, "peak_bytes");
 
