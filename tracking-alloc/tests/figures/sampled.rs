@@ -488,13 +488,20 @@ fn killed() {
 
 #[test]
 fn a_killed_program_leaves_its_samples() {
-    let (alive, left) = run("sampled-killed").alive(true);
-    for recording in [alive, left] {
-        let (allocated, live) = samples(&recording);
-        is_near(live.bytes as f64, 2e6, live.variance.max(1e10));
-        assert!(live.bytes <= allocated.bytes);
-        // As of the last look at all lanes.
-        assert!(recording.header.sampled_total_bytes > 0);
+    let kills = std::env::var("HEAPGLASS_KILLS").ok();
+    let kills = kills.and_then(|kills| kills.parse().ok()).unwrap_or(5_u64);
+    for kill in 0..kills {
+        let run = run("sampled-killed").with("HEAPGLASS_SEED", &kill.to_string());
+        let (alive, left) = run.alive(true);
+        for recording in [&alive, &left] {
+            let (allocated, live) = samples(recording);
+            assert!(live.bytes <= allocated.bytes);
+            // As of the last look at all lanes.
+            assert!(recording.header.sampled_total_bytes > 0);
+        }
+        // Nothing else was live then.
+        let (_, live) = samples(&alive);
+        is_near(live.bytes as f64, 2e6, live.variance);
     }
 }
 

@@ -16,6 +16,8 @@ mod out_of_memory;
 mod preload;
 mod read;
 mod run;
+#[cfg(target_os = "linux")]
+mod sample;
 #[cfg(feature = "serve")]
 mod scrapers;
 #[cfg(feature = "serve")]
