@@ -27,6 +27,9 @@ fn json(rounds: usize) -> usize {
     rounds * 200 * 2 * 13
 }
 
+/// Does work of some size, and returns the number of events.
+type Work = fn(usize) -> usize;
+
 fn cpu_ns() -> f64 {
     let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
     // SAFETY: a place for the result, all of whose bytes may be zero.
@@ -42,8 +45,7 @@ fn cpu_ns() -> f64 {
 /// Otherwise runs every workload in turn with and without samples, in processes of their own, and
 /// prints the medians.
 pub(crate) fn main() {
-    let works: [(&str, fn(usize) -> usize, usize); 2] =
-        [("churn", churn, 2_000), ("json", json, 1_500)];
+    let works: [(&str, Work, usize); 2] = [("churn", churn, 2_000), ("json", json, 1_500)];
     let wanted = std::env::args().nth(1);
     if let Some((_, work, rounds)) = works.iter().find(|work| Some(work.0) == wanted.as_deref()) {
         work(rounds / 20);
