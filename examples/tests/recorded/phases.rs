@@ -282,7 +282,7 @@ fn an_unknown_mode_records_nothing_and_says_so() {
     assert!(output.status.success());
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(
-        said.contains("unknown HEAPGLASS_MODE `fast`; use `exact` or `count`\n"),
+        said.contains("unknown HEAPGLASS_MODE `fast`; use `exact`, `sample` or `count`\n"),
         "{said}"
     );
     assert!(!target.recording().exists());

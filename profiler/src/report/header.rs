@@ -169,7 +169,8 @@ fn write_libraries(page: &mut Page<'_>, profile: &Profile) {
     let libraries = libraries(profile);
     let peak = profile.totals.peak_bytes;
     let bytes = libraries.iter().map(|(_, figures)| figures.peak_bytes);
-    if bytes.fold(0, u64::saturating_add) < peak / LEAST_LIBRARIES {
+    let bytes = bytes.fold(0, u64::saturating_add);
+    if bytes == 0 || bytes < peak / LEAST_LIBRARIES {
         return;
     }
     let named = libraries.iter().map(|(path, figures)| {

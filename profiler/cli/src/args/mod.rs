@@ -598,7 +598,7 @@ mod tests {
     fn what_is_not_built_is_not_offered() {
         for words in [
             &["heapglass", "report", "x", "--by", "stack"][..],
-            &["heapglass", "run", "--mode", "sample", "--", "p"],
+            &["heapglass", "run", "--mode", "fast", "--", "p"],
             &["heapglass", "flamegraph", "x", "-o", "-", "--by", "site"],
             &["heapglass", "report", "x", "--top", "0"],
             &["heapglass", "run", "--force", "--", "p"],

@@ -10,8 +10,8 @@ use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::*};
 use super::rows::CLOCK;
 use crate::sys;
 use tracking_alloc_recording::{
-    CHECKPOINT_SLOTS, CLOCK_CHECKPOINT_BITS, CheckpointMoment, CheckpointMomentValue, Record,
-    checkpoint_kind,
+    CHECKPOINT_GROUP, CHECKPOINT_SLOTS, CLOCK_CHECKPOINT_BITS, CheckpointMoment,
+    CheckpointMomentValue, Checkpoints as CheckpointRecord, Record, checkpoint_kind,
 };
 
 /// The bits of the clock that hold the number of the last checkpoint.
@@ -36,6 +36,26 @@ const ALLOWED_NS: u64 = 1_000_000;
 
 /// After a refusal, ends of phases do not ask again for this time, in nanoseconds.
 const RETRY_NS: u64 = 10_000_000;
+
+/// The bytes that saved values may take in the recording, as far as the first group of each row
+/// leaves any.
+const MOST_BYTES: u64 = 8 << 20;
+
+/// Number of rows of sites, in all lanes.
+static ROWS: AtomicU64 = AtomicU64::new(0);
+
+/// Counts a new row, whose values take space at each checkpoint.
+pub(crate) fn count_row() {
+    ROWS.fetch_add(1, Relaxed);
+}
+
+/// Returns the number of slots that may be used with so many rows: a row that changes after a
+/// checkpoint has a record for each group of slots.
+fn slots_for(rows: u64) -> usize {
+    let groups = MOST_BYTES / size_of::<CheckpointRecord>() as u64 / rows.max(1);
+    let most = (CHECKPOINT_SLOTS / CHECKPOINT_GROUP) as u64;
+    groups.clamp(1, most) as usize * CHECKPOINT_GROUP
+}
 
 /// Number of values saved since the recording began: one for each row and checkpoint.
 static SAVED_VALUES: AtomicU64 = AtomicU64::new(0);
@@ -83,6 +103,7 @@ impl Checkpoints {
     pub(super) fn start(&mut self, moments: *const Moments) {
         self.moments = moments;
         SAVED_VALUES.store(0, Relaxed);
+        ROWS.store(0, Relaxed);
         PHASE_DUE_TICKS.store(0, Relaxed);
     }
 
@@ -122,10 +143,20 @@ impl Checkpoints {
             }
             return false;
         }
-        let is_free = |moment: &CheckpointMoment| moment.sequence.load(Relaxed) == 0;
-        let slot = moments.iter().position(is_free);
-        let slot = slot.unwrap_or_else(|| self.thin(moments, now));
-        let Some(place) = moments.get(slot) else {
+        let slots = slots_for(ROWS.load(Relaxed));
+        let free = || {
+            let is_free = |moment: &CheckpointMoment| moment.sequence.load(Relaxed) == 0;
+            moments.iter().take(slots).position(is_free)
+        };
+        let mut slot = free();
+        // Each time, half of one kind goes, of any slots.
+        for _ in 0..CHECKPOINT_SLOTS {
+            if slot.is_some() || !self.thin(moments, now) {
+                break;
+            }
+            slot = free();
+        }
+        let Some((slot, place)) = slot.and_then(|slot| Some((slot, moments.get(slot)?))) else {
             return false;
         };
         self.taken += 1;
@@ -143,22 +174,27 @@ impl Checkpoints {
     }
 
     /// Drops half of the checkpoints of one kind, those that are closest together, and doubles the
-    /// step of that kind. Never drops the first checkpoint. Returns a free slot.
-    fn thin(&mut self, moments: &Moments, now: u64) -> usize {
+    /// step of that kind. Never drops the first checkpoint. Returns `false` if there is none to drop.
+    fn thin(&mut self, moments: &Moments, now: u64) -> bool {
         let mut by_age: [(u64, usize); CHECKPOINT_SLOTS] = [(0, 0); CHECKPOINT_SLOTS];
         for (slot, (entry, moment)) in by_age.iter_mut().zip(moments).enumerate() {
             *entry = (moment.sequence.load(Relaxed), slot);
         }
         by_age.sort_unstable();
-        let mut kept = CHECKPOINT_SLOTS;
+        // Free slots have the number 0.
+        let unused = by_age.partition_point(|(number, _)| *number == 0);
+        by_age.rotate_left(unused);
+        let mut kept = CHECKPOINT_SLOTS - unused;
         let kind_of = |slot: usize| moments[slot].kind.load(Relaxed);
         let number = |kind: u32| {
-            let later = by_age.iter().skip(1);
+            let later = by_age.get(1..kept).unwrap_or_default().iter();
             later.filter(|(_, slot)| kind_of(*slot) == kind).count()
         };
         let many = KINDS.into_iter().find(|kind| number(*kind) >= FEW);
-        let kind = many.unwrap_or(checkpoint_kind::MARK);
-        let mut free = 0;
+        let kind = many.or_else(|| KINDS.into_iter().find(|kind| number(*kind) > 0));
+        let Some(kind) = kind else {
+            return false;
+        };
         for _ in 0..number(kind).div_ceil(2) {
             let gap = |place: &usize| {
                 let time = |place: usize| moments[by_age[place].1].time_ns.load(Relaxed);
@@ -173,14 +209,13 @@ impl Checkpoints {
             let Some(closest) = places.min_by_key(gap) else {
                 break;
             };
-            free = by_age[closest].1;
-            moments[free].sequence.store(0, Relaxed);
+            moments[by_age[closest].1].sequence.store(0, Relaxed);
             by_age.copy_within(closest + 1..kept, closest);
             kept -= 1;
         }
         let step = &mut self.step_ns[kind as usize];
         *step = (2 * *step).max(now / CHECKPOINT_SLOTS as u64);
-        free
+        true
     }
 }
 

@@ -33,7 +33,7 @@ mod timeline;
 mod walking;
 
 pub(crate) use arenas::{ArenaValue, MOST_ARENAS};
-pub(crate) use checkpoints::{Moments, may_follow_phase, save_row};
+pub(crate) use checkpoints::{Moments, count_row, may_follow_phase, save_row};
 pub use footprints::{Measured, Part, Type};
 pub(crate) use lanes::{
     LANES_USED, OVERFLOW_USED, fixed_rows, lane_number, lanes_in_use, sums_of_lanes,

@@ -246,6 +246,7 @@ impl Lane {
     }
 
     fn new_row(&self, site: u32) -> Option<(u32, &'static Row)> {
+        session::count_row();
         self.add_record(
             |tables| &mut tables.rows,
             |lane| &lane.rows_len,
