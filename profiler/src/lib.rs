@@ -72,6 +72,7 @@ pub mod diff;
 pub mod export;
 #[cfg(feature = "flamegraph")]
 pub mod flamegraph;
+#[cfg(feature = "flamegraph")]
 pub mod growth;
 mod interned;
 mod load;

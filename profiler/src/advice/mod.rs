@@ -42,6 +42,7 @@ use std::io::{self, Write};
 use serde::Serialize;
 
 pub use finding::{Confidence, Finding, FromSnapshot, Kind, Place};
+#[cfg(feature = "flamegraph")]
 pub(crate) use text::{OVERLAP, Texts, moment};
 pub use text::{write_summary, write_text};
 

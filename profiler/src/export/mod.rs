@@ -27,6 +27,7 @@ mod csv;
 mod dhat;
 mod firefox;
 mod holders;
+#[cfg(feature = "flamegraph")]
 mod html;
 mod metrics;
 mod names;
@@ -39,6 +40,7 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
+#[cfg(feature = "flamegraph")]
 pub use html::{write_comparison_page, write_page};
 
 use crate::calltree::{CallTree, CallTreeOptions, write_folded};
@@ -72,12 +74,13 @@ pub enum Format {
     /// The rows of the report as a table.
     Csv,
     /// One page for any browser: see [`write_page`].
+    #[cfg(feature = "flamegraph")]
     Html,
 }
 
 impl Format {
     /// Every format, in the order frontends offer them.
-    pub const ALL: [Format; 8] = [
+    pub const ALL: [Format; 7 + cfg!(feature = "flamegraph") as usize] = [
         Format::Pprof,
         Format::Dhat,
         Format::Speedscope,
@@ -85,6 +88,7 @@ impl Format {
         Format::Folded,
         Format::Json,
         Format::Csv,
+        #[cfg(feature = "flamegraph")]
         Format::Html,
     ];
 
@@ -98,6 +102,7 @@ impl Format {
             Format::Folded => "folded",
             Format::Json => "json",
             Format::Csv => "csv",
+            #[cfg(feature = "flamegraph")]
             Format::Html => "html",
         }
     }
@@ -129,7 +134,9 @@ impl Format {
             // It has all figures of DHAT, and no order.
             Format::Dhat => measure == Measure::Peak,
             Format::Firefox => firefox::MEASURES.contains(&measure),
-            Format::Speedscope | Format::Folded | Format::Json | Format::Csv | Format::Html => true,
+            Format::Speedscope | Format::Folded | Format::Json | Format::Csv => true,
+            #[cfg(feature = "flamegraph")]
+            Format::Html => true,
         }
     }
 
@@ -137,10 +144,11 @@ impl Format {
     /// the allocator were innermost in each stack, no viewer could tell which function asked for a
     /// block. Tables and the page use the frames of the report.
     pub fn default_frames(self) -> Frames {
-        if self.has_rows() || self == Format::Html {
-            Frames::Folded
-        } else {
-            Frames::Trimmed
+        match self {
+            #[cfg(feature = "flamegraph")]
+            Format::Html => Frames::Folded,
+            _ if self.has_rows() => Frames::Folded,
+            _ => Frames::Trimmed,
         }
     }
 }
@@ -172,6 +180,7 @@ pub fn write(
         Format::Folded => write_folded(&tree(profile, options), profile, options.measure, out),
         Format::Json => write_json(profile, options, out),
         Format::Csv => csv::write(profile, options, out),
+        #[cfg(feature = "flamegraph")]
         Format::Html => write_page(profile, options, None, out),
     }
 }

@@ -112,6 +112,7 @@ impl Figures {
         (self.samples.mean > 0).then_some(&self.samples)
     }
 
+    #[cfg(feature = "flamegraph")]
     /// Returns figures of which only an estimate of live bytes is known.
     pub(crate) fn estimated_live(live_bytes: u64, mean: u64) -> Figures {
         Figures {

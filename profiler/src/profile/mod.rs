@@ -41,7 +41,9 @@ pub use distribution::Distribution;
 pub(crate) use distribution::dominant_block_text;
 pub(crate) use estimate::SampledSum;
 pub use estimate::{Interval, MOST_UNSEEN, Samples, Sampling};
-pub(crate) use figures::{FIGURES, Figure, serialize_figure, sums};
+#[cfg(feature = "flamegraph")]
+pub(crate) use figures::Figure;
+pub(crate) use figures::{FIGURES, serialize_figure, sums};
 pub use figures::{Figures, Measure};
 pub use folding::{Folding, Frames, Step};
 pub use footprints::{Footprint, FootprintNode, FootprintNodeValue};
