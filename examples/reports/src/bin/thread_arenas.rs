@@ -8,7 +8,10 @@ use std::time::Duration;
 #[global_allocator]
 static ALLOC: tracking_alloc::TrackingAlloc = tracking_alloc::TrackingAlloc::system();
 
-#[expect(clippy::vec_box, reason = "each block is the report's: an allocation of its own")]
+#[expect(
+    clippy::vec_box,
+    reason = "each block is the report's: an allocation of its own"
+)]
 fn job(number: usize) -> Vec<Box<[u8; 200]>> {
     let all: Vec<Box<[u8; 200]>> = (0..60_000)
         .map(|index| Box::new([(index + number) as u8; 200]))
