@@ -32,8 +32,8 @@ pages! {
     wasm "docs/src/wasm.md"
 }
 
-/// Pages with blocks that another workspace compiles (`rust,ignore`), and the files that contain the
-/// same lines.
+/// Pages with blocks that another workspace compiles (`rust,ignore`), and the files that contain
+/// the same lines.
 pub const ELSEWHERE: &[(&str, &str)] = &[
     ("docs/src/leak.md", "examples/real/server/src/bin/leaky.rs"),
     (

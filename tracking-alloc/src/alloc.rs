@@ -75,7 +75,7 @@ impl<A> Source for TrackingAlloc<A> {
     }
 }
 
-/// What remains of an event that must be reported: each function calls the allocator itself.
+/// The rest of an event that must be reported: each function calls the allocator itself.
 ///
 /// PERF: they are not inlined, so that an event that needs no report ends in the call of the
 /// allocator, and keeps nothing across it.

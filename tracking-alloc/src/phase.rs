@@ -78,7 +78,7 @@ impl Phase {
 
     /// Creates a handle, with which other threads enter the phase.
     ///
-    /// What they allocate in the meantime counts in the phase, so its figures are those of several
+    /// Their allocations in the meantime count in the phase, so its figures are those of several
     /// threads. Its time and its entries remain those of the phase itself: eight threads that work
     /// for a second take one second, not eight.
     ///

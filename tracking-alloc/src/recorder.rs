@@ -90,14 +90,15 @@ impl Recorder {
         self.recording.resume();
     }
 
-    /// Takes samples from now on, one for each `mean_bytes` bytes allocated on average, or changes that
-    /// mean. The figures of the recording are estimates from then on. `heapglass set` does the same
-    /// from outside.
+    /// Takes samples from now on, one for each `mean_bytes` bytes allocated on average, or changes
+    /// that mean. The figures of the recording are estimates from then on. `heapglass set` does
+    /// the same from outside.
     ///
     /// # Errors
-    /// If the recording has no stacks (mode `count`), if the program uses [`measure`](crate::measure),
-    /// [`assert_allocs!`](crate::assert_allocs) or `footprint`, which need every event, or if
-    /// `mean_bytes` is 0 or more than 1 TiB. If the recording was finished.
+    /// If the recording has no stacks (mode `count`), if the program uses
+    /// [`measure`](crate::measure), [`assert_allocs!`](crate::assert_allocs) or `footprint`,
+    /// which need every event, or if `mean_bytes` is 0 or more than 1 TiB. If the recording was
+    /// finished.
     pub fn sample(&self, mean_bytes: u64) -> Result<(), Error> {
         self.recording.sample(mean_bytes)
     }
@@ -155,7 +156,8 @@ impl RecorderOptions {
         self
     }
 
-    /// Counts blocks and frees exactly, in addition to the bytes allocated, while samples are taken.
+    /// Counts blocks and frees exactly, in addition to the bytes allocated, while samples are
+    /// taken.
     pub fn sample_counts(mut self, counts: bool) -> Self {
         self.0.sample_counts = Some(counts);
         self

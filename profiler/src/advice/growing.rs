@@ -1,7 +1,7 @@
 //! Live bytes that grow for as long as the recording shows them.
 //!
-//! A program that loads its data grows too, and so does a cache that fills. So growth counts only if
-//! it goes on over most of the run, at every step, without slowing down. What is freed when the
+//! A program that loads its data grows too, and so does a cache that fills. So growth counts only
+//! if it goes on over most of the run, at every step, without slowing down. What is freed when the
 //! program stops was growing all the same.
 
 use super::finding::{Confidence, Finding, Kind};
@@ -18,7 +18,7 @@ const SHORTEST_NS: u64 = 1_000_000_000;
 /// The evidence that says what the whole process held when the growth was measured.
 const LIVE_THEN: &str = "live_bytes";
 
-/// What a group held at a moment.
+/// The live bytes and blocks of a group at a moment.
 #[derive(Clone, Copy)]
 struct Moment {
     time_ns: u64,
@@ -106,7 +106,7 @@ pub(super) fn live_then(finding: &Finding) -> u64 {
     live.map_or(0, |(_, bytes)| *bytes)
 }
 
-/// What the group held at each checkpoint and at the end.
+/// The live bytes and blocks of the group at each checkpoint and at the end.
 fn moments(profile: &Profile, group: &Group) -> Vec<Moment> {
     let held = profile.live_at_checkpoints(&group.sites).into_iter();
     let at_checkpoints = held.zip(profile.checkpoints());

@@ -88,7 +88,7 @@ pub(crate) struct Texts {
     place: String,
     /// The owner and its line.
     owner: String,
-    /// What holds most of the blocks.
+    /// The holder of most of the blocks.
     holder: Option<String>,
     /// The evidence and the change to make.
     remedy: String,

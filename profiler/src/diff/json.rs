@@ -19,12 +19,12 @@ pub const FORMAT: u32 = 1;
 /// Each figure has `base` and `new` with the median, the least, the largest and the figure of each
 /// recording in order; `difference` is that of the medians, `relative` the difference as a part of
 /// the first (null when that is 0), and `verdict` one of `equal`, `more`, `less`,
-/// `within_error_bound` (of the two peaks, `error_bound`; of estimates, whose difference lies between
-/// `difference_low` and `difference_high` with a confidence of 95 %) and `within_spread` (of several
-/// recordings). `rows` are those that differ by the measure; `base_figures` and `new_figures` of a
-/// row are those of the report, one for each recording, null where no recording of the side has it.
-/// By phase, `phases` has the time, the speed and the allocations for each record of every phase,
-/// null on a side that does not know them.
+/// `within_error_bound` (of the two peaks, `error_bound`; of estimates, whose difference lies
+/// between `difference_low` and `difference_high` with a confidence of 95 %) and `within_spread`
+/// (of several recordings). `rows` are those that differ by the measure; `base_figures` and
+/// `new_figures` of a row are those of the report, one for each recording, null where no recording
+/// of the side has it. By phase, `phases` has the time, the speed and the allocations for each
+/// record of every phase, null on a side that does not know them.
 ///
 /// # Errors
 /// Returns the errors of `out`.

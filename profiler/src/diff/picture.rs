@@ -131,8 +131,8 @@ fn draw(
     picture.draw(merged, &pruned, color, caption, out)
 }
 
-/// `Vec::push +1.8 MiB (12.3 MiB -> 14.1 MiB; alloc::vec::Vec<T,A>::push)`: the last bracket belongs
-/// to inferno's script, so no other round one stands in it.
+/// `Vec::push +1.8 MiB (12.3 MiB -> 14.1 MiB; alloc::vec::Vec<T,A>::push)`: the last bracket
+/// belongs to inferno's script, so no other round one stands in it.
 fn caption(merged: &MergedTree, id: NodeId, measure: Measure) -> Caption {
     let node = merged.node(id);
     let name = printable(merged.name(id).trim());

@@ -11,7 +11,7 @@ use super::prune::{self, PrunedTree, Widths};
 use super::relabel::{Caption, DARK, escape, relabel};
 use crate::calltree::NodeId;
 
-/// Height of a frame: inferno's own where the picture is deep, more where there is room.
+/// Height of a frame: inferno's own where the picture is deep, more if there is space.
 const FRAME_HEIGHTS: std::ops::RangeInclusive<usize> = 16..=24;
 
 /// Frames get higher as long as all rows fit into this height.

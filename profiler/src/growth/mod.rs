@@ -51,8 +51,8 @@ pub struct Growth<'a> {
     pub by: By,
     /// All live bytes and blocks.
     pub total: Grown,
-    /// Rows that differ in live bytes or blocks: those that grew, then those that shrank, the largest
-    /// difference first.
+    /// Rows that differ in live bytes or blocks: those that grew, then those that shrank, the
+    /// largest difference first.
     pub rows: Vec<GrowthRow>,
     /// Number of rows that are equal.
     pub equal_rows: usize,

@@ -96,8 +96,8 @@ pub struct Found {
     pub moment: Moment,
     /// The text that was asked for.
     pub wanted: String,
-    /// Nanoseconds from the wanted time to the moment, negative if the moment is before it. 0 if it
-    /// is the moment that was asked for.
+    /// Nanoseconds from the wanted time to the moment, negative if the moment is before it. 0 if
+    /// it is the moment that was asked for.
     pub distance_ns: i64,
 }
 

@@ -250,7 +250,8 @@ struct SampleNets {
     live: Sampled,
     at_peak: Sampled,
     least_bytes: u64,
-    /// Figures without records of their samples: rows at "(table full)", and rows that a mark kept.
+    /// Figures without records of their samples: rows at "(table full)", and rows that a mark
+    /// kept.
     others: [u64; 3],
 }
 

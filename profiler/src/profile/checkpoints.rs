@@ -66,7 +66,8 @@ pub(crate) struct Checkpoints {
     held: Arc<HeldBySites>,
 }
 
-/// What each site held. Most sites change between few checkpoints, so only changes are kept.
+/// The live bytes and blocks of each site. Most sites change between few checkpoints, so only
+/// changes are kept.
 #[derive(Clone, Debug, Default)]
 struct HeldBySites {
     /// The index after the last change of each site.
@@ -161,8 +162,9 @@ impl Profile {
     /// each site, and nothing else. Its sites, fields, phases and types have the numbers that they
     /// have here. Returns `None` if there is no such checkpoint.
     ///
-    /// Rows of every grouping that consists of sites, the call tree and comparisons work on it, with
-    /// [`Measure::Live`](super::Measure::Live). Threads and arenas have none: they are not sites.
+    /// Rows of every grouping that consists of sites, the call tree and comparisons work on it,
+    /// with [`Measure::Live`](super::Measure::Live). Threads and arenas have none: they are not
+    /// sites.
     ///
     /// ```
     /// use heapglass_profiler::profile::{Frames, Measure};

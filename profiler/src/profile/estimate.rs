@@ -286,8 +286,8 @@ pub struct Sampling {
     pub most_sample_bytes: u64,
     /// Number of times the mean was changed.
     pub changes: u64,
-    /// Nanoseconds from the start to the first sample that could be taken. Before that, every event
-    /// was recorded.
+    /// Nanoseconds from the start to the first sample that could be taken. Before that, every
+    /// event was recorded.
     pub since_ns: u64,
     /// Bytes allocated, exactly.
     pub total_bytes: u64,
@@ -311,7 +311,8 @@ impl Sampling {
         }
     }
 
-    /// Returns the sentence that says what the estimates are worth. `hits` is the number of samples.
+    /// Returns the sentence that says what the estimates are worth. `hits` is the number of
+    /// samples.
     pub fn explained(&self, hits: u64) -> String {
         let begun = match self.since_ns {
             0 => String::new(),

@@ -7,7 +7,7 @@
 use super::{Figures, Profile, ScopeId, ScopeKind};
 use crate::units::Nanos;
 
-/// What is known of the lifetimes of some blocks in time.
+/// The lifetimes of some blocks in time, as far as they are known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Lifetime {

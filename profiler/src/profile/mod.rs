@@ -131,7 +131,7 @@ pub struct Profile {
     pub(crate) threads: Vec<Thread>,
     /// Live bytes over time.
     pub(crate) timeline: Vec<TimelinePoint>,
-    /// What each site held at a few moments.
+    /// The live bytes and blocks of each site at a few moments.
     pub(crate) checkpoints: Checkpoints,
     /// Named moments set by the program.
     pub(crate) marks: Vec<Mark>,
@@ -643,7 +643,8 @@ impl Profile {
         &self.totals
     }
 
-    /// Returns the process's figure of a measure: what was counted exactly, else the sum of the sites.
+    /// Returns the process's figure of a measure: what was counted exactly, else the sum of the
+    /// sites.
     pub fn total_of(&self, measure: Measure) -> u64 {
         let sampling = self.capture.sampling.as_ref();
         let exact = sampling.and_then(|sampling| sampling.exact(measure.key()));

@@ -58,7 +58,7 @@ impl ResidentParts {
     }
 }
 
-/// What most of a resident set is that is much larger than the live bytes.
+/// The largest part of a resident set that is much larger than the live bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum NotLive {
@@ -202,7 +202,8 @@ impl Profile {
     }
 
     /// Returns `true` if the resident set was much larger than the live bytes at a fifth of the
-    /// points of the timeline. A program that frees everything at its end has that at the last ones.
+    /// points of the timeline. A program that frees everything at its end has that at the last
+    /// ones.
     fn was_often_apart(&self) -> bool {
         let read = self.timeline.iter().filter(|point| point.rss_bytes > 0);
         let apart = read.clone().filter(|point| {

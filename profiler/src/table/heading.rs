@@ -15,7 +15,8 @@ pub struct Heading {
     title: &'static str,
     width: usize,
     unit: Unit,
-    /// `true` if the figure counts recorded events, so that it is an estimate if samples were taken.
+    /// `true` if the figure counts recorded events, so that it is an estimate if samples were
+    /// taken.
     is_recorded: bool,
 }
 

@@ -16,7 +16,7 @@ use heapglass_recorder::{PassedOver, Recording};
 
 use crate::Error;
 
-/// What was read is given out again for this long.
+/// The time for which a profile that was read is returned again.
 const FRESH: Duration = Duration::from_secs(1);
 
 /// The names of more frames than this are not kept between dumps. A frame takes about 200 bytes

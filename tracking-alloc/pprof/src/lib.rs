@@ -11,8 +11,8 @@
 //! for names. Call it where blocking is allowed (`tokio::task::spawn_blocking`). There is one dump
 //! at a time: whoever asks while it runs, or within a second of its start, gets the same bytes.
 //!
-//! The allocations of a dump are not counted, apart from the bytes that it returns. What it reads of
-//! debug information is freed at its end. The names that it found are kept for the next dump if
+//! The allocations of a dump are not counted, apart from the bytes that it returns. What it reads
+//! of debug information is freed at its end. The names that it found are kept for the next dump if
 //! they are few enough.
 //!
 //! # Licences

@@ -68,7 +68,7 @@ fn keep(blocks: usize) -> Vec<Box<[u8; 1000]>> {
         .collect()
 }
 
-/// What a dump is given out again for.
+/// The time for which a dump is returned again.
 const FRESH: Duration = Duration::from_millis(1100);
 
 #[test]

@@ -105,14 +105,14 @@ impl Recording {
         }
     }
 
-    /// Takes samples from now on, one for each `mean_bytes` bytes allocated on average. The figures of
-    /// the recording are estimates from then on. In a recording that samples already, changes the
-    /// mean. Another process can do the same with `heapglass set`.
+    /// Takes samples from now on, one for each `mean_bytes` bytes allocated on average. The figures
+    /// of the recording are estimates from then on. In a recording that samples already,
+    /// changes the mean. Another process can do the same with `heapglass set`.
     ///
     /// # Errors
-    /// If the recording has no stacks (mode `count`), if the program uses `measure`, `assert_allocs!`
-    /// or `footprint`, which need every event, if `mean_bytes` is 0 or more than 1 TiB, or if nothing
-    /// is recorded any more.
+    /// If the recording has no stacks (mode `count`), if the program uses `measure`,
+    /// `assert_allocs!` or `footprint`, which need every event, if `mean_bytes` is 0 or more
+    /// than 1 TiB, or if nothing is recorded any more.
     pub fn sample(self, mean_bytes: u64) -> Result<(), Error> {
         self.session().ok_or_else(|| Error::new(INHERITED))?;
         hook::sample(mean_bytes).map_err(|reason| {

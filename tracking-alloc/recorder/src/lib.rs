@@ -54,8 +54,8 @@
 //! - **Every event is reported**, so the rows of a recording add up to the figures of the process.
 //!   [`stats()`] returns the sum of the rows and of the events that no row counts, and documents it
 //!   as exact. A recording that samples is the exception: a source that calls the allocator itself
-//!   asks [`passes_allocation`] and its relatives first, which count what needs no report. All other
-//!   sources report every event, and the recorder takes the samples.
+//!   asks [`passes_allocation`] and its relatives first, which count what needs no report. All
+//!   other sources report every event, and the recorder takes the samples.
 //! - **A free without a known block** belongs to a block that was allocated before the recording,
 //!   during a pause, or by another allocator. The recorder counts it as an unknown free and changes
 //!   no row.

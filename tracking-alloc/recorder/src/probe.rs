@@ -29,7 +29,8 @@ pub fn assert_observing(what: &str) {
     assert!(is_observing(), "{what}: {NOT_INSTALLED}");
 }
 
-/// Checks [`assert_observing`], and that every event is seen, for the caller of the function `what`.
+/// Checks [`assert_observing`], and that every event is seen, for the caller of the function
+/// `what`.
 ///
 /// # Panics
 /// If the global allocator is not reported, or if the recording in progress takes samples.

@@ -79,8 +79,8 @@ struct Page {
     _rest: [u8; REST],
     /// Live samples by the page of their address: see [`samples`](crate::samples).
     ///
-    /// PERF: it is in this static because the inlined code of another crate needs one more load for
-    /// the address of each static.
+    /// PERF: it is in this static because the inlined code of another crate needs one more load
+    /// for the address of each static.
     #[cfg(recording)]
     filter: [AtomicU8; FILTER],
 }

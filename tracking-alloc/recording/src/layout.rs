@@ -117,7 +117,8 @@ pub mod mode {
     pub const EXACT: u32 = 1;
     /// Every event, without stacks: a site is a scope.
     pub const COUNT: u32 = 2;
-    /// A sample of the events, with their stacks. Rows hold estimates ([`Samples`](super::Samples)).
+    /// A sample of the events, with their stacks. Rows hold estimates
+    /// ([`Samples`](super::Samples)).
     pub const SAMPLE: u32 = 3;
 
     /// Each mode with its name in `HEAPGLASS_MODE` and in reports.
@@ -642,7 +643,7 @@ record! {
         /// String: the name of the program's allocator; 0 = not known. It is the full name of a
         /// Rust type, such as `mimalloc::MiMalloc`, or `libc malloc`.
         1320 allocator: u32,
-        /// What is counted exactly while samples are taken: see [`sample_counts`].
+        /// The exact counts while samples are taken: see [`sample_counts`].
         1324 sample_counts: u32,
         /// The mean number of bytes from one sample to the next, as it is now; 0 = no samples were
         /// taken.

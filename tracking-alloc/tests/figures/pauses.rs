@@ -16,8 +16,8 @@ pub(crate) const PROGRAMS: Programs = &[
 
 /// Pauses and resumes in the storm, most of them from code.
 const STORMS: u64 = 1000;
-/// One pause in this number is made by the word in the file. The main thread then has to wait until another
-/// one follows the word.
+/// One pause in this number is made by the word in the file. The main thread then has to wait until
+/// another one follows the word.
 const BY_WORD: u64 = 20;
 const THREADS: usize = 8;
 

@@ -1,5 +1,5 @@
-//! A server puts each request's task into a `JoinSet`, and joins only when it stops. The argument is
-//! the number of requests.
+//! A server puts each request's task into a `JoinSet`, and joins only when it stops. The argument
+//! is the number of requests.
 
 use std::time::Duration;
 use tokio::task::JoinSet;

@@ -78,8 +78,8 @@ pub(crate) struct Check {
     /// Fail if more than N bytes are live at the peak for each byte of input that the phases state
     #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = values::ratio())]
     pub(crate) max_amplification: Option<f64>,
-    /// Fail if live bytes grow by more than this between --from and --to: a size, a size per second
-    /// such as `10KiB/s`, or a percentage of what was live at --from
+    /// Fail if live bytes grow by more than this between --from and --to: a size, a size per
+    /// second such as `10KiB/s`, or a percentage of what was live at --from
     #[arg(long, value_name = "SIZE|SIZE/s|%", allow_hyphen_values = true, value_parser = values::growth())]
     pub(crate) max_growth: Option<MostGrowth>,
     #[command(flatten)]

@@ -12,10 +12,10 @@ use super::{AnyMeasure, AtFlag, Input, RowsBy, values};
 ///
 /// pprof (gzip): go tool pprof, Parca, Pyroscope. dhat: valgrind's dh_view.html, the Firefox
 /// Profiler. speedscope: speedscope.app. firefox: profiler.firefox.com. folded: inferno,
-/// flamegraph.pl. json: the same as `report --json`. csv: the rows of `report` as a table. html: one
-/// page for any browser, with flamegraph, tables, timeline, snapshot and advice. Every format has
-/// the same totals as the report. If a format requires a figure that is not recorded, the file has a
-/// lower bound for it and says so.
+/// flamegraph.pl. json: the same as `report --json`. csv: the rows of `report` as a table. html:
+/// one page for any browser, with flamegraph, tables, timeline, snapshot and advice. Every format
+/// has the same totals as the report. If a format requires a figure that is not recorded, the file
+/// has a lower bound for it and says so.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:

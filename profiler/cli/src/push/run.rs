@@ -1,4 +1,4 @@
-//! What is pushed when, and what becomes of failures.
+//! The loop of pushes, and the handling of failures.
 
 use std::future::Future;
 use std::path::PathBuf;

@@ -16,7 +16,7 @@ use crate::error::Error;
 
 const SECRET: &str = "s3cret-t0ken";
 
-/// What a server does with a connection.
+/// The reaction of a server to a connection.
 #[derive(Clone, Copy, Debug)]
 enum Does {
     Answers(&'static str),

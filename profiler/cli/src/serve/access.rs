@@ -84,7 +84,7 @@ impl Token {
     }
 }
 
-/// Who may ask.
+/// The clients that may ask.
 #[derive(Debug)]
 pub(crate) struct Access {
     token: Option<Token>,

@@ -28,7 +28,7 @@ pub(crate) use access::{Access, Token};
 pub(crate) use connections::{Limits, serve};
 pub(crate) use recordings::{Place, Recordings, Refusal};
 
-/// What a server has: the recordings, and the rules for who may ask for them.
+/// The state of a server: its recordings, and the rules for clients.
 #[derive(Debug)]
 pub(crate) struct Site {
     pub(crate) recordings: Recordings,

@@ -29,7 +29,7 @@ use tracking_alloc_recording::{
 
 use crate::files::place;
 
-/// What was read of a recording is given out again for this long, even if the program goes on.
+/// The time for which a recording that was read is served again, even if the program goes on.
 /// Many requests at once then cost one reading, and the program's machine never does more than one
 /// a second.
 pub(super) const FRESH: Duration = Duration::from_secs(1);
@@ -73,7 +73,7 @@ struct Kept {
     dump: Option<Dump>,
 }
 
-/// What was read of a recording at one moment.
+/// A recording as it was read at one moment.
 struct Dump {
     /// The moment, on both clocks.
     began: Instant,
@@ -82,7 +82,7 @@ struct Dump {
     profile: Profile,
     /// The counters for later windows.
     moment: Option<WindowBegin>,
-    /// What was made of it.
+    /// Documents made of it.
     documents: HashMap<Document, Bytes>,
 }
 

@@ -38,11 +38,11 @@ pub(super) fn picture(
             let Caption { title, label } = caption(*id);
             let (r, g, b) = color(*id);
             let width = part(*id) * WIDTH;
-            let room = (width / CHAR) as usize;
+            let most = (width / CHAR) as usize;
             let label: String = match label.chars().count() {
-                _ if room < 3 => String::new(),
-                chars if chars <= room => label,
-                _ => label.chars().take(room - 2).chain("..".chars()).collect(),
+                _ if most < 3 => String::new(),
+                chars if chars <= most => label,
+                _ => label.chars().take(most - 2).chain("..".chars()).collect(),
             };
             let (left, top) = (x * WIDTH, depth * ROW);
             // Infallible: writing to a String.

@@ -4,7 +4,7 @@
 //! The script shows what the page contains, and computes no figure that the report has. A page must
 //! never let a recorded name become markup or code: names are data in JSON, in which `<` is
 //! escaped, and the script sets them as text alone. The page's own policy allows no code but the
-//! page's own. What a page has no room for is counted in it.
+//! page's own. A page counts what it leaves out for lack of space.
 
 mod fallback;
 mod sources;
@@ -41,11 +41,11 @@ use trees::{CountedTree, HeldTree, Kind, Labels, Tree, TreeJson, TwoTrees, large
 /// The version of a page's data.
 const FORMAT: u32 = 1;
 
-/// Room for all frames, bytes of JSON.
-const ROOM_OF_FRAMES: usize = 2_600_000;
+/// The space for all frames, bytes of JSON.
+const BYTES_OF_FRAMES: usize = 2_600_000;
 
-/// Room for all rows, bytes of JSON.
-const ROOM_OF_ROWS: usize = 1_300_000;
+/// The space for all rows, bytes of JSON.
+const BYTES_OF_ROWS: usize = 1_300_000;
 
 /// Findings of a page.
 const MOST_FINDINGS: usize = 100;
@@ -215,8 +215,8 @@ pub fn write_page(
         if picture.is_empty() && kind.frames == Some(options.frames) {
             picture = counted_picture(&tree, options.measure);
         }
-        let room = ROOM_OF_FRAMES / 100 * part;
-        trees.push(largest(&tree, kind, room, (&mut labels, &mut texts)));
+        let space = BYTES_OF_FRAMES / 100 * part;
+        trees.push(largest(&tree, kind, space, (&mut labels, &mut texts)));
     }
     if let Some(at) = snapshot {
         let tree = HeldTree::new(profile, at);
@@ -225,13 +225,13 @@ pub fn write_page(
             frames: None,
             inverted: false,
         };
-        let room = ROOM_OF_FRAMES / 100 * 8;
-        trees.push(largest(&tree, kind, room, (&mut labels, &mut texts)));
+        let space = BYTES_OF_FRAMES / 100 * 8;
+        trees.push(largest(&tree, kind, space, (&mut labels, &mut texts)));
     }
     trees.retain(|tree| !tree.is_empty());
     let mut tables = tables(profile, options, &mut texts)?;
     if let Some(at) = snapshot {
-        tables.push(holders_table(profile, at, ROOM_OF_ROWS / 8, &mut texts)?);
+        tables.push(holders_table(profile, at, BYTES_OF_ROWS / 8, &mut texts)?);
     }
     tables.retain(|table| !table.is_empty());
     let findings = advise(profile, false);
@@ -361,8 +361,8 @@ pub fn write_comparison_page(
             let (measure, tree) = tree.first();
             picture = two_sided_picture(tree, measure);
         }
-        let room = ROOM_OF_FRAMES / 100 * part;
-        trees.push(largest(&tree, kind, room, (&mut labels, &mut texts)));
+        let space = BYTES_OF_FRAMES / 100 * part;
+        trees.push(largest(&tree, kind, space, (&mut labels, &mut texts)));
     }
     trees.retain(|tree| !tree.is_empty());
     let used: Vec<Measure> = Measure::ALL
@@ -382,8 +382,8 @@ pub fn write_comparison_page(
         By::Phase,
         By::Arena,
     ];
-    let room = ROOM_OF_ROWS / by.len();
-    let changed = by.map(|by| changes([base, new], by, &used, room, &mut texts));
+    let space = BYTES_OF_ROWS / by.len();
+    let changed = by.map(|by| changes([base, new], by, &used, space, &mut texts));
     let mut changed = Vec::from(changed);
     changed.retain(|changes| !changes.is_empty());
     // Where a recording lies is nobody's business.
@@ -463,7 +463,7 @@ fn file_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
-/// The trees of a page, the most important first, each with its part of the room, in percent.
+/// The trees of a page, the most important first, each with its part of the space, in percent.
 fn tree_options(profile: &Profile, measure: Measure) -> Vec<(CallTreeOptions, usize)> {
     let options = |levels, frames, inverted| CallTreeOptions {
         levels,
@@ -536,7 +536,7 @@ fn tables(
             profile,
             by,
             options,
-            ROOM_OF_ROWS / 100 * part,
+            BYTES_OF_ROWS / 100 * part,
             texts,
         )?);
     }

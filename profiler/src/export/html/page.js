@@ -23,7 +23,7 @@
     return n.toFixed(1) + " " + units[unit];
   }
 
-  // Beyond 2^53 a number of JavaScript has no room for each unit.
+  // Beyond 2^53 a JavaScript number cannot hold each unit.
   function exactly(n, unit) {
     if (unit !== "bytes") return count(n);
     if (Math.abs(n) < 1024) return count(n) + " bytes";
@@ -31,11 +31,12 @@
   }
 
   function nanos(n) {
-    const cut = (n, digits) => (Math.floor(n * 10 ** digits) / 10 ** digits).toFixed(digits);
+    // Divides whole numbers: a product of fractions may fall below the figure that the report has.
+    const cut = (unit, digits) => (Math.floor(n / (unit / 10 ** digits)) / 10 ** digits).toFixed(digits);
     if (n < 1e3) return n + " ns";
-    if (n < 1e6) return cut(n / 1e3, 1) + " us";
-    if (n < 1e9) return cut(n / 1e6, 1) + " ms";
-    if (n < 60e9) return cut(n / 1e9, 2) + " s";
+    if (n < 1e6) return cut(1e3, 1) + " us";
+    if (n < 1e9) return cut(1e6, 1) + " ms";
+    if (n < 60e9) return cut(1e9, 2) + " s";
     const s = Math.floor(n / 1e9);
     const two = (n) => String(n).padStart(2, "0");
     if (s < 3600) return `${Math.floor(s / 60)} min ${two(s % 60)} s`;
@@ -44,10 +45,10 @@
 
   function share(part, whole) {
     if (!(whole > 0)) return "-";
-    const percent = (part / whole) * 100;
-    if (part > 0 && percent < 0.1) return "<0.1 %";
-    if (part < whole && percent > 99.9) return ">99.9 %";
-    return percent.toFixed(1) + " %";
+    const permille = Math.round((part / whole) * 1000);
+    if (permille === 0 && part > 0) return "<0.1 %";
+    if (permille === 1000 && part < whole) return ">99.9 %";
+    return (permille / 10).toFixed(1) + " %";
   }
 
   const spell = (n, unit) =>
@@ -92,6 +93,8 @@
     if (!views.some(([view]) => view === state.view)) state.view = views[0][0];
     if (!measureOf.has(state.measure)) state.measure = start.measure;
     selected = 0;
+    openRow = -1;
+    shownRows = 200;
   }
 
   function writeAddress() {
@@ -104,8 +107,11 @@
   }
 
   function set(changes) {
-    if ("measure" in changes) changes = { zoom: state.zoom, ...changes };
-    if ("by" in changes || "frames" in changes || "inverted" in changes) changes = { zoom: "0", ...changes };
+    if ("by" in changes || "frames" in changes || "inverted" in changes) {
+      // Another tree: its frames have other numbers.
+      changes = { zoom: "0", ...changes };
+      selected = 0;
+    }
     if ("table" in changes) changes = { sort: "", asc: "", ...changes };
     if ("table" in changes || "filter" in changes || "sort" in changes || "measure" in changes) {
       openRow = -1;
@@ -124,7 +130,6 @@
 
   // ---- Trees ----
 
-  const names = { stack: "stack", field: "field", type: "type", arena: "arena", holder: "holder" };
   const foldings = { folded: "folded", own: "your crates", trimmed: "all" };
 
   // The parent, the frames right below and the end of each frame of a tree: frames stand in the
@@ -181,6 +186,8 @@
     if (tree.frames) state.frames = tree.frames;
     state.inverted = tree.inverted ? "1" : "";
     if (!tree.measures.includes(state.measure)) state.measure = tree.measures[0];
+    const zoom = Number(state.zoom);
+    if (!(Number.isInteger(zoom) && zoom > 0 && zoom < tree.depth.length)) state.zoom = "0";
     return tree;
   }
 
@@ -209,8 +216,6 @@
       return said;
     }
     const figures = [exactly(value[i], measure.unit), share(value[i], value[0]) + " of all"];
-    const low = tree.figures[key + "_low"]?.[i];
-    if (low !== undefined) figures.push(`95 %: ${spell(low, measure.unit)} to ${spell(tree.figures[key + "_high"][i], measure.unit)}`);
     const zoom = Number(state.zoom);
     if (zoom && i !== zoom && value[i] < value[zoom]) figures.push(share(value[i], value[zoom]) + " of what is zoomed");
     const blocks = tree.figures[measure.blocks]?.[i];
@@ -256,13 +261,13 @@
     return mix(equal, n > 0 ? more : less, 0.18 + 0.82 * Math.sqrt(Math.min(1, Math.abs(n) / most)));
   }
 
-  // As much of a name as fits; its size is kept as long as there is room for both.
-  function fit(name, size, room) {
-    if (room < 3) return "";
+  // As much of a name as fits; its size is kept as long as both fit.
+  function fit(name, size, most) {
+    if (most < 3) return "";
     const all = name + " " + size;
-    if (all.length <= room) return all;
-    if (room > size.length + 8) return name.slice(0, room - size.length - 3) + ".. " + size;
-    return name.length <= room ? name : name.slice(0, room - 2) + "..";
+    if (all.length <= most) return all;
+    if (most > size.length + 8) return name.slice(0, most - size.length - 3) + ".. " + size;
+    return name.length <= most ? name : name.slice(0, most - 2) + "..";
   }
 
   function draw() {
@@ -274,7 +279,7 @@
     }
     const { value, x } = layout(tree, state.measure);
     let zoom = Number(state.zoom);
-    if (!(zoom > 0 && zoom < value.length && Number.isInteger(zoom) && value[zoom] > 0)) zoom = 0;
+    if (!(value[zoom] > 0)) zoom = 0;
     const scale = width / (value[zoom] || 1);
     const frames = [];
     for (let i = tree.parent[zoom]; i >= 0; i = tree.parent[i]) frames.push([i, 0, width, true]);
@@ -338,8 +343,7 @@
   }
 
   function showDetails(tree) {
-    const i = selected > 0 && selected < tree.depth.length ? selected : Number(state.zoom) || 0;
-    $("details").textContent = lines(tree, i < tree.depth.length ? i : 0).join("\n");
+    $("details").textContent = lines(tree, selected || Number(state.zoom)).join("\n");
     canvas.setAttribute("aria-label", "Flamegraph: " + lines(tree, 0).slice(1).join("; "));
     const { frames, share: largest, deep } = tree.left_out;
     const said = [];
@@ -434,7 +438,7 @@
     const tree = chosenTree();
     if (!tree) return;
     const { kids, value } = layout(tree, state.measure);
-    const from = selected || Number(state.zoom) || 0;
+    const from = selected || Number(state.zoom);
     const visible = (list) => list.filter((i) => value[i] > 0);
     if (key === "ArrowDown") {
       const [first] = visible(kids[from]);
@@ -469,7 +473,7 @@
     const table = tablesBy.get(state.table) ?? [...tablesBy.values()][0];
     if (!table) return null;
     state.table = table.by;
-    const index = new Map(table.columns.map((column, at) => [column.key, at]));
+    const index = indexOf(table.columns);
     if (!isComparison) {
       const measure = data.measures.find(({ key }) => index.has(key));
       if (!index.has(state.measure) && measure) state.measure = measure.key;
@@ -482,11 +486,15 @@
     return { table, index, rows: changed.rows, leftOut: changed.left_out, notes };
   }
 
+  const indexOf = (columns) => new Map(columns.map((column, at) => [column.key, at]));
+  const unitOf = (column) => (column.unit === "measure" ? measureOf.get(state.measure).unit : column.unit);
+  const sortKey = () => state.sort || (isComparison ? "difference" : state.measure);
+
   function cellText(column, row, index) {
     const cell = row[index.get(column.key)];
     if (cell === null || cell === undefined) return "";
     if (column.unit === "text") return data.texts[cell];
-    const unit = column.unit === "measure" ? measureOf.get(state.measure).unit : column.unit;
+    const unit = unitOf(column);
     const text = column.key === "difference" ? signed(cell, unit) : spell(cell, unit);
     const [low, high] = ["_low", "_high"].map((end) => row[index.get(column.key + end)]);
     return low === undefined || low === null ? text : `${text} (${spell(low, unit)} to ${spell(high, unit)})`;
@@ -498,12 +506,11 @@
     const isEnd = (key) => key.endsWith("_low") || key.endsWith("_high");
     const first = figures.map((key) => table.columns[index.get(key)]);
     const rest = table.columns.filter((column) => !figures.includes(column.key) && !isEnd(column.key));
-    const columns = [...first, ...rest.filter((column) => state.all === "1" || column.main)];
-    return columns;
+    return [...first, ...rest.filter((column) => state.all === "1" || column.main)];
   }
 
   function sorted(rows, { table, index }) {
-    const key = state.sort || (isComparison ? "difference" : state.measure);
+    const key = sortKey();
     const at = index.get(key);
     if (at === undefined) return rows;
     const isText = table.columns[at].unit === "text";
@@ -534,7 +541,7 @@
     const matches = wanted ? data.texts.map((text) => text.toLowerCase().includes(wanted)) : null;
     let some = matches ? rows.filter((row) => texts.some((at) => row[at] !== null && matches[row[at]])) : rows;
     some = sorted(some, chosen);
-    const key = state.sort || (isComparison ? "difference" : state.measure);
+    const key = sortKey();
     const shareOf = !isComparison && index.has(state.measure) ? wholeOf(table, state.measure) : null;
     const titles = columns.map((column) => {
       const cell = element("th", undefined, { className: column.unit === "text" ? "" : "figure", scope: "col" });
@@ -549,10 +556,11 @@
     const line = element("tr");
     line.append(...titles);
     head.replaceChildren(line);
+    const numbers = new Map(rows.map((row, at) => [row, at]));
     const lines = some.slice(0, shownRows).map((row) => {
       const line = element("tr", undefined, { tabIndex: 0 });
-      line.dataset.row = rows.indexOf(row);
-      if (rows.indexOf(row) === openRow) line.setAttribute("aria-selected", "true");
+      line.dataset.row = numbers.get(row);
+      if (numbers.get(row) === openRow) line.setAttribute("aria-selected", "true");
       if (shareOf) {
         const part = row[index.get(state.measure)];
         line.append(element("td", part === null ? "-" : share(part, shareOf), { className: "figure" }));
@@ -596,7 +604,7 @@
     for (const column of table.columns) {
       const cell = row[index.get(column.key)];
       if (cell === null || cell === undefined) continue;
-      const unit = column.unit === "measure" ? measureOf.get(state.measure).unit : column.unit;
+      const unit = unitOf(column);
       const text = unit === "bytes" ? exactly(cell, unit) : cellText(column, row, index);
       list.append(element("dt", column.title), element("dd", text));
     }
@@ -691,11 +699,18 @@
   }
 
   function phaseBars({ columns, rows }) {
-    const index = new Map(columns.map((column, at) => [column.key, at]));
+    const index = indexOf(columns);
     const cell = (row, key) => row[index.get(key)] ?? null;
     const most = Math.max(1, ...rows.map((row) => cell(row, "elapsed_ns") ?? 0));
-    const chart = svg("svg", { class: "time", viewBox: `0 0 1000 ${rows.length * 20 + 4}`, role: "img" });
-    rows.slice(0, 60).forEach((row, at) => {
+    const shown = rows.slice(0, 60);
+    const more = rows.length - shown.length;
+    const height = (shown.length + (more > 0)) * 20 + 4;
+    const chart = svg("svg", { class: "time", viewBox: `0 0 1000 ${height}`, role: "img" });
+    if (more > 0) {
+      const y = shown.length * 20 + 15;
+      chart.append(svg("text", { x: 296, y, "text-anchor": "end" }, `${count(more)} more: see the table by phase`));
+    }
+    shown.forEach((row, at) => {
       const elapsed = cell(row, "elapsed_ns");
       const peak = cell(row, "with_inner/peak_bytes") ?? cell(row, "peak_bytes");
       const name = data.texts[cell(row, "key")];
@@ -796,11 +811,10 @@
   function show() {
     if (state.theme) document.documentElement.dataset.theme = state.theme;
     else delete document.documentElement.dataset.theme;
-    const tree = chosenTree();
     const isFlame = state.view === "flame";
+    const tree = isFlame ? chosenTree() : null;
     const isTable = state.view === "tables";
-    for (const [view] of views) $(view).hidden = view !== state.view;
-    for (const view of ["time", "snapshot", "advice"]) if (view !== state.view) $(view).hidden = true;
+    for (const section of document.querySelectorAll("main > section")) section.hidden = section.id !== state.view;
     for (const button of $("views").children) {
       if (button.dataset.view === state.view) button.setAttribute("aria-current", "page");
       else button.removeAttribute("aria-current");
@@ -811,9 +825,9 @@
     for (const id of inputs) if ($(id).value !== state[id]) $(id).value = state[id];
     $("inverted").checked = state.inverted === "1";
     $("all").checked = state.all === "1";
-    if (isFlame && tree) {
+    if (tree) {
       const of = (test, read) => [...new Set(data.trees.filter(test).map(read))];
-      fillSelect($("by"), of(() => true, (tree) => tree.by).map((by) => [by, names[by]]), state.by);
+      fillSelect($("by"), of(() => true, (tree) => tree.by).map((by) => [by, by]), state.by);
       const frames = of((one) => one.by === tree.by, (one) => one.frames).filter(Boolean);
       $("frames-label").hidden = frames.length < 2;
       fillSelect($("frames"), frames.map((one) => [one, foldings[one]]), state.frames);
@@ -844,7 +858,6 @@
       if (event.key === "Escape") event.target.blur();
       return;
     }
-    const tree = chosenTree();
     const isFlame = state.view === "flame";
     const trees = data.trees;
     const actions = {
@@ -863,7 +876,7 @@
     };
     const number = Number(event.key);
     if (number >= 1 && number <= views.length) set({ view: views[number - 1][0] });
-    else if (isFlame && tree && event.key.startsWith("Arrow")) move(event.key);
+    else if (isFlame && event.key.startsWith("Arrow")) move(event.key);
     else if (isFlame && event.key === "Enter" && event.target.tagName !== "BUTTON" && selected) zoomTo(selected);
     else if (event.key === "Enter" && event.target.dataset.row !== undefined) openRowOf(event.target);
     else if (actions[event.key]) actions[event.key]();
@@ -909,7 +922,7 @@
     $("rows").onclick = (event) => {
       const sort = event.target.closest("button")?.dataset.sort;
       if (sort) {
-        const isSame = sort === (state.sort || (isComparison ? "difference" : state.measure));
+        const isSame = sort === sortKey();
         set({ sort, asc: isSame && state.asc !== "1" ? "1" : "" });
         return;
       }

@@ -46,11 +46,11 @@ pub(super) struct TableJson {
     pub(super) owners: Vec<FrameId>,
 }
 
-/// Rows that a page has no room for.
+/// Rows that a page leaves out for lack of space.
 #[derive(Default, Serialize)]
 struct LeftOut {
     rows: usize,
-    /// What they add up to; absent where rows overlap.
+    /// Their sums; absent if rows overlap.
     #[serde(skip_serializing_if = "Option::is_none")]
     figures: Option<Value>,
 }
@@ -93,16 +93,16 @@ fn more_columns(by: By) -> &'static str {
     }
 }
 
-/// Where the user keeps sources is nobody's business: a page has `source`, the place without the
+/// Columns that would show where the user keeps sources. A page has `source`, the place without the
 /// folder of the program.
 const PRIVATE: [&str; 2] = ["file", "line"];
 
-/// Returns the rows of a grouping; `room` is about the number of bytes of JSON.
+/// Returns the rows of a grouping; `space` is about the number of bytes of JSON.
 pub(super) fn table(
     profile: &Profile,
     by: By,
     options: &ReportOptions<'_>,
-    room: usize,
+    space: usize,
     texts: &mut Texts,
 ) -> io::Result<TableJson> {
     let all = rows(profile, by, options.measure, Frames::Folded);
@@ -132,7 +132,7 @@ pub(super) fn table(
         .chain(more_columns(by).split_whitespace())
         .filter(|key| !PRIVATE.contains(key));
     let columns = columns(keys, main_columns(by), &values);
-    let (rows, fit) = cells(&columns, &values, room, texts);
+    let (rows, fit) = cells(&columns, &values, space, texts);
     let mut left_figures = left.1;
     let mut left_rows = left.0;
     for row in &kept[fit..] {
@@ -237,7 +237,7 @@ fn title(key: &str, unit: &str) -> String {
 fn cells(
     columns: &[Column],
     values: &[Value],
-    room: usize,
+    space: usize,
     texts: &mut Texts,
 ) -> (Vec<Vec<Value>>, usize) {
     let places: Vec<String> = columns
@@ -247,7 +247,7 @@ fn cells(
     let mut rows = Vec::new();
     let mut used = 0;
     for value in values {
-        if used > room {
+        if used > space {
             break;
         }
         let before = texts.bytes();
@@ -274,7 +274,7 @@ fn cells(
 pub(super) fn holders_table(
     profile: &Profile,
     at: SnapshotAt<'_>,
-    room: usize,
+    space: usize,
     texts: &mut Texts,
 ) -> io::Result<TableJson> {
     let options = ReportOptions {
@@ -292,7 +292,7 @@ pub(super) fn holders_table(
     let keys = "key retained_bytes own_bytes own_blocks unused_bytes known_bytes own_unused_bytes \
          own_known_bytes kind place type what where owner source sites depth";
     let columns = columns(keys.split_whitespace(), main, &values);
-    let (rows, fit) = cells(&columns, &values, room, texts);
+    let (rows, fit) = cells(&columns, &values, space, texts);
     let elided = report.pointer("/elided/rows").and_then(Value::as_u64);
     Ok(TableJson {
         by: "holder",
@@ -336,7 +336,7 @@ pub(super) fn changes(
     sides: [&[Recording<'_>]; 2],
     by: By,
     measures: &[Measure],
-    room: usize,
+    space: usize,
     texts: &mut Texts,
 ) -> ChangesJson {
     let text = |key: &str, main| Column {
@@ -379,7 +379,7 @@ pub(super) fn changes(
         let mut rows = Vec::new();
         let before = texts.bytes();
         for row in diff.rows.iter().take(MOST_ROWS) {
-            if texts.bytes() - before + rows.len() * 60 > room / measures.len() {
+            if texts.bytes() - before + rows.len() * 60 > space / measures.len() {
                 break;
             }
             let identity = &row.identity;

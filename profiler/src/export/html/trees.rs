@@ -41,7 +41,7 @@ pub(super) trait Tree {
     fn look(&self, id: NodeId) -> ((u8, u8, u8), u32, u32);
 }
 
-/// The part of a tree that a page has room for.
+/// The part of a tree that fits into a page.
 #[derive(Serialize)]
 pub(super) struct TreeJson {
     /// `stack`, `field`, `type`, `arena` or `holder`.
@@ -58,15 +58,15 @@ pub(super) struct TreeJson {
     label: Vec<u32>,
     /// A column for each figure that is not always 0.
     figures: BTreeMap<String, Vec<u64>>,
-    /// Frames with something below them that have figures of their own: the index of the frame, and
-    /// its own figures.
+    /// Frames with something below them that have figures of their own: the index of the frame,
+    /// and its own figures.
     own: Vec<(u32, BTreeMap<String, u64>)>,
     /// Frames with something below them that is left out.
     open: Vec<u32>,
     left_out: LeftOut,
 }
 
-/// The frames that a page has no room for.
+/// The frames that a page leaves out for lack of space.
 #[derive(Default, Serialize)]
 struct LeftOut {
     frames: usize,
@@ -113,11 +113,11 @@ pub(super) struct Kind {
     pub(super) inverted: bool,
 }
 
-/// Returns the largest frames that fit into about `room` bytes of JSON.
+/// Returns the largest frames that fit into about `space` bytes of JSON.
 pub(super) fn largest(
     tree: &impl Tree,
     kind: Kind,
-    room: usize,
+    space: usize,
     (labels, texts): (&mut Labels, &mut Texts),
 ) -> TreeJson {
     let keys = tree.keys();
@@ -135,14 +135,14 @@ pub(super) fn largest(
     let all = order.len();
     order.retain(|(_, id)| depths[id.0 as usize] as usize <= MAX_DEPTH);
     let deep = all - order.len();
-    // A frame is at least as large as those below it, and stands before them: so if it has no room,
-    // they have none.
+    // A frame is at least as large as those below it, and stands before them: so if it does not
+    // fit, they have none.
     order.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
     let mut label_of: Vec<Option<u32>> = vec![None; tree.len()];
     let mut used = 0;
     let mut kept = 0;
     for (_, id) in &order {
-        if used > room {
+        if used > space {
             break;
         }
         let texts_before = texts.bytes();

@@ -19,7 +19,7 @@ impl Random {
     }
 }
 
-/// What a site allocated, and the samples of it.
+/// The allocations of a site, and the samples of them.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sampled {
     hits: u64,

@@ -30,7 +30,7 @@ impl UsableClass {
     }
 }
 
-/// What the allocator gave for the live blocks of a snapshot.
+/// The usable bytes of the live blocks of a snapshot.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 #[non_exhaustive]

@@ -77,7 +77,7 @@ pub(crate) struct PeakChecks {
     lanes: lanes::Lanes,
     /// Bytes that were allocated before the first sample.
     exact_bytes: u64,
-    /// What was counted exactly since then, at the last look at all lanes.
+    /// The exact counts since then, as of the last look at all lanes.
     counted: Counted,
     pub(crate) timeline: Timeline,
 }

@@ -16,7 +16,7 @@ use crate::{state, thread};
 use std::sync::atomic::Ordering::*;
 use tracking_alloc_recording::{Row, SITE_TABLE_FULL, SITE_UNATTRIBUTED, Samples};
 
-/// Where the figures of a site are counted in a lane.
+/// The place in a lane where the figures of a site are counted.
 #[derive(Clone, Copy)]
 struct Counted {
     site: u32,
@@ -110,9 +110,9 @@ pub(super) fn allocated(lane: &'static Lane, start: Start, block: usize, bytes: 
     }
 }
 
-/// The probe `otel_memory:alloc`, for tracers (USDT): address, size, and the bytes and blocks that the
-/// sample stands for. The names and arguments are those of a draft of OpenTelemetry, which is not
-/// final.
+/// The probe `otel_memory:alloc`, for tracers (USDT): address, size, and the bytes and blocks that
+/// the sample stands for. The names and arguments are those of a draft of OpenTelemetry, which is
+/// not final.
 fn tell_allocated(block: usize, weight: Weight) {
     let Weight { size, amount, .. } = weight;
     probe::probe!(otel_memory, alloc, block, size, amount.bytes, amount.blocks);

@@ -264,8 +264,8 @@ fn above_by_a_quarter(peak: i64) -> u64 {
     peak.saturating_add(peak / 4)
 }
 
-/// Makes room for the copy of a peak: beside a copy that the reader has seen, or in place of that of
-/// an earlier peak that it has not seen yet, which would show less. Returns the copy to end, 0 =
+/// Makes room for the copy of a peak: beside a copy that the reader has seen, or in place of that
+/// of an earlier peak that it has not seen yet, which would show less. Returns the copy to end, 0 =
 /// none; `None` if there is no room. Call under the lock.
 fn set_peak_aside(exchange: &Exchange) -> Option<u32> {
     let is_seen = is_seen(exchange);

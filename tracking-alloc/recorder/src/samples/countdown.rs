@@ -6,8 +6,8 @@ use crate::hash::GOLDEN;
 use crate::thread;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::*};
 
-/// The bytes left until the next sample, and what was counted so far. It belongs to a lane, and goes
-/// on when another thread takes the lane over. Only the owner of the lane writes to it.
+/// The bytes left until the next sample, and what was counted so far. It belongs to a lane, and
+/// goes on when another thread takes the lane over. Only the owner of the lane writes to it.
 ///
 /// PERF: one cache line, so that an event touches one.
 #[repr(C, align(64))]
@@ -26,7 +26,7 @@ pub(crate) struct Countdown {
     random: AtomicU64,
 }
 
-/// What was counted exactly while samples were taken.
+/// The exact counts while samples were taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Counted {
     pub(crate) total_bytes: u64,

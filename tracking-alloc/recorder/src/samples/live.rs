@@ -1,8 +1,8 @@
 //! The set of live samples, by address.
 //!
 //! Changes are made under a lock. Whether an address is in the set is found without it: a number is
-//! odd while the set changes, and is read before and after the search. The lock is taken for samples
-//! alone, so it is rarely held.
+//! odd while the set changes, and is read before and after the search. The lock is taken for
+//! samples alone, so it is rarely held.
 
 use super::Weight;
 use crate::hash::GOLDEN;
@@ -195,8 +195,8 @@ fn take_from(set: Guard<'_, Set>, address: usize) -> Option<Sample> {
     Some(sample)
 }
 
-/// Makes a table of twice the size. Without memory, or at the largest size, nothing changes. The old
-/// table stays mapped, because another thread may be searching it.
+/// Makes a table of twice the size. Without memory, or at the largest size, nothing changes. The
+/// old table stays mapped, because another thread may be searching it.
 fn grow() {
     let old = table();
     let size = (2 * old.len()).max(FIRST);

@@ -115,8 +115,8 @@ fn ln(number: f64) -> f64 {
     f64::from(exponent) * std::f64::consts::LN_2 + 2.0 * z * (1.0 + series)
 }
 
-/// Returns the bytes of a countdown. `uniform` is above 0 and at most 1. Rounded up, so that a block
-/// is sampled exactly when the rest of the countdown is at most its size.
+/// Returns the bytes of a countdown. `uniform` is above 0 and at most 1. Rounded up, so that a
+/// block is sampled exactly when the rest of the countdown is at most its size.
 pub(super) fn exponential(mean: u64, uniform: f64) -> i64 {
     (-ln(uniform) * mean as f64).ceil() as i64
 }

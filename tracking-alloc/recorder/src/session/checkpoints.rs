@@ -27,8 +27,8 @@ const KINDS: [u32; 3] = [
 /// If there are fewer checkpoints of a kind, none of them is dropped.
 const FEW: usize = 8;
 
-/// An upper estimate of the time that saving a row for one checkpoint takes, page faults included, in
-/// nanoseconds. It takes 180 instructions, and 75 for each further checkpoint.
+/// An upper estimate of the time that saving a row for one checkpoint takes, page faults included,
+/// in nanoseconds. It takes 180 instructions, and 75 for each further checkpoint.
 const SAVE_NS: u64 = 100;
 /// The time that checkpoints may take: one part in this number of the run, and this much more.
 const ONE_IN: u64 = 100;
@@ -174,7 +174,8 @@ impl Checkpoints {
     }
 
     /// Drops half of the checkpoints of one kind, those that are closest together, and doubles the
-    /// step of that kind. Never drops the first checkpoint. Returns `false` if there is none to drop.
+    /// step of that kind. Never drops the first checkpoint. Returns `false` if there is none to
+    /// drop.
     fn thin(&mut self, moments: &Moments, now: u64) -> bool {
         let mut by_age: [(u64, usize); CHECKPOINT_SLOTS] = [(0, 0); CHECKPOINT_SLOTS];
         for (slot, (entry, moment)) in by_age.iter_mut().zip(moments).enumerate() {

@@ -1,5 +1,5 @@
-//! The timeline: points in time, taken at checks when they are due, and thinned out to a fixed size.
-//! Some are also checkpoints.
+//! The timeline: points in time, taken at checks when they are due, and thinned out to a fixed
+//! size. Some are also checkpoints.
 
 use super::checkpoints::{Checkpoints, Moments, Reason};
 use super::lanes::tables_of_lanes;
@@ -114,8 +114,8 @@ impl Timeline {
         self.last_ns = 0;
     }
 
-    /// Returns `true` if exact counts are to be summed over all lanes at this check: for each point,
-    /// and every few milliseconds.
+    /// Returns `true` if exact counts are to be summed over all lanes at this check: for each
+    /// point, and every few milliseconds.
     pub(crate) fn counts_are_due(&mut self) -> bool {
         let is_due = self.ticks >= self.due_ticks.min(self.counts_due_ticks);
         if is_due {

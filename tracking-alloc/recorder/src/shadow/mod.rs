@@ -326,8 +326,8 @@ pub(crate) fn put(address: usize, bytes: usize, owner: Owner) -> bool {
     true
 }
 
-/// Notes that an address belongs to a block, without entering it. Then its mapping counts as one that
-/// holds blocks.
+/// Notes that an address belongs to a block, without entering it. Then its mapping counts as one
+/// that holds blocks.
 pub(crate) fn note(address: usize) {
     let plain = address & ADDRESS_MASK;
     if in_map(plain)

@@ -143,8 +143,8 @@ fn memory_field(index: usize) -> Option<u64> {
     Some(pages.wrapping_mul(super::page_bytes() as u64))
 }
 
-/// Returns a number that differs between processes: from the random bytes that the kernel gives each
-/// program, and the clock, because forked processes share those bytes.
+/// Returns a number that differs between processes: from the random bytes that the kernel gives
+/// each program, and the clock, because forked processes share those bytes.
 pub(crate) fn random_number() -> u64 {
     // SAFETY: the kernel's value is 0 or the address of 16 bytes, which need not be aligned.
     let given = unsafe {

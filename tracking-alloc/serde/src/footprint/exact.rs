@@ -39,9 +39,9 @@ use tracking_alloc_recording::footprint_kind;
 /// the live blocks of the recording. So every type that implements `Serialize` works, without
 /// another derive.
 ///
-/// Returns `None` if nothing was written: nothing records, the recording takes samples (which a line
-/// on standard error says), the value's `Serialize` failed, or memory ran out. It is not a `Result`, because programs also call this while nothing records and
-/// do not need to check.
+/// Returns `None` if nothing was written: nothing records, the recording takes samples (which a
+/// line on standard error says), the value's `Serialize` failed, or memory ran out. It is not a
+/// `Result`, because programs also call this while nothing records and do not need to check.
 ///
 /// ```
 /// # #[global_allocator] static ALLOC: tracking_alloc::TrackingAlloc = tracking_alloc::TrackingAlloc::system();

@@ -37,7 +37,8 @@ impl Lane {
     }
 }
 
-/// Saves the samples that are live, if there was a peak since they last changed. `now` is the clock.
+/// Saves the samples that are live, if there was a peak since they last changed. `now` is the
+/// clock.
 pub(in crate::hook) fn touch_samples(samples: &Samples, now: u64) {
     if at_other_peak(samples.clock.load(Relaxed), now) {
         let [allocated, freed] = [&samples.allocated, &samples.freed].map(Sampled::load);

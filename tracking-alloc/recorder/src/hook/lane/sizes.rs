@@ -23,8 +23,8 @@ impl Lane {
         }
     }
 
-    /// Counts the sizes of the blocks that a sample stands for. The site gets a size record with its
-    /// first sample, because a mean of estimates does not tell a class.
+    /// Counts the sizes of the blocks that a sample stands for. The site gets a size record with
+    /// its first sample, because a mean of estimates does not tell a class.
     pub(in crate::hook) fn count_sizes(&self, slot: &Slot, bytes: u64, blocks: u64) {
         if slot.row_index.get() == u32::MAX {
             return;

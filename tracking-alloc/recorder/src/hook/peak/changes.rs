@@ -1,7 +1,7 @@
 //! Changes of the mode while recording: the first sample, and the mean.
 //!
-//! The program asks for a change, or any process that may write the file ([`Exchange::mode`]). It is
-//! followed where pauses are.
+//! The program asks for a change, or any process that may write the file ([`Exchange::mode`]). It
+//! is followed where pauses are.
 
 use super::{PeakChecks, check_peak_now};
 use crate::hook::PEAK_CHECKS;

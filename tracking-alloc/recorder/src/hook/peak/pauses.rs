@@ -36,8 +36,8 @@ pub(crate) fn set_paused(is_wanted: bool) {
     }
 }
 
-/// Follows the word of pauses and that of the mode. Call without any lock other than a lane's, while the thread counts
-/// as inside the hook.
+/// Follows the word of pauses and that of the mode. Call without any lock other than a lane's,
+/// while the thread counts as inside the hook.
 #[inline]
 pub(in crate::hook) fn look() {
     let Some(exchange) = session::exchange() else {
