@@ -145,7 +145,7 @@ fn steps(moments: &[Moment]) -> Option<Vec<Moment>> {
         .iter()
         .filter(|moment| moment.time_ns < last.time_ns);
     for moment in up_to_last.rev() {
-        let gap_ns = steps.last()?.time_ns - moment.time_ns;
+        let gap_ns = steps.last()?.time_ns.saturating_sub(moment.time_ns);
         let is_inside = last.time_ns - moment.time_ns <= span_ns + step_ns / 2;
         if !is_inside {
             break;

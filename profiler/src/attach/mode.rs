@@ -53,8 +53,9 @@ pub fn set_sampling(
     write(&mode::SAMPLE.to_le_bytes(), offset_of!(Exchange, mode))?;
     let begun = Instant::now();
     loop {
-        let header = running(path, &file)?;
+        // The answer first: the program stores its mean before it answers.
         let now = exchange(&file).map_err(|error| fail(Kind::NotWritable(error)))?;
+        let header = running(path, &file)?;
         if now.mode_answers != before.mode_answers {
             return match now.refused {
                 change_refused::NOTHING => Ok(Followed::Samples(header.sample_bytes)),

@@ -29,8 +29,8 @@ pub(super) fn build(profile: &Profile, options: &CallTreeOptions) -> CallTree {
         Levels::Arena => builder.of_blocks_in_arenas(),
         Levels::Stack | Levels::Field | Levels::Type => builder.of_sites(),
     };
-    sum_up(&mut tree);
     list_children(profile, &mut tree);
+    sum_up(&mut tree);
     tree
 }
 
@@ -260,6 +260,7 @@ fn new_node(step: Step, parent: Option<NodeId>, depth: u32) -> Node {
         recursion: step.depth,
         rank: 0,
         own: 0,
+        total: NO_ROW,
         children: (0, 0),
     }
 }
@@ -283,14 +284,30 @@ fn marks(site: &Site) -> impl Iterator<Item = MarkKind> {
     .filter_map(|(set, kind)| set.then_some(kind))
 }
 
-/// Totals from the last node to the first: children come after their parents.
+/// A node whose row of totals is not known yet.
+const NO_ROW: u32 = u32::MAX;
+
+/// Totals from the last node to the first: children come after their parents. A node without
+/// figures of its own and with one child shares the row of this child.
 fn sum_up(tree: &mut CallTree) {
-    let own = tree.nodes.iter().map(|node| tree.own[node.own as usize]);
-    tree.totals = own.collect();
+    for node in &mut tree.nodes {
+        let (start, end) = node.children;
+        if node.own != 0 || end - start != 1 {
+            node.total = tree.totals.len() as u32;
+            tree.totals.push(tree.own[node.own as usize]);
+        }
+    }
     for index in (1..tree.nodes.len()).rev() {
-        if let Some(parent) = tree.nodes[index].parent {
-            let total = tree.totals[index];
-            tree.totals[parent.index()].add(&total);
+        let Node { parent, total, .. } = tree.nodes[index];
+        let Some(parent) = parent else {
+            continue;
+        };
+        let around = &mut tree.nodes[parent.index()].total;
+        if *around == NO_ROW {
+            *around = total;
+        } else {
+            let total = tree.totals[total as usize];
+            tree.totals[*around as usize].add(&total);
         }
     }
 }

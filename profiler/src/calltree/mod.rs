@@ -125,6 +125,8 @@ pub struct Node {
     rank: u32,
     /// Index into the tree's own figures; 0 = none.
     own: u32,
+    /// Index into the tree's totals.
+    total: u32,
     /// Its part of the tree's list of children.
     children: (u32, u32),
 }
@@ -134,6 +136,8 @@ pub struct Node {
 pub struct CallTree {
     levels: Levels,
     nodes: Vec<Node>,
+    /// Figures of nodes and everything below them. Most nodes of deep stacks only pass on what
+    /// their one child has, and share its row.
     totals: Vec<Figures>,
     /// Figures of sites that end at a node; row 0 is all zero. Few nodes have any, so they are
     /// kept apart.
@@ -201,7 +205,7 @@ impl CallTree {
     /// # Panics
     /// Panics if the id belongs to another, larger tree.
     pub fn total(&self, id: NodeId) -> &Figures {
-        &self.totals[id.index()]
+        &self.totals[self.node(id).total as usize]
     }
 
     /// Returns the figures of the sites that end at the node itself.

@@ -245,6 +245,9 @@ impl RowMatch {
         // Arenas count every piece of their own: their peaks are exact.
         let is_bounded = options.measure == Measure::Peak && options.by != By::Arena;
         let change = compared(sides, [amounts(0)?, amounts(1)?], is_bounded);
+        if options.by == By::Arena {
+            return Some(change);
+        }
         let off = [0, 1].map(|side| {
             let cells = self.sides[side].iter().zip(sides[side]);
             let off = cells.filter_map(|(cell, one)| distances(&cell.figures, one, options));
@@ -252,9 +255,6 @@ impl RowMatch {
                 (low.max(other_low), high.max(other_high))
             })
         });
-        if options.by == By::Arena {
-            return Some(change);
-        }
         Some(match off {
             [None, None] => change,
             [base, new] => change.of_estimates(base.unwrap_or_default(), new.unwrap_or_default()),

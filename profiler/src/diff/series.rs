@@ -157,18 +157,18 @@ impl Change {
         }
         match order {
             Ordering::Equal => Verdict::Equal,
-            _ if self
-                .interval
-                .is_some_and(|(low, high)| low <= 0.0 && high >= 0.0) =>
-            {
-                Verdict::WithinBound
-            }
-            _ if self.interval.is_some() && order.is_lt() => Verdict::More,
-            _ if self.interval.is_some() => Verdict::Less,
-            // A bound of 0 is no bound.
-            _ if self.bound > 0.0 && self.difference().abs() <= self.bound => Verdict::WithinBound,
+            _ if self.is_within_bound() => Verdict::WithinBound,
             Ordering::Less => Verdict::More,
             Ordering::Greater => Verdict::Less,
+        }
+    }
+
+    /// Returns `true` if the difference may be none.
+    fn is_within_bound(&self) -> bool {
+        match self.interval {
+            Some((low, high)) => low <= 0.0 && high >= 0.0,
+            // A bound of 0 is no bound.
+            None => self.bound > 0.0 && self.difference().abs() <= self.bound,
         }
     }
 

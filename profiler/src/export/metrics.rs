@@ -24,6 +24,7 @@ pub fn write_metrics(profile: &Profile, mut out: impl Write) -> io::Result<()> {
     writeln!(out, "# TYPE heapglass_info gauge")?;
     writeln!(out, "heapglass_info{{{}}} 1", labels.join(","))?;
     let is_running = process.state == State::Running;
+    let total = |key: &str, sum: u64| profile.exact_total(key).unwrap_or(sum);
     let numbers: [(&str, &str, &str, u64); 13] = [
         (
             "gauge",
@@ -59,25 +60,25 @@ pub fn write_metrics(profile: &Profile, mut out: impl Write) -> io::Result<()> {
             "counter",
             "allocated_bytes_total",
             "Bytes allocated; a realloc counts with its new size.",
-            totals.total_bytes,
+            total("total_bytes", totals.total_bytes),
         ),
         (
             "counter",
             "allocated_blocks_total",
             "Allocations, including reallocs.",
-            totals.total_blocks,
+            total("total_blocks", totals.total_blocks),
         ),
         (
             "counter",
             "freed_bytes_total",
             "Bytes freed; a realloc counts with its old size.",
-            totals.freed_bytes,
+            total("freed_bytes", totals.freed_bytes),
         ),
         (
             "counter",
             "freed_blocks_total",
             "Frees, including reallocs.",
-            totals.freed_blocks,
+            total("freed_blocks", totals.freed_blocks),
         ),
         (
             "counter",

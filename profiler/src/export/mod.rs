@@ -264,11 +264,10 @@ pub fn notes(profile: &Profile) -> Vec<String> {
         };
         format!(
             "{} {}, {}.",
-            sampling.explained(totals.samples.hits()),
+            sampling.explained("Figures", totals.samples.hits()),
             ends(Measure::Peak),
             ends(Measure::Live)
         )
-        .replace("Figures with ~", "Figures")
     });
     let peak = (bound > 0 && sampling.is_none())
         .then(|| format!("The peak is exact to within {}.", Bytes(bound)));

@@ -167,9 +167,9 @@ pub fn moment(profile: &Profile, wanted: &str, side: Side) -> Result<Found, Stri
     if let Some(mark) = side.choose(marks.by_ref()) {
         // The checkpoint of a mark is taken right before the mark reads its time.
         let is_its = |time_ns: u64| {
-            let between = time_ns + 1..mark.time_ns;
+            let is_between = |other: u64| time_ns < other && other < mark.time_ns;
             let mut others = profile.marks.iter();
-            time_ns <= mark.time_ns && !others.any(|other| between.contains(&other.time_ns))
+            time_ns <= mark.time_ns && !others.any(|other| is_between(other.time_ns))
         };
         let own = side.choose(named(CheckpointKind::Mark).filter(|(_, of)| is_its(of.time_ns)));
         if let Some((number, _)) = own {

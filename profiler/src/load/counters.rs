@@ -240,7 +240,6 @@ struct Nets {
     live: Net,
     at_peak: Net,
     is_impossible: bool,
-    samples: SampleNets,
 }
 
 /// Samples of a site, added up over lanes like nets.
@@ -330,6 +329,8 @@ pub(super) fn count(
             (position < length).then_some(position)
         };
         let mut nets = vec![Nets::default(); length];
+        let sampled_length = if mean > 0 { length } else { 0 };
+        let mut sampled = vec![SampleNets::default(); sampled_length];
         for (lane, records) in recording.lanes.iter().zip(&records) {
             for (site, row, index) in rows(lane) {
                 let Some(position) = position(site).filter(|_| !is_empty(row)) else {
@@ -352,14 +353,15 @@ pub(super) fn count(
                 if mean > 0 && index.is_none() {
                     let shown = |net: i64| net.max(0) as u64;
                     let others = [row.total_bytes, shown(net(row).0), shown(at_peak.0)];
-                    let sums = nets.samples.others.iter_mut().zip(others);
+                    let sums = sampled[position].others.iter_mut().zip(others);
                     sums.for_each(|(sum, more)| *sum = sum.saturating_add(more));
                 }
             }
             for record in &lane.samples {
                 let row = lane.rows.get(record.row as usize);
-                if let Some(position) = row.and_then(|row| position(row.site)) {
-                    nets[position].samples.add(record, peak, header);
+                let sums = row.and_then(|row| sampled.get_mut(position(row.site)?));
+                if let Some(sums) = sums {
+                    sums.add(record, peak, header);
                 }
             }
         }
@@ -369,9 +371,9 @@ pub(super) fn count(
                 *at_peak = plus(*at_peak, (row.peak_bytes, row.peak_blocks));
             }
         }
-        if mean > 0 && matches!(peak.at, PeakAt::Mark(_)) {
-            for nets in &mut nets {
-                nets.samples.others[2] = nets.at_peak.0.max(0) as u64;
+        if matches!(peak.at, PeakAt::Mark(_)) {
+            for (sampled, nets) in sampled.iter_mut().zip(&nets) {
+                sampled.others[2] = nets.at_peak.0.max(0) as u64;
             }
         }
         let mut impossible = 0;
@@ -381,8 +383,10 @@ pub(super) fn count(
             let off_at_peak = at_peak.0 < -drift || at_peak.1 < -drift;
             impossible += u64::from(nets.is_impossible || freed_too_much || off_at_peak);
             set_nets(&mut site.figures, live, at_peak);
-            if mean > 0 && site.figures != Figures::default() {
-                site.figures.samples = nets.samples.finish(mean);
+        }
+        for (site, sampled) in sites.iter_mut().zip(&sampled) {
+            if site.figures != Figures::default() {
+                site.figures.samples = sampled.finish(mean);
             }
         }
         impossible

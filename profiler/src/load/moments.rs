@@ -77,7 +77,7 @@ fn sampling(header: &HeaderValue) -> Option<Sampling> {
     })
 }
 
-/// Gives figures of which nothing is known but the sums the widest intervals, if they are
+/// Gives figures whose sums alone are known the widest intervals, if they are
 /// estimates.
 fn estimated(mut figures: Figures, header: &HeaderValue) -> Figures {
     let mean = sample_mean(header);

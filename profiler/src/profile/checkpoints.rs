@@ -9,7 +9,7 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
-use super::{Figures, Profile};
+use super::{Distribution, Figures, Profile};
 
 /// A moment at which the recording kept the live bytes and blocks of every site.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -225,6 +225,7 @@ impl Profile {
                 samples: samples.unwrap_or_default(),
                 ..Figures::default()
             };
+            site.distribution = Distribution::default();
             then.totals.add(&site.figures);
         }
         then

@@ -109,7 +109,7 @@ const DEVIATIONS: f64 = 1.959_963_985;
 
 /// Bytes of a place that was never sampled, in means: it allocated less with a confidence of 95 %,
 /// from one side.
-pub const MOST_UNSEEN: f64 = 2.996;
+const MOST_UNSEEN: f64 = 2.996;
 
 /// An estimate by samples of weight at most `weight`.
 struct Estimated {
@@ -312,8 +312,9 @@ impl Sampling {
     }
 
     /// Returns the sentence that says what the estimates are worth. `hits` is the number of
-    /// samples.
-    pub fn explained(&self, hits: u64) -> String {
+    /// samples; `figures` is the
+    /// subject of the sentence.
+    pub fn explained(&self, figures: &str, hits: u64) -> String {
         let begun = match self.since_ns {
             0 => String::new(),
             since => format!(", taken from {} on (all before is exact)", Nanos(since)),
@@ -327,7 +328,7 @@ impl Sampling {
             ),
         };
         format!(
-            "Figures with ~ are estimates from {}, one for each {} allocated on average{begun}.{changes} \
+            "{figures} are estimates from {}, one for each {} allocated on average{begun}.{changes} \
              The exact figure lies in its interval with a confidence of 95 %. Each place that is not \
              listed allocated less than {}, with the same confidence.",
             counted(hits, "sample"),

@@ -4,7 +4,7 @@
 //! the event. Two parts of a recording have a clock: phases give an estimate, and checkpoints give
 //! an upper bound. This module must never show one as the other.
 
-use super::{Figures, Profile, ScopeId, ScopeKind};
+use super::{Distribution, Figures, Profile, ScopeId, ScopeKind};
 use crate::units::Nanos;
 
 /// The lifetimes of some blocks in time, as far as they are known.
@@ -76,21 +76,27 @@ impl Profile {
     /// Returns the details of the blocks of some sites for people: sizes, lifetimes, what another
     /// thread freed. `figures` are those of the same sites.
     pub fn block_details(&self, sites: &[usize], figures: &Figures) -> Vec<String> {
-        let mut details = self.distribution(sites).details(figures);
-        details.extend(self.lifetime(sites, figures).text());
+        let distribution = self.distribution(sites);
+        let mut details = distribution.details(figures);
+        details.extend(self.lifetime(sites, figures, &distribution).text());
         details
     }
 
     /// Returns the lifetimes of the blocks of some sites in time, as far as they are known.
-    /// `figures` are those of the same sites.
-    pub fn lifetime(&self, sites: &[usize], figures: &Figures) -> Lifetime {
+    /// `figures` and `distribution` are those of the same sites.
+    pub fn lifetime(
+        &self,
+        sites: &[usize],
+        figures: &Figures,
+        distribution: &Distribution,
+    ) -> Lifetime {
         Lifetime {
-            about_ns: self.about_ns(sites),
-            at_most_ns: self.at_most_ns(sites, figures),
+            about_ns: self.about_ns(sites, distribution),
+            at_most_ns: self.at_most_ns(sites, figures, distribution),
         }
     }
 
-    fn about_ns(&self, sites: &[usize]) -> Option<u64> {
+    fn about_ns(&self, sites: &[usize], distribution: &Distribution) -> Option<u64> {
         if !self.has_one_thread() {
             return None;
         }
@@ -101,15 +107,19 @@ impl Profile {
             return None;
         }
         let pace = self.paces().0.get(phase.0 as usize)?;
-        let mean = self.distribution(sites).mean_lifetime()?;
+        let mean = distribution.mean_lifetime()?;
         let elapsed_ns = pace.elapsed_ns.filter(|&ns| ns > 0)?;
         let each_entry = pace.blocks as f64 / pace.entered.max(1) as f64;
         let each_block = elapsed_ns as f64 / pace.blocks.max(1) as f64;
         (mean <= each_entry).then_some((mean * each_block).round() as u64)
     }
 
-    fn at_most_ns(&self, sites: &[usize], figures: &Figures) -> Option<u64> {
-        let distribution = self.distribution(sites);
+    fn at_most_ns(
+        &self,
+        sites: &[usize],
+        figures: &Figures,
+        distribution: &Distribution,
+    ) -> Option<u64> {
         // A checkpoint sees each thread at its next event. Blocks that move between threads in this
         // time could hide others.
         let is_own = distribution.freed_elsewhere == 0
@@ -196,7 +206,11 @@ mod tests {
     }
 
     fn lifetime(profile: &Profile) -> Lifetime {
-        profile.lifetime(&[0], &profile.sites[0].figures)
+        profile.lifetime(
+            &[0],
+            &profile.sites[0].figures,
+            &profile.sites[0].distribution,
+        )
     }
 
     #[test]

@@ -40,7 +40,7 @@ pub use checkpoints::{Checkpoint, CheckpointKind};
 pub use distribution::Distribution;
 pub(crate) use distribution::dominant_block_text;
 pub(crate) use estimate::SampledSum;
-pub use estimate::{Interval, MOST_UNSEEN, Samples, Sampling};
+pub use estimate::{Interval, Samples, Sampling};
 #[cfg(feature = "flamegraph")]
 pub(crate) use figures::Figure;
 pub(crate) use figures::{FIGURES, serialize_figure, sums};
@@ -646,15 +646,18 @@ impl Profile {
     /// Returns the process's figure of a measure: what was counted exactly, else the sum of the
     /// sites.
     pub fn total_of(&self, measure: Measure) -> u64 {
-        let sampling = self.capture.sampling.as_ref();
-        let exact = sampling.and_then(|sampling| sampling.exact(measure.key()));
+        let exact = self.exact_total(measure.key());
         exact.unwrap_or_else(|| measure.of(&self.totals))
+    }
+
+    /// The process's figure of a key if it was counted exactly while samples were taken.
+    pub(crate) fn exact_total(&self, key: &str) -> Option<u64> {
+        self.capture.sampling.as_ref()?.exact(key)
     }
 
     /// Returns `true` if the process's figure of a measure is not an estimate.
     pub fn counts_exactly(&self, measure: Measure) -> bool {
-        let sampling = self.capture.sampling.as_ref();
-        sampling.is_none_or(|sampling| sampling.exact(measure.key()).is_some())
+        self.capture.sampling.is_none() || self.exact_total(measure.key()).is_some()
     }
 
     /// Returns the losses: everything that could not be counted or named.

@@ -74,9 +74,9 @@ pub(super) fn write_figures(page: &mut Page<'_>, profile: &Profile) {
         _ => ("at exit", "peak"),
     };
     let sampling = capture.sampling.as_ref();
-    let exactly = |key: &str| sampling.and_then(|sampling| sampling.exact(key));
     // An estimate with its interval, unless the figure was counted.
-    let one = |key: &str, value: u64, spell: &dyn Fn(u64) -> String| match exactly(key) {
+    let one = |key: &str, value: u64, spell: &dyn Fn(u64) -> String| match profile.exact_total(key)
+    {
         Some(exact) => spell(exact),
         None => match totals.interval(key) {
             Some(interval) if key.ends_with("_bytes") => {
@@ -153,7 +153,7 @@ pub(super) fn write_figures(page: &mut Page<'_>, profile: &Profile) {
     write_libraries(page, profile);
     write_failed_requests(page, profile);
     if let Some(sampling) = sampling {
-        page.warning(&sampling.explained(totals.samples.hits()));
+        page.warning(&sampling.explained("Figures with ~", totals.samples.hits()));
     } else if !capture.is_exact() {
         let mode = printable(&capture.mode);
         page.warning(&format!("Mode {mode}: figures are estimates."));

@@ -282,7 +282,7 @@ pub(super) fn module_key(profile: &Profile, site: &Site) -> String {
     }
 }
 
-/// Returns the loaded images beside the executable whose code asked for blocks live at the peak,
+/// Returns the loaded images other than the executable whose code asked for blocks live at the peak,
 /// the largest first: path and figures.
 pub(crate) fn libraries(profile: &Profile) -> Vec<(String, Figures)> {
     let executable = &profile.process.executable;

@@ -39,7 +39,7 @@ use std::time::{Duration, Instant};
 static ALLOCATOR: memory::Counting = memory::Counting;
 
 /// Memory limit of an input smaller than [`SMALL_FILE_BYTES`].
-const MOST_MEMORY: usize = 288 << 20;
+const MOST_MEMORY: usize = 256 << 20;
 const SMALL_FILE_BYTES: usize = 1 << 20;
 
 /// Processor time limit of an input; unlike the wall clock, it does not depend on other processes.

@@ -228,12 +228,11 @@ impl Builder<'_> {
         let counted = counted.map(|(index, _)| -> (usize, Vec<i64>) {
             (index, types.iter().map(|of| value(index, of)).collect())
         });
-        let mut counted: Vec<(usize, Vec<i64>)> = if window.is_some() {
-            let is_some = |(_, values): &(usize, Vec<i64>)| values.iter().any(|value| *value != 0);
-            counted.filter(is_some).collect()
-        } else {
-            counted.collect()
+        // Most sites do nothing in a window.
+        let is_counted = |(_, values): &(usize, Vec<i64>)| {
+            window.is_none() || values.iter().any(|value| *value != 0)
         };
+        let mut counted: Vec<(usize, Vec<i64>)> = counted.filter(is_counted).collect();
         let mut other: Vec<i64> = Vec::new();
         let mut merged = 0;
         if counted.len() > max_samples {

@@ -347,11 +347,10 @@ struct TotalsJson<'a>(&'a Profile);
 impl Serialize for TotalsJson<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let TotalsJson(profile) = self;
-        let (totals, sampling) = (&profile.totals, &profile.capture.sampling);
+        let totals = &profile.totals;
         let mut json = serializer.serialize_map(None)?;
         for (key, figure) in FIGURES {
-            let exact = sampling.as_ref().and_then(|sampling| sampling.exact(key));
-            match exact {
+            match profile.exact_total(key) {
                 Some(exact) => json.serialize_entry(key, &exact)?,
                 None => {
                     serialize_figure(&mut json, key, Some(figure(totals)), totals.interval(key))?;

@@ -257,7 +257,7 @@ fn site<'a>(
 ) -> SiteJson<'a> {
     let phase = detail.phase;
     let distribution = profile.distribution(&detail.sites);
-    let in_time = profile.lifetime(&detail.sites, &row.figures);
+    let in_time = profile.lifetime(&detail.sites, &row.figures, &distribution);
     let synthetic = detail.marks.synthetic.then_some("synthetic");
     let arenas = detail.chunk_of.iter();
     let arenas = arenas.filter_map(|&arena| profile.arenas.get(arena));

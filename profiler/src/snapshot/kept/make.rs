@@ -212,15 +212,15 @@ impl Tree {
         };
         let roots = tree.roots(analysis, outside);
         let heap = analysis.heap();
-        // The node of each block, from 1; 0 = not looked at.
-        let mut node_of = vec![0_u32; heap.len()];
+        // The node of each block, from 1, and its place there; node 0 = not looked at.
         let mut group_of = vec![(0, 0); heap.len()];
         let mut open = Vec::new();
         for block in 0..heap.len() {
             let mut at = block;
             let mut node = loop {
-                if node_of[at] != 0 {
-                    break node_of[at];
+                let (known, _) = group_of[at];
+                if known != 0 {
+                    break known;
                 }
                 open.push(at);
                 match analysis.holder(at) {
@@ -238,7 +238,6 @@ impl Tree {
                 let label = layouts.label(at);
                 let (own, place) = tree.place(node, site, label, layouts);
                 node = own;
-                node_of[at] = node;
                 group_of[at] = (node, place);
                 let unused = analysis.unused_bytes(at);
                 let bytes = heap.size(at);

@@ -180,10 +180,12 @@ pub(super) fn resolve(
         }
     };
     std::thread::scope(|scope| {
-        if is_alone() {
+        let threads = if is_alone() {
             read_units(sender.clone());
-        }
-        let threads = if is_alone() { 0 } else { threads };
+            0
+        } else {
+            threads
+        };
         let workers: Vec<_> = (0..threads)
             .map(|_| {
                 let sender = sender.clone();
