@@ -81,6 +81,8 @@ fn choose() -> u8 {
 #[cfg(unix)]
 fn named() -> &'static [u8] {
     unsafe extern "C" {
+        // Programs with raised privileges ignore the variable.
+        #[cfg_attr(target_os = "linux", link_name = "secure_getenv")]
         fn getenv(name: *const std::ffi::c_char) -> *const std::ffi::c_char;
     }
     // SAFETY: the name ends with a NUL, and so does the value. Nothing changes the environment

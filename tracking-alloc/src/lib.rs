@@ -36,7 +36,9 @@
 //! | variable | meaning |
 //! |---|---|
 //! | `HEAPGLASS_OUT` | record to this path from the first allocation; `%p` is the process ID, `%e` the program, `%t` the start time (seconds) |
-//! | `HEAPGLASS_MODE` | `exact` (the default): every event with its stack; `count`: every event, without stacks |
+//! | `HEAPGLASS_MODE` | `exact` (the default): every event with its stack; `count`: every event, without stacks; `sample`: one block for each 512 KiB allocated on average, which stands for the others |
+//! | `HEAPGLASS_SAMPLE_BYTES` | the mean number of bytes from one sample to the next, such as `64KiB` |
+//! | `HEAPGLASS_SAMPLE_COUNTS` | `1`: blocks and frees are counted exactly too while samples are taken |
 //! | `HEAPGLASS_MAX_BYTES` | maximum size of the recording: bytes, or a size such as `64MiB`; sites that do not fit count as "(table full)". Default 1 GiB |
 //! | `HEAPGLASS_OWN` | your own crates, separated by commas; reports read the list from the recording. `cargo heapglass` sets it |
 //! | `HEAPGLASS_PAUSED` | `1`: the recording begins paused, until [`Recorder::resume`] or `heapglass resume` |

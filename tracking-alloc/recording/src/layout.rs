@@ -186,8 +186,8 @@ pub mod sample_counts {
     pub const BLOCKS: u32 = 2;
 }
 
-/// Values of [`CheckpointMoment::kind`]: the reason for which it was taken. If there is no room for
-/// all, those with a larger value are kept.
+/// Values of [`CheckpointMoment::kind`]: the reason for which it was taken. If all slots are taken,
+/// half of the first kind that has several is dropped.
 pub mod checkpoint_kind {
     /// It was due.
     pub const TIME: u32 = 0;

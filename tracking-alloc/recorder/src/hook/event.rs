@@ -248,7 +248,7 @@ pub(crate) fn reallocated_among_samples(taken: Taken, old: *mut u8, new: *mut u8
         {
             countdown.count_free(taken.bytes);
         }
-        return;
+        return end_realloc();
     }
     let moved = Realloc {
         old: old as usize,
@@ -485,7 +485,8 @@ fn run(event: Event, taken: Taken, lane: &'static Lane, start: Start, word: u32)
     let paused = word & state::PAUSED != 0 || passes_over;
     // A block that became a sample may be reallocated while the mode changes.
     if word & state::SAMPLE != 0 || taken.sample.is_some() {
-        return run_among_samples(event, taken, lane, start, paused);
+        let counts = word & state::COUNTS != 0 && !passes_over;
+        return run_among_samples(event, taken, (lane, start), (paused, counts));
     }
     let owner = taken.owner;
     match (event, owner) {
@@ -508,15 +509,14 @@ fn run(event: Event, taken: Taken, lane: &'static Lane, start: Start, word: u32)
 fn run_among_samples(
     event: Event,
     taken: Taken,
-    lane: &'static Lane,
-    start: Start,
-    paused: bool,
+    (lane, start): (&'static Lane, Start),
+    (paused, counts): (bool, bool),
 ) -> bool {
     match event {
         Event::Alloc(..) if paused => return false,
         Event::Alloc(block, bytes) => sampled::allocated(lane, start, block, bytes),
         Event::Free(block, bytes) => {
-            if state::get() & state::COUNTS != 0 {
+            if counts {
                 lane.countdown.count_free(bytes);
             }
             // The thread may have allocated since without a report.
@@ -530,7 +530,7 @@ fn run_among_samples(
             }
         }
         Event::Realloc(moved) => {
-            if state::get() & state::COUNTS != 0 {
+            if counts {
                 lane.countdown.count_free(moved.old_bytes);
             }
             let old = match (taken.sample, taken.owner) {

@@ -276,7 +276,7 @@ impl Lane {
     }
 
     /// Calls [`touch`](Self::touch) for the row of a site, and saves the row of all events, whose
-    /// checkpoints are in the header.
+    /// checkpoints are those of the recording.
     pub(super) fn touch_both(&'static self, site: u32, row: &Row, now: u64) {
         self.touch(site, row, now);
         let _ = touch(self.all(), now);

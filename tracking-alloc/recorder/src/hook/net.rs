@@ -7,7 +7,7 @@ use super::writers::Inside;
 use crate::session::{self, net_bytes};
 use crate::state;
 #[cfg(captures)]
-use crate::thread;
+use crate::{samples, thread};
 use std::sync::atomic::Ordering::*;
 
 /// The net bytes of a thread at one moment.
@@ -77,6 +77,8 @@ impl PassedOver {
         let _lane = own_or_new();
         thread::set_passes_over(true);
         measuring(true);
+        // Without a countdown, events of a recording that samples take the slow path too.
+        samples::set_countdown(None);
         PassedOver
     }
 }
@@ -85,6 +87,9 @@ impl PassedOver {
 impl Drop for PassedOver {
     fn drop(&mut self) {
         thread::set_passes_over(false);
+        let tag = state::get() & !state::CHANGING;
+        let lane = own().filter(|lane| lane.is_of(tag));
+        samples::set_countdown(lane.map(|lane| &lane.countdown));
         if thread::with(|thread| thread.measure.get().is_null()) == Some(true) {
             measuring(false);
         }

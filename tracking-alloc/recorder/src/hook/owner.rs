@@ -10,7 +10,7 @@ use crate::session::{
 };
 use crate::shadow::LaneBits;
 use crate::sys::{self, Bump, Errno, Stack};
-use crate::thread;
+use crate::{samples, thread};
 use std::cell::UnsafeCell;
 use std::ptr::{NonNull, from_ref, null};
 use std::sync::atomic::Ordering::*;
@@ -50,12 +50,12 @@ fn acquire(session: &Session) -> Option<&'static Lane> {
         let pointer = |lane: Option<&Lane>| lane.map_or(null(), |lane| from_ref(lane).cast());
         thread.lane.set(pointer(own));
         thread.shared.set(pointer(lane.filter(|_| own.is_none())));
-        let countdown = own.map_or(null(), |own| from_ref(&own.countdown).cast());
-        thread.countdown.set(countdown);
         if let Some(own) = own.filter(|_| !thread.measure.get().is_null()) {
             own.tag.fetch_or(MEASURED, Relaxed);
         }
     });
+    let countdown = own.map(|own| &own.countdown);
+    samples::set_countdown(countdown.filter(|_| !thread::passes_over()));
     lane
 }
 

@@ -100,6 +100,7 @@ pub(super) fn allocated(lane: &'static Lane, start: Start, block: usize, bytes: 
             counted.allocate(lane, weight);
         });
         thread::set_last_block(block);
+        tell_allocated(block, weight);
         follow(
             lane,
             block,

@@ -4,6 +4,7 @@ use super::weight::{Draw, Weight, exponential};
 use super::{SEED, mean};
 use crate::hash::GOLDEN;
 use crate::thread;
+use std::ptr::{from_ref, null};
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::*};
 
 /// The bytes left until the next sample, and what was counted so far. It belongs to a lane, and
@@ -33,6 +34,13 @@ pub(crate) struct Counted {
     pub(crate) total_blocks: u64,
     pub(crate) freed_bytes: u64,
     pub(crate) freed_blocks: u64,
+}
+
+/// Sets the countdown that the calling thread counts its allocations with. Without one, all its
+/// events take the slow path while samples are taken.
+pub(crate) fn set_here(countdown: Option<&'static Countdown>) {
+    let place = countdown.map_or(null(), |countdown| from_ref(countdown).cast());
+    thread::with(|thread| thread.countdown.set(place));
 }
 
 /// Returns the countdown of the calling thread, if its lane is its own.

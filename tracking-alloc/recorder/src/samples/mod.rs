@@ -24,7 +24,7 @@ mod countdown;
 mod live;
 mod weight;
 
-pub(crate) use countdown::{Countdown, Counted, here as countdown_here};
+pub(crate) use countdown::{Countdown, Counted, here as countdown_here, set_here as set_countdown};
 pub(crate) use live::{Sample, forget_all, maybe_sampled, put, take, try_take, watch_all};
 pub(crate) use weight::Weight;
 

@@ -5,7 +5,7 @@
 //! is taken while they cost more than the run allows.
 
 use std::ptr::null;
-use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::*};
+use std::sync::atomic::{AtomicU64, Ordering::*};
 
 use super::rows::CLOCK;
 use crate::sys;
@@ -24,7 +24,7 @@ const KINDS: [u32; 3] = [
     checkpoint_kind::MARK,
 ];
 
-/// If there are fewer checkpoints of a kind, none of them is dropped.
+/// If there are fewer checkpoints of a kind, none of them is dropped while another kind has more.
 const FEW: usize = 8;
 
 /// An upper estimate of the time that saving a row for one checkpoint takes, page faults included,
@@ -59,8 +59,10 @@ fn slots_for(rows: u64) -> usize {
 
 /// Number of values saved since the recording began: one for each row and checkpoint.
 static SAVED_VALUES: AtomicU64 = AtomicU64::new(0);
-/// The slot of each of the last checkpoints, by number.
-static LAST_SLOTS: [AtomicU8; CHECKPOINT_SLOTS] = [const { AtomicU8::new(0) }; CHECKPOINT_SLOTS];
+/// The numbers and slots of the last checkpoints: the number is shifted by [`SLOT_BITS`].
+static LAST_SLOTS: [AtomicU64; CHECKPOINT_SLOTS] = [const { AtomicU64::new(0) }; CHECKPOINT_SLOTS];
+const SLOT_BITS: u32 = 8;
+const _: () = assert!(CHECKPOINT_SLOTS <= 1 << SLOT_BITS);
 /// The tick before which the end of a phase takes no checkpoint.
 static PHASE_DUE_TICKS: AtomicU64 = AtomicU64::new(0);
 
@@ -168,7 +170,8 @@ impl Checkpoints {
             ..moment
         };
         value.store(place);
-        LAST_SLOTS[self.taken as usize % CHECKPOINT_SLOTS].store(slot as u8, Relaxed);
+        let entry = self.taken << SLOT_BITS | slot as u64;
+        LAST_SLOTS[self.taken as usize % CHECKPOINT_SLOTS].store(entry, Release);
         place.sequence.store(self.taken, Release);
         true
     }
@@ -225,7 +228,16 @@ pub(crate) fn may_follow_phase() -> bool {
     sys::ticks() >= PHASE_DUE_TICKS.load(Relaxed)
 }
 
-/// Calls `save` with the slot of each checkpoint taken after number `seen`, and counts the calls.
+/// Returns the slot of one of the last checkpoints. Returns `None` if later ones have taken its place
+/// in the list.
+fn slot_of(number: u64) -> Option<usize> {
+    let entry = LAST_SLOTS[number as usize % CHECKPOINT_SLOTS].load(Acquire);
+    let slot = (entry & ((1 << SLOT_BITS) - 1)) as usize;
+    (entry >> SLOT_BITS == number && slot < CHECKPOINT_SLOTS).then_some(slot)
+}
+
+/// Calls `save` with the slot of each checkpoint taken after number `seen`, and counts the calls. Calls it
+/// twice for some if they are too many to be listed.
 pub(crate) fn save_row(moments: &Moments, seen: u64, mut save: impl FnMut(usize)) {
     let mut saved = 0;
     let mut save = |slot| {
@@ -234,14 +246,16 @@ pub(crate) fn save_row(moments: &Moments, seen: u64, mut save: impl FnMut(usize)
     };
     let last = CLOCK.load(Acquire) & NUMBER;
     // The common case: one or a few checkpoints, so most slots need no look.
-    if last.saturating_sub(seen) <= CHECKPOINT_SLOTS as u64 {
-        for number in seen + 1..=last {
-            let slot = LAST_SLOTS[number as usize % CHECKPOINT_SLOTS].load(Relaxed) as usize;
-            if moments[slot % CHECKPOINT_SLOTS].sequence.load(Acquire) == number {
-                save(slot);
-            }
+    let are_listed = (seen + 1..=last).all(|number| {
+        let Some(slot) = slot_of(number) else {
+            return false;
+        };
+        if moments[slot].sequence.load(Acquire) == number {
+            save(slot);
         }
-    } else {
+        true
+    });
+    if !are_listed {
         for (slot, moment) in moments.iter().enumerate() {
             if moment.sequence.load(Acquire) > seen {
                 save(slot);

@@ -246,15 +246,18 @@ impl Lane {
     }
 
     fn new_row(&self, site: u32) -> Option<(u32, &'static Row)> {
-        session::count_row();
-        self.add_record(
+        let made = self.add_record(
             |tables| &mut tables.rows,
             |lane| &lane.rows_len,
             |row: &Row| {
                 row.site.store(site, Relaxed);
                 row.clock.store(CLOCK.load(Acquire), Relaxed);
             },
-        )
+        );
+        if made.is_some() {
+            session::count_row();
+        }
+        made
     }
 
     #[cold]

@@ -71,16 +71,17 @@ fn change(checks: &mut PeakChecks, header: &Header, wanted: u32, mean: u64) -> R
     header
         .sampled_since_ns
         .store(header.elapsed_ns.load(Relaxed).max(1), Relaxed);
+    // Blocks of the exact recording must be followed. Every thread sees this before it sees the new
+    // state.
+    samples::watch_all();
+    let _ = sys::fence_all_threads() || sys::wait_for_stores();
+    // At last, because all threads still record exactly.
     let exact = session::sums_of_lanes();
     checks.exact_bytes = exact.total_bytes;
     header.exact_total_bytes.store(exact.total_bytes, Relaxed);
     header.exact_total_blocks.store(exact.total_blocks, Relaxed);
     header.exact_freed_bytes.store(exact.freed_bytes, Relaxed);
     header.exact_freed_blocks.store(exact.freed_blocks, Relaxed);
-    // Blocks of the exact recording must be followed. Every thread sees this before it sees the new
-    // state.
-    samples::watch_all();
-    let _ = sys::fence_all_threads() || sys::wait_for_stores();
     header.mode.store(mode::SAMPLE, Release);
     state::sample(header.sample_counts.load(Relaxed) != 0);
     Ok(())
