@@ -26,7 +26,7 @@ use crate::advice::{self, advise};
 use crate::calltree::{CallTreeOptions, Levels, NodeId};
 use crate::diff::{
     DiffOptions, LESS, MORE, MergedTree, Recording, compare, median_recording, of_difference,
-    peak_bound, write_text as write_diff_text,
+    write_text as write_diff_text,
 };
 use crate::flamegraph::{Caption, Widths, escape, is_of_arenas, legend_entries, palette};
 use crate::profile::{Frames, Measure, Profile, State};
@@ -136,7 +136,7 @@ fn measures(state: State) -> Vec<MeasureJson> {
 }
 
 /// The keys of the report that a page contains. Paths of the machine are none of them.
-const KEYS: [&str; 36] = [
+const KEYS: [&str; 33] = [
     "exact",
     "mode",
     "sample_bytes",
@@ -165,14 +165,11 @@ const KEYS: [&str; 36] = [
     "last_resident",
     "failed_request_count",
     "totals",
-    "totals_low",
-    "totals_high",
     "snapshots",
     "footprints",
     "checkpoints",
     "marks",
     "timeline",
-    "input",
 ];
 
 /// Writes the page of a profile. [`ReportOptions::measure`] and [`ReportOptions::frames`] are shown
@@ -194,7 +191,7 @@ pub fn write_page(
         held: None,
         ..*options
     };
-    let total = options.measure.of(profile.totals());
+    let total = profile.total_of(options.measure);
     let program = printable(&program_name(profile)).into_owned();
     let title = format!(
         "{program}: {}, {}",
@@ -205,7 +202,7 @@ pub fn write_page(
     let mut labels = Labels::default();
     let mut trees = Vec::new();
     let mut picture = String::new();
-    for (tree_options, part) in tree_options(profile, options.measure) {
+    for (tree_options, part) in tree_options(&[profile], options.measure) {
         let tree = CountedTree::new(profile, &tree_options);
         let kind = Kind {
             by: tree_options.levels.name(),
@@ -268,7 +265,8 @@ pub fn write_page(
         .map(|finding| advice::Texts::of(profile, finding))
         .collect();
     let mut page_notes = notes(profile);
-    if !profile.capture().is_exact() {
+    // The notes say so of samples.
+    if !profile.capture().is_exact() && profile.capture().sampling.is_none() {
         let mode = printable(&profile.capture().mode);
         page_notes.insert(0, format!("Mode {mode}: figures are estimates."));
     }
@@ -336,14 +334,17 @@ pub fn write_comparison_page(
         names[0],
         names[1],
         measure.title(),
-        measure.amount(measure.of(profiles[0].totals())),
-        measure.amount(measure.of(profiles[1].totals())),
+        measure.amount(profiles[0].total_of(measure)),
+        measure.amount(profiles[1].total_of(measure)),
     );
     let mut texts = Texts::default();
     let mut labels = Labels::default();
     let mut trees = Vec::new();
     let mut picture = String::new();
-    for (tree_options, part) in two_tree_options(profiles, measure) {
+    for (tree_options, part) in tree_options(&profiles, measure) {
+        if tree_options.frames == Frames::Trimmed {
+            continue;
+        }
         let is_arena = tree_options.levels == Levels::Arena;
         let wanted: Vec<Measure> = Measure::ALL
             .into_iter()
@@ -373,20 +374,7 @@ pub fn write_comparison_page(
                 .any(|profile| measure.of(profile.totals()) > 0)
         })
         .collect();
-    let by = [
-        By::Site,
-        By::Owner,
-        By::Type,
-        By::Field,
-        By::Crate,
-        By::Phase,
-        By::Arena,
-    ];
-    let space = BYTES_OF_ROWS / by.len();
-    let changed = by.map(|by| changes([base, new], by, &used, space, &mut texts));
-    let mut changed = Vec::from(changed);
-    changed.retain(|changes| !changes.is_empty());
-    // Where a recording lies is nobody's business.
+    // The page must not say where the recordings are.
     let named = [base, new].map(|side| -> Vec<Recording<'_>> {
         let one = side.iter().map(|one| Recording {
             name: file_name(one.name),
@@ -403,14 +391,34 @@ pub fn write_comparison_page(
             per: None,
         },
     );
+    let mut by = vec![
+        By::Owner,
+        By::Type,
+        By::Field,
+        By::Crate,
+        By::Phase,
+        By::Arena,
+    ];
+    // Sites cannot be matched if only one side has phases or fields.
+    if diff.options.by == By::Site {
+        by.insert(0, By::Site);
+    }
+    let space = BYTES_OF_ROWS / by.len();
+    let mut changed: Vec<_> = by
+        .into_iter()
+        .map(|by| changes([base, new], by, &used, space, &mut texts))
+        .collect();
+    changed.retain(|changes| !changes.is_empty());
     let mut sides = Vec::new();
     for side in &named {
         let one = side.iter().map(|one| {
+            let totals = Measure::ALL.map(|measure| {
+                let total = one.profile.total_of(measure);
+                (measure.key().to_owned(), Value::from(total))
+            });
             serde_json::json!({
                 "name": one.name,
-                "program": program_name(one.profile),
-                "totals": one.profile.totals(),
-                "peak_bound_bytes": peak_bound(one.profile),
+                "totals": Value::Object(totals.into_iter().collect()),
             })
         });
         sides.push(Value::Array(one.collect()));
@@ -464,7 +472,8 @@ fn file_name(path: &str) -> &str {
 }
 
 /// The trees of a page, the most important first, each with its part of the space, in percent.
-fn tree_options(profile: &Profile, measure: Measure) -> Vec<(CallTreeOptions, usize)> {
+/// There are trees of fields and arenas if any of the profiles has some.
+fn tree_options(profiles: &[&Profile], measure: Measure) -> Vec<(CallTreeOptions, usize)> {
     let options = |levels, frames, inverted| CallTreeOptions {
         levels,
         measure,
@@ -480,13 +489,13 @@ fn tree_options(profile: &Profile, measure: Measure) -> Vec<(CallTreeOptions, us
         (options(Levels::Stack, Frames::Own, false), 8),
         (options(Levels::Stack, Frames::Own, true), 4),
     ];
-    if !profile.fields().is_empty() {
+    if profiles.iter().any(|one| !one.fields().is_empty()) {
         all.push((options(Levels::Field, Frames::Folded, false), 8));
         all.push((options(Levels::Field, Frames::Folded, true), 4));
     }
     all.push((options(Levels::Type, Frames::Folded, false), 8));
     all.push((options(Levels::Type, Frames::Folded, true), 4));
-    if !profile.arenas().is_empty() {
+    if profiles.iter().any(|one| !one.arenas().is_empty()) {
         let measure = if is_of_arenas(measure) {
             measure
         } else {
@@ -495,17 +504,6 @@ fn tree_options(profile: &Profile, measure: Measure) -> Vec<(CallTreeOptions, us
         let arenas = options(Levels::Arena, Frames::Folded, false);
         all.push((CallTreeOptions { measure, ..arenas }, 4));
     }
-    all
-}
-
-/// The trees of a comparison.
-fn two_tree_options(profiles: [&Profile; 2], measure: Measure) -> Vec<(CallTreeOptions, usize)> {
-    let mut all = tree_options(profiles[0], measure);
-    if all.len() < tree_options(profiles[1], measure).len() {
-        all = tree_options(profiles[1], measure);
-    }
-    let is_shown = |options: &CallTreeOptions| options.frames != Frames::Trimmed;
-    all.retain(|(options, _)| is_shown(options));
     all
 }
 
