@@ -12,8 +12,10 @@ use super::trees::share_of;
 use crate::diff::{DiffOptions, Recording, Verdict, compare};
 use crate::export::rows::{details, row_values};
 use crate::profile::{FIGURES, Figures, FrameId, Frames, Measure, Profile};
-use crate::report::{ReportOptions, notes, write_holders_json};
-use crate::table::{By, Detail, HeldFigures, HeldMeasure, Row, SnapshotAt, by_key, held_by, rows};
+use crate::report::{ReportOptions, holder_rows_json, notes};
+use crate::table::{
+    By, Detail, HeldFigures, HeldMeasure, HolderRow, Row, SnapshotAt, by_key, held_by, rows,
+};
 
 /// Maximum number of rows of a table.
 const MOST_ROWS: usize = 2_000;
@@ -271,22 +273,12 @@ fn cells(columns: &[Column], values: &[Value], space: usize, texts: &mut Texts) 
 
 /// Returns the holders of a snapshot, as the report has them.
 pub(super) fn holders_table(
-    profile: &Profile,
+    holders: &[HolderRow],
     at: SnapshotAt<'_>,
     space: usize,
     texts: &mut Texts,
 ) -> io::Result<TableJson> {
-    let options = ReportOptions {
-        top: Some(MOST_ROWS),
-        ..ReportOptions::default()
-    };
-    let mut json = Vec::new();
-    write_holders_json(profile, at, HeldMeasure::Retained, &options, &mut json)?;
-    let mut report: Value = serde_json::from_slice(&json)?;
-    let values: Vec<Value> = match report["rows"].take() {
-        Value::Array(rows) => rows,
-        _ => Vec::new(),
-    };
+    let (values, elided) = holder_rows_json(holders, at, MOST_ROWS)?;
     let main = "key retained_bytes own_bytes unused_bytes own_blocks";
     let keys = "key retained_bytes own_bytes own_blocks unused_bytes known_bytes own_unused_bytes \
          own_known_bytes kind place type what where owner source sites depth";
@@ -294,13 +286,12 @@ pub(super) fn holders_table(
     let rows = cells(&columns, &values, space, texts);
     let whole =
         HeldMeasure::ALL.map(|measure| (measure.key().to_owned(), at.whole(measure).into()));
-    let elided = report.pointer("/elided/rows").and_then(Value::as_u64);
     Ok(TableJson {
         by: "holder",
         columns,
         whole: Some(Value::Object(whole.into_iter().collect())),
         left_out: LeftOut {
-            rows: values.len() - rows.len() + elided.unwrap_or(0) as usize,
+            rows: values.len() - rows.len() + elided,
             figures: None,
         },
         rows,

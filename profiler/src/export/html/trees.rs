@@ -8,14 +8,13 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::color;
 use super::texts::Texts;
 use crate::calltree::{CallTree, CallTreeOptions, Levels, NodeId};
 use crate::diff::{MergedTree, of_difference};
 use crate::flamegraph::{HolderTree, MAX_DEPTH, Names, Widths, is_of_arenas, names, palette};
 use crate::interned::Interned;
 use crate::profile::{FIGURES, Figure, Figures, Frames, Measure, Profile};
-use crate::table::{HeldMeasure, SnapshotAt, holders};
+use crate::table::{HeldMeasure, HolderRow, SnapshotAt, holders};
 use crate::units::printable;
 
 /// The figures of a frame, in the order of the keys of its tree.
@@ -101,7 +100,12 @@ impl Labels {
 
     /// Returns the colours, in the order of their numbers.
     pub(super) fn colors(&self) -> Vec<String> {
-        self.colors.values.iter().copied().map(color).collect()
+        self.colors
+            .values
+            .iter()
+            .copied()
+            .map(palette::hex)
+            .collect()
     }
 }
 
@@ -323,6 +327,11 @@ impl<'a> HeldTree<'a> {
             tree,
             profile,
         }
+    }
+
+    /// Returns the holders.
+    pub(super) fn rows(&self) -> &[HolderRow] {
+        self.tree.rows()
     }
 }
 
