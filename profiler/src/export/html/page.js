@@ -828,9 +828,9 @@
       search();
       draw();
     } else if (isTable) {
-      fillSelect($("table"), [...tablesBy.keys()].map((by) => [by, by]), state.table);
       showTable();
       const chosen = chosenTable();
+      fillSelect($("table"), [...tablesBy.keys()].map((by) => [by, by]), state.table);
       const has = (key) => (isComparison ? chosen.table.measures.some(([of]) => of === key) : chosen.index.has(key));
       const keys = data.measures.map((measure) => measure.key).filter((key) => !chosen || has(key));
       fillSelect($("measure"), keys.map((key) => [key, measureOf.get(key).name]), state.measure);

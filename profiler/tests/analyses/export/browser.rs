@@ -346,6 +346,26 @@ fn the_page_zooms_searches_sorts_and_filters() {
     assert_eq!(browser.complaints(), [] as [String; 0]);
 }
 
+#[test]
+fn a_comparison_without_sites_shows_its_first_table() {
+    let Some(mut browser) = Browser::start() else {
+        return;
+    };
+    // Only one side has fields.
+    let [base, new] = ["shop", "shop-profiled"].map(fixture::real);
+    let page = html::comparison(("base", &base), ("new", &new));
+    browser.open(&page, "#view=tables");
+    assert_eq!(
+        browser.text("document.getElementById('table').value"),
+        "owner"
+    );
+    assert_ne!(
+        browser.eval("document.querySelectorAll('tbody tr').length"),
+        0
+    );
+    assert_eq!(browser.complaints(), [] as [String; 0]);
+}
+
 /// Checks that a click on a large page takes at most 100 ms of CPU time.
 pub(super) fn a_click_is_quick(page: &str) {
     let Some(mut browser) = Browser::start() else {
