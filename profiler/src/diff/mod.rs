@@ -61,6 +61,7 @@ pub(crate) use merged::MergedTree;
 pub use palette::strength;
 pub(crate) use palette::{LESS, MORE, of_difference};
 pub use phases::{PhaseChange, PhaseFigure, PhaseFigureChange};
+pub(crate) use picture::file_name;
 pub use picture::{ONLY_HOLDERS, write_held_svg, write_svg};
 pub use series::{Amount, Change, Series, Verdict};
 pub use text::write_text;

@@ -50,7 +50,7 @@ pub fn write_svg(diff: &Diff<'_>, out: impl Write) -> io::Result<PictureTotals> 
     let trees = [base, new].map(|one| CallTree::build(one.profile, &options));
     let sides = [(&trees[0], base.profile), (&trees[1], new.profile)];
     let merged = MergedTree::new(sides, measure);
-    let names = [base.name, new.name].map(file_name);
+    let names = [base.name, new.name].map(short_name);
     let mut note = "";
     if diff.base.len() > 1 || diff.new.len() > 1 {
         note = "; of each side the recording with the median total";
@@ -70,7 +70,7 @@ pub fn write_held_svg(diff: &HeldDiff<'_>, out: impl Write) -> io::Result<Pictur
     let merged = MergedTree::of_holders(diff.sides, diff.measure);
     let names = diff
         .sides
-        .map(|side| format!("{} {}", file_name(side.name), shorten(&side.at.name(), 24)));
+        .map(|side| format!("{} {}", short_name(side.name), shorten(&side.at.name(), 24)));
     let mut note = "";
     if !diff.warnings.is_empty() {
         note = "; bounded or lost: see the text";
@@ -168,8 +168,12 @@ fn exact(measure: Measure, value: u64) -> String {
     }
 }
 
-/// The end of a path, short enough for a title.
-fn file_name(path: &str) -> String {
-    let name = path.rsplit('/').next().unwrap_or(path);
-    shorten(&printable(name), 40)
+/// Returns the end of a path.
+pub(crate) fn file_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+/// Returns the end of a path, short enough for a title.
+fn short_name(path: &str) -> String {
+    shorten(&printable(file_name(path)), 40)
 }

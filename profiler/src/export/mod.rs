@@ -1,8 +1,8 @@
 //! Exports: one profile in the formats of other tools, one file for each format.
 //!
 //! Every format holds the same totals as the report. An export must never contain a figure that was
-//! not counted: a lower bound is called one ([`notes`], and in the file if the format has room). A
-//! control character of a recorded name must never get through.
+//! not counted: a lower bound is called one ([`notes`], and in the file if the format can
+//! contain it). A control character of a recorded name must never get through.
 //!
 //! ```
 //! use heapglass_profiler::export::{Format, notes, write};

@@ -15,7 +15,7 @@ use crate::calltree::NodeId;
 const FRAME_HEIGHTS: std::ops::RangeInclusive<usize> = 16..=24;
 
 /// Frames get higher as long as all rows fit into this height.
-const ROOM: usize = 640;
+const TARGET_HEIGHT: usize = 640;
 
 /// The texts around the frames, and the direction of the picture.
 pub(crate) struct Picture {
@@ -60,8 +60,8 @@ impl Picture {
         } else {
             Direction::Straight
         };
-        inferno.frame_height =
-            (ROOM / (pruned.depth + 1)).clamp(*FRAME_HEIGHTS.start(), *FRAME_HEIGHTS.end());
+        inferno.frame_height = (TARGET_HEIGHT / (pruned.depth + 1))
+            .clamp(*FRAME_HEIGHTS.start(), *FRAME_HEIGHTS.end());
         // Pruned before, where what is left out can be counted.
         inferno.min_width = 0.0;
         // Keeps the order of the lines, right to left, so that the widest frames stand left.

@@ -46,6 +46,11 @@ impl HolderTree {
         }
     }
 
+    /// Returns the holders, each of which is the node after its index.
+    pub(crate) fn rows(&self) -> &[HolderRow] {
+        &self.rows
+    }
+
     /// Returns the holder of a node; `None` for the whole snapshot.
     pub(crate) fn row(&self, id: NodeId) -> Option<&HolderRow> {
         self.rows.get((id.0 as usize).checked_sub(1)?)

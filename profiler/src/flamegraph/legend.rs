@@ -33,11 +33,12 @@ pub(super) fn svg() -> String {
 /// A square of each colour and what it stands for, as elements of a `<text>`.
 pub(crate) fn squares<const N: usize>(entries: [(&str, Rgb); N]) -> String {
     let mut svg = String::new();
-    for (name, (r, g, b)) in entries {
+    for (name, rgb) in entries {
         // Infallible: writing to a String.
         let _ = write!(
             svg,
-            "<tspan fill=\"#{r:02x}{g:02x}{b:02x}\" stroke=\"#666\" stroke-width=\"0.5\">\u{25a0}</tspan> {name} "
+            "<tspan fill=\"{}\" stroke=\"#666\" stroke-width=\"0.5\">\u{25a0}</tspan> {name} ",
+            palette::hex(rgb)
         );
     }
     svg.truncate(svg.trim_end().len());

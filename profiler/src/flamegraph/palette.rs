@@ -11,8 +11,13 @@ use crate::profile::{Function, Label, Origin, Profile, ScopeKind, TypeKind};
 /// Red, green, blue.
 pub(crate) type Rgb = (u8, u8, u8);
 
+/// Returns a colour as SVG and style sheets have it.
+pub(crate) fn hex((r, g, b): Rgb) -> String {
+    format!("#{r:02x}{g:02x}{b:02x}")
+}
+
 pub(super) const BACKGROUND: Rgb = (0xfd, 0xfc, 0xf9);
-pub(crate) const ROOT: Rgb = (0xd9, 0xd6, 0xd0);
+pub(super) const ROOT: Rgb = (0xd9, 0xd6, 0xd0);
 const SCOPE: Rgb = (0xc9, 0xbc, 0xea);
 pub(super) const MARK: Rgb = (0xf2, 0xc6, 0xc6);
 /// Arenas, around what lies inside them: not the hue of own code.

@@ -728,8 +728,8 @@ impl Profile {
         &self.failed_requests
     }
 
-    /// Returns the number of requests that the allocator refused, including those of sites that
-    /// [`failed_requests`](Profile::failed_requests) has no room for.
+    /// Returns the number of requests that the allocator refused, including those of sites that do
+    /// not fit into [`failed_requests`](Profile::failed_requests).
     pub fn failed_request_count(&self) -> u64 {
         self.failed_request_count
     }

@@ -37,6 +37,8 @@ pub(crate) use json::SnapshotJson;
 pub(crate) use json::row_json;
 pub use json::{FORMAT, write_holders_json, write_json};
 #[cfg(feature = "flamegraph")]
+pub(crate) use json::{holder_rows_json, report_json};
+#[cfg(feature = "flamegraph")]
 pub(crate) use notes::ARENA_FIGURES;
 #[cfg(feature = "flamegraph")]
 pub(crate) use notes::notes;

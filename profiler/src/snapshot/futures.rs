@@ -20,7 +20,7 @@ pub struct FutureState {
 }
 
 /// A local that an async function holds across an await, and that makes blocks larger. A future has
-/// room for its largest state, so blocks whose futures never reach the await are larger too.
+/// space for its largest state, so blocks whose futures never reach the await are larger too.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 #[non_exhaustive]

@@ -147,14 +147,14 @@ impl View<'_> {
 pub enum Header {
     /// A `Vec`, a `String`: the first elements are in use.
     List {
-        /// Elements that the block has room for.
+        /// Elements that fit into the block.
         capacity: u64,
         /// Elements in use.
         length: u64,
     },
     /// A `VecDeque`: elements from `head` on are in use, and continue at the block's start.
     Deque {
-        /// Elements that the block has room for.
+        /// Elements that fit into the block.
         capacity: u64,
         /// The index of the first element.
         head: u64,

@@ -61,7 +61,7 @@ pub struct WordOrders {
     pub list: [u8; 3],
     /// `VecDeque`: capacity, pointer, head, length.
     pub deque: [u8; 4],
-    /// `HashMap`: pointer to the control bytes, bucket mask, room left, items.
+    /// `HashMap`: pointer to the control bytes, bucket mask, free slots, items.
     pub table: [u8; 4],
     /// Control bytes that are repeated at the end of a table: 16 with SSE2, 8 elsewhere.
     pub table_group: u64,
@@ -69,7 +69,7 @@ pub struct WordOrders {
 
 impl WordOrders {
     /// Returns orders with the words of a list (capacity, pointer, length), of a deque (capacity,
-    /// pointer, head, length) and of a table (control bytes, bucket mask, room left, items).
+    /// pointer, head, length) and of a table (control bytes, bucket mask, free slots, items).
     pub fn new(list: [u8; 3], deque: [u8; 4], table: [u8; 4], table_group: u64) -> WordOrders {
         WordOrders {
             list,

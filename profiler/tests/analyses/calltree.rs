@@ -326,7 +326,7 @@ fn ten_thousand_frames_need_no_deep_stack() {
         assert_eq!(tree.path(NodeId(10_000)).len(), 10_000);
         assert_eq!(folded(&tree, &profile, Measure::Live).lines().count(), 2);
     };
-    // A stack this small has no room for one call per frame.
+    // One call per frame does not fit into a stack this small.
     std::thread::Builder::new()
         .stack_size(128 * 1024)
         .spawn(work)

@@ -87,6 +87,15 @@ impl Data {
     }
 
     /// Returns the comparison of the total with that of the base; `None` without a base.
+    /// Returns the mark in front of the total of a measure: `~` if the total is an estimate.
+    pub(crate) fn mark(&self, measure: Measure) -> &'static str {
+        if self.profile.counts_exactly(measure) {
+            ""
+        } else {
+            "~"
+        }
+    }
+
     pub(crate) fn change(&self, measure: Measure) -> Option<Change> {
         let base = self.base.as_ref()?.recording();
         Some(diff::total(&[base], &[shown(&self.profile)], measure, None))

@@ -1,4 +1,4 @@
-//! The help: every row of the key table that applies, in two columns if there is room. Generated
+//! The help: every row of the key table that applies, in two columns if they fit. Generated
 //! from the table alone.
 
 use ratatui::text::{Line, Span};

@@ -152,11 +152,7 @@ fn tab_line(app: &App, tight: bool) -> Line<'static> {
 /// Returns the measure with its total, from long to short.
 fn measure(app: &App, data: &Data) -> [String; 4] {
     let profile = &data.profile;
-    let mark = if profile.counts_exactly(app.measure) {
-        ""
-    } else {
-        "~"
-    };
+    let mark = data.mark(app.measure);
     let figure = app.measure.amount(profile.total_of(app.measure));
     let figure = format!("{mark}{figure}");
     let exactness = exactness(app.measure, data);

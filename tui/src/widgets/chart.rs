@@ -13,8 +13,8 @@ use crate::theme;
 /// Width of the axis of bytes.
 const AXIS: u16 = 11;
 
-/// Returns `true` if `area` has room for a chart.
-pub(crate) fn has_room(area: Rect) -> bool {
+/// Returns `true` if a chart fits into `area`.
+pub(crate) fn fits(area: Rect) -> bool {
     area.height >= 3 && area.width >= AXIS + 8
 }
 
@@ -23,8 +23,8 @@ pub(crate) fn beside_axis(area: Rect) -> Rect {
     right_of(area, AXIS)
 }
 
-/// Draws the axis of bytes from `top` down to 0, with `top / 2` in the middle if there is room.
-/// Returns the area of the plot next to it.
+/// Draws the axis of bytes from `top` down to 0, with `top / 2` in the middle if `has_middle` and
+/// the area is high enough. Returns the area of the plot next to it.
 pub(crate) fn axis(top: u64, has_middle: bool, area: Rect, buffer: &mut Buffer) -> Rect {
     let mut label = |row: u16, value: u64| {
         let text = format!("{:>9} ", Bytes(value).to_string());

@@ -181,21 +181,21 @@ impl<'a, R: 'a> Table<'a, R> {
         table.by_size(move |row: &R| change(row).map_or(-1, |change| change.abs()))
     }
 
-    /// Shows the last column only if `has_room`. Rows can be sorted by it anyway.
-    pub(crate) fn only_if(mut self, has_room: bool) -> Self {
+    /// Shows the last column only if it `fits`. Rows can be sorted by it anyway.
+    pub(crate) fn only_if(mut self, fits: bool) -> Self {
         if let Some(column) = self.columns.last_mut() {
-            column.is_shown = has_room;
+            column.is_shown = fits;
         }
         self
     }
 
-    /// Shows the last column only if there is room or rows are sorted by it.
-    pub(crate) fn only_if_sorted_or(self, has_room: bool) -> Self {
+    /// Shows the last column only if it `fits` or rows are sorted by it.
+    pub(crate) fn only_if_sorted_or(self, fits: bool) -> Self {
         let is_sorted_by = self
             .columns
             .last()
             .is_some_and(|column| column.is_sorted_by);
-        self.only_if(has_room || is_sorted_by)
+        self.only_if(fits || is_sorted_by)
     }
 
     /// Makes rows sortable by the last column, by name.
@@ -227,7 +227,7 @@ impl<'a, R: 'a> Table<'a, R> {
         if let Some(column) = self.columns.last_mut() {
             column.is_sorted_by = self.sort.is_some_and(|sort| sort.at == before);
             if column.is_sorted_by && column.width > 0 {
-                // Leave room for the mark after the title.
+                // Leave a cell for the mark after the title.
                 column.width = column.width.max(width(&column.title) + 1);
             }
             let name = name.unwrap_or(&column.title).to_owned();

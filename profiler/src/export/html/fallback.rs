@@ -1,10 +1,10 @@
-//! The picture for readers whose browser runs no scripts: the largest frames, as an SVG without
-//! scripts and style sheets, which stands in the page itself.
+//! The picture for readers whose browser runs no scripts: the largest frames, as part of the page:
+//! an SVG without scripts and style sheets.
 
 use std::fmt::Write as _;
 
 use crate::calltree::NodeId;
-use crate::flamegraph::{Caption, Widths, escape};
+use crate::flamegraph::{Caption, Widths, escape, palette};
 
 /// Narrower frames are not drawn, as a part of the whole.
 const NARROWEST: f64 = 1.0 / 500.0;
@@ -20,7 +20,7 @@ const CHAR: f64 = 7.3;
 /// Returns the elements of the picture.
 pub(super) fn picture(
     tree: &impl Widths,
-    color: impl Fn(NodeId) -> (u8, u8, u8),
+    color: impl Fn(NodeId) -> palette::Rgb,
     caption: impl Fn(NodeId) -> Caption,
 ) -> String {
     let whole = tree.width(NodeId::ROOT);
@@ -36,7 +36,7 @@ pub(super) fn picture(
             drawn += 1;
             rows = depth + 1;
             let Caption { title, label } = caption(*id);
-            let (r, g, b) = color(*id);
+            let color = palette::hex(color(*id));
             let width = part(*id) * WIDTH;
             let most = (width / CHAR) as usize;
             let label: String = match label.chars().count() {
@@ -48,7 +48,7 @@ pub(super) fn picture(
             // Infallible: writing to a String.
             let _ = writeln!(
                 frames,
-                "<g><title>{}</title><rect x=\"{left:.1}\" y=\"{top}\" width=\"{width:.1}\" height=\"{}\" fill=\"#{r:02x}{g:02x}{b:02x}\"/><text x=\"{:.1}\" y=\"{}\">{}</text></g>",
+                "<g><title>{}</title><rect x=\"{left:.1}\" y=\"{top}\" width=\"{width:.1}\" height=\"{}\" fill=\"{color}\"/><text x=\"{:.1}\" y=\"{}\">{}</text></g>",
                 escape(&title),
                 ROW - 1,
                 left + 3.0,

@@ -1,5 +1,5 @@
 //! One page for any browser: flamegraph, tables, timeline, snapshot and advice, in one HTML file
-//! that needs no other file and no network. Of two sides, a comparison.
+//! that needs no other file and no network. With two sides, the page compares them.
 //!
 //! The script shows what the page contains, and computes no figure that the report has. A page must
 //! never let a recorded name become markup or code: names are data in JSON, in which `<` is
@@ -25,12 +25,12 @@ use super::notes;
 use crate::advice::{self, advise};
 use crate::calltree::{CallTreeOptions, Levels, NodeId};
 use crate::diff::{
-    DiffOptions, LESS, MORE, MergedTree, Recording, compare, median_recording, of_difference,
-    peak_bound, write_text as write_diff_text,
+    DiffOptions, LESS, MORE, MergedTree, Recording, compare, file_name, median_recording,
+    of_difference, write_text as write_diff_text,
 };
 use crate::flamegraph::{Caption, Widths, escape, is_of_arenas, legend_entries, palette};
 use crate::profile::{Frames, Measure, Profile, State};
-use crate::report::{ReportOptions, write_json, write_text};
+use crate::report::{ReportOptions, report_json, write_text};
 use crate::table::{By, HeldMeasure, SnapshotAt, program_name, snapshot_at};
 use crate::units::{Count, Share, printable};
 use sources::Excerpts;
@@ -47,7 +47,7 @@ const BYTES_OF_FRAMES: usize = 2_600_000;
 /// The space for all rows, bytes of JSON.
 const BYTES_OF_ROWS: usize = 1_300_000;
 
-/// Findings of a page.
+/// Maximum number of findings.
 const MOST_FINDINGS: usize = 100;
 
 const PAGE: &str = include_str!("page.html");
@@ -97,6 +97,46 @@ struct Data {
     texts: Vec<String>,
 }
 
+impl Data {
+    /// Creates data with the parts that every page has.
+    fn new(
+        kind: &'static str,
+        title: String,
+        state: State,
+        measure: Measure,
+        trees: Vec<TreeJson>,
+        labels: Labels,
+        texts: Texts,
+    ) -> Data {
+        let kinds = legend_entries().map(|(kind, rgb)| (kind, palette::hex(rgb)));
+        Data {
+            format: FORMAT,
+            heapglass: env!("CARGO_PKG_VERSION"),
+            kind,
+            title,
+            measures: measures(state),
+            measure: measure.key(),
+            frames: Frames::Folded.name(),
+            recording: None,
+            sides: Vec::new(),
+            notes: Vec::new(),
+            cut: Vec::new(),
+            snapshot: None,
+            advice: Vec::new(),
+            advice_notes: Vec::new(),
+            trees,
+            colors: labels.colors(),
+            labels: labels.labels.values,
+            kinds: kinds.to_vec(),
+            difference_colors: None,
+            tables: Vec::new(),
+            changes: Vec::new(),
+            sources: None,
+            texts: texts.into_values(),
+        }
+    }
+}
+
 /// A measure, as the page offers it.
 #[derive(Serialize)]
 struct MeasureJson {
@@ -135,8 +175,9 @@ fn measures(state: State) -> Vec<MeasureJson> {
     counted.into_iter().chain(held).collect()
 }
 
-/// The keys of the report that a page contains. Paths of the machine are none of them.
-const KEYS: [&str; 36] = [
+/// The keys of the report that a page contains. Apart from `command`, none contains a path of the
+/// machine.
+const KEYS: [&str; 33] = [
     "exact",
     "mode",
     "sample_bytes",
@@ -165,14 +206,11 @@ const KEYS: [&str; 36] = [
     "last_resident",
     "failed_request_count",
     "totals",
-    "totals_low",
-    "totals_high",
     "snapshots",
     "footprints",
     "checkpoints",
     "marks",
     "timeline",
-    "input",
 ];
 
 /// Writes the page of a profile. [`ReportOptions::measure`] and [`ReportOptions::frames`] are shown
@@ -194,7 +232,7 @@ pub fn write_page(
         held: None,
         ..*options
     };
-    let total = options.measure.of(profile.totals());
+    let total = profile.total_of(options.measure);
     let program = printable(&program_name(profile)).into_owned();
     let title = format!(
         "{program}: {}, {}",
@@ -205,7 +243,7 @@ pub fn write_page(
     let mut labels = Labels::default();
     let mut trees = Vec::new();
     let mut picture = String::new();
-    for (tree_options, part) in tree_options(profile, options.measure) {
+    for (tree_options, part) in tree_options(&[profile], options.measure) {
         let tree = CountedTree::new(profile, &tree_options);
         let kind = Kind {
             by: tree_options.levels.name(),
@@ -218,20 +256,21 @@ pub fn write_page(
         let space = BYTES_OF_FRAMES / 100 * part;
         trees.push(largest(&tree, kind, space, (&mut labels, &mut texts)));
     }
-    if let Some(at) = snapshot {
-        let tree = HeldTree::new(profile, at);
+    let held = snapshot.map(|at| (at, HeldTree::new(profile, at)));
+    if let Some((_, tree)) = &held {
         let kind = Kind {
             by: "holder",
             frames: None,
             inverted: false,
         };
         let space = BYTES_OF_FRAMES / 100 * 8;
-        trees.push(largest(&tree, kind, space, (&mut labels, &mut texts)));
+        trees.push(largest(tree, kind, space, (&mut labels, &mut texts)));
     }
     trees.retain(|tree| !tree.is_empty());
     let mut tables = tables(profile, options, &mut texts)?;
-    if let Some(at) = snapshot {
-        tables.push(holders_table(profile, at, BYTES_OF_ROWS / 8, &mut texts)?);
+    if let Some((at, tree)) = &held {
+        let space = BYTES_OF_ROWS / 8;
+        tables.push(holders_table(tree.rows(), *at, space, &mut texts)?);
     }
     tables.retain(|table| !table.is_empty());
     let findings = advise(profile, false);
@@ -268,7 +307,8 @@ pub fn write_page(
         .map(|finding| advice::Texts::of(profile, finding))
         .collect();
     let mut page_notes = notes(profile);
-    if !profile.capture().is_exact() {
+    // The notes say so of samples.
+    if !profile.capture().is_exact() && profile.capture().sampling.is_none() {
         let mode = printable(&profile.capture().mode);
         page_notes.insert(0, format!("Mode {mode}: figures are estimates."));
     }
@@ -276,42 +316,36 @@ pub fn write_page(
         let texts = Count(texts.cut as u64);
         cut.push(format!("{texts} names were longer than 2,000 characters."));
     }
+    let state = profile.process().state;
     let data = Data {
-        format: FORMAT,
-        heapglass: env!("CARGO_PKG_VERSION"),
-        kind: "profile",
-        title: title.clone(),
-        measures: measures(profile.process().state),
-        measure: options.measure.key(),
         frames: options.frames.name(),
         recording: Some(recording(profile)?),
-        sides: Vec::new(),
         notes: page_notes,
         cut,
         snapshot: snapshot.map(|at| snapshot_json(profile, at)),
         advice: said,
         advice_notes,
-        trees,
-        labels: labels.labels.values.clone(),
-        colors: labels.colors(),
-        kinds: legend_entries()
-            .map(|(kind, rgb)| (kind, color(rgb)))
-            .to_vec(),
-        difference_colors: None,
         tables,
-        changes: Vec::new(),
         sources,
-        texts: texts.values().to_vec(),
+        ..Data::new(
+            "profile",
+            title,
+            state,
+            options.measure,
+            trees,
+            labels,
+            texts,
+        )
     };
     let mut report = Vec::new();
     let plain = ReportOptions {
         snapshot: None,
-        // Where it lies is nobody's business.
+        // The page must not say where the recording is.
         recording: options.recording.map(file_name),
         ..*options
     };
     write_text(profile, &plain, &mut report)?;
-    write_parts(&title, &picture, &report, &data, &mut out)
+    write_parts(&picture, &report, &data, &mut out)
 }
 
 /// Writes the page of a comparison: of several recordings on a side, that with the median total is
@@ -336,14 +370,17 @@ pub fn write_comparison_page(
         names[0],
         names[1],
         measure.title(),
-        measure.amount(measure.of(profiles[0].totals())),
-        measure.amount(measure.of(profiles[1].totals())),
+        measure.amount(profiles[0].total_of(measure)),
+        measure.amount(profiles[1].total_of(measure)),
     );
     let mut texts = Texts::default();
     let mut labels = Labels::default();
     let mut trees = Vec::new();
     let mut picture = String::new();
-    for (tree_options, part) in two_tree_options(profiles, measure) {
+    for (tree_options, part) in tree_options(&profiles, measure) {
+        if tree_options.frames == Frames::Trimmed {
+            continue;
+        }
         let is_arena = tree_options.levels == Levels::Arena;
         let wanted: Vec<Measure> = Measure::ALL
             .into_iter()
@@ -373,20 +410,7 @@ pub fn write_comparison_page(
                 .any(|profile| measure.of(profile.totals()) > 0)
         })
         .collect();
-    let by = [
-        By::Site,
-        By::Owner,
-        By::Type,
-        By::Field,
-        By::Crate,
-        By::Phase,
-        By::Arena,
-    ];
-    let space = BYTES_OF_ROWS / by.len();
-    let changed = by.map(|by| changes([base, new], by, &used, space, &mut texts));
-    let mut changed = Vec::from(changed);
-    changed.retain(|changes| !changes.is_empty());
-    // Where a recording lies is nobody's business.
+    // The page must not say where the recordings are.
     let named = [base, new].map(|side| -> Vec<Recording<'_>> {
         let one = side.iter().map(|one| Recording {
             name: file_name(one.name),
@@ -403,14 +427,34 @@ pub fn write_comparison_page(
             per: None,
         },
     );
+    let mut by = vec![
+        By::Owner,
+        By::Type,
+        By::Field,
+        By::Crate,
+        By::Phase,
+        By::Arena,
+    ];
+    // Sites cannot be matched if only one side has phases or fields.
+    if diff.options.by == By::Site {
+        by.insert(0, By::Site);
+    }
+    let space = BYTES_OF_ROWS / by.len();
+    let mut changed: Vec<_> = by
+        .into_iter()
+        .map(|by| changes([base, new], by, &used, space, &mut texts))
+        .collect();
+    changed.retain(|changes| !changes.is_empty());
     let mut sides = Vec::new();
     for side in &named {
         let one = side.iter().map(|one| {
+            let totals = Measure::ALL.map(|measure| {
+                let total = one.profile.total_of(measure);
+                (measure.key().to_owned(), Value::from(total))
+            });
             serde_json::json!({
                 "name": one.name,
-                "program": program_name(one.profile),
-                "totals": one.profile.totals(),
-                "peak_bound_bytes": peak_bound(one.profile),
+                "totals": Value::Object(totals.into_iter().collect()),
             })
         });
         sides.push(Value::Array(one.collect()));
@@ -421,50 +465,23 @@ pub fn write_comparison_page(
             "The picture shows, of each side, the recording with the median total.".to_owned(),
         );
     }
+    let state = profiles[1].process().state;
     let data = Data {
-        format: FORMAT,
-        heapglass: env!("CARGO_PKG_VERSION"),
-        kind: "comparison",
-        title: title.clone(),
-        measures: measures(profiles[1].process().state),
-        measure: measure.key(),
-        frames: Frames::Folded.name(),
-        recording: None,
         sides,
         notes: diff.warnings.clone(),
         cut,
-        snapshot: None,
-        advice: Vec::new(),
-        advice_notes: Vec::new(),
-        trees,
-        labels: labels.labels.values.clone(),
-        colors: labels.colors(),
-        kinds: legend_entries()
-            .map(|(kind, rgb)| (kind, color(rgb)))
-            .to_vec(),
-        difference_colors: Some([LESS, of_difference(0, 1), MORE].map(color)),
-        tables: Vec::new(),
+        difference_colors: Some([LESS, of_difference(0, 1), MORE].map(palette::hex)),
         changes: changed,
-        sources: None,
-        texts: texts.values().to_vec(),
+        ..Data::new("comparison", title, state, measure, trees, labels, texts)
     };
     let mut report = Vec::new();
     write_diff_text(&diff, &ReportOptions::default(), &mut report)?;
-    write_parts(&title, &picture, &report, &data, &mut out)
-}
-
-/// Returns a colour as a style sheet has it.
-fn color((r, g, b): palette::Rgb) -> String {
-    format!("#{r:02x}{g:02x}{b:02x}")
-}
-
-/// Returns the end of a path.
-fn file_name(path: &str) -> &str {
-    path.rsplit('/').next().unwrap_or(path)
+    write_parts(&picture, &report, &data, &mut out)
 }
 
 /// The trees of a page, the most important first, each with its part of the space, in percent.
-fn tree_options(profile: &Profile, measure: Measure) -> Vec<(CallTreeOptions, usize)> {
+/// There are trees of fields and arenas if any of the profiles has some.
+fn tree_options(profiles: &[&Profile], measure: Measure) -> Vec<(CallTreeOptions, usize)> {
     let options = |levels, frames, inverted| CallTreeOptions {
         levels,
         measure,
@@ -480,13 +497,13 @@ fn tree_options(profile: &Profile, measure: Measure) -> Vec<(CallTreeOptions, us
         (options(Levels::Stack, Frames::Own, false), 8),
         (options(Levels::Stack, Frames::Own, true), 4),
     ];
-    if !profile.fields().is_empty() {
+    if profiles.iter().any(|one| !one.fields().is_empty()) {
         all.push((options(Levels::Field, Frames::Folded, false), 8));
         all.push((options(Levels::Field, Frames::Folded, true), 4));
     }
     all.push((options(Levels::Type, Frames::Folded, false), 8));
     all.push((options(Levels::Type, Frames::Folded, true), 4));
-    if !profile.arenas().is_empty() {
+    if profiles.iter().any(|one| !one.arenas().is_empty()) {
         let measure = if is_of_arenas(measure) {
             measure
         } else {
@@ -495,17 +512,6 @@ fn tree_options(profile: &Profile, measure: Measure) -> Vec<(CallTreeOptions, us
         let arenas = options(Levels::Arena, Frames::Folded, false);
         all.push((CallTreeOptions { measure, ..arenas }, 4));
     }
-    all
-}
-
-/// The trees of a comparison.
-fn two_tree_options(profiles: [&Profile; 2], measure: Measure) -> Vec<(CallTreeOptions, usize)> {
-    let mut all = tree_options(profiles[0], measure);
-    if all.len() < tree_options(profiles[1], measure).len() {
-        all = tree_options(profiles[1], measure);
-    }
-    let is_shown = |options: &CallTreeOptions| options.frames != Frames::Trimmed;
-    all.retain(|(options, _)| is_shown(options));
     all
 }
 
@@ -545,14 +551,7 @@ fn tables(
 
 /// Returns the keys of the report that do not depend on rows.
 fn recording(profile: &Profile) -> io::Result<Value> {
-    let options = ReportOptions {
-        by: By::Crate,
-        top: Some(0),
-        ..ReportOptions::default()
-    };
-    let mut json = Vec::new();
-    write_json(profile, &options, &mut json)?;
-    let mut report: Value = serde_json::from_slice(&json)?;
+    let mut report = report_json(profile)?;
     if let Value::Object(report) = &mut report {
         report.retain(|key, _| KEYS.contains(&key.as_str()));
     }
@@ -606,13 +605,7 @@ fn two_sided_picture(tree: &MergedTree, measure: Measure) -> String {
 }
 
 /// Writes the page around its data.
-fn write_parts(
-    title: &str,
-    picture: &str,
-    report: &[u8],
-    data: &Data,
-    out: &mut impl Write,
-) -> io::Result<()> {
+fn write_parts(picture: &str, report: &[u8], data: &Data, out: &mut impl Write) -> io::Result<()> {
     let policy = format!(
         "default-src 'none'; script-src '{}'; style-src '{}'; base-uri 'none'; form-action 'none'",
         hash(SCRIPT),
@@ -626,7 +619,7 @@ fn write_parts(
     for part in parts {
         let (place, rest) = part.split_once("}}").unwrap_or((part, ""));
         match place {
-            "title" => out.write_all(escape(&printable(title)).as_bytes())?,
+            "title" => out.write_all(escape(&printable(&data.title)).as_bytes())?,
             "policy" => out.write_all(policy.as_bytes())?,
             "style" => out.write_all(STYLE.as_bytes())?,
             "script" => out.write_all(SCRIPT.as_bytes())?,

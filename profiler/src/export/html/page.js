@@ -542,7 +542,7 @@
     let some = matches ? rows.filter((row) => texts.some((at) => row[at] !== null && matches[row[at]])) : rows;
     some = sorted(some, chosen);
     const key = sortKey();
-    const shareOf = !isComparison && index.has(state.measure) ? wholeOf(table, state.measure) : null;
+    const shareOf = index.has(state.measure) ? table.whole?.[state.measure] || null : null;
     const titles = columns.map((column) => {
       const cell = element("th", undefined, { className: column.unit === "text" ? "" : "figure", scope: "col" });
       const arrow = column.key === key ? (state.asc === "1" ? " ^" : " v") : "";
@@ -585,14 +585,6 @@
     $("row-count").textContent = said.join("; ");
     $("table-notes").replaceChildren(...notes.map((note) => element("p", note)));
     showRow(chosen);
-  }
-
-  // Rows by arena lie inside blocks that other rows count, and holders overlap.
-  function wholeOf(table, key) {
-    if (table.by === "arena") return null;
-    if (table.by === "holder") return data.trees.find((tree) => tree.by === "holder")?.figures[key]?.[0] ?? null;
-    if (key === "retained_bytes" || key === "unused_bytes") return null;
-    return data.recording.totals[key] || null;
   }
 
   function showRow({ table, index, rows }) {
@@ -836,9 +828,9 @@
       search();
       draw();
     } else if (isTable) {
-      fillSelect($("table"), [...tablesBy.keys()].map((by) => [by, by]), state.table);
       showTable();
       const chosen = chosenTable();
+      fillSelect($("table"), [...tablesBy.keys()].map((by) => [by, by]), state.table);
       const has = (key) => (isComparison ? chosen.table.measures.some(([of]) => of === key) : chosen.index.has(key));
       const keys = data.measures.map((measure) => measure.key).filter((key) => !chosen || has(key));
       fillSelect($("measure"), keys.map((key) => [key, measureOf.get(key).name]), state.measure);

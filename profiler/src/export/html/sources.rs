@@ -203,7 +203,7 @@ impl Folder {
             .duration_since(UNIX_EPOCH)
             .map_or(0, |since| since.as_nanos());
         let mut text = String::new();
-        // A file that is no text is no source.
+        // A file that is not UTF-8 is not a source file.
         file.take(LARGEST).read_to_string(&mut text).ok()?;
         Some((text, modified))
     }

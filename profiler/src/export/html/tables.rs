@@ -12,8 +12,10 @@ use super::trees::share_of;
 use crate::diff::{DiffOptions, Recording, Verdict, compare};
 use crate::export::rows::{details, row_values};
 use crate::profile::{FIGURES, Figures, FrameId, Frames, Measure, Profile};
-use crate::report::{ReportOptions, notes, write_holders_json};
-use crate::table::{By, Detail, HeldFigures, HeldMeasure, Row, SnapshotAt, by_key, held_by, rows};
+use crate::report::{ReportOptions, holder_rows_json, notes};
+use crate::table::{
+    By, Detail, HeldFigures, HeldMeasure, HolderRow, Row, SnapshotAt, by_key, held_by, rows,
+};
 
 /// Maximum number of rows of a table.
 const MOST_ROWS: usize = 2_000;
@@ -22,12 +24,13 @@ const MOST_ROWS: usize = 2_000;
 const OVERLAP: &str =
     "A holder retains what the holders below it retain, too, so retained bytes do not add up.";
 
-/// A column: the key of its figure in JSON, its title, and how its cells read.
+/// A column: the key of its figure in JSON, its title, and the unit of its cells.
 #[derive(Clone, Serialize)]
 struct Column {
     key: String,
     title: String,
-    /// `text` (cells are numbers of texts), `bytes`, `count`, `ns` or `number`.
+    /// `text` (cells are numbers of texts), `bytes`, `count`, `ns`, `number`, or `measure` (that of
+    /// the measure that is shown).
     unit: &'static str,
     /// Shown at first.
     main: bool,
@@ -39,6 +42,10 @@ pub(super) struct TableJson {
     by: &'static str,
     columns: Vec<Column>,
     rows: Vec<Vec<Value>>,
+    /// The wholes of shares by the key of the figure, as the report has them; absent if rows are no
+    /// part of one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    whole: Option<Value>,
     left_out: LeftOut,
     notes: Vec<String>,
     /// The frames that own the blocks of the rows, where rows have one.
@@ -106,11 +113,12 @@ pub(super) fn table(
     texts: &mut Texts,
 ) -> io::Result<TableJson> {
     let all = rows(profile, by, options.measure, Frames::Folded);
-    let (kept, left) = largest(&all, by);
+    let order = largest(&all, by);
     let held = options
         .snapshot
         .filter(|_| matches!(by, By::Site | By::Type | By::Owner));
-    let kept: Vec<Row> = kept.into_iter().map(|at| all[at].clone()).collect();
+    let kept = order.iter().take(MOST_ROWS);
+    let kept: Vec<Row> = kept.map(|at| all[*at].clone()).collect();
     let held = held.map(|at| held_by(profile, at.snapshot, by, &kept, Frames::Folded));
     let mut values = Vec::with_capacity(kept.len());
     for (at, row) in kept.iter().enumerate() {
@@ -132,35 +140,42 @@ pub(super) fn table(
         .chain(more_columns(by).split_whitespace())
         .filter(|key| !PRIVATE.contains(key));
     let columns = columns(keys, main_columns(by), &values);
-    let (rows, fit) = cells(&columns, &values, space, texts);
-    let mut left_figures = left.1;
-    let mut left_rows = left.0;
-    for row in &kept[fit..] {
-        left_figures.add(&row.figures);
-        left_rows += 1;
+    let rows = cells(&columns, &values, space, texts);
+    let left = &order[rows.len()..];
+    let mut left_figures = Figures::default();
+    for at in left {
+        left_figures.add(&all[*at].figures);
     }
-    let owners = kept[..fit].iter().filter_map(|row| match &row.detail {
-        Detail::Site(detail) => detail.owner,
-        _ => None,
-    });
-    let figures = by_key(left_figures, by);
-    let figures = figures.map(|(key, figure)| (key.to_owned(), figure.into()));
+    let owners = kept[..rows.len()]
+        .iter()
+        .filter_map(|row| match &row.detail {
+            Detail::Site(detail) => detail.owner,
+            _ => None,
+        });
+    // Arenas lie inside blocks that the totals count.
+    let whole = (by != By::Arena).then(|| figures_json(*profile.totals(), by));
     Ok(TableJson {
         by: by.name(),
         columns,
         rows,
+        whole,
         left_out: LeftOut {
-            rows: left_rows,
-            figures: Some(Value::Object(figures.collect())),
+            rows: left.len(),
+            figures: Some(figures_json(left_figures, by)),
         },
         notes: notes(profile, by, &all),
         owners: owners.collect(),
     })
 }
 
-/// Returns the rows that are the largest by any measure, in their order, and the number and figures
-/// of the others.
-fn largest(all: &[Row], by: By) -> (Vec<usize>, (usize, Figures)) {
+/// Returns the figures that rows of this kind have, by key.
+fn figures_json(figures: Figures, by: By) -> Value {
+    let figures = by_key(figures, by).map(|(key, figure)| (key.to_owned(), figure.into()));
+    Value::Object(figures.collect())
+}
+
+/// Returns the order of the rows: those first that are the largest by any measure.
+fn largest(all: &[Row], by: By) -> Vec<usize> {
     let mut whole = Figures::default();
     for row in all {
         whole.add(&row.figures);
@@ -175,15 +190,7 @@ fn largest(all: &[Row], by: By) -> (Vec<usize>, (usize, Figures)) {
         .map(|(at, row)| (share_of(&row.figures, &whole, &measures), at))
         .collect();
     order.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-    let mut left = Figures::default();
-    let rest = order.split_off(order.len().min(MOST_ROWS));
-    for (_, at) in &rest {
-        left.add(&all[*at].figures);
-    }
-    (
-        order.into_iter().map(|(_, at)| at).collect(),
-        (rest.len(), left),
-    )
+    order.into_iter().map(|(_, at)| at).collect()
 }
 
 /// Returns a column for each key that any of the rows has, once.
@@ -233,13 +240,8 @@ fn title(key: &str, unit: &str) -> String {
     }
 }
 
-/// Returns the cells of the rows that fit, and their number.
-fn cells(
-    columns: &[Column],
-    values: &[Value],
-    space: usize,
-    texts: &mut Texts,
-) -> (Vec<Vec<Value>>, usize) {
+/// Returns the cells of the rows that fit.
+fn cells(columns: &[Column], values: &[Value], space: usize, texts: &mut Texts) -> Vec<Vec<Value>> {
     let places: Vec<String> = columns
         .iter()
         .map(|column| format!("/{}", column.key))
@@ -266,42 +268,33 @@ fn cells(
         used += digits.sum::<usize>() + texts.bytes() - before;
         rows.push(cells);
     }
-    let fit = rows.len();
-    (rows, fit)
+    rows
 }
 
 /// Returns the holders of a snapshot, as the report has them.
 pub(super) fn holders_table(
-    profile: &Profile,
+    holders: &[HolderRow],
     at: SnapshotAt<'_>,
     space: usize,
     texts: &mut Texts,
 ) -> io::Result<TableJson> {
-    let options = ReportOptions {
-        top: Some(MOST_ROWS),
-        ..ReportOptions::default()
-    };
-    let mut json = Vec::new();
-    write_holders_json(profile, at, HeldMeasure::Retained, &options, &mut json)?;
-    let mut report: Value = serde_json::from_slice(&json)?;
-    let values: Vec<Value> = match report["rows"].take() {
-        Value::Array(rows) => rows,
-        _ => Vec::new(),
-    };
+    let (values, elided) = holder_rows_json(holders, at, MOST_ROWS)?;
     let main = "key retained_bytes own_bytes unused_bytes own_blocks";
     let keys = "key retained_bytes own_bytes own_blocks unused_bytes known_bytes own_unused_bytes \
          own_known_bytes kind place type what where owner source sites depth";
     let columns = columns(keys.split_whitespace(), main, &values);
-    let (rows, fit) = cells(&columns, &values, space, texts);
-    let elided = report.pointer("/elided/rows").and_then(Value::as_u64);
+    let rows = cells(&columns, &values, space, texts);
+    let whole =
+        HeldMeasure::ALL.map(|measure| (measure.key().to_owned(), at.whole(measure).into()));
     Ok(TableJson {
         by: "holder",
         columns,
-        rows,
+        whole: Some(Value::Object(whole.into_iter().collect())),
         left_out: LeftOut {
-            rows: values.len() - fit + elided.unwrap_or(0) as usize,
+            rows: values.len() - rows.len() + elided,
             figures: None,
         },
+        rows,
         notes: vec![OVERLAP.to_owned()],
         owners: Vec::new(),
     })
@@ -457,8 +450,8 @@ mod tests {
         ];
         assert_eq!(shown, expected);
         let mut texts = Texts::default();
-        let (rows, fit) = cells(&columns, &[row], 1_000, &mut texts);
-        assert_eq!((rows[0].len(), fit), (5, 1));
+        let rows = cells(&columns, &[row], 1_000, &mut texts);
+        assert_eq!((rows[0].len(), rows.len()), (5, 1));
         assert_eq!(rows[0][3], 120);
     }
 }

@@ -40,7 +40,7 @@ impl Texts {
     }
 
     /// Returns all texts, in the order of their numbers.
-    pub(super) fn values(&self) -> &[String] {
-        &self.texts.values
+    pub(super) fn into_values(self) -> Vec<String> {
+        self.texts.values
     }
 }

@@ -8,14 +8,13 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::color;
 use super::texts::Texts;
 use crate::calltree::{CallTree, CallTreeOptions, Levels, NodeId};
 use crate::diff::{MergedTree, of_difference};
 use crate::flamegraph::{HolderTree, MAX_DEPTH, Names, Widths, is_of_arenas, names, palette};
 use crate::interned::Interned;
 use crate::profile::{FIGURES, Figure, Figures, Frames, Measure, Profile};
-use crate::table::{HeldMeasure, SnapshotAt, holders};
+use crate::table::{HeldMeasure, HolderRow, SnapshotAt, holders};
 use crate::units::printable;
 
 /// The figures of a frame, in the order of the keys of its tree.
@@ -101,7 +100,12 @@ impl Labels {
 
     /// Returns the colours, in the order of their numbers.
     pub(super) fn colors(&self) -> Vec<String> {
-        self.colors.values.iter().copied().map(color).collect()
+        self.colors
+            .values
+            .iter()
+            .copied()
+            .map(palette::hex)
+            .collect()
     }
 }
 
@@ -308,17 +312,26 @@ impl Tree for CountedTree<'_> {
 
 /// The holders of a snapshot.
 pub(super) struct HeldTree<'a> {
-    pub(super) tree: HolderTree,
+    tree: HolderTree,
     profile: &'a Profile,
+    /// The figures of the root, which are sums over the outermost holders.
+    whole: [u64; HeldMeasure::ALL.len()],
 }
 
 impl<'a> HeldTree<'a> {
     pub(super) fn new(profile: &'a Profile, at: SnapshotAt<'_>) -> HeldTree<'a> {
         let rows = holders(profile, at.snapshot);
+        let tree = HolderTree::new(rows, HeldMeasure::Retained);
         HeldTree {
-            tree: HolderTree::new(rows, HeldMeasure::Retained),
+            whole: HeldMeasure::ALL.map(|measure| tree.figure(NodeId::ROOT, measure)),
+            tree,
             profile,
         }
+    }
+
+    /// Returns the holders.
+    pub(super) fn rows(&self) -> &[HolderRow] {
+        self.tree.rows()
     }
 }
 
@@ -343,11 +356,10 @@ impl Tree for HeldTree<'_> {
         Some(vec![own.bytes, own.unused_bytes])
     }
     fn weight(&self, id: NodeId) -> f64 {
-        let shares = HeldMeasure::ALL.map(|measure| {
-            let whole = self.tree.figure(NodeId::ROOT, measure);
-            self.tree.figure(id, measure) as f64 / whole.max(1) as f64
-        });
-        shares.into_iter().fold(0.0, f64::max)
+        let figures = self.figures(id).into_iter().zip(self.whole);
+        figures
+            .map(|(figure, whole)| figure as f64 / whole.max(1) as f64)
+            .fold(0.0, f64::max)
     }
     fn names(&self, id: NodeId) -> Names {
         self.tree.names(id)
@@ -360,7 +372,7 @@ impl Tree for HeldTree<'_> {
 /// The call trees of two sides as one, by each measure.
 pub(super) struct TwoTrees {
     /// The same frames in the same order, with the figures of each measure.
-    pub(super) by_measure: Vec<(Measure, MergedTree)>,
+    by_measure: Vec<(Measure, MergedTree)>,
     /// The index of the measure that was asked for.
     first: usize,
 }

@@ -39,7 +39,7 @@ impl Serialize for FootprintJson<'_> {
         json.serialize_entry("slack_bytes", &measured.slack_bytes)?;
         json.serialize_entry("shared_blocks", &measured.shared_blocks)?;
         json.serialize_entry("shared_bytes", &measured.shared_bytes)?;
-        // Places that found no room of their own and were counted at their parent.
+        // Places that did not fit and were counted at their parent.
         json.serialize_entry("folded", &footprint.folded)?;
         // Values that could not be looked into; above 0, the figures are a lower bound.
         json.serialize_entry("hidden_values", &footprint.hidden_values)?;

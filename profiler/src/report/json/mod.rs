@@ -148,6 +148,40 @@ pub(crate) fn row_json(
     Ok(rows.get_mut(0).map(Value::take).unwrap_or_default())
 }
 
+/// Returns the holders of a snapshot, as the report has them, and the number of those beyond `top`.
+#[cfg(feature = "flamegraph")]
+pub(crate) fn holder_rows_json(
+    holders: &[HolderRow],
+    at: SnapshotAt<'_>,
+    top: usize,
+) -> serde_json::Result<(Vec<Value>, usize)> {
+    let measure = HeldMeasure::Retained;
+    let rows = HoldersJson {
+        holders,
+        measure,
+        whole: at.whole(measure),
+        top: top.min(holders.len()),
+    };
+    match serde_json::to_value(&rows)? {
+        Value::Array(rows) => Ok((rows, holders.len().saturating_sub(top))),
+        _ => Ok((Vec::new(), 0)),
+    }
+}
+
+/// Returns the report without rows.
+#[cfg(feature = "flamegraph")]
+pub(crate) fn report_json(profile: &Profile) -> serde_json::Result<Value> {
+    serde_json::to_value(Report {
+        profile,
+        options: &ReportOptions::default(),
+        table: Table::Rows {
+            rows: &[],
+            held: &[],
+            shown: 0,
+        },
+    })
+}
+
 /// Returns `true` if the rows add up to the totals in each figure that they have.
 fn rows_sum_to_totals(profile: &Profile, by: By, rows: &[Row]) -> bool {
     // Arenas are no part of the totals.

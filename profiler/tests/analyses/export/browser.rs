@@ -172,6 +172,15 @@ impl Browser {
         self.click(x, y);
     }
 
+    /// Returns the left end and the top of the flamegraph, in the window.
+    fn corner(&mut self) -> [f64; 2] {
+        let place = self.eval(
+            "(() => { const r = document.getElementById('canvas').getBoundingClientRect(); \
+             return [r.x, r.y]; })()",
+        );
+        [0, 1].map(|at| place[at].as_f64().expect("a place"))
+    }
+
     fn type_text(&mut self, text: &str) {
         self.call("Input.insertText", json!({ "text": text }));
     }
@@ -216,15 +225,10 @@ fn nothing_of_a_hostile_recording_runs_in_a_browser() {
         return;
     };
     let profile = html::hostile();
-    let side = [heapglass_profiler::diff::Recording {
-        name: html::EVIL,
-        profile: &profile,
-    }];
-    let mut comparison = Vec::new();
-    write_comparison_page(&side, &side, &options(Format::Html), &mut comparison).expect("a page");
+    let side = (html::EVIL, &profile);
     let pages = [
         html::page(&profile, &options(Format::Html)),
-        String::from_utf8(comparison).expect("text"),
+        html::comparison(side, side),
     ];
     for page in pages {
         browser.open(&page, "");
@@ -276,11 +280,7 @@ fn the_page_zooms_searches_sorts_and_filters() {
     let hash = "decodeURIComponent(location.hash)";
 
     // A click zooms in on the frame under the pointer, and the keyboard zooms out.
-    let canvas = browser.eval(
-        "(() => { const r = document.getElementById('canvas').getBoundingClientRect(); \
-         return [r.x, r.y]; })()",
-    );
-    let [left, top] = [0, 1].map(|at| canvas[at].as_f64().expect("a place"));
+    let [left, top] = browser.corner();
     browser.click(left + 20.0, top + 24.0 * 2.0 + 12.0);
     assert_eq!(browser.text(hash), "#zoom=2");
     assert_eq!(
@@ -346,6 +346,26 @@ fn the_page_zooms_searches_sorts_and_filters() {
     assert_eq!(browser.complaints(), [] as [String; 0]);
 }
 
+#[test]
+fn a_comparison_without_sites_shows_its_first_table() {
+    let Some(mut browser) = Browser::start() else {
+        return;
+    };
+    // Only one side has fields.
+    let [base, new] = ["shop", "shop-profiled"].map(fixture::real);
+    let page = html::comparison(("base", &base), ("new", &new));
+    browser.open(&page, "#view=tables");
+    assert_eq!(
+        browser.text("document.getElementById('table').value"),
+        "owner"
+    );
+    assert_ne!(
+        browser.eval("document.querySelectorAll('tbody tr').length"),
+        0
+    );
+    assert_eq!(browser.complaints(), [] as [String; 0]);
+}
+
 /// Checks that a click on a large page takes at most 100 ms of CPU time.
 pub(super) fn a_click_is_quick(page: &str) {
     let Some(mut browser) = Browser::start() else {
@@ -363,11 +383,7 @@ pub(super) fn a_click_is_quick(page: &str) {
             .as_f64()
             .expect("a number")
     };
-    let canvas = browser.eval(
-        "(() => { const r = document.getElementById('canvas').getBoundingClientRect(); \
-         return [r.x, r.y]; })()",
-    );
-    let [left, top] = [0, 1].map(|at| canvas[at].as_f64().expect("a place"));
+    let [left, top] = browser.corner();
     for (x, row) in [(100.0, 1.0), (300.0, 2.0), (600.0, 3.0), (600.0, 0.0)] {
         let before = seconds(&mut browser);
         browser.click(left + x, top + row * 16.0 + 8.0);

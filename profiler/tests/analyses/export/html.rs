@@ -2,11 +2,19 @@
 
 use super::*;
 use heapglass_profiler::diff::Recording;
-use heapglass_profiler::profile::{Mark, Thread, TimelinePoint};
+use heapglass_profiler::profile::{Mark, Sampling, Thread, TimelinePoint};
 
-/// Returns the page without control characters that are no ends of lines.
+/// Returns the page of a profile.
 pub(super) fn page(profile: &Profile, options: &ReportOptions<'_>) -> String {
     text(profile, Format::Html, options)
+}
+
+/// Returns the page of a comparison of two recordings, each with its path.
+pub(super) fn comparison(base: (&str, &Profile), new: (&str, &Profile)) -> String {
+    let [base, new] = [base, new].map(|(name, profile)| [Recording { name, profile }]);
+    let mut out = Vec::new();
+    write_comparison_page(&base, &new, &options(Format::Html), &mut out).expect("a page");
+    String::from_utf8(out).expect("text")
 }
 
 /// Returns the data of a page.
@@ -158,13 +166,8 @@ fn all_texts(profile: &Profile) -> Vec<(&'static str, String)> {
             (format.name(), text)
         })
         .collect();
-    let side = [Recording {
-        name: EVIL,
-        profile,
-    }];
-    let mut out = Vec::new();
-    write_comparison_page(&side, &side, &options(Format::Html), &mut out).expect("a page");
-    texts.push(("comparison", String::from_utf8(out).expect("text")));
+    let side = (EVIL, profile);
+    texts.push(("comparison", comparison(side, side)));
     let mut out = Vec::new();
     flamegraph::write_svg(profile, &CallTreeOptions::default(), &mut out).expect("a picture");
     texts.push(("svg", String::from_utf8(out).expect("text")));
@@ -297,11 +300,7 @@ fn a_page_of_a_million_nodes_says_what_it_left_out() {
 #[test]
 fn a_comparison_has_the_totals_of_both_sides() {
     let [base, new] = ["shop", "shop-profiled"].map(fixture::real);
-    let sides = [("/tmp/base.hg", &base), ("/tmp/new.hg", &new)];
-    let [base_side, new_side] = sides.map(|(name, profile)| [Recording { name, profile }]);
-    let mut out = Vec::new();
-    write_comparison_page(&base_side, &new_side, &options(Format::Html), &mut out).expect("a page");
-    let page = String::from_utf8(out).expect("text");
+    let page = comparison(("/tmp/base.hg", &base), ("/tmp/new.hg", &new));
     assert!(!page.contains("/tmp/"), "no folder of the machine");
     let data = data(&page);
     for (side, profile) in data["sides"].as_array().unwrap().iter().zip([&base, &new]) {
@@ -317,6 +316,69 @@ fn a_comparison_has_the_totals_of_both_sides() {
             }
         }
     }
+}
+
+#[test]
+fn a_comparison_has_the_fields_of_one_side_and_the_arenas_of_the_other() {
+    let fields = fixture::real("shop-profiled");
+    let mut arenas = fixture::real("shop");
+    let of_city = fixture::city_arenas().arenas().to_vec();
+    *arenas.parts().arenas = of_city;
+    for row in arenas
+        .parts()
+        .arenas
+        .iter_mut()
+        .flat_map(|arena| &mut arena.rows)
+    {
+        row.scope = ScopeId(0);
+    }
+    assert!(!fields.fields().is_empty() && fields.arenas().is_empty());
+    assert!(arenas.fields().is_empty() && !arenas.arenas().is_empty());
+    for sides in [[&fields, &arenas], [&arenas, &fields]] {
+        let data = data(&comparison(("base", sides[0]), ("new", sides[1])));
+        let groupings = |key: &str| -> Vec<String> {
+            let all = data[key].as_array().unwrap().iter();
+            all.map(|one| one["by"].as_str().unwrap().to_owned())
+                .collect()
+        };
+        let trees = groupings("trees");
+        assert!(trees.contains(&"field".to_owned()), "{trees:?}");
+        assert!(trees.contains(&"arena".to_owned()), "{trees:?}");
+        // Sites of sides with and without fields cannot be matched.
+        let changes = groupings("changes");
+        assert!(!changes.contains(&"site".to_owned()), "{changes:?}");
+        assert!(changes.contains(&"owner".to_owned()), "{changes:?}");
+    }
+}
+
+#[test]
+fn a_page_of_samples_has_the_total_that_was_counted_and_shares_of_estimates() {
+    let mut profile = shop();
+    let estimate = profile.totals().total_bytes;
+    profile.parts().capture.mode = "sample".into();
+    profile.parts().capture.sampling = Some(fixture::made!(Sampling {
+        sample_bytes: 1_000,
+        total_bytes: estimate + 77,
+    }));
+    let by_total = ReportOptions {
+        measure: Measure::Total,
+        ..options(Format::Html)
+    };
+    let data = data(&page(&profile, &by_total));
+    assert_eq!(
+        data["recording"]["totals"]["total_bytes"].as_u64(),
+        Some(estimate + 77)
+    );
+    let title = data["title"].as_str().unwrap();
+    let counted = Measure::Total.amount(estimate + 77);
+    assert_ne!(counted, Measure::Total.amount(estimate));
+    assert!(title.ends_with(&counted), "{title}");
+    // Rows are estimates that add up to an estimate.
+    let wholes = data["tables"][0]["whole"].as_object().unwrap();
+    assert_eq!(wholes["total_bytes"].as_u64(), Some(estimate));
+    let notes = data["notes"].as_array().unwrap().iter();
+    let notes = notes.filter(|note| note.as_str().unwrap().contains("estimates"));
+    assert_eq!(notes.count(), 1);
 }
 
 #[test]

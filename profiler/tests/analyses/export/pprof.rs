@@ -15,10 +15,15 @@ use super::*;
 mod message;
 
 pub(super) fn decode(profile: &Profile, options: &ReportOptions<'_>) -> message::Profile {
-    let packed = bytes(profile, Format::Pprof, options);
+    unpack(&bytes(profile, Format::Pprof, options)).0
+}
+
+/// Returns the message, and its size in bytes before it was compressed.
+fn unpack(packed: &[u8]) -> (message::Profile, usize) {
     let mut plain = Vec::new();
-    GzDecoder::new(&packed[..]).read_to_end(&mut plain).unwrap();
-    message::Profile::decode(&plain[..]).expect("a message")
+    GzDecoder::new(packed).read_to_end(&mut plain).unwrap();
+    let message = message::Profile::decode(&plain[..]).expect("a message");
+    (message, plain.len())
 }
 
 const KEYS: [&str; 6] = [
@@ -219,10 +224,8 @@ fn window(
     };
     let size = write_pprof(after, &options, &mut packed).unwrap();
     let merged = size.merged_stacks;
-    let mut plain = Vec::new();
-    GzDecoder::new(&packed[..]).read_to_end(&mut plain).unwrap();
-    let made = message::Profile::decode(&plain[..]).unwrap();
-    assert_eq!((size.samples, size.bytes), (made.sample.len(), plain.len()));
+    let (made, plain_bytes) = unpack(&packed);
+    assert_eq!((size.samples, size.bytes), (made.sample.len(), plain_bytes));
     let string = |index: i64| made.string_table[index as usize].clone();
     let samples = made.sample.iter().map(|sample| {
         let location = &made.location[sample.location_id[0] as usize - 1];
@@ -236,7 +239,7 @@ fn window(
     assert!(samples.len() <= max_samples);
     let has_others = samples.iter().any(|(name, _)| name == "[other stacks]");
     assert_eq!(has_others, merged > 0);
-    (made.clone(), samples)
+    (made, samples)
 }
 
 #[test]
@@ -256,6 +259,15 @@ fn a_window_has_the_difference_of_two_moments() {
     let value = |name: &str, value: i64| (name.to_owned(), value);
     let temporary = figures(15, 8, 6).temporary_bytes - figures(10, 8, 4).temporary_bytes;
     let temporary = value("temporary_space", temporary as i64);
+    let site4 = (
+        "app::site4".to_owned(),
+        vec![
+            value("alloc_objects", 1),
+            value("alloc_space", 50),
+            value("inuse_objects", 1),
+            value("inuse_space", 50),
+        ],
+    );
     let (made, samples) = window(&before, &after, Since::Change, 100);
     assert_eq!(
         samples,
@@ -270,15 +282,7 @@ fn a_window_has_the_difference_of_two_moments() {
                     temporary.clone(),
                 ]
             ),
-            (
-                "app::site4".to_owned(),
-                vec![
-                    value("alloc_objects", 1),
-                    value("alloc_space", 50),
-                    value("inuse_objects", 1),
-                    value("inuse_space", 50),
-                ]
-            ),
+            site4.clone(),
             (
                 "app::site5".to_owned(),
                 vec![value("inuse_objects", -2), value("inuse_space", -200)]
@@ -312,15 +316,7 @@ fn a_window_has_the_difference_of_two_moments() {
                     temporary,
                 ]
             ),
-            (
-                "app::site4".to_owned(),
-                vec![
-                    value("alloc_objects", 1),
-                    value("alloc_space", 50),
-                    value("inuse_objects", 1),
-                    value("inuse_space", 50),
-                ]
-            ),
+            site4,
         ]
     );
 }
@@ -383,9 +379,7 @@ fn services_get_no_arguments_and_no_label_with_many_values() {
     };
     let mut packed = Vec::new();
     write_pprof(&profile, &options, &mut packed).unwrap();
-    let mut plain = Vec::new();
-    GzDecoder::new(&packed[..]).read_to_end(&mut plain).unwrap();
-    let text = render(&message::Profile::decode(&plain[..]).unwrap());
+    let text = render(&unpack(&packed).0);
     assert!(
         text.contains("phase=") && !text.contains("command: "),
         "{text}"

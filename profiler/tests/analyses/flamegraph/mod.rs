@@ -467,13 +467,13 @@ fn a_reader_that_goes_away_ends_the_drawing_with_its_own_error() {
             Ok(())
         }
     }
-    for room in [0, 100, 20_000, 22_000] {
+    for space in [0, 100, 20_000, 22_000] {
         let error = write_svg(
             &fixture::profile(),
             &CallTreeOptions::default(),
-            Closed(room),
+            Closed(space),
         )
-        .expect_err("no room");
+        .expect_err("a full pipe");
         assert_eq!(error.kind(), io::ErrorKind::BrokenPipe);
     }
 }

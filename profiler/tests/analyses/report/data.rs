@@ -97,7 +97,7 @@ fn two_types_of_one_short_name_are_told_apart() {
     let text = text(&fixture::fleet(), &by(By::Type));
     assert!(
         text.contains("log::Entry"),
-        "a name that has no room in its column stands below it: {text}"
+        "a name that does not fit into its column stands below it: {text}"
     );
     assert!(keys.clone().any(|row| row["key"] == "Vec<Sailor>"));
 }

@@ -22,7 +22,7 @@ pub(super) fn render(
     area: Rect,
     buffer: &mut Buffer,
 ) {
-    if !chart::has_room(area) || points.is_empty() {
+    if !chart::fits(area) || points.is_empty() {
         return;
     }
     let [plot, axis] = split(area, [area.height - 1, 1]);

@@ -13,7 +13,7 @@ use crate::widgets::chart::{self, Values, column_of, scaled};
 use crate::widgets::{columns, right_of, split, write};
 
 pub(super) fn render(data: &Data, area: Rect, buffer: &mut Buffer) {
-    if !chart::has_room(area) {
+    if !chart::fits(area) {
         return;
     }
     let profile = &data.profile;

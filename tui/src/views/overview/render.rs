@@ -36,7 +36,7 @@ pub(super) fn panes(area: Rect) -> [Rect; 3] {
         _ => 2 * TOTALS,
     };
     let rest = area.height - totals;
-    // Separate the parts by a blank line if there is room.
+    // Separate the parts by a blank line if the screen is high enough.
     let gap = u16::from(area.height >= 16);
     let owners = match rest {
         0..6 => rest,
@@ -91,16 +91,16 @@ fn totals(data: &Data, area: Rect, buffer: &mut Buffer) {
     let style = theme::heading();
     line(0, "", heading, style, (changed.to_owned(), style));
     for (at, (label, measure)) in (1..).zip(rows) {
-        let mark = |is_exact: bool| if is_exact { "" } else { "~" };
-        let is_exact = data.profile.counts_exactly(measure);
         let bytes = measure.amount(data.profile.total_of(measure));
-        let bytes = format!("{}{bytes}", mark(is_exact));
-        let sampling = data.profile.capture().sampling.as_ref();
-        let counted = sampling.and_then(|sampling| sampling.total_blocks);
-        let counted = counted.filter(|_| measure == Measure::Total);
-        let are_exact = sampling.is_none() || counted.is_some();
-        let blocks = counted.unwrap_or_else(|| measure.blocks(figures).0);
-        let blocks = format!("{}{}", mark(are_exact), Count(blocks));
+        let bytes = format!("{}{bytes}", data.mark(measure));
+        let (blocks, mark) = match measure {
+            Measure::Total => (
+                data.profile.total_of(Measure::Blocks),
+                data.mark(Measure::Blocks),
+            ),
+            _ => (measure.blocks(figures).0, data.mark(measure)),
+        };
+        let blocks = format!("{mark}{}", Count(blocks));
         let changed = data
             .change(measure)
             .map_or_else(Default::default, |changed| change(&changed, measure));
@@ -225,7 +225,7 @@ fn linear(memory: LinearMemory) -> [(&'static str, Vec<String>); 2] {
 fn owners(view: &Overview, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
     let value = |owner: &Arc<Row>| cx.measure.of(&owner.figures);
     let largest = view.owners.rows.first().map_or(0, value);
-    let has_room = area.width >= 60;
+    let is_wide = area.width >= 60;
     Table::new(cx)
         .share(Heading::SHARE, value, cx.whole())
         .measure(value)
@@ -233,12 +233,12 @@ fn owners(view: &Overview, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
             Some(Identity::of(&cx.data.profile, owner))
         })
         .bars((area.width / 6).min(24) as usize, value, largest)
-        .only_if(has_room)
+        .only_if(is_wide)
         .known(Heading::SITES, |owner| match &owner.detail {
             Detail::Owner { sites, .. } => Some(sites.len() as u64),
             _ => None,
         })
-        .only_if(has_room)
+        .only_if(is_wide)
         .left(
             "owner: innermost function of your own code",
             0,

@@ -70,8 +70,8 @@ struct Widths {
 
 impl Widths {
     /// Keeps the owner complete if possible, then the type or field. The place gets the rest, and
-    /// at least a quarter of the room if rows would look the same without it.
-    fn of(rows: &[Listed], room: usize) -> Widths {
+    /// at least a quarter of the width if rows would look the same without it.
+    fn of(rows: &[Listed], all: usize) -> Widths {
         let (mut what, mut location, mut owner) = (12, 5, 5);
         let mut known = HashSet::new();
         let mut kept = 0;
@@ -81,13 +81,13 @@ impl Widths {
             location = location.max(width(&clean(&label.location)));
             owner = owner.max(width(&clean(&named)));
             if !known.insert((&label.what, named)) {
-                kept = room / 4;
+                kept = all / 4;
             }
         }
         // The owner and its line say what to change. A very long owner leaves two fifths to the
         // other columns.
-        let owner = owner.min(room * 3 / 5);
-        let names = room.saturating_sub(owner + 2);
+        let owner = owner.min(all * 3 / 5);
+        let names = all.saturating_sub(owner + 2);
         // Drop the arguments of a type before the place, because the place may distinguish two
         // rows.
         let what = what.min(names.saturating_sub(kept.min(location).min(names / 2)));
@@ -100,7 +100,7 @@ impl Widths {
         Widths {
             what,
             location,
-            owner: room.saturating_sub(what + location + between),
+            owner: all.saturating_sub(what + location + between),
         }
     }
 }
@@ -116,15 +116,15 @@ pub(super) fn table<'a>(sort: Sort, cx: &'a Context<'_>, shown: &[Listed]) -> Ta
         .share(Heading::SHARE, value, cx.whole())
         .measure(value)
         .change(By::Site, Heading::CHANGE, Listed::identity)
-        // Names need this room more than a count that is also in the figures below.
+        // Names need this width more than a count that is also in the figures below.
         .blocks(|row| &row.figures)
         .only_if_sorted_or(cx.body.width >= 100)
         .figure(Heading::of(Measure::Live), |row| row.figures.live_bytes)
         .only_if_sorted_or(false)
         .some(Heading::MEAN_BLOCK, move |row| mean(&row.figures))
         .only_if_sorted_or(false);
-    let room = usize::from(cx.body.width).saturating_sub(table.taken());
-    let widths = Widths::of(shown, room);
+    let free = usize::from(cx.body.width).saturating_sub(table.taken());
+    let widths = Widths::of(shown, free);
     table
         .left("allocated as", widths.what, move |row: &Listed, _| {
             let id = site(row).and_then(|site| profile.type_id_of(site));
@@ -281,7 +281,7 @@ fn stack(
 /// Draws the selected frame: its full name, the path that was read, and the lines around it.
 fn source(view: &Sites, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
     let mut lines = Lines::new(area, buffer);
-    // Only if there is room. The stack list may have shortened the name.
+    // Only if the area is high enough. The stack list may have shortened the name.
     if area.height >= 8 {
         let frame = view.stack.selected();
         let function = frame.and_then(|frame| cx.data.function_of(*frame));
