@@ -207,11 +207,6 @@ impl Recordings {
         })
     }
 
-    /// Returns the counters of the only recording now.
-    pub(crate) fn moment(&self) -> Result<Moment, Refusal> {
-        self.with_profile(None, Instant::now(), Moment::of)
-    }
-
     fn with_dump<T>(
         &self,
         name: Option<&OsStr>,
