@@ -22,7 +22,7 @@ pub(crate) const TOKEN_VARIABLE: &str = "HEAPGLASS_TOKEN";
 /// Minimum length of a token: shorter ones can be guessed.
 const SHORTEST_TOKEN: usize = 16;
 
-/// Maximum length of a file with a token.
+/// Maximum length of a token.
 const LONGEST_TOKEN: usize = 4096;
 
 /// A secret that requests must have. Never printed.

@@ -1,4 +1,4 @@
-//! From the path of a request to its answer.
+//! Finds the answer to the path of a request.
 
 use std::ffi::OsStr;
 use std::fmt::{Display, Write};
