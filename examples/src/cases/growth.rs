@@ -6,6 +6,8 @@ use std::hint::black_box;
 use std::io::Write;
 use std::time::{Duration, Instant};
 
+use crate::data::Random;
+
 /// Bytes of the data that is loaded at the start and given up.
 const LOADED: usize = 32 << 20;
 
@@ -13,7 +15,7 @@ pub(super) fn run(kind: &str, milliseconds: usize) {
     let work = Duration::from_millis(milliseconds as u64);
     let start = Instant::now();
     let mut is_half_done = false;
-    let mut random = Random(7);
+    let mut random = Random::new(7);
     load();
     tracking_alloc::mark("warm");
     let mut kept: VecDeque<Vec<u8>> = VecDeque::new();
@@ -110,17 +112,5 @@ fn entry(bytes: usize) -> Vec<u8> {
 fn churn() {
     for size in 1..20 {
         black_box(vec![0_u8; size * 100]);
-    }
-}
-
-/// A small generator of numbers (xorshift), the same in each run.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 33) as usize % limit
     }
 }

@@ -359,12 +359,17 @@ pub fn refused(base: &[Recording<'_>], new: &[Recording<'_>]) -> Option<String> 
     let is_sampled = |one: &&Recording<'_>| one.profile.capture.sampling.is_some();
     let sampled = all().find(is_sampled)?;
     let exact = all().find(|one| !is_sampled(one))?;
-    Some(format!(
+    Some(mixed_modes(sampled.name, exact.name))
+}
+
+/// Explains why a sampled recording is not compared with an exact one; they are given by name.
+pub fn mixed_modes(sampled: &str, exact: &str) -> String {
+    format!(
         "{} has estimates from samples and {} exact figures: differences would be those of chance; record \
          both in mode `sample`, or both in mode `exact`",
-        printable(sampled.name),
-        printable(exact.name)
-    ))
+        printable(sampled),
+        printable(exact)
+    )
 }
 
 /// Returns the figure of a row by the measure.

@@ -42,7 +42,8 @@ pub(crate) use holders::HolderTree;
 pub use holders::write_holders_svg;
 pub(crate) use legend::{PLACE, entries as legend_entries, squares};
 pub(crate) use prune::{MAX_DEPTH, Widths, prune};
-pub(crate) use relabel::{Caption, escape};
+pub(crate) use relabel::Caption;
+pub use relabel::escape;
 
 /// Returns `true` if there is a picture by arena of that measure: of the bytes allocated in total,
 /// and of the live bytes.

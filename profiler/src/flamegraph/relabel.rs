@@ -115,8 +115,9 @@ fn fit(label: String, share: f64) -> String {
     }
 }
 
-/// For text and attributes of XML; the text must be free of control characters already.
-pub(crate) fn escape(text: &str) -> Cow<'_, str> {
+/// Escapes text for elements and attributes of XML and HTML. The text must be free of control
+/// characters already.
+pub fn escape(text: &str) -> Cow<'_, str> {
     if !text.contains(['&', '<', '>', '"', '\'']) {
         return Cow::Borrowed(text);
     }

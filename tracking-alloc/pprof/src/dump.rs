@@ -75,18 +75,27 @@ fn passed_over<R>(work: impl FnOnce() -> R) -> R {
 }
 
 fn document(path: &Path, kind: Kind) -> Result<Arc<[u8]>, String> {
+    let asked = Instant::now();
     let mut state = STATE.lock().unwrap_or_else(PoisonError::into_inner);
-    let made = catch_unwind(AssertUnwindSafe(|| state.document(path, kind)));
+    let made = catch_unwind(AssertUnwindSafe(|| state.document(path, kind, asked)));
     made.unwrap_or_else(|_| {
         Err("the recording could not be read because of an error in heapglass".to_owned())
     })
 }
 
+impl Dump {
+    /// Returns `true` if it is the answer to a request of that moment. A request may have waited
+    /// for this dump, which takes longer than [`FRESH`] in a large program.
+    fn is_fresh(&self, asked: Instant) -> bool {
+        asked.saturating_duration_since(self.began) < FRESH
+    }
+}
+
 impl State {
-    fn document(&mut self, path: &Path, kind: Kind) -> Result<Arc<[u8]>, String> {
+    fn document(&mut self, path: &Path, kind: Kind, asked: Instant) -> Result<Arc<[u8]>, String> {
         let process = std::process::id();
-        let is_fresh = |dump: &Dump| dump.process == process && dump.began.elapsed() < FRESH;
-        let dump = self.dump.take().filter(is_fresh);
+        let is_right = |dump: &Dump| dump.process == process && dump.is_fresh(asked);
+        let dump = self.dump.take().filter(is_right);
         let mut dump = dump.unwrap_or_else(|| Dump {
             began: Instant::now(),
             process,
@@ -140,4 +149,26 @@ fn make(profile: &Profile, kind: Kind) -> Result<Vec<u8>, String> {
     }
     .map_err(|error| error.to_string())?;
     Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whoever_waits_for_a_slow_dump_gets_it() {
+        let began = Instant::now();
+        let dump = Dump {
+            began,
+            process: std::process::id(),
+            made: Vec::new(),
+        };
+        assert!(dump.is_fresh(began));
+        assert!(dump.is_fresh(began + FRESH / 2));
+        assert!(!dump.is_fresh(began + FRESH));
+        // A request that waited for another dump before.
+        if let Some(asked) = began.checked_sub(FRESH * 10) {
+            assert!(dump.is_fresh(asked));
+        }
+    }
 }

@@ -9,7 +9,8 @@
 //!
 //! A dump is made on the calling thread alone, and takes from milliseconds to seconds, most of it
 //! for names. Call it where blocking is allowed (`tokio::task::spawn_blocking`). There is one dump
-//! at a time: whoever asks while it runs, or within a second of its start, gets the same bytes.
+//! at a time: whoever asks within a second of its start, also while it still runs, gets the same
+//! bytes.
 //!
 //! The allocations of a dump are not counted, apart from the bytes that it returns. What it reads
 //! of debug information is freed at its end. The names that it found are kept for the next dump if

@@ -3,42 +3,21 @@
 #![cfg(target_os = "linux")]
 
 use std::hint::black_box;
-use std::io::Read;
 use std::sync::Barrier;
 use std::thread;
 use std::time::Duration;
 
-use flate2::read::GzDecoder;
 use heapglass_profiler::{OpenOptions, open};
-use prost::Message;
 use tracking_alloc::pprof::{Error, Profile};
 use tracking_alloc::{Recorder, TrackingAlloc, pprof, stats};
 
 #[global_allocator]
 static ALLOC: TrackingAlloc = TrackingAlloc::system();
 
-#[path = "../../../profiler/src/export/pprof/message.rs"]
-mod message;
+#[path = "../../../profiler/tests/decoded/mod.rs"]
+mod decoded;
 
-fn decode(profile: &Profile) -> message::Profile {
-    let mut plain = Vec::new();
-    GzDecoder::new(&profile.bytes[..])
-        .read_to_end(&mut plain)
-        .unwrap();
-    message::Profile::decode(&plain[..]).unwrap()
-}
-
-fn string(profile: &message::Profile, index: i64) -> &str {
-    &profile.string_table[usize::try_from(index).unwrap()]
-}
-
-/// Returns the position of a sample type.
-fn position(profile: &message::Profile, name: &str) -> usize {
-    let mut types = profile.sample_type.iter();
-    types
-        .position(|of| string(profile, of.r#type) == name)
-        .unwrap()
-}
+use decoded::{decode, message, position, string};
 
 /// Returns the sum of a sample type over the stacks that have a function.
 fn total(profile: &message::Profile, name: &str, function: &str) -> i64 {
@@ -94,7 +73,7 @@ fn a_process_has_profiles_of_itself_that_it_is_not_in() {
     );
     assert_eq!(Profile::CONTENT_TYPE, "application/octet-stream");
 
-    let made = decode(&profile);
+    let (made, _) = decode(&profile.bytes);
     assert_eq!(total(&made, "inuse_objects", "live::keep"), 101);
     assert_eq!(
         total(&made, "inuse_space", "live::keep"),
@@ -143,13 +122,13 @@ fn a_process_has_profiles_of_itself_that_it_is_not_in() {
         asked.into_iter().map(|one| one.join().unwrap()).collect()
     });
     assert!(all.iter().all(|one| *one == all[0]), "one dump");
-    let made = decode(&all[0]);
+    let (made, _) = decode(&all[0].bytes);
     assert_eq!(total(&made, "inuse_objects", "live::keep"), 152);
     drop((all, made));
 
     drop((kept, more, profile));
     thread::sleep(FRESH);
-    let last = decode(&pprof().unwrap());
+    let (last, _) = decode(&pprof().unwrap().bytes);
     assert_eq!(total(&last, "inuse_objects", "live::keep"), 0);
     recorder.finish().unwrap();
     assert_eq!(pprof().unwrap_err(), Error::NotRecording);

@@ -17,9 +17,9 @@ pub(crate) enum Receiver {
 /// Push the profiles of a recording to a server, while its program runs
 ///
 /// Each profile has the allocations since the one before, and the blocks live at its end. Pushes
-/// until the program ends. What the server cannot take is tried again with the next profile.
+/// until the program ends. If the server cannot take a profile, the next one includes its interval.
 /// Pyroscope takes at most 16,000 samples, 4 MiB and 30 labels: further stacks, those with the
-/// fewest bytes, become one sample, and that is said.
+/// fewest bytes, become one sample, and a line on standard error says so.
 ///
 /// Credentials come from the environment only: HEAPGLASS_PUSH_TOKEN, or HEAPGLASS_PUSH_USER and
 /// HEAPGLASS_PUSH_PASSWORD.

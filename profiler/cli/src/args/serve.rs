@@ -24,7 +24,7 @@ Examples:
   curl -o next.pb.gz 'http://127.0.0.1:6060/debug/pprof/heap?seconds=30'
   heapglass serve recordings/ --listen 0.0.0.0:6060 --token-file token")]
 pub(crate) struct Serve {
-    /// The recording, or a folder of recordings. Neither need exist yet
+    /// The recording, which need not exist yet, or a folder of recordings
     #[arg(value_name = "FILE|DIR")]
     pub(crate) target: PathBuf,
     /// Listen on this address; port 0 is any free port

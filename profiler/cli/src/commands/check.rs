@@ -31,12 +31,16 @@ pub(super) fn run(args: &Check) -> Result<u8, Error> {
         budget.tolerances.set_general(part);
     }
     if let Some(most) = args.max_growth {
-        let of_budget = budget.growth.take();
-        budget.growth = Some(GrowthLimit {
-            most,
-            from: of_budget.as_ref().and_then(|limit| limit.from.clone()),
-            to: of_budget.and_then(|limit| limit.to),
-        });
+        match &mut budget.growth {
+            Some(limit) => limit.most = most,
+            none => {
+                *none = Some(GrowthLimit {
+                    most,
+                    from: None,
+                    to: None,
+                });
+            }
+        }
     }
     if let Some(limit) = &mut budget.growth {
         let moments = args.between.clone();

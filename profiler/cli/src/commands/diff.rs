@@ -7,12 +7,12 @@ use heapglass_profiler::diff::{
     DiffOptions, HeldBy, HeldSide, ONLY_HOLDERS, compare, compare_held, refused, write_held_json,
     write_held_svg, write_held_text, write_json, write_svg, write_text,
 };
-use heapglass_profiler::export::write_comparison_page;
 use heapglass_profiler::flamegraph::PictureTotals;
 use heapglass_profiler::profile::Frames;
 use heapglass_profiler::report::ReportOptions;
 use heapglass_profiler::table::{By, HeldMeasure};
 
+use super::export::write_comparison;
 use super::flamegraph::check_arena_measure;
 use crate::args::{Diff, Symbols};
 use crate::error::Error;
@@ -77,15 +77,8 @@ pub(super) fn run(args: &Diff) -> Result<(), Error> {
     }
     let diff = compare(&base.recordings(), &new.recordings(), options);
     let text = if is_page {
-        let options = ReportOptions {
-            measure: options.measure,
-            ..ReportOptions::default()
-        };
         let (base, new) = (base.recordings(), new.recordings());
-        let written = output.write(|out| write_comparison_page(&base, &new, &options, out))?;
-        if written.is_some() {
-            terminal::eprint_line(format_args!("wrote {}", args.output.display()));
-        }
+        write_comparison(&base, &new, options.measure, output, Some(&args.output))?;
         Output::Stdout
     } else {
         write_picture(args, is_picture, output, |out| write_svg(&diff, out))?

@@ -3,7 +3,7 @@
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
-use heapglass_profiler::diff::Recording;
+use heapglass_profiler::diff::{Recording, refused};
 use heapglass_profiler::export::{
     Format, notes, write, write_comparison_page, write_holders, write_page,
 };
@@ -11,7 +11,7 @@ use heapglass_profiler::profile::{Frames, Measure, Profile};
 use heapglass_profiler::report::ReportOptions;
 use heapglass_profiler::table::{By, HeldMeasure};
 
-use crate::args::{Export, RowsBy, Symbols};
+use crate::args::{Export, RowsBy};
 use crate::error::Error;
 use crate::files::output::{Output, print_json};
 use crate::held::{Shown, snapshot_of};
@@ -173,10 +173,8 @@ fn compare(
     measure: Measure,
     output: Output,
 ) -> Result<(), Error> {
-    let symbols = Symbols {
-        binary: None,
-        ..args.input.symbols.clone()
-    };
+    // `--binary` is the executable of the recording, not of the base.
+    let symbols = args.input.symbols.with_binary(&None);
     let base_profile = open::open(base, &symbols)?;
     if let Some(at) = &args.at.at {
         no_effect::warn(
@@ -184,17 +182,23 @@ fn compare(
             "a comparison is of whole recordings; use `heapglass diff --by holder` for snapshots",
         );
     }
+    if let Some(frames) = args.frames.filter(|&frames| frames != Frames::Folded) {
+        no_effect::warn(
+            format_args!("--frames {}", frames.name()),
+            "a comparison has folded frames",
+        );
+    }
     no_effect::warn_of_symbols(&symbols, &[&base_profile, profile]);
     let names = [base, &args.input.file].map(|path| path.display().to_string());
     let side = |name, profile| [Recording { name, profile }];
     let (base, new) = (side(&names[0], &base_profile), side(&names[1], profile));
-    let options = ReportOptions {
-        measure,
-        ..ReportOptions::default()
-    };
-    let is_stdout = output.is_stdout();
-    let written = output.write(|out| write_comparison_page(&base, &new, &options, out))?;
-    if written.is_some() && args.json {
+    if let Some(why) = refused(&base, &new) {
+        return Err(Error::misuse(why));
+    }
+    // With `--json`, the description says what was written.
+    let path = (!args.json && !output.is_stdout()).then_some(args.output.as_path());
+    let is_written = write_comparison(&base, &new, measure, output, path)?;
+    if is_written && args.json {
         return print_json(&serde_json::json!({
             "format": 1,
             "path": args.output.to_string_lossy(),
@@ -204,10 +208,27 @@ fn compare(
             "totals": profile.totals(),
         }));
     }
-    if written.is_some() && !is_stdout {
-        terminal::eprint_line(format_args!("wrote {}", args.output.display()));
-    }
     Ok(())
+}
+
+/// Writes the page of a comparison. Says so with the path, if there is one. Returns `false` if the
+/// reader of the output closed it.
+pub(super) fn write_comparison(
+    base: &[Recording<'_>],
+    new: &[Recording<'_>],
+    measure: Measure,
+    output: Output,
+    path: Option<&Path>,
+) -> Result<bool, Error> {
+    let options = ReportOptions {
+        measure,
+        ..ReportOptions::default()
+    };
+    let written = output.write(|out| write_comparison_page(base, new, &options, out))?;
+    if let (Some(_), Some(path)) = (written, path) {
+        terminal::eprint_line(format_args!("wrote {}", path.display()));
+    }
+    Ok(written.is_some())
 }
 
 /// Returns the folders that sources may lie in: the current one and those that were given.

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use heapglass_profiler::diff::mixed_modes;
 use heapglass_tui::{Base, Options};
 use tracking_alloc_recording::mode;
 
@@ -23,11 +24,12 @@ pub(super) fn run(args: &Tui) -> Result<(), Error> {
     });
     let base: Option<Arc<Base>> = base.transpose()?;
     if let (Some(base), Some(header)) = (&base, header::read(&args.input.file)) {
-        let is_sampled = base.profile.capture().sampling.is_some();
-        if is_sampled != (header.mode == mode::SAMPLE) {
-            return Err(Error::misuse(
-                "one of the two recordings has estimates from samples and the other exact figures: differences would be those of chance; record both in the same mode",
-            ));
+        let name = args.input.file.display().to_string();
+        let is_base_sampled = base.profile.capture().sampling.is_some();
+        match (is_base_sampled, header.mode == mode::SAMPLE) {
+            (true, false) => return Err(Error::misuse(mixed_modes(&base.name, &name))),
+            (false, true) => return Err(Error::misuse(mixed_modes(&name, &base.name))),
+            _ => {}
         }
     }
     let options = Options {

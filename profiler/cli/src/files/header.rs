@@ -4,10 +4,10 @@
 //! Computes no figures. Figures come from the profile, so that they are the same everywhere.
 
 use std::fs::File;
-use std::io::Read;
+use std::io;
 use std::path::Path;
 
-use tracking_alloc_recording::{HEADER_BYTES, HeaderValue, MAGIC, Record, Writer};
+use tracking_alloc_recording::{HEADER_BYTES, HeaderValue, MAGIC, ReadAt, Record, Writer};
 
 /// Number of header bytes that identify the writer. The recorder writes them first.
 pub(super) const SIGNED_BYTES: usize = 72;
@@ -23,10 +23,18 @@ pub(crate) fn read(path: &Path) -> Option<HeaderValue> {
 /// Reads the header of a file that has at least `least_bytes` of it, even if the file is not a
 /// recording yet.
 pub(super) fn read_prefix(path: &Path, least_bytes: usize) -> Option<HeaderValue> {
-    let mut bytes = Vec::with_capacity(HEADER_BYTES as usize);
-    let file = File::open(path).ok()?;
-    file.take(HEADER_BYTES).read_to_end(&mut bytes).ok()?;
-    (bytes.len() >= least_bytes).then(|| HeaderValue::parse(&bytes))
+    prefix(&File::open(path).ok()?, least_bytes).ok()?
+}
+
+/// Reads the header of an open file, like [`read_prefix`].
+///
+/// # Errors
+/// Returns the errors of the operating system.
+pub(crate) fn prefix(file: &File, least_bytes: usize) -> io::Result<Option<HeaderValue>> {
+    let mut bytes = vec![0; HEADER_BYTES as usize];
+    let read = file.fill_at(&mut bytes, 0)?;
+    bytes.truncate(read);
+    Ok((read >= least_bytes).then(|| HeaderValue::parse(&bytes)))
 }
 
 /// Returns `true` unless the process that writes the recording is known to have ended.

@@ -10,7 +10,7 @@ pub(crate) mod live;
 pub(crate) mod output;
 pub(crate) mod place;
 pub(crate) mod recent;
-mod run_folder;
+pub(crate) mod run_folder;
 pub(crate) mod search;
 pub(crate) mod spool;
 

@@ -4,6 +4,7 @@
 //!
 //! Never trusts a folder that another user can write to.
 
+use std::ffi::OsStr;
 use std::fs::{self, DirBuilder, Metadata};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
@@ -46,6 +47,11 @@ fn is_own(metadata: &Metadata) -> bool {
     metadata.uid() == rustix::process::geteuid().as_raw()
 }
 
+/// Returns `true` for a regular file of this user.
+pub(crate) fn is_own_file(found: &Metadata) -> bool {
+    found.is_file() && is_own(found)
+}
+
 /// Returns the file that a link leads to if `heapglass run` or a recorder made the link: it is this
 /// user's own and leads into the place or into the private folder of a run.
 #[cfg(feature = "serve")]
@@ -56,10 +62,9 @@ pub(crate) fn live_target(link: &Path) -> Option<PathBuf> {
     }
     let target = link.parent()?.join(fs::read_link(link).ok()?);
     let folder = target.parent()?;
-    let beside = format!("{RUN_BESIDE}-");
     let is_beside = folder
         .file_name()
-        .is_some_and(|name| name.as_bytes().starts_with(beside.as_bytes()));
+        .is_some_and(|name| has_prefix(name, RUN_BESIDE));
     let is_in =
         |place: PathBuf| folder == place || folder.parent().is_some_and(|above| above == place);
     let is_ours = (is_beside || folders().any(is_in)) && is_private(folder);
@@ -92,22 +97,28 @@ pub(crate) fn left() -> Vec<Left> {
 
 /// Returns the private folders in `folder` whose names begin with `NAME-`.
 fn entries(folder: &Path, name: &str) -> Vec<PathBuf> {
-    let prefix = format!("{name}-");
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    let named = entries.filter(|entry| entry.file_name().as_bytes().starts_with(prefix.as_bytes()));
+    let named = entries.filter(|entry| has_prefix(&entry.file_name(), name));
     named
         .map(|entry| entry.path())
         .filter(|path| is_private(path))
         .collect()
 }
 
+/// Returns `true` if a name begins with `PREFIX-`.
+fn has_prefix(name: &OsStr, prefix: &str) -> bool {
+    let rest = name.as_bytes().strip_prefix(prefix.as_bytes());
+    rest.is_some_and(|rest| rest.starts_with(b"-"))
+}
+
 /// Adds the recordings in a folder that are regular files of this user.
 fn recordings_in(folder: &Path, is_claimed: bool, left: &mut Vec<Left>) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let path = entry.path();
-        let is_file = |found: Metadata| found.is_file() && is_own(&found);
         if !entry.file_name().as_bytes().starts_with(b".")
-            && path.symlink_metadata().is_ok_and(is_file)
+            && path
+                .symlink_metadata()
+                .is_ok_and(|found| is_own_file(&found))
             && let Some(header) = header::read(&path)
         {
             left.push(Left {

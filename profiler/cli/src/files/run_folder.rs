@@ -20,8 +20,8 @@ pub(super) const RUN_BESIDE: &str = ".heapglass";
 /// The file that is locked while the run is alive.
 pub(super) const LOCK: &str = ".lock";
 
-/// Creates a folder that only its owner can access.
-pub(super) fn private_folder(base: &Path, name: &str) -> io::Result<PathBuf> {
+/// Creates a folder that only its owner can access, with this beginning of its name.
+pub(crate) fn private_folder(base: &Path, name: &str) -> io::Result<PathBuf> {
     first_free(100, |attempt| {
         let folder = base.join(format!("{name}-{}-{attempt}", std::process::id()));
         let made = fs::DirBuilder::new().mode(0o700).create(&folder);

@@ -5,6 +5,7 @@ mod plan;
 
 pub(crate) use plan::{Choice, Plan, not_seen};
 
+use std::ffi::OsString;
 use std::fmt;
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -60,6 +61,28 @@ pub(crate) fn library() -> Result<PathBuf, Reason> {
     Err(Reason::NoFolder(tried))
 }
 
+/// Returns the value of `LD_PRELOAD` with this library in front of those that it has.
+pub(crate) fn in_front(library: PathBuf) -> OsString {
+    let mut value = library.into_os_string();
+    if let Some(others) = std::env::var_os("LD_PRELOAD").filter(|others| !others.is_empty()) {
+        value.push(":");
+        value.push(others);
+    }
+    value
+}
+
+/// Checks that `LD_PRELOAD` can contain a path.
+///
+/// # Errors
+/// Returns the reason if the path has a character that the loader takes for its end.
+pub(crate) fn check_path(path: &Path) -> Result<(), &'static str> {
+    let bytes = path.as_os_str().as_bytes();
+    if bytes.iter().any(|byte| b": \t\n".contains(byte)) {
+        return Err("LD_PRELOAD cannot contain this path");
+    }
+    Ok(())
+}
+
 /// Returns the folders to try, and if other users can write to what contains them.
 fn folders() -> impl Iterator<Item = (PathBuf, bool)> {
     let variable = |name: &str| std::env::var_os(name).map(PathBuf::from);
@@ -76,15 +99,7 @@ fn folders() -> impl Iterator<Item = (PathBuf, bool)> {
 /// Writes the library to a folder unless it is there. The name depends on the contents, so programs
 /// that run with another version keep theirs.
 fn unpack(bytes: &[u8], folder: &Path, is_shared: bool) -> io::Result<PathBuf> {
-    // The loader takes these characters for the end of a path.
-    if folder
-        .as_os_str()
-        .as_bytes()
-        .iter()
-        .any(|byte| b": \t\n".contains(byte))
-    {
-        return Err(io::Error::other("LD_PRELOAD cannot contain this path"));
-    }
+    check_path(folder).map_err(io::Error::other)?;
     DirBuilder::new()
         .recursive(true)
         .mode(0o700)

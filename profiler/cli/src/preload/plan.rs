@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::process::Command;
 
-use super::library;
+use super::{in_front, library};
 use crate::error::Error;
 use crate::executable::{self, Executable, Refusal, Way};
 
@@ -65,13 +65,8 @@ impl Plan {
             }
             Err(reason) => return Err(Error::misuse(reason)),
         };
-        let mut value = library.into_os_string();
-        if let Some(others) = std::env::var_os("LD_PRELOAD").filter(|others| !others.is_empty()) {
-            // Another allocator goes on working behind ours.
-            value.push(":");
-            value.push(others);
-        }
-        let mut variables = vec![("LD_PRELOAD", value)];
+        // Another allocator goes on working behind ours.
+        let mut variables = vec![("LD_PRELOAD", in_front(library))];
         let with_children = choice
             == (Choice::Always {
                 with_children: true,

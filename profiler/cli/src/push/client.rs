@@ -90,7 +90,7 @@ async fn exchange(
     let status = response.status();
     let retry_after = response.headers().get(RETRY_AFTER);
     let retry_after = retry_after.and_then(|value| value.to_str().ok()?.trim().parse().ok());
-    // What a server says beyond that is of no use.
+    // The rest of the answer is of no use.
     let text = Limited::new(response.into_body(), ANSWER_BYTES)
         .collect()
         .await;

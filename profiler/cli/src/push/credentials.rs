@@ -83,7 +83,7 @@ impl Credentials {
         }
         Ok(Some(Credentials {
             header: value,
-            secrets,
+            secrets: with_escapes(secrets),
         }))
     }
 
@@ -96,4 +96,16 @@ impl Credentials {
         let hide = |text: String, secret: &String| text.replace(secret, "[credentials]");
         self.secrets.iter().fold(text.to_owned(), hide)
     }
+}
+
+/// Adds the secrets as they are written in JSON, where that differs.
+fn with_escapes(mut secrets: Vec<String>) -> Vec<String> {
+    let escaped = secrets.iter().filter_map(|secret| {
+        let quoted = serde_json::Value::from(secret.as_str()).to_string();
+        let inside = &quoted[1..quoted.len() - 1];
+        (inside != secret).then(|| inside.to_owned())
+    });
+    let escaped: Vec<String> = escaped.collect();
+    secrets.extend(escaped);
+    secrets
 }

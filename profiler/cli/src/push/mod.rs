@@ -6,7 +6,7 @@
 //! | `target` | the address of the server |
 //! | `client` | one request over HTTP, with bounds on time and size |
 //! | `pyroscope` | the request of Pyroscope's push API, and its limits |
-//! | `run` | what is pushed when, and what becomes of failures |
+//! | `run` | the loop of pushes, and the handling of failures |
 
 mod client;
 mod credentials;

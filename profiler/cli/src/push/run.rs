@@ -91,13 +91,13 @@ struct Ready {
 /// Returns an error if there is no recording, or if the server does not accept it.
 pub(crate) fn once(push: &Push) -> Result<(), Error> {
     let recordings = push.recordings();
-    let ready = match push.window(&recordings, None, PROFILE_BYTES) {
+    let mut ready = match push.window(&recordings, None, PROFILE_BYTES) {
         Ok(ready) => ready,
         Err(refusal) => return Err(Error::misuse(refusal.text())),
     };
     block_on(async {
-        let sent = push.send(&recordings, None, ready).await;
-        sent.map(|_| ()).map_err(|failure| push.error(&failure))
+        let sent = push.send(&recordings, None, &mut ready).await;
+        sent.map_err(|failure| push.error(&failure))
     })?
 }
 
@@ -130,14 +130,14 @@ pub(crate) fn every(push: &Push, interval: Duration) -> Result<(), Error> {
         };
         loop {
             sleep(interval).await;
-            let ready = match push.window(&recordings, begin.as_ref(), PROFILE_BYTES) {
+            let mut ready = match push.window(&recordings, begin.as_ref(), PROFILE_BYTES) {
                 Ok(ready) => ready,
                 Err(Refusal::NothingRecords(_)) if begin.is_none() => continue,
                 Err(refusal) => return Err(Error::misuse(refusal.text())),
             };
             let is_running = ready.is_running;
-            match push.send(&recordings, begin.as_ref(), ready).await {
-                Ok(end) => begin = Some(end),
+            match push.send(&recordings, begin.as_ref(), &mut ready).await {
+                Ok(()) => begin = Some(ready.end),
                 Err(Failure::ForNow(text)) if is_running => terminal::eprint_line(format_args!(
                     "{}: {text}; the next profile includes this interval",
                     push.target
@@ -147,7 +147,7 @@ pub(crate) fn every(push: &Push, interval: Duration) -> Result<(), Error> {
                         "{}: {text}; this interval is left out",
                         push.target
                     ));
-                    begin = recordings.moment().ok().or(begin);
+                    begin = Some(ready.end);
                 }
                 Err(failure) => return Err(push.error(&failure)),
             }
@@ -216,13 +216,14 @@ impl Push {
         made.map_err(|error| Refusal::Unreadable(error.to_string()))
     }
 
-    /// Sends a window, again if that may help. Returns the moment where the next one begins.
+    /// Sends a window, again if that may help. A smaller one takes its place if it is too large,
+    /// and may end later.
     async fn send(
         &self,
         recordings: &Recordings,
         begin: Option<&Moment>,
-        mut ready: Ready,
-    ) -> Result<Moment, Failure> {
+        ready: &mut Ready,
+    ) -> Result<(), Failure> {
         let mut pause = self.patience.pause;
         let mut attempt = 1;
         loop {
@@ -230,20 +231,23 @@ impl Push {
             let credentials = self.credentials.as_ref();
             let sent = post(&self.target, PATH, credentials, body, self.patience.request);
             let mut sent = sent.await;
-            if let (Ok(reply), Some(credentials)) = (&mut sent, credentials) {
+            if let Ok(reply) = &mut sent {
+                reply.text = message(&reply.text);
                 // A server may say what it was sent.
-                reply.text = credentials.hidden_in(&reply.text);
+                if let Some(credentials) = credentials {
+                    reply.text = credentials.hidden_in(&reply.text);
+                }
             }
             let (failure, wait) = match sent {
                 Ok(reply) if reply.status.is_success() => {
                     if let Some(cut) = &ready.cut {
                         terminal::eprint_line(format_args!("{}: {cut}", self.target));
                     }
-                    return Ok(ready.end);
+                    return Ok(());
                 }
                 Ok(reply) if is_too_large(&reply) && ready.samples > 1 => {
                     let smaller = self.window(recordings, begin, ready.bytes / 2);
-                    ready =
+                    *ready =
                         smaller.map_err(|refusal| Failure::Rejected(refusal.text().to_owned()))?;
                     (Failure::Rejected(said(&reply)), Duration::ZERO)
                 }
@@ -294,13 +298,22 @@ fn failure(reply: &Reply) -> Failure {
     }
 }
 
+/// Returns the message in the answer of a server, without the escapes of JSON as far as possible:
+/// they would hide credentials from the search for them.
+fn message(answer: &str) -> String {
+    match serde_json::from_str::<serde_json::Value>(answer) {
+        Ok(json) => match json.get("message").and_then(|message| message.as_str()) {
+            Some(message) => message.to_owned(),
+            None => json.to_string(),
+        },
+        Err(_) => answer.to_owned(),
+    }
+}
+
 /// Returns what a server said, short and in one line.
 fn said(reply: &Reply) -> String {
     const SHOWN: usize = 200;
-    let json = serde_json::from_str::<serde_json::Value>(&reply.text).ok();
-    let message = json.and_then(|json| Some(json.get("message")?.as_str()?.to_owned()));
-    let text = message.unwrap_or_else(|| reply.text.clone());
-    let text: String = text.trim().chars().take(SHOWN).collect();
+    let text: String = reply.text.trim().chars().take(SHOWN).collect();
     let status = reply.status.as_u16();
     if text.is_empty() {
         format!("the server answered {status}")

@@ -27,12 +27,7 @@ impl Target {
     pub(crate) fn parse(text: &str) -> Result<Self, Error> {
         let misuse = |what: &str| Error::misuse(format_args!("the URL {what}"));
         // First, so that no other message can have what is in it.
-        let after_scheme = text.split_once("//").map_or(text, |(_, rest)| rest);
-        let authority = after_scheme
-            .split(['/', '?', '#'])
-            .next()
-            .unwrap_or_default();
-        if authority.contains('@') || text.contains('@') {
+        if text.contains('@') {
             return Err(misuse(
                 "has a user or a password, which everyone on this machine can see; set \
                  HEAPGLASS_PUSH_TOKEN, or HEAPGLASS_PUSH_USER and HEAPGLASS_PUSH_PASSWORD",

@@ -237,6 +237,31 @@ fn credentials_are_in_no_message() {
         assert!(server.requests()[0].contains(SECRET));
         assert!(!error.contains(SECRET), "{error}");
     }
+    for body in [
+        // As Go writes JSON, and with escapes that other libraries use.
+        r#"{"message":"a \u0026\u003c\u003e\"\\s3cret-t0ken b"}"#,
+        r#"{"message":"a \u0026\u003c>\u0022\u005cs3cret-\u00740ken b"}"#,
+        r#"{"error":"a \u0026\u003c\u003e\"\\s3cret-t0ken b"}"#,
+        r#"a &<>"\s3cret-t0ken b"#,
+    ] {
+        let answer = format!(
+            "HTTP/1.1 400 X\r\nContent-Length: {}\r\n\r\n{body}",
+            body.len()
+        );
+        let server = Server::start(&[Does::Answers(answer.leak())]);
+        let error = push(&server, Some(r#"&<>"\s3cret-t0ken"#)).unwrap_err();
+        assert!(error.contains("a [credentials] b"), "{error}");
+        assert!(!error.contains("t0ken"), "{error}");
+    }
+    // Hidden before the text is cut.
+    let body = format!("{}{SECRET}", "x".repeat(195));
+    let answer = format!(
+        "HTTP/1.1 400 X\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    let server = Server::start(&[Does::Answers(answer.leak())]);
+    let error = push(&server, Some(SECRET)).unwrap_err();
+    assert!(!error.contains("s3cr"), "{error}");
     let found = variables(&[
         ("HEAPGLASS_PUSH_USER", "me"),
         ("HEAPGLASS_PUSH_PASSWORD", SECRET),

@@ -6,6 +6,8 @@
 //! `Host`. A server on another address requires a token.
 
 use std::fmt;
+use std::fs::File;
+use std::io::Read;
 use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 
@@ -22,8 +24,11 @@ pub(crate) const TOKEN_VARIABLE: &str = "HEAPGLASS_TOKEN";
 /// Minimum length of a token: shorter ones can be guessed.
 const SHORTEST_TOKEN: usize = 16;
 
-/// Maximum length of a file with a token.
+/// Maximum length of a token.
 const LONGEST_TOKEN: usize = 4096;
+
+/// Maximum size of a file with a token, which may have blanks around it.
+const LONGEST_FILE: u64 = 8192;
 
 /// A secret that requests must have. Never printed.
 pub(crate) struct Token(String);
@@ -62,13 +67,24 @@ impl Token {
     /// Returns an error if the file cannot be read, or the errors of [`Token::new`].
     pub(crate) fn find(file: Option<&Path>) -> Result<Option<Self>, Error> {
         if let Some(file) = file {
-            let text = std::fs::read_to_string(file).map_err(Error::wrap(file.display()))?;
-            return Token::new(&text, &file.display()).map(Some);
+            let name = file.display();
+            let mut bytes = Vec::new();
+            File::open(file)
+                .and_then(|file| file.take(LONGEST_FILE + 1).read_to_end(&mut bytes))
+                .map_err(Error::wrap(&name))?;
+            if bytes.len() as u64 > LONGEST_FILE {
+                return Err(Error::misuse(format_args!(
+                    "{name}: too large for a file with a token, which has at most {LONGEST_FILE} bytes"
+                )));
+            }
+            return Token::new(&String::from_utf8_lossy(&bytes), &name).map(Some);
         }
         match std::env::var(TOKEN_VARIABLE) {
             Ok(text) => Token::new(&text, &TOKEN_VARIABLE).map(Some),
             Err(std::env::VarError::NotPresent) => Ok(None),
-            Err(std::env::VarError::NotUnicode(_)) => Token::new("", &TOKEN_VARIABLE).map(Some),
+            Err(std::env::VarError::NotUnicode(_)) => Err(Error::misuse(format_args!(
+                "{TOKEN_VARIABLE} has bytes that are not UTF-8"
+            ))),
         }
     }
 

@@ -18,6 +18,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, sleep, timeout_at};
 
+use super::paths::LONGEST_WINDOW;
 use super::{SharedSite, pages};
 
 /// Bounds on what clients can make the server hold.
@@ -37,7 +38,7 @@ impl Default for Limits {
         Limits {
             connections: 64,
             request: Duration::from_secs(10),
-            answer: Duration::from_secs(300 + 120),
+            answer: Duration::from_secs(LONGEST_WINDOW + 120),
             taken: Duration::from_secs(60),
         }
     }

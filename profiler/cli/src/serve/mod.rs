@@ -3,8 +3,8 @@
 //! | module | contents |
 //! |---|---|
 //! | `connections` | accepting connections, their number and their time-outs |
-//! | `access` | who may ask: the token, the names of this machine, the methods |
-//! | `pages` | from a path to an answer |
+//! | `access` | the rules for clients: the token, the names of this machine, the methods |
+//! | `pages` | finding the answer to the path of a request |
 //! | `paths` | the paths of the server, taken apart |
 //! | `recordings` | opening recordings, one at a time, and keeping what was read |
 //! | `answer` | a response before it is one of HTTP |

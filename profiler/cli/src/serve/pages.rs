@@ -1,11 +1,12 @@
-//! From the path of a request to its answer.
+//! Finds the answer to the path of a request.
 
 use std::ffi::OsStr;
-use std::fmt::{Display, Write};
+use std::fmt::Write;
 use std::sync::Arc;
 use std::time::Instant;
 
 use heapglass_profiler::export::Since;
+use heapglass_profiler::flamegraph;
 use heapglass_profiler::profile::{Measure, State};
 use heapglass_profiler::units::{Bytes, printable};
 use hyper::{Request, StatusCode};
@@ -213,18 +214,6 @@ fn html(title: &str, body: &str) -> String {
 }
 
 /// Escapes text for HTML, and control characters.
-fn escape(text: &(impl Display + ?Sized)) -> String {
-    let text = text.to_string();
-    let mut escaped = String::with_capacity(text.len());
-    for character in printable(&text).chars() {
-        match character {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
-            '\'' => escaped.push_str("&#39;"),
-            other => escaped.push(other),
-        }
-    }
-    escaped
+fn escape(text: &str) -> String {
+    flamegraph::escape(&printable(text)).into_owned()
 }

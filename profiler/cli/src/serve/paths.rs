@@ -4,8 +4,8 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::time::Duration;
 
-/// Maximum length of a window.
-const LONGEST_WINDOW: u64 = 300;
+/// Maximum length of a window, in seconds.
+pub(super) const LONGEST_WINDOW: u64 = 300;
 
 /// A page of one program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

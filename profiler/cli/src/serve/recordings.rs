@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
-use std::fs::{self, File, Metadata};
+use std::fs::{self, File};
 use std::hash::{Hash, Hasher};
 use std::io;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
@@ -23,11 +23,9 @@ use heapglass_profiler::profile::{Measure, Profile, State};
 use heapglass_profiler::{OpenOptions, Session};
 use hyper::body::Bytes;
 use rustix::fs::OFlags;
-use tracking_alloc_recording::{
-    HEADER_BYTES, HeaderValue, MAGIC, ReadAt, Record, Writer, file_checksum,
-};
+use tracking_alloc_recording::{HeaderValue, MAGIC, Record, Writer, file_checksum};
 
-use crate::files::place;
+use crate::files::{header, place};
 
 /// The time for which a recording that was read is served again, even if the program goes on.
 /// Many requests at once then cost one reading, and the program's machine never does more than one
@@ -205,11 +203,6 @@ impl Recordings {
         self.with_dump(name, not_before, |dump| {
             Ok(use_profile(&dump.profile, dump.time))
         })
-    }
-
-    /// Returns the counters of the only recording now.
-    pub(crate) fn moment(&self) -> Result<Moment, Refusal> {
-        self.with_profile(None, Instant::now(), Moment::of)
     }
 
     fn with_dump<T>(
@@ -441,20 +434,14 @@ fn open_own(path: &Path, name: &OsStr) -> Result<(File, HeaderValue), Refusal> {
     })?;
     let unreadable = |error: io::Error| Refusal::Unreadable(format!("{name}: {error}"));
     let found = file.metadata().map_err(unreadable)?;
-    if !is_own_file(&found) {
+    if !place::is_own_file(&found) {
         return Err(Refusal::NotFound(format!(
             "{name}: only regular files of this user are read"
         )));
     }
-    let mut bytes = vec![0; HEADER_BYTES as usize];
-    let read = file.fill_at(&mut bytes, 0).map_err(unreadable)?;
-    bytes.truncate(read);
-    if bytes.len() < HeaderValue::SIZE {
-        return Err(Refusal::NothingRecords(format!(
-            "{name}: nothing is recorded there yet"
-        )));
-    }
-    let header = HeaderValue::parse(&bytes);
+    let header = header::prefix(&file, HeaderValue::SIZE).map_err(unreadable)?;
+    let header = header
+        .ok_or_else(|| Refusal::NothingRecords(format!("{name}: nothing is recorded there yet")))?;
     if header.magic != MAGIC {
         return Err(Refusal::NotFound(format!("{name}: not a recording")));
     }
@@ -464,8 +451,4 @@ fn open_own(path: &Path, name: &OsStr) -> Result<(File, HeaderValue), Refusal> {
 fn is_link(path: &Path) -> bool {
     path.symlink_metadata()
         .is_ok_and(|found| found.is_symlink())
-}
-
-fn is_own_file(found: &Metadata) -> bool {
-    found.is_file() && found.uid() == rustix::process::geteuid().as_raw()
 }

@@ -192,7 +192,7 @@ fn supervise(
 
 /// Waits for the process to end without reaping it. Until it is reaped, no other process gets its
 /// id.
-fn wait_without_reaping(pid: u32) {
+pub(crate) fn wait_without_reaping(pid: u32) {
     let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) else {
         return;
     };

@@ -67,6 +67,10 @@ const WITHOUT: &[(&str, &str)] = &[
         "--own serde_json has no effect: folded does not mark",
     ),
     (
+        "export x.hg --to html --base packed.hg --frames all",
+        "--frames all has no effect: a comparison has folded frames",
+    ),
+    (
         "export x.hg --to json --own nonsense",
         "--own nonsense has no effect",
     ),

@@ -76,13 +76,26 @@ fn sampled_and_exact_recordings_are_not_compared_and_snapshots_are_refused() {
     std::fs::rename(place.path("a.hg"), place.path("exact.hg")).expect("renamed");
     std::fs::remove_file(place.path("pipe")).expect("removed");
     recorded(&place, &["--mode", "sample"]);
-    let diff = place.run(&["diff", "exact.hg", "a.hg"]);
-    assert_eq!(diff.status, Some(2));
-    assert!(
-        diff.stderr.contains("estimates from samples"),
-        "{}",
-        diff.stderr
-    );
+    for words in [
+        &["diff", "exact.hg", "a.hg"][..],
+        &["diff", "exact.hg", "a.hg", "-o", "x.html"],
+        &["export", "exact.hg", "--to", "html", "--base", "a.hg"],
+        &["export", "a.hg", "--to", "html", "--base", "exact.hg"],
+        &["tui", "exact.hg", "--base", "a.hg"],
+        &["tui", "a.hg", "--base", "exact.hg"],
+        &["check", "exact.hg", "--against", "a.hg"],
+    ] {
+        let done = place.run(words);
+        assert_eq!(done.status, Some(2), "{words:?}");
+        assert!(done.stdout.is_empty(), "{words:?}: {}", done.stdout);
+        assert!(
+            done.stderr
+                .contains("a.hg has estimates from samples and exact.hg exact figures"),
+            "{words:?}: {}",
+            done.stderr
+        );
+    }
+    assert!(!place.path("x.html").exists());
     let run = place.run(&["run", "--mode", "sample", "--snapshot", "--", "true"]);
     assert_eq!(run.status, Some(2));
     assert!(

@@ -12,37 +12,18 @@ use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use flate2::read::GzDecoder;
-use prost::Message;
 
-use crate::common::{HEAPGLASS, INPUT, Place, wait_until};
+use crate::common::{INPUT, Place, wait_until};
 use crate::serve::serve;
 
-#[path = "../../../src/export/pprof/message.rs"]
-mod message;
+#[path = "../../../tests/decoded/mod.rs"]
+mod decoded;
 
-/// Unpacks and decodes a profile. Returns its size before compression, too.
-fn decode(packed: &[u8]) -> (message::Profile, usize) {
-    let mut plain = Vec::new();
-    GzDecoder::new(packed)
-        .read_to_end(&mut plain)
-        .expect("gzip");
-    (
-        message::Profile::decode(&plain[..]).expect("a profile"),
-        plain.len(),
-    )
-}
-
-fn string(profile: &message::Profile, index: i64) -> &str {
-    &profile.string_table[usize::try_from(index).unwrap()]
-}
+use decoded::{decode, message, position, string};
 
 /// Returns the sum of a sample type.
 fn total(profile: &message::Profile, name: &str) -> i64 {
-    let mut types = profile.sample_type.iter();
-    let at = types
-        .position(|of| string(profile, of.r#type) == name)
-        .unwrap();
+    let at = position(profile, name);
     profile.sample.iter().map(|sample| sample.value[at]).sum()
 }
 
@@ -272,18 +253,7 @@ fn what_is_pushed_again_and_again_adds_up_to_everything() {
     let mut line = String::new();
     said.read_line(&mut line).unwrap();
     assert!(line.contains("waiting for it"), "{line}");
-    let words = [
-        "run",
-        "-q",
-        "--out",
-        "x.hg",
-        "--",
-        HEAPGLASS,
-        "demo",
-        "--target",
-        "input.pipe",
-    ];
-    let mut run = place.heapglass(&words).spawn().unwrap();
+    let mut run = place.record_from("x.hg", "input.pipe").spawn().unwrap();
     let mut profiles = Vec::new();
     let mut take = |patience: Duration| {
         let request = requests.recv_timeout(patience).ok();

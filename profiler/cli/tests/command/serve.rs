@@ -1,8 +1,10 @@
 //! `heapglass serve`: what it refuses, and a program that is served while it runs.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
+use std::os::unix::ffi::OsStrExt;
 use std::process::{Child, Command, Stdio};
 
 use crate::common::{Done, HEAPGLASS, Place, skipped, wait_until};
@@ -75,6 +77,7 @@ fn what_other_machines_reach_needs_a_token() {
     assert!(refused(&["--token-file", "none"]).contains("none: "));
     let short = refused(&["--token-file", "short"]);
     assert!(short.contains("short: a token has 16 to 4096 characters") && !short.contains("0123"));
+    assert!(refused(&["--token-file", "/dev/zero"]).contains("/dev/zero: too large"));
     let words = ["serve", "x.hg", "--listen", "127.0.0.1:0"];
     let done = place
         .heapglass(&words)
@@ -87,6 +90,21 @@ fn what_other_machines_reach_needs_a_token() {
         "{}",
         done.stderr
     );
+    let done = place
+        .heapglass(&words)
+        .env(
+            "HEAPGLASS_TOKEN",
+            OsStr::from_bytes(b"0123456789abcdef\xff"),
+        )
+        .output();
+    let done = Done::from(done.unwrap());
+    assert_eq!(done.status, Some(2));
+    assert!(
+        done.stderr
+            .contains("HEAPGLASS_TOKEN has bytes that are not UTF-8"),
+        "{}",
+        done.stderr
+    );
 }
 
 #[test]
@@ -95,18 +113,7 @@ fn a_program_is_served_while_it_runs_and_afterwards() {
     let pipe = place.pipe("input.pipe");
     let server = serve(&place, &["x.hg"]);
     assert_eq!(server.get("/metrics").0, 503);
-    let words = [
-        "run",
-        "-q",
-        "--out",
-        "x.hg",
-        "--",
-        HEAPGLASS,
-        "demo",
-        "--target",
-        "input.pipe",
-    ];
-    let mut run = place.heapglass(&words).spawn().unwrap();
+    let mut run = place.record_from("x.hg", "input.pipe").spawn().unwrap();
     let metric = |name: &str| {
         let (status, body) = server.get("/metrics");
         let text = String::from_utf8(body).unwrap();

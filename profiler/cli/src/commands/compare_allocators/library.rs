@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 
 use heapglass_profiler::allocator::Allocator as Known;
 
+use crate::preload;
+
 /// Allocators with a name, and the names of their libraries, the best one first. Of tcmalloc, the
 /// minimal library has no profiler.
 const LIBRARIES: [(&str, &[&str]); 3] = [
@@ -70,9 +72,7 @@ impl Allocator {
             if !path.is_file() {
                 return Err("there is no such file".to_owned());
             }
-            if path.to_string_lossy().contains([':', ' ', '\t', '\n']) {
-                return Err("LD_PRELOAD cannot contain this path".to_owned());
-            }
+            preload::check_path(&path)?;
             return Ok(found(Some(path)));
         }
         let known = LIBRARIES.iter().find(|(known, _)| *known == name);
@@ -95,12 +95,7 @@ impl Allocator {
 
     /// Returns the value of `LD_PRELOAD`, if a library is preloaded.
     pub(super) fn preload(&self) -> Option<OsString> {
-        let mut value = self.library.clone()?.into_os_string();
-        if let Some(others) = std::env::var_os("LD_PRELOAD").filter(|others| !others.is_empty()) {
-            value.push(":");
-            value.push(others);
-        }
-        Some(value)
+        self.library.clone().map(preload::in_front)
     }
 
     /// Returns the reason why a program does not use this allocator. `used` is the allocator that

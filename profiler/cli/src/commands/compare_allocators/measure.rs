@@ -1,8 +1,7 @@
 //! One run of a command with an allocator: recorded, or timed.
 
 use std::ffi::OsString;
-use std::fs::{self, DirBuilder};
-use std::os::unix::fs::DirBuilderExt;
+use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -10,12 +9,12 @@ use std::time::{Duration, Instant};
 use heapglass_profiler::allocator::Allocator as Known;
 use heapglass_profiler::profile::Profile;
 use heapglass_profiler::table::all_snapshots;
-use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 use serde::Serialize;
 
 use super::library::Allocator;
 use crate::args::Symbols;
 use crate::error::Error;
+use crate::files::run_folder::private_folder;
 use crate::open;
 use crate::supervise;
 
@@ -83,12 +82,11 @@ pub(super) struct Folder(PathBuf);
 
 impl Folder {
     pub(super) fn create() -> Result<Folder, Error> {
-        let name = format!("heapglass-compare-{}", std::process::id());
-        let path = std::env::temp_dir().join(name);
-        let created = DirBuilder::new().mode(0o700).create(&path);
-        let what = format!("cannot create {}", path.display());
-        created.map_err(Error::wrap(what))?;
-        Ok(Folder(path))
+        let base = std::env::temp_dir();
+        let what = format!("cannot create a folder in {}", base.display());
+        private_folder(&base, "heapglass-compare")
+            .map(Folder)
+            .map_err(Error::wrap(what))
     }
 }
 
@@ -137,11 +135,8 @@ pub(super) fn time(command: &[OsString], allocator: &Allocator) -> Result<Timed,
     let began = Instant::now();
     let mut child = run.spawn().map_err(|error| error.to_string())?;
     let pid = child.id();
-    if let Some(pid) = Pid::from_raw(pid as i32) {
-        // The process stays until it is waited for, with its times.
-        let waits = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
-        while let Err(rustix::io::Errno::INTR) = waitid(WaitId::Pid(pid), waits) {}
-    }
+    // The process stays until it is reaped, with its times.
+    supervise::wait_without_reaping(pid);
     let wall = began.elapsed();
     let processor_ns = processor_ns(pid);
     let status = child.wait().map_err(|error| error.to_string())?;

@@ -69,17 +69,18 @@ pub(super) fn run(args: &CompareAllocators) -> Result<(), Error> {
     for run in 1..=args.runs {
         bar.set_message(format!("run {run} of {}", args.runs));
         bar.tick();
-        let mut failed = Vec::new();
-        for (number, (allocator, _, times)) in alive.iter_mut().enumerate() {
-            match time(&args.command, allocator) {
-                Ok(timed) => times.push(timed),
-                Err(reason) => failed.push((number, reason)),
-            }
-        }
-        for (number, reason) in failed.into_iter().rev() {
-            let (allocator, ..) = alive.remove(number);
-            leave_out(&allocator.name, reason);
-        }
+        alive.retain_mut(
+            |(allocator, _, times)| match time(&args.command, allocator) {
+                Ok(timed) => {
+                    times.push(timed);
+                    true
+                }
+                Err(reason) => {
+                    leave_out(&allocator.name, reason);
+                    false
+                }
+            },
+        );
     }
     drop(bar);
     let compared = alive.into_iter();

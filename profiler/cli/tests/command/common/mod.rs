@@ -70,18 +70,14 @@ impl Place {
 
     /// Records the demo target to `name`.
     pub(crate) fn record(&self, name: &str) {
-        let done = self.run(&[
-            "run",
-            "-q",
-            "--out",
-            name,
-            "--",
-            HEAPGLASS,
-            "demo",
-            "--target",
-            "input.json",
-        ]);
+        let done = Done::from(self.record_from(name, "input.json").output().unwrap());
         assert_eq!(done.status, Some(0), "{}", done.stderr);
+    }
+
+    /// Returns the command that records the demo target, with this input, to `name`.
+    pub(crate) fn record_from(&self, name: &str, input: &str) -> Command {
+        let program = [HEAPGLASS, "demo", "--target", input];
+        self.heapglass(&[&["run", "-q", "--out", name, "--"], &program[..]].concat())
     }
 
     /// Makes a named pipe.
