@@ -45,6 +45,7 @@ pub use html::{write_comparison_page, write_page};
 
 use crate::calltree::{CallTree, CallTreeOptions, write_folded};
 use crate::profile::{Frames, Measure, Profile};
+use crate::report::page::capital;
 use crate::report::{write_holders_json, write_json};
 use crate::table::{HeldMeasure, SnapshotAt};
 use crate::units::Bytes;
@@ -260,10 +261,10 @@ pub fn notes(profile: &Profile) -> Vec<String> {
         let ends = |measure: Measure| {
             let interval = measure.interval(totals);
             let ends = interval.map_or_else(String::new, |interval| measure.ends(interval));
-            format!("{} {ends}", measure.title())
+            format!("{}: {ends}.", capital(measure.title()))
         };
         format!(
-            "{} {}, {}.",
+            "{} {} {}",
             sampling.explained("Figures", totals.samples.hits()),
             ends(Measure::Peak),
             ends(Measure::Live)

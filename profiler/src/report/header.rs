@@ -173,10 +173,15 @@ fn write_libraries(page: &mut Page<'_>, profile: &Profile) {
     if bytes == 0 || bytes < peak / LEAST_LIBRARIES {
         return;
     }
+    let about = if profile.capture.sampling.is_some() {
+        "~"
+    } else {
+        ""
+    };
     let named = libraries.iter().map(|(path, figures)| {
         let name = path.rsplit('/').next().unwrap_or_default();
         let (bytes, share) = (figures.peak_bytes, Share::of(figures.peak_bytes, peak));
-        format!("{} {} ({share})", printable(name), Bytes(bytes))
+        format!("{} {about}{} ({share})", printable(name), Bytes(bytes))
     });
     let named = first_few(named, LIBRARIES);
     page.entry(Style::Faint, "libraries", &format!("{named} of the peak"));
