@@ -186,6 +186,48 @@ fn totals_are_those_of_arithmetic() {
     );
 }
 
+#[test]
+fn samples_have_the_exact_bytes_in_total_and_intervals_that_hold() {
+    let program = compile("arithmetic.c", "arithmetic_sampled", &[]);
+    let exact = record(&mut command(&program, &["20000"])).figures();
+    let mut sampled = command(&program, &["20000"]);
+    sampled
+        .env("HEAPGLASS_MODE", "sample")
+        .env("HEAPGLASS_SAMPLE_BYTES", "4096")
+        .env("HEAPGLASS_SEED", "1");
+    let profile = record(&mut sampled).profile();
+    let mut json = Vec::new();
+    report::write_json(&profile, &ReportOptions::default(), &mut json).expect("JSON");
+    let report: serde_json::Value = serde_json::from_slice(&json).expect("JSON");
+    assert_eq!(
+        (&report["exact"], &report["mode"], &report["sample_bytes"]),
+        (&false.into(), &"sample".into(), &4096.into())
+    );
+    let totals = &report["totals"];
+    assert_eq!(totals["total_bytes"], exact.total_bytes);
+    for (figure, exact) in [
+        ("total_blocks", exact.total_blocks),
+        ("live_bytes", exact.live_bytes),
+    ] {
+        let [low, high] =
+            ["low", "high"].map(|end| totals[format!("{figure}_{end}")].as_u64().expect("an end"));
+        assert!(
+            (low..=high).contains(&exact),
+            "{figure}: {low}..={high}, {exact}"
+        );
+        assert!(
+            low > 0 && high < 2 * exact,
+            "{figure}: {low}..={high}, {exact}"
+        );
+    }
+    // Stacks have the functions of the program. `main` allocates all but what libc does.
+    let main = of_function(&profile, "main", "total_bytes").expect("a row");
+    assert!(
+        main.abs_diff(exact.total_bytes) < exact.total_bytes / 10,
+        "{main}"
+    );
+}
+
 /// Returns a number of DHAT's output: the first after `name`.
 fn number_of(output: &str, name: &str, place: usize) -> u64 {
     let line = output.lines().find(|line| line.contains(name)).expect(name);

@@ -82,6 +82,8 @@ pub const SIZE_PAIRS: usize = 7;
 
 /// Bits of the count in such a pair; the bits above them hold the class.
 pub const SIZE_COUNT_BITS: u32 = 48;
+// All other counters have 64 bits.
+const _: () = assert!(1 << SIZE_COUNT_BITS > 1_000_000_000_000_u64);
 
 /// Points in each half of the timeline.
 pub const TIMELINE_POINTS: usize = 1024;

@@ -354,8 +354,9 @@ fn profile(
 impl Profile {
     fn of_heapglass(json: &str) -> Result<Profile, String> {
         let json: Value = serde_json::from_str(json).map_err(|error| error.to_string())?;
+        let is_exact = json["exact"] != false;
         Ok(Profile {
-            allocations: json["totals"]["total_blocks"].as_u64(),
+            allocations: json["totals"]["total_blocks"].as_u64().filter(|_| is_exact),
             unwinder: json["unwinder"].as_str().map(str::to_owned),
         })
     }
@@ -384,9 +385,10 @@ impl Profile {
     /// Checks a profile. It is wrong if it has fewer allocations than the work, or was not created
     /// as its row says.
     fn check(&self, profiler: Profiler, allocations: Option<u64>) -> Result<(), String> {
-        let samples = profiler == Profiler::Jemalloc;
         match (self.allocations, allocations) {
-            (None, _) if !samples => return Err("the profile has no number of allocations".into()),
+            (None, _) if !profiler.samples() => {
+                return Err("the profile has no number of allocations".into());
+            }
             (Some(found), Some(made)) if found < made => {
                 return Err(format!("the profile has {found} of {made} allocations"));
             }
@@ -443,6 +445,9 @@ mod tests {
             unwinder: Some("eh-frame".to_owned()),
         };
         assert_eq!(Profile::of_heapglass(json), Ok(expected));
+        let estimated = r#"{"exact": false, "totals": {"total_blocks": 5}}"#;
+        let estimated = Profile::of_heapglass(estimated).expect("a report");
+        assert_eq!(estimated.allocations, None);
     }
 
     #[test]

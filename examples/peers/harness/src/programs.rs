@@ -63,6 +63,14 @@ impl Profiler {
         !matches!(self, Profiler::None | Profiler::NotStartedProfiled)
     }
 
+    /// Returns `true` if its numbers are estimates.
+    pub(crate) fn samples(self) -> bool {
+        matches!(
+            self,
+            Profiler::Jemalloc | Profiler::Recording { mode: "sample", .. }
+        )
+    }
+
     fn needs_decoding(self) -> bool {
         matches!(
             self,
@@ -100,10 +108,16 @@ pub(crate) fn programs(heapscope_toolchain: Option<&'static str>) -> Vec<Program
     let rival =
         |executable, feature, package| build(executable, Some((feature, package)), Flavor::Usual);
     let jemalloc = rival("peers_jemalloc", "jemalloc", "tikv-jemallocator");
+    let ours_jemalloc = rival("peers_heapglass_jemalloc", "jemalloc", "tikv-jemallocator");
     let newer = heapscope_toolchain.map_or(Flavor::Usual, Flavor::Toolchain);
     let exact = |profiled| Profiler::Recording {
         mode: "exact",
         profiled,
+        unwinder: Some("frame-pointers"),
+    };
+    let samples = Profiler::Recording {
+        mode: "sample",
+        profiled: false,
         unwinder: Some("frame-pointers"),
     };
     let program = |name, title, base, build, profiler| Program {
@@ -138,6 +152,14 @@ pub(crate) fn programs(heapscope_toolchain: Option<&'static str>) -> Vec<Program
                 profiled: false,
                 unwinder: None,
             },
+        ),
+        // Compared with the same executable, because code layout alone changes a time by percents.
+        of_ours(
+            "sample",
+            "heapglass, samples, over \"off\"",
+            "off",
+            ours,
+            samples,
         ),
         of_ours("exact", "heapglass, exact", "bare", ours, exact(false)),
         of_ours(
@@ -226,6 +248,20 @@ pub(crate) fn programs(heapscope_toolchain: Option<&'static str>) -> Vec<Program
             jemalloc,
             Profiler::Jemalloc,
         ),
+        of_ours(
+            "off-jemalloc",
+            "heapglass over jemalloc, off",
+            "jemalloc",
+            ours_jemalloc,
+            Profiler::None,
+        ),
+        of_ours(
+            "sample-jemalloc",
+            "heapglass over jemalloc, samples, over \"off\"",
+            "off-jemalloc",
+            ours_jemalloc,
+            samples,
+        ),
         program(
             "heaptrack",
             "heaptrack",
@@ -279,12 +315,16 @@ pub(crate) fn select(all: &[Program], names: &[String]) -> Result<Vec<Program>, 
             name => program.name == name,
         })
     };
-    let asked: Vec<&Program> = all.iter().filter(|program| is_asked_for(program)).collect();
-    let is_base = |program: &Program| asked.iter().any(|asked| asked.base == Some(program.name));
-    let chosen = all
-        .iter()
-        .filter(|program| is_asked_for(program) || is_base(program));
-    Ok(chosen.cloned().collect())
+    let mut chosen: Vec<&Program> = Vec::new();
+    // Bases stand before the programs that are compared with them, so the other way round none is
+    // missed.
+    for program in all.iter().rev() {
+        let is_base = chosen.iter().any(|one| one.base == Some(program.name));
+        if is_base || is_asked_for(program) {
+            chosen.push(program);
+        }
+    }
+    Ok(chosen.into_iter().rev().cloned().collect())
 }
 
 #[cfg(test)]
@@ -311,6 +351,10 @@ mod tests {
             names(&["heapscope"], Some("nightly")),
             ["bare-newer", "heapscope"]
         );
+        assert_eq!(
+            names(&["sample-jemalloc"], None),
+            ["jemalloc", "off-jemalloc", "sample-jemalloc"]
+        );
         let ours = names(&["ours"], None);
         assert!(
             ours.contains(&"bare") && ours.contains(&"off-profiled"),
@@ -320,12 +364,13 @@ mod tests {
     }
 
     #[test]
-    fn every_base_is_a_program_without_a_base() {
+    fn every_base_stands_before_what_is_compared_with_it() {
         for toolchain in [None, Some("nightly")] {
             let all = programs(toolchain);
-            for base in all.iter().filter_map(|program| program.base) {
-                let found = all.iter().find(|program| program.name == base);
-                assert!(found.is_some_and(|base| base.base.is_none()), "{base}");
+            for (at, program) in all.iter().enumerate() {
+                let Some(base) = program.base else { continue };
+                let found = all[..at].iter().any(|before| before.name == base);
+                assert!(found, "{base}");
             }
         }
     }

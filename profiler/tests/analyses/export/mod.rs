@@ -161,9 +161,21 @@ fn at(
     FrameId(frames.len() as u32 - 1)
 }
 
+/// A service after 10^12 allocations at each of two sites.
+fn years() -> Profile {
+    let mut b = Builder::new();
+    for name in ["get", "put"] {
+        let function = b.function(name, "service", Origin::User);
+        let frame = b.frame(function, Some("service.rs"), 1);
+        b.site(&[frame], ScopeId(0), figures(1_000_000_000_000, 1_000, 7));
+    }
+    b.build()
+}
+
 fn profiles() -> Vec<Profile> {
     vec![
         shop(),
+        years(),
         fixture::profile(),
         fixture::fleet(),
         fixture::city_arenas(),
