@@ -67,6 +67,24 @@ pub(crate) fn progress_bar() -> ProgressBar {
         .with_finish(ProgressFinish::AndClear)
 }
 
+/// A progress line for work in steps. It appears if the work takes long, and disappears when it is
+/// dropped.
+pub(crate) struct Steps(ProgressBar);
+
+impl Steps {
+    pub(crate) fn new() -> Steps {
+        Steps(progress_bar())
+    }
+
+    /// Shows the step that begins.
+    pub(crate) fn show(&self, step: impl Display) {
+        if self.0.elapsed() >= PATIENCE {
+            self.0.set_message(step.to_string());
+            self.0.tick();
+        }
+    }
+}
+
 /// One side of a comparison: recordings with their paths.
 pub(crate) struct Side(Vec<(String, Profile)>);
 
@@ -128,7 +146,7 @@ pub(crate) fn check(path: &Path) -> Result<(), Error> {
 
 /// Returns the error for a recording that cannot be opened. If the file does not exist, the error
 /// says what to run instead.
-fn explain(path: &Path, error: impl Display) -> Error {
+pub(crate) fn explain(path: &Path, error: impl Display) -> Error {
     let is_missing =
         |found: io::Result<Metadata>| found.is_err_and(|error| error.kind() == ErrorKind::NotFound);
     let name = path.display();

@@ -81,7 +81,7 @@ pub(crate) struct ModuleRef<'a> {
 }
 
 /// A function at a place, inlined or not.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct SourceFrame {
     /// The name for people: demangled, without the hash, with generics where they are known.
     pub function: Arc<str>,
