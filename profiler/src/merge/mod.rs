@@ -31,6 +31,8 @@ mod arenas;
 mod build;
 mod sites;
 mod tables;
+#[cfg(test)]
+mod tests;
 
 use crate::load::{Counted, Error, PackedSum, thread_sums};
 use crate::units::{counted, printable};

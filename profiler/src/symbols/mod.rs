@@ -140,6 +140,16 @@ struct AddressFrames {
     frames: Vec<SourceFrame>,
 }
 
+impl SymbolOptions {
+    /// Removes files in the cache that this process began to write and will not finish, because it
+    /// is about to end.
+    pub fn remove_unfinished(&self) {
+        if let Some(folder) = &self.cache {
+            cache::forget_unfinished(folder);
+        }
+    }
+}
+
 /// `$XDG_CACHE_HOME/heapglass`, else `~/.cache/heapglass`; `None` without either.
 pub(crate) fn default_cache_dir() -> Option<PathBuf> {
     let set = |name: &str| {

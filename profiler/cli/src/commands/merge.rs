@@ -8,24 +8,25 @@ use heapglass_profiler::units::{Bytes, counted};
 use crate::args::Merge;
 use crate::error::Error;
 use crate::files::output::{Output, print_json};
+use crate::progress::Working;
 use crate::{open, terminal};
 
 pub(super) fn run(args: &Merge) -> Result<(), Error> {
     let inputs: Vec<&Path> = args.files.iter().map(PathBuf::as_path).collect();
     let output = Output::open_beside(args.json, &args.output, &inputs, "recording")?;
     let to_stdout = output.is_stdout();
-    let progress = open::Steps::new();
+    let working = Working::new("merging");
     let mut sum = Sum::new();
     for (number, path) in (1..).zip(&inputs) {
-        progress.show(format_args!(
+        working.show(format_args!(
             "merging {number} of {} recordings",
             inputs.len()
         ));
         sum.add(path).map_err(|error| open::explain(path, error))?;
     }
-    progress.show("writing the sum");
+    working.show("adding up");
     let merged = sum.finish().map_err(Error::misuse)?;
-    drop(progress);
+    drop(working);
     let written = output.write(|out| out.write_all(&merged.bytes))?;
     if written.is_none() {
         return Ok(());
