@@ -17,6 +17,7 @@
 //! | a comparison of recordings | [`diff::compare`] |
 //! | what grew between two moments of a recording | [`growth::growth`] |
 //! | a verdict on budgets | [`check::check_limit`], [`check::check_against`] |
+//! | the sum of several recordings, as a recording | [`merge::Merge`] |
 //! | changes that save memory | [`advice::advise`], [`advice::write_text`] |
 //!
 //! The heap itself at one moment, with the contents of its blocks, is analysed by
@@ -76,6 +77,7 @@ pub mod flamegraph;
 pub mod growth;
 mod interned;
 mod load;
+pub mod merge;
 mod name;
 mod parallel;
 pub mod profile;

@@ -9,6 +9,7 @@ use heapglass_tui::{Options, Source};
 
 use crate::args::Symbols;
 use crate::error::Error;
+use crate::files::leftovers::leave_signals;
 use crate::{no_effect, open, terminal};
 
 /// Shows a recording until the user quits.
@@ -39,6 +40,8 @@ pub(crate) fn show_recording(
         unmatched: Arc::clone(&unmatched),
     };
     let base = options.base.clone();
+    // The terminal UI handles signals from here on.
+    leave_signals();
     let shown = heapglass_tui::run(source, options).map_err(Error::misuse);
     // The terminal UI would overwrite these lines, so print them now.
     let lines = unmatched.lock().unwrap_or_else(PoisonError::into_inner);

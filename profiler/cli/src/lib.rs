@@ -12,6 +12,7 @@
 //! | `summary` | the summary of a run on standard error |
 //! | `cargo` | `cargo heapglass`: flags, profile and runner for cargo |
 //! | `executable` | what a program file says of how it can be recorded |
+//! | `progress` | the line that says what takes long |
 //! | `explore` | showing a recording in the terminal UI |
 //! | `snapshots` | snapshots of running programs: their text, file and place in a recording |
 //! | `demo` | the input and the recorded program of `heapglass demo` |
@@ -33,6 +34,7 @@ mod held;
 mod no_effect;
 mod open;
 mod preload;
+mod progress;
 #[cfg(feature = "serve")]
 mod push;
 #[cfg(feature = "serve")]
@@ -68,6 +70,8 @@ pub fn cargo_heapglass() -> ExitCode {
 }
 
 fn answer(result: Result<u8, Error>) -> ExitCode {
+    // Threads of the terminal UI may still write a file.
+    files::leftovers::remove_all();
     let status = result.unwrap_or_else(|error| {
         terminal::eprint_line(format_args!("heapglass: {error}"));
         error.status

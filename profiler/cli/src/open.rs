@@ -1,28 +1,22 @@
 //! Opens recordings for every command, and shows progress if that takes long.
-//!
-//! Progress goes to standard error, and only if that is a terminal, so that it never ends up in a
-//! file.
 
 use std::fmt::Display;
 use std::fs::Metadata;
 use std::io::{self, ErrorKind};
 use std::path::Path;
-use std::time::Duration;
 
 use heapglass_profiler::diff::Recording;
 use heapglass_profiler::profile::Profile;
 use heapglass_profiler::units::printable;
 use heapglass_profiler::{Early, OpenOptions, Progress, Session};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressFinish, ProgressStyle};
 use tracking_alloc_recording::VERSION;
 
 use crate::args::Symbols;
 use crate::error::Error;
 use crate::files::header;
-use crate::terminal::{self, has_terminal};
-
-/// The waiting time after which progress is shown.
-pub(crate) const PATIENCE: Duration = Duration::from_millis(400);
+use crate::files::leftovers::{Kind, Leftover};
+use crate::progress::Working;
+use crate::terminal::has_terminal;
 
 /// Loads and symbolizes a recording, with a progress line on a terminal.
 ///
@@ -44,27 +38,12 @@ type Load<T> =
     fn(&Path, &OpenOptions, &dyn Fn(Progress<'_>)) -> Result<T, heapglass_profiler::Error>;
 
 fn with_progress<T>(path: &Path, symbols: &Symbols, load: Load<T>) -> Result<T, Error> {
-    let bar = progress_bar();
-    let show = |progress: Progress<'_>| {
-        if bar.elapsed() >= PATIENCE {
-            bar.set_message(sentence(progress));
-            bar.tick();
-        }
-    };
-    load(path, &options(symbols), &show).map_err(|error| explain(path, error))
-}
-
-/// Returns a progress line, which disappears when it is dropped.
-pub(crate) fn progress_bar() -> ProgressBar {
-    let target = if terminal::understands_escapes(&io::stderr()) {
-        ProgressDrawTarget::stderr_with_hz(10)
-    } else {
-        ProgressDrawTarget::hidden()
-    };
-    let style = ProgressStyle::with_template("heapglass: {msg}");
-    ProgressBar::with_draw_target(None, target)
-        .with_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()))
-        .with_finish(ProgressFinish::AndClear)
+    let working = Working::new(format_args!("reading {}", path.display()));
+    let show = |progress: Progress<'_>| working.show(sentence(progress));
+    let options = options(symbols);
+    let cache = options.symbols.cache.clone();
+    let _unfinished = cache.map(|cache| Leftover::new(cache, Kind::UnfinishedSymbols));
+    load(path, &options, &show).map_err(|error| explain(path, error))
 }
 
 /// One side of a comparison: recordings with their paths.
@@ -128,7 +107,7 @@ pub(crate) fn check(path: &Path) -> Result<(), Error> {
 
 /// Returns the error for a recording that cannot be opened. If the file does not exist, the error
 /// says what to run instead.
-fn explain(path: &Path, error: impl Display) -> Error {
+pub(crate) fn explain(path: &Path, error: impl Display) -> Error {
     let is_missing =
         |found: io::Result<Metadata>| found.is_err_and(|error| error.kind() == ErrorKind::NotFound);
     let name = path.display();

@@ -1,6 +1,4 @@
 //! The results of limits as Markdown for a comment on a pull request.
-//!
-//! A recorded name must never become mark-up: no link, no mention, no table cell of its own.
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -8,6 +6,8 @@ use std::io::{self, Write};
 use super::text::{allowed, names, subject, value};
 use super::{Check, Outcome, Status};
 use crate::diff::{Per, amount};
+use crate::profile::State;
+use crate::report::markdown::{code, escape};
 use crate::units::printable;
 
 /// Writes a heading, a table of all limits, and for each that failed where it comes from.
@@ -33,7 +33,7 @@ pub fn write_markdown(check: &Check, mut out: impl Write) -> io::Result<()> {
         let _ = writeln!(
             page,
             "| {mark} | {} | {} | {} | {before} |",
-            name(outcome),
+            name(outcome, check.state),
             amount(outcome.measure, outcome.value),
             allowed(outcome.measure, outcome.most)
         );
@@ -43,7 +43,7 @@ pub fn write_markdown(check: &Check, mut out: impl Write) -> io::Result<()> {
             Some(_) => "what grew most",
             None => "its largest sites",
         };
-        let _ = writeln!(page, "\n{}, {title}:\n", name(outcome));
+        let _ = writeln!(page, "\n{}, {title}:\n", name(outcome, check.state));
         page.push_str("| | what | where | owner | line |\n|---:|---|---|---|---|\n");
         for offender in &outcome.offenders {
             let [what, location, owner, source] = names(offender).map(code);
@@ -70,56 +70,12 @@ pub fn write_markdown(check: &Check, mut out: impl Write) -> io::Result<()> {
     out.flush()
 }
 
-fn name(outcome: &Outcome) -> String {
+fn name(outcome: &Outcome, state: State) -> String {
     let per = outcome.per.map(Per::words).unwrap_or_default();
     let name = format!(
         "{}, {} {per}",
         escape(subject(outcome)),
-        outcome.measure.name()
+        outcome.measure.name_in(state)
     );
     name.trim_end().to_owned()
-}
-
-/// A recorded name in the type of code.
-fn code(name: &str) -> String {
-    if name.is_empty() {
-        String::new()
-    } else {
-        format!("<code>{}</code>", escape(&printable(name)))
-    }
-}
-
-/// All that Markdown or HTML might act on, as character references.
-fn escape(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            'a'..='z' | 'A'..='Z' | '0'..='9' | ' ' | '.' | ',' | ';' | '/' | '-' | '(' | ')' => {
-                escaped.push(c);
-            }
-            c if !c.is_ascii() => escaped.push(c),
-            // Infallible: writing to a String.
-            c => drop(write!(escaped, "&#{};", u32::from(c))),
-        }
-    }
-    // An address of the web becomes a link by itself.
-    escaped.replace("www.", "www&#46;")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn no_name_becomes_markup() {
-        let escaped = escape("a|b `c` <img> @user #1 [x](y) *z* _u_ https://x.y www.x.y");
-        for mark in ['|', '`', '<', '>', '@', '[', '*', '_'] {
-            assert!(!escaped.contains(mark), "{mark}: {escaped}");
-        }
-        assert!(
-            !escaped.contains("://") && !escaped.contains("www."),
-            "{escaped}"
-        );
-        assert_eq!(code(""), "");
-    }
 }

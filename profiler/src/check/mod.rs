@@ -47,7 +47,7 @@ mod text;
 use serde::Serialize;
 
 use crate::diff::{Amount, Per, Recording};
-use crate::profile::Measure;
+use crate::profile::{Measure, State};
 use crate::report::escape;
 
 pub use against::{Tolerances, check_against};
@@ -73,6 +73,8 @@ pub const COPIED: &str = "how many bytes growth copies depends on the allocator,
 pub struct Check {
     /// The checked recording.
     pub recording: String,
+    /// The state of the recording, which names the measures.
+    pub state: State,
     /// Each limit, in the order it was given.
     pub outcomes: Vec<Outcome>,
     /// Warnings about the figures.
@@ -85,6 +87,7 @@ impl Check {
     pub fn new(recording: &Recording<'_>) -> Check {
         Check {
             recording: recording.name.to_owned(),
+            state: recording.profile.process.state,
             outcomes: Vec::new(),
             warnings: recording.profile.losses().to_vec(),
         }

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use super::offenders::Offender;
 use super::{Check, Most, Outcome, Status};
 use crate::diff::{self, Amount, amount};
-use crate::profile::Measure;
+use crate::profile::{Measure, State};
 use crate::report::page::Page;
 use crate::report::{ReportOptions, Style};
 use crate::units::printable;
@@ -25,7 +25,11 @@ pub fn write_text(check: &Check, options: &ReportOptions<'_>, out: impl Write) -
             Status::Unsure => (Style::Strong, "ok ?  "),
             Status::Failed => (Style::Warning, "FAILED"),
         };
-        page.wrap(style, &format!("  {word}  "), &sentence(outcome));
+        page.wrap(
+            style,
+            &format!("  {word}  "),
+            &sentence(outcome, check.state),
+        );
         for offender in &outcome.offenders {
             let value = value(outcome, offender);
             page.part(Style::Strong, &format!("{value:>20}  "));
@@ -40,10 +44,11 @@ pub fn write_text(check: &Check, options: &ReportOptions<'_>, out: impl Write) -
 }
 
 /// `program: peak 12.3 MiB, at most 10.0 MiB: 2.3 MiB (23.0 %) too much`
-pub(super) fn sentence(outcome: &Outcome) -> String {
+pub(super) fn sentence(outcome: &Outcome, state: State) -> String {
     let measure = outcome.measure;
     let value = amount(measure, outcome.value);
-    let mut text = format!("{}: {} {value}", subject(outcome), measure.name());
+    let name = measure.name_in(state);
+    let mut text = format!("{}: {name} {value}", subject(outcome));
     if let Some(per) = outcome.per {
         text.push_str(&format!(" {}", per.words()));
     }

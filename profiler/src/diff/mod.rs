@@ -34,6 +34,7 @@ mod held;
 mod identity;
 mod input;
 mod json;
+mod markdown;
 mod merged;
 mod palette;
 mod phases;
@@ -46,7 +47,7 @@ use std::collections::HashMap;
 
 use serde::Serialize;
 
-use crate::profile::{Figures, Frames, Interval, Measure, Profile};
+use crate::profile::{Figures, Frames, Interval, Measure, Profile, State};
 use crate::table::{By, Detail, Row, rows};
 use crate::units::printable;
 
@@ -57,6 +58,7 @@ pub use held::{
 pub use identity::Identity;
 pub use input::{Input, Per, input};
 pub use json::{FORMAT, write_json};
+pub use markdown::write_markdown;
 pub(crate) use merged::MergedTree;
 pub use palette::strength;
 pub(crate) use palette::{LESS, MORE, of_difference};
@@ -161,11 +163,25 @@ impl Diff<'_> {
         self.rows.is_empty() && others == 0 && totals.all(|totals| totals == first)
     }
 
+    pub(super) fn naming_state(&self) -> State {
+        naming_state(&self.base, &self.new)
+    }
+
     /// Returns the number of rows that only the second side has, that only the first has, and that
     /// both have.
     pub fn kinds(&self) -> [usize; 3] {
         [RowKind::Added, RowKind::Removed, RowKind::Changed]
             .map(|kind| self.rows.iter().filter(|row| row.kind == kind).count())
+    }
+}
+
+/// Returns the state that names measures: [`State::Merged`] if a recording is the sum of others.
+pub(crate) fn naming_state(base: &[Recording<'_>], new: &[Recording<'_>]) -> State {
+    let mut all = base.iter().chain(new);
+    if all.any(|one| one.profile.process.merged.is_some()) {
+        State::Merged
+    } else {
+        State::Finished
     }
 }
 

@@ -55,7 +55,8 @@ pub fn write_svg(diff: &Diff<'_>, out: impl Write) -> io::Result<PictureTotals> 
     if diff.base.len() > 1 || diff.new.len() > 1 {
         note = "; of each side the recording with the median total";
     }
-    draw(&merged, names, measure, measure.title(), note, out)
+    let title = measure.title_in(diff.naming_state());
+    draw(&merged, names, measure, title, note, out)
 }
 
 /// Writes a comparison of the holders of two snapshots as a picture.

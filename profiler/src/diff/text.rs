@@ -49,13 +49,13 @@ pub fn write_text(diff: &Diff<'_>, options: &ReportOptions<'_>, out: impl Write)
     }
     heading(&mut page, "total");
     for (measure, change) in &diff.totals {
-        write_total(&mut page, *measure, change);
+        write_total(&mut page, diff, *measure, change);
         remark(&mut page, *measure, change);
     }
     for (per, totals) in &diff.per_input {
         heading(&mut page, &format!("total {}", per.words()));
         for (measure, change) in totals.iter().take(4) {
-            write_total(&mut page, *measure, change);
+            write_total(&mut page, diff, *measure, change);
         }
     }
     page.blank();
@@ -125,9 +125,9 @@ pub(super) fn figures(
     difference.len() + behind.len()
 }
 
-fn write_total(page: &mut Page<'_>, measure: Measure, change: &Change) {
+fn write_total(page: &mut Page<'_>, diff: &Diff<'_>, measure: Measure, change: &Change) {
     let used = figures(page, measure, change, [true, true]);
-    page.end(measure.name(), used);
+    page.end(measure.name_in(diff.naming_state()), used);
 }
 
 /// Below a line: what bounds the difference.
@@ -170,7 +170,8 @@ fn write_rows(page: &mut Page<'_>, diff: &Diff<'_>) {
     let [added, removed, changed] = diff.kinds();
     let per = diff.options.per.map_or("", Per::words);
     let (rows, equal) = (capital(by.name()), diff.equal_rows);
-    let title = format!("{rows}s by difference in {} {per}", measure.title());
+    let title = measure.title_in(diff.naming_state());
+    let title = format!("{rows}s by difference in {title} {per}");
     let kinds = format!("{changed} changed, {added} added, {removed} removed, {equal} equal");
     let title = format!("{}: {kinds}", title.trim_end());
     page.wrap(Style::Heading, "", &title);
@@ -338,7 +339,7 @@ fn rounded(measure: Measure, value: f64) -> String {
 }
 
 /// `+1.8 MiB`, `-12`, `0`.
-fn difference(measure: Measure, change: &Change) -> String {
+pub(super) fn difference(measure: Measure, change: &Change) -> String {
     if let Some(exact) = change.exact_difference() {
         return measure.difference(exact);
     }

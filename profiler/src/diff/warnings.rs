@@ -42,6 +42,19 @@ pub fn warnings(
             "The recordings are of different machines ({names}): sizes of the same types may differ."
         ));
     }
+    let sums = all().map(|one| {
+        let merged = one.profile.process.merged.as_ref();
+        merged.map_or(1, |merged| merged.recordings)
+    });
+    let sums: BTreeSet<u64> = sums.collect();
+    if sums.len() > 1 {
+        let sums: Vec<String> = sums.iter().map(u64::to_string).collect();
+        said.push(format!(
+            "The recordings are sums of different numbers of recordings ({}): differences may come from \
+             the numbers alone.",
+            sums.join(", ")
+        ));
+    }
     for one in all() {
         let name = printable(one.name);
         if one.profile.process.state == State::Running {

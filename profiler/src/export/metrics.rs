@@ -47,7 +47,10 @@ pub fn write_metrics(profile: &Profile, mut out: impl Write) -> io::Result<()> {
         (
             "gauge",
             "peak_bytes",
-            "Bytes live at the program's peak.",
+            match process.merged {
+                Some(_) => "Sum of the peaks of several recordings.",
+                None => "Bytes live at the program's peak.",
+            },
             totals.peak_bytes,
         ),
         (

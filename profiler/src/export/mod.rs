@@ -261,7 +261,8 @@ pub fn notes(profile: &Profile) -> Vec<String> {
         let ends = |measure: Measure| {
             let interval = measure.interval(totals);
             let ends = interval.map_or_else(String::new, |interval| measure.ends(interval));
-            format!("{}: {ends}.", capital(measure.title()))
+            let title = measure.title_in(profile.process.state);
+            format!("{}: {ends}.", capital(title))
         };
         format!(
             "{} {} {}",
@@ -270,8 +271,10 @@ pub fn notes(profile: &Profile) -> Vec<String> {
             ends(Measure::Live)
         )
     });
-    let peak = (bound > 0 && sampling.is_none())
-        .then(|| format!("The peak is exact to within {}.", Bytes(bound)));
+    let peak = (bound > 0 && sampling.is_none()).then(|| {
+        let peak = Measure::Peak.name_in(profile.process.state);
+        format!("The {peak} is exact to within {}.", Bytes(bound))
+    });
     estimates
         .into_iter()
         .chain(peak)

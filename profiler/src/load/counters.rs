@@ -154,7 +154,8 @@ pub(super) fn find_peak(recording: &Recording) -> Peak {
         bound,
         time_ns: header.peak_ns,
     };
-    if now >= epoch {
+    // The sums of what rows held at their own peaks are saved.
+    if now >= epoch && header.state != state::MERGED {
         (peak.at, peak.bytes, peak.register) = (PeakAt::Now, now, now);
         peak.time_ns = header.elapsed_ns.max(header.peak_ns);
     }
@@ -272,31 +273,105 @@ impl SampleNets {
         }
     }
 
-    fn finish(&self, mean: u64) -> Samples {
-        let sum = |of: Sampled| {
+    /// Returns the samples of allocated blocks, of live ones, and of those live at the peak.
+    fn sums(&self) -> [Sampled; 3] {
+        [self.allocated, self.live, self.at_peak].map(|of| {
             // A sum that wrapped is one of lanes that were read at different moments. Without
             // samples, what is left of the variance is rounding.
             let shown = |sum: u64| (sum as i64).max(0) as u64;
             if shown(of.hits) == 0 {
-                return SampledSum::default();
+                return Sampled::default();
             }
-            SampledSum {
-                estimate: shown(of.bytes),
-                variance: (of.variance.max(0.0) / mean as f64).round() as u64,
-                seen: shown(of.seen_bytes),
+            Sampled {
+                hits: of.hits,
+                blocks: shown(of.blocks),
+                bytes: shown(of.bytes),
+                seen_bytes: shown(of.seen_bytes),
+                variance: of.variance.max(0.0),
             }
-        };
+        })
+    }
+
+    fn finish(&self, mean: u64) -> Samples {
+        let [total, live, peak] = self.sums().map(|of| SampledSum {
+            estimate: of.bytes,
+            variance: (of.variance / mean as f64).round() as u64,
+            seen: of.seen_bytes,
+        });
         let mut samples = Samples {
             mean,
             hits: self.allocated.hits,
             least_bytes: self.least_bytes,
-            total: sum(self.allocated),
-            live: sum(self.live),
-            peak: sum(self.at_peak),
+            total,
+            live,
+            peak,
         };
         samples.add(&Samples::at_most(mean, self.others));
         samples
     }
+}
+
+/// The samples behind the figures of a site.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct SiteSamples {
+    /// Samples of allocated blocks.
+    pub(crate) allocated: Sampled,
+    /// Those of them that are live.
+    pub(crate) live: Sampled,
+    /// Those that were live at the peak.
+    pub(crate) at_peak: Sampled,
+    /// The size of the smallest sampled block; 0 = none.
+    pub(crate) least_bytes: u64,
+}
+
+/// Returns the samples of each site, for the sum of several recordings. Empty if every event was
+/// recorded.
+pub(super) fn samples(
+    recording: &Recording,
+    peak: &Peak,
+    counted: &CountedSites,
+) -> Vec<SiteSamples> {
+    let header = &recording.header;
+    let mean = sample_mean(header);
+    if mean == 0 {
+        return Vec::new();
+    }
+    let mut nets = vec![SampleNets::default(); counted.numbers.len()];
+    for lane in &recording.lanes {
+        for record in &lane.samples {
+            let row = lane.rows.get(record.row as usize);
+            if let Some(position) = row.and_then(|row| counted.position(row.site)) {
+                nets[position].add(record, peak, header);
+            }
+        }
+    }
+    let mut samples: Vec<SiteSamples> = nets
+        .iter()
+        .map(|nets| {
+            let [allocated, live, at_peak] = nets.sums();
+            SiteSamples {
+                allocated,
+                live,
+                at_peak,
+                least_bytes: nets.least_bytes,
+            }
+        })
+        .collect();
+    // Of rows that a mark kept, only the figures are known.
+    for row in marked_rows(recording, peak) {
+        if let Some(position) = counted.position(row.site) {
+            let shown = |net: i64| net.max(0) as u64;
+            let at_peak = &mut samples[position].at_peak;
+            *at_peak = at_peak.plus(Sampled {
+                hits: 1,
+                blocks: shown(row.peak_blocks),
+                bytes: shown(row.peak_bytes),
+                seen_bytes: 0,
+                variance: shown(row.peak_bytes) as f64 * mean as f64,
+            });
+        }
+    }
+    samples
 }
 
 /// Returns the largest mean of the samples of a recording; 0 = every event was recorded.
@@ -400,7 +475,12 @@ const MOST_BYTES: u64 = 1 << 56;
 /// Returns `true` if a row of a lane is one that no writer leaves. An event that a kill cut short
 /// may be half counted.
 fn is_impossible(row: &RowValue, header: &HeaderValue) -> bool {
-    let slack = u64::from(header.state != state::FINISHED);
+    let slack = match header.state {
+        state::FINISHED => 0,
+        // The rows of each recording were looked at when it was merged.
+        state::MERGED => return false,
+        _ => 1,
+    };
     <[u64; COUNTERS]>::from(row.sums())
         .iter()
         .any(|sum| *sum > MOST_BYTES)

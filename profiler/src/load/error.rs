@@ -16,12 +16,18 @@ pub(super) enum Kind {
     Symbols(crate::symbols::Error),
     Packed(String),
     Snapshots(String),
+    Merge(String),
 }
 
 impl Error {
     pub(super) fn new(path: &Path, kind: Kind) -> Self {
         let path = path.to_owned();
         Error { path, kind }
+    }
+
+    /// Creates the error of a recording that cannot be merged with others.
+    pub(crate) fn unmergeable(path: &Path, why: String) -> Self {
+        Error::new(path, Kind::Merge(why))
     }
 
     /// Returns `true` if the binary given is of another build than the one recorded, or cannot be
@@ -46,6 +52,7 @@ impl fmt::Display for Error {
         match &self.kind {
             Kind::Recording(error) => write!(f, "{}: {error}", self.path.display()),
             Kind::Symbols(error) => error.fmt(f),
+            Kind::Merge(why) => write!(f, "{}: {why}", self.path.display()),
             Kind::Packed(what) => write!(
                 f,
                 "{}: the packed symbols are damaged ({what}); pack the original recording again",
@@ -65,7 +72,7 @@ impl std::error::Error for Error {
         match &self.kind {
             Kind::Recording(error) => Some(error),
             Kind::Symbols(error) => Some(error),
-            Kind::Packed(_) | Kind::Snapshots(_) => None,
+            Kind::Packed(_) | Kind::Snapshots(_) | Kind::Merge(_) => None,
         }
     }
 }

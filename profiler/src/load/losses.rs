@@ -22,7 +22,11 @@ pub(super) fn fill(profile: &mut Profile, recording: &Recording, impossible: u64
     lost.unknown_frees = sum(|lane| lane.lane.unknown_frees);
     match profile.process.state {
         State::Running | State::Copied | State::Unknown => lost.torn = impossible,
-        State::Finished | State::Ended => lost.damaged = impossible,
+        State::Finished | State::Ended | State::Merged => lost.damaged = impossible,
+    }
+    if profile.process.state == State::Merged {
+        let torn = recording.merged.iter().map(|part| part.torn);
+        lost.torn = torn.fold(0, u64::saturating_add);
     }
     let off = lanes_that_do_not_add_up(recording);
     let broken = [recording.damage, off, u64::from(saturated)];
@@ -109,6 +113,14 @@ fn mistaken_notes(recording: &Recording) -> Vec<String> {
 /// Explains why the recording stopped growing, if it did.
 fn growth_note(recording: &Recording) -> Option<String> {
     let header = &recording.header;
+    if header.state == state::MERGED {
+        let was_full = header.growth_ended != growth::OPEN || header.growth_errno != 0;
+        return was_full.then(|| {
+            "some of the recordings could not grow for a while or at all, so sites of theirs count as \
+             \"(table full)\""
+                .to_owned()
+        });
+    }
     let error = |errno: u32| std::io::Error::from_raw_os_error(errno as i32);
     let why = match header.growth_ended {
         growth::OPEN if header.growth_errno == 0 => return None,
@@ -145,7 +157,7 @@ fn growth_note(recording: &Recording) -> Option<String> {
 /// Lanes of a finished recording whose rows do not add up to them: by more than the one event that
 /// may be in flight.
 fn lanes_that_do_not_add_up(recording: &Recording) -> u64 {
-    if recording.header.state != state::FINISHED {
+    if ![state::FINISHED, state::MERGED].contains(&recording.header.state) {
         return 0;
     }
     let off = recording.lanes.iter().filter(|lane| {

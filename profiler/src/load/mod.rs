@@ -24,7 +24,10 @@ mod stacks;
 mod tests;
 mod walks;
 
+pub(crate) use counters::SiteSamples;
 pub use error::Error;
+pub(crate) use moments::thread_sums;
+pub(crate) use packed::PackedSum;
 pub use packed::pack;
 
 use crate::parallel::is_alone;
@@ -236,6 +239,43 @@ fn snapshots(recording: &mut Recording, path: &Path) -> Result<Vec<Snapshot>, Er
     let snapshots = bytes.map(|bytes| Snapshot::parse(&bytes)).transpose();
     let snapshots = snapshots.map_err(|what| Error::new(path, Kind::Snapshots(what)))?;
     Ok(snapshots.unwrap_or_default())
+}
+
+/// A recording with its figures, for the sum of several.
+pub(crate) struct Counted {
+    /// The recording, without the rows of its lanes.
+    pub(crate) recording: Recording,
+    /// Its figures, without names.
+    pub(crate) profile: Profile,
+    /// The samples behind the figures of each site; empty if every event was recorded.
+    pub(crate) samples: Vec<SiteSamples>,
+}
+
+impl Counted {
+    /// Reads a recording and counts.
+    ///
+    /// # Errors
+    /// Returns the errors of [`open`], except those of symbols.
+    pub(crate) fn open(path: &Path) -> Result<Counted, Error> {
+        let mut recording = read(path)?;
+        let snapshots = snapshots(&mut recording, path)?;
+        let peak = counters::find_peak(&recording);
+        let counted = CountedSites::of(&recording, &peak);
+        let samples = counters::samples(&recording, &peak, &counted);
+        // The profile takes them.
+        let stacks = recording.stacks.clone();
+        let Unnamed {
+            mut recording,
+            profile,
+            ..
+        } = Unnamed::of(recording, snapshots);
+        recording.stacks = stacks;
+        Ok(Counted {
+            recording,
+            profile,
+            samples,
+        })
+    }
 }
 
 /// The contents of a recording without names.

@@ -8,13 +8,24 @@ use crate::profile::{
 };
 use std::collections::BTreeMap;
 use tracking_alloc_recording::{
-    HeaderValue, MarkValue, Recording, Sums, arch, lane_kind, mode, sample_counts, unwinder,
+    HeaderValue, MarkValue, MergedPartValue, Recording, Sums, arch, lane_kind, mode, sample_counts,
+    state, unwinder,
 };
 
 /// Returns the settings of the recording, and the error bound of the peak.
 pub(super) fn capture(recording: &Recording, peak: &Peak) -> Capture {
     let header = &recording.header;
-    let discrepancy = peak.bytes.abs_diff(peak.register);
+    let mut discrepancy = peak.bytes.abs_diff(peak.register);
+    let mut error = peak_error(header, peak.bound, peak.bytes);
+    if header.state == state::MERGED {
+        // A sum is off by at most the sum of the errors.
+        let sum = |of: fn(&MergedPartValue) -> u64| {
+            let parts = recording.merged.iter().map(of);
+            parts.fold(0, u64::saturating_add)
+        };
+        error = sum(|part| part.peak_error_bytes);
+        discrepancy = discrepancy.max(sum(|part| part.peak_discrepancy_bytes));
+    }
     Capture {
         mode: match mode::name(header.mode) {
             Some(name) => name.to_owned(),
@@ -35,7 +46,7 @@ pub(super) fn capture(recording: &Recording, peak: &Peak) -> Capture {
         }
         .to_owned(),
         linear_memory: linear_memory(header),
-        peak_error_bytes: peak_error(header, peak.bound, peak.bytes).max(discrepancy),
+        peak_error_bytes: error.max(discrepancy),
         peak_discrepancy_bytes: discrepancy,
         peak_time_ns: peak.time_ns,
         rss_bytes: header.rss_bytes,
@@ -146,19 +157,31 @@ pub(super) fn threads(recording: &Recording) -> Vec<Thread> {
         let counted = figures(sums, (0, 0), (0, 0));
         thread.figures.add(&estimated(counted, &recording.header));
     };
-    for ended in &recording.threads {
-        add(thread_name(ended.name), ended.count, &ended.sums);
-    }
-    for lane in &recording.lanes {
-        let sums = lane.all.sums().zip(lane.lane.since, u64::saturating_sub);
-        if lane.lane.kind != lane_kind::SHARED {
-            add(thread_name(lane.lane.name), 1, &sums);
-        } else if sums != Sums::default() {
-            let count = u64::from(lane.lane.tenancies.max(1));
-            add("(further threads)".to_owned(), count, &sums);
-        }
+    for (name, count, sums) in thread_sums(recording) {
+        let name = name.map_or_else(|| "(further threads)".to_owned(), thread_name);
+        add(name, count, &sums);
     }
     threads.into_values().collect()
+}
+
+/// Returns the name of threads, their number and their counters, for those that ended and those
+/// that had a lane at the end. Threads that had no lane of their own are together and have no name.
+pub(crate) fn thread_sums(
+    recording: &Recording,
+) -> impl Iterator<Item = (Option<[u64; 2]>, u64, Sums)> {
+    let ended = recording.threads.iter();
+    let ended = ended.map(|ended| (Some(ended.name), ended.count, ended.sums));
+    let lanes = recording.lanes.iter().filter_map(|lane| {
+        let sums = lane.all.sums().zip(lane.lane.since, u64::saturating_sub);
+        if lane.lane.kind != lane_kind::SHARED {
+            Some((Some(lane.lane.name), 1, sums))
+        } else if sums != Sums::default() {
+            Some((None, u64::from(lane.lane.tenancies.max(1)), sums))
+        } else {
+            None
+        }
+    });
+    ended.chain(lanes)
 }
 
 /// The timeline.

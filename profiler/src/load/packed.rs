@@ -9,7 +9,7 @@ use super::{Error, OpenOptions, read};
 use crate::profile::{SourceLines, SymbolSource};
 use crate::symbols::{Progress, Shared, SourceFrame, StoredFrame, Strings, Symbols, string_of};
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::Metadata;
 use std::path::Path;
 
@@ -125,6 +125,79 @@ impl Packed {
             Some((string_of(&self.strings, *file)?.to_owned(), lines.clone()))
         });
         named.collect()
+    }
+}
+
+/// The symbols that several recordings of one build carry, for their sum.
+#[derive(Debug, Default)]
+pub(crate) struct PackedSum {
+    /// Source frames by the number of the address in the sum.
+    frames: HashMap<u32, Vec<SourceFrame>>,
+    sources: BTreeMap<String, SourceLines>,
+    notes: BTreeSet<String>,
+    own: BTreeSet<String>,
+}
+
+impl PackedSum {
+    /// Adds the symbols of a recording. `number` returns the number of an address in the sum.
+    ///
+    /// # Errors
+    /// Returns an error if they cannot be read.
+    pub(crate) fn add(
+        &mut self,
+        bytes: &[u8],
+        path: &Path,
+        number: impl Fn(usize) -> Option<u32>,
+    ) -> Result<(), Error> {
+        let packed = Packed::parse(bytes);
+        let packed = packed.map_err(|what| Error::new(path, Kind::Packed(what)))?;
+        let shared = Shared::new(&packed.strings);
+        for (index, chain) in packed.frames.iter().enumerate() {
+            let Some(number) = number(index) else {
+                continue;
+            };
+            let frames = shared.frames(chain);
+            let known = self.frames.entry(number).or_default();
+            // Of two that differ, the same one is kept whichever comes first.
+            if (frames.len(), &frames) > (known.len(), known) {
+                *known = frames;
+            }
+        }
+        for (file, lines) in packed.sources() {
+            let known = self.sources.entry(file).or_default();
+            if lines > *known {
+                *known = lines;
+            }
+        }
+        self.notes.extend(packed.notes);
+        self.own.extend(packed.own);
+        Ok(())
+    }
+
+    /// Returns the symbols as a table of a recording. `numbers` has the old number of each address.
+    ///
+    /// # Errors
+    /// Returns an error if they cannot be written.
+    pub(crate) fn table(mut self, numbers: &[u32], path: &Path) -> Result<Vec<u8>, Error> {
+        let numbers = numbers.iter();
+        let frames = numbers.map(|number| self.frames.remove(number).unwrap_or_default());
+        let frames: Vec<Vec<SourceFrame>> = frames.collect();
+        let mut strings = Strings::default();
+        let stored = frames.iter().map(|chain| strings.store(chain)).collect();
+        let mut packed = Packed {
+            format: FORMAT,
+            frames: stored,
+            strings: strings.into_values(),
+            sources: BTreeMap::new(),
+            notes: self.notes.into_iter().collect(),
+            own: self.own.into_iter().collect(),
+        };
+        for (file, lines) in self.sources {
+            packed.strings.push(file);
+            packed.sources.insert(packed.strings.len() as u32, lines);
+        }
+        serde_json::to_vec(&packed)
+            .map_err(|error| Error::new(path, Kind::Packed(error.to_string())))
     }
 }
 

@@ -1,7 +1,7 @@
 //! The recorded process, and its state.
 
-use crate::profile::{Pause, Pauses, Process, State};
-use tracking_alloc_recording::{HeaderValue, Recording, Writer};
+use crate::profile::{Merged, Pause, Pauses, Process, State};
+use tracking_alloc_recording::{HeaderValue, Recording, Writer, state};
 
 /// Describes the process of a recording.
 pub(super) fn describe(recording: &Recording) -> Process {
@@ -19,6 +19,7 @@ pub(super) fn describe(recording: &Recording) -> Process {
     let command = command.map(|word| String::from_utf8_lossy(word).into_owned());
     let last_point = recording.timeline.last().map_or(0, |point| point.time_ns);
     let duration_ns = header.elapsed_ns.max(last_point);
+    let is_merged = header.state == state::MERGED;
     Process {
         program: program.to_owned(),
         executable,
@@ -27,7 +28,9 @@ pub(super) fn describe(recording: &Recording) -> Process {
         started_unix_ns: header.started_unix_ns,
         duration_ns,
         pauses: pauses(header, duration_ns),
+        merged: is_merged.then(|| Merged::of(&recording.merged)),
         state: match Writer::of(header) {
+            _ if is_merged => State::Merged,
             Writer::Finished => State::Finished,
             Writer::Copied => State::Copied,
             Writer::Running => State::Running,
@@ -42,7 +45,12 @@ pub(super) fn describe(recording: &Recording) -> Process {
 /// Returns the pauses, none of which is longer than the recording.
 fn pauses(header: &HeaderValue, duration_ns: u64) -> Pauses {
     let times = header.pause_begins_ns.iter().zip(header.pause_ends_ns);
-    let kept = usize::try_from(header.pauses).unwrap_or(usize::MAX);
+    let kept = if header.state == state::MERGED {
+        // Their times are those of single programs.
+        0
+    } else {
+        usize::try_from(header.pauses).unwrap_or(usize::MAX)
+    };
     // A pause until the last check lasts until the end, which may be a little later.
     let lasts_to_end = |end: u64| end != 0 && end == header.elapsed_ns;
     let first = times.take(kept).map(|(begin, end)| {

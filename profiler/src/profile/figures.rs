@@ -214,12 +214,23 @@ impl Measure {
         self.names()[2]
     }
 
+    /// Returns the word for people, for a recording in that state: that of the command line, or
+    /// `sum of peaks`.
+    pub fn name_in(self, state: State) -> &'static str {
+        match (self, state) {
+            (Measure::Peak, State::Merged) => "sum of peaks",
+            _ => self.name(),
+        }
+    }
+
     /// Returns a heading for people, for a recording in that state. A program that still runs has
     /// no figures at its exit.
     pub fn title_in(self, state: State) -> &'static str {
         match (self, state) {
             (Measure::Live, State::Running) => "bytes live now",
             (Measure::Live, State::Copied) => "bytes live when packed",
+            (Measure::Peak, State::Merged) => "sums of peaks",
+            (Measure::Live, State::Merged) => "bytes live at the ends, summed up",
             _ => self.title(),
         }
     }

@@ -13,6 +13,9 @@ const MODULES_NAMED: usize = 5;
 pub(super) fn losses(profile: &Profile) -> Vec<String> {
     let lost = &profile.lost;
     let mut sentences = Vec::from_iter(profile.process.unrecorded());
+    if let Some(merged) = &profile.process.merged {
+        sentences.extend(merged.sentences());
+    }
     // Bytes without blocks would still be a loss.
     if lost.table_full_blocks > 0 || lost.table_full_bytes > 0 {
         let what = format!(

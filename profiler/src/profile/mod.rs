@@ -19,6 +19,7 @@ mod lifetime;
 mod linear;
 mod losses;
 mod measured;
+mod merged;
 mod owners;
 mod parts;
 mod pauses;
@@ -52,6 +53,7 @@ pub use lifetime::Lifetime;
 pub use linear::LinearMemory;
 pub(crate) use linear::PAGE_BYTES;
 pub use measured::{Estimate, Estimated, Measured, Place};
+pub use merged::Merged;
 #[doc(hidden)]
 pub use parts::Parts;
 pub use pauses::{Pause, Pauses};
@@ -176,6 +178,9 @@ pub struct Process {
     pub state: State,
     /// The times in which new blocks were not recorded.
     pub pauses: Pauses,
+    /// The recordings of which this is the sum, if it is one. The other fields are then those that
+    /// all of them have, and sums of times.
+    pub merged: Option<Merged>,
 }
 
 /// The end of a process, as far as it is known. The names are those of JSON.
@@ -192,6 +197,8 @@ pub enum State {
     /// The process is gone and did not finish the recording: it was killed, aborted or left by
     /// `_exit`.
     Ended,
+    /// The recording is the sum of several recordings.
+    Merged,
     /// Unknown here (another machine, another pid namespace).
     #[default]
     Unknown,

@@ -56,7 +56,12 @@ impl Process {
         let mut when: Vec<String> = named.map(|pause| self.when(*pause)).collect();
         let more = pauses.count.saturating_sub(when.len() as u64);
         if more > 0 {
-            when.push(format!("in {}", counted(more, "more pause")));
+            let what = if when.is_empty() {
+                "pause"
+            } else {
+                "more pause"
+            };
+            when.push(format!("in {}", counted(more, what)));
         }
         let when = joined(&when);
         let sum = if pauses.count > 1 {

@@ -23,14 +23,20 @@ pub(super) fn write(page: &mut Page<'_>, profile: &Profile) {
 pub(super) fn write_program(page: &mut Page<'_>, profile: &Profile) {
     let process = &profile.process;
     let program = program_name(profile);
-    let ended = match profile.lost.damaged {
-        0 => state(process.state).to_owned(),
-        _ => format!("{}, damaged", state(process.state)),
-    };
+    let mut ended = state(process.state).to_owned();
+    if let Some(merged) = &process.merged {
+        ended = format!("{ended} of {}", counted(merged.recordings, "recording"));
+    }
+    if profile.lost.damaged > 0 {
+        ended.push_str(", damaged");
+    }
     let (recorded, pid) = (process.duration(), process.pid);
     let heading = match profile.capture.linear_memory {
         // Neither a clock nor processes.
         Some(_) => format!("{program}: {ended}"),
+        None if process.state == State::Merged => {
+            format!("{program}: {ended}, {recorded} recorded together")
+        }
         None => format!("{program}: {ended}, {recorded} recorded, pid {pid}"),
     };
     page.line(Style::Heading, &heading);
@@ -71,6 +77,7 @@ pub(super) fn write_figures(page: &mut Page<'_>, profile: &Profile) {
     let (live, peak_name) = match profile.process.state {
         State::Running => ("live now", "peak so far"),
         State::Copied => ("live then", "peak so far"),
+        State::Merged => ("at exits", "sum of peaks"),
         _ => ("at exit", "peak"),
     };
     let sampling = capture.sampling.as_ref();
@@ -328,6 +335,7 @@ pub(super) fn state(state: State) -> &'static str {
         State::Running => "still running",
         State::Finished => "finished",
         State::Copied => "not finished when it was packed",
+        State::Merged => "sums",
         State::Ended => {
             "ended without finishing (killed, aborted or left by _exit; all up to then is here)"
         }

@@ -23,6 +23,8 @@
 pub(crate) mod escape;
 mod header;
 mod json;
+#[cfg(feature = "flamegraph")]
+pub(crate) mod markdown;
 mod notes;
 pub(crate) mod page;
 mod text;

@@ -19,6 +19,8 @@ use super::stored::{Shared, StoredFrame, Strings};
 use crate::profile::SymbolSource;
 use serde::{Deserialize, Serialize};
 
+/// The end of the names of files that are being written.
+const UNFINISHED: &str = ".new";
 const MAGIC: &[u8; 8] = b"HGSYMBOL";
 /// The format of the files. Increase it when the contents, or the way names are made, change.
 const FORMAT: u32 = 5;
@@ -73,7 +75,7 @@ pub(super) fn write(folder: &Path, build_id: &[u8], cached: &Cached) -> std::io:
     builder.create(folder)?;
     let unique = UNIQUE.fetch_add(1, Ordering::Relaxed);
     let temporary = folder.join(format!(
-        ".{}.{}.{unique}.new",
+        ".{}.{}.{unique}{UNFINISHED}",
         hex_all(build_id),
         std::process::id()
     ));
@@ -86,6 +88,18 @@ pub(super) fn write(folder: &Path, build_id: &[u8], cached: &Cached) -> std::io:
     }
     written?;
     forget_oldest(folder, MAX_FOLDER_BYTES)
+}
+
+/// Removes the files that this process has not finished, because a signal ends it.
+pub(super) fn forget_unfinished(folder: &Path) {
+    let ending = format!(".{}.", std::process::id());
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        if name.starts_with('.') && name.ends_with(UNFINISHED) && name.contains(&ending) {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
 }
 
 /// Removes the files written longest ago until the rest fits.

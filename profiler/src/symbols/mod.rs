@@ -81,7 +81,7 @@ pub(crate) struct ModuleRef<'a> {
 }
 
 /// A function at a place, inlined or not.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct SourceFrame {
     /// The name for people: demangled, without the hash, with generics where they are known.
     pub function: Arc<str>,
@@ -138,6 +138,16 @@ struct AddressFrames {
     /// `true` if the debug information names it; else the symbol table does.
     from_debug: bool,
     frames: Vec<SourceFrame>,
+}
+
+impl SymbolOptions {
+    /// Removes files in the cache that this process began to write and will not finish, because it
+    /// is about to end.
+    pub fn remove_unfinished(&self) {
+        if let Some(folder) = &self.cache {
+            cache::forget_unfinished(folder);
+        }
+    }
 }
 
 /// `$XDG_CACHE_HOME/heapglass`, else `~/.cache/heapglass`; `None` without either.

@@ -6,7 +6,7 @@ use super::{
     Amplification, By, Detail, FieldDetail, Heading, HeldFigures, HeldMeasure, PhaseDetail, Row,
     TypeDetail,
 };
-use crate::profile::{Figures, Measure};
+use crate::profile::{Figures, Measure, State};
 use crate::units::{Bytes, Count, Nanos, Share, signed_bytes};
 
 /// The name of a row needs at least this many columns.
@@ -74,11 +74,11 @@ pub(crate) fn fitting<T>(all: Vec<Column<T>>, least: usize, room: usize) -> Vec<
 
 /// A column of a measure; `of` says which figures of a row are meant.
 fn of_measure<T>(
-    heading: fn(Measure) -> Heading,
+    heading: Heading,
     measure: Measure,
     of: impl Fn(&T) -> Option<Figures> + 'static,
 ) -> Column<T> {
-    Column::figure(heading(measure), move |row| Some(measure.of(&of(row)?)))
+    Column::figure(heading, move |row| Some(measure.of(&of(row)?)))
 }
 
 /// The part of `whole` that a row is by the measure.
@@ -92,13 +92,13 @@ fn share(measure: Measure, whole: u64, of: fn(&Row) -> Option<Figures>) -> Colum
 /// asked for.
 pub(crate) fn columns(
     by: By,
-    measure: Measure,
+    (measure, state): (Measure, State),
     whole: u64,
     width: usize,
     rows: &[Row],
 ) -> Vec<Column<Row>> {
     let own = |row: &Row| Some(row.figures);
-    let of_measure = |measure: Measure| of_measure(Heading::of, measure, own);
+    let of_measure = |measure: Measure| of_measure(Heading::of_in(measure, state), measure, own);
     let mut all = vec![share(measure, whole, own), of_measure(measure)];
     let is_estimate = |row: &Row| row.figures.samples().is_some();
     let least = if rows.iter().any(is_estimate) {
@@ -129,14 +129,16 @@ fn interval(measure: Measure) -> Column<Row> {
 /// The columns of sites, whose names need more room: share, measure and, when `with_blocks`, how
 /// many blocks that are.
 pub(crate) fn site_columns(
-    measure: Measure,
+    (measure, state): (Measure, State),
     whole: u64,
     with_blocks: bool,
     are_estimates: bool,
 ) -> Vec<Column<Row>> {
     let mut columns = vec![
         share(measure, whole, |row| Some(row.figures)),
-        of_measure(Heading::of, measure, |row: &Row| Some(row.figures)),
+        of_measure(Heading::of_in(measure, state), measure, |row: &Row| {
+            Some(row.figures)
+        }),
     ];
     if are_estimates {
         columns.push(interval(measure));
@@ -154,7 +156,11 @@ pub(crate) fn site_columns(
 
 /// The columns of fields that fit: with the places inside, and for the measure also the field
 /// alone.
-pub(crate) fn field_columns(measure: Measure, whole: u64, width: usize) -> Vec<Column<Row>> {
+pub(crate) fn field_columns(
+    (measure, state): (Measure, State),
+    whole: u64,
+    width: usize,
+) -> Vec<Column<Row>> {
     /// In the order they are left out from the end.
     const OTHERS: [Measure; 4] = [
         Measure::Live,
@@ -170,11 +176,13 @@ pub(crate) fn field_columns(measure: Measure, whole: u64, width: usize) -> Vec<C
     let room = width.saturating_sub(NAME_WIDTH + 2);
     let mut all = vec![
         share(measure, whole, with_inner),
-        of_measure(Heading::of, measure, with_inner),
-        of_measure(Heading::own, measure, |row: &Row| Some(row.figures)),
+        of_measure(Heading::of_in(measure, state), measure, with_inner),
+        of_measure(Heading::own(measure), measure, |row: &Row| {
+            Some(row.figures)
+        }),
     ];
     let others = OTHERS.into_iter().filter(|&other| other != measure);
-    all.extend(others.map(|other| of_measure(Heading::of, other, with_inner)));
+    all.extend(others.map(|other| of_measure(Heading::of_in(other, state), other, with_inner)));
     // The number of values stands last, and goes last but the measure's own columns.
     let mut fit = fitting(all, 3, room.saturating_sub(values_width + 1));
     let used: usize = fit.iter().map(|column| column.heading.width() + 1).sum();
@@ -271,7 +279,7 @@ fn special(by: By, measure: Measure, rows: &[Row]) -> Vec<Column<Row>> {
         }
         By::Function => {
             columns.push(of_measure(
-                Heading::inclusive,
+                Heading::inclusive(measure),
                 measure,
                 |row: &Row| match &row.detail {
                     Detail::Function(detail) => Some(detail.inclusive),

@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use crate::profile::{Figures, Measure};
+use crate::profile::{Figures, Measure, State};
 use crate::units::{Bytes, Count};
 
 /// Cells of the column of shares, with the blank in front.
@@ -135,6 +135,16 @@ impl Heading {
     #[must_use]
     pub fn of(measure: Measure) -> Heading {
         Heading::in_unit_of(measure, measure.name())
+    }
+
+    /// Returns the heading of a measure for a recording in that state.
+    #[must_use]
+    pub fn of_in(measure: Measure, state: State) -> Heading {
+        let heading = Heading::in_unit_of(measure, measure.name_in(state));
+        Heading {
+            width: heading.width.max(heading.title.len()),
+            ..heading
+        }
     }
 
     /// Returns the heading of a measure without the contents of a field, or without the callees of

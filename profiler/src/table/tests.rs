@@ -1,7 +1,7 @@
 //! Columns of rows made by hand.
 
 use super::*;
-use crate::profile::{Function, FunctionId};
+use crate::profile::{Function, FunctionId, State};
 
 fn row(detail: Detail) -> Row {
     Row {
@@ -12,7 +12,7 @@ fn row(detail: Detail) -> Row {
 }
 
 fn titles(by: By, rows: &[Row]) -> Vec<&'static str> {
-    let columns = columns(by, Measure::Total, 0, 1_000, rows);
+    let columns = columns(by, (Measure::Total, State::Finished), 0, 1_000, rows);
     let measures = Measure::ALL.map(Measure::name);
     let titles = columns.iter().map(|column| column.heading.title());
     let titles = titles.filter(|title| *title != "share");
@@ -21,7 +21,7 @@ fn titles(by: By, rows: &[Row]) -> Vec<&'static str> {
 
 fn cells(by: By, row: Row) -> Vec<String> {
     let rows = [row];
-    let columns = columns(by, Measure::Total, 0, 1_000, &rows);
+    let columns = columns(by, (Measure::Total, State::Finished), 0, 1_000, &rows);
     let special = columns
         .iter()
         .filter(|column| titles(by, &rows).contains(&column.heading.title()));

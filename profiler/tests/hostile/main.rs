@@ -112,6 +112,16 @@ fn load(path: &Path, pick: usize) -> bool {
                     tracking_alloc_recording::Recording::read(bytes.as_slice()).expect("packed");
                 }
             }
+            if pick % 16 == 8 {
+                let mut merge = heapglass_profiler::merge::Merge::new();
+                // So can a sum.
+                if merge.add(path).is_ok()
+                    && let Ok(sum) = merge.finish()
+                {
+                    let bytes = sum.bytes.as_slice();
+                    tracking_alloc_recording::Recording::read(bytes).expect("merged");
+                }
+            }
             true
         }
         Err(error) => {

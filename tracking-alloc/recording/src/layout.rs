@@ -68,6 +68,12 @@ pub const LONGEST_OWN_CRATES: usize = 4096;
 /// Maximum recording size in bytes if `HEAPGLASS_MAX_BYTES` is not set.
 pub const DEFAULT_MAX_BYTES: u64 = 1 << 30;
 
+/// Maximum number of recordings in a merged one.
+pub const MAX_MERGED: usize = 1 << 16;
+
+/// Maximum number of records in the tables of modules, thread names and arenas.
+pub const MAX_NAMED: usize = 1 << 16;
+
 /// Maximum number of checkpoints that a recording keeps.
 pub const CHECKPOINT_SLOTS: usize = 64;
 
@@ -111,6 +117,8 @@ pub mod state {
     /// A copy, made while the recording was [`RUNNING`]. It has a checksum, and its rows are those
     /// of that moment: one event of each lane may be half counted.
     pub const COPIED: u32 = 3;
+    /// The sum of several recordings ([`MergedPart`](super::MergedPart)), written as a whole.
+    pub const MERGED: u32 = 4;
 }
 
 /// Values of [`Header::mode`].
@@ -449,6 +457,8 @@ pub mod table {
     pub const SAMPLES: u32 = 27;
     /// [`CheckpointMoment`](super::CheckpointMoment).
     pub const CHECKPOINT_MOMENTS: u32 = 28;
+    /// [`MergedPart`](super::MergedPart) records.
+    pub const MERGED: u32 = 29;
 }
 
 record! {
@@ -1325,5 +1335,45 @@ record! {
         16 count: u64,
         /// `size_of` of the values, or requested bytes of the blocks.
         24 bytes: u64,
+    }
+}
+
+record! {
+    /// One of the recordings whose sum a merged recording is.
+    MergedPart / MergedPartValue, 128 {
+        /// Value of [`Header::state`] of the recording.
+        0 state: u32,
+        /// Its [`Header::pid`].
+        4 pid: u32,
+        /// Its [`Header::start_ticks`].
+        8 start_ticks: u64,
+        /// Its [`Header::boot_id`].
+        16 boot_id: [u64; 2],
+        /// Its [`Header::pid_namespace`].
+        32 pid_namespace: u64,
+        /// Its [`Header::started_unix_ns`].
+        40 started_unix_ns: u64,
+        /// Its duration, nanoseconds.
+        48 duration_ns: u64,
+        /// Its largest mean number of bytes from one sample to the next; 0 = no samples.
+        56 sample_bytes: u64,
+        /// Bytes live at its peak.
+        64 peak_bytes: u64,
+        /// The largest error of that.
+        72 peak_error_bytes: u64,
+        /// The difference between the rows and the running maximum.
+        80 peak_discrepancy_bytes: u64,
+        /// Its rows that were read while they were written.
+        88 torn: u64,
+        /// Its marks, which are not in the merged recording.
+        96 marks: u32,
+        /// Its snapshots, which are not in the merged recording.
+        100 snapshots: u32,
+        /// Its footprints, which are not in the merged recording.
+        104 footprints: u32,
+        /// Zero.
+        108 reserved: u32,
+        /// Zero.
+        112 reserved_words: [u64; 2],
     }
 }

@@ -49,9 +49,10 @@
 //! | [`FAILED_REQUESTS`](table::FAILED_REQUESTS) | [`FailedRequest`] | 32 | [`Header::failed_requests_len`] |
 //! | [`SYMBOLS`](table::SYMBOLS) | JSON, added by `heapglass pack` | - | its segments |
 //! | [`SNAPSHOTS`](table::SNAPSHOTS) | JSON, added by an attached reader | - | its segments |
+//! | [`MERGED`](table::MERGED) | [`MergedPart`] | 128 | its segments |
 //!
-//! A recording in memory ([`arch::WASM32`]) is written as a whole at the end: the same directory,
-//! directly followed by its tables.
+//! A recording in memory ([`arch::WASM32`]) is written as a whole at the end, and so is a merged
+//! one: the same directory, directly followed by its tables ([`Encoder`]).
 //!
 //! # What the counters mean
 //!
@@ -72,6 +73,14 @@
 //! epoch has not changed since the peak. If the sum of net values has risen to or above the last
 //! maximum and not fallen since, the peak is now.
 //!
+//! # Merged recordings
+//!
+//! A recording in the state [`MERGED`](state::MERGED) is the sum of others: of one build, one mode
+//! and one way to walk stacks. It has one lane, whose rows are sums. A row's saved values are the
+//! sums of what each recording's row held at that recording's own peak. Times of single
+//! recordings (timeline, marks, checkpoints, the history of arenas) are not in it, nor are
+//! footprints, snapshots and resident sets.
+//!
 //! # Checkpoints
 //!
 //! A checkpoint is a moment at which the recording keeps the live bytes and blocks of every row
@@ -90,6 +99,7 @@
 
 mod checksum;
 mod counter;
+mod encode;
 mod layout;
 #[cfg(feature = "read")]
 mod pack;
@@ -106,6 +116,7 @@ mod writer;
 
 pub use checksum::Checksum;
 pub use counter::{COUNTERS, Counter, Sums};
+pub use encode::{EncodedStrings, Encoder};
 pub use layout::*;
 #[cfg(feature = "read")]
 pub use pack::{with_snapshots, with_symbols};

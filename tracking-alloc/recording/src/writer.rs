@@ -104,7 +104,8 @@ impl Writer {
         entry: impl FnOnce(u32) -> ProcessEntry,
     ) -> Writer {
         match header.state {
-            state::FINISHED => return Writer::Finished,
+            // Nobody writes to the sum of others.
+            state::FINISHED | state::MERGED => return Writer::Finished,
             state::COPIED => return Writer::Copied,
             _ => {}
         }

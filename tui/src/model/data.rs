@@ -270,6 +270,7 @@ impl Data {
             State::Running => "running",
             State::Finished => "finished",
             State::Copied => "not finished when packed",
+            State::Merged => "sums of several recordings",
             State::Ended => "ended unfinished (killed, aborted or _exit)",
             _ => "end unknown",
         }

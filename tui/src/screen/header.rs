@@ -36,7 +36,7 @@ fn title(app: &App, data: &Data, area: Rect, buffer: &mut Buffer) {
     };
     let title = if program == app.title { "" } else { &app.title };
     let state = match process.state {
-        State::Running | State::Finished => theme::plain(),
+        State::Running | State::Finished | State::Merged => theme::plain(),
         _ => theme::warning(),
     };
     let parts: [(Cow<'_, str>, Style); 7] = [
@@ -156,11 +156,13 @@ fn measure(app: &App, data: &Data) -> [String; 4] {
     let figure = app.measure.amount(profile.total_of(app.measure));
     let figure = format!("{mark}{figure}");
     let exactness = exactness(app.measure, data);
+    let state = profile.process().state;
+    let (title, name) = (app.measure.title_in(state), app.measure.name_in(state));
     [
-        format!("{}: {figure}{exactness}", app.measure.title()),
-        format!("{} {figure}{exactness}", app.measure.name()),
-        format!("{} {figure}", app.measure.name()),
-        app.measure.name().to_owned(),
+        format!("{title}: {figure}{exactness}"),
+        format!("{name} {figure}{exactness}"),
+        format!("{name} {figure}"),
+        name.to_owned(),
     ]
 }
 
@@ -191,7 +193,8 @@ pub(crate) fn render_base(cx: &Context<'_>, by: Option<By>, area: Rect, buffer: 
     };
     let measure = cx.measure;
     let before = measure.amount(changed.base.median.value);
-    let mut parts = vec![format!("{} {before}", measure.name())];
+    let name = measure.name_in(base.profile.process().state);
+    let mut parts = vec![format!("{name} {before}")];
     let percent = changed.percent();
     let text = change(&changed, measure).0;
     parts.push(match (changed.verdict, percent.as_str()) {

@@ -124,7 +124,7 @@ impl View for Threads {
         let identity = move |row: &Arc<Row>| is_group.then(|| Identity::named(&row.key));
         let mut table = Table::new(cx)
             .share(Heading::SHARE, value, whole)
-            .figure(Heading::of(own), value)
+            .figure(Heading::of_in(own, cx.data.profile.process().state), value)
             .change(By::Thread, Heading::CHANGE, identity)
             .figure(Heading::FREED, |row| row.figures.freed_bytes)
             .figure(Heading::blocks_of(own), |row| own.blocks(&row.figures).0);

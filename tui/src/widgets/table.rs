@@ -131,7 +131,8 @@ impl<'a, R: 'a> Table<'a, R> {
 
     /// Adds a column of the measure that rows can be sorted by.
     pub(crate) fn measure(self, value: impl Fn(&R) -> u64 + Copy + 'a) -> Self {
-        let heading = Heading::of(self.cx.measure);
+        let state = self.cx.data.profile.process().state;
+        let heading = Heading::of_in(self.cx.measure, state);
         self.figure(heading, value)
     }
 

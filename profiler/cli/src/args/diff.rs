@@ -18,6 +18,7 @@ Examples:
   heapglass diff before.hg after.hg
   heapglass diff before.hg after.hg --by field --measure total
   heapglass diff before.hg after.hg --per record   if phases state their records
+  heapglass diff before.hg after.hg --markdown     for a comment on a pull request
   heapglass diff before.hg after.hg -o diff.svg    red: more, blue: less
   heapglass diff before.hg after.hg -o diff.html   the same with tables, for any browser
   heapglass diff before.hg after.hg --by holder    who holds more, from a snapshot of each
@@ -55,7 +56,7 @@ pub(crate) struct Diff {
     /// by the phase's own input
     #[arg(long, value_name = "PER", value_parser = values::word(Per::ALL, Per::name))]
     pub(crate) per: Option<Per>,
-    /// Print at most this many rows [default: 10 in text, all in JSON]
+    /// Print at most this many rows [default: 10 in text and Markdown, all in JSON]
     #[arg(long, value_name = "N", value_parser = values::top())]
     pub(crate) top: Option<usize>,
     /// Read symbols of BASE from this executable, if the executable has moved; it must be the same
@@ -73,8 +74,12 @@ pub(crate) struct Diff {
     #[arg(long, value_name = "CRATE")]
     pub(crate) own: Vec<String>,
     /// Print JSON instead of text
-    #[arg(long)]
+    #[arg(long, conflicts_with = "markdown")]
     pub(crate) json: bool,
+    /// Print Markdown instead of text, for a comment on a pull request: the totals and the rows
+    /// that differ most. Its length is bounded
+    #[arg(long)]
+    pub(crate) markdown: bool,
     /// Write to this file; `-` is standard output. If the name ends in .svg, the file is a
     /// flamegraph in two colours; if it ends in .html, a page with flamegraph and tables. The text
     /// then goes to standard output

@@ -9,6 +9,7 @@ mod compare_allocators;
 mod diff;
 mod export;
 mod held;
+mod merge;
 mod pause;
 #[cfg(feature = "serve")]
 mod push;
@@ -33,6 +34,7 @@ pub(crate) use compare_allocators::CompareAllocators;
 pub(crate) use diff::Diff;
 pub(crate) use export::Export;
 pub(crate) use held::{AnyMeasure, AnyMeasureFlag, AtFlag, PictureBy, RowsBy};
+pub(crate) use merge::Merge;
 pub(crate) use pause::{Pause, Resume, Set, Window};
 #[cfg(feature = "serve")]
 pub(crate) use push::{Push, Receiver};
@@ -141,6 +143,7 @@ pub(crate) enum Command {
     Serve(Serve),
     #[cfg(feature = "serve")]
     Push(Push),
+    Merge(Merge),
     Pack(Pack),
     Preload(Preload),
     Demo(Demo),

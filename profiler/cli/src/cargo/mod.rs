@@ -161,7 +161,7 @@ fn run(
 ) -> Result<u8, Error> {
     // Without this folder, nothing was ever built there. The list is a convenience.
     let _ = std::fs::create_dir_all(&workspace.folder);
-    let list_file = Temporary::beside(&workspace.folder.join("ran"), false).ok();
+    let list_file = Temporary::beside(&workspace.folder.join("ran"), None).ok();
     let list = list_file.as_ref().map_or(Path::new(""), Temporary::path);
     command.env(runner::RAN, list);
     match verb {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use heapglass_profiler::diff::{
     DiffOptions, HeldBy, HeldSide, ONLY_HOLDERS, compare, compare_held, refused, write_held_json,
-    write_held_svg, write_held_text, write_json, write_svg, write_text,
+    write_held_svg, write_held_text, write_json, write_markdown, write_svg, write_text,
 };
 use heapglass_profiler::flamegraph::PictureTotals;
 use heapglass_profiler::profile::Frames;
@@ -90,6 +90,8 @@ pub(super) fn run(args: &Diff) -> Result<(), Error> {
     let written = text.write(|out| {
         if args.json {
             write_json(&diff, args.top, out)
+        } else if args.markdown {
+            write_markdown(&diff, args.top, out)
         } else {
             write_text(&diff, &shown, out)
         }
@@ -109,6 +111,7 @@ fn held(
         (args.per.is_some(), "--per"),
         (!args.and_base.is_empty(), "--and-base"),
         (!args.and_new.is_empty(), "--and-new"),
+        (args.markdown, "--markdown"),
     ];
     if let Some((_, flag)) = flags.iter().find(|(is_given, _)| *is_given) {
         return Err(Error::misuse(format_args!(

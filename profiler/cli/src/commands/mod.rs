@@ -10,6 +10,7 @@ mod export;
 mod flamegraph;
 mod list;
 mod man;
+mod merge;
 mod pack;
 mod pause;
 mod preload;
@@ -48,6 +49,7 @@ pub(crate) fn dispatch(cli: Cli) -> Result<u8, Error> {
         Some(Command::Serve(args)) => serve::run(&args),
         #[cfg(feature = "serve")]
         Some(Command::Push(args)) => push::run(&args),
+        Some(Command::Merge(args)) => merge::run(&args),
         Some(Command::Pack(args)) => pack::run(&args),
         Some(Command::Preload(_)) => preload::run(),
         Some(Command::Demo(args)) => demo::run(&args),

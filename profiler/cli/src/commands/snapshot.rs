@@ -13,6 +13,7 @@ pub(super) fn run(_: &Snapshot) -> Result<(), Error> {
 #[cfg(target_os = "linux")]
 pub(super) fn run(args: &Snapshot) -> Result<(), Error> {
     use crate::files::{live, output::Output};
+    use crate::progress::Working;
     use crate::{open, snapshots, terminal};
     use heapglass_profiler::attach::Reader;
     use heapglass_profiler::units::Bytes;
@@ -21,19 +22,16 @@ pub(super) fn run(args: &Snapshot) -> Result<(), Error> {
     let path = args.output.clone();
     let path = path.unwrap_or_else(|| snapshots::free_path(&live.path, live.header.pid));
     let output = Output::open(&path, &[&live.path])?;
-    let bar = open::progress_bar();
+    let working = Working::new("attaching to the program");
     let show = |progress| {
-        if bar.elapsed() >= open::PATIENCE {
-            bar.set_message(snapshots::sentence(progress));
-            bar.tick();
-        }
+        working.show(snapshots::sentence(progress));
         true
     };
     let options = open::options(&args.symbols);
     let reader = Reader::attach(&live.path, args.force.force_snapshot, options);
     let taken = reader.and_then(|mut reader| reader.take(args.patience(), &show));
     let taken = taken.map_err(Error::misuse)?;
-    bar.finish_and_clear();
+    drop(working);
     let snapshots = [taken.snapshot];
     let packed = open::pack(&live.path, &args.symbols)?;
     let bytes = snapshots::put_into(packed, &snapshots)?;

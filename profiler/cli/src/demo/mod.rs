@@ -20,6 +20,7 @@ use heapglass_profiler::units::Bytes;
 use crate::args::{Demo, Symbols, TakeSnapshots, Window};
 use crate::error::Error;
 use crate::explore::show_file;
+use crate::files::leftovers::{Kind, Leftover};
 use crate::files::output::Output;
 use crate::files::spool::Spool;
 use crate::terminal::{self, has_terminal};
@@ -52,9 +53,10 @@ pub(crate) fn run(args: &Demo) -> Result<(), Error> {
         "heapglass demo: deserializing {what} ({})",
         Bytes(json.len() as u64)
     ));
-    let path = spool.folder().join(".input.json");
+    let input = Leftover::new(spool.folder().join(".input.json"), Kind::File);
+    let path = input.path();
     let cannot = format!("cannot write the demo's input to {}", path.display());
-    File::create_new(&path)
+    File::create_new(path)
         .and_then(|mut file| file.write_all(json.as_bytes()))
         .map_err(Error::wrap(cannot))?;
     let unknown = "cannot find the heapglass executable";
@@ -62,14 +64,14 @@ pub(crate) fn run(args: &Demo) -> Result<(), Error> {
     let mut command = Command::new(me);
     command
         .args(TARGET)
-        .arg(&path)
+        .arg(path)
         .env("HEAPGLASS_MODE", "exact")
         .stdin(Stdio::null())
         .stdout(Stdio::null());
     let (no_snapshots, whole) = (TakeSnapshots::default(), Window::default());
     let finished =
         supervise::start(command, spool, "HEAPGLASS_OUT", &no_snapshots, whole)?.wait()?;
-    let _ = std::fs::remove_file(&path);
+    drop(input);
     if finished.ended.status() != 0 {
         return Err(Error::misuse(format_args!(
             "the demo program {}, which is a bug in heapglass",

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use tracking_alloc_recording::HeaderValue;
 
-use super::output::Temporary;
+use super::output::{PRIVATE, Temporary};
 use super::{first_free, header};
 
 /// Maximum number of suffixes to try for a taken path.
@@ -60,7 +60,7 @@ pub(super) fn move_to_free(
     wanted: &Path,
     header: &HeaderValue,
 ) -> io::Result<PathBuf> {
-    let temporary = Temporary::beside(wanted, true)?;
+    let temporary = Temporary::beside(wanted, PRIVATE)?;
     copy_whole(from, temporary.path())?;
     let path = first_free_path(wanted, header, |path| {
         move_without_replacing(temporary.path(), path)
@@ -70,7 +70,7 @@ pub(super) fn move_to_free(
 }
 
 /// Renames a file unless the new name is taken.
-fn move_without_replacing(from: &Path, to: &Path) -> io::Result<()> {
+pub(crate) fn move_without_replacing(from: &Path, to: &Path) -> io::Result<()> {
     match fs::hard_link(from, to) {
         Ok(()) => fs::remove_file(from),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(error),

@@ -3,8 +3,9 @@
 //! Never truncates a file, never replaces a file before its successor is complete, and never gives
 //! two recordings the same path.
 
-mod final_path;
+pub(crate) mod final_path;
 pub(crate) mod header;
+pub(crate) mod leftovers;
 #[cfg(target_os = "linux")]
 pub(crate) mod live;
 pub(crate) mod output;

@@ -10,7 +10,9 @@ use std::path::{Path, PathBuf};
 use heapglass_profiler::report::ReportOptions;
 
 use super::first_free;
+use super::leftovers::{Kind, Leftover};
 use crate::error::Error;
+use crate::progress::Working;
 use crate::terminal;
 
 /// The destination of a command's output. Opened before the work begins, so that a path that cannot
@@ -60,7 +62,7 @@ impl Output {
         if path.as_os_str().as_encoded_bytes().ends_with(b"/") {
             return Err(cannot_write(path, "it names a folder"));
         }
-        let temporary = Temporary::beside(&target, false);
+        let temporary = Temporary::beside(&target, None);
         temporary
             .map(Output::File)
             .map_err(|error| cannot_write(path, error))
@@ -119,6 +121,7 @@ impl Output {
             Output::Through(path, file) => (path, buffered(file, write)),
             Output::File(mut temporary) => {
                 let path = temporary.wanted.clone();
+                let _working = Working::new(format_args!("writing {}", path.display()));
                 let result = buffered(&mut temporary.file, write)
                     .and_then(|value| temporary.replace().map(|()| value));
                 (path, result)
@@ -166,19 +169,22 @@ fn cannot_write(path: &Path, why: impl std::fmt::Display) -> Error {
     ))
 }
 
-/// A file with a hidden name next to the path that it is for. Dropping it removes the file, unless
-/// it was given that path.
+/// A file with a hidden name next to the path that it is for. Dropping it removes the file, and so
+/// does a signal that ends the process, unless the file was given that path.
 #[derive(Debug)]
 pub(crate) struct Temporary {
     /// The open file.
     pub(crate) file: File,
-    path: PathBuf,
+    leftover: Leftover,
     wanted: PathBuf,
 }
 
+/// The permissions of a file that only its owner can read.
+pub(crate) const PRIVATE: Option<u32> = Some(0o600);
+
 impl Temporary {
-    /// Creates the file. With `private`, only its owner can read it.
-    pub(crate) fn beside(wanted: &Path, private: bool) -> io::Result<Temporary> {
+    /// Creates the file with these permissions, or with the usual ones.
+    pub(crate) fn beside(wanted: &Path, mode: Option<u32>) -> io::Result<Temporary> {
         let name = wanted.file_name().ok_or(ErrorKind::InvalidFilename)?;
         first_free(100, |attempt| {
             let mut hidden = std::ffi::OsString::from(".");
@@ -187,36 +193,37 @@ impl Temporary {
             let path = wanted.with_file_name(hidden);
             let mut options = OpenOptions::new();
             options.write(true).create_new(true);
-            if private {
-                options.mode(0o600);
+            if let Some(mode) = mode {
+                options.mode(mode);
             }
-            Ok(Temporary {
-                file: options.open(&path)?,
-                path,
-                wanted: wanted.to_owned(),
-            })
+            let leftover = Leftover::new(path, Kind::File);
+            match options.open(leftover.path()) {
+                Ok(file) => Ok(Temporary {
+                    file,
+                    leftover,
+                    wanted: wanted.to_owned(),
+                }),
+                Err(error) => {
+                    // A file of this name belongs to somebody else.
+                    leftover.forget();
+                    Err(error)
+                }
+            }
         })
     }
 
     /// Returns the temporary path.
     pub(crate) fn path(&self) -> &Path {
-        &self.path
+        self.leftover.path()
     }
 
     /// Moves the file to its final path and replaces any file there. Keeps the permissions of a
     /// replaced file.
     pub(crate) fn replace(self) -> io::Result<()> {
         if let Ok(metadata) = fs::metadata(&self.wanted) {
-            let _ = fs::set_permissions(&self.path, metadata.permissions());
+            let _ = fs::set_permissions(self.path(), metadata.permissions());
         }
-        fs::rename(&self.path, &self.wanted)
-    }
-}
-
-impl Drop for Temporary {
-    fn drop(&mut self) {
-        // The file no longer exists if it was given its final path.
-        let _ = fs::remove_file(&self.path);
+        fs::rename(self.path(), &self.wanted)
     }
 }
 

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use tracking_alloc_recording::HeaderValue;
 
 use super::header;
-use super::output::Temporary;
+use super::output::{PRIVATE, Temporary};
 use super::spool::KeptRecording;
 
 /// Maximum number of recordings remembered.
@@ -104,7 +104,7 @@ fn read(file: &Path) -> Vec<Entry> {
 }
 
 fn write(file: &Path, entries: &[Entry]) -> std::io::Result<()> {
-    let mut temporary = Temporary::beside(file, true)?;
+    let mut temporary = Temporary::beside(file, PRIVATE)?;
     for entry in entries {
         writeln!(temporary.file, "{}", serde_json::to_string(entry)?)?;
     }

@@ -4,12 +4,10 @@
 
 use std::fs::{self, File};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
-use std::path::{Path, PathBuf};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
 
 use rustix::fs::{FlockOperation, flock};
-
-use super::first_free;
 
 /// The prefix of the folder names of runs in the place for live recordings.
 pub(super) const RUN: &str = "run";
@@ -19,15 +17,6 @@ pub(super) const RUN_BESIDE: &str = ".heapglass";
 
 /// The file that is locked while the run is alive.
 pub(super) const LOCK: &str = ".lock";
-
-/// Creates a folder that only its owner can access, with this beginning of its name.
-pub(crate) fn private_folder(base: &Path, name: &str) -> io::Result<PathBuf> {
-    first_free(100, |attempt| {
-        let folder = base.join(format!("{name}-{}-{attempt}", std::process::id()));
-        let made = fs::DirBuilder::new().mode(0o700).create(&folder);
-        made.map(|()| folder)
-    })
-}
 
 /// Removes the folder of a run if it contains only the lock.
 pub(super) fn remove_if_empty(folder: &Path) {

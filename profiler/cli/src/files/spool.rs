@@ -23,15 +23,17 @@ use tracking_alloc_recording::{
 };
 
 use super::final_path::{copy_whole, first_free_path, make_way, move_to_free};
-use super::output::Temporary;
-use super::run_folder::{LOCK, RUN, RUN_BESIDE, lock_new, private_folder, remove_if_empty};
+use super::leftovers::{Kind, Leftover, private_folder};
+use super::output::{PRIVATE, Temporary};
+use super::run_folder::{LOCK, RUN, RUN_BESIDE, lock_new};
 use super::{header, place};
 use crate::error::Error;
 
 /// A private folder for live recordings, with the final paths of the recordings.
 #[derive(Debug)]
 pub(crate) struct Spool {
-    folder: PathBuf,
+    /// Removed at the end if it has no recording.
+    folder: Leftover,
     wanted: PathBuf,
     /// The claims, in the order in which they were found.
     claims: Vec<Claim>,
@@ -141,8 +143,8 @@ impl Spool {
             try_folder(final_folder).map_err(|error| cannot("write recordings to", error))?;
         }
         let make = |base: &Path, name| {
-            let folder = private_folder(base, name)?;
-            Ok((lock_new(&folder)?, folder))
+            let folder = private_folder(base, name, Kind::RunFolder)?;
+            Ok((lock_new(folder.path())?, folder))
         };
         let in_memory = roomy_memory(max_bytes()?).and_then(|memory| make(&memory, RUN).ok());
         let made = in_memory.map_or_else(|| make(final_folder, RUN_BESIDE), Ok);
@@ -168,14 +170,14 @@ impl Spool {
 
     /// Returns the value of `HEAPGLASS_OUT` for the programs of this run.
     pub(crate) fn environment(&self) -> OsString {
-        let mut pattern = literal_path(self.folder.as_os_str().as_bytes());
+        let mut pattern = literal_path(self.folder.path().as_os_str().as_bytes());
         pattern.extend_from_slice(b"/%e-%p.hg");
         OsString::from_vec(pattern)
     }
 
     /// Returns the private folder.
     pub(crate) fn folder(&self) -> &Path {
-        &self.folder
+        self.folder.path()
     }
 
     /// Returns the current path of the recording that matters most.
@@ -200,11 +202,11 @@ impl Spool {
     /// Looks for new recordings and claims a final path for each. The recording of process `first`
     /// comes first.
     pub(crate) fn look(&mut self, first: u32) {
-        let files = fs::read_dir(&self.folder).into_iter().flatten().flatten();
+        let files = fs::read_dir(self.folder()).into_iter().flatten().flatten();
         let mut found: Vec<(HeaderValue, OsString)> = files
             .map(|file| file.file_name())
             .filter(|name| !name.as_bytes().starts_with(b".") && !self.claimed.contains(name))
-            .filter_map(|name| Some((header::read(&self.folder.join(&name))?, name)))
+            .filter_map(|name| Some((header::read(&self.folder().join(&name))?, name)))
             .collect();
         found.sort_by_key(|(header, _)| (header.pid != first, header.started_unix_ns));
         for (header, name) in found {
@@ -226,7 +228,7 @@ impl Spool {
             PathPiece::Unknown => b"%".to_vec(),
         });
         let wanted = PathBuf::from(OsString::from_vec(wanted.collect()));
-        let source = self.folder.join(name);
+        let source = self.folder().join(name);
         let rank = match self.is_preferred {
             Some(is_preferred) => Rank::new(is_preferred(&source), header.pid == first, &header),
             None => Rank::default(),
@@ -349,7 +351,7 @@ impl Claim {
             // belongs to somebody else.
             return move_to_free(target, path, &self.header);
         }
-        let temporary = Temporary::beside(path, true)?;
+        let temporary = Temporary::beside(path, PRIVATE)?;
         copy_whole(target, temporary.path())?;
         temporary.replace()?;
         let _ = fs::remove_file(target);
@@ -358,12 +360,12 @@ impl Claim {
 }
 
 impl Drop for Spool {
-    /// Removes the files of programs that ended before they recorded, then the folder if it is
-    /// empty.
+    /// Removes the files of programs that ended before they recorded. The folder is removed after
+    /// that if it is empty.
     fn drop(&mut self) {
-        let files = fs::read_dir(&self.folder).into_iter().flatten().flatten();
+        let files = fs::read_dir(self.folder()).into_iter().flatten().flatten();
         for name in files.map(|file| file.file_name()) {
-            let path = self.folder.join(&name);
+            let path = self.folder().join(&name);
             let is_temporary = name.as_bytes().starts_with(b".") && name != LOCK;
             // A program that ended before it recorded leaves `.NAME.PID.tmp`, with its process in
             // the header.
@@ -372,7 +374,6 @@ impl Drop for Spool {
                 let _ = fs::remove_file(&path);
             }
         }
-        remove_if_empty(&self.folder);
     }
 }
 
@@ -390,7 +391,7 @@ fn program_in(name: &OsStr, pid: u32) -> &[u8] {
 
 /// Tests whether files can be created in a folder by creating one.
 fn try_folder(folder: &Path) -> io::Result<()> {
-    Temporary::beside(&folder.join("heapglass"), true).map(drop)
+    Temporary::beside(&folder.join("heapglass"), PRIVATE).map(drop)
 }
 
 /// Returns the maximum size of one recording of the programs.

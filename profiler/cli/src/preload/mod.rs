@@ -7,15 +7,16 @@ pub(crate) use plan::{Choice, Plan, not_seen};
 
 use std::ffi::OsString;
 use std::fmt;
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fs::{self, DirBuilder};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::StatVfsMountFlags;
 
+use crate::files::output::Temporary;
 use crate::files::place::is_private;
 
 /// The reason why there is no library to preload.
@@ -124,24 +125,9 @@ fn unpack(bytes: &[u8], folder: &Path, is_shared: bool) -> io::Result<PathBuf> {
 
 /// Writes a file under another name, and renames it when it is complete.
 fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let temporary = path.with_extension(format!("so.{}", std::process::id()));
-    let written = create(&temporary)
-        .and_then(|mut file| file.write_all(bytes))
-        .and_then(|()| fs::rename(&temporary, path));
-    written.inspect_err(|_| {
-        // The first error is the one to report.
-        let _ = fs::remove_file(&temporary);
-    })
-}
-
-fn create(path: &Path) -> io::Result<File> {
-    // A process with the same number may have left one.
-    let _ = fs::remove_file(path);
-    OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(0o755)
-        .open(path)
+    let mut temporary = Temporary::beside(path, Some(0o755))?;
+    temporary.file.write_all(bytes)?;
+    temporary.replace()
 }
 
 #[cfg(test)]

@@ -26,6 +26,7 @@ use rustix::fs::OFlags;
 use tracking_alloc_recording::{HeaderValue, MAGIC, Record, Writer, file_checksum};
 
 use crate::files::{header, place};
+use crate::progress::Working;
 
 /// The time for which a recording that was read is served again, even if the program goes on.
 /// Many requests at once then cost one reading, and the program's machine never does more than one
@@ -306,8 +307,11 @@ impl Kept {
             self.dump = Some(dump);
             return Ok(());
         }
-        readings.fetch_add(1, Relaxed);
+        // Later readings have the names of the first one.
+        let working = (readings.fetch_add(1, Relaxed) == 0)
+            .then(|| Working::new(format_args!("reading {}", Path::new(shown).display())));
         let profile = self.session.load_file(&file, Path::new(shown));
+        drop(working);
         self.dump = Some(Dump {
             began,
             time,

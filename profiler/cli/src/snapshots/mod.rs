@@ -3,7 +3,6 @@
 
 mod watch;
 
-use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -16,7 +15,8 @@ use heapglass_profiler::units::{Bytes, Nanos, counted, printable};
 
 use crate::args::Symbols;
 use crate::error::Error;
-use crate::files::output::Temporary;
+use crate::files::final_path::move_without_replacing;
+use crate::files::output::{PRIVATE, Temporary};
 use crate::open;
 
 /// Returns a recording's bytes with snapshots inside.
@@ -41,7 +41,7 @@ pub(crate) fn append(path: &Path, snapshots: &[Snapshot]) -> Result<(), Error> {
     };
     let bytes = std::fs::read(path).map_err(cannot)?;
     let bytes = put_into(bytes, snapshots)?;
-    let mut temporary = Temporary::beside(path, true).map_err(cannot)?;
+    let mut temporary = Temporary::beside(path, PRIVATE).map_err(cannot)?;
     temporary.file.write_all(&bytes).map_err(cannot)?;
     temporary.replace().map_err(cannot)
 }
@@ -64,7 +64,10 @@ pub(crate) fn take_into_file(recording: &Path, symbols: &Symbols) -> Result<Stri
     let bytes = put_into(packed, &[snapshot])?;
     let path = free_path(recording, profile.process().pid);
     let cannot = Error::wrap(format!("cannot write {}", path.display()));
-    let written = File::create_new(&path).and_then(|mut file| file.write_all(&bytes));
+    let written = Temporary::beside(&path, None).and_then(|mut temporary| {
+        temporary.file.write_all(&bytes)?;
+        move_without_replacing(temporary.path(), &path)
+    });
     written.map_err(cannot)?;
     Ok(format!("{}: {line}", path.display()))
 }

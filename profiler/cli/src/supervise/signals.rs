@@ -15,13 +15,11 @@ use signal_hook::iterator::exfiltrator::WithOrigin;
 use signal_hook::low_level::siginfo::Origin;
 
 use super::lock;
+use crate::files::leftovers::{ENDING, ignored_from_the_start, is_in, leave_signals, remove_all};
 
 const PASSED_ON: [i32; 8] = [
     SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGALRM, SIGWINCH,
 ];
-
-/// The signals that ask a process to end.
-const ENDING: [i32; 4] = [SIGHUP, SIGINT, SIGQUIT, SIGTERM];
 
 /// Caught signals, kept until there is a process to pass them on to.
 pub(crate) type CaughtSignals = SignalsInfo<WithOrigin>;
@@ -32,8 +30,10 @@ pub(crate) fn catch() -> io::Result<CaughtSignals> {
     let ignored = ignored_from_the_start();
     let wanted = PASSED_ON
         .into_iter()
-        .filter(|&signal| ignored >> (signal - 1) & 1 == 0);
-    CaughtSignals::new(wanted)
+        .filter(|&signal| !is_in(ignored, signal));
+    let caught = CaughtSignals::new(wanted)?;
+    leave_signals();
+    Ok(caught)
 }
 
 /// The receiver of caught signals.
@@ -60,6 +60,8 @@ pub(super) fn forward(mut signals: CaughtSignals, pid: u32) -> Arc<Mutex<Receive
             match *receiver {
                 Receiver::Command(pid) => pass_on(origin, pid),
                 Receiver::Heapglass(status) if ENDING.contains(&origin.signal) => {
+                    // This drops nothing.
+                    remove_all();
                     std::process::exit(status.into());
                 }
                 Receiver::Nobody | Receiver::Heapglass(_) => {}
@@ -80,14 +82,4 @@ fn pass_on(origin: Origin, command: Pid) {
     {
         let _ = kill_process(command, signal);
     }
-}
-
-/// Returns the mask of signals that this process ignored at its start; 0 if it cannot be read.
-fn ignored_from_the_start() -> u64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let mask = status
-        .lines()
-        .find_map(|line| line.strip_prefix("SigIgn:"))
-        .unwrap_or_default();
-    u64::from_str_radix(mask.trim(), 16).unwrap_or(0)
 }

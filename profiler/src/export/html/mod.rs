@@ -26,7 +26,7 @@ use crate::advice::{self, advise};
 use crate::calltree::{CallTreeOptions, Levels, NodeId};
 use crate::diff::{
     DiffOptions, LESS, MORE, MergedTree, Recording, compare, file_name, median_recording,
-    of_difference, write_text as write_diff_text,
+    naming_state, of_difference, write_text as write_diff_text,
 };
 use crate::flamegraph::{Caption, Widths, escape, is_of_arenas, legend_entries, palette};
 use crate::profile::{Frames, Measure, Profile, State};
@@ -369,7 +369,7 @@ pub fn write_comparison_page(
         "{} -> {}: {}, {} -> {}",
         names[0],
         names[1],
-        measure.title(),
+        measure.title_in(naming_state(base, new)),
         measure.amount(profiles[0].total_of(measure)),
         measure.amount(profiles[1].total_of(measure)),
     );

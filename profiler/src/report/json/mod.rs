@@ -319,6 +319,10 @@ impl Serialize for Report<'_> {
         json.serialize_entry("linear_memory", &capture.linear_memory)?;
         json.serialize_entry("finished", &(process.state == State::Finished))?;
         json.serialize_entry("state", &process.state)?;
+        if let Some(merged) = &process.merged {
+            json.serialize_entry("peaks", "sums of peaks")?;
+            json.serialize_entry("merged", merged)?;
+        }
         json.serialize_entry("command", &command(&process.command))?;
         json.serialize_entry("arguments", &process.command)?;
         json.serialize_entry("program", &process.program)?;

@@ -167,7 +167,8 @@ fn write_table(page: &mut Page<'_>, profile: &Profile) {
 fn write_rows(page: &mut Page<'_>, profile: &Profile, rows: &[Row]) {
     let measure = page.options.measure;
     let whole = measure.of(&profile.totals);
-    let columns = columns(page.options.by, measure, whole, page.width, rows);
+    let state = profile.process.state;
+    let columns = columns(page.options.by, (measure, state), whole, page.width, rows);
     let name = match page.options.by {
         By::Type => "allocated as",
         by => by.name(),

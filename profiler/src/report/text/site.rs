@@ -78,8 +78,9 @@ pub(super) fn write(page: &mut Page<'_>, profile: &Profile, rows: &[&Row], with_
     let measure = page.options.measure;
     let whole = measure.of(&profile.totals);
     let are_estimates = profile.capture.sampling.is_some();
+    let headed = (measure, profile.process.state);
     let columns =
-        [true, false].map(|with_blocks| site_columns(measure, whole, with_blocks, are_estimates));
+        [true, false].map(|with_blocks| site_columns(headed, whole, with_blocks, are_estimates));
     write_with(
         page,
         profile,

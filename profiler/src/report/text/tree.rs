@@ -31,7 +31,7 @@ pub(super) fn write(page: &mut Page<'_>, profile: &Profile, rows: &[Row]) {
     let weights: Vec<u64> = weights.collect();
     let top = page.top().min(weighty(&weights));
     let places = preorder(&parents, &weights, top);
-    let columns = field_columns(measure, whole, page.width);
+    let columns = field_columns((measure, profile.process.state), whole, page.width);
     page.head(&columns, "field");
     for (node, depth) in &places {
         if let Some((row, detail)) = by_node[*node].take() {

@@ -40,7 +40,13 @@ pub(super) fn read_header(source: &dyn ReadAt) -> Result<(HeaderValue, u64), Err
             header.header_bytes
         )));
     }
-    if ![state::RUNNING, state::FINISHED, state::COPIED].contains(&header.state) {
+    let known = [
+        state::RUNNING,
+        state::FINISHED,
+        state::COPIED,
+        state::MERGED,
+    ];
+    if !known.contains(&header.state) {
         return Err(Error::damaged(format!(
             "the header has the unknown state {}",
             header.state

@@ -17,7 +17,8 @@ const JSON_BYTES: u64 = 1 << 30;
 fn most_records(table: u32) -> u64 {
     let (sites, lanes) = (u64::from(MAX_SITES), MAX_LANES as u64);
     match table {
-        table::MODULES | table::THREADS | table::ARENAS => 1 << 16,
+        table::MODULES | table::THREADS | table::ARENAS => MAX_NAMED as u64,
+        table::MERGED => MAX_MERGED as u64,
         // A lane has one record of visits per scope.
         table::SCOPES | table::VISITS => MAX_SCOPES as u64,
         table::SITES | table::ROWS | table::SAMPLES => sites,

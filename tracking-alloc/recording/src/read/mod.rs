@@ -65,6 +65,8 @@ pub struct Recording {
     pub checkpoint_moments: Vec<CheckpointMomentValue>,
     /// Failed requests, by site.
     pub failed_requests: Vec<FailedRequestValue>,
+    /// The recordings whose sum a merged recording is.
+    pub merged: Vec<MergedPartValue>,
     /// Symbols added by `pack`.
     pub symbols: Option<Vec<u8>>,
     /// Snapshots of the heap added by an attached reader.
@@ -190,6 +192,7 @@ impl Recording {
         recording.arena_values = directory.table(&header)?;
         recording.failed_requests = directory.table(&header)?;
         recording.timeline = read_timeline(&directory, &header)?;
+        recording.merged = directory.all(table::MERGED)?;
         recording.symbols = directory.whole(table::SYMBOLS)?;
         recording.snapshots = directory.whole(table::SNAPSHOTS)?;
         recording.mend();

@@ -112,6 +112,13 @@ impl<'s> Directory<'s> {
         Ok(out)
     }
 
+    /// Returns all records of a table with the length of its segments.
+    pub(super) fn all<R: Record>(&self, table: u32) -> Result<Vec<R>, Error> {
+        let pieces = self.segments.get(&(table, 0)).into_iter().flatten();
+        let records = pieces.map(|piece| piece.bytes / R::SIZE as u64);
+        self.records((table, 0), records.fold(0, u64::saturating_add))
+    }
+
     /// Returns a table with the length of its segments, or `None` if it has none.
     pub(super) fn whole(&self, table: u32) -> Result<Option<Vec<u8>>, Error> {
         let Some(pieces) = self.segments.get(&(table, 0)) else {

@@ -60,12 +60,13 @@ pub(super) fn render(view: &Overview, cx: &Context<'_>, area: Rect, buffer: &mut
 
 fn totals(data: &Data, area: Rect, buffer: &mut Buffer) {
     let figures = data.profile.totals();
-    let live = match data.profile.process().state {
-        State::Running => "live now",
-        _ => "at exit",
+    let (peak, live) = match data.profile.process().state {
+        State::Running => ("peak", "live now"),
+        State::Merged => ("peaks, sum", "at exits"),
+        _ => ("peak", "at exit"),
     };
     let rows = [
-        ("peak", Measure::Peak),
+        (peak, Measure::Peak),
         (live, Measure::Live),
         ("total", Measure::Total),
         ("temporary", Measure::Temporary),
@@ -155,6 +156,7 @@ fn facts(data: &Data) -> [(&'static str, Vec<String>); 5] {
     let reallocs = vec![long, format!("{grows}, {copied} copied")];
     let when = match capture.linear_memory {
         Some(_) => "unknown (no clock)".to_owned(),
+        None if data.profile.process().merged.is_some() => "different times".to_owned(),
         None => Nanos(capture.peak_time_ns).to_string(),
     };
     let temporary = Share::of(figures.temporary_bytes, figures.total_bytes);

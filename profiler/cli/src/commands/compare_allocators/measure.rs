@@ -2,7 +2,6 @@
 
 use std::ffi::OsString;
 use std::fs;
-use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -14,7 +13,7 @@ use serde::Serialize;
 use super::library::Allocator;
 use crate::args::Symbols;
 use crate::error::Error;
-use crate::files::run_folder::private_folder;
+use crate::files::leftovers::{Kind, Leftover, Writing, private_folder};
 use crate::open;
 use crate::supervise;
 
@@ -78,21 +77,14 @@ pub(super) struct Timed {
 }
 
 /// A folder for recordings, which is removed at the end.
-pub(super) struct Folder(PathBuf);
+pub(super) struct Folder(Leftover);
 
 impl Folder {
     pub(super) fn create() -> Result<Folder, Error> {
         let base = std::env::temp_dir();
         let what = format!("cannot create a folder in {}", base.display());
-        private_folder(&base, "heapglass-compare")
-            .map(Folder)
-            .map_err(Error::wrap(what))
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
+        let folder = private_folder(&base, "heapglass-compare", Kind::Folder);
+        folder.map(Folder).map_err(Error::wrap(what))
     }
 }
 
@@ -106,13 +98,16 @@ pub(super) fn record(
     folder: &Folder,
     number: usize,
 ) -> Result<Recorded, String> {
-    let out = folder.0.join(format!("{number}.hg"));
+    let out = folder.0.path().join(format!("{number}.hg"));
     let program = std::env::current_exe().map_err(|error| error.to_string())?;
     let mut run = Command::new(program);
     run.args(["run", "--quiet", "--snapshot=peak,exit", "--out"]);
     run.arg(&out).arg("--").args(command);
     apply(&mut run, allocator);
-    let status = run.status().map_err(|error| error.to_string())?;
+    let mut child = run.spawn().map_err(|error| error.to_string())?;
+    let writing = Writing::new(&child);
+    let status = child.wait().map_err(|error| error.to_string())?;
+    drop(writing);
     if !out.exists() {
         return Err("nothing was recorded; `heapglass run -- COMMAND` says why".to_owned());
     }
@@ -134,12 +129,14 @@ pub(super) fn time(command: &[OsString], allocator: &Allocator) -> Result<Timed,
     apply(&mut run, allocator);
     let began = Instant::now();
     let mut child = run.spawn().map_err(|error| error.to_string())?;
+    let writing = Writing::new(&child);
     let pid = child.id();
     // The process stays until it is reaped, with its times.
     supervise::wait_without_reaping(pid);
     let wall = began.elapsed();
     let processor_ns = processor_ns(pid);
     let status = child.wait().map_err(|error| error.to_string())?;
+    drop(writing);
     if !status.success() {
         return Err(format!("the command failed ({status})"));
     }

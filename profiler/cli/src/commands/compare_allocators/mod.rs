@@ -12,7 +12,7 @@ use serde_json::json;
 use crate::args::CompareAllocators;
 use crate::error::Error;
 use crate::files::output::{print, print_json};
-use crate::open::progress_bar;
+use crate::progress::Working;
 use library::Allocator;
 use measure::{Folder, Recorded, Timed, record, time};
 
@@ -43,7 +43,7 @@ struct NotCompared {
 /// Returns an error if no allocator could be measured.
 pub(super) fn run(args: &CompareAllocators) -> Result<(), Error> {
     let folder = Folder::create()?;
-    let bar = progress_bar();
+    let working = Working::new("recording");
     let (mut alive, mut not_compared) = (Vec::new(), Vec::new());
     let mut leave_out = |name: &str, reason: String| {
         not_compared.push(NotCompared {
@@ -52,8 +52,7 @@ pub(super) fn run(args: &CompareAllocators) -> Result<(), Error> {
         });
     };
     for (number, name) in args.with.iter().enumerate() {
-        bar.set_message(format!("recording with {}", printable(name)));
-        bar.tick();
+        working.show(format_args!("recording with {name}"));
         let recorded = Allocator::find(name).and_then(|allocator| {
             let recorded = record(&args.command, &allocator, &folder, number)?;
             match allocator.is_not_used(recorded.used.as_deref()) {
@@ -67,8 +66,7 @@ pub(super) fn run(args: &CompareAllocators) -> Result<(), Error> {
         }
     }
     for run in 1..=args.runs {
-        bar.set_message(format!("run {run} of {}", args.runs));
-        bar.tick();
+        working.show(format_args!("run {run} of {}", args.runs));
         alive.retain_mut(
             |(allocator, _, times)| match time(&args.command, allocator) {
                 Ok(timed) => {
@@ -82,7 +80,7 @@ pub(super) fn run(args: &CompareAllocators) -> Result<(), Error> {
             },
         );
     }
-    drop(bar);
+    drop(working);
     let compared = alive.into_iter();
     let compared =
         compared.map(|(allocator, recorded, times)| compared_of(allocator, recorded, &times));
