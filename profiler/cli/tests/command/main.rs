@@ -13,6 +13,7 @@ mod hostile_names;
 mod left;
 mod no_effect;
 mod out_of_memory;
+mod packages;
 mod preload;
 mod read;
 mod run;
