@@ -13,9 +13,11 @@ fn main() {
         println!("cargo::rerun-if-env-changed={name}");
     }
     let out = folder("OUT_DIR");
-    let built = match why_not() {
-        Some(why) => Err(why.to_owned()),
-        None => build(&out).map_err(|error| {
+    println!("cargo::rerun-if-env-changed={READY}");
+    let built = match (ready(), why_not()) {
+        (Some(library), _) => Ok(library),
+        (None, Some(why)) => Err(why.to_owned()),
+        (None, None) => build(&out).map_err(|error| {
             // A file that does not exist makes cargo try again the next time.
             println!("cargo::rerun-if-changed={}", out.join("failed").display());
             error.to_string()
@@ -32,6 +34,17 @@ fn main() {
         }
     };
     std::fs::write(out.join("library.rs"), constant).expect("OUT_DIR can be written to");
+}
+
+/// The variable with the path of a library that is used as it is. A command linked with musl cannot
+/// build the library, but can preload the one for glibc into programs of glibc.
+const READY: &str = "HEAPGLASS_PRELOAD_LIBRARY";
+
+/// Returns the absolute path of the library that need not be built.
+fn ready() -> Option<PathBuf> {
+    let library = PathBuf::from(std::env::var_os(READY).filter(|path| !path.is_empty())?);
+    println!("cargo::rerun-if-changed={}", library.display());
+    Some(library)
 }
 
 /// Variables with which the library is not built: documentation, an editor, and the user's wish.

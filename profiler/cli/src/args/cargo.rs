@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, CommandFactory, Parser, Subcommand};
 
 use super::{Out, Runner, TakeSnapshots};
 
@@ -49,6 +49,14 @@ impl CargoCli {
     /// misuse.
     pub(crate) fn parse_words(words: impl Iterator<Item = OsString>) -> CargoCli {
         CargoCli::parse_from(ours_first(words.collect()))
+    }
+
+    /// Returns the command line for manual pages and completions, which are found by the name of
+    /// the program.
+    pub(crate) fn for_shells() -> clap::Command {
+        CargoCli::command()
+            .name("cargo-heapglass")
+            .display_name("cargo-heapglass")
     }
 }
 

@@ -390,9 +390,17 @@ pub(crate) struct Demo {
 
 /// Print a completion script for a shell
 #[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  heapglass completions bash > ~/.local/share/bash-completion/completions/heapglass
+  heapglass completions fish > ~/.config/fish/completions/heapglass.fish
+  heapglass completions zsh --cargo > ~/.zfunc/_cargo-heapglass   in a folder of $fpath")]
 pub(crate) struct Completions {
     /// Shell that the script is for
     pub(crate) shell: clap_complete::Shell,
+    /// Print the script for `cargo-heapglass`. In zsh it also completes `cargo heapglass`
+    #[arg(long)]
+    pub(crate) cargo: bool,
 }
 
 /// Print the path of the library that records programs without tracking-alloc
@@ -415,8 +423,8 @@ Examples:
   heapglass man | man -l -
   heapglass man -o ~/.local/share/man/man1     install the pages; man heapglass-run shows one")]
 pub(crate) struct Man {
-    /// Write heapglass.1, heapglass-run.1 and so on to this folder, which is created if it does
-    /// not exist
+    /// Write heapglass.1, heapglass-run.1, cargo-heapglass.1 and so on to this folder, which is
+    /// created if it does not exist
     #[arg(short, long, value_name = "DIR")]
     pub(crate) output: Option<PathBuf>,
 }

@@ -2,12 +2,17 @@
 
 use clap::CommandFactory;
 
-use crate::args::{Cli, Completions};
+use crate::args::{CargoCli, Cli, Completions};
 use crate::error::Error;
 use crate::files::output::print;
 
 pub(super) fn run(args: &Completions) -> Result<(), Error> {
+    let (mut command, name) = if args.cargo {
+        (CargoCli::for_shells(), "cargo-heapglass")
+    } else {
+        (Cli::command(), "heapglass")
+    };
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Cli::command(), "heapglass", &mut script);
+    clap_complete::generate(args.shell, &mut command, name, &mut script);
     print(&script)
 }

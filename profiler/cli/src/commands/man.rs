@@ -2,31 +2,36 @@
 
 use clap::{Command, CommandFactory};
 
-use crate::args::{Cli, Man};
+use crate::args::{CargoCli, Cli, Man};
 use crate::error::Error;
 use crate::files::output::Output;
 use crate::terminal;
 
 pub(super) fn run(args: &Man) -> Result<(), Error> {
-    let mut cli = Cli::command();
+    let mut clis = [Cli::command(), CargoCli::for_shells()];
     // Gives the commands their full names: heapglass-export.
-    cli.build();
+    clis.iter_mut().for_each(Command::build);
     let Some(folder) = &args.output else {
-        return write_page(cli, Output::Stdout);
+        let [heapglass, _] = clis;
+        return write_page(heapglass, Output::Stdout);
     };
     let shown = folder.display();
     std::fs::create_dir_all(folder).map_err(Error::wrap(format_args!("cannot write {shown}")))?;
-    let mut commands: Vec<Command> = cli
-        .get_subcommands()
-        .filter(|command| !command.is_hide_set() && command.get_name() != "help")
-        .cloned()
-        .collect();
-    commands.push(cli);
-    let pages = commands.len();
+    let commands = clis.into_iter().flat_map(|cli| {
+        let subcommands = cli.get_subcommands();
+        let mut pages: Vec<Command> = subcommands
+            .filter(|command| !command.is_hide_set() && command.get_name() != "help")
+            .cloned()
+            .collect();
+        pages.push(cli);
+        pages
+    });
+    let mut pages = 0;
     for command in commands {
         let name = command.get_display_name().unwrap_or(command.get_name());
         let path = folder.join(format!("{name}.1"));
         write_page(command, Output::open(&path, &[])?)?;
+        pages += 1;
     }
     terminal::eprint_line(format_args!("wrote {pages} pages to {shown}"));
     Ok(())

@@ -169,6 +169,16 @@ fn completions_and_manual_pages_have_the_command() {
         assert!(page.contains(format), "{format}: {page}");
     }
     assert!(!place.path("man1/heapglass-runner.1").exists());
+    let page = fs::read_to_string(place.path("man1/cargo-heapglass.1")).unwrap();
+    assert!(page.contains("cargo\\-heapglass\\-run(1)"), "{page}");
+    let page = fs::read_to_string(place.path("man1/cargo-heapglass-run.1")).unwrap();
+    assert!(page.contains("cargo heapglass run"), "{page}");
+    assert!(!place.path("man1/cargo-heapglass-runner.1").exists());
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let done = place.run(&["completions", shell, "--cargo"]);
+        assert_eq!(done.status, Some(0), "{}", done.stderr);
+        assert!(done.stdout.contains("force-snapshot"), "{}", done.stdout);
+    }
     fs::write(place.path("file"), "").unwrap();
     let done = place.run(&["man", "-o", "file"]);
     assert_eq!(done.status, Some(2), "{}", done.stderr);

@@ -15,6 +15,7 @@ mod left;
 mod merge;
 mod no_effect;
 mod out_of_memory;
+mod packages;
 mod preload;
 mod read;
 mod run;
