@@ -11,7 +11,7 @@ use ratatui::style::Style;
 use super::layout::{Cell, Layout, Rest};
 use super::{Flame, Highlight, nothing};
 use crate::model::Context;
-use crate::text::{clean, fit, fit_end, pad, width, wrap};
+use crate::text::{clean, fit, fit_end, fit_path, pad, width, wrap};
 use crate::theme;
 use crate::widgets::{Lines, columns, last_columns, split, write};
 
@@ -193,7 +193,9 @@ impl<'a> Scene<'a> {
             // Two letters say more than one letter and a mark for more.
             0..3 => name.chars().take(room).collect(),
             _ if width(&name) + width(&size) + 3 <= room => format!("{name}  {size}"),
-            _ => fit(&name, room).into_owned(),
+            // The end of a name says more than a mark only if enough of it is left.
+            3..12 => fit(&name, room).into_owned(),
+            _ => fit_path(&name, room).into_owned(),
         };
         write(buffer, area, &format!("▏{}", pad(&text, room)), style);
     }

@@ -13,7 +13,7 @@ use ratatui::layout::Rect;
 
 use super::{Overview, chart};
 use crate::model::{Context, Data};
-use crate::text::width;
+use crate::text::{fit_path, width};
 use crate::theme;
 use crate::widgets::{Table, change, columns, right_of, slice, write};
 
@@ -247,5 +247,6 @@ fn owners(view: &Overview, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
                 (owner.key.clone(), style)
             },
         )
+        .shortened(fit_path)
         .render(area, buffer, &view.owners, "");
 }

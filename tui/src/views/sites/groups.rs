@@ -13,7 +13,7 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 
 use crate::model::{Command, Context, Outcome, Pattern};
-use crate::text::{clean, fit_end};
+use crate::text::{clean, fit_end, fit_path};
 use crate::theme;
 use crate::widgets::{
     Cursor, Lines, List, Sort, Table, all_figures, columns, right_of, rows_in, with_details,
@@ -159,7 +159,10 @@ impl Groups {
             })
             .only_if(!is_function)
             .left(by.name(), 0, |row, _| (row.key.clone(), style(row, cx)))
-            .shortened(fit_end)
+            .shortened(match by {
+                By::Owner | By::Function => fit_path,
+                _ => fit_end,
+            })
     }
 }
 
@@ -186,6 +189,6 @@ fn calls(
         .share(Heading::SHARE, value, cx.measure.of(&detail.inclusive))
         .measure(value)
         .left(title, 0, |part, _| (part.key.clone(), theme::plain()))
-        .shortened(fit_end)
+        .shortened(fit_path)
         .render(area, buffer, &List::unselected(parts, 0), "nothing");
 }

@@ -1,8 +1,6 @@
 //! Draws the sites: the list at the top, the stack of the selected site and the source of the
 //! selected frame below.
 
-use std::collections::HashSet;
-
 use heapglass_profiler::profile::{Figures, Measure, ScopeId, Site};
 use heapglass_profiler::table::By;
 use heapglass_profiler::table::Heading;
@@ -13,7 +11,7 @@ use ratatui::layout::Rect;
 use super::Sites;
 use super::listing::Listed;
 use crate::model::Context;
-use crate::text::{clean, fit_end, fit_middle, fit_type, width, wrap};
+use crate::text::{clean, fit_end, fit_middle, fit_owner, fit_path, fit_type, width, wrap};
 use crate::theme;
 use crate::widgets::{
     Lines, Sort, Table, all_figures, below, columns, draw_row, right_of, slice, split, write,
@@ -69,38 +67,28 @@ struct Widths {
 }
 
 impl Widths {
-    /// Keeps the owner complete if possible, then the type or field. The place gets the rest, and
-    /// at least a quarter of the width if rows would look the same without it.
+    /// Keeps the owner and its line, which say what to change, up to three fifths of the width. The
+    /// type and the place share the rest by need, and the owner gets what they leave.
     fn of(rows: &[Listed], all: usize) -> Widths {
         let (mut what, mut location, mut owner) = (12, 5, 5);
-        let mut known = HashSet::new();
-        let mut kept = 0;
+        let most = all * 3 / 5;
         for Listed { label, .. } in rows {
             let named = label.owner_and_source();
             what = what.max(width(&clean(&label.what)));
             location = location.max(width(&clean(&label.location)));
-            owner = owner.max(width(&clean(&named)));
-            if !known.insert((&label.what, named)) {
-                kept = all / 4;
-            }
+            owner = owner.max(width(&fit_owner(&clean(&named), most)));
         }
-        // The owner and its line say what to change. A very long owner leaves two fifths to the
-        // other columns.
-        let owner = owner.min(all * 3 / 5);
-        let names = all.saturating_sub(owner + 2);
-        // Drop the arguments of a type before the place, because the place may distinguish two
-        // rows.
-        let what = what.min(names.saturating_sub(kept.min(location).min(names / 2)));
-        let left = names.saturating_sub(what);
-        let location = match location.min(left) {
-            too_little if too_little < location.min(LOCATION) => 0,
-            enough => enough,
-        };
-        let between = if location > 0 { 2 } else { 1 };
+        let names = all.saturating_sub(owner.min(most) + 2);
+        let mut shown = location.min((names * 2 / 5).max(names.saturating_sub(what)));
+        if shown < location.min(LOCATION) {
+            shown = 0;
+        }
+        let what = what.min(names.saturating_sub(shown));
+        let gaps = if shown > 0 { 2 } else { 1 };
         Widths {
             what,
-            location,
-            owner: all.saturating_sub(what + location + between),
+            location: shown,
+            owner: all.saturating_sub(what + shown + gaps),
         }
     }
 }
@@ -144,7 +132,7 @@ pub(super) fn table<'a>(sort: Sort, cx: &'a Context<'_>, shown: &[Listed]) -> Ta
             let style = theme::charged(profile, charged);
             (row.label.owner_and_source(), style)
         })
-        .shortened(fit_end)
+        .shortened(fit_owner)
         .by_name(|row| row.label.owner_and_source())
 }
 
@@ -271,7 +259,7 @@ fn stack(
         let name_style = function.map_or(theme::dim(), theme::origin);
         let cells = [
             (1, false, mark.into(), theme::key()),
-            (left, false, name, name_style),
+            (left, false, fit_path(&name, left), name_style),
             (right, false, fit_end(&place, right), theme::dim()),
         ];
         draw_row(buffer, line, cells, style);
