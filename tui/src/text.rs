@@ -194,7 +194,7 @@ mod tests {
             (35, "axum::serve::{{closure}} main.rs:52"),
             (34, "axum::serve::{{..}} main.rs:52"),
             (29, "axum::..::{{..}} main.rs:52"),
-            (22, "axum:…..}} main.rs:52"),
+            (23, "axum::…{..}} main.rs:52"),
             (12, "main.rs:52"),
             (6, "…rs:52"),
             (0, ""),

@@ -15,6 +15,7 @@ pub(crate) use areas::areas;
 pub(crate) use update::update;
 
 use crate::model::{Context, Data, Order, Prompt, ViewId};
+use crate::pages::menu::Menu;
 use crate::pages::{Page, about, help};
 use crate::views::Views;
 use crate::views::focus::Focus;
@@ -44,10 +45,16 @@ pub(crate) struct App {
     /// Views whose state was computed for the current data, measure, frames and size.
     fresh: Vec<ViewId>,
     pub(crate) measure: Measure,
+    /// The measure before this one.
+    measure_before: Measure,
     pub(crate) frames: Frames,
     /// The page that covers the views, with the index of its first visible line.
     pub(crate) page: Option<(Page, usize)>,
     pub(crate) prompt: Option<Prompt>,
+    /// The list over the view to choose a command from.
+    pub(crate) menu: Option<Menu>,
+    /// `true` if one pane of the view has the whole screen.
+    pub(crate) is_zoomed: bool,
     /// A message about the last key, shown until the next one.
     pub(crate) notice: Option<String>,
     /// The current step of the loader.
@@ -73,6 +80,7 @@ impl App {
             size: Size::new(80, 24),
             view: options.view,
             measure: options.measure,
+            measure_before: options.measure,
             tree_asked: CallTreeOptions {
                 measure: options.measure,
                 ..CallTreeOptions::default()
@@ -97,11 +105,24 @@ impl App {
     pub(crate) fn focus(&self) -> Focus {
         if self.data.is_none() {
             Focus::Loading
+        } else if let Some(menu) = &self.menu {
+            if menu.is_typed() {
+                Focus::Palette
+            } else {
+                Focus::Menu
+            }
         } else if self.prompt.is_some() {
             Focus::Prompt
         } else if self.page.is_some() {
             Focus::Page
-        } else if self.is_empty(self.view) {
+        } else {
+            self.focus_of_view()
+        }
+    }
+
+    /// Returns the focus without the pages, lists and prompts over the view.
+    fn focus_of_view(&self) -> Focus {
+        if self.is_empty(self.view) {
             Focus::Empty
         } else {
             Focus::View(self.view)
@@ -133,6 +154,7 @@ impl App {
             body: areas::body(self),
             source_roots: &self.options.source_roots,
             has_colour: self.options.colour,
+            is_zoomed: self.is_zoomed,
         })
     }
 }

@@ -7,6 +7,7 @@ use super::{App, Request, areas};
 use crate::Error;
 use crate::model::{Command, Context, Edit, Message, Order, Outcome, Pattern, Prompt, ViewId};
 use crate::pages::Page;
+use crate::pages::menu::Menu;
 use crate::views::View;
 use crate::widgets::List;
 
@@ -82,15 +83,23 @@ fn act(app: &mut App, command: Command) {
     match command {
         Command::Quit => app.exit = Some(Ok(())),
         Command::Suspend => app.requests.push(Request::Suspend),
+        Command::Edit(edit) if app.menu.is_some() => {
+            app.menu.iter_mut().for_each(|menu| menu.edit(edit));
+        }
         Command::Edit(edit) => edited(app, edit),
+        _ if app.menu.is_some() => choose(app, command),
         Command::Help => app.page = Some((Page::Help, 0)),
         Command::About => app.page = Some((Page::About, 0)),
         _ if app.page.is_some() => turn(app, command),
         Command::Show(view) => go(app, view),
         Command::NextView => go(app, app.view.step(1)),
         Command::PreviousView => go(app, app.view.step(ViewId::ALL.len() - 1)),
-        Command::NextMeasure => change_measure(app, 1),
-        Command::PreviousMeasure => change_measure(app, Measure::ALL.len() - 1),
+        Command::Measures => app.menu = Some(Menu::of_measures(app.measure)),
+        Command::PreviousMeasure => change_measure(app, app.measure_before),
+        Command::Measure(measure) => change_measure(app, measure),
+        Command::Palette => app.menu = Some(Menu::of_commands(app.focus_of_view())),
+        Command::Zoom => zoom(app, !app.is_zoomed),
+        Command::Back if app.is_zoomed => zoom(app, false),
         Command::AllFrames if app.frames == Frames::All => change_frames(app, Frames::Folded),
         Command::AllFrames => change_frames(app, Frames::All),
         Command::NextFrames => match app.frames {
@@ -172,11 +181,33 @@ fn show(app: &mut App, view: ViewId) {
     app.page = None;
 }
 
-fn change_measure(app: &mut App, by: usize) {
-    let mut all = Measure::ALL.iter().cycle();
-    all.find(|measure| **measure == app.measure);
-    app.measure = *all.nth(by - 1).unwrap_or(&app.measure);
+fn change_measure(app: &mut App, measure: Measure) {
+    if measure != app.measure {
+        app.measure_before = std::mem::replace(&mut app.measure, measure);
+        app.fresh.clear();
+    }
+}
+
+/// Gives the whole screen to the pane that receives keys, or takes it back.
+fn zoom(app: &mut App, is_zoomed: bool) {
+    app.is_zoomed = is_zoomed;
     app.fresh.clear();
+}
+
+/// Handles a command while a list is open.
+fn choose(app: &mut App, command: Command) {
+    let Some(menu) = &mut app.menu else { return };
+    match command {
+        Command::Enter => {
+            let chosen = menu.chosen();
+            app.menu = None;
+            if let Some(command) = chosen {
+                act(app, command);
+            }
+        }
+        Command::Back => app.menu = None,
+        _ => menu.command(command),
+    }
 }
 
 fn pause(app: &mut App) {
@@ -210,7 +241,9 @@ fn turn(app: &mut App, command: Command) {
 }
 
 fn typed(app: &mut App, text: &str) {
-    if let Some(prompt) = &mut app.prompt {
+    if let Some(menu) = &mut app.menu {
+        menu.insert(text);
+    } else if let Some(prompt) = &mut app.prompt {
         text.chars().for_each(|c| prompt.insert(c));
         preview(app);
     }

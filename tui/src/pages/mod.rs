@@ -2,6 +2,7 @@
 
 pub(crate) mod about;
 pub(crate) mod help;
+pub(crate) mod menu;
 
 /// A page that covers the views.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

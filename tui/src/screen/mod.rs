@@ -30,7 +30,11 @@ pub(crate) fn view(app: &App, frame: &mut Frame<'_>) {
             } else {
                 app.views.get(app.view).render(&cx, body, buffer);
             }
-            if let Some(cursor) = footer::render(app, bottom, buffer) {
+            let mut cursor = footer::render(app, bottom, buffer);
+            if let Some(menu) = &app.menu {
+                cursor = menu.render(body, buffer);
+            }
+            if let Some(cursor) = cursor {
                 frame.set_cursor_position(cursor);
             }
         }

@@ -110,7 +110,7 @@ impl Breakdown {
         parts.sort_by_cached_key(key);
         let key = |part: &Part| part.full.clone();
         // Below the breadcrumb.
-        let [table, _] = with_details(below(cx.area(), 1), DETAILS);
+        let [table, _] = with_details(below(cx.area(), 1), cx.lines_below(DETAILS));
         self.list.replace(parts, key, true, rows_in(table));
         true
     }
@@ -132,7 +132,7 @@ impl Breakdown {
     }
 
     pub(crate) fn render(&self, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
-        let [table, details] = with_details(area, DETAILS);
+        let [table, details] = with_details(area, cx.lines_below(DETAILS));
         let whole = cx.sum(self.list.rows.iter().map(|part| &part.figures));
         let value = |part: &Part| cx.measure.of(&part.figures);
         let empty = "no blocks: nothing was allocated";

@@ -44,6 +44,12 @@ pub(crate) trait View {
     /// Applies a regex, or removes it.
     fn search(&mut self, _pattern: Option<Pattern>, _cx: &Context<'_>) {}
 
+    /// Describes what the regex found: the number of matches and their share of the measure; `None`
+    /// if there is no regex.
+    fn found(&self, _cx: &Context<'_>) -> Option<String> {
+        None
+    }
+
     /// Goes to a place that another view asked for.
     fn jump(&mut self, _jump: &Jump, _cx: &Context<'_>) -> Outcome {
         Outcome::Done

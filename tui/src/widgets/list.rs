@@ -114,6 +114,13 @@ impl<T> List<T> {
         self.select(at.unwrap_or(0));
     }
 
+    /// Selects the next or previous row, wrapping around.
+    pub(crate) fn step(&mut self, forward: bool) {
+        let rows = self.rows.len().max(1);
+        let by = if forward { 1 } else { rows - 1 };
+        self.select((self.cursor.selected + by) % rows);
+    }
+
     /// Describes the position of the selection: `site 3 of 17`.
     pub(crate) fn place(&self, noun: &str) -> String {
         let (at, all) = (self.cursor.selected + 1, self.rows.len());

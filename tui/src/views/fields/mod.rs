@@ -95,7 +95,7 @@ impl View for FieldTree {
         // Select the largest field until the user moves.
         let kept = kept.filter(|_| self.tree.list.cursor.selected > 0);
         let shape = self.shape(cx);
-        let [_, tree, _] = render::panes(cx.area());
+        let [_, tree, _] = render::panes(cx, cx.area());
         self.tree.list.height = rows_in(tree);
         self.tree.refresh(&shape, kept);
         let before = std::mem::take(&mut self.found);
@@ -142,6 +142,12 @@ impl View for FieldTree {
 
     fn rows_by(&self) -> Option<By> {
         self.inside.is_none().then_some(By::Field)
+    }
+
+    fn found(&self, cx: &Context<'_>) -> Option<String> {
+        let pattern = self.pattern.as_ref()?;
+        let found = self.found.summary("field", cx);
+        Some(format!("{}: {found}", pattern.label()))
     }
 
     fn render(&self, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {

@@ -429,6 +429,11 @@ impl View for Flame {
         Some(("search", pattern))
     }
 
+    fn found(&self, cx: &Context<'_>) -> Option<String> {
+        self.highlight.as_ref()?;
+        Some(self.matches.summary("frame", cx))
+    }
+
     fn search(&mut self, pattern: Option<Pattern>, cx: &Context<'_>) {
         self.highlight = pattern.map(Highlight::Pattern);
         self.rematch(cx);

@@ -16,10 +16,11 @@ use crate::theme;
 use crate::widgets::{Lines, columns, last_columns, split, write};
 
 /// Returns the areas of breadcrumb, frames and details.
-fn panes(area: Rect) -> [Rect; 3] {
+fn panes(cx: &Context<'_>, area: Rect) -> [Rect; 3] {
     let breadcrumb = u16::from(area.height >= 4);
     let details = match area.height {
         0..3 => 0,
+        _ if cx.is_zoomed => 1,
         3..8 => 1,
         8..14 => 2,
         14..24 => 4,
@@ -31,7 +32,7 @@ fn panes(area: Rect) -> [Rect; 3] {
 
 /// Returns the number of rows of frames on the current screen.
 pub(super) fn frame_rows(cx: &Context<'_>) -> u16 {
-    let [_, frames, _] = panes(cx.area());
+    let [_, frames, _] = panes(cx, cx.area());
     frames.height
 }
 
@@ -42,7 +43,7 @@ pub(super) fn render(
     area: Rect,
     buffer: &mut Buffer,
 ) {
-    let [top, frames, bottom] = panes(area);
+    let [top, frames, bottom] = panes(cx, area);
     breadcrumb(view, tree, cx, top, buffer);
     if cx.measure.of(tree.total(view.zoom())) == 0 {
         let text = if tree.is_empty() {

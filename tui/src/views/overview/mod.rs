@@ -7,11 +7,12 @@ mod render;
 use std::sync::Arc;
 
 use heapglass_profiler::table::{By, Row};
+use heapglass_profiler::units::{Count, counted};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use crate::model::keys::{Binding, ENTER, bindings, char};
-use crate::model::{Command, Context, Jump, Outcome, ViewId};
+use crate::model::keys::{BACK, Binding, ENTER, bindings, char};
+use crate::model::{Command, Context, Jump, Outcome, Pattern, ViewId};
 use crate::views::View;
 use crate::widgets::{List, rows_in};
 
@@ -19,25 +20,41 @@ use crate::widgets::{List, rows_in};
 pub(crate) const BINDINGS: &[Binding] = bindings! {
     ENTER => Enter, "sites", "show its sites";
     [char('o'), char('#')] => Follow, "flamegraph", "show in flamegraph";
+    BACK => Back, "", "end the filter, go out";
+    [char('/')] => Search, "filter", "filter owners by regex";
+    [char('n')] => Next, "", "go to the next match";
+    [char('N')] => Previous, "", "go to previous match";
 };
 
 /// The owners by the measure, with a selection.
 #[derive(Debug, Default)]
 pub(crate) struct Overview {
     owners: List<Arc<Row>>,
+    filter: Option<Pattern>,
 }
 
 impl View for Overview {
     fn refresh(&mut self, cx: &Context<'_>) {
         let key = |row: &Arc<Row>| row.key.clone();
-        let [.., owners] = render::panes(cx.area());
-        let rows = cx.rows(By::Owner);
+        let [.., owners] = render::panes(cx, cx.area());
+        let mut rows = cx.rows(By::Owner);
+        let filter = self.filter.as_ref();
+        rows.retain(|row| filter.is_none_or(|filter| filter.is_match(&row.key)));
         self.owners.replace(rows, key, false, rows_in(owners));
     }
 
     fn command(&mut self, command: Command, cx: &Context<'_>) -> Outcome {
         if self.owners.command(command) {
             return Outcome::Done;
+        }
+        match command {
+            Command::Next | Command::Previous if self.filter.is_none() => {
+                return Outcome::notice("no search is active; press / to search");
+            }
+            Command::Next | Command::Previous => self.owners.step(command == Command::Next),
+            Command::Back if self.filter.is_some() => self.search(None, cx),
+            Command::Back => return Outcome::Out,
+            _ => {}
         }
         let Some(row) = self.owners.selected() else {
             return Outcome::Done;
@@ -55,6 +72,28 @@ impl View for Overview {
 
     fn rows_by(&self) -> Option<By> {
         Some(By::Owner)
+    }
+
+    fn searched(&self) -> Option<(&'static str, Option<Pattern>)> {
+        Some(("filter", self.filter.clone()))
+    }
+
+    fn search(&mut self, pattern: Option<Pattern>, cx: &Context<'_>) {
+        self.filter = pattern;
+        self.refresh(cx);
+    }
+
+    fn found(&self, cx: &Context<'_>) -> Option<String> {
+        let filter = self.filter.as_ref()?;
+        let all = cx.rows(By::Owner).len() as u64;
+        let value = cx.sum(self.owners.rows.iter().map(|row| &row.figures));
+        Some(format!(
+            "{}: {} of {}, {} of all",
+            filter.label(),
+            Count(self.owners.rows.len() as u64),
+            counted(all, "owner"),
+            cx.share(value)
+        ))
     }
 
     fn render(&self, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {

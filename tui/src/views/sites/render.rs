@@ -8,8 +8,8 @@ use heapglass_profiler::units::{Count, counted};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use super::Sites;
 use super::listing::Listed;
+use super::{Pane, Sites};
 use crate::model::Context;
 use crate::text::{clean, fit_end, fit_middle, fit_owner, fit_path, fit_type, width, wrap};
 use crate::theme;
@@ -17,8 +17,20 @@ use crate::widgets::{
     Lines, Sort, Table, all_figures, below, columns, draw_row, right_of, slice, split, write,
 };
 
-/// Returns the areas of list, figures, stack and source. Empty areas are not drawn.
-pub(super) fn panes(area: Rect) -> [Rect; 4] {
+/// Returns the areas of list, figures, stack and source. Empty areas are not drawn. On a zoomed
+/// screen, only the pane that receives keys has an area.
+pub(super) fn panes(pane: Pane, cx: &Context<'_>, area: Rect) -> [Rect; 4] {
+    if cx.is_zoomed {
+        let of = |wanted| {
+            if pane == wanted {
+                area
+            } else {
+                slice(area, 0, 0)
+            }
+        };
+        let [list, stack, source] = [Pane::List, Pane::Stack, Pane::Source].map(of);
+        return [list, slice(area, 0, 0), stack, source];
+    }
     let list = match area.height {
         ..8 => area.height,
         height => (height * 2 / 5).max(4),
@@ -42,17 +54,28 @@ pub(super) fn panes(area: Rect) -> [Rect; 4] {
 }
 
 pub(super) fn render(view: &Sites, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
-    let [above, middle, left, right] = panes(area);
-    list(view, cx, above, buffer);
+    let [above, middle, left, right] = panes(view.pane, cx, area);
+    if !above.is_empty() {
+        list(view, cx, above, buffer);
+    }
     let (Some(row), Some(index)) = (view.list.selected(), view.selected()) else {
         return;
     };
     let Some(site) = cx.data.site(index) else {
         return;
     };
-    figures(view, cx, (row, site), middle, buffer);
-    stack(view, cx, (row, site), left, buffer);
-    source(view, cx, right, buffer);
+    for (pane, area) in [
+        (Pane::List, middle),
+        (Pane::Stack, left),
+        (Pane::Source, right),
+    ] {
+        match pane {
+            _ if area.is_empty() => {}
+            Pane::List => figures(view, cx, (row, site), area, buffer),
+            Pane::Stack => stack(view, cx, (row, site), area, buffer),
+            Pane::Source => source(view, cx, area, buffer),
+        }
+    }
 }
 
 /// Minimum width of the column of places.
@@ -144,10 +167,10 @@ fn list(view: &Sites, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
         None => "no sites were recorded".to_owned(),
         Some(text) => format!("{text}; press Esc to show all"),
     };
-    let style = if view.in_stack {
-        theme::strong()
-    } else {
+    let style = if view.pane == Pane::List {
         theme::selected()
+    } else {
+        theme::strong()
     };
     let table = table(view.sort, cx, shown).selected(style);
     table.render(area, buffer, &view.list, &empty);
@@ -222,7 +245,7 @@ fn stack(
         0 | 1 => String::new(),
         stacks => {
             let (at, stacks) = (view.stack_index + 1, Count(stacks as u64));
-            format!("stack {at} of {stacks} (n: next), ")
+            format!("stack {at} of {stacks} ([ ]), ")
         }
     };
     title.push_str(&counted(frames.len() as u64, "frame"));
@@ -249,7 +272,7 @@ fn stack(
         });
         let mark = if Some(*frame) == owner { "▸" } else { " " };
         let is_selected = at == view.stack.cursor.selected;
-        let style = if is_selected && view.in_stack {
+        let style = if is_selected && view.pane == Pane::Stack {
             theme::selected()
         } else if is_selected {
             theme::strong()
@@ -293,11 +316,17 @@ fn source(view: &Sites, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
     };
     let room = (area.width as usize).saturating_sub(width(&note));
     let title = fit_end(title, room);
-    write(buffer, area, &title, theme::heading());
+    let style = if view.pane == Pane::Source {
+        theme::selected()
+    } else {
+        theme::heading()
+    };
+    write(buffer, area, &title, style);
     let rest = right_of(area, width(&title) as u16);
     write(buffer, rest, &note, theme::warning());
     let rows = below(area, 1);
-    let shown: Vec<(u32, &str)> = excerpt.around(rows.height as usize).collect();
+    let shown = excerpt.around(view.scrolled, rows.height as usize);
+    let shown: Vec<(u32, &str)> = shown.collect();
     // Remove the indentation that all lines share.
     let blank = |line: &str| line.len() - line.trim_start_matches(' ').len();
     let filled = shown.iter().filter(|(_, line)| !line.trim().is_empty());

@@ -5,6 +5,7 @@
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::Read;
+use std::ops::Range;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
@@ -42,15 +43,37 @@ struct Text {
 }
 
 impl Excerpt {
-    /// Returns `rows` lines around the line of the frame, with their numbers.
-    pub(super) fn around(&self, rows: usize) -> impl Iterator<Item = (u32, &str)> {
-        let lines = self
-            .text
-            .as_ref()
-            .map(|text| text.lines.as_slice())
-            .unwrap_or_default();
+    fn text(&self) -> &[(u32, String)] {
+        let text = self.text.as_ref();
+        text.map(|text| text.lines.as_slice()).unwrap_or_default()
+    }
+
+    /// Returns `true` if no lines were found.
+    pub(super) fn is_empty(&self) -> bool {
+        self.text().is_empty()
+    }
+
+    /// Returns `true` if both excerpts are about the same line of the same file.
+    pub(super) fn is_same_place(&self, other: &Excerpt) -> bool {
+        (&self.title, self.line) == (&other.title, other.line)
+    }
+
+    /// Returns the index of the line of the frame.
+    fn at(&self) -> usize {
         let wanted = self.line.unwrap_or(1);
-        let at = lines.partition_point(|(number, _)| *number < wanted);
+        self.text().partition_point(|(number, _)| *number < wanted)
+    }
+
+    /// Returns how far the text can be scrolled from the line of the frame, up and down.
+    pub(super) fn lines(&self) -> Range<i64> {
+        let (at, all) = (self.at() as i64, self.text().len() as i64);
+        -at..(all - 1 - at).max(-at)
+    }
+
+    /// Returns `rows` lines around the line `scrolled` below that of the frame, with their numbers.
+    pub(super) fn around(&self, scrolled: i64, rows: usize) -> impl Iterator<Item = (u32, &str)> {
+        let lines = self.text();
+        let at = (self.at() as i64).saturating_add(scrolled).max(0) as usize;
         let first = at
             .saturating_sub(rows / 2)
             .min(lines.len().saturating_sub(rows));
@@ -281,7 +304,7 @@ mod tests {
                 line: Some(line),
                 ..Excerpt::default()
             };
-            excerpt.around(rows).map(|(n, _)| n).collect::<Vec<_>>()
+            excerpt.around(0, rows).map(|(n, _)| n).collect::<Vec<_>>()
         };
         assert_eq!(numbers(5, 3), [4, 5, 6]);
         assert_eq!(numbers(1, 3), [1, 2, 3]);
@@ -309,10 +332,11 @@ mod tests {
             body: ratatui::layout::Size::new(80, 24),
             source_roots: &["src/tests/cities".into()],
             has_colour: true,
+            is_zoomed: false,
         };
         let excerpt = Sources::default().excerpt(&cx, FrameId(frame as u32));
         assert_eq!(excerpt.title, "src/model.rs, packed");
-        let lines: Vec<_> = excerpt.around(5).collect();
+        let lines: Vec<_> = excerpt.around(0, 5).collect();
         assert_eq!(lines, [(25, "fn packed() {\\u{1b}"), (26, "}")]);
     }
 
@@ -334,6 +358,7 @@ mod tests {
                 body: ratatui::layout::Size::new(80, 24),
                 source_roots: &["src/tests/cities".into()],
                 has_colour: true,
+                is_zoomed: false,
             };
             Sources::default().excerpt(&cx, FrameId(frame as u32)).note
         };
