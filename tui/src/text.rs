@@ -208,7 +208,7 @@ mod tests {
             "hyper_util::auto::Connection::poll (dep)"
         );
         assert_eq!(fit_path(name, 30), "hyper_util::..::poll (dep)");
-        assert_eq!(fit_path("<a::B as c::D>::e", 9), "<a::…::e");
+        assert_eq!(fit_path("<a::B as c::D>::e", 9), "<a::…>::e");
     }
 
     #[test]

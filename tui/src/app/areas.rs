@@ -10,9 +10,14 @@ const ROOMY: u16 = 8;
 
 /// Returns the size of a view on the current screen.
 pub(super) fn body(app: &App) -> Size {
+    place(app).as_size()
+}
+
+/// Returns the area of a view on the current screen.
+pub(super) fn place(app: &App) -> Rect {
     let screen = Rect::from((Position::ORIGIN, app.size));
     let [_, _, _, body, _] = areas(screen, app);
-    body.as_size()
+    body
 }
 
 /// Returns the areas of header, losses, base (if there is one), view and footer. Empty areas are

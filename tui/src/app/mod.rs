@@ -5,6 +5,7 @@ mod areas;
 mod update;
 
 use heapglass_profiler::calltree::CallTreeOptions;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use heapglass_profiler::profile::{Frames, Measure};
@@ -14,20 +15,28 @@ use ratatui::text::Line;
 pub(crate) use areas::areas;
 pub(crate) use update::update;
 
+use crate::export::Export;
 use crate::model::{Context, Data, Order, Prompt, ViewId};
 use crate::pages::menu::Menu;
 use crate::pages::{Page, about, help};
+use crate::text::{clean, paragraph};
 use crate::views::Views;
 use crate::views::focus::Focus;
 use crate::{Error, Options};
 
 /// A request of the model to the main loop, because the model cannot reach the loader itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub(crate) enum Request {
     /// Pass this order on to the loader.
     Load(Order),
     /// Stop the process until it is continued, as ^Z does elsewhere.
     Suspend,
+    /// Open this file in the editor, at this line.
+    Edit(PathBuf, Option<u32>),
+    /// Put this text into the clipboard of the terminal.
+    Copy(String),
+    /// Write the view to a file.
+    Write(Box<Export>),
 }
 
 /// The whole state of the UI.
@@ -67,6 +76,8 @@ pub(crate) struct App {
     /// Number of ticks, for animations.
     pub(crate) ticks: u64,
     pub(crate) requests: Vec<Request>,
+    /// Sentences about the file that was written last.
+    pub(crate) written: Vec<String>,
     /// Options of the tree that was last asked for.
     tree_asked: CallTreeOptions,
     /// The result of the UI, set when the main loop must end.
@@ -98,6 +109,11 @@ impl App {
             (Page::Help, _) => help::lines(self.view, cells, self.options.colour),
             (Page::About, Some(data)) => about::lines(data, &self.title, cells),
             (Page::About, None) => Vec::new(),
+            (Page::Written, _) => {
+                let lines = self.written.iter();
+                let lines = lines.flat_map(|text| paragraph(&clean(text), cells.into(), "  "));
+                lines.map(Line::raw).collect()
+            }
         }
     }
 

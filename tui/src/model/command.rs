@@ -49,6 +49,16 @@ pub(crate) enum Command {
     Zoom,
     /// List the commands.
     Palette,
+    /// Open the source line in the editor.
+    OpenEditor,
+    /// Copy the path and line of the source.
+    CopyPlace,
+    /// List the formats in which the view can be written.
+    Formats,
+    /// Write the view to a file.
+    Write(Format),
+    /// Switch between the colours for dark and for light backgrounds.
+    Theme,
     Sort,
     ReverseSort,
     Invert,
@@ -84,4 +94,12 @@ pub(crate) enum Edit {
     Right,
     Home,
     End,
+}
+
+/// A format in which a view can be written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Format {
+    Svg,
+    Html,
+    Csv,
 }

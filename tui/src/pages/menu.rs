@@ -6,7 +6,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use ratatui::widgets::{Block, Clear, Widget};
 
-use crate::model::{Command, Edit, Prompt};
+use crate::model::{Command, Edit, Format, Prompt};
 use crate::text::{pad, width};
 use crate::theme;
 use crate::views::focus::Focus;
@@ -58,6 +58,21 @@ impl Menu {
         });
         let at = Measure::ALL.iter().position(|measure| *measure == current);
         Menu::new("Measure", items.collect(), at.unwrap_or(0))
+    }
+
+    /// Returns the list of formats in which a view can be written.
+    pub(crate) fn of_formats() -> Menu {
+        let formats = [
+            (Format::Svg, "flamegraph", "SVG"),
+            (Format::Html, "page with all views", "HTML"),
+            (Format::Csv, "rows", "CSV"),
+        ];
+        let items = formats.map(|(format, text, note)| Item {
+            text: text.to_owned(),
+            note: note.to_owned(),
+            command: Command::Write(format),
+        });
+        Menu::new("Write to a file", items.to_vec(), 0)
     }
 
     /// Returns the list of everything that the keys of `focus` do, except moving.

@@ -11,4 +11,6 @@ pub(crate) enum Page {
     Help,
     /// The description of the recording and its losses.
     About,
+    /// The file that was written.
+    Written,
 }

@@ -1,6 +1,11 @@
 //! The rules of the keys: each key has one meaning everywhere.
 
-use super::Screen;
+use crossterm::event::{MouseButton, MouseEventKind};
+use heapglass_profiler::profile::Profile;
+
+use super::{Screen, fleet};
+use crate::app::Request;
+use crate::export::Export;
 
 #[test]
 fn q_closes_what_is_open_before_it_quits() {
@@ -114,4 +119,194 @@ fn n_goes_through_the_matches_and_brackets_through_the_stacks_of_a_row() {
         text.contains("stack 2 of") || text.contains("only one stack"),
         "{text}"
     );
+}
+
+#[test]
+fn a_click_selects_and_a_click_on_the_selection_enters() {
+    let mut keys = Screen::sample(80, 24);
+    let mut mouse = Screen::sample(80, 24);
+    let (tab, row) = ("5 Site", "City::visit_admin");
+    assert_eq!(mouse.click(tab).text(), keys.press("5").text());
+    assert_eq!(mouse.click(row).text(), keys.press("j j").text());
+    assert_eq!(mouse.click(row).text(), keys.press("Enter").text());
+    // A frame of the flamegraph.
+    mouse.click("2 Flame").click("City::deserialize");
+    let zoomed = mouse.click("City::deserialize").text();
+    assert!(
+        zoomed
+            .lines()
+            .nth(3)
+            .unwrap_or_default()
+            .contains("› City::deserialize"),
+        "{zoomed}"
+    );
+    // The measure, then a row of its list.
+    let chosen = mouse.click("m peak").click("bytes allocated").text();
+    assert!(chosen.contains("m total"), "{chosen}");
+}
+
+#[test]
+fn the_wheel_moves_and_dragging_on_the_chart_reads_it() {
+    let mut screen = Screen::sample(80, 24);
+    let moved = screen.press("j j j").draw().clone();
+    screen.press("k k k");
+    let wheel = screen
+        .mouse(MouseEventKind::ScrollDown, 5, 20)
+        .draw()
+        .clone();
+    assert_eq!(wheel, moved);
+    screen.mouse(MouseEventKind::ScrollUp, 5, 20);
+    let before = screen.text();
+    screen.mouse(MouseEventKind::Down(MouseButton::Left), 40, 12);
+    let pressed = screen.text();
+    assert!(
+        pressed.contains(" live, ") && pressed.contains("Esc ends"),
+        "{pressed}"
+    );
+    screen.mouse(MouseEventKind::Drag(MouseButton::Left), 60, 12);
+    assert_ne!(screen.text(), pressed);
+    assert_eq!(screen.press("Esc").text(), before);
+}
+
+/// Returns the request that a key made, and the screen after it.
+fn request(screen: &mut Screen, keys: &str) -> Option<Request> {
+    screen.press(keys);
+    screen.app.requests.pop()
+}
+
+#[test]
+fn the_source_line_is_opened_only_below_the_folder_and_copied_as_recorded() {
+    let mut screen = Screen::sample(80, 24);
+    let Some(Request::Edit(path, Some(line))) = request(&mut screen, "5 j E") else {
+        panic!("no file: {}", screen.text());
+    };
+    assert!(path.is_absolute() && path.ends_with("src/model.rs") && line > 1);
+    let Some(Request::Copy(text)) = request(&mut screen, "y") else {
+        panic!("nothing to copy");
+    };
+    assert_eq!(text, format!("src/model.rs:{line}"));
+    screen.app.options.source_roots = vec!["/proc/self".into()];
+    assert!(request(&mut screen, "E").is_none());
+    assert!(
+        screen.text().contains("was not found below"),
+        "{}",
+        screen.text()
+    );
+    for keys in ["3 E", "3 y", "6 y"] {
+        assert!(request(&mut screen, keys).is_none());
+        assert!(
+            screen.text().contains("no source line is known"),
+            "{}",
+            screen.text()
+        );
+    }
+}
+
+/// Returns what is written after `keys`, with the sentences about it.
+fn written(keys: &str, profile: Profile, name: &str) -> (String, Vec<String>) {
+    let mut screen = Screen::fleet(100, 30);
+    screen.app.title = format!("{name}.hg");
+    let data_of = profile;
+    screen.load(data_of, false);
+    let Some(Request::Write(export)) = request(&mut screen, keys) else {
+        panic!("nothing to write: {}", screen.text());
+    };
+    let export: Export = *export;
+    let folder = std::env::temp_dir();
+    let texts = export.write_into(&folder).expect("written");
+    let path = texts[0]
+        .trim_start_matches("Wrote ")
+        .trim_end_matches('.')
+        .to_owned();
+    let text = std::fs::read_to_string(&path).expect("the file");
+    std::fs::remove_file(path).expect("removed");
+    (text, texts)
+}
+
+#[test]
+fn each_view_is_written_in_three_formats_with_the_command_that_does_it_again() {
+    let name = format!("heapglass-written-{}", std::process::id());
+    for (keys, start, command) in [
+        (
+            "2 i x Enter",
+            "<?xml",
+            "flamegraph NAME.hg --inverted -o NAME.flame.svg",
+        ),
+        (
+            "3 x Enter",
+            "<?xml",
+            "flamegraph NAME.hg --by type -o NAME.type.svg",
+        ),
+        (
+            "4 m j Enter x Enter",
+            "<?xml",
+            "flamegraph NAME.hg --by field --measure live -o NAME.field.svg",
+        ),
+        (
+            "1 x j Enter",
+            "<!doctype html",
+            "export NAME.hg --to html -o NAME.home.html",
+        ),
+        (
+            "1 x j j Enter",
+            "",
+            "export NAME.hg --to csv --by owner -o NAME.home.csv",
+        ),
+        (
+            "5 b b f x j j Enter",
+            "",
+            "export NAME.hg --to csv --by function --frames own -o NAME.site.csv",
+        ),
+    ] {
+        let (text, texts) = written(keys, fleet(), &name);
+        assert!(text.to_lowercase().starts_with(start), "{keys}: {text}");
+        assert_eq!(
+            texts[2],
+            format!("heapglass {}", command.replace("NAME", &name))
+        );
+    }
+}
+
+#[test]
+fn a_file_that_exists_is_not_written_over() {
+    let folder = std::env::temp_dir().join(format!("heapglass-again-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let mut screen = Screen::fleet(100, 30);
+    screen.app.title = "../-x y.hg".into();
+    for _ in 0..2 {
+        let Some(Request::Write(export)) = request(&mut screen, "x Enter") else {
+            panic!("nothing to write");
+        };
+        export.write_into(&folder).expect("written");
+    }
+    let mut names: Vec<_> = std::fs::read_dir(&folder)
+        .expect("the folder")
+        .map(|entry| {
+            entry
+                .expect("a file")
+                .file_name()
+                .into_string()
+                .expect("a name")
+        })
+        .collect();
+    names.sort();
+    assert_eq!(
+        names,
+        ["heapglass-x_y.home-2.svg", "heapglass-x_y.home.svg"]
+    );
+    std::fs::remove_dir_all(folder).expect("removed");
+}
+
+#[test]
+fn the_colours_change_for_a_light_background() {
+    let mut screen = Screen::sample(80, 24);
+    let dark = screen.draw().clone();
+    let text = screen.press("t").text();
+    assert!(text.contains("colours for a light background"), "{text}");
+    let light = screen.press("k").draw().clone();
+    assert_ne!(dark, light);
+    assert!(dark.content[0].symbol() == light.content[0].symbol());
+    screen.press("t t");
+    let again = screen.press("t k").draw().clone();
+    assert_eq!(again, dark);
 }

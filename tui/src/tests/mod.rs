@@ -15,7 +15,7 @@ mod wasm;
 
 use std::sync::Arc;
 
-use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use heapglass_fixture as fixture;
 use heapglass_profiler::profile::Profile;
 use ratatui::Terminal;
@@ -25,6 +25,7 @@ use ratatui::layout::Size;
 
 use crate::app::{App, update};
 use crate::model::{Data, Message};
+use crate::run::pointed;
 use crate::{Options, screen};
 
 /// Snapshots the screen after `keys` at 80x24 and 120x40.
@@ -108,6 +109,33 @@ impl Screen {
         if let Some(message) = message {
             update(&mut self.app, message);
         }
+    }
+
+    pub(crate) fn mouse(&mut self, kind: MouseEventKind, column: u16, row: u16) -> &mut Screen {
+        let modifiers = KeyModifiers::NONE;
+        let event = MouseEvent {
+            kind,
+            column,
+            row,
+            modifiers,
+        };
+        if let Some(message) = pointed(&self.app, event) {
+            update(&mut self.app, message);
+        }
+        self
+    }
+
+    /// Clicks the first cell of `text`.
+    pub(crate) fn click(&mut self, text: &str) -> &mut Screen {
+        let shown = self.text();
+        let mut lines = (0..).zip(shown.lines());
+        let found = lines.find_map(|(row, line)| {
+            // Each line begins with a quotation mark.
+            let at = line.find(text)?;
+            Some((line.get(..at)?.chars().count() as u16 - 1, row))
+        });
+        let (column, row) = found.unwrap_or_else(|| panic!("no {text}:\n{shown}"));
+        self.mouse(MouseEventKind::Down(MouseButton::Left), column, row)
     }
 
     pub(crate) fn resize(&mut self, width: u16, height: u16) {

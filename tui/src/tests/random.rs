@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEventKind};
 use heapglass_profiler::profile::{Contents, FrameId, FunctionId, Profile, ScopeId, TypeId};
 
 use super::{Screen, fleet, profile};
@@ -40,7 +40,8 @@ fn key(dice: &mut Dice) -> KeyEvent {
         KeyCode::End,
         KeyCode::F(1),
     ];
-    const CHARS: &[u8] = b"hjklgGnN#/?!immMsSoapr 1234567hjkl2334445577effb(.*[a\\";
+    const CHARS: &[u8] =
+        b"hjklgGnN#/?!immMsSoapr 1234567hjkl2334445577effb(.*[a\\[]:zzxyEtHqB0890vc,.<>+-=";
     match dice.roll(10) {
         0..4 => KeyEvent::new(NAMED[dice.roll(NAMED.len())], KeyModifiers::NONE),
         4 => KeyEvent::new(
@@ -51,6 +52,29 @@ fn key(dice: &mut Dice) -> KeyEvent {
             KeyCode::Char(CHARS[dice.roll(CHARS.len())] as char),
             KeyModifiers::NONE,
         ),
+    }
+}
+
+/// Uses the mouse anywhere on the screen, and now and then outside of it.
+fn mouse(dice: &mut Dice, screen: &mut Screen) {
+    const LEFT: MouseButton = MouseButton::Left;
+    const KINDS: [MouseEventKind; 7] = [
+        MouseEventKind::Down(LEFT),
+        MouseEventKind::Down(LEFT),
+        MouseEventKind::Drag(LEFT),
+        MouseEventKind::Up(LEFT),
+        MouseEventKind::ScrollDown,
+        MouseEventKind::ScrollUp,
+        MouseEventKind::Moved,
+    ];
+    let size = screen.app.size;
+    let column = dice.roll(usize::from(size.width) + 2) as u16;
+    let row = dice.roll(usize::from(size.height) + 2) as u16;
+    let kind = KINDS[dice.roll(KINDS.len())];
+    screen.mouse(kind, column, row);
+    // Twice at the same place enters.
+    if dice.roll(3) == 0 {
+        screen.mouse(kind, column, row);
     }
 }
 
@@ -65,8 +89,12 @@ fn play(seed: u64, keys: usize, profiles: &[Profile], options: Options) {
                 profiles[dice.roll(profiles.len())].clone(),
                 dice.roll(2) == 0,
             ),
+            3..=6 => mouse(&mut dice, &mut screen),
             _ => screen.key(key(&mut dice)),
         }
+        // What is asked of the main loop is not done here: no file is written, no editor runs.
+        screen.app.requests.clear();
+        screen.app.exit = None;
         screen.draw();
     }
 }

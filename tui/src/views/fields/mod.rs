@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use heapglass_profiler::table::By;
 use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use ratatui::layout::{Position, Rect};
 
 use crate::model::keys::{BACK, Binding, ENTER, LEFT, RIGHT, bindings, char};
 use crate::model::{Command, Context, Data, FieldKey, Jump, Outcome, Pattern, Selection, ViewId};
@@ -142,6 +142,14 @@ impl View for FieldTree {
 
     fn rows_by(&self) -> Option<By> {
         self.inside.is_none().then_some(By::Field)
+    }
+
+    fn select_at(&mut self, at: Position, cx: &Context<'_>) -> Option<bool> {
+        if let Some(parts) = &mut self.inside {
+            return parts.select_at(at, cx);
+        }
+        let [_, tree, _] = render::panes(cx, cx.area());
+        self.tree.list.select_at(at, tree)
     }
 
     fn found(&self, cx: &Context<'_>) -> Option<String> {

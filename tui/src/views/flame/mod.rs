@@ -15,12 +15,14 @@ use heapglass_profiler::calltree::{CallTree, CallTreeOptions, Levels, NodeId};
 use heapglass_profiler::profile::{Label, Measure};
 use heapglass_profiler::table::By as Rows;
 use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use ratatui::layout::{Position, Rect};
 
 use crate::model::keys::{
     BACK, Binding, DOWN, ENTER, FIRST, LAST, LEFT, RIGHT, UP, bindings, char,
 };
-use crate::model::{Command, Context, Data, Jump, Outcome, Pattern, ViewId, have_same_nodes};
+use crate::model::{
+    Command, Context, Data, Jump, Outcome, Pattern, SourceLine, ViewId, have_same_nodes,
+};
 use crate::views::View;
 use crate::widgets::Matches;
 use before::BaseFigures;
@@ -427,6 +429,20 @@ impl View for Flame {
             _ => None,
         };
         Some(("search", pattern))
+    }
+
+    fn select_at(&mut self, at: Position, cx: &Context<'_>) -> Option<bool> {
+        let tree = self.tree.as_ref()?;
+        let id = render::frame_at(self, tree, cx, at)?;
+        let was_selected = id == self.selected();
+        self.selected = Some(id);
+        self.settle(cx);
+        Some(was_selected)
+    }
+
+    fn source_line(&self, cx: &Context<'_>) -> Option<SourceLine> {
+        let frame = self.tree.as_ref()?.node(self.selected()).frame?;
+        SourceLine::of(cx.data, frame)
     }
 
     fn found(&self, cx: &Context<'_>) -> Option<String> {

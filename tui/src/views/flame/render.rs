@@ -5,7 +5,7 @@ use heapglass_profiler::calltree::{CallTree, Levels, NodeId};
 use heapglass_profiler::profile::{Frames, Function, Label, Origin};
 use heapglass_profiler::units::{Share, counted};
 use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
 
 use super::layout::{Cell, Layout, Rest};
@@ -34,6 +34,21 @@ fn panes(cx: &Context<'_>, area: Rect) -> [Rect; 3] {
 pub(super) fn frame_rows(cx: &Context<'_>) -> u16 {
     let [_, frames, _] = panes(cx, cx.area());
     frames.height
+}
+
+/// Returns the frame at a position in the view.
+pub(super) fn frame_at(
+    view: &Flame,
+    tree: &CallTree,
+    cx: &Context<'_>,
+    at: Position,
+) -> Option<NodeId> {
+    let [_, frames, _] = panes(cx, cx.area());
+    let row = at.y.checked_sub(frames.y).filter(|_| frames.contains(at))?;
+    let layout = view.icicle(tree, cx).layout(view.top, frames.height);
+    let mut cells = layout.rows.get(usize::from(row))?.cells.iter();
+    let cell = cells.find(|cell| (cell.x..cell.x + cell.width).contains(&at.x))?;
+    Some(cell.node)
 }
 
 pub(super) fn render(

@@ -9,11 +9,11 @@ use std::sync::Arc;
 use heapglass_profiler::table::{By, Row};
 use heapglass_profiler::units::{Count, counted};
 use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use ratatui::layout::{Position, Rect};
 
 use crate::model::keys::{BACK, Binding, ENTER, bindings, char};
-use crate::model::{Command, Context, Jump, Outcome, Pattern, ViewId};
-use crate::views::View;
+use crate::model::{Action, Command, Context, Jump, Outcome, Pattern, Pointer, SourceLine, ViewId};
+use crate::views::{View, wheel};
 use crate::widgets::{List, rows_in};
 
 /// The keys of this view.
@@ -31,6 +31,8 @@ pub(crate) const BINDINGS: &[Binding] = bindings! {
 pub(crate) struct Overview {
     owners: List<Arc<Row>>,
     filter: Option<Pattern>,
+    /// The moment of the chart that the mouse is at, in nanoseconds.
+    moment: Option<u64>,
 }
 
 impl View for Overview {
@@ -52,6 +54,7 @@ impl View for Overview {
                 return Outcome::notice("no search is active; press / to search");
             }
             Command::Next | Command::Previous => self.owners.step(command == Command::Next),
+            Command::Back if self.moment.is_some() => self.moment = None,
             Command::Back if self.filter.is_some() => self.search(None, cx),
             Command::Back => return Outcome::Out,
             _ => {}
@@ -72,6 +75,32 @@ impl View for Overview {
 
     fn rows_by(&self) -> Option<By> {
         Some(By::Owner)
+    }
+
+    fn select_at(&mut self, at: Position, cx: &Context<'_>) -> Option<bool> {
+        let [.., owners] = render::panes(cx, cx.area());
+        self.owners.select_at(at, owners)
+    }
+
+    fn pointed(&mut self, pointer: Pointer, cx: &Context<'_>) -> Outcome {
+        let [_, chart, _] = render::panes(cx, cx.area());
+        match pointer.action {
+            Action::WheelUp => return wheel(self, Command::Up, cx),
+            Action::WheelDown => return wheel(self, Command::Down, cx),
+            Action::Press | Action::Drag if chart.contains(pointer.at) => {
+                self.moment = chart::moment_at(&cx.data.profile, chart, pointer.at);
+            }
+            Action::Press if self.select_at(pointer.at, cx) == Some(true) => {
+                return self.command(Command::Enter, cx);
+            }
+            Action::Press | Action::Drag => {}
+        }
+        Outcome::Done
+    }
+
+    fn source_line(&self, cx: &Context<'_>) -> Option<SourceLine> {
+        let frame = cx.data.owner_frame(self.owners.selected()?)?;
+        SourceLine::of(cx.data, frame)
     }
 
     fn searched(&self) -> Option<(&'static str, Option<Pattern>)> {

@@ -60,7 +60,7 @@ pub(super) fn render(view: &Overview, cx: &Context<'_>, area: Rect, buffer: &mut
     if !above.is_empty() {
         totals(cx.data, above, buffer);
     }
-    chart::render(cx.data, middle, buffer);
+    chart::render(cx.data, view.moment, middle, buffer);
     owners(view, cx, below, buffer);
 }
 

@@ -5,12 +5,12 @@ use std::cmp::Reverse;
 use std::sync::Arc;
 
 use heapglass_profiler::diff::Identity;
-use heapglass_profiler::profile::Label;
+use heapglass_profiler::profile::{FrameId, Label};
 use heapglass_profiler::table::Heading;
 use heapglass_profiler::table::{By, Detail, FunctionDetail, Part, Row};
 use heapglass_profiler::units::{Count, counted};
 use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
 
 use crate::model::{Command, Context, Outcome, Pattern};
@@ -67,6 +67,16 @@ impl Groups {
     /// Returns the function or place in the flamegraph for the selected row.
     pub(super) fn charged(&self, cx: &Context<'_>) -> Option<Label> {
         cx.data.charged(self.list.selected()?)
+    }
+
+    pub(super) fn select_at(&mut self, at: Position, cx: &Context<'_>) -> Option<bool> {
+        let [list, _] = self.panes(cx, cx.area());
+        self.list.select_at(at, list)
+    }
+
+    /// Returns a frame of the selected row: that of its owner.
+    pub(super) fn frame(&self, cx: &Context<'_>) -> Option<FrameId> {
+        cx.data.owner_frame(self.list.selected()?)
     }
 
     /// Describes what the regex found; `None` without a regex.

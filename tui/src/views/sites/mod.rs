@@ -14,10 +14,10 @@ use heapglass_profiler::profile::{FrameId, Label};
 use heapglass_profiler::table::By;
 use heapglass_profiler::units::Count;
 use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use ratatui::layout::{Position, Rect};
 
 use crate::model::keys::{BACK, Binding, ENTER, bindings, char};
-use crate::model::{Command, Context, Data, Jump, Outcome, Pattern, ViewId};
+use crate::model::{Command, Context, Data, Jump, Outcome, Pattern, SourceLine, ViewId};
 use crate::views::View;
 use crate::widgets::{Cursor, List, Sort, rows_in};
 use filter::{Named, Restriction, SiteFilter};
@@ -379,6 +379,40 @@ impl View for Sites {
             _ => {}
         }
         Outcome::Done
+    }
+
+    fn select_at(&mut self, at: Position, cx: &Context<'_>) -> Option<bool> {
+        if self.shown_groups().is_some() {
+            return self.groups.select_at(at, cx);
+        }
+        let [list, _, stack, source] = render::panes(self.pane, cx, cx.area());
+        let pane = if stack.contains(at) {
+            Pane::Stack
+        } else if source.contains(at) && !self.excerpt.is_empty() {
+            Pane::Source
+        } else {
+            Pane::List
+        };
+        let was_here = std::mem::replace(&mut self.pane, pane) == pane;
+        let was_selected = match pane {
+            Pane::List => self.list.select_at(at, list),
+            Pane::Stack => self.stack.select_at(at, stack),
+            Pane::Source => return None,
+        };
+        let is_new_site = pane == Pane::List && was_selected == Some(false);
+        if is_new_site {
+            self.stack_index = 0;
+        }
+        self.settle(cx, is_new_site);
+        was_selected.map(|was_selected| was_selected && was_here)
+    }
+
+    fn source_line(&self, cx: &Context<'_>) -> Option<SourceLine> {
+        let frame = match self.shown_groups() {
+            Some(_) => self.groups.frame(cx)?,
+            None => *self.stack.selected()?,
+        };
+        SourceLine::of(cx.data, frame)
     }
 
     fn found(&self, cx: &Context<'_>) -> Option<String> {

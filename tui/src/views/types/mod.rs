@@ -13,7 +13,7 @@ use heapglass_profiler::profile::TypeRow;
 use heapglass_profiler::table::By;
 use heapglass_profiler::units::{Count, counted};
 use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use ratatui::layout::{Position, Rect};
 
 use crate::model::keys::{BACK, Binding, ENTER, LEFT, RIGHT, bindings, char};
 use crate::model::{Command, Context, Data, Jump, Outcome, Pattern, Selection, ViewId, type_key};
@@ -156,6 +156,17 @@ impl View for Types {
 
     fn rows_by(&self) -> Option<By> {
         self.is_at_list().then_some(By::Type)
+    }
+
+    fn select_at(&mut self, at: Position, cx: &Context<'_>) -> Option<bool> {
+        if self.footprints.is_open {
+            return None;
+        }
+        if let Some(parts) = &mut self.inside {
+            return parts.select_at(at, cx);
+        }
+        let [_, table, ..] = render::panes(cx, cx.area(), &self.footprints);
+        self.list.select_at(at, table)
     }
 
     fn found(&self, cx: &Context<'_>) -> Option<String> {
