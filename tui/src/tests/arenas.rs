@@ -18,20 +18,7 @@ fn screen(width: u16, height: u16) -> Screen {
     screen
 }
 
-/// Snapshots the screen after `keys` at 80x24 and 120x40.
-macro_rules! screens {
-    ($($name:ident: $keys:expr;)*) => {$(
-        #[test]
-        fn $name() {
-            for (width, height) in [(80, 24), (120, 40)] {
-                let text = screen(width, height).press($keys).text();
-                insta::assert_snapshot!(format!("{}_{width}x{height}", stringify!($name)), text);
-            }
-        }
-    )*};
-}
-
-screens! {
+super::snapshots! { screen:
     arenas_of_all: "7";
     arenas_that_are_gone: "7 j j";
     arenas_inside_by_type: "7 Enter j";

@@ -28,12 +28,15 @@ use crate::model::{Data, Message};
 use crate::run::pointed;
 use crate::{Options, screen};
 
-/// Snapshots the screen after `keys` at 80x24 and 120x40.
+/// The sizes of screens that are snapshotted.
+const SIZES: [(u16, u16); 3] = [(80, 24), (120, 40), (200, 60)];
+
+/// Snapshots the screen after `keys` at each of the sizes.
 macro_rules! snapshots {
     ($sample:path: $($name:ident: $keys:expr;)*) => {$(
         #[test]
         fn $name() {
-            for (width, height) in [(80, 24), (120, 40)] {
+            for (width, height) in crate::tests::SIZES {
                 let mut screen = $sample(width, height);
                 let text = screen.press($keys).text();
                 insta::assert_snapshot!(format!("{}_{width}x{height}", stringify!($name)), text);

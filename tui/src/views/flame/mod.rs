@@ -4,6 +4,7 @@
 
 mod before;
 mod grouping;
+mod largest;
 mod layout;
 mod render;
 mod search;
@@ -26,6 +27,7 @@ use crate::model::{
 use crate::views::View;
 use crate::widgets::Matches;
 use before::BaseFigures;
+use largest::Largest;
 use layout::Icicle;
 
 /// The keys of this view.
@@ -66,6 +68,7 @@ pub(crate) struct Flame {
     top: u32,
     highlight: Option<Highlight>,
     matches: Matches,
+    largest: Largest,
 }
 
 /// The target of a search.
@@ -123,6 +126,7 @@ impl Flame {
             selected = self.selected.and_then(moved);
         }
         self.before.refresh(&tree, options, cx.data);
+        self.largest.clear();
         self.zooms = zooms;
         self.selected = selected;
         self.options = options;
@@ -160,6 +164,7 @@ impl Flame {
             selected = tree.node(selected).parent.unwrap_or(zoom);
         }
         self.selected = Some(selected);
+        self.largest.refresh(tree, zoom, cx.measure);
         let row = tree
             .node(selected)
             .depth
@@ -433,11 +438,15 @@ impl View for Flame {
 
     fn select_at(&mut self, at: Position, cx: &Context<'_>) -> Option<bool> {
         let tree = self.tree.as_ref()?;
-        let id = render::frame_at(self, tree, cx, at)?;
+        let (id, is_listed) = render::frame_at(self, tree, cx, at)?;
         let was_selected = id == self.selected();
-        self.selected = Some(id);
+        if is_listed {
+            self.show(id, cx);
+        } else {
+            self.selected = Some(id);
+        }
         self.settle(cx);
-        Some(was_selected)
+        Some(was_selected && !is_listed)
     }
 
     fn source_line(&self, cx: &Context<'_>) -> Option<SourceLine> {
