@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use heapglass_fixture as fixture;
-use heapglass_profiler::profile::Profile;
+use heapglass_profiler::profile::{Profile, Sampling};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::buffer::Buffer;
@@ -195,6 +195,20 @@ pub(crate) fn profile() -> Profile {
 pub(crate) fn fleet() -> Profile {
     let mut profile = fixture::fleet();
     profile.parts().process.started_unix_ns = 0;
+    profile
+}
+
+/// Returns a recording in mode `sample`, whose figures are estimates.
+pub(crate) fn sampled() -> Profile {
+    let mut profile = fixture::fleet();
+    profile.parts().process.started_unix_ns = 0;
+    profile.parts().capture.mode = "sample".into();
+    let total_bytes = profile.totals().total_bytes;
+    profile.parts().capture.sampling = Some(fixture::made!(Sampling {
+        sample_bytes: 4_096,
+        most_sample_bytes: 4_096,
+        total_bytes,
+    }));
     profile
 }
 

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEventKind};
-use heapglass_profiler::profile::{Contents, FrameId, FunctionId, Profile, ScopeId, TypeId};
+use heapglass_profiler::profile::{Contents, FrameId, FunctionId, Profile, ScopeId, State, TypeId};
 
 use super::{Screen, fleet, profile};
 use crate::{Base, Options};
@@ -99,20 +99,54 @@ fn play(seed: u64, keys: usize, profiles: &[Profile], options: Options) {
     }
 }
 
+/// Returns the number of keys and mouse events of a test: `HEAPGLASS_EVENTS` shared by all kinds of
+/// recordings, or a few thousand.
+fn events(of_each: usize) -> usize {
+    let all = std::env::var("HEAPGLASS_EVENTS").ok();
+    let all = all.map(|text| text.parse::<usize>().expect("HEAPGLASS_EVENTS is a number"));
+    all.map_or(of_each, |all| all.div_ceil(4))
+}
+
 #[test]
-fn two_thousand_random_keys_on_random_sizes_never_panic() {
-    for seed in 1..=2 {
-        play(seed, 2_000, &[profile(), fleet()], Options::default());
-        let base = Some(Arc::new(Base {
-            name: "before.hg".into(),
-            profile: fleet(),
-        }));
-        let options = Options {
-            base,
-            ..Options::default()
-        };
-        play(seed, 1_000, &[profile(), fleet()], options);
-    }
+fn random_keys_and_clicks_on_finished_recordings_never_panic() {
+    play(1, events(2_000), &[profile(), fleet()], Options::default());
+}
+
+#[test]
+fn random_keys_and_clicks_beside_a_base_never_panic() {
+    let base = Some(Arc::new(Base {
+        name: "before.hg".into(),
+        profile: fleet(),
+    }));
+    let options = Options {
+        base,
+        ..Options::default()
+    };
+    play(2, events(1_500), &[profile(), fleet()], options);
+}
+
+#[test]
+fn random_keys_and_clicks_on_a_live_recording_never_panic() {
+    let later = |share: u64| {
+        let mut running = profile();
+        running.parts().process.state = State::Running;
+        for site in running.parts().sites {
+            site.figures.live_bytes = site.figures.live_bytes * share / 8;
+        }
+        running
+    };
+    let moments: Vec<Profile> = (1..=8).map(later).collect();
+    play(3, events(1_500), &moments, Options::default());
+}
+
+#[test]
+fn random_keys_and_clicks_on_a_sampled_recording_never_panic() {
+    let options = Options {
+        light: true,
+        sixteen_colours: true,
+        ..Options::default()
+    };
+    play(4, events(1_500), &[super::sampled(), fleet()], options);
 }
 
 #[test]
