@@ -1,6 +1,7 @@
 //! Tests of the whole main loop: a source on its own thread, scripted events, a test terminal.
 
 use std::collections::VecDeque;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -80,6 +81,14 @@ impl Events for Script {
 
     fn suspend(&mut self) -> Result<(), Error> {
         self.suspended += 1;
+        Ok(())
+    }
+
+    fn edit(&mut self, path: &Path, line: Option<u32>) -> Result<String, Error> {
+        Ok(format!("edited {} at {line:?}", path.display()))
+    }
+
+    fn copy(&mut self, _: &str) -> Result<(), Error> {
         Ok(())
     }
 }
