@@ -6,6 +6,8 @@
 mod arenas;
 mod base;
 mod colours;
+mod new_views;
+mod questions;
 mod random;
 mod real;
 mod screens;

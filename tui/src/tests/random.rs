@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use heapglass_fixture::{moving, sampled, with_made_up_snapshots};
 use heapglass_profiler::profile::{Contents, FrameId, FunctionId, Profile, ScopeId, TypeId};
 
 use super::{Screen, fleet, profile};
@@ -40,7 +41,8 @@ fn key(dice: &mut Dice) -> KeyEvent {
         KeyCode::End,
         KeyCode::F(1),
     ];
-    const CHARS: &[u8] = b"hjklgGnN#/?!immMsSoapr 1234567hjkl2334445577effb(.*[a\\";
+    const CHARS: &[u8] =
+        b"hjklgGnN#/?!immMsSoapr 1234567890AP89900APhjkl2334445577effbvvtTwBH(.*[a\\";
     match dice.roll(10) {
         0..4 => KeyEvent::new(NAMED[dice.roll(NAMED.len())], KeyModifiers::NONE),
         4 => KeyEvent::new(
@@ -74,7 +76,14 @@ fn play(seed: u64, keys: usize, profiles: &[Profile], options: Options) {
 #[test]
 fn two_thousand_random_keys_on_random_sizes_never_panic() {
     for seed in 1..=2 {
-        play(seed, 2_000, &[profile(), fleet()], Options::default());
+        let profiles = [
+            profile(),
+            fleet(),
+            moving(),
+            sampled(),
+            with_made_up_snapshots(),
+        ];
+        play(seed, 2_000, &profiles, Options::default());
         let base = Some(Arc::new(Base {
             name: "before.hg".into(),
             profile: fleet(),
@@ -83,7 +92,7 @@ fn two_thousand_random_keys_on_random_sizes_never_panic() {
             base,
             ..Options::default()
         };
-        play(seed, 1_000, &[profile(), fleet()], options);
+        play(seed, 1_000, &profiles, options);
     }
 }
 
@@ -103,6 +112,8 @@ fn profiles_that_come_and_go_under_random_keys_never_panic() {
         Profile::default(),
         broken(),
         broken_fleet(),
+        moving(),
+        with_made_up_snapshots(),
     ];
     for seed in 10..=11 {
         let options = Options {

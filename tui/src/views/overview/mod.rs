@@ -1,7 +1,6 @@
 //! Overview: totals with the error bound of the peak, live and resident bytes over time, and the
 //! owners with the most bytes.
 
-mod chart;
 mod render;
 
 use std::sync::Arc;

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use heapglass_profiler::diff::Identity;
+use heapglass_profiler::growth::Rate;
 use heapglass_profiler::profile::{LinearMemory, Measure, State};
 use heapglass_profiler::table::Heading;
 use heapglass_profiler::table::{By, Detail, Row};
@@ -11,10 +12,11 @@ use heapglass_profiler::units::{Bytes, Count, Nanos, Share, counted};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use super::{Overview, chart};
+use super::Overview;
 use crate::model::{Context, Data};
 use crate::text::width;
 use crate::theme;
+use crate::views::timeline;
 use crate::widgets::{Table, change, columns, right_of, slice, write};
 
 /// Number of lines of the totals, including their heading.
@@ -54,7 +56,7 @@ pub(super) fn panes(area: Rect) -> [Rect; 3] {
 pub(super) fn render(view: &Overview, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
     let [above, middle, below] = panes(area);
     totals(cx.data, above, buffer);
-    chart::render(cx.data, middle, buffer);
+    timeline::render(cx.data, timeline::Overlay::default(), middle, buffer);
     owners(view, cx, below, buffer);
 }
 
@@ -226,6 +228,7 @@ fn owners(view: &Overview, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
     let value = |owner: &Arc<Row>| cx.measure.of(&owner.figures);
     let largest = view.owners.rows.first().map_or(0, value);
     let is_wide = area.width >= 60;
+    let has_rates = cx.data.has_rates();
     Table::new(cx)
         .share(Heading::SHARE, value, cx.whole())
         .measure(value)
@@ -233,7 +236,17 @@ fn owners(view: &Overview, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
             Some(Identity::of(&cx.data.profile, owner))
         })
         .bars((area.width / 6).min(24) as usize, value, largest)
-        .only_if(is_wide)
+        .only_if(is_wide && (!has_rates || area.width >= 100))
+        .right(Heading::ALLOCATED_RATE, |owner| {
+            let rate = cx.data.rate(&owner.key);
+            rate.map_or_else(String::new, Rate::bytes_text)
+        })
+        .only_if(has_rates)
+        .right(Heading::ALLOCATED_BLOCKS_RATE, |owner| {
+            let rate = cx.data.rate(&owner.key);
+            rate.map_or_else(String::new, Rate::blocks_text)
+        })
+        .only_if(has_rates && is_wide)
         .known(Heading::SITES, |owner| match &owner.detail {
             Detail::Owner { sites, .. } => Some(sites.len() as u64),
             _ => None,

@@ -35,6 +35,7 @@ pub(crate) const BINDINGS: &[Binding] = bindings! {
     [char('b')] => Grouping, "by", "group by owner, crate, ..";
     [char('#')] => SameSymbol, "same", "filter by this symbol";
     [char('o')] => Follow, "flamegraph", "show in flamegraph";
+    [char('w')] => WhoHolds, "holder", "show who holds it";
     [char('n')] => Next, "", "show the next stack";
     [char('N')] => Previous, "", "show the previous stack";
     [char('f')] => NextFrames, "", "choose folded, own, all";
@@ -289,6 +290,13 @@ impl View for Sites {
             Command::Follow => {
                 let jump = self.selected().map(Jump::Site);
                 return Outcome::goto(ViewId::Flamegraph, jump, "no site is selected");
+            }
+            Command::WhoHolds if cx.data.profile.snapshots().is_empty() => {
+                return Outcome::notice(cx.data.no_snapshot());
+            }
+            Command::WhoHolds => {
+                let jump = self.selected().map(Jump::Site);
+                return Outcome::goto(ViewId::Heap, jump, "no site is selected");
             }
             _ => {}
         }
