@@ -16,6 +16,7 @@
 //! | a file for pprof, DHAT, speedscope, Firefox, .. | [`export::write`] |
 //! | a comparison of recordings | [`diff::compare`] |
 //! | what grew between two moments of a recording | [`growth::growth`] |
+//! | what is live and should perhaps not be | [`leaks::leaks`] |
 //! | a verdict on budgets | [`check::check_limit`], [`check::check_against`] |
 //! | the sum of several recordings, as a recording | [`merge::Merge`] |
 //! | changes that save memory | [`advice::advise`], [`advice::write_text`] |
@@ -76,6 +77,7 @@ pub mod flamegraph;
 #[cfg(feature = "flamegraph")]
 pub mod growth;
 mod interned;
+pub mod leaks;
 mod load;
 pub mod merge;
 mod name;

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use heapglass_profiler::profile::{Profile, State};
+use heapglass_profiler::snapshot::Snapshot;
 use heapglass_profiler::{Early, Session};
 use heapglass_tui::{Options, Source};
 
@@ -38,6 +39,7 @@ pub(crate) fn show_recording(
         live: false,
         symbols: symbols.clone(),
         unmatched: Arc::clone(&unmatched),
+        taken: Vec::new(),
     };
     let base = options.base.clone();
     // The terminal UI handles signals from here on.
@@ -66,6 +68,8 @@ struct Recording {
     /// The `--own` and `--debug-dir` options that matched nothing when the recording was last
     /// loaded.
     unmatched: Arc<Mutex<Vec<String>>>,
+    /// The snapshots that were taken meanwhile. The recording of a running program has none.
+    taken: Vec<Snapshot>,
 }
 
 impl Source for Recording {
@@ -78,8 +82,11 @@ impl Source for Recording {
         progress: &dyn Fn(&str),
         early: Option<Early<'_>>,
     ) -> Result<Profile, String> {
-        let profile = open::open_quietly(&mut self.session, &self.path, progress, early)
+        let mut profile = open::open_quietly(&mut self.session, &self.path, progress, early)
             .map_err(|error| error.to_string())?;
+        for snapshot in &self.taken {
+            profile.add_snapshot(snapshot.clone());
+        }
         *self
             .unmatched
             .lock()
@@ -96,6 +103,8 @@ impl Source for Recording {
     #[cfg(target_os = "linux")]
     fn snapshot(&mut self) -> Result<String, String> {
         let taken = crate::snapshots::take_into_file(&self.path, &self.symbols);
-        taken.map_err(|error| error.to_string())
+        let (text, snapshot) = taken.map_err(|error| error.to_string())?;
+        self.taken.push(snapshot);
+        Ok(text)
     }
 }

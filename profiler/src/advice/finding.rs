@@ -176,6 +176,8 @@ pub struct Place {
     pub line: Option<u32>,
     /// Its file and line for people: `src/main.rs:12`.
     pub source: Option<String>,
+    /// The sites, indexes into [`Profile::sites`]; empty if the finding is about no single place.
+    pub sites: Vec<usize>,
 }
 
 /// The snapshot that a finding is about.

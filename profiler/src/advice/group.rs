@@ -46,6 +46,7 @@ fn group(profile: &Profile, row: Row) -> Option<Group> {
             file: frame.and_then(|(frame, _)| frame.file.clone()),
             line: frame.and_then(|(frame, _)| frame.line),
             source: label.source,
+            sites: sites.clone(),
         },
         sites,
     })
@@ -68,6 +69,7 @@ pub(super) fn place_of(profile: &Profile, index: usize) -> Option<Place> {
         file: frame.and_then(|(frame, _)| frame.file.clone()),
         line: frame.and_then(|(frame, _)| frame.line),
         source: label.source,
+        sites: vec![index],
     })
 }
 

@@ -39,6 +39,7 @@ fn finding(at: &AtMoment<'_>, large: &LargeLocal) -> Finding {
         source,
         file,
         line,
+        sites: large.site.map(|site| site as usize).into_iter().collect(),
     };
     let holder = label.map(|label| format!("{} of {}", label.what, label.owner_and_source()));
     let local = printable(&large.local);

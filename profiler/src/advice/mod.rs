@@ -43,14 +43,15 @@ use serde::Serialize;
 
 pub use finding::{Confidence, Finding, FromSnapshot, Kind, Place};
 #[cfg(feature = "flamegraph")]
-pub(crate) use text::{OVERLAP, Texts, moment};
-pub use text::{write_summary, write_text};
+pub(crate) use text::moment;
+pub use text::{OVERLAP, Texts, write_summary, write_text};
 
 use at_moment::AtMoment;
 use group::Group;
 
 use crate::profile::Profile;
 use crate::report::escape;
+use crate::snapshot::confirmed;
 
 /// The version of the JSON. A change that renames or removes a key increments it.
 pub const FORMAT: u32 = 1;
@@ -115,7 +116,9 @@ pub fn advise(profile: &Profile, all: bool) -> Vec<Finding> {
 
 /// Returns the findings that the snapshot with most live bytes shows.
 fn from_snapshot(at: &AtMoment<'_>, groups: &[Group]) -> Vec<Finding> {
-    let confirmed = unreachable::confirmed(at);
+    let others = at.profile.snapshots().iter();
+    let others = others.filter(|other| !std::ptr::eq(*other, at.snapshot));
+    let confirmed = confirmed(at.snapshot, others);
     let mut found = large_future::find(at);
     for group in groups {
         found.extend(capacity::find_unused(at, group));

@@ -11,7 +11,7 @@ use serde::Serialize;
 use unicode_width::UnicodeWidthStr;
 
 /// Warns that findings are not independent.
-pub(crate) const OVERLAP: &str = "Savings may overlap, so never add them up.";
+pub const OVERLAP: &str = "Savings may overlap, so never add them up.";
 
 /// The indentation of what is below a finding in the summary.
 const BELOW: &str = "              ";
@@ -80,23 +80,24 @@ pub fn write_text(
 }
 
 /// The texts of a finding, free of control characters.
-#[derive(Serialize)]
-pub(crate) struct Texts {
+#[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
+pub struct Texts {
     /// The kind and the saving.
-    heading: String,
+    pub heading: String,
     /// The type and the place in the data or the call.
-    place: String,
+    pub place: String,
     /// The owner and its line.
-    owner: String,
+    pub owner: String,
     /// The holder of most of the blocks.
-    holder: Option<String>,
+    pub holder: Option<String>,
     /// The evidence and the change to make.
-    remedy: String,
+    pub remedy: String,
 }
 
 impl Texts {
     /// Returns the texts of a finding.
-    pub(crate) fn of(profile: &Profile, finding: &Finding) -> Texts {
+    pub fn of(profile: &Profile, finding: &Finding) -> Texts {
         let holder = finding.holder.as_deref();
         Texts {
             heading: format!("{}: {}", finding.kind.name(), saving(profile, finding)),

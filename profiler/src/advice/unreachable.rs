@@ -4,29 +4,15 @@
 //! of the allocation must be the same. Even then a pointer may be hidden, so nothing is called a
 //! leak.
 
-use rustc_hash::FxHashSet;
-
 use super::at_moment::{AtMoment, blocks_of};
 use super::finding::{Confidence, Finding, Kind};
 use super::group::Group;
-use crate::snapshot::{Identity, NotReached};
+use crate::snapshot::NotReached;
 use crate::units::{Bytes, counted};
 
 /// A site with this many blocks of which none is reached more likely is held in a way that is not
 /// seen.
 const MANY: u64 = 64;
-
-/// The blocks that nothing reached in the snapshot, nor in another one.
-pub(super) fn confirmed<'a>(at: &AtMoment<'a>) -> Vec<&'a NotReached> {
-    let others = at.profile.snapshots().iter();
-    let others = others.filter(|other| !std::ptr::eq(*other, at.snapshot));
-    let identities = others.flat_map(|other| other.not_reached());
-    let known: FxHashSet<Identity> = identities.map(|block| block.identity).collect();
-    let blocks = at.snapshot.not_reached().iter();
-    blocks
-        .filter(|block| known.contains(&block.identity))
-        .collect()
-}
 
 /// Returns the findings for a group whose blocks are the outermost ones.
 pub(super) fn find(at: &AtMoment<'_>, group: &Group, confirmed: &[&NotReached]) -> Vec<Finding> {

@@ -137,7 +137,5 @@ fn last(profile: &Profile) -> Found {
 /// Returns the moment nearest to half of the run.
 fn half(profile: &Profile) -> Found {
     let half_ns = last(profile).moment.time_ns(profile) / 2;
-    let distance = |moment: &Moment| moment.time_ns(profile).abs_diff(half_ns);
-    let nearest = Moment::all(profile).min_by_key(distance);
-    Found::exact(nearest.unwrap_or(Moment::Start))
+    Found::exact(Moment::nearest(profile, half_ns))
 }

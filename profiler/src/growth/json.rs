@@ -11,6 +11,7 @@ use crate::report::escape;
 pub const FORMAT: u32 = 1;
 
 /// Writes the growth as one JSON object. Rates are null if there is no time between the moments.
+/// `allocated_bytes` is null if one of them is the peak.
 ///
 /// # Errors
 /// Returns the errors of `out`.
@@ -54,8 +55,9 @@ impl Serialize for GrowthJson<'_> {
         json.serialize_entry("span_ns", &growth.span_ns())?;
         let allocated = growth.allocated_bytes();
         json.serialize_entry("allocated_bytes", &allocated)?;
-        let allocated = i64::try_from(allocated).unwrap_or(i64::MAX);
-        json.serialize_entry("allocated_bytes_per_second", &growth.per_second(allocated))?;
+        let allocated = allocated.map(|bytes| i64::try_from(bytes).unwrap_or(i64::MAX));
+        let rate = allocated.and_then(|bytes| growth.per_second(bytes));
+        json.serialize_entry("allocated_bytes_per_second", &rate)?;
         serialize_grown(&mut json, growth, &growth.total)?;
         json.serialize_entry("by", growth.by.name())?;
         json.serialize_entry("equal_rows", &growth.equal_rows)?;
@@ -75,6 +77,7 @@ impl Serialize for FoundJson<'_> {
         let mut json = serializer.serialize_map(None)?;
         match found.moment {
             Moment::Start => json.serialize_entry("kind", "start")?,
+            Moment::Peak => json.serialize_entry("kind", "peak")?,
             Moment::End => json.serialize_entry("kind", "end")?,
             Moment::Checkpoint(number) => {
                 let checkpoint = profile.checkpoints().get(number);

@@ -1,7 +1,7 @@
 //! Growth: what became live between two moments of one recording, by any grouping of sites.
 //!
-//! A recording keeps what each site held at its checkpoints ([`Profile::checkpoints`]), and the end
-//! is known too. [`moment`] finds the nearest of these to a time or a mark, [`composition`] is the
+//! A recording keeps what each site held at its checkpoints ([`Profile::checkpoints`]), and the peak
+//! and the end are known too. [`moment`] finds the nearest of these to a time or a mark, [`composition`] is the
 //! heap at one of them, and [`growth`] compares two. Every figure is exact for its moment; a moment
 //! that is not the one that was asked for is always named with its distance.
 //!
@@ -21,6 +21,7 @@
 
 mod json;
 mod moment;
+mod rates;
 mod text;
 
 use std::cmp::Reverse;
@@ -31,6 +32,7 @@ use crate::table::By;
 
 pub use json::{FORMAT, write_json};
 pub use moment::{Found, Moment, Side, moment};
+pub use rates::{Allocated, Rate};
 pub use text::write_text;
 
 /// Explains why rows have no growth.
@@ -88,6 +90,11 @@ pub struct Grown {
 }
 
 impl Grown {
+    /// Creates the live bytes and blocks of two moments.
+    pub fn new(from: (u64, u64), to: (u64, u64)) -> Grown {
+        Grown { from, to }
+    }
+
     /// Returns the difference in live bytes and blocks.
     pub fn difference(&self) -> (i64, i64) {
         let difference = |from: u64, to: u64| {
@@ -108,11 +115,19 @@ impl Growth<'_> {
         time(&self.to).saturating_sub(time(&self.from))
     }
 
-    /// Returns the bytes that the whole process allocated in that time. What single rows allocated
-    /// is not known: checkpoints keep what is live.
-    pub fn allocated_bytes(&self) -> u64 {
+    /// Returns the bytes that the whole process allocated in that time; `None` if one of the moments
+    /// is the peak. What single rows allocated is not known: checkpoints keep what is live.
+    pub fn allocated_bytes(&self) -> Option<u64> {
         let total = |found: &Found| found.moment.total_bytes(self.profile);
-        total(&self.to).saturating_sub(total(&self.from))
+        Some(total(&self.to)?.saturating_sub(total(&self.from)?))
+    }
+
+    /// Returns the growth in bytes and blocks for each second, spelled: `+1.2 MiB/s` and `+20,000`.
+    /// `None` if there is no time between the moments.
+    pub fn rate_texts(&self, grown: &Grown) -> Option<(String, String)> {
+        let (bytes, blocks) = grown.difference();
+        let (bytes, blocks) = (self.per_second(bytes)?, self.per_second(blocks)?);
+        Some((text::signed_rate(bytes), text::signed_count(blocks)))
     }
 
     /// Returns a figure for each second between the two moments; `None` if there is no time between
@@ -129,6 +144,7 @@ pub fn composition(profile: &Profile, moment: Moment) -> Profile {
     match moment {
         Moment::Start => profile.at_start(),
         Moment::Checkpoint(number) => profile.at_checkpoint(number).unwrap_or_default(),
+        Moment::Peak => profile.at_peak(),
         Moment::End => profile.at_end(),
     }
 }

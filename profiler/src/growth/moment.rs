@@ -15,18 +15,34 @@ pub enum Moment {
     Start,
     /// A checkpoint, by its index in [`Profile::checkpoints`].
     Checkpoint(usize),
+    /// The peak of the whole program. Its time is that of the timeline.
+    Peak,
     /// The end of the recording, or now if the program still runs.
     End,
 }
 
 impl Moment {
-    /// Returns every moment of a recording, oldest first.
+    /// Returns every moment of a recording except the peak, oldest first.
     pub fn all(profile: &Profile) -> impl Iterator<Item = Moment> + use<> {
         let checkpoints = (0..profile.checkpoints().len()).map(Moment::Checkpoint);
         [Moment::Start]
             .into_iter()
             .chain(checkpoints)
             .chain([Moment::End])
+    }
+
+    /// Returns the moment nearest to a time, except the peak.
+    pub fn nearest(profile: &Profile, time_ns: u64) -> Moment {
+        let distance = |moment: &Moment| moment.time_ns(profile).abs_diff(time_ns);
+        let nearest = Moment::all(profile).min_by_key(distance);
+        nearest.unwrap_or(Moment::Start)
+    }
+
+    /// Returns every moment of a recording and the peak, oldest first.
+    pub fn with_peak(profile: &Profile) -> Vec<Moment> {
+        let mut moments: Vec<Moment> = Moment::all(profile).chain([Moment::Peak]).collect();
+        moments.sort_by_key(|moment| moment.order(profile));
+        moments
     }
 
     /// Returns the time after the start of the recording, in nanoseconds.
@@ -37,27 +53,46 @@ impl Moment {
                 let checkpoint = profile.checkpoints().get(number);
                 checkpoint.map_or(0, |checkpoint| checkpoint.time_ns)
             }
+            Moment::Peak => profile.capture.peak_time_ns,
             Moment::End => profile.process.duration_ns,
         }
     }
 
-    /// Returns the bytes that the whole process had allocated.
-    pub fn total_bytes(self, profile: &Profile) -> u64 {
+    /// Returns the bytes that the whole process had allocated; `None` for the peak, where it is not
+    /// known.
+    pub fn total_bytes(self, profile: &Profile) -> Option<u64> {
         match self {
-            Moment::Start => 0,
+            Moment::Start => Some(0),
             Moment::Checkpoint(number) => {
                 let checkpoint = profile.checkpoints().get(number);
-                checkpoint.map_or(0, |checkpoint| checkpoint.total_bytes)
+                checkpoint.map(|checkpoint| checkpoint.total_bytes)
             }
-            Moment::End => profile.totals.total_bytes,
+            Moment::Peak => None,
+            Moment::End => Some(profile.totals.total_bytes),
         }
     }
 
-    /// Returns what orders moments: the end comes after a checkpoint of the same time.
+    /// Returns the live bytes and blocks of the whole process.
+    pub fn live(self, profile: &Profile) -> (u64, u64) {
+        let totals = &profile.totals;
+        match self {
+            Moment::Start => (0, 0),
+            Moment::Checkpoint(number) => {
+                let checkpoint = profile.checkpoints().get(number);
+                checkpoint.map_or((0, 0), |moment| (moment.live_bytes, moment.live_blocks))
+            }
+            Moment::Peak => (totals.peak_bytes, totals.peak_blocks),
+            Moment::End => (totals.live_bytes, totals.live_blocks),
+        }
+    }
+
+    /// Returns what orders moments: the peak comes after a checkpoint of the same time, and the end
+    /// after both.
     pub(super) fn order(self, profile: &Profile) -> (u64, usize) {
         let number = match self {
             Moment::Start => 0,
             Moment::Checkpoint(number) => number + 1,
+            Moment::Peak => usize::MAX - 1,
             Moment::End => usize::MAX,
         };
         (self.time_ns(profile), number)
@@ -68,6 +103,7 @@ impl Moment {
         let time = Nanos(self.time_ns(profile));
         match self {
             Moment::Start => "the start".to_owned(),
+            Moment::Peak => format!("the peak at {time}"),
             Moment::End => match profile.process.state {
                 State::Running => format!("now, at {time}"),
                 _ => format!("the end at {time}"),
@@ -147,8 +183,8 @@ impl Side {
 }
 
 /// Finds the moment nearest to a wanted one: the name of a mark, or of an outermost phase, which
-/// stands for its end; a time after the start such as `12s`, `1.5 s`, `300ms` or `2min`; `start` or
-/// `end`.
+/// stands for its end; a time after the start such as `12s`, `1.5 s`, `300ms` or `2min`; `start`,
+/// `peak` or `end`.
 ///
 /// # Errors
 /// Returns a sentence with the possible names if the text is none of these.
@@ -183,6 +219,7 @@ pub fn moment(profile: &Profile, wanted: &str, side: Side) -> Result<Found, Stri
     }
     match wanted {
         "start" => return Ok(found(Moment::Start, 0)),
+        "peak" => return Ok(found(Moment::Peak, 0)),
         "end" => return Ok(found(Moment::End, 0)),
         _ => {}
     }
@@ -199,13 +236,9 @@ pub fn moment(profile: &Profile, wanted: &str, side: Side) -> Result<Found, Stri
 
 /// Returns the moment nearest to a time, and its distance.
 fn nearest(profile: &Profile, time_ns: u64) -> (Moment, i64) {
-    let distance = |moment: Moment| {
-        let distance = i128::from(moment.time_ns(profile)) - i128::from(time_ns);
-        i64::try_from(distance).unwrap_or(i64::MAX)
-    };
-    let nearest = Moment::all(profile).min_by_key(|moment| distance(*moment).unsigned_abs());
-    let nearest = nearest.unwrap_or(Moment::End);
-    (nearest, distance(nearest))
+    let nearest = Moment::nearest(profile, time_ns);
+    let distance = i128::from(nearest.time_ns(profile)) - i128::from(time_ns);
+    (nearest, i64::try_from(distance).unwrap_or(i64::MAX))
 }
 
 /// Lists what `--from` and `--to` take.
@@ -219,7 +252,7 @@ pub(super) fn choices(profile: &Profile) -> String {
             names.push(name);
         }
     }
-    let names = names.into_iter().chain(["start", "end"]);
+    let names = names.into_iter().chain(["start", "peak", "end"]);
     let names: Vec<String> = names.map(|name| printable(name).into_owned()).collect();
     let times = profile.checkpoints().iter();
     let times = times.map(|checkpoint| Nanos(checkpoint.time_ns).to_string());

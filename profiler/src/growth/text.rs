@@ -54,13 +54,14 @@ pub fn write_text(
         ));
     }
     page.entry(Style::Strong, "growth", &grew);
-    let allocated = growth.allocated_bytes();
-    let rate = growth.per_second(i64::try_from(allocated).unwrap_or(i64::MAX));
-    let rate = rate.map_or(String::new(), |rate| {
-        format!(": {}", bytes_per_second(rate))
-    });
-    let allocated = format!("{} by the whole program{rate}", Bytes(allocated));
-    page.entry(Style::Faint, "allocated", &allocated);
+    if let Some(allocated) = growth.allocated_bytes() {
+        let rate = growth.per_second(i64::try_from(allocated).unwrap_or(i64::MAX));
+        let rate = rate.map_or(String::new(), |rate| {
+            format!(": {}", bytes_per_second(rate))
+        });
+        let allocated = format!("{} by the whole program{rate}", Bytes(allocated));
+        page.entry(Style::Faint, "allocated", &allocated);
+    }
     page.blank();
     write_rows(&mut page, growth);
     page.finish(out)
@@ -166,11 +167,13 @@ fn sign(rate: f64) -> &'static str {
     }
 }
 
-fn signed_rate(rate: f64) -> String {
+/// Spells a growth in bytes for each second.
+pub(super) fn signed_rate(rate: f64) -> String {
     format!("{}{}", sign(rate), bytes_per_second(rate.abs()))
 }
 
-fn signed_count(rate: f64) -> String {
+/// Spells a growth in blocks for each second.
+pub(super) fn signed_count(rate: f64) -> String {
     let number = rate.abs();
     let number = if number < 10.0 {
         per_second(number)

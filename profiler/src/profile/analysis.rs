@@ -99,6 +99,11 @@ impl Profile {
         })
     }
 
+    /// Returns the folded stacks if they were asked for already.
+    pub(super) fn known_folding(&self) -> Option<Arc<Folding>> {
+        self.analysis.folding.get().cloned()
+    }
+
     /// Takes folded stacks that are known, where none were asked for yet.
     pub(crate) fn set_folding(&self, folding: Arc<Folding>) {
         let _ = self.analysis.folding.set(folding);

@@ -4,12 +4,13 @@
 //! own: every grouping and every view of live bytes works on it. Growth between two moments is the
 //! comparison of two of them ([`crate::growth`]).
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
-use super::{Distribution, Figures, Profile};
+use super::{Distribution, Figures, Profile, Samples, Sampling, ScopeId, ScopeKind};
 
 /// A moment at which the recording kept the live bytes and blocks of every site.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -54,6 +55,19 @@ impl Serialize for Checkpoint {
         json.serialize_entry("total_bytes", &self.total_bytes)?;
         json.end()
     }
+}
+
+/// A phase that ended at a checkpoint.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct PhaseSpan {
+    /// The name, as recorded: not safe for a terminal before [`crate::units::printable`].
+    pub name: String,
+    /// Nanoseconds from the start of the recording to the begin of the phase. `None` if the phase
+    /// was entered several times: the recording sums their times.
+    pub begin_ns: Option<u64>,
+    /// Nanoseconds from the start of the recording to its end.
+    pub end_ns: u64,
 }
 
 /// Live bytes and blocks.
@@ -129,6 +143,34 @@ impl Checkpoints {
 }
 
 impl Profile {
+    /// Returns the phases that ended at a checkpoint: outermost phases, in the order of their ends.
+    pub fn phase_spans(&self) -> Vec<PhaseSpan> {
+        let phases = self.phases();
+        let outermost = (1..).map(ScopeId).zip(self.scopes.iter().skip(1));
+        let outermost = outermost.filter(|(id, scope)| {
+            scope.kind == ScopeKind::Phase && phases.parent(*id) == ScopeId(0)
+        });
+        // The time of a phase that was entered once; `None` if it was entered more often.
+        let mut entered_once: HashMap<&str, Option<u64>> = HashMap::new();
+        for (_, scope) in outermost {
+            let elapsed_ns = scope.elapsed_ns.filter(|_| scope.entered == 1);
+            let known = entered_once.entry(&scope.name);
+            known.and_modify(|ns| *ns = None).or_insert(elapsed_ns);
+        }
+        let ended = self.checkpoints.moments.iter();
+        let ended = ended.filter(|moment| moment.kind == CheckpointKind::Phase);
+        ended
+            .map(|moment| {
+                let elapsed_ns = entered_once.get(moment.name.as_str()).copied().flatten();
+                PhaseSpan {
+                    name: moment.name.clone(),
+                    begin_ns: elapsed_ns.and_then(|ns| moment.time_ns.checked_sub(ns)),
+                    end_ns: moment.time_ns,
+                }
+            })
+            .collect()
+    }
+
     /// Returns the moments at which the recording kept what each site held, oldest first.
     pub fn checkpoints(&self) -> &[Checkpoint] {
         &self.checkpoints.moments
@@ -182,6 +224,16 @@ impl Profile {
         Some(self.holding(time_ns, |site| self.checkpoints.held(site, checkpoint)))
     }
 
+    /// Returns the composition of the heap at the peak, in the same form as
+    /// [`at_checkpoint`](Profile::at_checkpoint).
+    #[must_use]
+    pub fn at_peak(&self) -> Profile {
+        self.holding(self.capture.peak_time_ns, |site| {
+            let figures = self.sites.get(site).map(|site| site.figures);
+            figures.map_or((0, 0), |figures| (figures.peak_bytes, figures.peak_blocks))
+        })
+    }
+
     /// Returns the composition of the heap at the end of the recording, or now if the program still
     /// runs, in the same form as [`at_checkpoint`](Profile::at_checkpoint).
     #[must_use]
@@ -214,6 +266,10 @@ impl Profile {
             site_numbers: self.site_numbers.clone(),
             ..Profile::default()
         };
+        // Stacks fold in the same way, whatever their sites hold.
+        if let Some(folding) = self.known_folding() {
+            then.set_folding(folding);
+        }
         then.process.duration_ns = time_ns;
         for (index, site) in then.sites.iter_mut().enumerate() {
             let (live_bytes, live_blocks) = held(index);
@@ -229,6 +285,37 @@ impl Profile {
             then.totals.add(&site.figures);
         }
         then
+    }
+
+    /// Makes the figures estimates from samples that are this many bytes apart; for tests, as
+    /// [`parts`](Profile::parts).
+    #[doc(hidden)]
+    pub fn estimate(&mut self, mean: u64) {
+        let estimated = |figures: &mut Figures| {
+            let sums = [figures.total_bytes, figures.live_bytes, figures.peak_bytes];
+            figures.samples = Samples::at_most(mean, sums);
+        };
+        let sites = self.sites.iter_mut().map(|site| &mut site.figures);
+        sites.chain([&mut self.totals]).for_each(estimated);
+        self.capture.mode = "sample".to_owned();
+        self.capture.peak_error_bytes = 0;
+        self.capture.peak_discrepancy_bytes = 0;
+        self.capture.sampling = Some(Sampling {
+            sample_bytes: mean,
+            most_sample_bytes: mean,
+            changes: 0,
+            since_ns: 0,
+            total_bytes: self.totals.total_bytes,
+            total_blocks: None,
+            freed_bytes: None,
+            freed_blocks: None,
+        });
+    }
+
+    /// Removes all checkpoints; for tests, as [`parts`](Profile::parts).
+    #[doc(hidden)]
+    pub fn clear_checkpoints(&mut self) {
+        self.checkpoints = Checkpoints::default();
     }
 
     /// Adds a checkpoint at the end, with what each site holds; for tests, as

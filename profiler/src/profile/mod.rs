@@ -5,6 +5,7 @@
 //! name their function by [`FunctionId`], and parents come before children. This module does not
 //! know how the profile will be shown.
 
+mod age;
 mod analysis;
 pub mod arenas;
 mod checkpoints;
@@ -34,10 +35,11 @@ mod type_rows;
 mod types;
 mod unnamed;
 
+pub use age::Age;
 use analysis::Analysis;
 pub use arenas::{Arena, ArenaEvent, ArenaFigures, ArenaMoment, ArenaRow, ArenaValue, ArenaValues};
 pub(crate) use checkpoints::Checkpoints;
-pub use checkpoints::{Checkpoint, CheckpointKind};
+pub use checkpoints::{Checkpoint, CheckpointKind, PhaseSpan};
 pub use distribution::Distribution;
 pub(crate) use distribution::dominant_block_text;
 pub(crate) use estimate::SampledSum;
@@ -760,6 +762,13 @@ impl Profile {
     /// were taken.
     pub fn snapshots(&self) -> &[Snapshot] {
         &self.snapshots
+    }
+
+    /// Adds a snapshot whose sites have the numbers of the recording, as
+    /// `attach::Reader::take` returns them.
+    pub fn add_snapshot(&mut self, mut snapshot: Snapshot) {
+        snapshot.renumber(|number| self.site_of_number(number).map(|site| site as u32));
+        self.snapshots.push(snapshot);
     }
 
     /// Returns the index of the site that has a number in the recording.

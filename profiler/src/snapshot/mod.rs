@@ -97,7 +97,7 @@ pub use heap::{Block, Heap, HeapBuilder, Root, RootKind};
 pub use inputs::Input;
 pub use kept::{
     Basis, Held, HolderName, HolderNode, InputFigures, Moment, Neighbours, NotReached, Outside,
-    Slicer, Snapshot, Usable, UsableClass,
+    Slicer, Snapshot, Usable, UsableClass, confirmed,
 };
 pub use layout::{Header, Layouts, Source, View, Words};
 pub(crate) use layout::{Mark, WORD};

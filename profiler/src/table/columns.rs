@@ -2,12 +2,13 @@
 //!
 //! The column of the measure is always shown, the others as long as there is room.
 
+use super::rates::{bytes_each, bytes_per_second, per_second};
 use super::{
     Amplification, By, Detail, FieldDetail, Heading, HeldFigures, HeldMeasure, PhaseDetail, Row,
     TypeDetail,
 };
 use crate::profile::{Figures, Measure, State};
-use crate::units::{Bytes, Count, Nanos, Share, signed_bytes};
+use crate::units::{Nanos, Share, signed_bytes};
 
 /// The name of a row needs at least this many columns.
 const NAME_WIDTH: usize = 24;
@@ -204,17 +205,7 @@ pub(crate) fn held_columns<T: 'static>(
     });
     let retained = Column::figure(Heading::HELD, move |row| Some(of(row).retained_bytes));
     let own = Column::figure(Heading::OWN, move |row| Some(of(row).own.bytes));
-    let unused = Column::new(Heading::UNUSED, move |row: &T| {
-        let held = of(row);
-        let unused = held.of(HeldMeasure::Unused)?;
-        let is_bound = held.filled.known_bytes < held.filled.bytes;
-        match (is_bound, Bytes(unused)) {
-            // A bound that says nothing.
-            (true, Bytes(0)) => None,
-            (true, unused) => Some(format!(">={unused}")),
-            (false, unused) => Some(unused.to_string()),
-        }
-    });
+    let unused = Column::new(Heading::UNUSED, move |row: &T| of(row).unused_text());
     let known = Column::new(Heading::KNOWN, move |row: &T| {
         let filled = &of(row).filled;
         Some(Share::of(filled.known_bytes, filled.bytes).to_string())
@@ -344,26 +335,3 @@ fn special(by: By, measure: Measure, rows: &[Row]) -> Vec<Column<Row>> {
 
 /// Reads the allocations of a phase for each byte, or each record, of its input.
 type Of = fn(&PhaseDetail) -> Option<Amplification>;
-
-/// A speed of bytes: `120.4 MiB/s`.
-pub(crate) fn bytes_per_second(bytes: f64) -> String {
-    format!("{}/s", Bytes(bytes.round() as u64))
-}
-
-/// A number for each second: `20,000`, `0.4`.
-pub(crate) fn per_second(number: f64) -> String {
-    if number < 10.0 {
-        format!("{number:.1}")
-    } else {
-        Count(number.round() as u64).to_string()
-    }
-}
-
-/// Bytes for one record: `3.4 B`, `-0.5 B`, `1.2 KiB`.
-pub(crate) fn bytes_each(bytes: f64) -> String {
-    if bytes.abs() < 100.0 {
-        format!("{bytes:.1} B")
-    } else {
-        signed_bytes(bytes.round() as i64)
-    }
-}

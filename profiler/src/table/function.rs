@@ -10,6 +10,7 @@ use serde::Serialize;
 use super::site::{asking, owner_name};
 use super::{By, Detail, NO_STACK, Part, Row};
 use crate::interned::Interned;
+use crate::profile::ScopeId;
 use crate::profile::{
     Figures, FrameId, Frames, Function, FunctionId, Group, Measure, Origin, Profile, Site,
 };
@@ -293,14 +294,18 @@ pub(crate) fn libraries(profile: &Profile) -> Vec<(String, Figures)> {
     libraries.map(|row| (row.key, row.figures)).collect()
 }
 
-/// For each site, whether it belongs to the row of that key; to a function's, whether the function
-/// is on its stack. Answered for owners, functions, crates and modules: in the rows of any other
-/// grouping no site is.
+/// Returns for each site whether it belongs to the row of that key. Sites belong to a function that
+/// is on their stack, and to a phase that is around them. Answered for owners, functions, crates,
+/// modules and phases: in the rows of any other grouping no site is.
 pub fn sites_of(profile: &Profile, by: By, key: &str, frames: Frames) -> Vec<bool> {
     let named: Vec<bool> = match by {
         By::Function => (function_keys(profile).iter())
             .map(|name| name == key)
             .collect(),
+        _ => Vec::new(),
+    };
+    let in_phase = match by {
+        By::Phase => scopes_in(profile, key),
         _ => Vec::new(),
     };
     let calls = |site: &Site| {
@@ -313,9 +318,29 @@ pub fn sites_of(profile: &Profile, by: By, key: &str, frames: Frames) -> Vec<boo
         By::Function => calls(site),
         By::Crate => crate_key(profile, site) == key,
         By::Module => module_key(profile, site) == key,
+        By::Phase => in_phase.get(site.scope.0 as usize) == Some(&true),
         _ => false,
     };
     profile.sites.iter().map(is_in).collect()
+}
+
+/// Returns for each scope whether a phase of this path is around it, or is its own.
+fn scopes_in(profile: &Profile, path: &str) -> Vec<bool> {
+    let phases = profile.phases();
+    let mut is_in: Vec<bool> = Vec::with_capacity(profile.scopes.len().max(1));
+    for scope in (0..profile.scopes.len().max(1) as u32).map(ScopeId) {
+        let own = phases.phase_of(scope);
+        let known = if own == scope {
+            // The root is around no phase, and parents come before children.
+            let parent = phases.parent(own).0 as usize;
+            let is_inside = parent > 0 && is_in.get(parent) == Some(&true);
+            is_inside || phases.path(profile, own) == path
+        } else {
+            is_in.get(own.0 as usize) == Some(&true)
+        };
+        is_in.push(known);
+    }
+    is_in
 }
 
 /// Rows of crates or of loaded images, by what `key` says of a site.

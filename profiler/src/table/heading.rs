@@ -56,10 +56,8 @@ impl Heading {
     pub const UNUSED: Heading = Heading::new("unused", 11, Unit::Text);
     /// The part of the bytes whose unused capacity is known.
     pub const KNOWN: Heading = Heading::new("known", SHARE_WIDTH - 1, Unit::Text);
-    /// Sites, of an owner or of a part.
+    /// Sites, of an owner, a crate, a module or a part.
     pub const SITES: Heading = Heading::new("sites", 6, Unit::Count);
-    /// Stacks of a function, crate or module.
-    pub const STACKS: Heading = Heading::new("stacks", 7, Unit::Count);
     /// Threads of one name.
     pub const THREADS: Heading = Heading::new("count", 6, Unit::Count);
     /// Bytes that a thread freed.
@@ -106,6 +104,35 @@ impl Heading {
     pub const BYPASSED: Heading = Heading::new("bypassed", 10, Unit::Bytes);
     /// Instances of an arena.
     pub const INSTANCES: Heading = Heading::new("live/made", 11, Unit::Text);
+
+    /// Bytes at the later of two moments less those at the earlier one.
+    pub const GROWN: Heading = Heading::new("growth", 11, Unit::Text).recorded();
+    /// The growth in blocks.
+    pub const GROWN_BLOCKS: Heading = Heading::new("blocks", 11, Unit::Text).recorded();
+    /// The growth in bytes for each second.
+    pub const GROWN_RATE: Heading = Heading::new("a second", 13, Unit::Text).recorded();
+    /// Bytes at the earlier of two moments.
+    pub const THEN: Heading = Heading::new("then", 10, Unit::Bytes).recorded();
+    /// Bytes at the later of two moments.
+    pub const NOW: Heading = Heading::new("now", 10, Unit::Bytes).recorded();
+    /// Bytes allocated for each second.
+    pub const ALLOCATED_RATE: Heading = Heading::new("new/s", 12, Unit::Text).recorded();
+    /// Blocks allocated for each second.
+    pub const ALLOCATED_BLOCKS_RATE: Heading = Heading::new("blocks/s", 10, Unit::Text).recorded();
+    /// A bound of the median age of live blocks.
+    pub const AGE: Heading = Heading::new("age", 10, Unit::Text);
+    /// Bytes that nothing reached in two snapshots.
+    pub const UNREACHED: Heading = Heading::new("unreached", 10, Unit::Bytes);
+    /// Bytes that a change saves.
+    pub const SAVES: Heading = Heading::new("saves", 10, Unit::Bytes);
+    /// Blocks that a change saves.
+    pub const SAVES_BLOCKS: Heading = Heading::new("blocks", 11, Unit::Count);
+    /// Bytes that a phase allocated for each byte of its input.
+    pub const TOTAL_PER_BYTE: Heading = Heading::new("total/in", 8, Unit::Text).recorded();
+    /// Bytes that a phase allocated for each of its records.
+    pub const TOTAL_PER_RECORD: Heading = Heading::new("total/rec", 10, Unit::Text).recorded();
+    /// Times that a phase was entered.
+    pub const ENTERED: Heading = Heading::new("entered", 9, Unit::Count);
 
     const fn new(title: &'static str, width: usize, unit: Unit) -> Heading {
         Heading {

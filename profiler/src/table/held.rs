@@ -203,6 +203,19 @@ impl HeldFigures {
         }
     }
 
+    /// Spells the unused capacity: `1.2 KiB`, `>=1.2 KiB` if it is not known of all blocks. `None`
+    /// if nothing is known of them.
+    pub fn unused_text(&self) -> Option<String> {
+        let unused = self.of(HeldMeasure::Unused)?;
+        let is_bound = self.filled.known_bytes < self.filled.bytes;
+        match (is_bound, Bytes(unused)) {
+            // A bound that says nothing.
+            (true, Bytes(0)) => None,
+            (true, unused) => Some(format!(">={unused}")),
+            (false, unused) => Some(unused.to_string()),
+        }
+    }
+
     /// Returns the figures under their keys in JSON.
     pub(crate) fn by_key(&self) -> [(&'static str, Option<u64>); 5] {
         [

@@ -4,6 +4,7 @@
 //! one row. A name that is on the path already counts where the path ends, as sites do there: so no
 //! path has a name twice, and a row retains exactly what its blocks hold alone.
 
+use std::cmp::Reverse;
 use std::collections::HashMap;
 
 use super::SiteLabel;
@@ -48,6 +49,8 @@ pub enum HolderRowName {
     Small,
 }
 
+/// What the name of a row of statics begins with.
+const STATICS: &str = "statics";
 /// The row of blocks that nothing reached.
 pub(crate) const NOT_REACHED: &str = "not reached at this moment";
 /// The row of blocks whose owner was not seen.
@@ -82,6 +85,11 @@ impl HolderRowName {
 }
 
 impl HolderRowName {
+    /// Returns `true` if it stands for the statics of a loaded image.
+    pub fn is_statics(&self) -> bool {
+        matches!(self, HolderRowName::Root(name) if name.starts_with(STATICS))
+    }
+
     /// Returns the kind of holder, a word of JSON.
     pub fn kind(&self) -> &'static str {
         match self {
@@ -212,6 +220,14 @@ pub fn holders(profile: &Profile, snapshot: &Snapshot) -> Vec<HolderRow> {
     rows
 }
 
+/// Returns the rows that have blocks of a site, those with most bytes first.
+pub fn holders_of(rows: &[HolderRow], site: u32) -> Vec<usize> {
+    let with_site = |row: &HolderRow| row.sites.binary_search(&site).is_ok();
+    let mut found: Vec<usize> = (0..rows.len()).filter(|&at| with_site(&rows[at])).collect();
+    found.sort_by_key(|&at| Reverse(rows[at].held.own.bytes));
+    found
+}
+
 /// The key of holders that are one row.
 #[derive(Clone, PartialEq, Eq, Hash)]
 enum Key {
@@ -292,7 +308,7 @@ fn outside(kind: RootKind, name: &str) -> String {
         RootKind::DeadStack if name.is_empty() => return "other memory".to_owned(),
         RootKind::Stack | RootKind::DeadStack => "stack",
         RootKind::ThreadLocals => "thread-locals",
-        RootKind::Segment => "statics",
+        RootKind::Segment => STATICS,
     };
     // A segment may have the path of its file.
     match name.rsplit('/').next() {

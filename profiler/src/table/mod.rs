@@ -34,6 +34,7 @@ mod holder;
 mod names;
 mod phase;
 mod preorder;
+mod rates;
 mod site;
 #[cfg(test)]
 mod tests;
@@ -47,8 +48,7 @@ use crate::profile::{Figures, FrameId, Frames, Measure, Profile};
 pub(crate) use arena::charged_frame;
 pub use arena::{ArenaDetail, ArenaLeak, ArenaPart};
 pub(crate) use columns::{
-    Column, bytes_each, bytes_per_second, cells, columns, field_columns, fitting, held_columns,
-    per_second, site_columns, titles,
+    Column, cells, columns, field_columns, fitting, held_columns, site_columns, titles,
 };
 pub use data::{FieldDetail, InPlace, Part, Slack, TypeDetail, slack_by_type};
 pub(crate) use failed_request::{failed_requests, fatal_request};
@@ -63,12 +63,13 @@ pub(crate) use held_rows::held_by;
 #[cfg(feature = "flamegraph")]
 pub(crate) use held_rows::held_by_groups;
 pub use held_rows::{HeldRow, held_rows, not_in_snapshots};
-pub use holder::{HolderRow, HolderRowName, holders};
+pub use holder::{HolderRow, HolderRowName, holders, holders_of};
 pub(crate) use holder::{NOT_REACHED, NOT_SEEN, SEVERAL, SMALL};
 pub(crate) use names::{NO_STACK, place, program_name};
 pub use phase::{Amplification, PhaseDetail};
 pub use preorder::preorder;
 pub(crate) use preorder::weighty;
+pub(crate) use rates::{bytes_each, bytes_per_second, per_second};
 pub use site::{SiteDetail, SiteLabel};
 pub(crate) use site::{asking, label_of, mark_names};
 pub use thread::ThreadDetail;

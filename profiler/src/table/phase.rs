@@ -6,8 +6,10 @@
 
 use serde::Serialize;
 
+use super::rates::{bytes_each, bytes_per_second, per_second};
 use super::{Detail, Row};
 use crate::profile::{Figures, Profile, ScopeId, ScopeKind, both};
+use crate::units::{Bytes, counted};
 
 /// A phase, all its places in the tree of scopes together. The names are the keys in JSON.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -70,6 +72,44 @@ impl PhaseDetail {
         self.per_second(self.records)
     }
 
+    /// Spells the input: `6.0 MiB of input (24.0 MiB/s)`. `None` if the program did not state it.
+    pub fn input_text(&self, with_speed: bool) -> Option<String> {
+        let input = format!("{} of input", Bytes(self.input_bytes));
+        let speed = self.bytes_per_second().filter(|_| with_speed);
+        let speed = speed.map(bytes_per_second);
+        (self.input_bytes > 0).then(|| with(input, speed))
+    }
+
+    /// Spells the records: `20,000 records (80,000/s)`. `None` if the program did not state them.
+    pub fn records_text(&self, with_speed: bool) -> Option<String> {
+        let speed = self.records_per_second().filter(|_| with_speed);
+        let speed = speed.map(|speed| format!("{}/s", per_second(speed)));
+        (self.records > 0).then(|| with(counted(self.records, "record"), speed))
+    }
+
+    /// Spells the bytes allocated for each byte of input, and for each record.
+    pub fn total_each_texts(&self) -> [Option<String>; 2] {
+        let per_byte = self.per_input_byte();
+        let per_record = self.per_record();
+        [
+            per_byte.map(|per| format!("{:.2}", per.total)),
+            per_record.map(|per| bytes_each(per.total)),
+        ]
+    }
+
+    /// Spells the figures for each byte of input; `None` if the program did not state its input.
+    pub fn per_input_byte_text(&self) -> Option<String> {
+        let per = self.per_input_byte()?;
+        let each = per.text(|bytes| format!("{bytes:.2} bytes"));
+        Some(format!("for each byte of input {each}"))
+    }
+
+    /// Spells the figures for each record; `None` if the program did not state its records.
+    pub fn per_record_text(&self) -> Option<String> {
+        let per = self.per_record()?;
+        Some(format!("for each record {}", per.text(bytes_each)))
+    }
+
     fn per_second(&self, count: u64) -> Option<f64> {
         let elapsed_ns = self.elapsed_ns.filter(|&ns| ns > 0 && count > 0)?;
         Some(count as f64 * 1e9 / elapsed_ns as f64)
@@ -83,6 +123,29 @@ impl PhaseDetail {
             retained: self.retained_bytes.map(|bytes| bytes as f64 / count),
             peak: self.with_inner.peak_bytes as f64 / count,
         })
+    }
+}
+
+impl Amplification {
+    /// `3.40 bytes allocated in 0.05 blocks, 1.10 bytes retained, 1.20 bytes at the peak`
+    fn text(&self, spell: fn(f64) -> String) -> String {
+        let retained = self
+            .retained
+            .map(|bytes| format!("{} retained, ", spell(bytes)))
+            .unwrap_or_default();
+        format!(
+            "{} allocated in {:.2} blocks, {retained}{} at the peak",
+            spell(self.total),
+            self.blocks,
+            spell(self.peak)
+        )
+    }
+}
+
+fn with(text: String, speed: Option<String>) -> String {
+    match speed {
+        Some(speed) => format!("{text} ({speed})"),
+        None => text,
     }
 }
 

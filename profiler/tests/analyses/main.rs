@@ -11,6 +11,7 @@ mod fields;
 mod flamegraph;
 mod folding;
 mod held_diff;
+mod leaks;
 mod phases;
 mod report;
 mod source;

@@ -33,7 +33,7 @@ pub(crate) fn areas(area: Rect, app: &App) -> [Rect; 5] {
     };
     let is_tall = area.height >= 2 * ROOMY && !is_zoomed;
     let losses = u16::from(has_losses && is_tall);
-    let base = u16::from(app.options.base.is_some() && is_tall);
+    let base = u16::from(data.is_some_and(|data| data.base.is_some()) && is_tall);
     let footer = u16::from(area.height > 2);
     let body = area.height - header - losses - base - footer;
     split(area, [header, losses, base, body, footer])

@@ -144,6 +144,14 @@ fn act(app: &mut App, command: Command) {
         Command::Snapshot => {
             app.notice = Some("no snapshot: the program has ended".to_owned());
         }
+        Command::BaseIsNow if app.live => {
+            app.requests.push(Request::Load(Order::BaseIsNow));
+            app.notice = Some("every view shows the changes from now on".to_owned());
+        }
+        Command::BaseIsNow => {
+            let text = "nothing will change: the program has ended; compare with --base FILE";
+            app.notice = Some(text.to_owned());
+        }
         Command::Search => {
             let searched = with_view(app, |view, _| view.searched()).flatten();
             app.prompt = searched.map(|(label, pattern)| Prompt::new(label, pattern));

@@ -6,7 +6,7 @@ use heapglass_profiler::profile::Profile;
 /// A recording to compare the shown one with.
 #[derive(Clone, Debug)]
 pub struct Base {
-    /// Name to show: its path.
+    /// Name to show: its path, or the moment at which it was taken.
     pub name: String,
     /// Its profile.
     pub profile: Profile,

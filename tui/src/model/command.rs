@@ -78,6 +78,15 @@ pub(crate) enum Command {
     Reload,
     /// Take a snapshot of the heap of a running program.
     Snapshot,
+    /// Compare all views with this moment.
+    BaseIsNow,
+    /// Go to the next moment of a recording.
+    NextMoment,
+    PreviousMoment,
+    /// Keep this moment to compare others with it, or let it go.
+    Anchor,
+    /// Show the holder of the selected blocks.
+    WhoHolds,
     Edit(Edit),
 }
 

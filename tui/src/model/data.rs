@@ -7,10 +7,13 @@ use std::panic::resume_unwind;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::thread::Builder;
 
+use heapglass_profiler::advice::{Finding, advise};
 use heapglass_profiler::arenas::{Point, points};
 use heapglass_profiler::calltree::{CallTree, CallTreeOptions};
 use heapglass_profiler::diff::{self, Beside, Change, Recording};
 use heapglass_profiler::fields::Field;
+use heapglass_profiler::growth::{Allocated, Rate};
+use heapglass_profiler::leaks::{Leaks, leaks};
 use heapglass_profiler::profile::{
     Frame, FrameId, Frames, Function, FunctionId, Label, Measure, Profile, Site, State, TypeId,
     TypeKind, TypeName,
@@ -47,6 +50,13 @@ pub(crate) struct Data {
     beside: Mutex<HashMap<RowsKey, Arc<Beside>>>,
     /// Warnings about the comparison with the base, one sentence each; empty without a base.
     pub(crate) warnings: Vec<String>,
+    leaks: OnceLock<Leaks>,
+    /// The findings without small ones, and all of them.
+    findings: [OnceLock<Vec<Finding>>; 2],
+    /// What each owner of a running program had allocated.
+    allocated: Option<Allocated>,
+    /// What each owner of a running program allocated for each second since the previous profile.
+    rates: Option<HashMap<String, Rate>>,
 }
 
 /// Returns the profile as the second side of a comparison.
@@ -86,7 +96,6 @@ impl Data {
         }
     }
 
-    /// Returns the comparison of the total with that of the base; `None` without a base.
     /// Returns the mark in front of the total of a measure: `~` if the total is an estimate.
     pub(crate) fn mark(&self, measure: Measure) -> &'static str {
         if self.profile.counts_exactly(measure) {
@@ -96,6 +105,49 @@ impl Data {
         }
     }
 
+    /// Computes the rates of a running program, from the profile before.
+    pub(crate) fn follow(&mut self, before: Option<&Data>) {
+        if self.profile.process().state != State::Running {
+            return;
+        }
+        let allocated = Allocated::of(&self.profile, By::Owner);
+        let before = before.and_then(|before| before.allocated.as_ref());
+        self.rates = before.and_then(|before| allocated.rates_since(before));
+        self.allocated = Some(allocated);
+    }
+
+    /// Returns what an owner of a running program allocates for each second; `None` if nothing
+    /// new was seen.
+    pub(crate) fn rate(&self, owner: &str) -> Option<&Rate> {
+        self.rates.as_ref()?.get(owner)
+    }
+
+    /// Returns `true` if the rates of a running program are known.
+    pub(crate) fn has_rates(&self) -> bool {
+        self.rates.is_some()
+    }
+
+    /// Returns the live blocks, with what grew.
+    pub(crate) fn leaks(&self) -> &Leaks {
+        self.leaks.get_or_init(|| leaks(&self.profile))
+    }
+
+    /// Returns the findings; with `has_all`, including small ones.
+    pub(crate) fn findings(&self, has_all: bool) -> &[Finding] {
+        let [large, all] = &self.findings;
+        let findings = if has_all { all } else { large };
+        findings.get_or_init(|| advise(&self.profile, has_all))
+    }
+
+    /// Explains how to get a snapshot, if there is none.
+    pub(crate) fn no_snapshot(&self) -> &'static str {
+        match self.profile.process().state {
+            State::Running => "no snapshot yet: press H to take one of the running program",
+            _ => "no snapshot: take one with `heapglass run --snapshot -- COMMAND`",
+        }
+    }
+
+    /// Returns the comparison of the total with that of the base; `None` without a base.
     pub(crate) fn change(&self, measure: Measure) -> Option<Change> {
         let base = self.base.as_ref()?.recording();
         Some(diff::total(&[base], &[shown(&self.profile)], measure, None))

@@ -16,6 +16,8 @@ pub(crate) enum Order {
     Reload,
     /// Take a snapshot of the program's heap.
     Snapshot,
+    /// Compare the next profiles with the last one.
+    BaseIsNow,
     Pause(bool),
     /// Build this call tree for the next profile before it is shown.
     Tree(CallTreeOptions),

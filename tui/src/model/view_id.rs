@@ -1,6 +1,6 @@
 //! The identifiers of the views.
 
-/// The views, in the order of their tabs and digits.
+/// The views, in the order of their tabs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum ViewId {
     /// Totals, timeline and top owners.
@@ -18,11 +18,21 @@ pub enum ViewId {
     Threads,
     /// Arenas, and the contents of their chunks.
     Arenas,
+    /// The heap at each moment that the recording keeps, and the growth between two.
+    Time,
+    /// Live blocks: what grows, and what is left at exit.
+    Leaks,
+    /// Who holds the heap in a snapshot, as a tree.
+    Heap,
+    /// Changes that save memory.
+    Advice,
+    /// Phases of the program, as a tree.
+    Phases,
 }
 
 impl ViewId {
     /// Every view, in the order of the tabs.
-    pub const ALL: [ViewId; 7] = [
+    pub const ALL: [ViewId; 12] = [
         ViewId::Overview,
         ViewId::Flamegraph,
         ViewId::Types,
@@ -30,6 +40,11 @@ impl ViewId {
         ViewId::Sites,
         ViewId::Threads,
         ViewId::Arenas,
+        ViewId::Time,
+        ViewId::Leaks,
+        ViewId::Heap,
+        ViewId::Advice,
+        ViewId::Phases,
     ];
 
     /// Returns the title on the tab.
@@ -51,6 +66,29 @@ impl ViewId {
             ViewId::Sites => ("Sites", "Site"),
             ViewId::Threads => ("Threads", "Thread"),
             ViewId::Arenas => ("Arenas", "Arena"),
+            ViewId::Time => ("Time", "Time"),
+            ViewId::Leaks => ("Leaks", "Leak"),
+            ViewId::Heap => ("Heap", "Heap"),
+            ViewId::Advice => ("Advice", "Advice"),
+            ViewId::Phases => ("Phases", "Phase"),
+        }
+    }
+
+    /// Returns the key that shows the view: a digit, or a letter once there are no more digits.
+    pub(crate) fn key(self) -> char {
+        match self {
+            ViewId::Overview => '1',
+            ViewId::Flamegraph => '2',
+            ViewId::Types => '3',
+            ViewId::Fields => '4',
+            ViewId::Sites => '5',
+            ViewId::Threads => '6',
+            ViewId::Arenas => '7',
+            ViewId::Time => '8',
+            ViewId::Leaks => '9',
+            ViewId::Heap => '0',
+            ViewId::Advice => 'A',
+            ViewId::Phases => 'P',
         }
     }
 

@@ -34,7 +34,9 @@ pub(crate) fn lines(data: &Data, title: &str, cells: u16) -> Vec<Line<'static>> 
         .iter()
         .filter(|row| row.type_id.is_some());
     let contents = [
-        (profile.sites().len() as u64, "site"),
+        // Count sites as the columns do: those of the owners add up to this.
+        (profile.counted_sites().count() as u64, "site"),
+        (data.site_rows().len() as u64, "row"),
         (profile.functions().len() as u64, "function"),
         (threads.fold(0, u64::saturating_add), "thread"),
         (
@@ -44,7 +46,10 @@ pub(crate) fn lines(data: &Data, title: &str, cells: u16) -> Vec<Line<'static>> 
         (fields as u64, "field"),
         (types.count() as u64, "type"),
     ]
-    .map(|(count, one)| counted(count, one));
+    .map(|(count, one)| match one {
+        "row" => format!("{} in the list of sites", counted(count, one)),
+        _ => counted(count, one),
+    });
     let (state, duration) = (data.state(), process.duration());
     let (lives, own) = match capture.linear_memory {
         Some(memory) => (

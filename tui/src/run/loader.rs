@@ -11,6 +11,7 @@ use std::time::Duration;
 use heapglass_profiler::Early;
 use heapglass_profiler::profile::{Frames, Profile, State};
 use heapglass_profiler::table::By;
+use heapglass_profiler::units::Nanos;
 
 use crate::model::{Data, Message, Order};
 use crate::{Base, Options, Source};
@@ -33,6 +34,7 @@ impl Loader {
             tree,
             outbox: outbox.clone(),
             ordered,
+            last: None,
         };
         let work = move || {
             if let Err(panic) = catch_unwind(AssertUnwindSafe(|| worker.work())) {
@@ -71,6 +73,8 @@ struct Worker<S> {
     tree: CallTreeOptions,
     outbox: Sender<Message>,
     ordered: Receiver<Order>,
+    /// The last profile with names.
+    last: Option<Arc<Data>>,
 }
 
 impl<S: Source> Worker<S> {
@@ -106,12 +110,18 @@ impl<S: Source> Worker<S> {
                         match order {
                             Order::Reload => reload = true,
                             Order::Snapshot => takes_snapshot = true,
+                            Order::BaseIsNow => {
+                                self.set_base();
+                                reload = true;
+                            }
                             Order::Pause(now) => paused = now,
                             Order::Tree(tree) => self.tree = tree,
                         }
                     }
-                    let data = Data::with_tree(profile, self.base.clone(), self.tree);
+                    let mut data = Data::with_tree(profile, self.base.clone(), self.tree);
+                    data.follow(self.last.as_deref());
                     let data = Arc::new(data);
+                    self.last = Some(Arc::clone(&data));
                     // Compute what the first views show. Other views compute their data when they
                     // first become visible.
                     for by in [By::Owner, By::Site] {
@@ -147,11 +157,25 @@ impl<S: Source> Worker<S> {
                             return;
                         }
                     }
+                    Ok(Order::BaseIsNow) => {
+                        self.set_base();
+                        break;
+                    }
                     Ok(Order::Pause(now)) => paused = now,
                     Ok(Order::Tree(tree)) => self.tree = tree,
                     Err(RecvTimeoutError::Disconnected) => return,
                 }
             }
+        }
+    }
+
+    /// Makes the last profile the base.
+    fn set_base(&mut self) {
+        if let Some(last) = &self.last {
+            let profile = last.profile.clone();
+            let time = Nanos(profile.process().duration_ns);
+            let name = format!("now, at {time}");
+            self.base = Some(Arc::new(Base { name, profile }));
         }
     }
 

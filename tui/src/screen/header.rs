@@ -2,6 +2,7 @@
 //! error bounds.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use heapglass_profiler::diff::Verdict;
 use heapglass_profiler::profile::{Measure, NO_STACKS, State};
@@ -17,7 +18,7 @@ use crate::app::App;
 use crate::model::{Command, Context, Data, ViewId};
 use crate::text::{clean, fit, fit_end, width};
 use crate::theme;
-use crate::widgets::{change, slice, some, write};
+use crate::widgets::{change, noun, slice, some, write};
 
 /// Draws as many lines as `area` has, at most two.
 pub(crate) fn render(app: &App, data: &Data, area: Rect, buffer: &mut Buffer) {
@@ -138,38 +139,72 @@ fn tab_texts(app: &App, data: &Data, cells: usize) -> (Line<'static>, Option<Str
     let measures = measure(app, data);
     let left = |line: &Line<'_>| cells.saturating_sub(line.width() + 3);
     let fits = |line: &Line<'_>, text: &String| width(text) <= left(line);
-    // Prefer shorter tabs to a measure without its figure or bound.
-    let mut line = tab_line(app, false);
-    if measures.iter().take(2).all(|text| !fits(&line, text)) {
-        line = tab_line(app, true);
-    }
-    // The tabs do not fit, so show the current one with its position.
-    if line.width() > cells {
-        let (at, all) = (app.view.index() + 1, ViewId::ALL.len());
-        let text = format!(" {at}/{all} {} ", app.view.title());
-        line = Line::styled(text, theme::selected());
-    }
+    let shows_figure = |line: &Line<'_>| measures.iter().take(2).any(|text| fits(line, text));
+    // Prefer shorter tabs, and then fewer, to a measure without its figure or bound.
+    let all = 0..ViewId::ALL.len();
+    let lines = [false, true].map(|is_tight| tab_line(app, is_tight, all.clone()));
+    let line = lines.into_iter().find(shows_figure).unwrap_or_else(|| {
+        // Leave room for the figure with its bound.
+        let figure = measures.get(1).map_or(0, |text| width(text) + 3);
+        let is_narrow = cells < 60;
+        some_tabs(
+            app,
+            if is_narrow {
+                cells
+            } else {
+                cells.saturating_sub(figure)
+            },
+        )
+    });
     let right = measures.into_iter().find(|text| fits(&line, text));
     (line, right)
 }
 
-fn tab_line(app: &App, tight: bool) -> Line<'static> {
-    let tabs = ViewId::ALL.map(|view| {
-        let (at, style) = match view.index() + 1 {
-            at if view == app.view => (at, theme::selected()),
-            at => (at, theme::plain()),
+/// Returns the tab of the current view with as many neighbours as fit into `room`.
+fn some_tabs(app: &App, room: usize) -> Line<'static> {
+    let current = app.view.index();
+    let mut shown = current..current + 1;
+    let mut line = tab_line(app, true, shown.clone());
+    // Grow to the left first, so that the first tabs stay in place.
+    loop {
+        let wider = [
+            shown.start.saturating_sub(1)..shown.end,
+            shown.start..(shown.end + 1).min(ViewId::ALL.len()),
+        ];
+        let mut wider = wider.into_iter().filter(|wider| *wider != shown);
+        let fitting = wider.find_map(|wider| {
+            let line = tab_line(app, true, wider.clone());
+            (line.width() <= room).then_some((wider, line))
+        });
+        let Some((wider, longer)) = fitting else {
+            return line;
         };
-        let text = if tight {
-            format!("{at} {}", view.short_title())
+        (shown, line) = (wider, longer);
+    }
+}
+
+/// Returns the tabs of some views, with `‹` and `›` for those that are left out.
+fn tab_line(app: &App, is_tight: bool, shown: Range<usize>) -> Line<'static> {
+    let tabs = ViewId::ALL.get(shown.clone()).unwrap_or_default().iter();
+    let tabs = tabs.enumerate().flat_map(|(at, view)| {
+        let style = if *view == app.view {
+            theme::selected()
         } else {
-            format!(" {at} {} ", view.title())
+            theme::plain()
         };
-        [
-            Span::raw(if tight && at > 1 { " " } else { "" }),
-            Span::styled(text, style),
-        ]
+        let text = if is_tight {
+            format!("{} {}", view.key(), view.short_title())
+        } else {
+            format!(" {} {} ", view.key(), view.title())
+        };
+        let gap = if is_tight && at > 0 { " " } else { "" };
+        [Span::raw(gap), Span::styled(text, style)]
     });
-    tabs.into_iter().flatten().collect()
+    let before = (shown.start > 0).then_some("‹ ");
+    let after = (shown.end < ViewId::ALL.len()).then_some(" ›");
+    let mark = |text| Span::styled(text, theme::dim());
+    let before = before.map(mark).into_iter();
+    before.chain(tabs).chain(after.map(mark)).collect()
 }
 
 /// Returns the measure with its total, from long to short.
@@ -229,7 +264,7 @@ pub(crate) fn render_base(cx: &Context<'_>, by: Option<By>, area: Rect, buffer: 
     if let Some((by, removed)) = by.and_then(|by| Some((by, cx.beside(by)?.removed())))
         && removed.rows > 0
     {
-        let rows = counted(removed.rows as u64, by.name());
+        let rows = counted(removed.rows as u64, noun(by));
         parts.push(format!(
             "{rows} only in the base: {}",
             measure.amount(removed.value)

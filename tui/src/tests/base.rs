@@ -110,7 +110,7 @@ fn what_only_the_base_has_is_counted() {
     screen.press("5 m m m Enter");
     let said = line(&mut screen, "base before.hg");
     assert!(
-        said.contains(&format!("1 site only in the base: {total}")),
+        said.contains(&format!("1 row only in the base: {total}")),
         "{said}"
     );
 }

@@ -155,7 +155,7 @@ fn the_bar_of_the_selected_owner_stays_a_bar() {
 
 #[test]
 fn a_map_does_not_look_like_own_code_and_the_legend_names_both_colours() {
-    let mut screen = Screen::sample(120, 41);
+    let mut screen = Screen::sample(120, 50);
     screen.press("2");
     let own = cells(&mut screen, "load::open")[0].bg;
     assert_ne!(cells(&mut screen, " own code ")[1].bg, Color::Reset);

@@ -7,6 +7,8 @@ mod arenas;
 mod base;
 mod colours;
 mod habits;
+mod new_views;
+mod questions;
 mod random;
 mod real;
 mod screens;
@@ -195,20 +197,6 @@ pub(crate) fn profile() -> Profile {
 pub(crate) fn fleet() -> Profile {
     let mut profile = fixture::fleet();
     profile.parts().process.started_unix_ns = 0;
-    profile
-}
-
-/// Returns a recording in mode `sample`, whose figures are estimates.
-pub(crate) fn sampled() -> Profile {
-    let mut profile = fixture::fleet();
-    profile.parts().process.started_unix_ns = 0;
-    profile.parts().capture.mode = "sample".into();
-    let total_bytes = profile.totals().total_bytes;
-    profile.parts().capture.sampling = Some(fixture::made!(Sampling {
-        sample_bytes: 4_096,
-        most_sample_bytes: 4_096,
-        total_bytes,
-    }));
     profile
 }
 

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEventKind};
+use heapglass_fixture::{moving, sampled, with_made_up_snapshots};
 use heapglass_profiler::profile::{Contents, FrameId, FunctionId, Profile, ScopeId, State, TypeId};
 
 use super::{Screen, fleet, profile};
@@ -41,7 +42,7 @@ fn key(dice: &mut Dice) -> KeyEvent {
         KeyCode::F(1),
     ];
     const CHARS: &[u8] =
-        b"hjklgGnN#/?!immMsSoapr 1234567hjkl2334445577effb(.*[a\\[]:zzxyEtHqB0890vc,.<>+-=";
+        b"hjklgGnN#/?!immMsSoapr 1234567hjkl2334445577effb(.*[a\\[]:zzxyEtHqB089AP0890vvTwc,.<>+-=";
     match dice.roll(10) {
         0..4 => KeyEvent::new(NAMED[dice.roll(NAMED.len())], KeyModifiers::NONE),
         4 => KeyEvent::new(
@@ -109,7 +110,8 @@ fn events(of_each: usize) -> usize {
 
 #[test]
 fn random_keys_and_clicks_on_finished_recordings_never_panic() {
-    play(1, events(2_000), &[profile(), fleet()], Options::default());
+    let profiles = [profile(), fleet(), moving(), with_made_up_snapshots()];
+    play(1, events(2_000), &profiles, Options::default());
 }
 
 #[test]
@@ -146,7 +148,7 @@ fn random_keys_and_clicks_on_a_sampled_recording_never_panic() {
         sixteen_colours: true,
         ..Options::default()
     };
-    play(4, events(1_500), &[super::sampled(), fleet()], options);
+    play(4, events(1_500), &[sampled(), fleet()], options);
 }
 
 #[test]
@@ -165,6 +167,8 @@ fn profiles_that_come_and_go_under_random_keys_never_panic() {
         Profile::default(),
         broken(),
         broken_fleet(),
+        moving(),
+        with_made_up_snapshots(),
     ];
     for seed in 10..=11 {
         let options = Options {

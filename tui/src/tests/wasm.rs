@@ -68,7 +68,7 @@ fn every_view_of_a_recorded_module_can_be_drawn() {
         ("4", ".tags"),
         ("5", "(in write)"),
         ("6", "main"),
-        ("7", "Arenas"),
+        ("7", "No arenas"),
     ] {
         let text = screen.press(keys).text();
         assert!(text.contains(expected), "{keys}: {text}");

@@ -7,7 +7,9 @@ use std::collections::HashSet;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use super::{arenas, fields, flame, overview, sites, threads, types};
+use super::{
+    advice, arenas, fields, flame, heap, leaks, overview, phases, sites, threads, time, types,
+};
 use crate::model::keys::{
     BACK, Binding, DOWN, ENTER, FIRST, Key, LAST, UP, bindings, char, control, named,
 };
@@ -23,6 +25,11 @@ fn bindings_of(view: ViewId) -> &'static [Binding] {
         ViewId::Sites => sites::BINDINGS,
         ViewId::Threads => threads::BINDINGS,
         ViewId::Arenas => arenas::BINDINGS,
+        ViewId::Time => time::BINDINGS,
+        ViewId::Leaks => leaks::BINDINGS,
+        ViewId::Heap => heap::BINDINGS,
+        ViewId::Advice => advice::BINDINGS,
+        ViewId::Phases => phases::BINDINGS,
     }
 }
 
@@ -119,6 +126,11 @@ const COMMON: &[Binding] = bindings! {
     [char('5')] => Show(ViewId::Sites), "", "show sites";
     [char('6')] => Show(ViewId::Threads), "", "show threads";
     [char('7')] => Show(ViewId::Arenas), "", "show arenas";
+    [char('8')] => Show(ViewId::Time), "", "show the heap over time";
+    [char('9')] => Show(ViewId::Leaks), "", "show leaks";
+    [char('0')] => Show(ViewId::Heap), "", "show who holds the heap";
+    [char('A')] => Show(ViewId::Advice), "", "show advice";
+    [char('P')] => Show(ViewId::Phases), "", "show phases";
     [char('m')] => Measures, "", "choose a measure";
     [char('M')] => PreviousMeasure, "", "use the measure before";
     [char('E')] => OpenEditor, "", "open the line in $EDITOR";
@@ -130,6 +142,7 @@ const COMMON: &[Binding] = bindings! {
     [char(' ')] => Pause, "", "pause or resume";
     [char('r'), control('l')] => Reload, "", "reload now";
     [char('H')] => Snapshot, "", "take a heap snapshot";
+    [char('B')] => BaseIsNow, "", "show changes from now on";
     BACK => Back, "", "go one level out";
 };
 
@@ -230,14 +243,12 @@ mod tests {
     }
 
     #[test]
-    fn the_digit_of_a_view_is_its_place_among_the_tabs() {
-        for (index, view) in ViewId::ALL.into_iter().enumerate() {
-            let digit = std::char::from_digit(index as u32 + 1, 10).expect("fewer than ten views");
-            let event = KeyEvent::new(KeyCode::Char(digit), KeyModifiers::NONE);
-            assert_eq!(
-                Focus::View(ViewId::Overview).command(event),
-                Some(Command::Show(view))
-            );
+    fn the_key_on_a_tab_shows_its_view() {
+        for view in ViewId::ALL {
+            let event = KeyEvent::new(KeyCode::Char(view.key()), KeyModifiers::NONE);
+            for from in ViewId::ALL {
+                assert_eq!(Focus::View(from).command(event), Some(Command::Show(view)));
+            }
         }
     }
 

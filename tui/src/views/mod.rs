@@ -1,17 +1,23 @@
 //! The views. To add one, add a folder here, a variant of [`ViewId`], a field of [`Views`], and its
-//! keys and digit in `focus.rs`.
+//! keys in `focus.rs`.
 //!
 //! A view reads a [`Context`] and changes only its own state. It never calls another view; it
 //! returns an outcome that leads there.
 
+mod advice;
 mod arenas;
 mod breakdown;
 mod fields;
 mod flame;
 pub(crate) mod focus;
+mod heap;
+mod leaks;
 mod overview;
+mod phases;
 mod sites;
 mod threads;
+mod time;
+mod timeline;
 mod types;
 
 use heapglass_profiler::calltree::{CallTreeOptions, Levels};
@@ -101,6 +107,11 @@ pub(crate) struct Views {
     sites: sites::Sites,
     threads: threads::Threads,
     arenas: arenas::Arenas,
+    time: time::Time,
+    leaks: leaks::LeakList,
+    heap: heap::Heap,
+    advice: advice::Advice,
+    phases: phases::PhaseTree,
 }
 
 impl Views {
@@ -143,6 +154,11 @@ impl Views {
             ViewId::Sites => &self.sites,
             ViewId::Threads => &self.threads,
             ViewId::Arenas => &self.arenas,
+            ViewId::Time => &self.time,
+            ViewId::Leaks => &self.leaks,
+            ViewId::Heap => &self.heap,
+            ViewId::Advice => &self.advice,
+            ViewId::Phases => &self.phases,
         }
     }
 
@@ -155,6 +171,11 @@ impl Views {
             ViewId::Sites => &mut self.sites,
             ViewId::Threads => &mut self.threads,
             ViewId::Arenas => &mut self.arenas,
+            ViewId::Time => &mut self.time,
+            ViewId::Leaks => &mut self.leaks,
+            ViewId::Heap => &mut self.heap,
+            ViewId::Advice => &mut self.advice,
+            ViewId::Phases => &mut self.phases,
         }
     }
 }

@@ -1,5 +1,5 @@
-//! Threads: one row for all threads with the same name or with numbered names, sorted by their
-//! allocations. Enter lists numbered threads one by one.
+//! Threads: one row for all threads with the same name or with numbered names, sorted by a column.
+//! Enter lists numbered threads one by one.
 
 use std::cmp::Reverse;
 use std::sync::Arc;
@@ -11,12 +11,12 @@ use heapglass_profiler::table::{By, Detail, Row};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
-use crate::model::keys::{BACK, Binding, ENTER, LEFT, RIGHT, bindings};
+use crate::model::keys::{BACK, Binding, ENTER, LEFT, RIGHT, bindings, char};
 use crate::model::{Command, Context, Outcome};
 use crate::text::clean;
 use crate::theme;
 use crate::views::View;
-use crate::widgets::{List, Table, below, slice, write};
+use crate::widgets::{List, Sort, Table, below, slice, write};
 
 /// Number of lines around the rows: the heading and the note.
 const AROUND: u16 = 2;
@@ -30,6 +30,8 @@ pub(crate) const BINDINGS: &[Binding] = bindings! {
     BACK => Back, "out", "go out";
     RIGHT => Enter, "", "same as Enter";
     LEFT => Back, "", "same as Esc";
+    [char('s')] => Sort, "sort", "sort by the next column";
+    [char('S')] => ReverseSort, "", "reverse the order";
 };
 
 /// The threads, with a selection.
@@ -38,9 +40,39 @@ pub(crate) struct Threads {
     list: List<Arc<Row>>,
     /// Key of the row of numbered threads whose members are shown.
     opened: Option<String>,
+    sort: Sort,
 }
 
 impl Threads {
+    fn table<'a>(&self, cx: &'a Context<'_>) -> Table<'a, Arc<Row>> {
+        let own = By::Thread.measure(cx.measure);
+        let value = move |row: &Arc<Row>| own.of(&row.figures);
+        let whole = own.of(cx.data.profile.totals());
+        let is_group = self.opened.is_none();
+        let identity = move |row: &Arc<Row>| is_group.then(|| Identity::named(&row.key));
+        let mut table = Table::sorted(cx, self.sort)
+            .share(Heading::SHARE, value, whole)
+            .figure(Heading::of_in(own, cx.data.profile.process().state), value)
+            .change(By::Thread, Heading::CHANGE, identity)
+            .figure(Heading::FREED, |row| row.figures.freed_bytes)
+            .figure(Heading::blocks_of(own), move |row| {
+                own.blocks(&row.figures).0
+            });
+        let others = [Measure::Total, Measure::Temporary];
+        for measure in others.into_iter().filter(|other| *other != own) {
+            let value = move |row: &Arc<Row>| measure.of(&row.figures);
+            let column = table.figure(Heading::of(measure), value);
+            table = column.only_if(cx.body.width >= 100);
+        }
+        table
+            .known(Heading::THREADS, |row| match row.detail {
+                Detail::Thread(ref detail) => Some(detail.count),
+                _ => None,
+            })
+            .left("thread", 0, |row, _| (row.key.clone(), theme::plain()))
+            .by_name(|row: &Arc<Row>| row.key.clone())
+    }
+
     /// Updates the rows. Selects the row with `key`, else the row with the same key as before.
     fn refill(&mut self, cx: &Context<'_>, key: Option<&str>) {
         let rows = cx.rows(By::Thread);
@@ -53,7 +85,8 @@ impl Threads {
             self.opened = None;
         }
         let height = cx.body.height.saturating_sub(AROUND).into();
-        let rows = members.unwrap_or(rows);
+        let mut rows = members.unwrap_or(rows);
+        self.table(cx).sort(&mut rows);
         let at = key.and_then(|key| rows.iter().position(|row| row.key == key));
         let key = |row: &Arc<Row>| row.key.clone();
         self.list.replace(rows, key, false, height);
@@ -98,6 +131,12 @@ impl View for Threads {
         if self.list.command(command) {
             return Outcome::Done;
         }
+        let outcome = self.table(cx).command(command, &mut self.sort);
+        if let Some(outcome) = outcome {
+            let selected = self.list.selected().map(|row| row.key.clone());
+            self.refill(cx, selected.as_deref());
+            return outcome;
+        }
         match command {
             Command::Enter => self.enter(cx),
             Command::Back => match self.opened.take() {
@@ -121,34 +160,11 @@ impl View for Threads {
     }
 
     fn render(&self, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
-        let own = By::Thread.measure(cx.measure);
-        let value = |row: &Arc<Row>| own.of(&row.figures);
-        let whole = own.of(cx.data.profile.totals());
-        let is_group = self.opened.is_none();
-        let identity = move |row: &Arc<Row>| is_group.then(|| Identity::named(&row.key));
-        let mut table = Table::new(cx)
-            .share(Heading::SHARE, value, whole)
-            .figure(Heading::of_in(own, cx.data.profile.process().state), value)
-            .change(By::Thread, Heading::CHANGE, identity)
-            .figure(Heading::FREED, |row| row.figures.freed_bytes)
-            .figure(Heading::blocks_of(own), |row| own.blocks(&row.figures).0);
-        let others = [Measure::Total, Measure::Temporary];
-        for measure in others.into_iter().filter(|other| *other != own) {
-            let value = move |row: &Arc<Row>| measure.of(&row.figures);
-            let column = table.figure(Heading::of(measure), value);
-            table = column.only_if(area.width >= 100);
-        }
-        table = table
-            .known(Heading::THREADS, |row| match row.detail {
-                Detail::Thread(ref detail) => Some(detail.count),
-                _ => None,
-            })
-            .left("thread", 0, |row, _| (row.key.clone(), theme::plain()));
         // The last line is for the note.
         let note = u16::from(area.height > AROUND && !self.list.rows.is_empty());
         let lines = slice(area, 0, area.height - note);
         let empty = "no threads were recorded";
-        table.render(lines, buffer, &self.list, empty);
+        self.table(cx).render(lines, buffer, &self.list, empty);
         let text = match &self.opened {
             Some(group) => format!("Threads named {}. Esc: all threads.", clean(group)),
             None => NOTE.to_owned(),

@@ -17,6 +17,7 @@ pub(crate) use table::{Sort, Table, change, draw_row, rows_in};
 pub(crate) use tree::{Shape, Tree, TreeRow};
 
 use heapglass_profiler::profile::Measure;
+use heapglass_profiler::table::By;
 use heapglass_profiler::units::{Bytes, counted};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -51,6 +52,14 @@ pub(crate) fn bar(part: u64, whole: u64, cells: usize) -> String {
 /// Formats bytes with their sign: `+1.5 KiB`, `-2.0 KiB`, `0 B`.
 pub(crate) fn signed(value: i64) -> String {
     Measure::Total.difference(value.into())
+}
+
+/// Returns the name of what a row of a grouping is. Several sites that read the same are one row.
+pub(crate) fn noun(by: By) -> &'static str {
+    match by {
+        By::Site => "row",
+        _ => by.name(),
+    }
 }
 
 pub(crate) fn bytes(value: u64) -> String {

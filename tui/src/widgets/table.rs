@@ -216,7 +216,7 @@ impl<'a, R: 'a> Table<'a, R> {
     }
 
     /// Makes rows sortable by the last column, the largest first.
-    fn by_size<V: Ord>(self, value: impl Fn(&R) -> V + 'a) -> Self {
+    pub(crate) fn by_size<V: Ord>(self, value: impl Fn(&R) -> V + 'a) -> Self {
         self.ordered(None, move |rows| {
             rows.sort_by_cached_key(|row| Reverse(value(row)));
         })

@@ -447,7 +447,7 @@ pub(crate) struct Runner {
 pub(crate) struct Between {
     /// Compare live bytes from this moment on, at the nearest checkpoint: the name of a mark, or
     /// of an outermost phase, which stands for its end; a time such as `12s`, `1.5 s` or
-    /// `2min`; `start` or `end`. Of several marks of that name, the first
+    /// `2min`; `start`, `peak` or `end`. Of several marks of that name, the first
     #[arg(long, value_name = "T")]
     pub(crate) from: Option<String>,
     /// Compare live bytes up to this moment. Of several marks of that name, the last

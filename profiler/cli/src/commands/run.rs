@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use heapglass_profiler::profile::Profile;
+use heapglass_profiler::snapshot::Snapshot;
 use heapglass_profiler::{Early, Session};
 use heapglass_tui::{Options, Source};
 use tracking_alloc_recording::mode;
@@ -164,6 +165,7 @@ fn watch(running: supervise::Running, name: String, log: &Path) -> Result<Finish
         recordings: Arc::clone(&running.recordings),
         session: open::session(&Symbols::default()),
         live: true,
+        taken: Vec::new(),
     };
     if let Err(error) = heapglass_tui::run(source, Options::from_env()).map_err(Error::misuse) {
         terminal::eprint_line(format_args!("heapglass: {error}"));
@@ -186,6 +188,8 @@ struct Live {
     recordings: Arc<Mutex<Spool>>,
     session: Session,
     live: bool,
+    /// The snapshots that were taken meanwhile. The recording of a running program has none.
+    taken: Vec<Snapshot>,
 }
 
 impl Live {
@@ -208,7 +212,11 @@ impl Source for Live {
                 // While a recording is being moved, it may be missing for a moment.
                 if profile.is_ok() || over {
                     self.live = !over;
-                    return profile.map_err(|error| error.to_string());
+                    let mut profile = profile.map_err(|error| error.to_string())?;
+                    for snapshot in &self.taken {
+                        profile.add_snapshot(snapshot.clone());
+                    }
+                    return Ok(profile);
                 }
             } else if over {
                 return Err("the command recorded nothing".to_owned());
@@ -226,6 +234,8 @@ impl Source for Live {
     fn snapshot(&mut self) -> Result<String, String> {
         let path = self.path().ok_or("no snapshot: nothing is recorded yet")?;
         let taken = crate::snapshots::take_into_file(&path, &Symbols::default());
-        taken.map_err(|error| error.to_string())
+        let (text, snapshot) = taken.map_err(|error| error.to_string())?;
+        self.taken.push(snapshot);
+        Ok(text)
     }
 }

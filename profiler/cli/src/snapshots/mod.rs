@@ -47,11 +47,14 @@ pub(crate) fn append(path: &Path, snapshots: &[Snapshot]) -> Result<(), Error> {
 }
 
 /// Takes a snapshot of the program that writes a recording, and writes it to a free path in the
-/// working directory. Returns a sentence about it.
+/// working directory. Returns a sentence about it, and the snapshot.
 ///
 /// # Errors
 /// Returns an error if the program makes no copy of itself soon, or if the file cannot be written.
-pub(crate) fn take_into_file(recording: &Path, symbols: &Symbols) -> Result<String, Error> {
+pub(crate) fn take_into_file(
+    recording: &Path,
+    symbols: &Symbols,
+) -> Result<(String, Snapshot), Error> {
     const PATIENCE: Duration = Duration::from_secs(5);
     let reader = Reader::attach(recording, false, open::options(symbols));
     let taken = reader.and_then(|mut reader| reader.take(PATIENCE, &|_| true));
@@ -61,7 +64,7 @@ pub(crate) fn take_into_file(recording: &Path, symbols: &Symbols) -> Result<Stri
     let profile = heapglass_profiler::open(recording, &options, &|_| ()).map_err(Error::misuse)?;
     let line = line(&snapshot, profile.totals().peak_bytes);
     let packed = heapglass_profiler::pack(recording, &options, &|_| ()).map_err(Error::misuse)?;
-    let bytes = put_into(packed, &[snapshot])?;
+    let bytes = put_into(packed, std::slice::from_ref(&snapshot))?;
     let path = free_path(recording, profile.process().pid);
     let cannot = Error::wrap(format!("cannot write {}", path.display()));
     let written = Temporary::beside(&path, None).and_then(|mut temporary| {
@@ -69,7 +72,7 @@ pub(crate) fn take_into_file(recording: &Path, symbols: &Symbols) -> Result<Stri
         move_without_replacing(temporary.path(), &path)
     });
     written.map_err(cannot)?;
-    Ok(format!("{}: {line}", path.display()))
+    Ok((format!("{}: {line}", path.display()), snapshot))
 }
 
 /// Returns the first free path for a snapshot of a program: `PROGRAM-PID.hgs` in the working

@@ -10,10 +10,7 @@ use crate::profile::{Estimated, FrameId, Measure, Profile, dominant_block_text};
 use crate::report::Style;
 use crate::report::header::reallocs;
 use crate::report::page::first_few;
-use crate::table::{
-    Amplification, Column, Heading, SHARE_WIDTH, ThreadDetail, bytes_each, bytes_per_second,
-    mark_names, per_second,
-};
+use crate::table::{Column, Heading, SHARE_WIDTH, ThreadDetail, mark_names};
 use crate::table::{Detail, FunctionDetail, Part, PhaseDetail, Row, SiteDetail, TypeDetail};
 use crate::units::{Bytes, Nanos, counted, printable};
 
@@ -176,24 +173,9 @@ fn of_phase(detail: &PhaseDetail, row: &Row, measure: Measure, columns: &[Column
     {
         said.push(Nanos(elapsed_ns).to_string());
     }
-    let mut with_speed = |input: String, speed: Option<String>, heading: Heading| {
-        let speed = speed.filter(|_| !column(heading.title()));
-        said.push(match speed {
-            Some(speed) => format!("{input} ({speed})"),
-            None => input,
-        });
-    };
-    if detail.input_bytes > 0 {
-        let input = format!("{} of input", Bytes(detail.input_bytes));
-        let speed = detail.bytes_per_second().map(bytes_per_second);
-        with_speed(input, speed, Heading::BYTES_PER_SECOND);
-    }
-    if detail.records > 0 {
-        let speed = detail.records_per_second().map(per_second);
-        let speed = speed.map(|speed| format!("{speed}/s"));
-        let records = counted(detail.records, "record");
-        with_speed(records, speed, Heading::RECORDS_PER_SECOND);
-    }
+    let has_speed = |heading: Heading| column(heading.title());
+    said.extend(detail.input_text(!has_speed(Heading::BYTES_PER_SECOND)));
+    said.extend(detail.records_text(!has_speed(Heading::RECORDS_PER_SECOND)));
     if detail.entered > 0 && detail.with_inner != row.figures {
         let value = measure.amount(measure.of(&detail.with_inner));
         said.push(format!("with the phases inside it {value}"));
@@ -203,29 +185,15 @@ fn of_phase(detail: &PhaseDetail, row: &Row, measure: Measure, columns: &[Column
         said.push(format!("freed {given_back} more than it allocated"));
     }
     let mut text = said.join(", ");
-    if let Some(per) = detail.per_input_byte().filter(|_| !column("peak/in")) {
-        let each = amplification(&per, |bytes| format!("{bytes:.2} bytes"));
-        text.push_str(&format!("; for each byte of input {each}"));
-    }
-    if let Some(per) = detail.per_record().filter(|_| !column("peak/rec")) {
-        let each = amplification(&per, bytes_each);
-        text.push_str(&format!("; for each record {each}"));
+    let per_byte = detail.per_input_byte_text();
+    let per_record = detail.per_record_text();
+    for each in [
+        per_byte.filter(|_| !column("peak/in")),
+        per_record.filter(|_| !column("peak/rec")),
+    ] {
+        text.extend(each.map(|each| format!("; {each}")));
     }
     text
-}
-
-/// `3.40 bytes allocated in 0.05 blocks, 1.10 bytes retained, 1.20 bytes at the peak`
-fn amplification(per: &Amplification, spell: fn(f64) -> String) -> String {
-    let retained = per
-        .retained
-        .map(|bytes| format!("{} retained, ", spell(bytes)))
-        .unwrap_or_default();
-    format!(
-        "{} allocated in {:.2} blocks, {retained}{} at the peak",
-        spell(per.total),
-        per.blocks,
-        spell(per.peak)
-    )
 }
 
 /// Innermost first, as a reader asks "who called that":

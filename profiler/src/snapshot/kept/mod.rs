@@ -12,7 +12,7 @@ mod usable;
 pub use holders::{Held, HolderName, HolderNode};
 pub use make::Outside;
 pub use neighbours::Neighbours;
-pub use not_reached::NotReached;
+pub use not_reached::{NotReached, confirmed};
 pub use usable::{Usable, UsableClass};
 
 use super::{FutureState, LargeLocal, RootKind, SiteFigures};

@@ -1,7 +1,8 @@
 //! Blocks that nothing reached, with what is needed to say whose they are.
 
 use super::super::{Analysis, Holder, Identity};
-use rustc_hash::FxHashMap;
+use super::Snapshot;
+use rustc_hash::{FxHashMap, FxHashSet};
 use serde::{Deserialize, Serialize};
 
 /// A block that nothing reached.
@@ -48,6 +49,20 @@ impl From<Row> for NotReached {
             is_of_cycle,
         }
     }
+}
+
+/// Returns the blocks that nothing reached in a snapshot, nor in one of the others. One snapshot
+/// alone may catch a block in the middle of a move.
+pub fn confirmed<'a>(
+    snapshot: &'a Snapshot,
+    others: impl Iterator<Item = &'a Snapshot>,
+) -> Vec<&'a NotReached> {
+    let identities = others.flat_map(|other| other.not_reached());
+    let known: FxHashSet<Identity> = identities.map(|block| block.identity).collect();
+    let blocks = snapshot.not_reached().iter();
+    blocks
+        .filter(|block| known.contains(&block.identity))
+        .collect()
 }
 
 /// Returns the blocks that nothing reached, in the order of their addresses, up to `most`, and

@@ -1,7 +1,6 @@
 //! Overview: totals with the error bound of the peak, live and resident bytes over time, and the
 //! owners with the most bytes.
 
-mod chart;
 mod render;
 
 use std::sync::Arc;
@@ -13,7 +12,7 @@ use ratatui::layout::{Position, Rect};
 
 use crate::model::keys::{BACK, Binding, ENTER, bindings, char};
 use crate::model::{Action, Command, Context, Jump, Outcome, Pattern, Pointer, SourceLine, ViewId};
-use crate::views::{View, wheel};
+use crate::views::{View, timeline, wheel};
 use crate::widgets::{List, rows_in};
 
 /// The keys of this view.
@@ -88,7 +87,7 @@ impl View for Overview {
             Action::WheelUp => return wheel(self, Command::Up, cx),
             Action::WheelDown => return wheel(self, Command::Down, cx),
             Action::Press | Action::Drag if chart.contains(pointer.at) => {
-                self.moment = chart::moment_at(&cx.data.profile, chart, pointer.at);
+                self.moment = timeline::moment_at(&cx.data.profile, chart, pointer.at);
             }
             Action::Press if self.select_at(pointer.at, cx) == Some(true) => {
                 return self.command(Command::Enter, cx);

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use heapglass_profiler::diff::Identity;
+use heapglass_profiler::growth::Rate;
 use heapglass_profiler::profile::{LinearMemory, Measure, State};
 use heapglass_profiler::table::Heading;
 use heapglass_profiler::table::{By, Detail, Row};
@@ -11,11 +12,11 @@ use heapglass_profiler::units::{Bytes, Count, Nanos, Share, counted};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use super::{Overview, chart};
+use super::Overview;
 use crate::model::{Context, Data};
 use crate::text::{fit_path, width};
 use crate::theme;
-use crate::views::View;
+use crate::views::{View, timeline};
 use crate::widgets::{Table, change, columns, right_of, slice, split, write};
 
 /// Number of lines of the totals, including their heading.
@@ -60,7 +61,12 @@ pub(super) fn render(view: &Overview, cx: &Context<'_>, area: Rect, buffer: &mut
     if !above.is_empty() {
         totals(cx.data, above, buffer);
     }
-    chart::render(cx.data, view.moment, middle, buffer);
+    let overlay = timeline::Overlay {
+        cursor: view.moment,
+        reads_cursor: true,
+        ..timeline::Overlay::default()
+    };
+    timeline::render(cx.data, overlay, middle, buffer);
     owners(view, cx, below, buffer);
 }
 
@@ -238,6 +244,7 @@ fn owners(view: &Overview, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
         Some(found) => format!("owner {found}"),
         None => "owner: innermost function of your own code".to_owned(),
     };
+    let has_rates = cx.data.has_rates();
     Table::new(cx)
         .share(Heading::SHARE, value, cx.whole())
         .measure(value)
@@ -245,7 +252,17 @@ fn owners(view: &Overview, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
             Some(Identity::of(&cx.data.profile, owner))
         })
         .bars((area.width / 6).min(24) as usize, value, largest)
-        .only_if(is_wide)
+        .only_if(is_wide && (!has_rates || area.width >= 100))
+        .right(Heading::ALLOCATED_RATE, |owner| {
+            let rate = cx.data.rate(&owner.key);
+            rate.map_or_else(String::new, Rate::bytes_text)
+        })
+        .only_if(has_rates)
+        .right(Heading::ALLOCATED_BLOCKS_RATE, |owner| {
+            let rate = cx.data.rate(&owner.key);
+            rate.map_or_else(String::new, Rate::blocks_text)
+        })
+        .only_if(has_rates && is_wide)
         .known(Heading::SITES, |owner| match &owner.detail {
             Detail::Owner { sites, .. } => Some(sites.len() as u64),
             _ => None,

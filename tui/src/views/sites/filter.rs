@@ -19,7 +19,7 @@ pub(super) struct SiteFilter {
 pub(super) enum Restriction {
     /// Sites with this function anywhere in their stack.
     Through(Named),
-    /// Sites of a row by owner, function, crate or loaded image.
+    /// Sites of a row by owner, function, crate, loaded image or phase.
     Group(By, String),
     /// Sites of a type in a field.
     Selection(Selection),
@@ -110,6 +110,7 @@ impl SiteFilter {
         match &self.to {
             Restriction::Through(named) => format!("through {}", clean(&named.short)),
             Restriction::Group(By::Function, key) => format!("through {}", clean(key)),
+            Restriction::Group(By::Phase, key) => format!("in phase {}", clean(key)),
             Restriction::Group(by, key) => format!("of {} {}", by.name(), clean(key)),
             Restriction::Selection(selection) => selection.label.clone(),
         }

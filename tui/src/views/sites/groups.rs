@@ -186,7 +186,7 @@ impl Groups {
             })
             .blocks(|row| &row.figures)
             .only_if(!is_function || cx.body.width >= 100)
-            .known(Heading::STACKS, |row| match &row.detail {
+            .known(Heading::SITES, |row| match &row.detail {
                 Detail::Owner { sites, .. } => Some(sites.len() as u64),
                 Detail::Code { sites } => Some(*sites),
                 _ => None,

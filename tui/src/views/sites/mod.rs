@@ -35,6 +35,7 @@ pub(crate) const BINDINGS: &[Binding] = bindings! {
     [char('b')] => Grouping, "by", "group by owner, crate, ..";
     [char('#')] => SameSymbol, "same", "filter by this symbol";
     [char('o')] => Follow, "flamegraph", "show in flamegraph";
+    [char('w')] => WhoHolds, "holder", "show who holds it";
     [char(']')] => NextStack, "stack", "show the next stack";
     [char('[')] => PreviousStack, "stack", "show the previous stack";
     [char('n')] => Next, "", "go to the next match";
@@ -375,6 +376,13 @@ impl View for Sites {
             Command::Follow => {
                 let jump = self.selected().map(Jump::Site);
                 return Outcome::goto(ViewId::Flamegraph, jump, "no site is selected");
+            }
+            Command::WhoHolds if cx.data.profile.snapshots().is_empty() => {
+                return Outcome::notice(cx.data.no_snapshot());
+            }
+            Command::WhoHolds => {
+                let jump = self.selected().map(Jump::Site);
+                return Outcome::goto(ViewId::Heap, jump, "no site is selected");
             }
             _ => {}
         }

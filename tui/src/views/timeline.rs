@@ -1,7 +1,7 @@
-//! The timeline: live bytes as an area, resident bytes as a line, and the peak and the program's
-//! marks on the time axis.
+//! The timeline: live bytes as an area, resident bytes as a line, the phases that ended, and the
+//! peak and the program's marks on the time axis.
 
-use heapglass_profiler::profile::Profile;
+use heapglass_profiler::profile::{PhaseSpan, Profile};
 use heapglass_profiler::units::{Bytes, Nanos};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
@@ -12,7 +12,20 @@ use crate::theme;
 use crate::widgets::chart::{self, Values, column_of, scaled};
 use crate::widgets::{columns, right_of, split, write};
 
-pub(super) fn render(data: &Data, moment: Option<u64>, area: Rect, buffer: &mut Buffer) {
+/// What a view adds to the timeline.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Overlay {
+    /// The moment of the cursor, in nanoseconds after the start.
+    pub(super) cursor: Option<u64>,
+    /// `true` to write what was live at the cursor in place of the legend.
+    pub(super) reads_cursor: bool,
+    /// The moment that others are compared with.
+    pub(super) anchor: Option<u64>,
+    /// `true` to draw phases.
+    pub(super) has_phases: bool,
+}
+
+pub(super) fn render(data: &Data, overlay: Overlay, area: Rect, buffer: &mut Buffer) {
     if !chart::fits(area) {
         return;
     }
@@ -20,10 +33,16 @@ pub(super) fn render(data: &Data, moment: Option<u64>, area: Rect, buffer: &mut 
     if profile.timeline().is_empty() {
         return write(buffer, area, "no timeline was recorded", theme::dim());
     }
-    let [top_line, plot, axis] = split(area, [1, area.height - 2, 1]);
+    let spans = if overlay.has_phases && area.height >= 5 {
+        profile.phase_spans()
+    } else {
+        Vec::new()
+    };
+    let lane = u16::from(!spans.is_empty());
+    let [top_line, plot, phases, axis] = split(area, [1, area.height - 2 - lane, lane, 1]);
     let axis = chart::beside_axis(axis);
     let end = last_moment(profile);
-    match moment {
+    match overlay.cursor.filter(|_| overlay.reads_cursor) {
         Some(moment) => reading(profile, moment, top_line, buffer),
         None => legend(profile, top_line, buffer),
     }
@@ -44,13 +63,69 @@ pub(super) fn render(data: &Data, moment: Option<u64>, area: Rect, buffer: &mut 
         let place = columns(plot, at, 1);
         chart::column((live.unwrap_or(0), top), above, place, buffer);
     }
-    if let Some(moment) = moment {
-        let at = column_of(moment, end, axis.width as usize) as u16;
-        for row in columns(plot, at, 1).rows() {
-            buffer.set_style(row, theme::selected());
+    draw_phases(&spans, end, chart::beside_axis(phases), buffer);
+    times(profile, end, axis, buffer);
+    let column = |time_ns| {
+        let at = column_of(time_ns, end, axis.width as usize);
+        columns(plot, at as u16, 1)
+    };
+    for (time_ns, line) in [(overlay.anchor, "│"), (overlay.cursor, "┃")] {
+        if let Some(place) = time_ns.map(column) {
+            for row in place.rows() {
+                write(buffer, row, line, theme::key());
+            }
+            let below = Rect {
+                y: axis.y,
+                height: 1,
+                ..place
+            };
+            buffer.set_style(below, theme::selected());
         }
     }
-    times(profile, end, axis, buffer);
+}
+
+/// Draws the phases that ended: `├load───┤` from begin to end, `load┤` if only the end is known.
+/// Those that would cover an earlier one are left out.
+fn draw_phases(spans: &[PhaseSpan], end: u64, area: Rect, buffer: &mut Buffer) {
+    let cells = area.width as usize;
+    let mut free = 0;
+    for span in spans {
+        let last = column_of(span.end_ns, end, cells);
+        let begin = span
+            .begin_ns
+            .map(|begin_ns| column_of(begin_ns, end, cells));
+        let name = clean(&span.name);
+        let first = begin.unwrap_or(last.saturating_sub(width(&name))).max(free);
+        if last < first {
+            continue;
+        }
+        let place = |from: usize, to: usize| columns(area, from as u16, (to - from) as u16);
+        if begin == Some(first) && last > first {
+            write(
+                buffer,
+                place(first, last),
+                &"─".repeat(last - first),
+                theme::dim(),
+            );
+            write(buffer, place(first, last), "├", theme::key());
+            let room = (last - first).saturating_sub(1);
+            write(
+                buffer,
+                place(first + 1, last),
+                &fit(&name, room),
+                theme::plain(),
+            );
+        } else {
+            write(
+                buffer,
+                place(first, last),
+                &fit(&name, last - first),
+                theme::plain(),
+            );
+        }
+        write(buffer, place(last, last + 1), "┤", theme::key());
+        free = last + 1;
+    }
 }
 
 /// Returns the moment at a position in the chart in `area`; `None` if the position is not in it.

@@ -1,0 +1,182 @@
+//! Advice: changes that save memory, the largest saving first. Enter leads to the site of a
+//! finding. Texts are computed when something changes, never while drawing.
+
+use heapglass_profiler::advice::{Finding, OVERLAP, SAMPLED, Texts};
+use heapglass_profiler::table::{By, Heading};
+use heapglass_profiler::units::{Bytes, Count, counted};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+use crate::model::keys::{BACK, Binding, ENTER, bindings, char};
+use crate::model::{Command, Context, Jump, Outcome, ViewId};
+use crate::text::{fit_end, fit_middle, paragraph};
+use crate::theme;
+use crate::views::View;
+use crate::widgets::{Lines, List, Table, rows_in, split};
+
+/// The keys of this view.
+pub(crate) const BINDINGS: &[Binding] = bindings! {
+    ENTER => Enter, "site", "show its stack and source";
+    BACK => Back, "out", "go out";
+    [char('o')] => Follow, "flamegraph", "show in flamegraph";
+    [char('w')] => WhoHolds, "holder", "show who holds it";
+    [char('e')] => OpenAll, "all", "show small ones, or not";
+};
+
+/// The findings, with a selection.
+#[derive(Debug, Default)]
+pub(crate) struct Advice {
+    list: List<Line>,
+    /// `true` if small findings are shown.
+    has_all: bool,
+}
+
+/// A finding with its texts.
+#[derive(Clone, Debug)]
+struct Line {
+    finding: Finding,
+    texts: Texts,
+}
+
+/// Returns the areas of title, table and details.
+fn panes(area: Rect) -> [Rect; 3] {
+    let title = u16::from(area.height >= 4);
+    let details = match area.height {
+        0..12 => 0,
+        height => (height / 2).min(12),
+    };
+    split(area, [title, area.height - details - title, details])
+}
+
+impl Advice {
+    fn fill(&mut self, cx: &Context<'_>, keep_first: bool) {
+        let profile = &cx.data.profile;
+        let findings = cx.data.findings(self.has_all).iter();
+        let lines = findings.map(|finding| Line {
+            texts: Texts::of(profile, finding),
+            finding: finding.clone(),
+        });
+        let key = |line: &Line| (line.finding.kind, line.finding.place.clone());
+        let [_, table, _] = panes(cx.area());
+        let rows = rows_in(table);
+        self.list.replace(lines.collect(), key, keep_first, rows);
+    }
+
+    fn site(&self) -> Option<Jump> {
+        let site = self.list.selected()?.finding.place.sites.first()?;
+        Some(Jump::Site(u32::try_from(*site).ok()?))
+    }
+}
+
+impl View for Advice {
+    fn refresh(&mut self, cx: &Context<'_>) {
+        self.fill(cx, false);
+    }
+
+    fn command(&mut self, command: Command, cx: &Context<'_>) -> Outcome {
+        const NO_SITE: &str = "this finding is about no single site";
+        if self.list.command(command) {
+            return Outcome::Done;
+        }
+        match command {
+            Command::Enter => Outcome::goto(ViewId::Sites, self.site(), NO_SITE),
+            Command::Follow => Outcome::goto(ViewId::Flamegraph, self.site(), NO_SITE),
+            Command::WhoHolds if cx.data.profile.snapshots().is_empty() => {
+                Outcome::notice(cx.data.no_snapshot())
+            }
+            Command::WhoHolds => Outcome::goto(ViewId::Heap, self.site(), NO_SITE),
+            Command::OpenAll => {
+                self.has_all = !self.has_all;
+                self.fill(cx, true);
+                let rows = counted(self.list.rows.len() as u64, "finding");
+                Outcome::notice(if self.has_all {
+                    format!("{rows}, small ones included")
+                } else {
+                    format!("{rows}, without small ones")
+                })
+            }
+            Command::Back => Outcome::Out,
+            _ => Outcome::Done,
+        }
+    }
+
+    fn rows_by(&self) -> Option<By> {
+        None
+    }
+
+    fn render(&self, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
+        let [title, table, details] = panes(area);
+        let mut lines = Lines::new(title, buffer);
+        if self.list.rows.is_empty() {
+            let text = if cx.data.profile.capture().sampling.is_some() {
+                format!("No findings: {SAMPLED}.")
+            } else if self.has_all {
+                "No findings.".to_owned()
+            } else {
+                "No findings. e also shows small ones.".to_owned()
+            };
+            lines.rest = area;
+            for line in paragraph(&text, area.width.into(), "") {
+                lines.line(&line, theme::plain());
+            }
+            return;
+        }
+        let findings = counted(self.list.rows.len() as u64, "finding");
+        let overlap = if self.list.rows.len() > 1 {
+            OVERLAP
+        } else {
+            ""
+        };
+        lines.line(&format!("{findings}. {overlap}"), theme::heading());
+        let kind = |line: &Line| line.finding.kind;
+        let is_wide = area.width >= 100;
+        Table::new(cx)
+            .right(Heading::SAVES, move |line: &Line| {
+                if kind(line).saves_nothing() || kind(line).saves_blocks_only() {
+                    "-".to_owned()
+                } else {
+                    Bytes(line.finding.saves_bytes).to_string()
+                }
+            })
+            .right(Heading::SAVES_BLOCKS, |line| {
+                match line.finding.saves_blocks {
+                    0 => String::new(),
+                    blocks => Count(blocks).to_string(),
+                }
+            })
+            .only_if(is_wide)
+            .left("change", 18, move |line, _| {
+                (kind(line).name().to_owned(), theme::key())
+            })
+            .left("where", if is_wide { 0 } else { 20 }, |line, _| {
+                (line.texts.place.clone(), theme::plain())
+            })
+            .shortened(fit_middle)
+            .only_if(area.width >= 72)
+            .left("owner", 0, |line, _| {
+                (line.texts.owner.clone(), theme::plain())
+            })
+            .shortened(fit_end)
+            .render(table, buffer, &self.list, "");
+        let Some(line) = self.list.selected() else {
+            return;
+        };
+        let mut lines = Lines::new(details, buffer);
+        lines.rule(&self.list.place("finding"));
+        let texts = &line.texts;
+        let place = [texts.place.as_str(), texts.owner.as_str()];
+        let place = place.join("  ");
+        let parts = [
+            (texts.heading.as_str(), theme::strong()),
+            (place.trim(), theme::plain()),
+            (texts.holder.as_deref().unwrap_or_default(), theme::plain()),
+            (texts.remedy.as_str(), theme::dim()),
+        ];
+        let cells = usize::from(area.width);
+        for (text, style) in parts.into_iter().filter(|(text, _)| !text.is_empty()) {
+            for line in paragraph(text, cells, "") {
+                lines.line(&line, style);
+            }
+        }
+    }
+}

@@ -1,0 +1,351 @@
+//! Leaks: live blocks by site, with their growth in the second half of the recording, their age,
+//! and what nothing reaches. Blocks of statics and of the start of the program are apart, and Enter
+//! opens them. Order is computed when something changes, never while drawing.
+
+use heapglass_profiler::leaks::{Kind, LeakRow, Leaks};
+use heapglass_profiler::profile::{Measure, State};
+use heapglass_profiler::table::{By, Heading};
+use heapglass_profiler::units::{Bytes, Count, Nanos, counted};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+use crate::model::keys::{BACK, Binding, ENTER, bindings, char};
+use crate::model::{Command, Context, Data, Jump, Outcome, ViewId};
+use crate::text::{clean, fit_end, fit_type, paragraph};
+use crate::theme;
+use crate::views::View;
+use crate::widgets::{Lines, List, Sort, Table, amount, rows_in, split};
+
+/// The keys of this view.
+pub(crate) const BINDINGS: &[Binding] = bindings! {
+    ENTER => Enter, "open", "open a group, show a site";
+    BACK => Back, "out", "close a group, go out";
+    [char('s')] => Sort, "sort", "sort by the next column";
+    [char('S')] => ReverseSort, "", "reverse the order";
+    [char('o')] => Follow, "flamegraph", "show in flamegraph";
+    [char('w')] => WhoHolds, "holder", "show who holds it";
+};
+
+/// The rows and groups, with a selection.
+#[derive(Debug, Default)]
+pub(crate) struct LeakList {
+    list: List<Line>,
+    sort: Sort,
+    /// The groups that are open.
+    opened: Vec<Kind>,
+}
+
+/// A row, or a group of rows.
+#[derive(Clone, Debug)]
+enum Line {
+    Row(Box<LeakRow>),
+    Group {
+        kind: Kind,
+        live: (u64, u64),
+        rows: u64,
+        is_open: bool,
+    },
+}
+
+impl Line {
+    /// Returns the identity of the line, for the selection.
+    fn key(&self) -> (Kind, Option<Vec<usize>>) {
+        match self {
+            Line::Row(row) => (row.kind, Some(row.sites.clone())),
+            Line::Group { kind, .. } => (*kind, None),
+        }
+    }
+
+    fn row(&self) -> Option<&LeakRow> {
+        match self {
+            Line::Row(row) => Some(row),
+            Line::Group { .. } => None,
+        }
+    }
+
+    fn live(&self) -> (u64, u64) {
+        match self {
+            Line::Row(row) => (row.figures.live_bytes, row.figures.live_blocks),
+            Line::Group { live, .. } => *live,
+        }
+    }
+
+    fn grown_bytes(&self) -> i64 {
+        self.row().map_or(0, |row| row.grown.difference().0)
+    }
+}
+
+/// Returns the areas of title, table and details.
+fn panes(area: Rect) -> [Rect; 3] {
+    let details = if area.height >= 14 { 6 } else { 0 };
+    let title = u16::from(area.height >= 4);
+    split(area, [title, area.height - details - title, details])
+}
+
+impl LeakList {
+    fn fill(&mut self, cx: &Context<'_>, keep_first: bool) {
+        let leaks = cx.data.leaks();
+        let mut lines = Vec::new();
+        for kind in Kind::ALL {
+            let of_kind = leaks.of(kind).cloned();
+            let mut rows: Vec<Line> = of_kind.map(|row| Line::Row(Box::new(row))).collect();
+            table(self.sort, cx).sort(&mut rows);
+            if kind == Kind::Program {
+                lines.append(&mut rows);
+            } else if !rows.is_empty() {
+                let is_open = self.opened.contains(&kind);
+                lines.push(Line::Group {
+                    kind,
+                    live: leaks.live(kind),
+                    rows: rows.len() as u64,
+                    is_open,
+                });
+                if is_open {
+                    lines.append(&mut rows);
+                }
+            }
+        }
+        let [_, table, _] = panes(cx.area());
+        self.list
+            .replace(lines, Line::key, keep_first, rows_in(table));
+    }
+
+    /// Opens or closes a group.
+    fn turn(&mut self, kind: Kind, cx: &Context<'_>) -> Outcome {
+        let before = self.opened.len();
+        self.opened.retain(|opened| *opened != kind);
+        if self.opened.len() == before {
+            self.opened.push(kind);
+        }
+        let at = self.list.cursor.selected;
+        self.fill(cx, true);
+        let is_group = |line: &Line| matches!(line, Line::Group { kind: of, .. } if *of == kind);
+        let group = self.list.rows.iter().position(is_group);
+        self.list.select(group.unwrap_or(at));
+        Outcome::Done
+    }
+
+    fn site(&self) -> Option<u32> {
+        let row = self.list.selected()?.row()?;
+        row.sites.first().map(|site| *site as u32)
+    }
+}
+
+impl View for LeakList {
+    fn refresh(&mut self, cx: &Context<'_>) {
+        self.fill(cx, false);
+    }
+
+    fn command(&mut self, command: Command, cx: &Context<'_>) -> Outcome {
+        if self.list.command(command) {
+            return Outcome::Done;
+        }
+        let outcome = table(self.sort, cx).command(command, &mut self.sort);
+        if let Some(outcome) = outcome {
+            self.fill(cx, true);
+            return outcome;
+        }
+        let jump = self.site().map(Jump::Site);
+        match (command, self.list.selected()) {
+            (Command::Enter, Some(Line::Group { kind, .. })) => self.turn(*kind, cx),
+            (Command::Enter, _) => Outcome::goto(ViewId::Sites, jump, "nothing is live"),
+            (Command::Follow, _) => Outcome::goto(
+                ViewId::Flamegraph,
+                jump,
+                "open the group, then select a site",
+            ),
+            (Command::WhoHolds, _) => {
+                if cx.data.profile.snapshots().is_empty() {
+                    return Outcome::notice(cx.data.no_snapshot());
+                }
+                Outcome::goto(ViewId::Heap, jump, "open the group, then select a site")
+            }
+            (Command::Back, Some(Line::Row(row))) if row.kind != Kind::Program => {
+                let kind = row.kind;
+                self.turn(kind, cx)
+            }
+            (Command::Back, _) => Outcome::Out,
+            _ => Outcome::Done,
+        }
+    }
+
+    fn rows_by(&self) -> Option<By> {
+        None
+    }
+
+    fn render(&self, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
+        let [title, body, details] = panes(area);
+        let leaks = cx.data.leaks();
+        let mut lines = Lines::new(title, buffer);
+        lines.line(&clean(&heading(cx.data, leaks)), theme::heading());
+        let empty = "nothing is live: every block was freed";
+        table(self.sort, cx).render(body, buffer, &self.list, empty);
+        let lines = Lines::new(details, buffer);
+        match self.list.selected() {
+            Some(Line::Row(row)) => self.details(row, cx, lines),
+            Some(Line::Group { kind, .. }) => group_details(*kind, lines),
+            None => {}
+        }
+    }
+}
+
+/// Returns what is live in each group, and since when growth is counted.
+fn heading(data: &Data, leaks: &Leaks) -> String {
+    let profile = &data.profile;
+    let mark = data.mark(Measure::Live);
+    let totals = profile.totals();
+    let when = match profile.process().state {
+        State::Running => "live now",
+        _ => "live at exit",
+    };
+    let mut text = format!(
+        "{mark}{} {when} in {mark}{}",
+        Bytes(totals.live_bytes),
+        counted(totals.live_blocks, "block")
+    );
+    for kind in [Kind::Static, Kind::Start] {
+        let (bytes, _) = leaks.live(kind);
+        if bytes > 0 {
+            text.push_str(&format!(", {} {mark}{}", kind.title(), Bytes(bytes)));
+        }
+    }
+    if let Some(since) = leaks.since {
+        text.push_str(&format!("; growth since {}", since.name(profile)));
+    }
+    text
+}
+
+/// Adds the column of growth.
+fn growth<'a>(table: Table<'a, Line>) -> Table<'a, Line> {
+    table.right(Heading::GROWN, |line| {
+        let grown = line.row().map(|row| row.grown.difference().0);
+        grown.map_or_else(String::new, |bytes| Measure::Live.difference(bytes.into()))
+    })
+}
+
+/// Returns the table of live blocks.
+fn table<'a>(sort: Sort, cx: &'a Context<'_>) -> Table<'a, Line> {
+    let is_wide = cx.body.width >= 100;
+    let has_unreachable = cx.data.leaks().has_unreachable;
+    let is_by_growth = cx.data.leaks().is_by_growth;
+    let table = Table::sorted(cx, sort);
+    // Rows have the order of the first column.
+    let table = if is_by_growth {
+        growth(table).in_given_order("growth")
+    } else {
+        table
+    };
+    let table = table.right(Heading::of(Measure::Live), |line: &Line| {
+        Bytes(line.live().0).to_string()
+    });
+    let table = if is_by_growth {
+        table.by_size(|line| line.live().0)
+    } else {
+        table.in_given_order("live")
+    };
+    let table = table
+        .right(Heading::blocks_of(Measure::Live), |line| {
+            Count(line.live().1).to_string()
+        })
+        .by_size(|line| line.live().1)
+        .only_if_sorted_or(is_wide);
+    let table = if is_by_growth {
+        table
+    } else {
+        growth(table).by_size(Line::grown_bytes)
+    };
+    let table = table
+        .right(Heading::AGE, |line| {
+            let age = line.row().map(|row| row.age).unwrap_or_default();
+            match (age.at_least_ns, age.at_most_ns) {
+                (Some(least), _) => format!(">={}", Nanos(least)),
+                (None, Some(most)) => format!("<={}", Nanos(most)),
+                (None, None) => String::new(),
+            }
+        })
+        .by_size(|line| line.row().and_then(|row| row.age.at_least_ns))
+        .some(Heading::UNREACHED, |line| {
+            line.row().map_or(0, |row| row.unreachable_bytes)
+        })
+        .only_if(has_unreachable);
+    let free = usize::from(cx.body.width).saturating_sub(table.taken());
+    table
+        .left(
+            "allocated as",
+            (free * 2 / 5).max(1),
+            |line, _| match line {
+                Line::Row(row) => {
+                    let site = row
+                        .sites
+                        .first()
+                        .and_then(|&site| cx.data.site(site as u32));
+                    let id = site.and_then(|site| cx.data.profile.type_id_of(site));
+                    let indent = if row.kind == Kind::Program { "" } else { "  " };
+                    let style = theme::kind(cx.data.type_kind(id));
+                    (format!("{indent}{}", row.label.what), style)
+                }
+                Line::Group {
+                    kind,
+                    rows,
+                    is_open,
+                    ..
+                } => {
+                    let mark = if *is_open { "▾" } else { "▸" };
+                    let rows = counted(*rows, "row");
+                    (format!("{mark} {}: {rows}", kind.title()), theme::strong())
+                }
+            },
+        )
+        .shortened(fit_type)
+        .left("owner", 0, |line, _| {
+            let owner = line.row().map(|row| row.label.owner_and_source());
+            (owner.unwrap_or_default(), theme::plain())
+        })
+        .shortened(fit_end)
+}
+
+impl LeakList {
+    fn details(&self, row: &LeakRow, cx: &Context<'_>, mut lines: Lines<'_>) {
+        let profile = &cx.data.profile;
+        lines.rule(&self.list.place("row"));
+        let label = &row.label;
+        let owner = label.owner_and_source();
+        let names = [&label.what, &label.location, &owner].into_iter();
+        let names = names.filter(|name| !name.is_empty());
+        let names: Vec<_> = names.map(|name| clean(name)).collect();
+        lines.line(&names.join(" · "), theme::strong());
+        let figures = &row.figures;
+        let mut items = vec![
+            amount("live", figures.live_bytes, figures.live_blocks),
+            amount("then", row.grown.from.0, row.grown.from.1),
+            format!("freed {}", Count(figures.freed_blocks)),
+        ];
+        items.extend(row.age.text().map(|age| format!("median age {age}")));
+        lines.flow(&items, theme::plain());
+        lines.flow(&profile.block_details(&row.sites, figures), theme::dim());
+        if row.unreachable_bytes > 0 {
+            let text = format!(
+                "nothing reached {} of it in two snapshots",
+                Bytes(row.unreachable_bytes)
+            );
+            lines.line(&text, theme::warning());
+        }
+    }
+}
+
+fn group_details(kind: Kind, mut lines: Lines<'_>) {
+    lines.rule(kind.title());
+    let text = match kind {
+        Kind::Static => {
+            "A static or a thread-local holds these: they were allocated while it was initialized, \
+             or the last snapshot shows it. They stay until the program ends. Enter: show them."
+        }
+        _ => {
+            "The standard library needs these to start the program and its threads. No code of the \
+             program asked for them. Enter: show them."
+        }
+    };
+    for line in paragraph(text, lines.rest.width.into(), "") {
+        lines.line(&line, theme::dim());
+    }
+}

@@ -1,0 +1,191 @@
+//! Phases of the program, as a tree, below a timeline with those that ended: their time, what they
+//! allocated and what stayed, for each record and each byte of their input. Enter leads to the
+//! sites of a phase. Rows are computed when something changes, never while drawing.
+
+use std::sync::Arc;
+
+use heapglass_profiler::profile::{Figures, ScopeId};
+use heapglass_profiler::table::{By, Detail, Heading, PhaseDetail, Row, preorder};
+use heapglass_profiler::units::{Nanos, counted};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+use crate::model::keys::{BACK, Binding, ENTER, bindings};
+use crate::model::{Command, Context, Jump, Outcome, ViewId};
+use crate::text::{clean, fit_end};
+use crate::theme;
+use crate::views::{View, timeline};
+use crate::widgets::{Lines, List, Table, all_figures, rows_in, signed, split};
+
+/// The keys of this view.
+pub(crate) const BINDINGS: &[Binding] = bindings! {
+    ENTER => Enter, "sites", "show its sites";
+    BACK => Back, "out", "go out";
+};
+
+/// The phases, each below the one around it, with a selection.
+#[derive(Debug, Default)]
+pub(crate) struct PhaseTree {
+    list: List<Line>,
+}
+
+/// A phase.
+#[derive(Clone, Debug)]
+struct Line {
+    row: Arc<Row>,
+    detail: PhaseDetail,
+    depth: usize,
+    /// The innermost name.
+    name: String,
+}
+
+/// Returns the areas of chart, table and details.
+fn panes(area: Rect) -> [Rect; 3] {
+    let details = if area.height >= 16 { 5 } else { 0 };
+    let chart = match area.height {
+        0..12 => 0,
+        height => (height * 2 / 5).min(16),
+    };
+    split(area, [chart, area.height - details - chart, details])
+}
+
+/// Returns the rows, each below the phase around it, the largest of the measure first.
+fn in_order(cx: &Context<'_>) -> Vec<Line> {
+    let rows = cx.rows(By::Phase);
+    let phases = cx.data.profile.phases();
+    let details: Vec<(Arc<Row>, PhaseDetail)> = rows
+        .into_iter()
+        .filter_map(|row| match &row.detail {
+            Detail::Phase(detail) => {
+                let detail = **detail;
+                Some((row, detail))
+            }
+            _ => None,
+        })
+        .collect();
+    // The root is around no phase: it stands for what is in none.
+    let around = |detail: &PhaseDetail| {
+        let parent = phases.parent(detail.scope);
+        let is_parent = |(_, other): &(Arc<Row>, PhaseDetail)| other.scope == parent;
+        let found = details.iter().position(is_parent);
+        found.filter(|_| parent != ScopeId(0) && parent < detail.scope)
+    };
+    let parents: Vec<Option<usize>> = details.iter().map(|(_, detail)| around(detail)).collect();
+    let weights: Vec<u64> = details
+        .iter()
+        .map(|(row, detail)| cx.measure.of(inclusive(row, detail)))
+        .collect();
+    let ordered = preorder(&parents, &weights, usize::MAX).into_iter();
+    let line = |(at, depth): (usize, usize)| {
+        let (row, detail) = details.get(at)?;
+        let scope = cx.data.profile.scopes().get(detail.scope.0 as usize);
+        let name = scope.map(|scope| scope.name.clone());
+        let name = name.filter(|_| detail.scope != ScopeId(0));
+        Some(Line {
+            name: name.unwrap_or_else(|| row.key.clone()),
+            row: Arc::clone(row),
+            detail: *detail,
+            depth,
+        })
+    };
+    ordered.filter_map(line).collect()
+}
+
+/// Returns the figures of a phase with those inside it. What is in no phase is around none.
+fn inclusive<'a>(row: &'a Row, detail: &'a PhaseDetail) -> &'a Figures {
+    if detail.scope == ScopeId(0) {
+        &row.figures
+    } else {
+        &detail.with_inner
+    }
+}
+
+impl View for PhaseTree {
+    fn refresh(&mut self, cx: &Context<'_>) {
+        let key = |line: &Line| line.row.key.clone();
+        let [_, table, _] = panes(cx.area());
+        self.list.replace(in_order(cx), key, false, rows_in(table));
+    }
+
+    fn command(&mut self, command: Command, _: &Context<'_>) -> Outcome {
+        if self.list.command(command) {
+            return Outcome::Done;
+        }
+        match command {
+            Command::Enter => {
+                let key = self.list.selected().map(|line| line.row.key.clone());
+                let jump = key.map(|key| Jump::Group(By::Phase, key));
+                Outcome::goto(ViewId::Sites, jump, "no phase is selected")
+            }
+            Command::Back => Outcome::Out,
+            _ => Outcome::Done,
+        }
+    }
+
+    fn rows_by(&self) -> Option<By> {
+        Some(By::Phase)
+    }
+
+    fn render(&self, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
+        let [chart, table, details] = panes(area);
+        let overlay = timeline::Overlay {
+            has_phases: true,
+            ..timeline::Overlay::default()
+        };
+        timeline::render(cx.data, overlay, chart, buffer);
+        let value = |line: &Line| cx.measure.of(inclusive(&line.row, &line.detail));
+        let has = |is: fn(&PhaseDetail) -> bool| {
+            let mut lines = self.list.rows.iter();
+            lines.any(|line| is(&line.detail))
+        };
+        let is_wide = area.width >= 100;
+        Table::new(cx)
+            .share(Heading::SHARE, value, cx.whole())
+            .figure(Heading::inclusive(cx.measure), value)
+            .figure(Heading::own(cx.measure), |line| {
+                cx.measure.of(&line.row.figures)
+            })
+            .only_if(is_wide)
+            .right(Heading::ELAPSED, |line| {
+                let known = line.detail.elapsed_ns.map(|ns| Nanos(ns).to_string());
+                let unknown = if line.detail.entered > 0 { "-" } else { "" };
+                known.unwrap_or_else(|| unknown.to_owned())
+            })
+            .right(Heading::RETAINED, |line| {
+                line.detail.retained_bytes.map_or_else(String::new, signed)
+            })
+            .some(Heading::ENTERED, |line| line.detail.entered)
+            .only_if(is_wide)
+            .right(Heading::TOTAL_PER_BYTE, |line| {
+                let [per_byte, _] = line.detail.total_each_texts();
+                per_byte.unwrap_or_default()
+            })
+            .only_if(is_wide && has(|detail| detail.input_bytes > 0))
+            .right(Heading::TOTAL_PER_RECORD, |line| {
+                let [_, per_record] = line.detail.total_each_texts();
+                per_record.unwrap_or_default()
+            })
+            .only_if(area.width >= 72 && has(|detail| detail.records > 0))
+            .left("phase", 0, |line, _| {
+                let indent = "  ".repeat(line.depth.min(40));
+                (format!("{indent}{}", line.name), theme::plain())
+            })
+            .shortened(fit_end)
+            .render(table, buffer, &self.list, "no phases were recorded");
+        if let Some(line) = self.list.selected() {
+            let name = clean(&line.row.key);
+            let name = (&*name, 1, theme::strong());
+            let mut lines = Lines::details(details, buffer, &self.list.place("phase"), name);
+            let detail = &line.detail;
+            let mut items = all_figures(inclusive(&line.row, detail));
+            if detail.entered > 0 {
+                items.push(format!("entered {}", counted(detail.entered, "time")));
+            }
+            lines.flow(&items, theme::plain());
+            let input = [detail.input_text(true), detail.records_text(true)];
+            let each = [detail.per_input_byte_text(), detail.per_record_text()];
+            let items: Vec<String> = input.into_iter().chain(each).flatten().collect();
+            lines.flow(&items, theme::dim());
+        }
+    }
+}
