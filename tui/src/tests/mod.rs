@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use heapglass_fixture as fixture;
-use heapglass_profiler::profile::{Profile, Sampling};
+use heapglass_profiler::profile::Profile;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::buffer::Buffer;
