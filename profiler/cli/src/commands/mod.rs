@@ -11,6 +11,8 @@ mod flamegraph;
 mod list;
 mod man;
 mod pack;
+#[cfg(feature = "parquet")]
+mod parquet;
 mod pause;
 mod preload;
 #[cfg(feature = "serve")]
