@@ -14,6 +14,7 @@
 //! | the report, as text or JSON | [`report::write_text`], [`report::write_json`] |
 //! | a flamegraph (SVG) | [`flamegraph::write_svg`] |
 //! | a file for pprof, DHAT, speedscope, Firefox, .. | [`export::write`] |
+//! | tables of many recordings for DuckDB and Spark | `export::parquet`, with the feature `parquet` |
 //! | a comparison of recordings | [`diff::compare`] |
 //! | what grew between two moments of a recording | [`growth::growth`] |
 //! | what is live and should perhaps not be | [`leaks::leaks`] |
@@ -91,7 +92,7 @@ pub mod typed;
 mod types;
 pub mod units;
 
-pub use load::{Early, Error, OpenOptions, Session, open, pack};
+pub use load::{Early, Error, OpenOptions, Session, open, pack, read_process};
 pub use parallel::on_this_thread;
 pub use profile::{arenas, fields};
 pub use symbols::{Progress, SymbolOptions};

@@ -6,6 +6,8 @@ use std::io::{self, ErrorKind};
 use std::path::Path;
 
 use heapglass_profiler::diff::Recording;
+#[cfg(feature = "parquet")]
+use heapglass_profiler::profile::Process;
 use heapglass_profiler::profile::Profile;
 use heapglass_profiler::units::printable;
 use heapglass_profiler::{Early, OpenOptions, Progress, Session};
@@ -24,6 +26,15 @@ use crate::terminal::has_terminal;
 /// Returns an error if the recording cannot be read, or if `--binary` is not the binary that ran.
 pub(crate) fn open(path: &Path, symbols: &Symbols) -> Result<Profile, Error> {
     with_progress(path, symbols, heapglass_profiler::open)
+}
+
+/// Reads which process a recording is of.
+///
+/// # Errors
+/// Returns an error if the recording cannot be read.
+#[cfg(feature = "parquet")]
+pub(crate) fn read_process(path: &Path) -> Result<Process, Error> {
+    heapglass_profiler::read_process(path).map_err(|error| explain(path, error))
 }
 
 /// Returns the recording with everything that it needs, as bytes.

@@ -31,6 +31,8 @@ mod holders;
 mod html;
 mod metrics;
 mod names;
+#[cfg(feature = "parquet")]
+pub mod parquet;
 mod pprof;
 mod rows;
 mod since;

@@ -32,7 +32,7 @@ pub(crate) use cargo::{CargoArgs, CargoCli, CargoCommand};
 pub(crate) use check::Check;
 pub(crate) use compare_allocators::CompareAllocators;
 pub(crate) use diff::Diff;
-pub(crate) use export::Export;
+pub(crate) use export::{Export, ExportTo};
 pub(crate) use held::{AnyMeasure, AnyMeasureFlag, AtFlag, PictureBy, RowsBy};
 pub(crate) use merge::Merge;
 pub(crate) use pause::{Pause, Resume, Set, Window};

@@ -11,14 +11,30 @@ use heapglass_profiler::profile::{Frames, Measure, Profile};
 use heapglass_profiler::report::ReportOptions;
 use heapglass_profiler::table::{By, HeldMeasure};
 
-use crate::args::{Export, RowsBy};
+use crate::args::{Export, ExportTo, RowsBy};
 use crate::error::Error;
 use crate::files::output::{Output, print_json};
 use crate::held::{Shown, snapshot_of};
 use crate::{no_effect, open, terminal};
 
 pub(super) fn run(args: &Export) -> Result<(), Error> {
-    let format = args.to;
+    let format = match args.to {
+        ExportTo::File(format) => format,
+        #[cfg(feature = "parquet")]
+        ExportTo::Parquet => return super::parquet::run(args),
+    };
+    let [file] = args.files.as_slice() else {
+        return Err(Error::misuse(format_args!(
+            "--to {} takes one recording; {} were given",
+            format.name(),
+            args.files.len()
+        )));
+    };
+    if !args.labels.is_empty() {
+        return Err(Error::misuse(
+            "--label works only with --to parquet; leave it out",
+        ));
+    }
     let rows_by = args.by.unwrap_or(RowsBy::Counted(By::Site));
     let shown = Shown::new(rows_by, args.measure)?;
     let (by, measure, held) = match shown {
@@ -68,7 +84,7 @@ pub(super) fn run(args: &Export) -> Result<(), Error> {
             measure.name()
         )));
     }
-    let mut inputs = vec![args.input.file.as_path()];
+    let mut inputs = vec![file.as_path()];
     inputs.extend(args.base.as_deref());
     let output = Output::open_beside(args.json, &args.output, &inputs, "export")?;
     let to_stdout = output.is_stdout();
@@ -78,14 +94,14 @@ pub(super) fn run(args: &Export) -> Result<(), Error> {
             format.name()
         )));
     }
-    let profile = open::open(&args.input.file, &args.input.symbols)?;
+    let profile = open::open(file, &args.symbols)?;
     if let Some(base) = &args.base {
-        return compare(args, base, &profile, measure, output);
+        return compare(args, base, (file, &profile), measure, output);
     }
     let at = args.at.at.as_deref();
     let is_page = format == Format::Html;
     let snapshot = if held.is_some() || (is_page && at.is_some()) {
-        Some(snapshot_of(&profile, &args.input.file, at)?)
+        Some(snapshot_of(&profile, file, at)?)
     } else {
         None
     };
@@ -95,7 +111,7 @@ pub(super) fn run(args: &Export) -> Result<(), Error> {
             "these figures are of the whole recording; use it with --by holder, --measure retained or --measure unused",
         );
     }
-    let recording = args.input.file.display().to_string();
+    let recording = file.display().to_string();
     let options = ReportOptions {
         measure,
         frames: args.frames.unwrap_or(format.default_frames()),
@@ -105,7 +121,7 @@ pub(super) fn run(args: &Export) -> Result<(), Error> {
         recording: Some(&recording),
         ..ReportOptions::default()
     };
-    let symbols = &args.input.symbols;
+    let symbols = &args.symbols;
     if format.has_rows() {
         no_effect::warn_of_rows(options.by, options.measure, options.frames, symbols);
     } else if !symbols.own.is_empty()
@@ -169,12 +185,12 @@ pub(super) fn run(args: &Export) -> Result<(), Error> {
 fn compare(
     args: &Export,
     base: &Path,
-    profile: &Profile,
+    (file, profile): (&Path, &Profile),
     measure: Measure,
     output: Output,
 ) -> Result<(), Error> {
     // `--binary` is the executable of the recording, not of the base.
-    let symbols = args.input.symbols.with_binary(&None);
+    let symbols = args.symbols.with_binary(&None);
     let base_profile = open::open(base, &symbols)?;
     if let Some(at) = &args.at.at {
         no_effect::warn(
@@ -189,7 +205,7 @@ fn compare(
         );
     }
     no_effect::warn_of_symbols(&symbols, &[&base_profile, profile]);
-    let names = [base, &args.input.file].map(|path| path.display().to_string());
+    let names = [base, file].map(|path| path.display().to_string());
     let side = |name, profile| [Recording { name, profile }];
     let (base, new) = (side(&names[0], &base_profile), side(&names[1], profile));
     if let Some(why) = refused(&base, &new) {

@@ -12,6 +12,8 @@ mod list;
 mod man;
 mod merge;
 mod pack;
+#[cfg(feature = "parquet")]
+mod parquet;
 mod pause;
 mod preload;
 #[cfg(feature = "serve")]
