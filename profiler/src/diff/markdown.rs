@@ -11,6 +11,7 @@ use super::text::{amount, difference};
 use super::{Diff, Per, Recording, RowKind};
 use crate::profile::Measure;
 use crate::report::markdown::{code_cut, escape};
+use crate::report::page::capital;
 use crate::units::{counted, printable};
 
 /// Rows if no other number is wanted.
@@ -120,7 +121,7 @@ fn write_rows(page: &mut String, diff: &Diff<'_>, top: usize) {
     let (by, measure) = (diff.options.by, diff.options.measure);
     let per = diff.options.per.map_or("", Per::words);
     let title = measure.title_in(diff.naming_state());
-    let title = format!("{}s by difference in {title} {per}", by.name());
+    let title = format!("{}s by difference in {title} {per}", capital(by.name()));
     let [added, removed, changed] = diff.kinds();
     let _ = writeln!(
         page,

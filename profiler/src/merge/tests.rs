@@ -513,7 +513,7 @@ fn peaks_of_a_sum_are_called_sums_of_peaks() {
     let options = ReportOptions::default();
     let report = text(&|out| report::write_text(&sum, &options, out).expect("in memory"));
     for words in [
-        "app: sums of 3 recordings, 1.5 \u{b5}s recorded together",
+        "app: sums of 3 recordings, 1.5 us recorded together",
         "  sum of peaks ",
         "Sites by sums of peaks",
         "share sum of peaks",

@@ -1,5 +1,6 @@
 //! Tests that call the command, grouped by its functions.
 
+mod action;
 mod advise;
 mod cargo;
 mod common;
