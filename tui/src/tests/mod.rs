@@ -6,6 +6,7 @@
 mod arenas;
 mod base;
 mod colours;
+mod picture;
 mod random;
 mod real;
 mod screens;

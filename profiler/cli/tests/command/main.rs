@@ -1,6 +1,8 @@
 //! Tests that call the command, grouped by its functions.
 
 mod advise;
+#[cfg(target_os = "linux")]
+mod agents;
 mod cargo;
 mod common;
 mod compare;
