@@ -16,6 +16,7 @@ macro_rules! pages {
 pages! {
     readme "README.md"
     advice "docs/src/advice.md"
+    agents "docs/src/agents.md"
     arenas "docs/src/arenas.md"
     columns "docs/src/columns.md"
     compare "docs/src/compare.md"

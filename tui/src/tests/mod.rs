@@ -8,6 +8,7 @@ mod base;
 mod colours;
 mod habits;
 mod new_views;
+mod picture;
 mod questions;
 mod random;
 mod real;

@@ -99,6 +99,10 @@ pub(crate) struct Export {
     /// Compare with this recording, in two colours. Only for html
     #[arg(long, value_name = "BASE")]
     pub(crate) base: Option<PathBuf>,
+    /// Read symbols of BASE from this executable, if the executable has moved; it must be the same
+    /// build
+    #[arg(long, value_name = "PATH", requires = "base")]
+    pub(crate) base_binary: Option<PathBuf>,
     /// Put source lines of your own crates into the page, around each place that owns blocks. Only
     /// for html. A file is read only if it is a regular file below the current folder or a
     /// --source-dir

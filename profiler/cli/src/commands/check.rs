@@ -78,7 +78,7 @@ pub(super) fn run(args: &Check) -> Result<u8, Error> {
     let output = Output::open(&args.output, &inputs)?;
     let profile = open::open(&args.input.file, &args.input.symbols)?;
     // `--binary` is the executable of the recording, not of the earlier ones.
-    let symbols = args.input.symbols.with_binary(&None);
+    let symbols = args.input.symbols.with_binary(&args.base_binary);
     let before = Side::open(&against, &symbols)?;
     no_effect::warn_of_symbols(
         &args.input.symbols,

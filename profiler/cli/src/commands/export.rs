@@ -190,7 +190,7 @@ fn compare(
     output: Output,
 ) -> Result<(), Error> {
     // `--binary` is the executable of the recording, not of the base.
-    let symbols = args.symbols.with_binary(&None);
+    let symbols = args.symbols.with_binary(&args.base_binary);
     let base_profile = open::open(base, &symbols)?;
     if let Some(at) = &args.at.at {
         no_effect::warn(

@@ -4,7 +4,7 @@ use std::fs;
 use std::io::Read;
 use std::process::{Command, Stdio};
 
-use crate::common::{Place, terminal};
+use crate::common::{HEAPGLASS, Place, terminal};
 
 const FORMATS: [&str; 8] = [
     "pprof",
@@ -149,6 +149,23 @@ fn two_recordings_give_a_page_of_both() {
     assert!(exported.contains("<title>a.hg -&gt; b.hg: "), "{exported}");
     let diff = page(&["diff", "a.hg", "b.hg", "-o", "y.html"], "y.html");
     assert!(diff == exported, "diff writes the same page");
+    // The base may have an executable of its own, which must be that build.
+    let named = [
+        &["export", "b.hg"][..],
+        &words,
+        &["--base-binary", HEAPGLASS],
+    ]
+    .concat();
+    assert!(page(&named, "x.html") == exported);
+    let against = ["check", "b.hg", "--against", "a.hg", "--base-binary"];
+    let done = place.run(&[&against[..], &[HEAPGLASS]].concat());
+    assert_eq!(done.status, Some(0), "{}", done.stderr);
+    let export = [&["export", "b.hg"][..], &words, &["--base-binary"]].concat();
+    for command in [&export[..], &against] {
+        let done = place.run(&[command, &["input.json"]].concat());
+        assert_eq!(done.status, Some(2), "{}", done.stderr);
+        assert!(done.stderr.contains("input.json"), "{}", done.stderr);
+    }
     // The page replaces no input.
     let words = ["export", "b.hg", "--to", "html", "--base", "a.hg", "-o"];
     let done = place.run(&[&words[..], &["a.hg"]].concat());

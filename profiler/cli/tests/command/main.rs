@@ -2,6 +2,8 @@
 
 mod action;
 mod advise;
+#[cfg(target_os = "linux")]
+mod agents;
 mod cargo;
 mod common;
 mod compare;
