@@ -1,19 +1,20 @@
 //! The rows of the list. Deterministic: rows with equal values keep the order of the report.
 
 use std::cmp::Reverse;
+use std::sync::{Arc, LazyLock};
 
 use heapglass_profiler::diff::Identity;
 use heapglass_profiler::profile::{Figures, FunctionId, Site};
-use heapglass_profiler::table::{Detail, SiteLabel};
+use heapglass_profiler::table::{Detail, Row, SiteLabel};
 
 use super::filter::SiteFilter;
 use crate::model::{Context, Data, Pattern};
 
 /// A row of the list: sites with the same label.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct Listed {
-    /// The label of the sites.
-    pub(super) label: SiteLabel,
+    /// The row of the report.
+    row: Arc<Row>,
     /// The sum of the sites.
     pub(super) figures: Figures,
     /// Indices into the sites of the profile, sorted by the measure.
@@ -27,7 +28,17 @@ impl Listed {
     /// Returns the identity of the row in the base; `None` if this is only a part of the report's
     /// row.
     pub(super) fn identity(&self) -> Option<Identity> {
-        self.is_whole.then(|| Identity::of_label(&self.label))
+        self.is_whole.then(|| Identity::of_label(self.label()))
+    }
+
+    /// Returns the label of the sites.
+    pub(super) fn label(&self) -> &SiteLabel {
+        static NONE: LazyLock<SiteLabel> = LazyLock::new(SiteLabel::default);
+        match &self.row.detail {
+            Detail::Site(detail) => &detail.label,
+            // Only rows by site are listed.
+            _ => &NONE,
+        }
     }
 }
 
@@ -39,6 +50,7 @@ pub(super) fn listed(
 ) -> Vec<Listed> {
     let data = cx.data;
     let by_stack = by_stack(cx, pattern);
+    let has_filter = pattern.is_some() || filter.is_some();
     let mut rows: Vec<Listed> = Vec::new();
     for row in data.site_rows().iter() {
         let Detail::Site(detail) = &row.detail else {
@@ -51,10 +63,19 @@ pub(super) fn listed(
             .chain(&label.source);
         let by_label = pattern.is_some_and(|pattern| texts.any(|text| pattern.is_match(text)));
         let mut listed = Listed {
-            label: label.clone(),
-            ..Listed::default()
+            row: Arc::clone(row),
+            figures: row.figures,
+            sites: Vec::with_capacity(detail.sites.len()),
+            is_whole: false,
         };
-        for &index in &detail.sites {
+        if has_filter {
+            listed.figures = Figures::default();
+        } else {
+            listed
+                .sites
+                .extend(detail.sites.iter().map(|index| *index as u32));
+        }
+        for &index in detail.sites.iter().filter(|_| has_filter) {
             let Some(site) = data.profile.sites().get(index) else {
                 continue;
             };
@@ -65,11 +86,13 @@ pub(super) fn listed(
             }
         }
         listed.is_whole = listed.sites.len() == detail.sites.len();
-        if !listed.sites.is_empty() {
+        if listed.sites.len() > 1 {
             let value = |site: &Site| Reverse(cx.measure.of(&site.figures));
             listed
                 .sites
                 .sort_by_key(|index| data.site(*index).map(value));
+        }
+        if !listed.sites.is_empty() {
             rows.push(listed);
         }
     }
