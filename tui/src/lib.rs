@@ -36,6 +36,7 @@
 
 mod app;
 mod error;
+mod export;
 mod model;
 mod options;
 mod pages;

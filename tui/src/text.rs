@@ -63,6 +63,47 @@ pub(crate) fn fit_middle(text: &str, cells: usize) -> Cow<'_, str> {
     Cow::Owned(format!("{head}{}", end.trim_start_matches('…')))
 }
 
+/// Returns the name of a function, at most `cells` wide. Shortens what says least first, so that the
+/// name keeps its beginning and its end: the word `closure`, the mark of a dependency, and the
+/// modules in the middle.
+pub(crate) fn fit_path(name: &str, cells: usize) -> Cow<'_, str> {
+    if width(name) <= cells {
+        return Cow::Borrowed(name);
+    }
+    let mut short = name.replace("{{closure}}", "{{..}}");
+    if width(&short) > cells {
+        short = short.replace(" (dependency)", " (dep)");
+    }
+    // Between angle brackets, `::` does not separate the modules of this name.
+    if width(&short) > cells
+        && !short.contains('<')
+        && let (Some(first), Some(last)) = (short.find("::"), short.rfind("::"))
+        && first + 4 < last
+    {
+        short.replace_range(first + 2..last, "..");
+    }
+    fit_middle(&short, cells).into_owned().into()
+}
+
+/// Returns a name with its place, as in `server::take  src/main.rs:53`, at most `cells` wide.
+/// Leaves out the folders of the place before it shortens the name.
+pub(crate) fn fit_owner(text: &str, cells: usize) -> Cow<'_, str> {
+    if width(text) <= cells {
+        return Cow::Borrowed(text);
+    }
+    let Some((name, place)) = text.rsplit_once("  ") else {
+        return fit_path(text, cells);
+    };
+    let file = place.rsplit('/').next().unwrap_or(place);
+    let room = cells.saturating_sub(width(file) + 1);
+    let gap = if width(name) < room { "  " } else { " " };
+    // Below this, only the file and the line are left.
+    if room < 4 {
+        return fit_end(file, cells).into_owned().into();
+    }
+    format!("{}{gap}{file}", fit_path(name, room)).into()
+}
+
 /// Returns the name of a type, at most `cells` wide. Keeps the end of a name with a path, because a
 /// path means that several types have the same end. Keeps the beginning of a short name.
 pub(crate) fn fit_type(name: &str, cells: usize) -> Cow<'_, str> {
@@ -142,6 +183,32 @@ mod tests {
         assert_eq!(fit_end("src/very/long/de.rs:120", 9), "…e.rs:120");
         assert_eq!(fit_end("日本語", 3), "…語");
         assert_eq!(fit_end("x", 0), "");
+    }
+
+    #[test]
+    fn names_keep_their_beginning_and_their_end() {
+        let owner = "axum::serve::{{closure}}  src/server/main.rs:52";
+        for (cells, expected) in [
+            (47, owner),
+            (40, "axum::serve::{{closure}}  main.rs:52"),
+            (35, "axum::serve::{{closure}} main.rs:52"),
+            (34, "axum::serve::{{..}} main.rs:52"),
+            (29, "axum::..::{{..}} main.rs:52"),
+            (23, "axum::…{..}} main.rs:52"),
+            (12, "main.rs:52"),
+            (6, "…rs:52"),
+            (0, ""),
+        ] {
+            assert_eq!(fit_owner(owner, cells), expected);
+            assert!(width(expected) <= cells);
+        }
+        let name = "hyper_util::auto::Connection::poll (dependency)";
+        assert_eq!(
+            fit_path(name, 40),
+            "hyper_util::auto::Connection::poll (dep)"
+        );
+        assert_eq!(fit_path(name, 30), "hyper_util::..::poll (dep)");
+        assert_eq!(fit_path("<a::B as c::D>::e", 9), "<a::…>::e");
     }
 
     #[test]

@@ -19,6 +19,10 @@ pub(crate) fn degrade(terminal: &Options, buffer: &mut Buffer) {
             cell.fg = Color::Reset;
             cell.bg = Color::Reset;
         }
+    } else if terminal.light || terminal.sixteen_colours {
+        for cell in &mut buffer.content {
+            adapt(terminal, cell);
+        }
     }
     let is_drawn = |cell: &&mut Cell| !cell.symbol().is_ascii();
     if !terminal.unicode {
@@ -26,6 +30,102 @@ pub(crate) fn degrade(terminal: &Options, buffer: &mut Buffer) {
             cell.set_char(to_ascii(cell.symbol()));
         }
     }
+}
+
+/// Changes the colours of a cell, which are for a dark background with 256 colours. Text on a
+/// coloured background of its own needs no change for a light terminal.
+fn adapt(terminal: &Options, cell: &mut Cell) {
+    let has_background = cell.bg != Color::Reset;
+    if terminal.light
+        && !has_background
+        && let Color::Indexed(colour) = cell.fg
+    {
+        cell.fg = Color::Indexed(darker(colour));
+    }
+    if !terminal.sixteen_colours {
+        return;
+    }
+    if let Color::Indexed(colour) = cell.bg {
+        let background = one_of_eight(colour);
+        cell.bg = Color::Indexed(background);
+        // Black is hard to read on red, blue and magenta.
+        cell.fg = Color::Indexed(if matches!(background, 1 | 4 | 5) {
+            15
+        } else {
+            0
+        });
+    } else if let Color::Indexed(colour) = cell.fg {
+        // The bright eight colours are for dark backgrounds.
+        let bright = if terminal.light { 0 } else { 8 };
+        cell.fg = Color::Indexed(match one_of_eight(colour) {
+            7 => 8,
+            colour => colour + bright,
+        });
+    }
+}
+
+/// The levels of red, green and blue in the cube of the 256 colours.
+const LEVELS: [u8; 6] = [0, 95, 135, 175, 215, 255];
+
+/// Returns the coordinates of a colour in the cube of the 256 colours; `None` for a grey or one of
+/// the 16 colours of ANSI.
+fn in_cube(colour: u8) -> Option<[u8; 3]> {
+    let at = colour.checked_sub(16).filter(|at| *at < 216)?;
+    Some([at / 36, at / 6 % 6, at % 6])
+}
+
+/// Returns a colour with the same hue that can be read on white.
+fn darker(colour: u8) -> u8 {
+    let Some(mut cube) = in_cube(colour) else {
+        // The greys from 232 to 255 are mirrored.
+        return if colour < 232 {
+            colour
+        } else {
+            232 + (255 - colour)
+        };
+    };
+    while contrast_to_white(cube) < 3.5 {
+        cube = cube.map(|level| level.saturating_sub(1));
+    }
+    16 + 36 * cube[0] + 6 * cube[1] + cube[2]
+}
+
+/// Returns the contrast of a colour of the cube to white, as WCAG defines it.
+fn contrast_to_white(cube: [u8; 3]) -> f64 {
+    let linear = cube.map(|level| {
+        let value = f64::from(LEVELS.get(usize::from(level)).copied().unwrap_or(255)) / 255.0;
+        if value <= 0.04045 {
+            value / 12.92
+        } else {
+            ((value + 0.055) / 1.055).powf(2.4)
+        }
+    });
+    let luminance = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2];
+    1.05 / (luminance + 0.05)
+}
+
+/// Returns the one of the eight colours of ANSI with the nearest hue: 0 is black and 7 grey.
+fn one_of_eight(colour: u8) -> u8 {
+    let Some(cube) = in_cube(colour) else {
+        return if colour == 16 { 0 } else { 7 };
+    };
+    let value = |level: &u8| u16::from(LEVELS.get(usize::from(*level)).copied().unwrap_or(255));
+    let (least, most) = (cube.iter().map(value).min(), cube.iter().map(value).max());
+    let (least, most) = (least.unwrap_or(0), most.unwrap_or(0));
+    if most == 0 {
+        return 0;
+    } else if most == least {
+        return 7;
+    }
+    let bits = cube.iter().zip([1, 2, 4]);
+    bits.map(|(level, bit)| {
+        if 2 * value(level) > most + least {
+            bit
+        } else {
+            0
+        }
+    })
+    .sum()
 }
 
 /// Returns the ASCII replacement of a drawn character; `?` for letters of other scripts.
@@ -268,6 +368,40 @@ mod tests {
         for (kind, name, colour) in palette::KINDS {
             assert!(!USER.contains(&colour), "{kind:?} {name}");
         }
+    }
+
+    #[test]
+    fn colours_for_a_light_background_can_be_read_on_white_and_keep_their_hue() {
+        for colour in [110, 220, 203, 215, 114, 208, 74, 75, 150, 221] {
+            let cube = in_cube(darker(colour)).expect("in the cube");
+            assert!(contrast_to_white(cube) >= 3.5, "{colour}");
+        }
+        assert_eq!(darker(245), 242);
+        assert_eq!(darker(208), 166, "orange stays orange");
+        assert_eq!(darker(114), 28, "green stays green");
+    }
+
+    #[test]
+    fn sixteen_colours_are_enough_for_every_style() {
+        let terminal = Options {
+            sixteen_colours: true,
+            ..Options::default()
+        };
+        let styles = [code_legend(), kind_legend(), change_legend()].concat();
+        for (name, style) in styles {
+            let mut buffer = Buffer::empty(Rect::new(0, 0, 1, 1));
+            buffer.set_string(0, 0, "x", style);
+            degrade(&terminal, &mut buffer);
+            let cell = &buffer.content[0];
+            let (Color::Indexed(text), Color::Indexed(background)) = (cell.fg, cell.bg) else {
+                panic!("{name} has no colours");
+            };
+            assert!(text < 16 && background < 16 && text != background, "{name}");
+        }
+        assert_eq!(one_of_eight(208), 3, "orange is yellow");
+        assert_eq!(one_of_eight(203), 1);
+        assert_eq!(one_of_eight(75), 4);
+        assert_eq!(one_of_eight(110), 4);
     }
 
     #[test]

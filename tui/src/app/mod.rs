@@ -5,6 +5,7 @@ mod areas;
 mod update;
 
 use heapglass_profiler::calltree::CallTreeOptions;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use heapglass_profiler::profile::{Frames, Measure};
@@ -14,19 +15,28 @@ use ratatui::text::Line;
 pub(crate) use areas::areas;
 pub(crate) use update::update;
 
+use crate::export::Export;
 use crate::model::{Context, Data, Order, Prompt, ViewId};
+use crate::pages::menu::Menu;
 use crate::pages::{Page, about, help};
+use crate::text::{clean, paragraph};
 use crate::views::Views;
 use crate::views::focus::Focus;
 use crate::{Error, Options};
 
 /// A request of the model to the main loop, because the model cannot reach the loader itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub(crate) enum Request {
     /// Pass this order on to the loader.
     Load(Order),
     /// Stop the process until it is continued, as ^Z does elsewhere.
     Suspend,
+    /// Open this file in the editor, at this line.
+    Edit(PathBuf, Option<u32>),
+    /// Put this text into the clipboard of the terminal.
+    Copy(String),
+    /// Write the view to a file.
+    Write(Box<Export>),
 }
 
 /// The whole state of the UI.
@@ -44,10 +54,16 @@ pub(crate) struct App {
     /// Views whose state was computed for the current data, measure, frames and size.
     fresh: Vec<ViewId>,
     pub(crate) measure: Measure,
+    /// The measure before this one.
+    measure_before: Measure,
     pub(crate) frames: Frames,
     /// The page that covers the views, with the index of its first visible line.
     pub(crate) page: Option<(Page, usize)>,
     pub(crate) prompt: Option<Prompt>,
+    /// The list over the view to choose a command from.
+    pub(crate) menu: Option<Menu>,
+    /// `true` if one pane of the view has the whole screen.
+    pub(crate) is_zoomed: bool,
     /// A message about the last key, shown until the next one.
     pub(crate) notice: Option<String>,
     /// The current step of the loader.
@@ -60,6 +76,8 @@ pub(crate) struct App {
     /// Number of ticks, for animations.
     pub(crate) ticks: u64,
     pub(crate) requests: Vec<Request>,
+    /// Sentences about the file that was written last.
+    pub(crate) written: Vec<String>,
     /// Options of the tree that was last asked for.
     tree_asked: CallTreeOptions,
     /// The result of the UI, set when the main loop must end.
@@ -73,6 +91,7 @@ impl App {
             size: Size::new(80, 24),
             view: options.view,
             measure: options.measure,
+            measure_before: options.measure,
             tree_asked: CallTreeOptions {
                 measure: options.measure,
                 ..CallTreeOptions::default()
@@ -90,6 +109,11 @@ impl App {
             (Page::Help, _) => help::lines(self.view, cells, self.options.colour),
             (Page::About, Some(data)) => about::lines(data, &self.title, cells),
             (Page::About, None) => Vec::new(),
+            (Page::Written, _) => {
+                let lines = self.written.iter();
+                let lines = lines.flat_map(|text| paragraph(&clean(text), cells.into(), "  "));
+                lines.map(Line::raw).collect()
+            }
         }
     }
 
@@ -97,11 +121,24 @@ impl App {
     pub(crate) fn focus(&self) -> Focus {
         if self.data.is_none() {
             Focus::Loading
+        } else if let Some(menu) = &self.menu {
+            if menu.is_typed() {
+                Focus::Palette
+            } else {
+                Focus::Menu
+            }
         } else if self.prompt.is_some() {
             Focus::Prompt
         } else if self.page.is_some() {
             Focus::Page
-        } else if self.is_empty(self.view) {
+        } else {
+            self.focus_of_view()
+        }
+    }
+
+    /// Returns the focus without the pages, lists and prompts over the view.
+    fn focus_of_view(&self) -> Focus {
+        if self.is_empty(self.view) {
             Focus::Empty
         } else {
             Focus::View(self.view)
@@ -134,6 +171,7 @@ impl App {
             body: areas::body(self),
             source_roots: &self.options.source_roots,
             has_colour: self.options.colour,
+            is_zoomed: self.is_zoomed,
         })
     }
 }

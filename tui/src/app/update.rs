@@ -1,12 +1,20 @@
 //! `update`: the only function that changes the model in response to a message. Never draws and
 //! never waits for the loader.
 
+use std::sync::Arc;
+
 use heapglass_profiler::profile::{Frames, Measure, State};
+use ratatui::layout::Position;
 
 use super::{App, Request, areas};
 use crate::Error;
-use crate::model::{Command, Context, Edit, Message, Order, Outcome, Pattern, Prompt, ViewId};
+use crate::export::Export;
+use crate::model::{
+    Action, Command, Context, Edit, Format, Message, Order, Outcome, Pattern, Pointer, Prompt,
+    SourceLine, ViewId,
+};
 use crate::pages::Page;
+use crate::pages::menu::Menu;
 use crate::views::View;
 use crate::widgets::List;
 
@@ -18,6 +26,15 @@ pub(crate) fn update(app: &mut App, message: Message) {
             act(app, command);
         }
         Message::Typed(text) => typed(app, &text),
+        Message::Pointed(pointer) => {
+            app.notice = None;
+            pointed(app, pointer);
+        }
+        Message::Notice(text) => app.notice = Some(text),
+        Message::Written(texts) => {
+            app.written = texts;
+            app.page = Some((Page::Written, 0));
+        }
         Message::Resized(size) => {
             app.size = size;
             app.fresh.clear();
@@ -82,15 +99,32 @@ fn act(app: &mut App, command: Command) {
     match command {
         Command::Quit => app.exit = Some(Ok(())),
         Command::Suspend => app.requests.push(Request::Suspend),
+        Command::Edit(edit) if app.menu.is_some() => {
+            app.menu.iter_mut().for_each(|menu| menu.edit(edit));
+        }
         Command::Edit(edit) => edited(app, edit),
+        _ if app.menu.is_some() => choose(app, command),
         Command::Help => app.page = Some((Page::Help, 0)),
         Command::About => app.page = Some((Page::About, 0)),
         _ if app.page.is_some() => turn(app, command),
         Command::Show(view) => go(app, view),
         Command::NextView => go(app, app.view.step(1)),
         Command::PreviousView => go(app, app.view.step(ViewId::ALL.len() - 1)),
-        Command::NextMeasure => change_measure(app, 1),
-        Command::PreviousMeasure => change_measure(app, Measure::ALL.len() - 1),
+        Command::Measures => app.menu = Some(Menu::of_measures(app.measure)),
+        Command::PreviousMeasure => change_measure(app, app.measure_before),
+        Command::Measure(measure) => change_measure(app, measure),
+        Command::Palette => app.menu = Some(Menu::of_commands(app.focus_of_view())),
+        Command::Formats => app.menu = Some(Menu::of_formats()),
+        Command::Write(format) => write(app, format),
+        Command::OpenEditor => open_editor(app),
+        Command::CopyPlace => copy_place(app),
+        Command::Theme => {
+            app.options.light = !app.options.light;
+            let theme = if app.options.light { "light" } else { "dark" };
+            app.notice = Some(format!("colours for a {theme} background"));
+        }
+        Command::Zoom => zoom(app, !app.is_zoomed),
+        Command::Back if app.is_zoomed => zoom(app, false),
         Command::AllFrames if app.frames == Frames::All => change_frames(app, Frames::Folded),
         Command::AllFrames => change_frames(app, Frames::All),
         Command::NextFrames => match app.frames {
@@ -180,11 +214,111 @@ fn show(app: &mut App, view: ViewId) {
     app.page = None;
 }
 
-fn change_measure(app: &mut App, by: usize) {
-    let mut all = Measure::ALL.iter().cycle();
-    all.find(|measure| **measure == app.measure);
-    app.measure = *all.nth(by - 1).unwrap_or(&app.measure);
+fn change_measure(app: &mut App, measure: Measure) {
+    if measure != app.measure {
+        app.measure_before = std::mem::replace(&mut app.measure, measure);
+        app.fresh.clear();
+    }
+}
+
+/// Gives the whole screen to the pane that receives keys, or takes it back.
+fn zoom(app: &mut App, is_zoomed: bool) {
+    app.is_zoomed = is_zoomed;
     app.fresh.clear();
+}
+
+/// Returns the source line of the selection.
+fn source_line(app: &mut App) -> Option<SourceLine> {
+    let line = with_view(app, |view, cx| view.source_line(cx)).flatten();
+    if line.is_none() {
+        app.notice = Some("no source line is known for the selection".to_owned());
+    }
+    line
+}
+
+fn open_editor(app: &mut App) {
+    let Some(line) = source_line(app) else { return };
+    match line.resolve(&app.options.source_roots) {
+        Ok(path) => app.requests.push(Request::Edit(path, line.line())),
+        Err(text) => app.notice = Some(text),
+    }
+}
+
+fn copy_place(app: &mut App) {
+    let Some(line) = source_line(app) else { return };
+    let label = line.label();
+    app.notice = Some(format!("copied {label}"));
+    app.requests.push(Request::Copy(label));
+}
+
+fn write(app: &mut App, format: Format) {
+    let Some(data) = &app.data else { return };
+    // These views are of other moments than the rows that can be written.
+    let printed_by = match app.view {
+        ViewId::Time => Some("heapglass report FILE --from T --to T"),
+        ViewId::Leaks => Some("heapglass report FILE --measure live"),
+        ViewId::Heap => Some("heapglass report FILE --by holder"),
+        ViewId::Advice => Some("heapglass advise FILE"),
+        _ => None,
+    };
+    if let Some(command) = printed_by.filter(|_| format != Format::Html) {
+        app.notice = Some(format!("this view cannot be written so; run `{command}`"));
+        return;
+    }
+    let (tree, by) = app.views.picture(app.view, app.tree_options());
+    let export = Export {
+        data: Arc::clone(data),
+        format,
+        recording: app.title.clone(),
+        view: app.view.short_title().to_lowercase(),
+        tree,
+        by,
+    };
+    app.notice = Some("writing".to_owned());
+    app.requests.push(Request::Write(Box::new(export)));
+}
+
+/// Handles the mouse, on the screen.
+fn pointed(app: &mut App, pointer: Pointer) {
+    let body = areas::place(app);
+    let wheel = match pointer.action {
+        Action::WheelUp => Some(Command::Up),
+        Action::WheelDown => Some(Command::Down),
+        Action::Press | Action::Drag => None,
+    };
+    if let Some(menu) = &mut app.menu {
+        match wheel {
+            Some(command) => menu.command(command),
+            None if pointer.action == Action::Drag => {}
+            None if menu.select_at(pointer.at, body) => choose(app, Command::Enter),
+            None => app.menu = None,
+        }
+    } else if app.page.is_some() {
+        for command in wheel.into_iter().cycle().take(3) {
+            turn(app, command);
+        }
+    } else if app.prompt.is_none() && body.contains(pointer.at) {
+        let at = Position::new(pointer.at.x - body.x, pointer.at.y - body.y);
+        let inside = Pointer { at, ..pointer };
+        let outcome = with_view(app, |view, cx| view.pointed(inside, cx));
+        follow(app, outcome.unwrap_or(Outcome::Done));
+    }
+}
+
+/// Handles a command while a list is open.
+fn choose(app: &mut App, command: Command) {
+    let Some(menu) = &mut app.menu else { return };
+    match command {
+        Command::Enter => {
+            let chosen = menu.chosen();
+            app.menu = None;
+            if let Some(command) = chosen {
+                act(app, command);
+            }
+        }
+        Command::Back => app.menu = None,
+        _ => menu.command(command),
+    }
 }
 
 fn pause(app: &mut App) {
@@ -218,7 +352,9 @@ fn turn(app: &mut App, command: Command) {
 }
 
 fn typed(app: &mut App, text: &str) {
-    if let Some(prompt) = &mut app.prompt {
+    if let Some(menu) = &mut app.menu {
+        menu.insert(text);
+    } else if let Some(prompt) = &mut app.prompt {
         text.chars().for_each(|c| prompt.insert(c));
         preview(app);
     }

@@ -1,5 +1,7 @@
 //! The commands that keys can give.
 
+use heapglass_profiler::profile::Measure;
+
 use super::view_id::ViewId;
 
 /// A command that a key can give. Each has the same meaning in every view.
@@ -28,15 +30,35 @@ pub(crate) enum Command {
     Back,
     /// Open the prompt for a regex.
     Search,
-    /// Go to the next match, or to the next of several stacks in one row.
+    /// Go to the next match.
     Next,
     Previous,
+    /// Show the next of several stacks in one row.
+    NextStack,
+    PreviousStack,
     /// Find the selected symbol everywhere.
     SameSymbol,
     /// Show the selection in the other view that can show it.
     Follow,
-    NextMeasure,
+    /// List the measures to choose from.
+    Measures,
+    /// Go back to the measure before this one.
     PreviousMeasure,
+    Measure(Measure),
+    /// Give the whole screen to the pane that receives keys, or take it back.
+    Zoom,
+    /// List the commands.
+    Palette,
+    /// Open the source line in the editor.
+    OpenEditor,
+    /// Copy the path and line of the source.
+    CopyPlace,
+    /// List the formats in which the view can be written.
+    Formats,
+    /// Write the view to a file.
+    Write(Format),
+    /// Switch between the colours for dark and for light backgrounds.
+    Theme,
     Sort,
     ReverseSort,
     Invert,
@@ -81,4 +103,12 @@ pub(crate) enum Edit {
     Right,
     Home,
     End,
+}
+
+/// A format in which a view can be written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Format {
+    Svg,
+    Html,
+    Csv,
 }

@@ -26,12 +26,19 @@ pub(crate) struct Context<'a> {
     pub(crate) source_roots: &'a [PathBuf],
     /// `true` if the terminal shows colours. Without colours there is no legend.
     pub(crate) has_colour: bool,
+    /// `true` if the pane that receives keys has the whole screen.
+    pub(crate) is_zoomed: bool,
 }
 
 impl Context<'_> {
     /// Returns an area of the size of a view. Only drawing knows its position on the screen.
     pub(crate) fn area(&self) -> Rect {
         Rect::from((Position::ORIGIN, self.body))
+    }
+
+    /// Returns the number of lines below a list, `wanted` unless the list has the whole screen.
+    pub(crate) fn lines_below(&self, wanted: u16) -> u16 {
+        if self.is_zoomed { 0 } else { wanted }
     }
 
     /// Returns the total of the measure over the process, which all shares refer to.

@@ -247,6 +247,14 @@ impl Data {
         }
     }
 
+    /// Returns the frame that the first site of a row by owner is charged to.
+    pub(crate) fn owner_frame(&self, row: &Row) -> Option<FrameId> {
+        match &row.detail {
+            Detail::Owner { sites, .. } => self.profile.sites().get(*sites.first()?)?.owner,
+            _ => None,
+        }
+    }
+
     pub(crate) fn field(&self, node: u32) -> Option<&Field> {
         self.profile.fields().nodes().get(node as usize)
     }

@@ -7,6 +7,7 @@ use ratatui::layout::Size;
 
 use super::command::Command;
 use super::data::Data;
+use super::pointer::Pointer;
 use heapglass_profiler::calltree::CallTreeOptions;
 
 /// An order for the loader.
@@ -29,6 +30,12 @@ pub(crate) enum Message {
     Command(Command),
     /// Text was typed or pasted into the open prompt.
     Typed(String),
+    /// The mouse was used, at a cell of the screen.
+    Pointed(Pointer),
+    /// Something was done outside of the model, with this result.
+    Notice(String),
+    /// A file was written: sentences about it.
+    Written(Vec<String>),
     /// The terminal has a new size.
     Resized(Size),
     /// The loader reports its current step.

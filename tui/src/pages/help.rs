@@ -23,15 +23,18 @@ pub(crate) fn lines(view: ViewId, cells: u16, has_colour: bool) -> Vec<Line<'sta
         .iter()
         .map(|(title, rows)| section(title, rows, wide))
         .collect();
-    if has_colour {
-        blocks.push(legend(wide));
-    }
+    // The keys of the view, those that move and the colours go left, the others right.
+    let left = if has_colour {
+        blocks.insert(2, legend(wide));
+        3
+    } else {
+        2
+    };
     if columns == 1 {
         return blocks.into_iter().flatten().collect();
     }
-    // The keys of the view and those that move go left, the others right.
     let mut blocks = blocks.into_iter();
-    let left: Vec<Line<'static>> = blocks.by_ref().take(2).flatten().collect();
+    let left: Vec<Line<'static>> = blocks.by_ref().take(left).flatten().collect();
     let right: Vec<Line<'static>> = blocks.flatten().collect();
     let rows = left.len().max(right.len());
     let mut left = left.into_iter();

@@ -2,6 +2,7 @@
 
 pub(crate) mod about;
 pub(crate) mod help;
+pub(crate) mod menu;
 
 /// A page that covers the views.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -10,4 +11,6 @@ pub(crate) enum Page {
     Help,
     /// The description of the recording and its losses.
     About,
+    /// The file that was written.
+    Written,
 }

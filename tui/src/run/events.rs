@@ -1,9 +1,14 @@
 //! Sources of events: the terminal, or a script in tests.
 
+use std::io::Write;
+use std::path::Path;
 use std::time::Duration;
 
+use crossterm::Command;
+use crossterm::clipboard::CopyToClipboard;
 use crossterm::event::{self, Event};
 
+use super::editor;
 use crate::Error;
 
 /// A source of events.
@@ -13,6 +18,12 @@ pub(super) trait Events {
 
     /// Restores the terminal and stops the process until it is continued.
     fn suspend(&mut self) -> Result<(), Error>;
+
+    /// Gives the terminal to the editor until it ends. Returns a sentence about the result.
+    fn edit(&mut self, path: &Path, line: Option<u32>) -> Result<String, Error>;
+
+    /// Puts `text` into the clipboard of the terminal.
+    fn copy(&mut self, text: &str) -> Result<(), Error>;
 }
 
 /// The keys, sizes and pastes of the terminal, and the signals that end a program.
@@ -43,6 +54,22 @@ impl TerminalEvents {
 }
 
 impl Events for TerminalEvents {
+    fn edit(&mut self, path: &Path, line: Option<u32>) -> Result<String, Error> {
+        super::terminal::leave();
+        let text = editor::open(path, line);
+        super::terminal::take()?;
+        Ok(text)
+    }
+
+    fn copy(&mut self, text: &str) -> Result<(), Error> {
+        let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+        let mut out = std::io::stdout();
+        let written = out.write_all(clipboard(text, is_set("STY") && !is_set("TMUX")).as_bytes());
+        written
+            .and_then(|()| out.flush())
+            .map_err(|error| Error::terminal("copying", error))
+    }
+
     fn next(&mut self, patience: Duration) -> Result<Option<Event>, Error> {
         #[cfg(unix)]
         if self.ended.load(std::sync::atomic::Ordering::Relaxed) {
@@ -76,6 +103,19 @@ impl Events for TerminalEvents {
     }
 }
 
+/// Returns the sequence that puts `text` into the clipboard (OSC 52). GNU screen takes it only
+/// inside of one of its own.
+fn clipboard(text: &str, is_screen: bool) -> String {
+    let mut sequence = String::new();
+    // Writing to a string cannot fail.
+    let _ = CopyToClipboard::to_clipboard_from(text).write_ansi(&mut sequence);
+    if is_screen {
+        format!("\x1bP{sequence}\x1b\\")
+    } else {
+        sequence
+    }
+}
+
 /// Waits for a key, and detects a terminal that is gone. Crossterm would read the end of file
 /// forever and use a whole core.
 #[cfg(unix)]
@@ -100,4 +140,19 @@ fn wait_for_input(patience: Duration) -> Result<Duration, Error> {
     }
     // Read all pending events now, including a changed size.
     Ok(Duration::ZERO)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_clipboard_gets_text_that_cannot_end_the_sequence() {
+        assert_eq!(
+            clipboard("src/a.rs:1", false),
+            "\x1b]52;c;c3JjL2EucnM6MQ==\x1b\\"
+        );
+        let wrapped = clipboard("\x1b\\", true);
+        assert!(wrapped.starts_with("\x1bP\x1b]52;c;") && wrapped.ends_with("\x1b\\"));
+    }
 }

@@ -2,6 +2,7 @@
 //! event source, so that tests can run all of it. Its only state is that of the loop; `update`
 //! decides what messages mean.
 
+mod editor;
 mod events;
 mod loader;
 mod terminal;
@@ -9,15 +10,16 @@ mod terminal;
 mod tests;
 
 use std::fmt::Display;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
-use crossterm::event::{Event, KeyEventKind};
+use crossterm::event::{Event, KeyEventKind, MouseButton, MouseEvent, MouseEventKind};
 use ratatui::Terminal;
 use ratatui::backend::Backend;
-use ratatui::layout::Size;
+use ratatui::layout::{Position, Size};
 
 use crate::app::{App, Request, update};
-use crate::model::Message;
+use crate::model::{Action, Message, Pointer};
 use crate::{Error, Options, Source, screen};
 use events::{Events, TerminalEvents};
 use loader::Loader;
@@ -71,16 +73,23 @@ where
             update(app, message);
             stale = true;
         }
-        for request in app.requests.drain(..) {
+        for request in std::mem::take(&mut app.requests) {
+            stale = true;
             match request {
                 Request::Load(order) => loader.order(order),
+                Request::Copy(text) => events.copy(&text)?,
+                Request::Write(export) => {
+                    let written = export.write_into(Path::new("."));
+                    update(app, written.map_or_else(Message::Notice, Message::Written));
+                }
                 Request::Suspend => {
                     events.suspend()?;
-                    // The shell may have written to the screen.
-                    terminal
-                        .clear()
-                        .map_err(|error| Error::terminal("drawing", error))?;
-                    stale = true;
+                    clear(terminal)?;
+                }
+                Request::Edit(path, line) => {
+                    let text = events.edit(&path, line)?;
+                    clear(terminal)?;
+                    update(app, Message::Notice(text));
                 }
             }
         }
@@ -94,6 +103,15 @@ where
         }
         stale = take_events(events, app)?;
     }
+}
+
+/// Makes the next drawing write the whole screen, because another program may have written to it.
+fn clear<B: Backend>(terminal: &mut Terminal<B>) -> Result<(), Error>
+where
+    B::Error: Display,
+{
+    let cleared = terminal.clear();
+    cleared.map_err(|error| Error::terminal("drawing", error))
 }
 
 /// Handles pending events. Returns `true` if the screen must be drawn again.
@@ -126,8 +144,25 @@ fn message_of(app: &App, event: &Event) -> Option<Message> {
             let command = focus.command(*key).map(Message::Command);
             command.or_else(|| focus.typed(*key).map(Message::Typed))
         }
+        Event::Mouse(mouse) => pointed(app, *mouse),
         Event::Paste(text) => Some(Message::Typed(text.clone())),
         Event::Resize(width, height) => Some(Message::Resized(Size::new(*width, *height))),
         _ => None,
     }
+}
+
+/// Returns the message of the mouse: a command for a click on a tab, else the event itself.
+pub(crate) fn pointed(app: &App, mouse: MouseEvent) -> Option<Message> {
+    let action = match mouse.kind {
+        MouseEventKind::Down(MouseButton::Left) => Action::Press,
+        MouseEventKind::Drag(MouseButton::Left) => Action::Drag,
+        MouseEventKind::ScrollUp => Action::WheelUp,
+        MouseEventKind::ScrollDown => Action::WheelDown,
+        _ => return None,
+    };
+    let at = Position::new(mouse.column, mouse.row);
+    let is_covered = app.menu.is_some() || app.page.is_some() || app.prompt.is_some();
+    let command = screen::command_at(app, at).filter(|_| action == Action::Press && !is_covered);
+    let pointed = || Message::Pointed(Pointer { at, action });
+    Some(command.map_or_else(pointed, Message::Command))
 }

@@ -6,7 +6,9 @@ use std::panic::{self, PanicHookInfo};
 use std::sync::{Arc, Mutex};
 
 use crossterm::cursor::Show;
-use crossterm::event::{DisableBracketedPaste, EnableBracketedPaste};
+use crossterm::event::{
+    DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste, EnableMouseCapture,
+};
 use crossterm::execute;
 use crossterm::terminal::{
     EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
@@ -44,13 +46,25 @@ pub(super) fn enter() -> Result<(Terminal<CrosstermBackend<Stdout>>, Guard), Err
 pub(super) fn take() -> Result<(), Error> {
     let failed = |error| Error::terminal("starting", error);
     enable_raw_mode().map_err(failed)?;
-    execute!(stdout(), EnterAlternateScreen, EnableBracketedPaste).map_err(failed)
+    execute!(
+        stdout(),
+        EnterAlternateScreen,
+        EnableBracketedPaste,
+        EnableMouseCapture
+    )
+    .map_err(failed)
 }
 
 /// Restores the terminal. Ignores errors, because there is no terminal to report them on.
 pub(super) fn leave() {
     let _ = disable_raw_mode();
-    let _ = execute!(stdout(), DisableBracketedPaste, LeaveAlternateScreen, Show);
+    let _ = execute!(
+        stdout(),
+        DisableMouseCapture,
+        DisableBracketedPaste,
+        LeaveAlternateScreen,
+        Show
+    );
 }
 
 impl Guard {

@@ -18,7 +18,9 @@ pub(crate) fn render(app: &App, area: Rect, buffer: &mut Buffer) -> Option<Posit
         return None;
     }
     if let Some(prompt) = &app.prompt {
-        return render_prompt(prompt, area, buffer);
+        let cx = app.context();
+        let found = cx.and_then(|cx| app.views.get(app.view).found(&cx));
+        return render_prompt(prompt, &found.unwrap_or_default(), area, buffer);
     }
     if let Some(notice) = &app.notice {
         write(buffer, area, &clean(notice), theme::strong());
@@ -31,7 +33,12 @@ pub(crate) fn render(app: &App, area: Rect, buffer: &mut Buffer) -> Option<Posit
     None
 }
 
-fn render_prompt(prompt: &Prompt, area: Rect, buffer: &mut Buffer) -> Option<Position> {
+fn render_prompt(
+    prompt: &Prompt,
+    found: &str,
+    area: Rect,
+    buffer: &mut Buffer,
+) -> Option<Position> {
     let cells = area.width as usize;
     let label = format!("{}: /", prompt.label);
     // The part left of the cursor has priority, and its end is always visible.
@@ -40,16 +47,17 @@ fn render_prompt(prompt: &Prompt, area: Rect, buffer: &mut Buffer) -> Option<Pos
     let shown = fit_end(&before, room).into_owned();
     let after: String = prompt.text().chars().skip(before.chars().count()).collect();
     let column = width(&label) + width(&shown);
-    let error = prompt
-        .error
-        .as_ref()
-        .map(|error| format!("   {error}"))
-        .unwrap_or_default();
+    let (note, style) = match &prompt.error {
+        Some(error) => (error.as_str(), theme::error()),
+        // The regex itself stands to the left already.
+        None => (found.rsplit(": ").next().unwrap_or(found), theme::dim()),
+    };
     let line = Line::from(vec![
         Span::styled(label, theme::key()),
         Span::raw(shown),
         Span::raw(after),
-        Span::styled(clean(&error).into_owned(), theme::error()),
+        Span::raw("   "),
+        Span::styled(clean(note).into_owned(), style),
     ]);
     line.render(area, buffer);
     let column = u16::try_from(column).ok()?;

@@ -15,7 +15,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::Widget;
 
 use crate::app::App;
-use crate::model::{Context, Data, ViewId};
+use crate::model::{Command, Context, Data, ViewId};
 use crate::text::{clean, fit, fit_end, width};
 use crate::theme;
 use crate::widgets::{change, noun, slice, some, write};
@@ -104,8 +104,38 @@ fn status(app: &App, data: &Data) -> Line<'static> {
     }
 }
 
+/// Returns the command for a click in the line of tabs: the view of the tab, or the list of
+/// measures.
+pub(super) fn command_at(app: &App, data: &Data, cells: u16, column: u16) -> Option<Command> {
+    let (line, right) = tab_texts(app, data, cells.into());
+    let right = right.map_or(0, |text| width(&text) + 2);
+    if usize::from(column) >= usize::from(cells).saturating_sub(right) {
+        return Some(Command::Measures);
+    }
+    // Each tab has two spans: the gap before it and its text.
+    let mut end = 0;
+    let mut tabs = line.spans.chunks(2).zip(ViewId::ALL);
+    let (_, view) = tabs.find(|(spans, _)| {
+        end += spans.iter().map(Span::width).sum::<usize>();
+        usize::from(column) < end
+    })?;
+    (line.spans.len() > 2).then_some(Command::Show(view))
+}
+
 fn tabs(app: &App, data: &Data, area: Rect, buffer: &mut Buffer) {
-    let cells = area.width as usize;
+    let (line, right) = tab_texts(app, data, area.width.into());
+    line.render(area, buffer);
+    if let Some(text) = right {
+        let line = Line::from(vec![
+            Span::styled("m ", theme::key()),
+            Span::styled(text, theme::heading()),
+        ]);
+        line.alignment(Alignment::Right).render(area, buffer);
+    }
+}
+
+/// Returns the tabs, and the measure to their right if it fits.
+fn tab_texts(app: &App, data: &Data, cells: usize) -> (Line<'static>, Option<String>) {
     let measures = measure(app, data);
     let left = |line: &Line<'_>| cells.saturating_sub(line.width() + 3);
     let fits = |line: &Line<'_>, text: &String| width(text) <= left(line);
@@ -127,14 +157,7 @@ fn tabs(app: &App, data: &Data, area: Rect, buffer: &mut Buffer) {
         )
     });
     let right = measures.into_iter().find(|text| fits(&line, text));
-    line.render(area, buffer);
-    if let Some(text) = right {
-        let line = Line::from(vec![
-            Span::styled("m ", theme::key()),
-            Span::styled(text, theme::heading()),
-        ]);
-        line.alignment(Alignment::Right).render(area, buffer);
-    }
+    (line, right)
 }
 
 /// Returns the tab of the current view with as many neighbours as fit into `room`.

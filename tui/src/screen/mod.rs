@@ -6,10 +6,21 @@ mod header;
 mod loading;
 
 use ratatui::Frame;
+use ratatui::layout::{Position, Rect};
 use ratatui::widgets::Widget;
 
 use crate::app::{App, areas};
+use crate::model::Command;
 use crate::theme;
+
+/// Returns the command for a click outside the view: on a tab, or on the measure.
+pub(crate) fn command_at(app: &App, at: Position) -> Option<Command> {
+    let screen = Rect::from((Position::ORIGIN, app.size));
+    let [top, ..] = areas(screen, app);
+    let is_tabs = top.height == 2 && at.y == top.y + 1 && at.x < top.width;
+    let data = app.data.as_ref().filter(|_| is_tabs)?;
+    header::command_at(app, data, top.width, at.x)
+}
 
 /// Draws everything.
 pub(crate) fn view(app: &App, frame: &mut Frame<'_>) {
@@ -30,7 +41,11 @@ pub(crate) fn view(app: &App, frame: &mut Frame<'_>) {
             } else {
                 app.views.get(app.view).render(&cx, body, buffer);
             }
-            if let Some(cursor) = footer::render(app, bottom, buffer) {
+            let mut cursor = footer::render(app, bottom, buffer);
+            if let Some(menu) = &app.menu {
+                cursor = menu.render(body, buffer);
+            }
+            if let Some(cursor) = cursor {
                 frame.set_cursor_position(cursor);
             }
         }

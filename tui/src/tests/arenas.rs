@@ -18,20 +18,7 @@ fn screen(width: u16, height: u16) -> Screen {
     screen
 }
 
-/// Snapshots the screen after `keys` at 80x24 and 120x40.
-macro_rules! screens {
-    ($($name:ident: $keys:expr;)*) => {$(
-        #[test]
-        fn $name() {
-            for (width, height) in [(80, 24), (120, 40)] {
-                let text = screen(width, height).press($keys).text();
-                insta::assert_snapshot!(format!("{}_{width}x{height}", stringify!($name)), text);
-            }
-        }
-    )*};
-}
-
-screens! {
+super::snapshots! { screen:
     arenas_of_all: "7";
     arenas_that_are_gone: "7 j j";
     arenas_inside_by_type: "7 Enter j";
@@ -81,8 +68,8 @@ fn arenas_are_ordered_by_the_measure_and_a_reload_keeps_what_is_open() {
     };
     assert!(first(&screen.press("7").text()).contains("cities"));
     // Sort by allocated pieces, then back.
-    assert!(first(&screen.press("m m m").text()).contains("177,000"));
-    screen.press("M M M j Enter");
+    assert!(first(&screen.press("m m m m Enter").text()).contains("177,000"));
+    screen.press("M j Enter");
     let before = screen.text();
     let mut later = arenas();
     later.parts().arenas.reverse();
@@ -97,7 +84,7 @@ fn arenas_are_ordered_by_the_measure_and_a_reload_keeps_what_is_open() {
 #[test]
 fn nothing_inside_an_arena_is_temporary_and_no_other_figure_stands_for_it() {
     let mut screen = screen(120, 40);
-    let text = screen.press("7 m m m m").text();
+    let text = screen.press("7 m m m m m Enter").text();
     assert!(
         text.contains("by bytes used in total, because temporary is not measured inside arenas"),
         "{text}"
@@ -115,7 +102,7 @@ fn nothing_inside_an_arena_is_temporary_and_no_other_figure_stands_for_it() {
         assert!(!row.contains(['█', '%']), "{row:?}");
     }
     // The next measure has shares again.
-    let text = screen.press("M").text();
+    let text = screen.press("m k Enter").text();
     assert!(text.contains("of the pieces in total"), "{text}");
 }
 

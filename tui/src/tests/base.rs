@@ -107,7 +107,7 @@ fn what_only_the_base_has_is_counted() {
     let removed = base.sites().last().map(|site| site.figures.total_bytes);
     let total = heapglass_profiler::units::Bytes(removed.unwrap_or(0)).to_string();
     let mut screen = beside(new, base, 120, 40);
-    screen.press("5 m m");
+    screen.press("5 m m m Enter");
     let said = line(&mut screen, "base before.hg");
     assert!(
         said.contains(&format!("1 row only in the base: {total}")),

@@ -6,6 +6,7 @@
 mod arenas;
 mod base;
 mod colours;
+mod habits;
 mod new_views;
 mod questions;
 mod random;
@@ -16,9 +17,9 @@ mod wasm;
 
 use std::sync::Arc;
 
-use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use heapglass_fixture as fixture;
-use heapglass_profiler::profile::Profile;
+use heapglass_profiler::profile::{Profile, Sampling};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::buffer::Buffer;
@@ -26,14 +27,18 @@ use ratatui::layout::Size;
 
 use crate::app::{App, update};
 use crate::model::{Data, Message};
+use crate::run::pointed;
 use crate::{Options, screen};
 
-/// Snapshots the screen after `keys` at 80x24 and 120x40.
+/// The sizes of screens that are snapshotted.
+const SIZES: [(u16, u16); 3] = [(80, 24), (120, 40), (200, 60)];
+
+/// Snapshots the screen after `keys` at each of the sizes.
 macro_rules! snapshots {
     ($sample:path: $($name:ident: $keys:expr;)*) => {$(
         #[test]
         fn $name() {
-            for (width, height) in [(80, 24), (120, 40)] {
+            for (width, height) in crate::tests::SIZES {
                 let mut screen = $sample(width, height);
                 let text = screen.press($keys).text();
                 insta::assert_snapshot!(format!("{}_{width}x{height}", stringify!($name)), text);
@@ -111,6 +116,33 @@ impl Screen {
         }
     }
 
+    pub(crate) fn mouse(&mut self, kind: MouseEventKind, column: u16, row: u16) -> &mut Screen {
+        let modifiers = KeyModifiers::NONE;
+        let event = MouseEvent {
+            kind,
+            column,
+            row,
+            modifiers,
+        };
+        if let Some(message) = pointed(&self.app, event) {
+            update(&mut self.app, message);
+        }
+        self
+    }
+
+    /// Clicks the first cell of `text`.
+    pub(crate) fn click(&mut self, text: &str) -> &mut Screen {
+        let shown = self.text();
+        let mut lines = (0..).zip(shown.lines());
+        let found = lines.find_map(|(row, line)| {
+            // Each line begins with a quotation mark.
+            let at = line.find(text)?;
+            Some((line.get(..at)?.chars().count() as u16 - 1, row))
+        });
+        let (column, row) = found.unwrap_or_else(|| panic!("no {text}:\n{shown}"));
+        self.mouse(MouseEventKind::Down(MouseButton::Left), column, row)
+    }
+
     pub(crate) fn resize(&mut self, width: u16, height: u16) {
         self.terminal.backend_mut().resize(width, height);
         update(&mut self.app, Message::Resized(Size::new(width, height)));
@@ -165,6 +197,20 @@ pub(crate) fn profile() -> Profile {
 pub(crate) fn fleet() -> Profile {
     let mut profile = fixture::fleet();
     profile.parts().process.started_unix_ns = 0;
+    profile
+}
+
+/// Returns a recording in mode `sample`, whose figures are estimates.
+pub(crate) fn sampled() -> Profile {
+    let mut profile = fixture::fleet();
+    profile.parts().process.started_unix_ns = 0;
+    profile.parts().capture.mode = "sample".into();
+    let total_bytes = profile.totals().total_bytes;
+    profile.parts().capture.sampling = Some(fixture::made!(Sampling {
+        sample_bytes: 4_096,
+        most_sample_bytes: 4_096,
+        total_bytes,
+    }));
     profile
 }
 

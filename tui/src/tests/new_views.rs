@@ -77,8 +77,8 @@ at_each_size! { running:
 
 at_each_size! { held:
     heap: "0 j j";
-    heap_of_another_snapshot: "0 t";
-    heap_compared: "0 v t j";
+    heap_of_another_snapshot: "0 ]";
+    heap_compared: "0 v ] j";
     heap_searched: "0 / attributes Enter n";
     advice_of_a_snapshot: "A";
 }

@@ -64,7 +64,7 @@ fn what_is_left_at_exit() {
 fn which_blocks_are_temporary() {
     let profile = fixture::real("shop-profiled");
     let owners = rows(&profile, By::Owner, Measure::Temporary, Frames::Folded);
-    let text = after(profile, "mmmm");
+    let text = after(profile, "m G k k Enter");
     assert_shows(&text, &["m temporary", &owners[0].key]);
 }
 

@@ -3,9 +3,9 @@
 
 use std::sync::Arc;
 
-use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
-use heapglass_fixture::{moving, sampled, with_made_up_snapshots};
-use heapglass_profiler::profile::{Contents, FrameId, FunctionId, Profile, ScopeId, TypeId};
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEventKind};
+use heapglass_fixture::{moving, with_made_up_snapshots};
+use heapglass_profiler::profile::{Contents, FrameId, FunctionId, Profile, ScopeId, State, TypeId};
 
 use super::{Screen, fleet, profile};
 use crate::{Base, Options};
@@ -42,7 +42,7 @@ fn key(dice: &mut Dice) -> KeyEvent {
         KeyCode::F(1),
     ];
     const CHARS: &[u8] =
-        b"hjklgGnN#/?!immMsSoapr 1234567890AP89900APhjkl2334445577effbvvtTwBH(.*[a\\";
+        b"hjklgGnN#/?!immMsSoapr 1234567890APhjkl2334445577889900effb(.*[a\\[]:zzxyEtHqBvvwc,.<>+-=";
     match dice.roll(10) {
         0..4 => KeyEvent::new(NAMED[dice.roll(NAMED.len())], KeyModifiers::NONE),
         4 => KeyEvent::new(
@@ -53,6 +53,29 @@ fn key(dice: &mut Dice) -> KeyEvent {
             KeyCode::Char(CHARS[dice.roll(CHARS.len())] as char),
             KeyModifiers::NONE,
         ),
+    }
+}
+
+/// Uses the mouse anywhere on the screen, and now and then outside of it.
+fn mouse(dice: &mut Dice, screen: &mut Screen) {
+    const LEFT: MouseButton = MouseButton::Left;
+    const KINDS: [MouseEventKind; 7] = [
+        MouseEventKind::Down(LEFT),
+        MouseEventKind::Down(LEFT),
+        MouseEventKind::Drag(LEFT),
+        MouseEventKind::Up(LEFT),
+        MouseEventKind::ScrollDown,
+        MouseEventKind::ScrollUp,
+        MouseEventKind::Moved,
+    ];
+    let size = screen.app.size;
+    let column = dice.roll(usize::from(size.width) + 2) as u16;
+    let row = dice.roll(usize::from(size.height) + 2) as u16;
+    let kind = KINDS[dice.roll(KINDS.len())];
+    screen.mouse(kind, column, row);
+    // Twice at the same place enters.
+    if dice.roll(3) == 0 {
+        screen.mouse(kind, column, row);
     }
 }
 
@@ -67,33 +90,71 @@ fn play(seed: u64, keys: usize, profiles: &[Profile], options: Options) {
                 profiles[dice.roll(profiles.len())].clone(),
                 dice.roll(2) == 0,
             ),
+            3..=6 => mouse(&mut dice, &mut screen),
             _ => screen.key(key(&mut dice)),
         }
+        // What is asked of the main loop is not done here: no file is written, no editor runs.
+        screen.app.requests.clear();
+        screen.app.exit = None;
         screen.draw();
     }
 }
 
+/// Returns the number of keys and mouse events of a test: `HEAPGLASS_EVENTS` shared by all kinds of
+/// recordings, or a few thousand.
+fn events(of_each: usize) -> usize {
+    let all = std::env::var("HEAPGLASS_EVENTS").ok();
+    let all = all.map(|text| text.parse::<usize>().expect("HEAPGLASS_EVENTS is a number"));
+    all.map_or(of_each, |all| all.div_ceil(4))
+}
+
 #[test]
-fn two_thousand_random_keys_on_random_sizes_never_panic() {
-    for seed in 1..=2 {
-        let profiles = [
-            profile(),
-            fleet(),
-            moving(),
-            sampled(),
-            with_made_up_snapshots(),
-        ];
-        play(seed, 2_000, &profiles, Options::default());
-        let base = Some(Arc::new(Base {
-            name: "before.hg".into(),
-            profile: fleet(),
-        }));
-        let options = Options {
-            base,
-            ..Options::default()
-        };
-        play(seed, 1_000, &profiles, options);
-    }
+fn random_keys_and_clicks_on_finished_recordings_never_panic() {
+    let profiles = [profile(), fleet(), moving(), with_made_up_snapshots()];
+    play(1, events(2_000), &profiles, Options::default());
+}
+
+#[test]
+fn random_keys_and_clicks_beside_a_base_never_panic() {
+    let base = Some(Arc::new(Base {
+        name: "before.hg".into(),
+        profile: fleet(),
+    }));
+    let options = Options {
+        base,
+        ..Options::default()
+    };
+    let profiles = [profile(), fleet(), moving(), with_made_up_snapshots()];
+    play(2, events(1_500), &profiles, options);
+}
+
+#[test]
+fn random_keys_and_clicks_on_a_live_recording_never_panic() {
+    let later = |share: u64| {
+        let mut running = moving();
+        running.parts().process.state = State::Running;
+        for site in running.parts().sites {
+            site.figures.live_bytes = site.figures.live_bytes * share / 8;
+        }
+        running
+    };
+    let moments: Vec<Profile> = (1..=8).map(later).collect();
+    play(3, events(1_500), &moments, Options::default());
+}
+
+#[test]
+fn random_keys_and_clicks_on_a_sampled_recording_never_panic() {
+    let options = Options {
+        light: true,
+        sixteen_colours: true,
+        ..Options::default()
+    };
+    play(
+        4,
+        events(1_500),
+        &[super::sampled(), heapglass_fixture::sampled()],
+        options,
+    );
 }
 
 #[test]

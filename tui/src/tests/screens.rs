@@ -9,7 +9,7 @@ use crate::model::Message;
 
 snapshots! { Screen::sample:
     overview: "";
-    overview_by_temporary_bytes: "m m m m j";
+    overview_by_temporary_bytes: "m m m m m Enter j";
     flamegraph: "2";
     flamegraph_with_a_frame_selected: "2 j j l h j j";
     flamegraph_zoomed: "2 j j j j j Enter j";
@@ -35,7 +35,7 @@ snapshots! { Screen::sample:
 
 snapshots! { Screen::fleet:
     types: "3 j";
-    types_of_blocks_by_mean: "3 m m m s s s s j";
+    types_of_blocks_by_mean: "3 m m m m Enter s s s s j";
     types_filtered: "3 / sailor Enter";
     types_none: "3 / nothing-is-called-so Enter";
     types_inside_one: "3 / string$ Enter Enter j";

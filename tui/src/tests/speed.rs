@@ -33,7 +33,7 @@ fn twenty_thousand_sites_of_sixty_frames_open_and_redraw_smoothly() {
         ("search", "Esc / function_1 Enter"),
         ("next", "n n n"),
         ("inverted", "i"),
-        ("other measure", "m"),
+        ("other measure", "m m Enter"),
         ("types", "3"),
         ("fields", "4"),
         ("sites", "5"),

@@ -9,7 +9,7 @@ use heapglass_profiler::profile::{Figures, TypeId};
 use heapglass_profiler::table::Heading;
 use heapglass_profiler::units::Share;
 use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
 
 use crate::model::{Command, Context, Jump, Outcome, Selection, ViewId};
@@ -110,9 +110,17 @@ impl Breakdown {
         parts.sort_by_cached_key(key);
         let key = |part: &Part| part.full.clone();
         // Below the breadcrumb.
-        let [table, _] = with_details(below(cx.area(), 1), DETAILS);
+        let [table, _] = with_details(below(cx.area(), 1), cx.lines_below(DETAILS));
         self.list.replace(parts, key, true, rows_in(table));
         true
+    }
+
+    /// Selects the part at a position in the view; see [`View::select_at`].
+    ///
+    /// [`View::select_at`]: crate::views::View::select_at
+    pub(crate) fn select_at(&mut self, at: Position, cx: &Context<'_>) -> Option<bool> {
+        let [table, _] = with_details(below(cx.area(), 1), cx.lines_below(DETAILS));
+        self.list.select_at(at, table)
     }
 
     /// Handles movement and Enter. Returns `None` for other commands.
@@ -132,7 +140,7 @@ impl Breakdown {
     }
 
     pub(crate) fn render(&self, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
-        let [table, details] = with_details(area, DETAILS);
+        let [table, details] = with_details(area, cx.lines_below(DETAILS));
         let whole = cx.sum(self.list.rows.iter().map(|part| &part.figures));
         let value = |part: &Part| cx.measure.of(&part.figures);
         let empty = "no blocks: nothing was allocated";

@@ -43,6 +43,10 @@ pub(crate) enum Focus {
     Empty,
     /// A page that covers the views.
     Page,
+    /// A list to choose from.
+    Menu,
+    /// A list to choose from by typing.
+    Palette,
     Prompt,
 }
 
@@ -54,6 +58,8 @@ impl Focus {
             Focus::View(view) => [bindings_of(view), MOVES, COMMON],
             Focus::Empty => [&[], &[], COMMON],
             Focus::Page => [PAGE, MOVES, LOADING],
+            Focus::Menu => [MENU, MOVES, LOADING],
+            Focus::Palette => [PALETTE, PROMPT, &[]],
             Focus::Prompt => [PROMPT, &[], &[]],
         }
     }
@@ -83,7 +89,9 @@ impl Focus {
             .modifiers
             .intersects(KeyModifiers::CONTROL | KeyModifiers::ALT);
         match event.code {
-            KeyCode::Char(c) if self == Focus::Prompt && plain => Some(c.to_string()),
+            KeyCode::Char(c) if matches!(self, Focus::Prompt | Focus::Palette) && plain => {
+                Some(c.to_string())
+            }
             _ => None,
         }
     }
@@ -123,8 +131,14 @@ const COMMON: &[Binding] = bindings! {
     [char('0')] => Show(ViewId::Heap), "", "show who holds the heap";
     [char('A')] => Show(ViewId::Advice), "", "show advice";
     [char('P')] => Show(ViewId::Phases), "", "show phases";
-    [char('m')] => NextMeasure, "", "use next measure";
-    [char('M')] => PreviousMeasure, "", "use previous measure";
+    [char('m')] => Measures, "", "choose a measure";
+    [char('M')] => PreviousMeasure, "", "use the measure before";
+    [char('E')] => OpenEditor, "", "open the line in $EDITOR";
+    [char('y')] => CopyPlace, "", "copy path and line";
+    [char('x')] => Formats, "", "write as SVG, HTML or CSV";
+    [char('t')] => Theme, "", "switch light and dark";
+    [char('z')] => Zoom, "", "enlarge or shrink a pane";
+    [char(':'), control('p')] => Palette, "", "list the commands";
     [char(' ')] => Pause, "", "pause or resume";
     [char('r'), control('l')] => Reload, "", "reload now";
     [char('H')] => Snapshot, "", "take a heap snapshot";
@@ -133,7 +147,22 @@ const COMMON: &[Binding] = bindings! {
 };
 
 const PAGE: &[Binding] = bindings! {
-    [named(KeyCode::Esc), char('?'), named(KeyCode::F(1)), char('!'), named(KeyCode::Enter)] => Back, "close", "close the page";
+    [named(KeyCode::Esc), char('q'), char('?'), named(KeyCode::F(1)), char('!')] => Back, "close", "close the page";
+};
+
+const MENU: &[Binding] = bindings! {
+    ENTER => Enter, "choose", "choose the selected row";
+    [named(KeyCode::Esc), char('q'), named(KeyCode::Backspace)] => Back, "close", "close the list";
+    [char('m'), named(KeyCode::Tab)] => Down, "", "move down";
+};
+
+const PALETTE: &[Binding] = bindings! {
+    ENTER => Enter, "run", "run the selected command";
+    [named(KeyCode::Esc), control('c'), control('g')] => Back, "close", "close the list";
+    [named(KeyCode::Down), control('n'), named(KeyCode::Tab)] => Down, "move", "move down";
+    [named(KeyCode::Up), control('p'), named(KeyCode::BackTab)] => Up, "move", "move up";
+    [named(KeyCode::PageDown)] => PageDown, "", "move down a page";
+    [named(KeyCode::PageUp)] => PageUp, "", "move up a page";
 };
 
 const PROMPT: &[Binding] = bindings! {
@@ -172,6 +201,8 @@ mod tests {
         for focus in ViewId::ALL.iter().map(|v| Focus::View(*v)).chain([
             Focus::Empty,
             Focus::Page,
+            Focus::Menu,
+            Focus::Palette,
             Focus::Prompt,
             Focus::Loading,
         ]) {

@@ -20,13 +20,13 @@ mod time;
 mod timeline;
 mod types;
 
-use heapglass_profiler::calltree::CallTreeOptions;
+use heapglass_profiler::calltree::{CallTreeOptions, Levels};
 use heapglass_profiler::profile::{Frames, Measure};
 use heapglass_profiler::table::By;
 use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use ratatui::layout::{Position, Rect};
 
-use crate::model::{Command, Context, Jump, Outcome, Pattern, ViewId};
+use crate::model::{Action, Command, Context, Jump, Outcome, Pattern, Pointer, SourceLine, ViewId};
 
 /// The interface of every view.
 pub(crate) trait View {
@@ -50,10 +50,51 @@ pub(crate) trait View {
     /// Applies a regex, or removes it.
     fn search(&mut self, _pattern: Option<Pattern>, _cx: &Context<'_>) {}
 
+    /// Describes what the regex found: the number of matches and their share of the measure; `None`
+    /// if there is no regex.
+    fn found(&self, _cx: &Context<'_>) -> Option<String> {
+        None
+    }
+
+    /// Selects the row at a position in the view. Returns `true` if it was selected before, so that
+    /// a second click enters it; `None` if there is nothing to select.
+    fn select_at(&mut self, _at: Position, _cx: &Context<'_>) -> Option<bool> {
+        None
+    }
+
+    /// Handles the mouse, at a position in the view: the wheel moves, a click selects, and a click
+    /// on the selection enters it.
+    fn pointed(&mut self, pointer: Pointer, cx: &Context<'_>) -> Outcome {
+        match pointer.action {
+            Action::WheelUp => wheel(self, Command::Up, cx),
+            Action::WheelDown => wheel(self, Command::Down, cx),
+            Action::Press if self.select_at(pointer.at, cx) == Some(true) => {
+                self.command(Command::Enter, cx)
+            }
+            Action::Press | Action::Drag => Outcome::Done,
+        }
+    }
+
+    /// Returns the source line of the selection, to open or to copy.
+    fn source_line(&self, _cx: &Context<'_>) -> Option<SourceLine> {
+        None
+    }
+
     /// Goes to a place that another view asked for.
     fn jump(&mut self, _jump: &Jump, _cx: &Context<'_>) -> Outcome {
         Outcome::Done
     }
+}
+
+/// Number of rows that the wheel moves.
+const WHEEL: usize = 3;
+
+/// Moves as far as the wheel does.
+pub(crate) fn wheel<V: View + ?Sized>(view: &mut V, command: Command, cx: &Context<'_>) -> Outcome {
+    for _ in 0..WHEEL {
+        view.command(command, cx);
+    }
+    Outcome::Done
 }
 
 /// The state of all views.
@@ -82,6 +123,26 @@ impl Views {
             frames,
             ..self.flame.options
         }
+    }
+
+    /// Returns the tree and the rows with which a view is written to a file.
+    pub(crate) fn picture(&self, id: ViewId, shown: CallTreeOptions) -> (CallTreeOptions, By) {
+        let by = self.get(id).rows_by();
+        let (levels, by) = match id {
+            ViewId::Flamegraph => return (shown, By::Function),
+            ViewId::Types => (Levels::Type, by.unwrap_or(By::Type)),
+            ViewId::Fields => (Levels::Field, by.unwrap_or(By::Field)),
+            ViewId::Arenas => (Levels::Arena, by.unwrap_or(By::Arena)),
+            ViewId::Threads => (Levels::Stack, by.unwrap_or(By::Thread)),
+            _ => (Levels::Stack, by.unwrap_or(By::Site)),
+        };
+        let tree = CallTreeOptions {
+            levels,
+            measure: shown.measure,
+            frames: shown.frames,
+            ..CallTreeOptions::default()
+        };
+        (tree, by)
     }
 
     pub(crate) fn get(&self, id: ViewId) -> &dyn View {

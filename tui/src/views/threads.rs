@@ -8,7 +8,7 @@ use heapglass_profiler::profile::Measure;
 use heapglass_profiler::table::Heading;
 use heapglass_profiler::table::{By, Detail, Row};
 use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use ratatui::layout::{Position, Rect};
 
 use crate::model::keys::{BACK, Binding, ENTER, LEFT, RIGHT, bindings, char};
 use crate::model::{Command, Context, Outcome};
@@ -147,6 +147,10 @@ impl View for Threads {
             },
             _ => Outcome::Done,
         }
+    }
+
+    fn select_at(&mut self, at: Position, cx: &Context<'_>) -> Option<bool> {
+        self.list.select_at(at, cx.area())
     }
 
     fn rows_by(&self) -> Option<By> {

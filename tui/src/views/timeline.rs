@@ -2,9 +2,9 @@
 //! peak and the program's marks on the time axis.
 
 use heapglass_profiler::profile::{PhaseSpan, Profile};
-use heapglass_profiler::units::Nanos;
+use heapglass_profiler::units::{Bytes, Nanos};
 use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use ratatui::layout::{Position, Rect};
 
 use crate::model::Data;
 use crate::text::{clean, fit, width};
@@ -15,7 +15,9 @@ use crate::widgets::{columns, right_of, split, write};
 /// What a view adds to the timeline.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Overlay {
-    /// The moment of the cursor, in nanoseconds after the start.
+    /// The moment that the mouse is at, in nanoseconds after the start.
+    pub(super) moment: Option<u64>,
+    /// The moment of the cursor.
     pub(super) cursor: Option<u64>,
     /// The moment that others are compared with.
     pub(super) anchor: Option<u64>,
@@ -38,9 +40,13 @@ pub(super) fn render(data: &Data, overlay: Overlay, area: Rect, buffer: &mut Buf
     };
     let lane = u16::from(!spans.is_empty());
     let [top_line, plot, phases, axis] = split(area, [1, area.height - 2 - lane, lane, 1]);
-    legend(profile, top_line, buffer);
+    let moment = overlay.moment;
     let axis = chart::beside_axis(axis);
     let end = last_moment(profile);
+    match moment {
+        Some(moment) => reading(profile, moment, top_line, buffer),
+        None => legend(profile, top_line, buffer),
+    }
     let stretches = stretches(profile, end, axis.width as usize);
     let top = stretches
         .iter()
@@ -59,6 +65,12 @@ pub(super) fn render(data: &Data, overlay: Overlay, area: Rect, buffer: &mut Buf
         chart::column((live.unwrap_or(0), top), above, place, buffer);
     }
     draw_phases(&spans, end, chart::beside_axis(phases), buffer);
+    if let Some(moment) = moment {
+        let at = column_of(moment, end, axis.width as usize) as u16;
+        for row in columns(plot, at, 1).rows() {
+            buffer.set_style(row, theme::selected());
+        }
+    }
     times(profile, end, axis, buffer);
     let column = |time_ns| {
         let at = column_of(time_ns, end, axis.width as usize);
@@ -121,6 +133,41 @@ fn draw_phases(spans: &[PhaseSpan], end: u64, area: Rect, buffer: &mut Buffer) {
         write(buffer, place(last, last + 1), "┤", theme::key());
         free = last + 1;
     }
+}
+
+/// Returns the moment at a position in the chart in `area`; `None` if the position is not in it.
+pub(super) fn moment_at(profile: &Profile, area: Rect, at: Position) -> Option<u64> {
+    let plot = chart::beside_axis(area);
+    if !plot.contains(at) || !chart::fits(area) || profile.timeline().is_empty() {
+        return None;
+    }
+    let end = u128::from(last_moment(profile)) + 1;
+    // The first moment of the column.
+    let moment = (u128::from(at.x - plot.x) * end).div_ceil(plot.width.into());
+    u64::try_from(moment).ok()
+}
+
+/// Writes what was live and resident at a moment.
+fn reading(profile: &Profile, moment: u64, area: Rect, buffer: &mut Buffer) {
+    let known = profile
+        .timeline()
+        .iter()
+        .filter(|point| point.time_ns <= moment);
+    let text = match known.max_by_key(|point| point.time_ns) {
+        None => format!("at {}: nothing was read before", Nanos(moment)),
+        Some(point) => {
+            let resident = match point.rss_bytes {
+                0 => String::new(),
+                bytes => format!(", {} resident", Bytes(bytes)),
+            };
+            let (when, live) = (Nanos(point.time_ns), Bytes(point.live_bytes));
+            format!(
+                "at {}: {live} live{resident}, read at {when}; Esc ends",
+                Nanos(moment)
+            )
+        }
+    };
+    write(buffer, area, &text, theme::strong());
 }
 
 fn last_moment(profile: &Profile) -> u64 {

@@ -1,6 +1,7 @@
 //! A list with a selection and a visible window.
 
 use heapglass_profiler::units::Count;
+use ratatui::layout::{Position, Rect};
 
 use crate::model::Command;
 
@@ -112,6 +113,23 @@ impl<T> List<T> {
         let at = kept.and_then(|kept| self.rows.iter().position(|row| key(row) == kept));
         self.height = height;
         self.select(at.unwrap_or(0));
+    }
+
+    /// Selects the row at a position in a table in `area`, which has a heading. Returns `true` if
+    /// it was selected before; `None` if there is no row.
+    pub(crate) fn select_at(&mut self, at: Position, area: Rect) -> Option<bool> {
+        let line = at.y.checked_sub(area.y + 1).filter(|_| area.contains(at))?;
+        let row = self.cursor.top + usize::from(line);
+        let was_selected = row == self.cursor.selected;
+        (row < self.rows.len()).then(|| self.select(row))?;
+        Some(was_selected)
+    }
+
+    /// Selects the next or previous row, wrapping around.
+    pub(crate) fn step(&mut self, forward: bool) {
+        let rows = self.rows.len().max(1);
+        let by = if forward { 1 } else { rows - 1 };
+        self.select((self.cursor.selected + by) % rows);
     }
 
     /// Describes the position of the selection: `site 3 of 17`.

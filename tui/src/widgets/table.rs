@@ -445,6 +445,7 @@ mod tests {
             body: Size::new(40, 3),
             source_roots: &[],
             has_colour: true,
+            is_zoomed: false,
         };
         let table = |sort| {
             Table::sorted(&cx, sort)

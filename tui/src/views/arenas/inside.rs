@@ -84,7 +84,7 @@ impl Inside {
         });
         let key = |row: &Row| row.key.clone();
         // Below the breadcrumb.
-        let [table, _] = with_details(below(cx.area(), 1), DETAILS);
+        let [table, _] = with_details(below(cx.area(), 1), cx.lines_below(DETAILS));
         self.list.replace(rows, key, false, rows_in(table));
         true
     }
@@ -141,7 +141,7 @@ impl Inside {
     }
 
     pub(super) fn render(&self, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
-        let [table, details] = with_details(area, DETAILS);
+        let [table, details] = with_details(area, cx.lines_below(DETAILS));
         let wide = area.width >= 110;
         let (noun, is_type) = match self.by {
             By::Type => ("type", true),

@@ -52,7 +52,7 @@ fn arena_of<'a>(row: &'a Row, data: &'a Data) -> Option<(&'a Arena, &'a ArenaDet
 impl View for Arenas {
     fn refresh(&mut self, cx: &Context<'_>) {
         cx.data.histories();
-        let [_, table, _] = render::panes(cx.area(), cx.data.profile.arenas().len());
+        let [_, table, _] = render::panes(cx, cx.area(), cx.data.profile.arenas().len());
         let key = |row: &Arc<Row>| row.key.clone();
         let (rows, is_open) = (cx.rows(By::Arena), self.inside.is_some());
         self.list.replace(rows, key, is_open, rows_in(table));

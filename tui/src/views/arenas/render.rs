@@ -26,11 +26,12 @@ const TABLE: u16 = 5;
 const CHART: u16 = 6;
 
 /// Returns the areas of breadcrumb, table and details.
-pub(super) fn panes(area: Rect, arenas: usize) -> [Rect; 3] {
+pub(super) fn panes(cx: &Context<'_>, area: Rect, arenas: usize) -> [Rect; 3] {
     let breadcrumb = u16::from(area.height >= 4);
     let rest = area.height - breadcrumb;
     let wanted = u16::try_from(arenas).unwrap_or(u16::MAX).saturating_add(1);
     let table = match rest {
+        _ if cx.is_zoomed => rest,
         ..12 => rest,
         _ => wanted.clamp(2, (rest / 3).max(TABLE)),
     };
@@ -46,7 +47,7 @@ pub(super) fn render(view: &Arenas, cx: &Context<'_>, area: Rect, buffer: &mut B
         }
         return;
     }
-    let [breadcrumb, body, details] = panes(area, arenas.len());
+    let [breadcrumb, body, details] = panes(cx, area, arenas.len());
     if let Some(inside) = &view.inside {
         write(buffer, breadcrumb, &inside.breadcrumb(), theme::heading());
         return inside.render(cx, below(area, breadcrumb.height), buffer);

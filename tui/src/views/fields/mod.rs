@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use heapglass_profiler::table::By;
 use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use ratatui::layout::{Position, Rect};
 
 use crate::model::keys::{BACK, Binding, ENTER, LEFT, RIGHT, bindings, char};
 use crate::model::{Command, Context, Data, FieldKey, Jump, Outcome, Pattern, Selection, ViewId};
@@ -95,7 +95,7 @@ impl View for FieldTree {
         // Select the largest field until the user moves.
         let kept = kept.filter(|_| self.tree.list.cursor.selected > 0);
         let shape = self.shape(cx);
-        let [_, tree, _] = render::panes(cx.area());
+        let [_, tree, _] = render::panes(cx, cx.area());
         self.tree.list.height = rows_in(tree);
         self.tree.refresh(&shape, kept);
         let before = std::mem::take(&mut self.found);
@@ -142,6 +142,20 @@ impl View for FieldTree {
 
     fn rows_by(&self) -> Option<By> {
         self.inside.is_none().then_some(By::Field)
+    }
+
+    fn select_at(&mut self, at: Position, cx: &Context<'_>) -> Option<bool> {
+        if let Some(parts) = &mut self.inside {
+            return parts.select_at(at, cx);
+        }
+        let [_, tree, _] = render::panes(cx, cx.area());
+        self.tree.list.select_at(at, tree)
+    }
+
+    fn found(&self, cx: &Context<'_>) -> Option<String> {
+        let pattern = self.pattern.as_ref()?;
+        let found = self.found.summary("field", cx);
+        Some(format!("{}: {found}", pattern.label()))
     }
 
     fn render(&self, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {

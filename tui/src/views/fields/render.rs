@@ -19,9 +19,10 @@ use crate::widgets::{
 };
 
 /// Returns the areas of breadcrumb, tree and details. Empty areas are not drawn.
-pub(super) fn panes(area: Rect) -> [Rect; 3] {
+pub(super) fn panes(cx: &Context<'_>, area: Rect) -> [Rect; 3] {
     let breadcrumb = u16::from(area.height >= 4);
     let details = match area.height {
+        _ if cx.is_zoomed => 0,
         0..10 => 0,
         10..16 => 3,
         16..24 => 7,
@@ -35,7 +36,7 @@ pub(super) fn render(view: &FieldTree, cx: &Context<'_>, area: Rect, buffer: &mu
     if cx.data.profile.fields().is_empty() {
         return absent(cx.data, area, buffer);
     }
-    let [top, body, details_area] = panes(area);
+    let [top, body, details_area] = panes(cx, area);
     write(buffer, top, &breadcrumb(view, cx), theme::heading());
     if let Some(parts) = &view.inside {
         return parts.render(cx, below(area, top.height), buffer);

@@ -4,6 +4,7 @@
 
 mod before;
 mod grouping;
+mod largest;
 mod layout;
 mod render;
 mod search;
@@ -15,15 +16,18 @@ use heapglass_profiler::calltree::{CallTree, CallTreeOptions, Levels, NodeId};
 use heapglass_profiler::profile::{Label, Measure};
 use heapglass_profiler::table::By as Rows;
 use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use ratatui::layout::{Position, Rect};
 
 use crate::model::keys::{
     BACK, Binding, DOWN, ENTER, FIRST, LAST, LEFT, RIGHT, UP, bindings, char,
 };
-use crate::model::{Command, Context, Data, Jump, Outcome, Pattern, ViewId, have_same_nodes};
+use crate::model::{
+    Command, Context, Data, Jump, Outcome, Pattern, SourceLine, ViewId, have_same_nodes,
+};
 use crate::views::View;
 use crate::widgets::Matches;
 use before::BaseFigures;
+use largest::Largest;
 use layout::Icicle;
 
 /// The keys of this view.
@@ -64,6 +68,7 @@ pub(crate) struct Flame {
     top: u32,
     highlight: Option<Highlight>,
     matches: Matches,
+    largest: Largest,
 }
 
 /// The target of a search.
@@ -121,6 +126,7 @@ impl Flame {
             selected = self.selected.and_then(moved);
         }
         self.before.refresh(&tree, options, cx.data);
+        self.largest.clear();
         self.zooms = zooms;
         self.selected = selected;
         self.options = options;
@@ -158,6 +164,7 @@ impl Flame {
             selected = tree.node(selected).parent.unwrap_or(zoom);
         }
         self.selected = Some(selected);
+        self.largest.refresh(tree, zoom, cx.measure);
         let row = tree
             .node(selected)
             .depth
@@ -427,6 +434,29 @@ impl View for Flame {
             _ => None,
         };
         Some(("search", pattern))
+    }
+
+    fn select_at(&mut self, at: Position, cx: &Context<'_>) -> Option<bool> {
+        let tree = self.tree.as_ref()?;
+        let (id, is_listed) = render::frame_at(self, tree, cx, at)?;
+        let was_selected = id == self.selected();
+        if is_listed {
+            self.show(id, cx);
+        } else {
+            self.selected = Some(id);
+        }
+        self.settle(cx);
+        Some(was_selected && !is_listed)
+    }
+
+    fn source_line(&self, cx: &Context<'_>) -> Option<SourceLine> {
+        let frame = self.tree.as_ref()?.node(self.selected()).frame?;
+        SourceLine::of(cx.data, frame)
+    }
+
+    fn found(&self, cx: &Context<'_>) -> Option<String> {
+        self.highlight.as_ref()?;
+        Some(self.matches.summary("frame", cx))
     }
 
     fn search(&mut self, pattern: Option<Pattern>, cx: &Context<'_>) {

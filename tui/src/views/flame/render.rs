@@ -3,23 +3,25 @@
 
 use heapglass_profiler::calltree::{CallTree, Levels, NodeId};
 use heapglass_profiler::profile::{Frames, Function, Label, Origin};
+use heapglass_profiler::table::Heading;
 use heapglass_profiler::units::{Share, counted};
 use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
 
 use super::layout::{Cell, Layout, Rest};
 use super::{Flame, Highlight, nothing};
 use crate::model::Context;
-use crate::text::{clean, fit, fit_end, pad, width, wrap};
+use crate::text::{clean, fit, fit_end, fit_path, pad, width, wrap};
 use crate::theme;
-use crate::widgets::{Lines, columns, last_columns, split, write};
+use crate::widgets::{Lines, List, Table, columns, last_columns, slice, split, write};
 
 /// Returns the areas of breadcrumb, frames and details.
-fn panes(area: Rect) -> [Rect; 3] {
+fn panes(cx: &Context<'_>, area: Rect) -> [Rect; 3] {
     let breadcrumb = u16::from(area.height >= 4);
     let details = match area.height {
         0..3 => 0,
+        _ if cx.is_zoomed => 1,
         3..8 => 1,
         8..14 => 2,
         14..24 => 4,
@@ -31,8 +33,51 @@ fn panes(area: Rect) -> [Rect; 3] {
 
 /// Returns the number of rows of frames on the current screen.
 pub(super) fn frame_rows(cx: &Context<'_>) -> u16 {
-    let [_, frames, _] = panes(cx.area());
+    let [_, frames, _] = panes(cx, cx.area());
     frames.height
+}
+
+/// Returns the areas of the rows of frames, of the table below them, and of the legend. Only what
+/// the rows leave is for the others.
+fn parts(frames: Rect, rows: usize, has_legend: bool) -> [Rect; 3] {
+    let rows = u16::try_from(rows).unwrap_or(u16::MAX).min(frames.height);
+    let left = frames.height - rows;
+    let legend = u16::from(has_legend && left > 0);
+    // A blank line, the heading, and at least two rows.
+    let table = match left - legend {
+        0..4 => 0,
+        table => table,
+    };
+    let [_, table, _] = split(
+        frames,
+        [rows + u16::from(table > 0), table.saturating_sub(1), legend],
+    );
+    [
+        slice(frames, 0, rows),
+        table,
+        slice(frames, frames.height - legend, legend),
+    ]
+}
+
+/// Returns the frame at a position in the view. The flag is `true` for a row of the table, whose
+/// frame may not be drawn.
+pub(super) fn frame_at(
+    view: &Flame,
+    tree: &CallTree,
+    cx: &Context<'_>,
+    at: Position,
+) -> Option<(NodeId, bool)> {
+    let [_, frames, _] = panes(cx, cx.area());
+    let row = at.y.checked_sub(frames.y).filter(|_| frames.contains(at))?;
+    let layout = view.icicle(tree, cx).layout(view.top, frames.height);
+    let [_, table, _] = parts(frames, layout.rows.len(), cx.has_colour);
+    if table.contains(at) {
+        let row = at.y.checked_sub(table.y + 1)?;
+        return Some((*view.largest.frames.get(usize::from(row))?, true));
+    }
+    let mut cells = layout.rows.get(usize::from(row))?.cells.iter();
+    let cell = cells.find(|cell| (cell.x..cell.x + cell.width).contains(&at.x))?;
+    Some((cell.node, false))
 }
 
 pub(super) fn render(
@@ -42,7 +87,7 @@ pub(super) fn render(
     area: Rect,
     buffer: &mut Buffer,
 ) {
-    let [top, frames, bottom] = panes(area);
+    let [top, frames, bottom] = panes(cx, area);
     breadcrumb(view, tree, cx, top, buffer);
     if cx.measure.of(tree.total(view.zoom())) == 0 {
         let text = if tree.is_empty() {
@@ -62,14 +107,11 @@ pub(super) fn render(
             drawn.frame(*cell, place, buffer);
         }
     }
-    if cx.has_colour && layout.rows.len() < frames.height as usize {
-        let last = Rect {
-            y: frames.bottom() - 1,
-            height: 1,
-            ..frames
-        };
-        legend(view, tree, last, buffer);
+    let [_, table, last] = parts(frames, layout.rows.len(), cx.has_colour);
+    if !table.is_empty() {
+        drawn.table(table, buffer);
     }
+    legend(view, tree, last, buffer);
     drawn.details(&layout, bottom, buffer);
 }
 
@@ -193,9 +235,46 @@ impl<'a> Scene<'a> {
             // Two letters say more than one letter and a mark for more.
             0..3 => name.chars().take(room).collect(),
             _ if width(&name) + width(&size) + 3 <= room => format!("{name}  {size}"),
-            _ => fit(&name, room).into_owned(),
+            // The end of a name says more than a mark only if enough of it is left.
+            3..12 => fit(&name, room).into_owned(),
+            _ => fit_path(&name, room).into_owned(),
         };
         write(buffer, area, &format!("▏{}", pad(&text, room)), style);
+    }
+
+    /// Draws the frames inside the zoomed one that allocated most themselves.
+    fn table(&self, area: Rect, buffer: &mut Buffer) {
+        let (tree, cx) = (self.tree, self.cx);
+        let profile = &cx.data.profile;
+        let value = |id: &NodeId| cx.measure.of(tree.own(*id));
+        let name = |id: NodeId| tree.short_name(id, profile).into_owned();
+        let zoom = self.view.zoom();
+        let title = if zoom == NodeId::ROOT {
+            "largest frames".to_owned()
+        } else {
+            format!("largest frames in {}", clean(&name(zoom)))
+        };
+        let rows = self.view.largest.frames.iter().copied();
+        let rows = rows.take(area.height.into()).collect();
+        let mut frames = List::unselected(rows, 0);
+        let selected = self.view.selected();
+        let at = frames.rows.iter().position(|id| *id == selected);
+        frames.cursor.selected = at.unwrap_or(usize::MAX);
+        Table::new(cx)
+            .share(Heading::SHARE, value, cx.whole())
+            .figure(Heading::own(cx.measure), value)
+            .figure(Heading::blocks_of(cx.measure), |id: &NodeId| {
+                cx.measure.blocks(tree.own(*id)).0
+            })
+            .only_if(area.width >= 100)
+            .left(title, 0, |id, _| (name(*id), theme::plain()))
+            .shortened(fit_path)
+            .left("in", 0, |id, _| {
+                let around = tree.node(*id).parent.filter(|_| *id != zoom);
+                (around.map_or_else(String::new, name), theme::dim())
+            })
+            .shortened(fit_path)
+            .render(area, buffer, &frames, "nothing");
     }
 
     fn details(&self, layout: &Layout, area: Rect, buffer: &mut Buffer) {

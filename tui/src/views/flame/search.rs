@@ -60,6 +60,7 @@ mod tests {
             body: Size::new(80, 24),
             source_roots: &[],
             has_colour: true,
+            is_zoomed: false,
         };
         let tree = CallTree::build(
             &data.profile,

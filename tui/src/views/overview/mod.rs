@@ -6,37 +6,57 @@ mod render;
 use std::sync::Arc;
 
 use heapglass_profiler::table::{By, Row};
+use heapglass_profiler::units::{Count, counted};
 use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use ratatui::layout::{Position, Rect};
 
-use crate::model::keys::{Binding, ENTER, bindings, char};
-use crate::model::{Command, Context, Jump, Outcome, ViewId};
-use crate::views::View;
+use crate::model::keys::{BACK, Binding, ENTER, bindings, char};
+use crate::model::{Action, Command, Context, Jump, Outcome, Pattern, Pointer, SourceLine, ViewId};
+use crate::views::{View, timeline, wheel};
 use crate::widgets::{List, rows_in};
 
 /// The keys of this view.
 pub(crate) const BINDINGS: &[Binding] = bindings! {
     ENTER => Enter, "sites", "show its sites";
     [char('o'), char('#')] => Follow, "flamegraph", "show in flamegraph";
+    BACK => Back, "", "end the filter, go out";
+    [char('/')] => Search, "filter", "filter owners by regex";
+    [char('n')] => Next, "", "go to the next match";
+    [char('N')] => Previous, "", "go to previous match";
 };
 
 /// The owners by the measure, with a selection.
 #[derive(Debug, Default)]
 pub(crate) struct Overview {
     owners: List<Arc<Row>>,
+    filter: Option<Pattern>,
+    /// The moment of the chart that the mouse is at, in nanoseconds.
+    moment: Option<u64>,
 }
 
 impl View for Overview {
     fn refresh(&mut self, cx: &Context<'_>) {
         let key = |row: &Arc<Row>| row.key.clone();
-        let [.., owners] = render::panes(cx.area());
-        let rows = cx.rows(By::Owner);
+        let [.., owners] = render::panes(cx, cx.area());
+        let mut rows = cx.rows(By::Owner);
+        let filter = self.filter.as_ref();
+        rows.retain(|row| filter.is_none_or(|filter| filter.is_match(&row.key)));
         self.owners.replace(rows, key, false, rows_in(owners));
     }
 
     fn command(&mut self, command: Command, cx: &Context<'_>) -> Outcome {
         if self.owners.command(command) {
             return Outcome::Done;
+        }
+        match command {
+            Command::Next | Command::Previous if self.filter.is_none() => {
+                return Outcome::notice("no search is active; press / to search");
+            }
+            Command::Next | Command::Previous => self.owners.step(command == Command::Next),
+            Command::Back if self.moment.is_some() => self.moment = None,
+            Command::Back if self.filter.is_some() => self.search(None, cx),
+            Command::Back => return Outcome::Out,
+            _ => {}
         }
         let Some(row) = self.owners.selected() else {
             return Outcome::Done;
@@ -54,6 +74,54 @@ impl View for Overview {
 
     fn rows_by(&self) -> Option<By> {
         Some(By::Owner)
+    }
+
+    fn select_at(&mut self, at: Position, cx: &Context<'_>) -> Option<bool> {
+        let [.., owners] = render::panes(cx, cx.area());
+        self.owners.select_at(at, owners)
+    }
+
+    fn pointed(&mut self, pointer: Pointer, cx: &Context<'_>) -> Outcome {
+        let [_, chart, _] = render::panes(cx, cx.area());
+        match pointer.action {
+            Action::WheelUp => return wheel(self, Command::Up, cx),
+            Action::WheelDown => return wheel(self, Command::Down, cx),
+            Action::Press | Action::Drag if chart.contains(pointer.at) => {
+                self.moment = timeline::moment_at(&cx.data.profile, chart, pointer.at);
+            }
+            Action::Press if self.select_at(pointer.at, cx) == Some(true) => {
+                return self.command(Command::Enter, cx);
+            }
+            Action::Press | Action::Drag => {}
+        }
+        Outcome::Done
+    }
+
+    fn source_line(&self, cx: &Context<'_>) -> Option<SourceLine> {
+        let frame = cx.data.owner_frame(self.owners.selected()?)?;
+        SourceLine::of(cx.data, frame)
+    }
+
+    fn searched(&self) -> Option<(&'static str, Option<Pattern>)> {
+        Some(("filter", self.filter.clone()))
+    }
+
+    fn search(&mut self, pattern: Option<Pattern>, cx: &Context<'_>) {
+        self.filter = pattern;
+        self.refresh(cx);
+    }
+
+    fn found(&self, cx: &Context<'_>) -> Option<String> {
+        let filter = self.filter.as_ref()?;
+        let all = cx.rows(By::Owner).len() as u64;
+        let value = cx.sum(self.owners.rows.iter().map(|row| &row.figures));
+        Some(format!(
+            "{}: {} of {}, {} of all",
+            filter.label(),
+            Count(self.owners.rows.len() as u64),
+            counted(all, "owner"),
+            cx.share(value)
+        ))
     }
 
     fn render(&self, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {

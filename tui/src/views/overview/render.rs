@@ -14,10 +14,10 @@ use ratatui::layout::Rect;
 
 use super::Overview;
 use crate::model::{Context, Data};
-use crate::text::width;
+use crate::text::{fit_path, width};
 use crate::theme;
-use crate::views::timeline;
-use crate::widgets::{Table, change, columns, right_of, slice, write};
+use crate::views::{View, timeline};
+use crate::widgets::{Table, change, columns, right_of, slice, split, write};
 
 /// Number of lines of the totals, including their heading.
 const TOTALS: u16 = 5;
@@ -29,7 +29,10 @@ const LABEL: u16 = 11;
 const FACT: u16 = 9;
 
 /// Returns the areas of totals, timeline and owners.
-pub(super) fn panes(area: Rect) -> [Rect; 3] {
+pub(super) fn panes(cx: &Context<'_>, area: Rect) -> [Rect; 3] {
+    if cx.is_zoomed {
+        return split(area, [0, 0, area.height]);
+    }
     let totals = match area.height {
         0..4 => area.height,
         4..8 => 2,
@@ -54,9 +57,15 @@ pub(super) fn panes(area: Rect) -> [Rect; 3] {
 }
 
 pub(super) fn render(view: &Overview, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
-    let [above, middle, below] = panes(area);
-    totals(cx.data, above, buffer);
-    timeline::render(cx.data, timeline::Overlay::default(), middle, buffer);
+    let [above, middle, below] = panes(cx, area);
+    if !above.is_empty() {
+        totals(cx.data, above, buffer);
+    }
+    let overlay = timeline::Overlay {
+        moment: view.moment,
+        ..timeline::Overlay::default()
+    };
+    timeline::render(cx.data, overlay, middle, buffer);
     owners(view, cx, below, buffer);
 }
 
@@ -229,6 +238,10 @@ fn owners(view: &Overview, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
     let largest = view.owners.rows.first().map_or(0, value);
     let is_wide = area.width >= 60;
     let has_rates = cx.data.has_rates();
+    let title = match view.found(cx) {
+        Some(found) => format!("owner {found}"),
+        None => "owner: innermost function of your own code".to_owned(),
+    };
     Table::new(cx)
         .share(Heading::SHARE, value, cx.whole())
         .measure(value)
@@ -252,13 +265,15 @@ fn owners(view: &Overview, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
             _ => None,
         })
         .only_if(is_wide)
-        .left(
-            "owner: innermost function of your own code",
-            0,
-            |owner, _| {
-                let style = theme::charged(&cx.data.profile, cx.data.charged(owner));
-                (owner.key.clone(), style)
-            },
-        )
-        .render(area, buffer, &view.owners, "");
+        .left(title, 0, |owner, _| {
+            let style = theme::charged(&cx.data.profile, cx.data.charged(owner));
+            (owner.key.clone(), style)
+        })
+        .shortened(fit_path)
+        .render(
+            area,
+            buffer,
+            &view.owners,
+            "no owner matches; press Esc to show all",
+        );
 }

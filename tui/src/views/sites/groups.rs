@@ -5,15 +5,16 @@ use std::cmp::Reverse;
 use std::sync::Arc;
 
 use heapglass_profiler::diff::Identity;
-use heapglass_profiler::profile::Label;
+use heapglass_profiler::profile::{FrameId, Label};
 use heapglass_profiler::table::Heading;
 use heapglass_profiler::table::{By, Detail, FunctionDetail, Part, Row};
+use heapglass_profiler::units::{Count, counted};
 use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
 
 use crate::model::{Command, Context, Outcome, Pattern};
-use crate::text::{clean, fit_end};
+use crate::text::{clean, fit_end, fit_path};
 use crate::theme;
 use crate::widgets::{
     Cursor, Lines, List, Sort, Table, all_figures, columns, right_of, rows_in, with_details,
@@ -54,7 +55,7 @@ impl Groups {
         rows.retain(is_listed);
         self.table(by, cx).sort(&mut rows);
         let key = |row: &Arc<Row>| row.key.clone();
-        let [list, _] = self.panes(cx.area());
+        let [list, _] = self.panes(cx, cx.area());
         self.list.replace(rows, key, keep_first, rows_in(list));
     }
 
@@ -68,9 +69,42 @@ impl Groups {
         cx.data.charged(self.list.selected()?)
     }
 
+    pub(super) fn select_at(&mut self, at: Position, cx: &Context<'_>) -> Option<bool> {
+        let [list, _] = self.panes(cx, cx.area());
+        self.list.select_at(at, list)
+    }
+
+    /// Returns a frame of the selected row: that of its owner.
+    pub(super) fn frame(&self, cx: &Context<'_>) -> Option<FrameId> {
+        cx.data.owner_frame(self.list.selected()?)
+    }
+
+    /// Describes what the regex found; `None` without a regex.
+    pub(super) fn found(&self, cx: &Context<'_>) -> Option<String> {
+        let filter = self.filter.as_ref()?;
+        let by = self.by?;
+        let all = cx.rows(by).len() as u64;
+        // A function's own bytes, so that no byte counts twice.
+        let value = cx.sum(self.list.rows.iter().map(|row| &row.figures));
+        Some(format!(
+            "{}: {} of {}, {} of all",
+            filter.label(),
+            Count(self.list.rows.len() as u64),
+            counted(all, by.name()),
+            cx.share(value)
+        ))
+    }
+
     /// Handles movement and sorting. Returns `None` for other commands.
     pub(super) fn command(&mut self, command: Command, cx: &Context<'_>) -> Option<Outcome> {
         if self.list.command(command) {
+            return Some(Outcome::Done);
+        }
+        if matches!(command, Command::Next | Command::Previous) {
+            if self.filter.is_none() {
+                return Some(Outcome::notice("no search is active; press / to search"));
+            }
+            self.list.step(command == Command::Next);
             return Some(Outcome::Done);
         }
         let table = self.table(self.by?, cx);
@@ -86,19 +120,19 @@ impl Groups {
     }
 
     /// Returns the areas of the list and of the details below it.
-    fn panes(&self, area: Rect) -> [Rect; 2] {
+    fn panes(&self, cx: &Context<'_>, area: Rect) -> [Rect; 2] {
         let details = match self.by {
             Some(By::Function) => (area.height / 2).min(16),
             _ => 5,
         };
-        with_details(area, details)
+        with_details(area, cx.lines_below(details))
     }
 
     pub(super) fn render(&self, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
         let Some(by) = self.by else {
             return;
         };
-        let [list, details] = self.panes(area);
+        let [list, details] = self.panes(cx, area);
         let empty = match &self.filter {
             Some(filter) => format!("nothing matches {}; press Esc to show all", filter.label()),
             None => "no sites were recorded".to_owned(),
@@ -109,8 +143,8 @@ impl Groups {
             return;
         };
         let mut title = self.list.place(by.name());
-        if let Some(filter) = &self.filter {
-            title = format!("{title} · {}", filter.label());
+        if let Some(found) = self.found(cx) {
+            title = format!("{title} · {found}");
         }
         let name = clean(&row.key);
         let name = (&*name, 2, style(row, cx));
@@ -159,7 +193,10 @@ impl Groups {
             })
             .only_if(!is_function)
             .left(by.name(), 0, |row, _| (row.key.clone(), style(row, cx)))
-            .shortened(fit_end)
+            .shortened(match by {
+                By::Owner | By::Function => fit_path,
+                _ => fit_end,
+            })
     }
 }
 
@@ -186,6 +223,6 @@ fn calls(
         .share(Heading::SHARE, value, cx.measure.of(&detail.inclusive))
         .measure(value)
         .left(title, 0, |part, _| (part.key.clone(), theme::plain()))
-        .shortened(fit_end)
+        .shortened(fit_path)
         .render(area, buffer, &List::unselected(parts, 0), "nothing");
 }

@@ -14,10 +14,10 @@ use heapglass_profiler::profile::{FrameId, Label};
 use heapglass_profiler::table::By;
 use heapglass_profiler::units::Count;
 use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use ratatui::layout::{Position, Rect};
 
 use crate::model::keys::{BACK, Binding, ENTER, bindings, char};
-use crate::model::{Command, Context, Data, Jump, Outcome, Pattern, ViewId};
+use crate::model::{Command, Context, Data, Jump, Outcome, Pattern, SourceLine, ViewId};
 use crate::views::View;
 use crate::widgets::{Cursor, List, Sort, rows_in};
 use filter::{Named, Restriction, SiteFilter};
@@ -27,7 +27,7 @@ use source::{Excerpt, Sources};
 
 /// The keys of this view.
 pub(crate) const BINDINGS: &[Binding] = bindings! {
-    ENTER => Enter, "stack", "go into the stack";
+    ENTER => Enter, "in", "go into stack, then source";
     BACK => Back, "out", "go out, end the filters";
     [char('s')] => Sort, "sort", "sort by the next column";
     [char('S')] => ReverseSort, "", "reverse the order";
@@ -36,8 +36,10 @@ pub(crate) const BINDINGS: &[Binding] = bindings! {
     [char('#')] => SameSymbol, "same", "filter by this symbol";
     [char('o')] => Follow, "flamegraph", "show in flamegraph";
     [char('w')] => WhoHolds, "holder", "show who holds it";
-    [char('n')] => Next, "", "show the next stack";
-    [char('N')] => Previous, "", "show the previous stack";
+    [char(']')] => NextStack, "stack", "show the next stack";
+    [char('[')] => PreviousStack, "stack", "show the previous stack";
+    [char('n')] => Next, "", "go to the next match";
+    [char('N')] => Previous, "", "go to previous match";
     [char('f')] => NextFrames, "", "choose folded, own, all";
     [char('a')] => AllFrames, "", "show all frames, or fold";
 };
@@ -63,12 +65,23 @@ pub(crate) struct Sites {
     in_group: bool,
     /// `true` if another view asked for this list. Going out leads back to that view.
     visited: bool,
-    /// `true` if the keys move in the stack instead of the list.
-    in_stack: bool,
+    /// The pane in which the keys move.
+    pane: Pane,
     /// The frames of the selected site, innermost first.
     stack: List<FrameId>,
     sources: Sources,
     excerpt: Excerpt,
+    /// Number of lines that the source is scrolled down from the line of the frame.
+    scrolled: i64,
+}
+
+/// A pane that can receive keys. Enter goes from each to the next one, and Esc back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Pane {
+    #[default]
+    List,
+    Stack,
+    Source,
 }
 
 impl Sites {
@@ -94,7 +107,7 @@ impl Sites {
 
     /// Rebuilds the list and keeps the selection if its site is still listed.
     fn list(&mut self, cx: &Context<'_>) {
-        let moved = self.list.cursor.selected > 0 || self.in_stack;
+        let moved = self.list.cursor.selected > 0 || self.pane != Pane::List;
         let kept = self.kept(cx).filter(|_| moved);
         let mut rows = listed(cx, self.pattern.as_ref(), self.filter.as_ref());
         render::table(self.sort, cx, &[]).sort(&mut rows);
@@ -103,14 +116,16 @@ impl Sites {
         self.made_of = Some(Arc::clone(cx.data));
         let at = kept.and_then(|kept| self.find(kept));
         (self.list.cursor.selected, self.stack_index) = at.unwrap_or_default();
-        self.in_stack &= at.is_some();
+        if at.is_none() {
+            self.pane = Pane::List;
+        }
         self.settle(cx, at.is_none());
     }
 
     /// Loads the stack of the selected site. Keeps both windows around their selections, and the
     /// excerpt at the selected frame.
     fn settle(&mut self, cx: &Context<'_>, new_site: bool) {
-        let [list, _, stack, _] = render::panes(cx.area());
+        let [list, _, stack, _] = render::panes(self.pane, cx, cx.area());
         self.list.resize(rows_in(list));
         let site = self.selected().and_then(|index| cx.data.site(index));
         let frames = site.map(|site| cx.data.profile.frames_of(site, cx.frames));
@@ -126,7 +141,11 @@ impl Sites {
         self.stack.resize(rows_in(stack));
         let frame = self.stack.selected();
         let excerpt = frame.map(|frame| self.sources.excerpt(cx, *frame));
-        self.excerpt = excerpt.unwrap_or_default();
+        let excerpt = excerpt.unwrap_or_default();
+        if !excerpt.is_same_place(&self.excerpt) {
+            self.scrolled = 0;
+        }
+        self.excerpt = excerpt;
     }
 
     /// Returns the grouping that is shown instead of the list; `None` if the list is shown.
@@ -163,8 +182,69 @@ impl Sites {
             self.filter = None;
             self.list(cx);
         }
-        self.in_stack = false;
+        self.pane = Pane::List;
         self.groups.next(cx);
+    }
+
+    /// Moves in the pane that receives keys. Returns `false` for other commands.
+    fn moved(&mut self, command: Command, cx: &Context<'_>) -> bool {
+        let is_new_site = self.pane == Pane::List;
+        let moved = match self.pane {
+            Pane::List => self.list.command(command),
+            Pane::Stack => self.stack.command(command),
+            Pane::Source => return self.scroll(command, cx),
+        };
+        if moved && is_new_site {
+            self.stack_index = 0;
+        }
+        if moved {
+            self.settle(cx, is_new_site);
+        }
+        moved
+    }
+
+    /// Scrolls the source, which never leaves its file.
+    fn scroll(&mut self, command: Command, cx: &Context<'_>) -> bool {
+        let [.., source] = render::panes(self.pane, cx, cx.area());
+        let page = i64::from(source.height).max(2) - 1;
+        let lines = self.excerpt.lines();
+        self.scrolled = match command {
+            Command::Up => self.scrolled - 1,
+            Command::Down => self.scrolled + 1,
+            Command::PageUp => self.scrolled - page,
+            Command::PageDown => self.scrolled + page,
+            Command::First => lines.start,
+            Command::Last => lines.end,
+            _ => return false,
+        }
+        .clamp(lines.start, lines.end);
+        true
+    }
+
+    /// Goes from the list into the stack, and from there into the source.
+    fn enter(&mut self, cx: &Context<'_>) -> Outcome {
+        self.pane = match self.pane {
+            _ if self.list.rows.is_empty() => return Outcome::notice("nothing is selected"),
+            Pane::List => Pane::Stack,
+            Pane::Stack if self.excerpt.is_empty() => {
+                return Outcome::notice("there is no source to go into");
+            }
+            Pane::Stack | Pane::Source => Pane::Source,
+        };
+        self.settle(cx, false);
+        Outcome::Done
+    }
+
+    /// Selects the next or previous row that the regex matches.
+    fn step_match(&mut self, command: Command, cx: &Context<'_>) -> Outcome {
+        if self.pattern.is_none() {
+            return Outcome::notice("no search is active; press / to search");
+        }
+        self.pane = Pane::List;
+        self.list.step(command == Command::Next);
+        self.stack_index = 0;
+        self.settle(cx, true);
+        Outcome::Done
     }
 
     /// Shows the next or previous stack of the selected row.
@@ -181,8 +261,16 @@ impl Sites {
 
     /// Leaves the stack, then removes the filters, the last one first.
     fn back(&mut self, cx: &Context<'_>) -> Outcome {
-        if std::mem::take(&mut self.in_stack) {
-            return Outcome::Done;
+        match self.pane {
+            Pane::List => {}
+            Pane::Stack => {
+                self.pane = Pane::List;
+                return Outcome::Done;
+            }
+            Pane::Source => {
+                (self.pane, self.scrolled) = (Pane::Stack, 0);
+                return Outcome::Done;
+            }
         }
         if self.pattern.take().is_some() {
             self.list(cx);
@@ -259,14 +347,7 @@ impl View for Sites {
         if self.shown_groups().is_some() {
             return self.act_on_groups(command, cx);
         }
-        if self.in_stack {
-            if self.stack.command(command) {
-                self.settle(cx, false);
-                return Outcome::Done;
-            }
-        } else if self.list.command(command) {
-            self.stack_index = 0;
-            self.settle(cx, true);
+        if self.moved(command, cx) {
             return Outcome::Done;
         }
         let table = render::table(self.sort, cx, &[]);
@@ -275,10 +356,15 @@ impl View for Sites {
             return outcome;
         }
         match command {
-            Command::Next => return self.step_stack(true, cx),
-            Command::Previous => return self.step_stack(false, cx),
-            Command::Enter => self.in_stack = !self.list.rows.is_empty(),
-            Command::Back => return self.back(cx),
+            Command::NextStack => return self.step_stack(true, cx),
+            Command::PreviousStack => return self.step_stack(false, cx),
+            Command::Next | Command::Previous => return self.step_match(command, cx),
+            Command::Enter => return self.enter(cx),
+            Command::Back => {
+                let outcome = self.back(cx);
+                self.settle(cx, false);
+                return outcome;
+            }
             Command::SameSymbol => match self.symbol(cx) {
                 Some(charged) => {
                     self.visited = false;
@@ -301,6 +387,47 @@ impl View for Sites {
             _ => {}
         }
         Outcome::Done
+    }
+
+    fn select_at(&mut self, at: Position, cx: &Context<'_>) -> Option<bool> {
+        if self.shown_groups().is_some() {
+            return self.groups.select_at(at, cx);
+        }
+        let [list, _, stack, source] = render::panes(self.pane, cx, cx.area());
+        let pane = if stack.contains(at) {
+            Pane::Stack
+        } else if source.contains(at) && !self.excerpt.is_empty() {
+            Pane::Source
+        } else {
+            Pane::List
+        };
+        let was_here = std::mem::replace(&mut self.pane, pane) == pane;
+        let was_selected = match pane {
+            Pane::List => self.list.select_at(at, list),
+            Pane::Stack => self.stack.select_at(at, stack),
+            Pane::Source => return None,
+        };
+        let is_new_site = pane == Pane::List && was_selected == Some(false);
+        if is_new_site {
+            self.stack_index = 0;
+        }
+        self.settle(cx, is_new_site);
+        was_selected.map(|was_selected| was_selected && was_here)
+    }
+
+    fn source_line(&self, cx: &Context<'_>) -> Option<SourceLine> {
+        let frame = match self.shown_groups() {
+            Some(_) => self.groups.frame(cx)?,
+            None => *self.stack.selected()?,
+        };
+        SourceLine::of(cx.data, frame)
+    }
+
+    fn found(&self, cx: &Context<'_>) -> Option<String> {
+        match self.shown_groups() {
+            Some(_) => self.groups.found(cx),
+            None => self.restriction.clone(),
+        }
     }
 
     fn rows_by(&self) -> Option<By> {
@@ -331,7 +458,7 @@ impl View for Sites {
     }
 
     fn jump(&mut self, jump: &Jump, cx: &Context<'_>) -> Outcome {
-        (self.in_stack, self.in_group) = (false, false);
+        (self.pane, self.in_group) = (Pane::List, false);
         self.groups.by = None;
         self.visited = true;
         (self.list.cursor, self.stack_index) = Default::default();

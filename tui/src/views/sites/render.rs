@@ -1,8 +1,6 @@
 //! Draws the sites: the list at the top, the stack of the selected site and the source of the
 //! selected frame below.
 
-use std::collections::HashSet;
-
 use heapglass_profiler::profile::{Figures, Measure, ScopeId, Site};
 use heapglass_profiler::table::By;
 use heapglass_profiler::table::Heading;
@@ -10,17 +8,29 @@ use heapglass_profiler::units::{Count, counted};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use super::Sites;
 use super::listing::Listed;
+use super::{Pane, Sites};
 use crate::model::Context;
-use crate::text::{clean, fit_end, fit_middle, fit_type, width, wrap};
+use crate::text::{clean, fit_end, fit_middle, fit_owner, fit_path, fit_type, width, wrap};
 use crate::theme;
 use crate::widgets::{
     Lines, Sort, Table, all_figures, below, columns, draw_row, right_of, slice, split, write,
 };
 
-/// Returns the areas of list, figures, stack and source. Empty areas are not drawn.
-pub(super) fn panes(area: Rect) -> [Rect; 4] {
+/// Returns the areas of list, figures, stack and source. Empty areas are not drawn. On a zoomed
+/// screen, only the pane that receives keys has an area.
+pub(super) fn panes(pane: Pane, cx: &Context<'_>, area: Rect) -> [Rect; 4] {
+    if cx.is_zoomed {
+        let of = |wanted| {
+            if pane == wanted {
+                area
+            } else {
+                slice(area, 0, 0)
+            }
+        };
+        let [list, stack, source] = [Pane::List, Pane::Stack, Pane::Source].map(of);
+        return [list, slice(area, 0, 0), stack, source];
+    }
     let list = match area.height {
         ..8 => area.height,
         height => (height * 2 / 5).max(4),
@@ -44,17 +54,28 @@ pub(super) fn panes(area: Rect) -> [Rect; 4] {
 }
 
 pub(super) fn render(view: &Sites, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
-    let [above, middle, left, right] = panes(area);
-    list(view, cx, above, buffer);
+    let [above, middle, left, right] = panes(view.pane, cx, area);
+    if !above.is_empty() {
+        list(view, cx, above, buffer);
+    }
     let (Some(row), Some(index)) = (view.list.selected(), view.selected()) else {
         return;
     };
     let Some(site) = cx.data.site(index) else {
         return;
     };
-    figures(view, cx, (row, site), middle, buffer);
-    stack(view, cx, (row, site), left, buffer);
-    source(view, cx, right, buffer);
+    for (pane, area) in [
+        (Pane::List, middle),
+        (Pane::Stack, left),
+        (Pane::Source, right),
+    ] {
+        match pane {
+            _ if area.is_empty() => {}
+            Pane::List => figures(view, cx, (row, site), area, buffer),
+            Pane::Stack => stack(view, cx, (row, site), area, buffer),
+            Pane::Source => source(view, cx, area, buffer),
+        }
+    }
 }
 
 /// Minimum width of the column of places.
@@ -69,38 +90,28 @@ struct Widths {
 }
 
 impl Widths {
-    /// Keeps the owner complete if possible, then the type or field. The place gets the rest, and
-    /// at least a quarter of the width if rows would look the same without it.
+    /// Keeps the owner and its line, which say what to change, up to three fifths of the width. The
+    /// type and the place share the rest by need, and the owner gets what they leave.
     fn of(rows: &[Listed], all: usize) -> Widths {
         let (mut what, mut location, mut owner) = (12, 5, 5);
-        let mut known = HashSet::new();
-        let mut kept = 0;
+        let most = all * 3 / 5;
         for Listed { label, .. } in rows {
             let named = label.owner_and_source();
             what = what.max(width(&clean(&label.what)));
             location = location.max(width(&clean(&label.location)));
-            owner = owner.max(width(&clean(&named)));
-            if !known.insert((&label.what, named)) {
-                kept = all / 4;
-            }
+            owner = owner.max(width(&fit_owner(&clean(&named), most)));
         }
-        // The owner and its line say what to change. A very long owner leaves two fifths to the
-        // other columns.
-        let owner = owner.min(all * 3 / 5);
-        let names = all.saturating_sub(owner + 2);
-        // Drop the arguments of a type before the place, because the place may distinguish two
-        // rows.
-        let what = what.min(names.saturating_sub(kept.min(location).min(names / 2)));
-        let left = names.saturating_sub(what);
-        let location = match location.min(left) {
-            too_little if too_little < location.min(LOCATION) => 0,
-            enough => enough,
-        };
-        let between = if location > 0 { 2 } else { 1 };
+        let names = all.saturating_sub(owner.min(most) + 2);
+        let mut shown = location.min((names * 2 / 5).max(names.saturating_sub(what)));
+        if shown < location.min(LOCATION) {
+            shown = 0;
+        }
+        let what = what.min(names.saturating_sub(shown));
+        let gaps = if shown > 0 { 2 } else { 1 };
         Widths {
             what,
-            location,
-            owner: all.saturating_sub(what + location + between),
+            location: shown,
+            owner: all.saturating_sub(what + shown + gaps),
         }
     }
 }
@@ -144,7 +155,7 @@ pub(super) fn table<'a>(sort: Sort, cx: &'a Context<'_>, shown: &[Listed]) -> Ta
             let style = theme::charged(profile, charged);
             (row.label.owner_and_source(), style)
         })
-        .shortened(fit_end)
+        .shortened(fit_owner)
         .by_name(|row| row.label.owner_and_source())
 }
 
@@ -156,10 +167,10 @@ fn list(view: &Sites, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
         None => "no sites were recorded".to_owned(),
         Some(text) => format!("{text}; press Esc to show all"),
     };
-    let style = if view.in_stack {
-        theme::strong()
-    } else {
+    let style = if view.pane == Pane::List {
         theme::selected()
+    } else {
+        theme::strong()
     };
     let table = table(view.sort, cx, shown).selected(style);
     table.render(area, buffer, &view.list, &empty);
@@ -234,7 +245,7 @@ fn stack(
         0 | 1 => String::new(),
         stacks => {
             let (at, stacks) = (view.stack_index + 1, Count(stacks as u64));
-            format!("stack {at} of {stacks} (n: next), ")
+            format!("stack {at} of {stacks} ([ ]), ")
         }
     };
     title.push_str(&counted(frames.len() as u64, "frame"));
@@ -261,7 +272,7 @@ fn stack(
         });
         let mark = if Some(*frame) == owner { "▸" } else { " " };
         let is_selected = at == view.stack.cursor.selected;
-        let style = if is_selected && view.in_stack {
+        let style = if is_selected && view.pane == Pane::Stack {
             theme::selected()
         } else if is_selected {
             theme::strong()
@@ -271,7 +282,7 @@ fn stack(
         let name_style = function.map_or(theme::dim(), theme::origin);
         let cells = [
             (1, false, mark.into(), theme::key()),
-            (left, false, name, name_style),
+            (left, false, fit_path(&name, left), name_style),
             (right, false, fit_end(&place, right), theme::dim()),
         ];
         draw_row(buffer, line, cells, style);
@@ -305,11 +316,17 @@ fn source(view: &Sites, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
     };
     let room = (area.width as usize).saturating_sub(width(&note));
     let title = fit_end(title, room);
-    write(buffer, area, &title, theme::heading());
+    let style = if view.pane == Pane::Source {
+        theme::selected()
+    } else {
+        theme::heading()
+    };
+    write(buffer, area, &title, style);
     let rest = right_of(area, width(&title) as u16);
     write(buffer, rest, &note, theme::warning());
     let rows = below(area, 1);
-    let shown: Vec<(u32, &str)> = excerpt.around(rows.height as usize).collect();
+    let shown = excerpt.around(view.scrolled, rows.height as usize);
+    let shown: Vec<(u32, &str)> = shown.collect();
     // Remove the indentation that all lines share.
     let blank = |line: &str| line.len() - line.trim_start_matches(' ').len();
     let filled = shown.iter().filter(|(_, line)| !line.trim().is_empty());

@@ -5,13 +5,14 @@
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::Read;
-use std::path::{Component, Path, PathBuf};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
 
 use heapglass_profiler::profile::{FrameId, Origin};
 
-use crate::model::Context;
+use crate::model::{Context, candidates};
 use crate::text::clean;
 
 /// Maximum size of a source file.
@@ -42,15 +43,37 @@ struct Text {
 }
 
 impl Excerpt {
-    /// Returns `rows` lines around the line of the frame, with their numbers.
-    pub(super) fn around(&self, rows: usize) -> impl Iterator<Item = (u32, &str)> {
-        let lines = self
-            .text
-            .as_ref()
-            .map(|text| text.lines.as_slice())
-            .unwrap_or_default();
+    fn text(&self) -> &[(u32, String)] {
+        let text = self.text.as_ref();
+        text.map(|text| text.lines.as_slice()).unwrap_or_default()
+    }
+
+    /// Returns `true` if no lines were found.
+    pub(super) fn is_empty(&self) -> bool {
+        self.text().is_empty()
+    }
+
+    /// Returns `true` if both excerpts are about the same line of the same file.
+    pub(super) fn is_same_place(&self, other: &Excerpt) -> bool {
+        (&self.title, self.line) == (&other.title, other.line)
+    }
+
+    /// Returns the index of the line of the frame.
+    fn at(&self) -> usize {
         let wanted = self.line.unwrap_or(1);
-        let at = lines.partition_point(|(number, _)| *number < wanted);
+        self.text().partition_point(|(number, _)| *number < wanted)
+    }
+
+    /// Returns how far the text can be scrolled from the line of the frame, up and down.
+    pub(super) fn lines(&self) -> Range<i64> {
+        let (at, all) = (self.at() as i64, self.text().len() as i64);
+        -at..(all - 1 - at).max(-at)
+    }
+
+    /// Returns `rows` lines around the line `scrolled` below that of the frame, with their numbers.
+    pub(super) fn around(&self, scrolled: i64, rows: usize) -> impl Iterator<Item = (u32, &str)> {
+        let lines = self.text();
+        let at = (self.at() as i64).saturating_add(scrolled).max(0) as usize;
         let first = at
             .saturating_sub(rows / 2)
             .min(lines.len().saturating_sub(rows));
@@ -152,34 +175,6 @@ fn find(file: &str, own: bool, roots: &[PathBuf]) -> Result<Arc<Text>, String> {
     Err(failed.unwrap_or_else(|| "the source file was not found".to_owned()))
 }
 
-/// Returns the possible paths of a file: the path that the compiler used, or paths below a root
-/// without the first folders of that path. Short ends such as `src/lib.rs` could match a file of
-/// another crate, so they are tried only for the user's own code.
-fn candidates(file: &Path, own: bool, roots: &[PathBuf]) -> Vec<PathBuf> {
-    let mut special = ["/proc", "/sys", "/dev"].iter();
-    let is_special = special.any(|folder| file.starts_with(folder));
-    let mut paths = Vec::new();
-    if file.is_absolute() && !is_special {
-        paths.push(file.to_owned());
-    }
-    let parts: Vec<_> = file
-        .components()
-        .filter(|part| matches!(part, Component::Normal(_)))
-        .collect();
-    // Only normal path components are joined to a root, so that a recorded path cannot lead out of
-    // it.
-    let shortest = if own || file.is_relative() { 2 } else { 3 };
-    for root in roots {
-        for cut in 0..parts.len() {
-            let rest = parts.get(cut..).unwrap_or_default();
-            if rest.len() >= shortest || (cut == 0 && own) {
-                paths.push(root.join(rest.iter().collect::<PathBuf>()));
-            }
-        }
-    }
-    paths
-}
-
 /// Reads a file; `None` if it does not exist.
 fn read(path: &Path) -> Result<Option<Text>, String> {
     // Check this before opening the file, because opening a pipe would wait for its writer.
@@ -213,50 +208,6 @@ fn read(path: &Path) -> Result<Option<Text>, String> {
 mod tests {
     use super::*;
 
-    fn paths(file: &str, own: bool) -> Vec<String> {
-        candidates(Path::new(file), own, &[PathBuf::from("/folder")])
-            .into_iter()
-            .map(|p| p.to_string_lossy().into_owned())
-            .collect()
-    }
-
-    #[test]
-    fn own_files_are_found_under_a_moved_checkout() {
-        let found = paths("/build/cities/src/main.rs", true);
-        assert_eq!(found[0], "/build/cities/src/main.rs");
-        assert!(
-            found.contains(&"/folder/src/main.rs".to_owned()),
-            "{found:?}"
-        );
-        assert!(
-            !found.contains(&"/folder/main.rs".to_owned()),
-            "a bare name would find anything: {found:?}"
-        );
-    }
-
-    #[test]
-    fn a_dependency_is_never_taken_for_the_file_of_the_same_name_at_home() {
-        let found = paths("/home/ada/.cargo/registry/serde_json-1.0/src/de.rs", false);
-        assert!(
-            !found.contains(&"/folder/src/de.rs".to_owned()),
-            "{found:?}"
-        );
-        assert!(
-            found.contains(&"/folder/serde_json-1.0/src/de.rs".to_owned()),
-            "{found:?}"
-        );
-    }
-
-    #[test]
-    fn a_recorded_path_cannot_climb_out_of_a_root() {
-        assert!(
-            paths("../../etc/passwd", true)
-                .iter()
-                .all(|p| !p.contains(".."))
-        );
-        assert!(paths("/dev/stdin", true).iter().all(|p| p != "/dev/stdin"));
-    }
-
     #[test]
     fn folders_and_missing_files_are_no_source() {
         assert!(read(Path::new("/")).expect("no error").is_none());
@@ -281,7 +232,7 @@ mod tests {
                 line: Some(line),
                 ..Excerpt::default()
             };
-            excerpt.around(rows).map(|(n, _)| n).collect::<Vec<_>>()
+            excerpt.around(0, rows).map(|(n, _)| n).collect::<Vec<_>>()
         };
         assert_eq!(numbers(5, 3), [4, 5, 6]);
         assert_eq!(numbers(1, 3), [1, 2, 3]);
@@ -309,10 +260,11 @@ mod tests {
             body: ratatui::layout::Size::new(80, 24),
             source_roots: &["src/tests/cities".into()],
             has_colour: true,
+            is_zoomed: false,
         };
         let excerpt = Sources::default().excerpt(&cx, FrameId(frame as u32));
         assert_eq!(excerpt.title, "src/model.rs, packed");
-        let lines: Vec<_> = excerpt.around(5).collect();
+        let lines: Vec<_> = excerpt.around(0, 5).collect();
         assert_eq!(lines, [(25, "fn packed() {\\u{1b}"), (26, "}")]);
     }
 
@@ -334,6 +286,7 @@ mod tests {
                 body: ratatui::layout::Size::new(80, 24),
                 source_roots: &["src/tests/cities".into()],
                 has_colour: true,
+                is_zoomed: false,
             };
             Sources::default().excerpt(&cx, FrameId(frame as u32)).note
         };

@@ -11,8 +11,9 @@ use std::sync::Arc;
 
 use heapglass_profiler::profile::TypeRow;
 use heapglass_profiler::table::By;
+use heapglass_profiler::units::{Count, counted};
 use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use ratatui::layout::{Position, Rect};
 
 use crate::model::keys::{BACK, Binding, ENTER, LEFT, RIGHT, bindings, char};
 use crate::model::{Command, Context, Data, Jump, Outcome, Pattern, Selection, ViewId, type_key};
@@ -30,6 +31,8 @@ pub(crate) const BINDINGS: &[Binding] = bindings! {
     [char('s')] => Sort, "sort", "sort by the next column";
     [char('S')] => ReverseSort, "", "reverse the order";
     [char('/')] => Search, "filter", "filter types by regex";
+    [char('n')] => Next, "", "go to the next match";
+    [char('N')] => Previous, "", "go to previous match";
     [char('o')] => Follow, "", "show in flamegraph";
     [char('f')] => Footprints, "footprints", "show measured values";
 };
@@ -68,7 +71,7 @@ impl Types {
         rows.sort_by_cached_key(|(_, row)| (Reverse(cx.measure.of(&row.figures)), key(row)));
         render::table(self, cx).sort(&mut rows);
         let rows = rows.into_iter().map(|(at, row)| (at, key(row))).collect();
-        let [_, table, ..] = render::panes(cx.area(), &self.footprints);
+        let [_, table, ..] = render::panes(cx, cx.area(), &self.footprints);
         let key = |row: &(usize, Option<String>)| row.1.clone();
         let is_open = self.inside.is_some();
         self.list.replace(rows, key, is_open, rows_in(table));
@@ -137,6 +140,10 @@ impl View for Types {
                 Some(selection) => self.inside = Breakdown::open(selection, cx),
                 None => return Outcome::notice("no type is selected"),
             },
+            Command::Next | Command::Previous if self.filter.is_none() => {
+                return Outcome::notice("no search is active; press / to search");
+            }
+            Command::Next | Command::Previous => self.list.step(command == Command::Next),
             Command::Footprints => return self.footprints.open(),
             Command::Follow => {
                 let jump = self.selection(cx.data).map(Jump::Selection);
@@ -149,6 +156,30 @@ impl View for Types {
 
     fn rows_by(&self) -> Option<By> {
         self.is_at_list().then_some(By::Type)
+    }
+
+    fn select_at(&mut self, at: Position, cx: &Context<'_>) -> Option<bool> {
+        if self.footprints.is_open {
+            return None;
+        }
+        if let Some(parts) = &mut self.inside {
+            return parts.select_at(at, cx);
+        }
+        let [_, table, ..] = render::panes(cx, cx.area(), &self.footprints);
+        self.list.select_at(at, table)
+    }
+
+    fn found(&self, cx: &Context<'_>) -> Option<String> {
+        let filter = self.filter.as_ref()?;
+        let all = cx.data.profile.type_rows();
+        let rows = self.list.rows.iter().filter_map(|(at, _)| all.get(*at));
+        Some(format!(
+            "{}: {} of {}, {} of all",
+            filter.label(),
+            Count(self.list.rows.len() as u64),
+            counted(all.len() as u64, "row"),
+            cx.share(cx.sum(rows.map(|row| &row.figures)))
+        ))
     }
 
     fn render(&self, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {

@@ -20,9 +20,10 @@ use crate::widgets::{
 };
 
 /// Returns the areas of breadcrumb, table, details and measured values. Empty areas are not drawn.
-pub(super) fn panes(area: Rect, footprints: &Footprints) -> [Rect; 4] {
+pub(super) fn panes(cx: &Context<'_>, area: Rect, footprints: &Footprints) -> [Rect; 4] {
     let breadcrumb = u16::from(area.height >= 4);
     let (details, most) = match area.height {
+        _ if cx.is_zoomed => (0, 0),
         0..10 => (0, 0),
         10..16 => (3, 0),
         16..30 => (6, 3),
@@ -36,7 +37,7 @@ pub(super) fn panes(area: Rect, footprints: &Footprints) -> [Rect; 4] {
 }
 
 pub(super) fn render(view: &Types, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
-    let [top, body, details_area, measured] = panes(area, &view.footprints);
+    let [top, body, details_area, measured] = panes(cx, area, &view.footprints);
     write(buffer, top, &breadcrumb(view, cx), theme::heading());
     let rest = below(area, top.height);
     if view.footprints.is_open {
