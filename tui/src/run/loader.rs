@@ -124,6 +124,8 @@ impl<S: Source> Worker<S> {
                     self.last = Some(Arc::clone(&data));
                     // Compute what the first views show. Other views compute their data when they
                     // first become visible.
+                    data.site_rows();
+                    data.rows((By::Owner, self.tree.measure, Frames::Folded));
                     for by in [By::Owner, By::Site] {
                         data.beside((by, self.tree.measure, Frames::Folded));
                     }

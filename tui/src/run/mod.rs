@@ -5,6 +5,8 @@
 mod editor;
 mod events;
 mod loader;
+#[cfg(all(test, target_os = "linux"))]
+mod pty;
 mod terminal;
 #[cfg(test)]
 mod tests;

@@ -1,19 +1,20 @@
 //! The rows of the list. Deterministic: rows with equal values keep the order of the report.
 
 use std::cmp::Reverse;
+use std::sync::{Arc, LazyLock};
 
 use heapglass_profiler::diff::Identity;
 use heapglass_profiler::profile::{Figures, FunctionId, Site};
-use heapglass_profiler::table::{Detail, SiteLabel};
+use heapglass_profiler::table::{Detail, Row, SiteLabel};
 
 use super::filter::SiteFilter;
 use crate::model::{Context, Data, Pattern};
 
 /// A row of the list: sites with the same label.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct Listed {
-    /// The label of the sites.
-    pub(super) label: SiteLabel,
+    /// The row of the report.
+    row: Arc<Row>,
     /// The sum of the sites.
     pub(super) figures: Figures,
     /// Indices into the sites of the profile, sorted by the measure.
@@ -27,7 +28,17 @@ impl Listed {
     /// Returns the identity of the row in the base; `None` if this is only a part of the report's
     /// row.
     pub(super) fn identity(&self) -> Option<Identity> {
-        self.is_whole.then(|| Identity::of_label(&self.label))
+        self.is_whole.then(|| Identity::of_label(self.label()))
+    }
+
+    /// Returns the label of the sites.
+    pub(super) fn label(&self) -> &SiteLabel {
+        static NONE: LazyLock<SiteLabel> = LazyLock::new(SiteLabel::default);
+        match &self.row.detail {
+            Detail::Site(detail) => &detail.label,
+            // Only rows by site are listed.
+            _ => &NONE,
+        }
     }
 }
 
@@ -51,8 +62,10 @@ pub(super) fn listed(
             .chain(&label.source);
         let by_label = pattern.is_some_and(|pattern| texts.any(|text| pattern.is_match(text)));
         let mut listed = Listed {
-            label: label.clone(),
-            ..Listed::default()
+            row: Arc::clone(row),
+            figures: Figures::default(),
+            sites: Vec::with_capacity(detail.sites.len()),
+            is_whole: false,
         };
         for &index in &detail.sites {
             let Some(site) = data.profile.sites().get(index) else {

@@ -95,7 +95,7 @@ impl Widths {
     fn of(rows: &[Listed], all: usize) -> Widths {
         let (mut what, mut location, mut owner) = (12, 5, 5);
         let most = all * 3 / 5;
-        for Listed { label, .. } in rows {
+        for label in rows.iter().map(Listed::label) {
             let named = label.owner_and_source();
             what = what.max(width(&clean(&label.what)));
             location = location.max(width(&clean(&label.location)));
@@ -140,23 +140,23 @@ pub(super) fn table<'a>(sort: Sort, cx: &'a Context<'_>, shown: &[Listed]) -> Ta
         .left("allocated as", widths.what, move |row: &Listed, _| {
             let id = site(row).and_then(|site| profile.type_id_of(site));
             let style = theme::kind(cx.data.type_kind(id));
-            (row.label.what.clone(), style)
+            (row.label().what.clone(), style)
         })
         .shortened(fit_type)
-        .by_name(|row| row.label.what.clone())
+        .by_name(|row| row.label().what.clone())
         .left("where", widths.location, |row: &Listed, _| {
-            (row.label.location.clone(), theme::plain())
+            (row.label().location.clone(), theme::plain())
         })
         .shortened(fit_middle)
-        .by_name(|row| row.label.location.clone())
+        .by_name(|row| row.label().location.clone())
         .only_if(widths.location > 0)
         .left("owner", widths.owner, move |row: &Listed, _| {
             let charged = site(row).and_then(|site| profile.charged_to(site));
             let style = theme::charged(profile, charged);
-            (row.label.owner_and_source(), style)
+            (row.label().owner_and_source(), style)
         })
         .shortened(fit_owner)
-        .by_name(|row| row.label.owner_and_source())
+        .by_name(|row| row.label().owner_and_source())
 }
 
 fn list(view: &Sites, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
@@ -191,7 +191,7 @@ fn figures(
     if !phase.is_empty() {
         parts.push(format!("phase {phase}"));
     }
-    let label = &row.label;
+    let label = row.label();
     let owner = label.owner_and_source();
     let names = [&label.what, &label.location, &owner]
         .into_iter()

@@ -1,0 +1,221 @@
+//! Measures the CPU time per frame and the memory of the terminal UI with a large profile: by
+//! default a call tree of a million nodes and 600,000 sites, and 1,000 random keys and clicks.
+//!
+//! `cargo run --release -p heapglass-tui --example scale [SITES DEPTH ACTIONS]`
+//!
+//! The UI runs in a process of its own on a pseudo-terminal of 200x60, and this program types. After
+//! each action it waits until the thread that reads keys sleeps, and reads the CPU time of that
+//! thread. So a frame includes the key, its effect, drawing and writing.
+
+fn main() {
+    #[cfg(target_os = "linux")]
+    linux::main();
+    #[cfg(not(target_os = "linux"))]
+    println!("this example reads the CPU time of a thread in /proc, which only Linux has");
+}
+
+#[cfg(target_os = "linux")]
+mod linux {
+    use std::fs::File;
+    use std::io::{Read, Write};
+    use std::process::{Command, Stdio};
+    use std::time::Duration;
+
+    use heapglass_fixture as fixture;
+    use heapglass_profiler::Early;
+    use heapglass_profiler::calltree::{CallTree, CallTreeOptions};
+    use heapglass_profiler::profile::Profile;
+    use heapglass_tui::{Options, Source};
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+    use rustix::termios::{Winsize, tcsetwinsize};
+
+    const COLUMNS: u16 = 200;
+    const ROWS: u16 = 60;
+
+    struct Sized {
+        sites: u32,
+        depth: u32,
+    }
+
+    impl Source for Sized {
+        fn title(&self) -> String {
+            "sized.hg".into()
+        }
+
+        fn load(&mut self, _: &dyn Fn(&str), _: Option<Early<'_>>) -> Result<Profile, String> {
+            Ok(fixture::sized(self.sites, self.depth))
+        }
+
+        fn is_live(&self) -> bool {
+            false
+        }
+    }
+
+    pub(crate) fn main() {
+        let mut words: Vec<String> = std::env::args().skip(1).collect();
+        let is_child = words.first().is_some_and(|word| word == "--child");
+        if is_child {
+            words.remove(0);
+        }
+        let number = |at: usize, other: u32| {
+            let word = words.get(at);
+            word.map_or(other, |word| word.parse().expect("a number"))
+        };
+        let (sites, depth, actions) = (number(0, 600_000), number(1, 9), number(2, 1_000));
+        if is_child {
+            let shown = heapglass_tui::run(Sized { sites, depth }, Options::from_env());
+            return shown.expect("the UI ends without an error");
+        }
+        let profile = fixture::sized(sites, depth);
+        let tree = CallTree::sorted(&profile, &CallTreeOptions::default());
+        println!(
+            "{} sites, {} nodes",
+            profile.sites().len(),
+            tree.ids().count()
+        );
+        drop((tree, profile));
+        measure(&[sites, depth].map(|number| number.to_string()), actions);
+    }
+
+    fn measure(size: &[String], actions: u32) {
+        let pty = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a pseudo-terminal");
+        grantpt(&pty).expect("granted");
+        unlockpt(&pty).expect("unlocked");
+        let winsize = Winsize {
+            ws_row: ROWS,
+            ws_col: COLUMNS,
+            ws_xpixel: 0,
+            ws_ypixel: 0,
+        };
+        tcsetwinsize(&pty, winsize).expect("a size");
+        let name = ptsname(&pty, Vec::new()).expect("a name");
+        let name = name.to_str().expect("a path");
+        let side = || {
+            let file = File::options().read(true).write(true).open(name);
+            Stdio::from(file.expect("the other side"))
+        };
+        let mut child = Command::new("setsid")
+            .arg("--ctty")
+            .arg(std::env::current_exe().expect("this program"))
+            .arg("--child")
+            .args(size)
+            .env("TERM", "xterm-256color")
+            .env("LANG", "C.UTF-8")
+            .stdin(side())
+            .stdout(side())
+            .stderr(Stdio::inherit())
+            .spawn()
+            .expect("setsid of util-linux");
+        let mut pty = File::from(pty);
+        let process = child.id();
+        let mut seen = String::new();
+        while !seen.contains("? help") {
+            seen.push_str(&read(&mut pty, 100));
+        }
+        settle(&mut pty, process);
+        let mut state = 1_u64;
+        let mut roll = |sides: usize| {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) as usize % sides
+        };
+        // Measures, orders and frames are changed as often as people do: now and then.
+        const KEYS: [&str; 34] = [
+            "j", "j", "j", "k", "k", "l", "h", "G", "g", "\x1b[6~", "\x1b[5~", "\r", "\x1b", "1",
+            "2", "3", "5", "5", "6", "n", "N", "]", "o", "z", "b", "j", "k", "s", "?", "q?",
+            "click", "click", "wheel", "wheel",
+        ];
+        let mut frames = Vec::new();
+        for _ in 0..actions {
+            let key = KEYS[roll(KEYS.len())];
+            let (x, y) = (1 + roll(COLUMNS.into()), 1 + roll(ROWS.into()));
+            let typed = match key {
+                "click" => format!("\x1b[<0;{x};{y}M\x1b[<0;{x};{y}m"),
+                "wheel" => format!("\x1b[<{};{x};{y}M", 64 + roll(2)),
+                // Closes the help, and never quits.
+                "q?" => "?q".to_owned(),
+                key => key.to_owned(),
+            };
+            let before = cpu_ns(process);
+            pty.write_all(typed.as_bytes()).expect("typed");
+            settle(&mut pty, process);
+            frames.push((cpu_ns(process) - before, typed.escape_debug().to_string()));
+            assert!(child.try_wait().expect("known").is_none(), "the UI ended");
+        }
+        frames.sort();
+        let at = |percent: usize| {
+            let index = (frames.len() * percent / 100).min(frames.len() - 1);
+            frames[index].0 as f64 / 1e6
+        };
+        println!(
+            "CPU ms per frame: p50 {:.2}, p90 {:.2}, p99 {:.2}",
+            at(50),
+            at(90),
+            at(99)
+        );
+        for (time, key) in frames.iter().rev().take(15) {
+            println!("  {:.1} ms after {key}", *time as f64 / 1e6);
+        }
+        let status = std::fs::read_to_string(format!("/proc/{process}/status")).expect("alive");
+        for line in status
+            .lines()
+            .filter(|line| line.starts_with("Vm") && line.contains("RSS"))
+            .chain(status.lines().filter(|line| line.starts_with("VmHWM")))
+        {
+            println!("{line}");
+        }
+        pty.write_all(b"\x03").expect("typed");
+        while child.try_wait().expect("known").is_none() {
+            read(&mut pty, 20);
+        }
+    }
+
+    /// Reads what is written within some milliseconds.
+    fn read(pty: &mut File, ms: i64) -> String {
+        let mut waited = [PollFd::new(pty, PollFlags::IN)];
+        let timeout = Timespec {
+            tv_sec: 0,
+            tv_nsec: ms * 1_000_000,
+        };
+        if poll(&mut waited, Some(&timeout)).expect("polled") == 0 {
+            return String::new();
+        }
+        let mut bytes = vec![0; 1 << 16];
+        let read = pty.read(&mut bytes).unwrap_or(0);
+        String::from_utf8_lossy(&bytes[..read]).into_owned()
+    }
+
+    /// Waits until nothing is written and the thread that reads keys sleeps, three times in a row.
+    fn settle(pty: &mut File, process: u32) {
+        let mut quiet = 0;
+        while quiet < 3 {
+            let written = read(pty, 2);
+            let stat = std::fs::read_to_string(format!("/proc/{process}/task/{process}/stat"));
+            let stat = stat.expect("alive");
+            let sleeps = stat
+                .rsplit(") ")
+                .next()
+                .is_some_and(|rest| rest.starts_with('S'));
+            quiet = if written.is_empty() && sleeps {
+                quiet + 1
+            } else {
+                0
+            };
+            if quiet == 0 {
+                std::thread::sleep(Duration::from_micros(200));
+            }
+        }
+    }
+
+    /// Returns the CPU time of the thread that reads keys, which is the first thread.
+    fn cpu_ns(process: u32) -> u64 {
+        let path = format!("/proc/{process}/task/{process}/schedstat");
+        let text = std::fs::read_to_string(path).expect("the kernel counts CPU time");
+        let first = text.split_whitespace().next();
+        first
+            .and_then(|number| number.parse().ok())
+            .expect("a number")
+    }
+}
