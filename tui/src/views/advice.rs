@@ -9,7 +9,7 @@ use ratatui::layout::{Position, Rect};
 
 use crate::model::keys::{BACK, Binding, ENTER, bindings, char};
 use crate::model::{Command, Context, Jump, Outcome, SourceLine, ViewId};
-use crate::text::{fit_middle, fit_owner, paragraph};
+use crate::text::{fit_end, fit_owner, paragraph};
 use crate::theme;
 use crate::views::View;
 use crate::widgets::{Lines, List, Table, rows_in, split};
@@ -158,10 +158,10 @@ impl View for Advice {
             .left("change", 18, move |line, _| {
                 (kind(line).name().to_owned(), theme::key())
             })
-            .left("where", if is_wide { 0 } else { 20 }, |line, _| {
+            .left("where", if is_wide { 0 } else { 24 }, |line, _| {
                 (line.texts.place.clone(), theme::plain())
             })
-            .shortened(fit_middle)
+            .shortened(fit_end)
             .only_if(area.width >= 72)
             .left("owner", 0, |line, _| {
                 (line.texts.owner.clone(), theme::plain())

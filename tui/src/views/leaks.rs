@@ -160,9 +160,11 @@ impl View for LeakList {
                 }
                 Outcome::goto(ViewId::Heap, jump, "open the group, then select a site")
             }
+            (Command::Back, Some(Line::Group { kind, is_open, .. })) if *is_open => {
+                self.turn(*kind, cx)
+            }
             (Command::Back, Some(Line::Row(row))) if row.kind != Kind::Program => {
-                let kind = row.kind;
-                self.turn(kind, cx)
+                self.turn(row.kind, cx)
             }
             (Command::Back, _) => Outcome::Out,
             _ => Outcome::Done,
