@@ -1,6 +1,6 @@
 //! Shows the terminal UI with a made-up profile, or with one of the recordings of real programs
 //! from the tests: `cargo run -p heapglass-tui --example sample
-//! [fleet|arenas|sized|live|fail|panic|jaq|rg|server|..]`.
+//! [fleet|arenas|moving|sampled|held|sized|live|fail|panic|jaq|rg|server|..]`.
 
 use std::time::Duration;
 
@@ -24,6 +24,9 @@ impl Source for Sample {
         match self.kind.as_str() {
             "fleet" => Ok(fixture::fleet()),
             "arenas" => Ok(fixture::city_arenas()),
+            "moving" => Ok(fixture::moving()),
+            "sampled" => Ok(fixture::sampled()),
+            "held" => Ok(fixture::with_made_up_snapshots()),
             "sized" => {
                 progress("making 20,000 sites of 60 frames");
                 Ok(fixture::sized(20_000, 60))

@@ -31,7 +31,7 @@ pub trait Source: Send + 'static {
     fn is_live(&self) -> bool;
 
     /// Takes a snapshot of the heap of the running program. Returns a sentence that says where it
-    /// is.
+    /// is. Profiles that are loaded afterwards should have it.
     ///
     /// # Errors
     ///

@@ -254,6 +254,18 @@ fn copy_place(app: &mut App) {
 
 fn write(app: &mut App, format: Format) {
     let Some(data) = &app.data else { return };
+    // These views are of other moments than the rows that can be written.
+    let printed_by = match app.view {
+        ViewId::Time => Some("heapglass report FILE --from T --to T"),
+        ViewId::Leaks => Some("heapglass report FILE --measure live"),
+        ViewId::Heap => Some("heapglass report FILE --by holder"),
+        ViewId::Advice => Some("heapglass advise FILE"),
+        _ => None,
+    };
+    if let Some(command) = printed_by.filter(|_| format != Format::Html) {
+        app.notice = Some(format!("this view cannot be written so; run `{command}`"));
+        return;
+    }
     let (tree, by) = app.views.picture(app.view, app.tree_options());
     let export = Export {
         data: Arc::clone(data),

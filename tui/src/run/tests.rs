@@ -236,3 +236,49 @@ fn a_reload_that_fails_keeps_what_was_loaded_and_tries_again() {
     result.expect("quit");
     assert!(loads.last() >= Some(&4) && app.data.is_some());
 }
+
+/// Returns the profile of a program that allocates more with each load, every 0.1 s.
+fn growing(loads: u64) -> Result<Profile, String> {
+    let mut profile = fixture::profile();
+    profile.parts().process.state = State::Running;
+    profile.parts().process.duration_ns = 2_000_000_000 + loads * 100_000_000;
+    if let Some(site) = profile.parts().sites.first_mut() {
+        site.figures.total_bytes += loads * 102_400;
+        site.figures.total_blocks += loads * 5;
+    }
+    Ok(profile)
+}
+
+#[test]
+fn owners_of_a_running_program_have_rates() {
+    let (result, app, _) = run(growing, |_| true, 4, &[KeyCode::Null; 20]);
+    result.expect("quit");
+    let data = app.data.expect("loaded");
+    let rate = data
+        .rate("City::visit_name")
+        .expect("the first site's owner");
+    assert_eq!(rate.bytes_text(), "1000.0 KiB/s");
+    assert_eq!(rate.blocks_text(), "50");
+    assert!(data.rate("load::open").is_none(), "nothing new");
+}
+
+#[test]
+fn the_base_can_be_now_while_the_program_runs() {
+    let mut keys = vec![KeyCode::Null, KeyCode::Char('B')];
+    keys.extend([KeyCode::Null; 100]);
+    let (result, app, _) = run(growing, |_| true, 3, &keys);
+    result.expect("quit");
+    let data = app.data.expect("loaded");
+    let base = data.base.as_ref().expect("a base");
+    assert!(base.name.starts_with("now, at 2."), "{}", base.name);
+    let before = base.profile.process().duration_ns;
+    assert!(before < data.profile.process().duration_ns);
+}
+
+#[test]
+fn a_finished_program_has_no_base_of_now() {
+    let keys = [KeyCode::Null, KeyCode::Char('B')];
+    let (result, app, _) = run(good, |_| false, 1, &keys);
+    result.expect("quit");
+    assert!(app.data.expect("loaded").base.is_none());
+}

@@ -109,24 +109,23 @@ fn status(app: &App, data: &Data) -> Line<'static> {
 /// Returns the command for a click in the line of tabs: the view of the tab, or the list of
 /// measures.
 pub(super) fn command_at(app: &App, data: &Data, cells: u16, column: u16) -> Option<Command> {
-    let (line, right) = tab_texts(app, data, cells.into());
+    let (tabs, right) = tab_texts(app, data, cells.into());
     let right = right.map_or(0, |text| width(&text) + 2);
     if usize::from(column) >= usize::from(cells).saturating_sub(right) {
         return Some(Command::Measures);
     }
-    // Each tab has two spans: the gap before it and its text.
     let mut end = 0;
-    let mut tabs = line.spans.chunks(2).zip(ViewId::ALL);
-    let (_, view) = tabs.find(|(spans, _)| {
-        end += spans.iter().map(Span::width).sum::<usize>();
+    let (view, _) = tabs.into_iter().find(|(_, span)| {
+        end += span.width();
         usize::from(column) < end
     })?;
-    (line.spans.len() > 2).then_some(Command::Show(view))
+    Some(Command::Show(view))
 }
 
 fn tabs(app: &App, data: &Data, area: Rect, buffer: &mut Buffer) {
-    let (line, right) = tab_texts(app, data, area.width.into());
-    line.render(area, buffer);
+    let (tabs, right) = tab_texts(app, data, area.width.into());
+    let spans = tabs.into_iter().map(|(_, span)| span);
+    spans.collect::<Line<'_>>().render(area, buffer);
     if let Some(text) = right {
         let line = Line::from(vec![
             Span::styled("m ", theme::key()),
@@ -136,37 +135,37 @@ fn tabs(app: &App, data: &Data, area: Rect, buffer: &mut Buffer) {
     }
 }
 
+/// The parts of the line of tabs, each with the view that a click on it shows.
+type Tabs = Vec<(ViewId, Span<'static>)>;
+
+fn width_of(tabs: &Tabs) -> usize {
+    tabs.iter().map(|(_, span)| span.width()).sum()
+}
+
 /// Returns the tabs, and the measure to their right if it fits.
-fn tab_texts(app: &App, data: &Data, cells: usize) -> (Line<'static>, Option<String>) {
+fn tab_texts(app: &App, data: &Data, cells: usize) -> (Tabs, Option<String>) {
+    /// Below this width, tabs matter more than the figure.
+    const NARROW: usize = 60;
     let measures = measure(app, data);
-    let left = |line: &Line<'_>| cells.saturating_sub(line.width() + 3);
-    let fits = |line: &Line<'_>, text: &String| width(text) <= left(line);
-    let shows_figure = |line: &Line<'_>| measures.iter().take(2).any(|text| fits(line, text));
+    let fits = |tabs: &Tabs, text: &String| width_of(tabs) + 3 + width(text) <= cells;
+    let shows_figure = |tabs: &Tabs| measures.iter().take(2).any(|text| fits(tabs, text));
     // Prefer shorter tabs, and then fewer, to a measure without its figure or bound.
     let all = 0..ViewId::ALL.len();
-    let lines = [false, true].map(|is_tight| tab_line(app, is_tight, all.clone()));
-    let line = lines.into_iter().find(shows_figure).unwrap_or_else(|| {
-        // Leave room for the figure with its bound.
+    let whole = [false, true].map(|is_tight| some_tabs(app, is_tight, all.clone()));
+    let tabs = whole.into_iter().find(shows_figure).unwrap_or_else(|| {
         let figure = measures.get(1).map_or(0, |text| width(text) + 3);
-        let is_narrow = cells < 60;
-        some_tabs(
-            app,
-            if is_narrow {
-                cells
-            } else {
-                cells.saturating_sub(figure)
-            },
-        )
+        let figure = if cells < NARROW { 0 } else { figure };
+        fitting_tabs(app, cells.saturating_sub(figure))
     });
-    let right = measures.into_iter().find(|text| fits(&line, text));
-    (line, right)
+    let right = measures.into_iter().find(|text| fits(&tabs, text));
+    (tabs, right)
 }
 
 /// Returns the tab of the current view with as many neighbours as fit into `room`.
-fn some_tabs(app: &App, room: usize) -> Line<'static> {
+fn fitting_tabs(app: &App, room: usize) -> Tabs {
     let current = app.view.index();
     let mut shown = current..current + 1;
-    let mut line = tab_line(app, true, shown.clone());
+    let mut tabs = some_tabs(app, true, shown.clone());
     // Grow to the left first, so that the first tabs stay in place.
     loop {
         let wider = [
@@ -175,20 +174,23 @@ fn some_tabs(app: &App, room: usize) -> Line<'static> {
         ];
         let mut wider = wider.into_iter().filter(|wider| *wider != shown);
         let fitting = wider.find_map(|wider| {
-            let line = tab_line(app, true, wider.clone());
-            (line.width() <= room).then_some((wider, line))
+            let tabs = some_tabs(app, true, wider.clone());
+            (width_of(&tabs) <= room).then_some((wider, tabs))
         });
         let Some((wider, longer)) = fitting else {
-            return line;
+            return tabs;
         };
-        (shown, line) = (wider, longer);
+        (shown, tabs) = (wider, longer);
     }
 }
 
 /// Returns the tabs of some views, with `‹` and `›` for those that are left out.
-fn tab_line(app: &App, is_tight: bool, shown: Range<usize>) -> Line<'static> {
-    let tabs = ViewId::ALL.get(shown.clone()).unwrap_or_default().iter();
-    let tabs = tabs.enumerate().flat_map(|(at, view)| {
+fn some_tabs(app: &App, is_tight: bool, shown: Range<usize>) -> Tabs {
+    let mark = |at: usize, text| Some((*ViewId::ALL.get(at)?, Span::styled(text, theme::dim())));
+    let before = shown.start.checked_sub(1);
+    let mut tabs: Tabs = before.and_then(|at| mark(at, "‹ ")).into_iter().collect();
+    let views = ViewId::ALL.get(shown.clone()).unwrap_or_default().iter();
+    for (at, view) in views.enumerate() {
         let style = if *view == app.view {
             theme::selected()
         } else {
@@ -200,13 +202,11 @@ fn tab_line(app: &App, is_tight: bool, shown: Range<usize>) -> Line<'static> {
             format!(" {} {} ", view.key(), view.title())
         };
         let gap = if is_tight && at > 0 { " " } else { "" };
-        [Span::raw(gap), Span::styled(text, style)]
-    });
-    let before = (shown.start > 0).then_some("‹ ");
-    let after = (shown.end < ViewId::ALL.len()).then_some(" ›");
-    let mark = |text| Span::styled(text, theme::dim());
-    let before = before.map(mark).into_iter();
-    before.chain(tabs).chain(after.map(mark)).collect()
+        tabs.push((*view, Span::raw(gap)));
+        tabs.push((*view, Span::styled(text, style)));
+    }
+    tabs.extend(mark(shown.end, " ›"));
+    tabs
 }
 
 /// Returns the measure with its total, from long to short.

@@ -1,10 +1,14 @@
 //! The views Time, Leaks, Heap, Advice and Phases: their screens, and what they refuse.
 
+use std::sync::Arc;
+
 use heapglass_fixture as fixture;
 use heapglass_profiler::profile::{Profile, State};
 
 use super::Screen;
 use crate::Options;
+use crate::app::update;
+use crate::model::{Data, Message};
 
 fn of(profile: Profile, width: u16, height: u16) -> Screen {
     let options = Options {
@@ -36,6 +40,30 @@ fn moving(width: u16, height: u16) -> Screen {
 
 fn sampled(width: u16, height: u16) -> Screen {
     of(fixture::sampled(), width, height)
+}
+
+/// Returns the screen of a program that was read twice, 0.1 s apart.
+fn read_twice(width: u16, height: u16) -> Screen {
+    let mut screen = running(width, height);
+    let mut profile = fixture::moving();
+    profile.parts().process.state = State::Running;
+    profile.parts().process.started_unix_ns = 0;
+    let mut before = Data::new(profile.clone(), None);
+    before.follow(None);
+    profile.parts().process.duration_ns += 100_000_000;
+    for site in profile.parts().sites.iter_mut().take(7) {
+        site.figures.total_bytes += 200_000;
+        site.figures.total_blocks += 12;
+    }
+    let mut data = Data::new(profile, None);
+    data.follow(Some(&before));
+    let loaded = Message::Loaded {
+        data: Arc::new(data),
+        live: true,
+        title: "cities.hg".into(),
+    };
+    update(&mut screen.app, loaded);
+    screen
 }
 
 fn held(width: u16, height: u16) -> Screen {
@@ -75,10 +103,14 @@ at_each_size! { running:
     time_now: "8 l l";
 }
 
+at_each_size! { read_twice:
+    rates_of_owners: "";
+}
+
 at_each_size! { held:
     heap: "0 j j";
-    heap_of_another_snapshot: "0 t";
-    heap_compared: "0 v t j";
+    heap_of_another_snapshot: "0 ]";
+    heap_compared: "0 v ] j";
     heap_searched: "0 / attributes Enter n";
     advice_of_a_snapshot: "A";
 }
@@ -93,4 +125,61 @@ at_each_size! { sampled:
     sampled_time: "8 h v l";
     sampled_leaks: "9";
     sampled_advice: "A";
+}
+
+#[test]
+fn a_click_on_a_tab_or_on_the_mark_of_hidden_tabs_shows_the_view() {
+    for (from, tab, expected) in [
+        ("P", "8 Time", "the peak at"),
+        ("9", "5 Site", "innermost first"),
+        ("8", "› ", "live at exit"),
+    ] {
+        let mut screen = moving(80, 24);
+        let text = screen.press(from).click(tab).text();
+        assert!(text.contains(expected), "{from} {tab}:\n{text}");
+    }
+}
+
+#[test]
+fn a_click_on_the_chart_moves_the_cursor_to_the_nearest_moment() {
+    let mut screen = moving(120, 40);
+    screen.press("8");
+    assert!(screen.text().contains("the peak at"));
+    let text = screen.click("loaded").text();
+    assert!(text.contains("mark \"loaded\" at"), "{text}");
+}
+
+#[test]
+fn a_snapshot_is_refused_with_the_reason() {
+    let text = moving(80, 24).press("0 H").text();
+    assert!(
+        text.contains("no snapshot: the program has ended"),
+        "{text}"
+    );
+    let text = running(80, 24).press("5 w").text();
+    assert!(text.contains("press H to take one"), "{text}");
+}
+
+#[test]
+fn what_is_compared_stays_compared_after_a_reload() {
+    let mut screen = moving(80, 24);
+    let before = screen.press("8 h v l l j").text();
+    screen.load(fixture::moving(), false);
+    assert_eq!(screen.text(), before);
+    let text = screen.press("Esc").text();
+    assert!(!text.contains("from checkpoint"), "{text}");
+}
+
+#[test]
+fn what_opens_a_site_leads_back() {
+    for keys in ["8 j", "9 j", "A j", "P j"] {
+        let mut screen = shop(80, 24);
+        let before = screen.press(keys).text();
+        let after = screen.press("Enter").text();
+        // A group of leaks opens in place.
+        if keys != "9 j" {
+            assert!(after.contains("innermost first"), "{keys}:\n{after}");
+        }
+        assert_eq!(screen.press("Esc").text(), before, "{keys}");
+    }
 }

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEventKind};
-use heapglass_fixture::{moving, sampled, with_made_up_snapshots};
+use heapglass_fixture::{moving, with_made_up_snapshots};
 use heapglass_profiler::profile::{Contents, FrameId, FunctionId, Profile, ScopeId, State, TypeId};
 
 use super::{Screen, fleet, profile};
@@ -42,7 +42,7 @@ fn key(dice: &mut Dice) -> KeyEvent {
         KeyCode::F(1),
     ];
     const CHARS: &[u8] =
-        b"hjklgGnN#/?!immMsSoapr 1234567hjkl2334445577effb(.*[a\\[]:zzxyEtHqB089AP0890vvTwc,.<>+-=";
+        b"hjklgGnN#/?!immMsSoapr 1234567890APhjkl2334445577889900effb(.*[a\\[]:zzxyEtHqBvvwc,.<>+-=";
     match dice.roll(10) {
         0..4 => KeyEvent::new(NAMED[dice.roll(NAMED.len())], KeyModifiers::NONE),
         4 => KeyEvent::new(
@@ -124,13 +124,14 @@ fn random_keys_and_clicks_beside_a_base_never_panic() {
         base,
         ..Options::default()
     };
-    play(2, events(1_500), &[profile(), fleet()], options);
+    let profiles = [profile(), fleet(), moving(), with_made_up_snapshots()];
+    play(2, events(1_500), &profiles, options);
 }
 
 #[test]
 fn random_keys_and_clicks_on_a_live_recording_never_panic() {
     let later = |share: u64| {
-        let mut running = profile();
+        let mut running = moving();
         running.parts().process.state = State::Running;
         for site in running.parts().sites {
             site.figures.live_bytes = site.figures.live_bytes * share / 8;
@@ -148,7 +149,12 @@ fn random_keys_and_clicks_on_a_sampled_recording_never_panic() {
         sixteen_colours: true,
         ..Options::default()
     };
-    play(4, events(1_500), &[sampled(), fleet()], options);
+    play(
+        4,
+        events(1_500),
+        &[heapglass_fixture::sampled(), fleet()],
+        options,
+    );
 }
 
 #[test]

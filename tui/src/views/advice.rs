@@ -5,11 +5,11 @@ use heapglass_profiler::advice::{Finding, OVERLAP, SAMPLED, Texts};
 use heapglass_profiler::table::{By, Heading};
 use heapglass_profiler::units::{Bytes, Count, counted};
 use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use ratatui::layout::{Position, Rect};
 
 use crate::model::keys::{BACK, Binding, ENTER, bindings, char};
-use crate::model::{Command, Context, Jump, Outcome, ViewId};
-use crate::text::{fit_end, fit_middle, paragraph};
+use crate::model::{Command, Context, Jump, Outcome, SourceLine, ViewId};
+use crate::text::{fit_end, fit_owner, paragraph};
 use crate::theme;
 use crate::views::View;
 use crate::widgets::{Lines, List, Table, rows_in, split};
@@ -39,11 +39,11 @@ struct Line {
 }
 
 /// Returns the areas of title, table and details.
-fn panes(area: Rect) -> [Rect; 3] {
+fn panes(cx: &Context<'_>, area: Rect) -> [Rect; 3] {
     let title = u16::from(area.height >= 4);
     let details = match area.height {
         0..12 => 0,
-        height => (height / 2).min(12),
+        height => cx.lines_below((height / 2).min(12)),
     };
     split(area, [title, area.height - details - title, details])
 }
@@ -57,7 +57,7 @@ impl Advice {
             finding: finding.clone(),
         });
         let key = |line: &Line| (line.finding.kind, line.finding.place.clone());
-        let [_, table, _] = panes(cx.area());
+        let [_, table, _] = panes(cx, cx.area());
         let rows = rows_in(table);
         self.list.replace(lines.collect(), key, keep_first, rows);
     }
@@ -104,8 +104,18 @@ impl View for Advice {
         None
     }
 
+    fn select_at(&mut self, at: Position, cx: &Context<'_>) -> Option<bool> {
+        let [_, table, _] = panes(cx, cx.area());
+        self.list.select_at(at, table)
+    }
+
+    fn source_line(&self, cx: &Context<'_>) -> Option<SourceLine> {
+        let site = *self.list.selected()?.finding.place.sites.first()?;
+        SourceLine::of(cx.data, cx.data.site(u32::try_from(site).ok()?)?.owner?)
+    }
+
     fn render(&self, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
-        let [title, table, details] = panes(area);
+        let [title, table, details] = panes(cx, area);
         let mut lines = Lines::new(title, buffer);
         if self.list.rows.is_empty() {
             let text = if cx.data.profile.capture().sampling.is_some() {
@@ -148,15 +158,15 @@ impl View for Advice {
             .left("change", 18, move |line, _| {
                 (kind(line).name().to_owned(), theme::key())
             })
-            .left("where", if is_wide { 0 } else { 20 }, |line, _| {
+            .left("where", if is_wide { 0 } else { 24 }, |line, _| {
                 (line.texts.place.clone(), theme::plain())
             })
-            .shortened(fit_middle)
+            .shortened(fit_end)
             .only_if(area.width >= 72)
             .left("owner", 0, |line, _| {
                 (line.texts.owner.clone(), theme::plain())
             })
-            .shortened(fit_end)
+            .shortened(fit_owner)
             .render(table, buffer, &self.list, "");
         let Some(line) = self.list.selected() else {
             return;

@@ -11,13 +11,13 @@ use heapglass_profiler::table::{
     By, Heading, HeldMeasure, HolderRow, HolderRowName, SnapshotAt, all_snapshots, holders,
     holders_of, snapshot_at,
 };
-use heapglass_profiler::units::{Bytes, Count, counted};
+use heapglass_profiler::units::{Bytes, Count, Share, counted};
 use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use ratatui::layout::{Position, Rect};
 
 use crate::model::keys::{BACK, Binding, ENTER, LEFT, RIGHT, bindings, char};
-use crate::model::{Command, Context, Data, Jump, Outcome, Pattern, ViewId};
-use crate::text::{clean, fit_end, paragraph};
+use crate::model::{Command, Context, Data, Jump, Outcome, Pattern, SourceLine, ViewId};
+use crate::text::{clean, fit_end, fit_owner, paragraph};
 use crate::theme;
 use crate::views::View;
 use crate::widgets::{
@@ -30,8 +30,8 @@ pub(crate) const BINDINGS: &[Binding] = bindings! {
     RIGHT => Right, "open", "open: what does it hold";
     LEFT => Left, "close", "close: what holds it";
     BACK => Back, "out", "end comparing, go out";
-    [char('t')] => NextMoment, "snapshot", "show the next snapshot";
-    [char('T')] => PreviousMoment, "", "show previous snapshot";
+    [char(']')] => NextMoment, "snapshot", "show the next snapshot";
+    [char('[')] => PreviousMoment, "", "show previous snapshot";
     [char('v')] => Anchor, "compare", "compare snapshots, or end";
     [char('e')] => OpenAll, "all", "open or close everything";
     [char('s')] => Sort, "sort", "sort by the next column";
@@ -63,13 +63,13 @@ pub(crate) struct Heap {
 }
 
 /// Returns the areas of title, tree and details.
-fn panes(area: Rect) -> [Rect; 3] {
+fn panes(cx: &Context<'_>, area: Rect) -> [Rect; 3] {
     let title = match area.height {
         0..4 => 0,
         4..12 => 1,
         _ => 2,
     };
-    let details = if area.height >= 14 { 4 } else { 0 };
+    let details = cx.lines_below(if area.height >= 14 { 4 } else { 0 });
     split(area, [title, area.height - details - title, details])
 }
 
@@ -196,7 +196,7 @@ impl Heap {
     }
 
     fn rebuild(&mut self, kept: Option<u32>, cx: &Context<'_>) {
-        let [_, tree, _] = panes(cx.area());
+        let [_, tree, _] = panes(cx, cx.area());
         self.tree.list.height = rows_in(tree);
         let shape = Holders::new(&self.rows, self.sort, cx);
         self.tree.refresh(&shape, kept);
@@ -220,7 +220,7 @@ impl Heap {
             diff.rows
         });
         self.changes = changes.map(|rows| {
-            let [_, body, _] = panes(cx.area());
+            let [_, body, _] = panes(cx, cx.area());
             let mut list = self.changes.take().unwrap_or_default();
             let key = |row: &HeldChange| row.identity.clone();
             list.replace(rows, key, false, rows_in(body));
@@ -301,7 +301,7 @@ impl View for Heap {
                 let is_new = self.anchor.is_some();
                 return match cx.data.profile.snapshots().len() {
                     0 | 1 => Outcome::notice("the recording has only one snapshot"),
-                    _ if is_new => Outcome::notice("t shows the changes to another snapshot"),
+                    _ if is_new => Outcome::notice("] shows the changes to the next snapshot"),
                     _ => Outcome::Done,
                 };
             }
@@ -344,13 +344,40 @@ impl View for Heap {
         None
     }
 
+    fn select_at(&mut self, at: Position, cx: &Context<'_>) -> Option<bool> {
+        let [_, body, _] = panes(cx, cx.area());
+        match &mut self.changes {
+            Some(changes) => changes.select_at(at, body),
+            None => self.tree.list.select_at(at, body),
+        }
+    }
+
+    fn source_line(&self, cx: &Context<'_>) -> Option<SourceLine> {
+        let site = *self.selected()?.sites.first()?;
+        SourceLine::of(cx.data, cx.data.site(site)?.owner?)
+    }
+
+    fn found(&self, _: &Context<'_>) -> Option<String> {
+        let pattern = self.pattern.as_ref()?;
+        let whole = self.rows.iter().filter(|row| row.parent.is_none());
+        let whole = whole.fold(0_u64, |sum, row| {
+            sum.saturating_add(row.held.retained_bytes)
+        });
+        let found = counted(self.found.len(), "holder");
+        let share = Share::of(self.found.value, whole);
+        Some(format!(
+            "{}: {found} (n N), {share} of the snapshot",
+            pattern.label()
+        ))
+    }
+
     fn render(&self, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
         let profile = &cx.data.profile;
         let at = self.at.and_then(|at| all_snapshots(profile).nth(at));
         let Some(at) = at else {
             return absent(cx.data, area, buffer);
         };
-        let [title, body, details] = panes(area);
+        let [title, body, details] = panes(cx, area);
         let mut lines = Lines::new(title, buffer);
         if let (Some(changes), Some(sides)) = (&self.changes, self.compared(profile)) {
             let sides = sides.map(|side| {
@@ -372,11 +399,7 @@ impl View for Heap {
         );
         lines.line(&clean(&name), theme::heading());
         let mut about = vec![at.basis().to_owned()];
-        if let Some(pattern) = &self.pattern {
-            // The shares of matches are of the recording's measure, so say only their number.
-            let found = counted(self.found.len(), "holder");
-            about = vec![format!("{}: {found} (n N)", pattern.label())];
-        }
+        about = self.found(cx).map_or(about, |found| vec![found]);
         about.extend(at.notes());
         lines.line(&clean(&about.join(". ")), theme::dim());
         let list = self.tree.list.filter_map(|tree| {
@@ -471,7 +494,7 @@ fn table<'a>(
             };
             (text, theme::dim())
         })
-        .shortened(fit_end)
+        .shortened(fit_owner)
         .only_if(cx.body.width >= 100)
 }
 

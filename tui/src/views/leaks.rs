@@ -7,11 +7,11 @@ use heapglass_profiler::profile::{Measure, State};
 use heapglass_profiler::table::{By, Heading};
 use heapglass_profiler::units::{Bytes, Count, Nanos, counted};
 use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use ratatui::layout::{Position, Rect};
 
 use crate::model::keys::{BACK, Binding, ENTER, bindings, char};
-use crate::model::{Command, Context, Data, Jump, Outcome, ViewId};
-use crate::text::{clean, fit_end, fit_type, paragraph};
+use crate::model::{Command, Context, Data, Jump, Outcome, SourceLine, ViewId};
+use crate::text::{clean, fit_owner, fit_type, paragraph};
 use crate::theme;
 use crate::views::View;
 use crate::widgets::{Lines, List, Sort, Table, amount, rows_in, split};
@@ -76,8 +76,8 @@ impl Line {
 }
 
 /// Returns the areas of title, table and details.
-fn panes(area: Rect) -> [Rect; 3] {
-    let details = if area.height >= 14 { 6 } else { 0 };
+fn panes(cx: &Context<'_>, area: Rect) -> [Rect; 3] {
+    let details = cx.lines_below(if area.height >= 14 { 6 } else { 0 });
     let title = u16::from(area.height >= 4);
     split(area, [title, area.height - details - title, details])
 }
@@ -105,7 +105,7 @@ impl LeakList {
                 }
             }
         }
-        let [_, table, _] = panes(cx.area());
+        let [_, table, _] = panes(cx, cx.area());
         self.list
             .replace(lines, Line::key, keep_first, rows_in(table));
     }
@@ -160,9 +160,11 @@ impl View for LeakList {
                 }
                 Outcome::goto(ViewId::Heap, jump, "open the group, then select a site")
             }
+            (Command::Back, Some(Line::Group { kind, is_open, .. })) if *is_open => {
+                self.turn(*kind, cx)
+            }
             (Command::Back, Some(Line::Row(row))) if row.kind != Kind::Program => {
-                let kind = row.kind;
-                self.turn(kind, cx)
+                self.turn(row.kind, cx)
             }
             (Command::Back, _) => Outcome::Out,
             _ => Outcome::Done,
@@ -173,8 +175,17 @@ impl View for LeakList {
         None
     }
 
+    fn select_at(&mut self, at: Position, cx: &Context<'_>) -> Option<bool> {
+        let [_, body, _] = panes(cx, cx.area());
+        self.list.select_at(at, body)
+    }
+
+    fn source_line(&self, cx: &Context<'_>) -> Option<SourceLine> {
+        SourceLine::of(cx.data, cx.data.site(self.site()?)?.owner?)
+    }
+
     fn render(&self, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
-        let [title, body, details] = panes(area);
+        let [title, body, details] = panes(cx, area);
         let leaks = cx.data.leaks();
         let mut lines = Lines::new(title, buffer);
         lines.line(&clean(&heading(cx.data, leaks)), theme::heading());
@@ -301,7 +312,7 @@ fn table<'a>(sort: Sort, cx: &'a Context<'_>) -> Table<'a, Line> {
             let owner = line.row().map(|row| row.label.owner_and_source());
             (owner.unwrap_or_default(), theme::plain())
         })
-        .shortened(fit_end)
+        .shortened(fit_owner)
 }
 
 impl LeakList {

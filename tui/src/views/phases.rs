@@ -8,7 +8,7 @@ use heapglass_profiler::profile::{Figures, ScopeId};
 use heapglass_profiler::table::{By, Detail, Heading, PhaseDetail, Row, preorder};
 use heapglass_profiler::units::{Nanos, counted};
 use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use ratatui::layout::{Position, Rect};
 
 use crate::model::keys::{BACK, Binding, ENTER, bindings};
 use crate::model::{Command, Context, Jump, Outcome, ViewId};
@@ -40,9 +40,10 @@ struct Line {
 }
 
 /// Returns the areas of chart, table and details.
-fn panes(area: Rect) -> [Rect; 3] {
-    let details = if area.height >= 16 { 5 } else { 0 };
+fn panes(cx: &Context<'_>, area: Rect) -> [Rect; 3] {
+    let details = cx.lines_below(if area.height >= 16 { 5 } else { 0 });
     let chart = match area.height {
+        _ if cx.is_zoomed => 0,
         0..12 => 0,
         height => (height * 2 / 5).min(16),
     };
@@ -103,7 +104,7 @@ fn inclusive<'a>(row: &'a Row, detail: &'a PhaseDetail) -> &'a Figures {
 impl View for PhaseTree {
     fn refresh(&mut self, cx: &Context<'_>) {
         let key = |line: &Line| line.row.key.clone();
-        let [_, table, _] = panes(cx.area());
+        let [_, table, _] = panes(cx, cx.area());
         self.list.replace(in_order(cx), key, false, rows_in(table));
     }
 
@@ -126,8 +127,13 @@ impl View for PhaseTree {
         Some(By::Phase)
     }
 
+    fn select_at(&mut self, at: Position, cx: &Context<'_>) -> Option<bool> {
+        let [_, table, _] = panes(cx, cx.area());
+        self.list.select_at(at, table)
+    }
+
     fn render(&self, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
-        let [chart, table, details] = panes(area);
+        let [chart, table, details] = panes(cx, area);
         let overlay = timeline::Overlay {
             has_phases: true,
             ..timeline::Overlay::default()

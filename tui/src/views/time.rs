@@ -6,18 +6,20 @@ use std::sync::Arc;
 
 use heapglass_profiler::diff::Identity;
 use heapglass_profiler::growth::{Found, Grown, Growth, Moment, composition, growth};
-use heapglass_profiler::profile::{Figures, Frames, Measure, Profile, TypeId};
+use heapglass_profiler::profile::{Figures, FrameId, Frames, Measure, Profile, TypeId};
 use heapglass_profiler::table::{By, Detail, Heading, Row, rows};
 use heapglass_profiler::units::{Bytes, Count, Nanos, Share, counted};
 use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
 
 use crate::model::keys::{BACK, Binding, ENTER, LEFT, RIGHT, bindings, char};
-use crate::model::{Command, Context, Data, Jump, Outcome, Selection, ViewId};
-use crate::text::{clean, fit_end, fit_middle};
+use crate::model::{
+    Action, Command, Context, Data, Jump, Outcome, Pointer, Selection, SourceLine, ViewId,
+};
+use crate::text::{clean, fit_middle, fit_owner, fit_path};
 use crate::theme;
-use crate::views::{View, timeline};
+use crate::views::{View, timeline, wheel};
 use crate::widgets::{Lines, List, Table, noun, rows_in, split};
 
 /// The keys of this view.
@@ -28,8 +30,8 @@ pub(crate) const BINDINGS: &[Binding] = bindings! {
     [char('b')] => Grouping, "by", "group by site, type, ..";
     ENTER => Enter, "sites", "show its sites";
     BACK => Back, "out", "end comparing, go out";
-    [char('t')] => NextMoment, "", "same as l";
-    [char('T')] => PreviousMoment, "", "same as h";
+    [char(']')] => NextMoment, "", "same as l";
+    [char('[')] => PreviousMoment, "", "same as h";
 };
 
 /// The groupings, in the order in which the key cycles through them.
@@ -66,15 +68,18 @@ struct Line {
     identity: Identity,
     /// What is known of the blocks, in a sentence.
     note: String,
+    /// The frame that its first site is charged to.
+    owner_frame: Option<FrameId>,
     /// Its sites; `None` for a row that has to be looked up.
     jump: Option<Jump>,
 }
 
 /// Returns the areas of chart, head, table and details.
-fn panes(area: Rect) -> [Rect; 4] {
+fn panes(cx: &Context<'_>, area: Rect) -> [Rect; 4] {
     let head = area.height.min(2);
-    let details = if area.height >= 16 { 3 } else { 0 };
+    let details = cx.lines_below(if area.height >= 16 { 3 } else { 0 });
     let chart = match area.height {
+        _ if cx.is_zoomed => 0,
         0..12 => 0,
         height => (height * 2 / 5).min(16),
     };
@@ -130,7 +135,7 @@ impl Time {
         let rows = counted(lines.len() as u64, noun(by));
         let place = if compared.is_some() { "" } else { &place };
         self.head = [format!("{title}{place} · {rows}"), figures];
-        let [_, _, table, _] = panes(cx.area());
+        let [_, _, table, _] = panes(cx, cx.area());
         let key = |line: &Line| line.identity.clone();
         self.list.replace(lines, key, keep_first, rows_in(table));
     }
@@ -276,6 +281,9 @@ fn lines_at(data: &Data, moment: Moment, by: By) -> Vec<Line> {
         Line {
             style,
             jump: jump_to(data, &row),
+            owner_frame: sites
+                .first()
+                .and_then(|&site| data.site(site as u32)?.owner),
             note: notes.join(", "),
             grown: Grown::new((0, 0), (row.figures.live_bytes, row.figures.live_blocks)),
             ..Line::named(identity, &row.key, by)
@@ -394,15 +402,48 @@ impl View for Time {
         None
     }
 
+    fn select_at(&mut self, at: Position, cx: &Context<'_>) -> Option<bool> {
+        let [_, _, table, _] = panes(cx, cx.area());
+        self.list.select_at(at, table)
+    }
+
+    fn pointed(&mut self, pointer: Pointer, cx: &Context<'_>) -> Outcome {
+        let [chart, ..] = panes(cx, cx.area());
+        let profile = &cx.data.profile;
+        let is_pressed = matches!(pointer.action, Action::Press | Action::Drag);
+        let time_ns = timeline::moment_at(profile, chart, pointer.at).filter(|_| is_pressed);
+        if let Some(time_ns) = time_ns {
+            let distance = |moment: &Moment| moment.time_ns(profile).abs_diff(time_ns);
+            let moments = self.moments.iter().enumerate();
+            let nearest = moments.min_by_key(|(_, moment)| distance(moment));
+            if let Some((at, _)) = nearest.filter(|(at, _)| *at != self.at) {
+                self.at = at;
+                self.fill(cx, false);
+            }
+            return Outcome::Done;
+        }
+        match pointer.action {
+            Action::WheelUp => wheel(self, Command::Up, cx),
+            Action::WheelDown => wheel(self, Command::Down, cx),
+            Action::Press if self.select_at(pointer.at, cx) == Some(true) => self.enter(cx),
+            Action::Press | Action::Drag => Outcome::Done,
+        }
+    }
+
+    fn source_line(&self, cx: &Context<'_>) -> Option<SourceLine> {
+        let line = self.list.selected()?;
+        SourceLine::of(cx.data, line.owner_frame?)
+    }
+
     fn render(&self, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
-        let [chart, head, table, details] = panes(area);
+        let [chart, head, table, details] = panes(cx, area);
         let profile = &cx.data.profile;
         let time_ns = |at: usize| self.moments.get(at).map(|moment| moment.time_ns(profile));
         let overlay = timeline::Overlay {
-            reads_cursor: false,
             cursor: time_ns(self.at),
             anchor: self.anchor.and_then(time_ns),
             has_phases: true,
+            ..timeline::Overlay::default()
         };
         timeline::render(cx.data, overlay, chart, buffer);
         let [title, figures] = &self.head;
@@ -454,11 +495,11 @@ impl Time {
             .left(self.by().name(), 0, |line, _| {
                 (line.name.clone(), line.style)
             })
-            .shortened(if is_by_site { fit_middle } else { fit_end });
+            .shortened(if is_by_site { fit_middle } else { fit_path });
         if is_by_site {
             table
                 .left("owner", 0, |line, _| (line.owner.clone(), theme::plain()))
-                .shortened(fit_end)
+                .shortened(fit_owner)
         } else {
             table
         }

@@ -15,10 +15,10 @@ use crate::widgets::{columns, right_of, split, write};
 /// What a view adds to the timeline.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Overlay {
-    /// The moment of the cursor, in nanoseconds after the start.
+    /// The moment that the mouse is at, in nanoseconds after the start.
+    pub(super) moment: Option<u64>,
+    /// The moment of the cursor.
     pub(super) cursor: Option<u64>,
-    /// `true` to write what was live at the cursor in place of the legend.
-    pub(super) reads_cursor: bool,
     /// The moment that others are compared with.
     pub(super) anchor: Option<u64>,
     /// `true` to draw phases.
@@ -40,9 +40,10 @@ pub(super) fn render(data: &Data, overlay: Overlay, area: Rect, buffer: &mut Buf
     };
     let lane = u16::from(!spans.is_empty());
     let [top_line, plot, phases, axis] = split(area, [1, area.height - 2 - lane, lane, 1]);
+    let moment = overlay.moment;
     let axis = chart::beside_axis(axis);
     let end = last_moment(profile);
-    match overlay.cursor.filter(|_| overlay.reads_cursor) {
+    match moment {
         Some(moment) => reading(profile, moment, top_line, buffer),
         None => legend(profile, top_line, buffer),
     }
@@ -64,6 +65,12 @@ pub(super) fn render(data: &Data, overlay: Overlay, area: Rect, buffer: &mut Buf
         chart::column((live.unwrap_or(0), top), above, place, buffer);
     }
     draw_phases(&spans, end, chart::beside_axis(phases), buffer);
+    if let Some(moment) = moment {
+        let at = column_of(moment, end, axis.width as usize) as u16;
+        for row in columns(plot, at, 1).rows() {
+            buffer.set_style(row, theme::selected());
+        }
+    }
     times(profile, end, axis, buffer);
     let column = |time_ns| {
         let at = column_of(time_ns, end, axis.width as usize);

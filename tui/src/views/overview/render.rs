@@ -62,8 +62,7 @@ pub(super) fn render(view: &Overview, cx: &Context<'_>, area: Rect, buffer: &mut
         totals(cx.data, above, buffer);
     }
     let overlay = timeline::Overlay {
-        cursor: view.moment,
-        reads_cursor: true,
+        moment: view.moment,
         ..timeline::Overlay::default()
     };
     timeline::render(cx.data, overlay, middle, buffer);
@@ -72,13 +71,12 @@ pub(super) fn render(view: &Overview, cx: &Context<'_>, area: Rect, buffer: &mut
 
 fn totals(data: &Data, area: Rect, buffer: &mut Buffer) {
     let figures = data.profile.totals();
-    let (peak, live) = match data.profile.process().state {
-        State::Running => ("peak", "live now"),
-        State::Merged => ("peaks, sum", "at exits"),
-        _ => ("peak", "at exit"),
+    let live = match data.profile.process().state {
+        State::Running => "live now",
+        _ => "at exit",
     };
     let rows = [
-        (peak, Measure::Peak),
+        ("peak", Measure::Peak),
         (live, Measure::Live),
         ("total", Measure::Total),
         ("temporary", Measure::Temporary),
@@ -168,7 +166,6 @@ fn facts(data: &Data) -> [(&'static str, Vec<String>); 5] {
     let reallocs = vec![long, format!("{grows}, {copied} copied")];
     let when = match capture.linear_memory {
         Some(_) => "unknown (no clock)".to_owned(),
-        None if data.profile.process().merged.is_some() => "different times".to_owned(),
         None => Nanos(capture.peak_time_ns).to_string(),
     };
     let temporary = Share::of(figures.temporary_bytes, figures.total_bytes);
@@ -240,11 +237,11 @@ fn owners(view: &Overview, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
     let value = |owner: &Arc<Row>| cx.measure.of(&owner.figures);
     let largest = view.owners.rows.first().map_or(0, value);
     let is_wide = area.width >= 60;
+    let has_rates = cx.data.has_rates();
     let title = match view.found(cx) {
         Some(found) => format!("owner {found}"),
         None => "owner: innermost function of your own code".to_owned(),
     };
-    let has_rates = cx.data.has_rates();
     Table::new(cx)
         .share(Heading::SHARE, value, cx.whole())
         .measure(value)
