@@ -9,6 +9,8 @@ mod compare_allocators;
 mod demo;
 mod docs;
 mod export;
+#[cfg(feature = "parquet")]
+mod fleet;
 mod hostile_names;
 mod left;
 mod no_effect;
