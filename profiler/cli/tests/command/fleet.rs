@@ -17,7 +17,7 @@ use heapglass_profiler::profile::{Figures, Frames, Measure, Profile};
 use heapglass_profiler::table::{By, Detail, rows};
 use serde_json::{Value, json};
 
-use crate::common::{INPUT, Place, skipped};
+use crate::common::{HEAPGLASS, INPUT, Place, skipped};
 
 const DAY_NS: u64 = 86_400_000_000_000;
 
@@ -487,6 +487,74 @@ fn top_owners(known: &[Known]) -> BTreeSet<String> {
         }
     }
     rows
+}
+
+#[test]
+fn estimates_have_the_intervals_of_the_report() {
+    let Some(python) = python_with("duckdb") else {
+        skipped("Python has no module duckdb (pip install duckdb)");
+        return;
+    };
+    let place = Place::new();
+    fs::write(place.path("budgets.csv"), "service,peak_bytes\nx,1\n").unwrap();
+    let program = [HEAPGLASS, "demo", "--target", "input.json"];
+    let sample = [
+        "run",
+        "-q",
+        "--mode",
+        "sample",
+        "--sample-bytes",
+        "256",
+        "--out",
+        "x.hg",
+        "--",
+    ];
+    assert_eq!(place.run(&[&sample[..], &program].concat()).status, Some(0));
+    let words = ["export", "x.hg", "--to", "parquet", "-o", "fleet"];
+    assert_eq!(place.run(&words).status, Some(0));
+    let done = place.run(&["report", "x.hg", "--json", "--frames", "trimmed"]);
+    let report: Value = serde_json::from_str(&done.stdout).unwrap();
+    let keys = [
+        "peak_bytes",
+        "live_bytes",
+        "total_bytes",
+        "total_blocks",
+        "grows",
+    ];
+    let keys = keys.map(|key| ["", "_low", "_high"].map(|end| format!("{key}{end}")));
+    let keys: Vec<String> = keys.into_iter().flatten().collect();
+    let columns = keys.iter().map(|key| format!("CAST(SUM({key}) AS BIGINT)"));
+    let columns = columns.collect::<Vec<_>>().join(", ");
+    let samples = format!("SELECT {columns} FROM samples");
+    let totals = "SELECT peak_bytes, peak_bytes_low, peak_bytes_high, total_bytes, total_bytes_low, exact \
+                  FROM recordings";
+    let answers = ask(
+        &place,
+        &python,
+        "duckdb",
+        &[("samples", &samples), ("totals", totals)],
+    );
+    let rows = report["rows"].as_array().unwrap();
+    let sum = |key: &String| {
+        rows.iter()
+            .map(|row| row[key].as_u64().unwrap())
+            .sum::<u64>()
+    };
+    let expected: Vec<u64> = keys.iter().map(sum).collect();
+    assert_eq!(answers["samples"], [json!(expected)]);
+    assert!(expected[1] < expected[2], "{expected:?}");
+    let of = &report["totals"];
+    assert_eq!(
+        answers["totals"],
+        [json!([
+            of["peak_bytes"],
+            of["peak_bytes_low"],
+            of["peak_bytes_high"],
+            of["total_bytes"],
+            null,
+            false
+        ])]
+    );
 }
 
 #[test]
