@@ -26,5 +26,5 @@ SELECT ranked.service, place, owner,
     CAST(ROUND(ranked.bytes / recordings) AS BIGINT) AS mean_bytes,
     CAST(ROUND(100 * ranked.bytes / services.bytes) AS BIGINT) AS percent
 FROM ranked JOIN services ON services.service = ranked.service
-WHERE place <= 5 AND services.bytes > 0
+WHERE place <= 5 AND ranked.bytes > 0
 ORDER BY services.bytes / recordings DESC, ranked.service, place;

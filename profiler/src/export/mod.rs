@@ -1,4 +1,5 @@
-//! Exports: one profile in the formats of other tools, one file for each format.
+//! Exports: one profile in the formats of other tools, one file for each format; with the feature
+//! `parquet`, many profiles as tables.
 //!
 //! Every format holds the same totals as the report. An export must never contain a figure that was
 //! not counted: a lower bound is called one ([`notes`], and in the file if the format can

@@ -77,6 +77,7 @@ fn no_command_prints_what_a_terminal_would_obey() {
             "-o",
             &page,
         ],
+        vec!["export", &recording, "--to", "parquet", "-o", "tables"],
         vec!["check", &recording, "--budget", &budget],
         vec!["check", &recording, "--budget", &other],
         vec!["check", &recording, "--against", &packed],

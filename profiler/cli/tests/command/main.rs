@@ -12,6 +12,8 @@ mod compare_allocators;
 mod demo;
 mod docs;
 mod export;
+#[cfg(feature = "parquet")]
+mod fleet;
 mod hostile_names;
 mod interrupted;
 mod left;

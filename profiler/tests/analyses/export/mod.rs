@@ -5,6 +5,8 @@ mod browser;
 mod dhat;
 mod firefox;
 mod html;
+#[cfg(feature = "parquet")]
+mod parquet;
 mod pprof;
 mod speedscope;
 mod tables;
@@ -202,6 +204,8 @@ fn totals(profile: &Profile, format: Format, options: &ReportOptions<'_>) -> Has
 fn totals_are_the_same_in_every_format_in_the_report_and_in_the_picture() {
     for profile in profiles() {
         let report = tables::json_totals(&profile, &options(Format::Json));
+        #[cfg(feature = "parquet")]
+        assert_eq!(parquet::totals(&profile), report);
         for measure in Measure::ALL {
             for frames in Frames::ALL {
                 let picture = CallTreeOptions {
