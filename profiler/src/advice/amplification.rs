@@ -66,8 +66,9 @@ fn finding(
             ("most_bytes", most.peak_bytes),
         ],
         why: format!(
-            "At the peak, phase {} held {times:.1} bytes for each of the {} that it read; {} of \
-             them are {}.",
+            "At {}, phase {} held {times:.1} bytes for each of the {} that it read; {} of them are \
+             {}.",
+            profile.peak_moment(),
             printable(name),
             Bytes(phase.input_bytes),
             Share::of(most.peak_bytes, peak_bytes),

@@ -150,7 +150,8 @@ pub(super) fn find_value_trees(
             ("node_blocks", nodes.peak_blocks),
         ];
         let mut why = format!(
-            "At the peak, nodes of its maps held {}",
+            "At {}, nodes of its maps held {}",
+            profile.peak_moment(),
             Bytes(nodes.peak_bytes)
         );
         // Without keys on any stack, nothing is known of them.

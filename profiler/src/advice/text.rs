@@ -162,7 +162,9 @@ pub fn write_summary(
 fn saving(profile: &Profile, finding: &Finding) -> String {
     match finding.kind {
         Kind::FailedRequest => return format!("{} refused", Bytes(finding.of_bytes)),
-        Kind::Amplification => return format!("{} at the peak", Bytes(finding.of_bytes)),
+        Kind::Amplification => {
+            return format!("{} at {}", Bytes(finding.of_bytes), profile.peak_moment());
+        }
         Kind::Growing => {
             return format!(
                 "saves {}{} and {}: {} of what it held",
@@ -189,7 +191,7 @@ fn saving(profile: &Profile, finding: &Finding) -> String {
         ),
         (None, Measure::Total) => "all bytes allocated".to_owned(),
         (None, Measure::Live) => "all live bytes".to_owned(),
-        (None, _) => "the peak".to_owned(),
+        (None, _) => profile.the_peak().to_owned(),
     };
     let blocks = if finding.saves_blocks == 0 {
         String::new()

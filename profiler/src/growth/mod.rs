@@ -158,6 +158,9 @@ pub fn growth(profile: &Profile, from: Found, to: Found, by: By) -> Result<Growt
     if matches!(by, By::Thread | By::Arena) {
         return Err(NOT_OF_SITES.to_owned());
     }
+    if profile.process.merged.is_some() {
+        return Err(moment::NO_MOMENTS.to_owned());
+    }
     if from.moment.order(profile) >= to.moment.order(profile) {
         return Err(format!(
             "nothing lies between {} and {}; {}",

@@ -7,6 +7,10 @@ use crate::units::{Nanos, printable};
 /// Names that an error lists; the others are counted.
 const LISTED: usize = 8;
 
+/// Explains why a sum of recordings has no moments.
+pub(super) const NO_MOMENTS: &str = "the sum of several recordings has no moments, because each program \
+    had its own; compare moments of one recording";
+
 /// A moment at which it is known what each site held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -189,6 +193,9 @@ impl Side {
 /// # Errors
 /// Returns a sentence with the possible names if the text is none of these.
 pub fn moment(profile: &Profile, wanted: &str, side: Side) -> Result<Found, String> {
+    if profile.process.merged.is_some() {
+        return Err(NO_MOMENTS.to_owned());
+    }
     let wanted = wanted.trim();
     let named = |kind: CheckpointKind| {
         let checkpoints = profile.checkpoints().iter().enumerate();

@@ -1,5 +1,6 @@
 //! The sum of several recordings: what went into it, and what cannot be summed up.
 
+use super::Profile;
 use crate::units::{Bytes, counted, joined};
 use serde::Serialize;
 use tracking_alloc_recording::{MergedPartValue, state};
@@ -89,5 +90,23 @@ impl Merged {
             joined(&left_out)
         ));
         sentences
+    }
+}
+
+impl Profile {
+    /// Returns the words for the figures at the peak: `the peak`, or `the sum of peaks`.
+    pub(crate) fn the_peak(&self) -> &'static str {
+        match self.process.merged {
+            Some(_) => "the sum of peaks",
+            None => "the peak",
+        }
+    }
+
+    /// Returns the words for the moment of the peak. A sum has several.
+    pub(crate) fn peak_moment(&self) -> &'static str {
+        match self.process.merged {
+            Some(_) => "the peaks",
+            None => "the peak",
+        }
     }
 }

@@ -191,7 +191,8 @@ fn write_libraries(page: &mut Page<'_>, profile: &Profile) {
         format!("{} {about}{} ({share})", printable(name), Bytes(bytes))
     });
     let named = first_few(named, LIBRARIES);
-    page.entry(Style::Faint, "libraries", &format!("{named} of the peak"));
+    let peak = profile.the_peak();
+    page.entry(Style::Faint, "libraries", &format!("{named} of {peak}"));
 }
 
 /// Libraries whose bytes are less than this part of the peak are not named: a hundredth.

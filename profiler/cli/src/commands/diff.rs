@@ -19,6 +19,7 @@ use crate::error::Error;
 use crate::files::output::Output;
 use crate::held::{Shown, snapshot_of};
 use crate::open::{self, Side};
+use crate::progress::Working;
 use crate::{no_effect, terminal};
 
 pub(super) fn run(args: &Diff) -> Result<(), Error> {
@@ -75,7 +76,9 @@ pub(super) fn run(args: &Diff) -> Result<(), Error> {
     if let Some(why) = refused(&base.recordings(), &new.recordings()) {
         return Err(Error::misuse(why));
     }
+    let working = Working::new("comparing");
     let diff = compare(&base.recordings(), &new.recordings(), options);
+    drop(working);
     let text = if is_page {
         let (base, new) = (base.recordings(), new.recordings());
         write_comparison(&base, &new, options.measure, output, Some(&args.output))?;
@@ -143,7 +146,9 @@ fn held(
         ..Symbols::default()
     };
     no_effect::warn_of_symbols(&both, &[&base, &new]);
+    let working = Working::new("comparing");
     let diff = compare_held(base_side, new_side, by, measure);
+    drop(working);
     let text = write_picture(args, is_picture, output, |out| write_held_svg(&diff, out))?;
     let options = ReportOptions {
         top: args.top,

@@ -141,7 +141,11 @@ fn program_index(site: &Site, name: Option<&OsStr>) -> Result<String, Refusal> {
             "at the end"
         };
         let title = format!("{}, process {}", process.program, process.pid);
-        (title, format!("{live} live {now}, {peak} at the peak"))
+        let peak = match process.merged {
+            Some(_) => format!("sum of peaks {peak}"),
+            None => format!("{peak} at the peak"),
+        };
+        (title, format!("{live} live {now}, {peak}"))
     })?;
     let base = match name {
         Some(name) => format!("/p/{}/", encode_name(name)),

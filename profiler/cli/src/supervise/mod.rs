@@ -33,6 +33,7 @@ use crate::args::{TakeSnapshots, Window};
 use crate::error::Error;
 use crate::files::recent;
 use crate::files::spool::{KeptRecording, Spool};
+use crate::progress::Working;
 
 /// The environment variable that passes the names of the user's own crates to the recorder,
 /// separated by commas.
@@ -49,6 +50,8 @@ pub(crate) struct Running {
     /// The recordings of the command, shared with the supervising thread.
     pub(crate) recordings: Arc<Mutex<Spool>>,
     thread: JoinHandle<Finished>,
+    /// Told when the command has ended, before its recordings are moved.
+    ended: mpsc::Receiver<()>,
 }
 
 /// A command that ended, with its recordings.
@@ -106,14 +109,24 @@ pub(crate) fn start(
         .map_err(|error| cannot_start(&command, &error))?;
     let recordings = Arc::new(Mutex::new(spool));
     let shared = Arc::clone(&recordings);
+    let (tell, ended) = mpsc::channel();
     let thread = std::thread::Builder::new()
         .name("supervisor".to_owned())
         .spawn(move || {
             let recorded = Recorded::new(window, began);
-            supervise(child, began, signals, oom, &shared, snapshots, recorded)
+            // Nobody may wait for it.
+            let tell_the_end = move || {
+                let _ = tell.send(());
+            };
+            let command = (child, began, tell_the_end);
+            supervise(command, signals, oom, &shared, snapshots, recorded)
         })
         .map_err(Error::wrap("cannot start a thread"))?;
-    Ok(Running { recordings, thread })
+    Ok(Running {
+        recordings,
+        thread,
+        ended,
+    })
 }
 
 impl Running {
@@ -127,8 +140,12 @@ impl Running {
     /// # Errors
     /// Returns an error if the supervising thread panicked, which is a bug.
     pub(crate) fn wait(self) -> Result<Finished, Error> {
+        // A thread that panicked tells nothing.
+        let _ = self.ended.recv();
+        let working = Working::new("reading snapshots and moving recordings");
         let panicked = "the supervising thread panicked, which is a bug in heapglass";
         let finished = self.thread.join().map_err(|_| Error::misuse(panicked))?;
+        drop(working);
         recent::remember(&finished.kept);
         Ok(finished)
     }
@@ -142,8 +159,7 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// Passes signals on and looks for recordings and kills until the command has ended, then moves its
 /// recordings.
 fn supervise(
-    mut child: Child,
-    began: Instant,
+    (mut child, began, tell_the_end): (Child, Instant, impl FnOnce()),
     signals: CaughtSignals,
     mut oom: oom::Watch,
     recordings: &Arc<Mutex<Spool>>,
@@ -171,6 +187,7 @@ fn supervise(
     }
     *lock(&signals_go_to) = Receiver::Nobody;
     let ended = Ended(child.wait().ok());
+    tell_the_end();
     let (killed, took) = (oom.killed(ended), began.elapsed());
     lock(recordings).look(pid);
     *lock(&signals_go_to) = Receiver::Heapglass(ended.status());

@@ -86,6 +86,9 @@ fn a_sum_has_the_sums_of_the_reports_and_every_command_reads_it() {
         "{}",
         check.stdout
     );
+    let done = place.run(&["report", "sum.hg", "--from", "start", "--to", "end"]);
+    assert_eq!(done.status, Some(2), "{}", done.stdout);
+    assert!(done.stderr.contains("has no moments"), "{}", done.stderr);
     let picture = fs::read_to_string(place.path("sum.svg")).unwrap();
     assert!(picture.contains("sums of peaks"));
     // Packed recordings keep their names where there is no executable.

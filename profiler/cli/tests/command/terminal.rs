@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::Read;
 
-use crate::common::{Place, terminal};
+use crate::common::{Place, skipped, terminal};
 
 /// Returns the output of a command on a terminal.
 fn on_a_terminal(place: &Place, words: &[&str], environment: &[(&str, &str)]) -> String {
@@ -91,4 +91,32 @@ fn a_base_that_cannot_be_read_is_said_before_the_terminal_changes() {
     let done = place.run(&["tui", "x.hg", "--base-binary", "x"]);
     assert_eq!(done.status, Some(2));
     assert!(done.stderr.contains("--base <BASE>"), "{}", done.stderr);
+}
+
+#[test]
+fn work_that_takes_long_says_what_it_does_on_a_terminal_only() {
+    if heapglass_preload::LIBRARY.is_err() {
+        skipped("there is no library to preload");
+        return;
+    }
+    let place = Place::new();
+    let words = [
+        "compare-allocators",
+        "--with",
+        "glibc",
+        "--runs",
+        "1",
+        "--",
+        "sleep",
+        "0.6",
+    ];
+    let seen = on_a_terminal(&place, &words, &[("NO_COLOR", "1")]);
+    for line in ["heapglass: recording with glibc", "heapglass: run 1 of 1"] {
+        assert!(seen.contains(line), "{line}: {seen}");
+    }
+    assert!(!has_colours(&seen), "{seen}");
+    let dumb = on_a_terminal(&place, &words, &[("TERM", "dumb")]);
+    assert!(!dumb.contains("recording with"), "{dumb}");
+    let piped = place.run(&words);
+    assert_eq!(piped.stderr, "");
 }

@@ -11,6 +11,11 @@ const FIGURES: &str = "peak: bytes live at the program's largest moment; live: b
     total: bytes allocated, with the whole new size of each reallocation; blocks: number of \
     allocations; temporary: bytes of blocks that were freed before their thread allocated another.";
 
+/// Explains the figures of every table of a sum of recordings.
+const FIGURES_OF_SUMS: &str = "sum of peaks: bytes live at each program's own largest moment, added up; live: bytes live at \
+    the ends; total: bytes allocated, with the whole new size of each reallocation; blocks: number of \
+    allocations; temporary: bytes of blocks that were freed before their thread allocated another.";
+
 /// Explains the meaning of a block's type, and its limits.
 const ALLOCATED_AS: &str = "allocated as: the type whose container asked for the block. A block keeps \
     this type when the program reuses it: collecting a Vec in place, into_boxed_slice, \
@@ -21,7 +26,11 @@ pub(super) fn write(page: &mut Page<'_>, profile: &Profile, rows: &[Row]) {
     // What bounds the figures, and how to get rows that are missing.
     let mut said = notes(profile, by, rows);
     if page.options.explain {
-        let explained = [FIGURES].into_iter().chain(explained(by, rows));
+        let figures = match profile.process.merged {
+            Some(_) => FIGURES_OF_SUMS,
+            None => FIGURES,
+        };
+        let explained = [figures].into_iter().chain(explained(by, rows));
         said.splice(0..0, explained.map(str::to_owned));
     } else {
         said.retain(|note| note != REALLOC_POLICY && note != ARENA_FIGURES);
