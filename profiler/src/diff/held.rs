@@ -92,7 +92,7 @@ pub struct HeldChange {
 
 impl HeldChange {
     /// Returns `true` if the unused capacity of some of its blocks is not known, on either side.
-    fn is_partly_known(&self) -> bool {
+    pub(crate) fn is_partly_known(&self) -> bool {
         let mut sides = self.sides.iter().flatten();
         sides.any(|held| held.filled.known_bytes < held.filled.bytes)
     }

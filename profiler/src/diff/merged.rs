@@ -87,7 +87,7 @@ impl MergedTree {
     }
 
     /// Merges the holders of two snapshots. Blocks whose figure is not known count as 0.
-    pub(super) fn of_holders(sides: [HeldSide<'_>; 2], measure: HeldMeasure) -> MergedTree {
+    pub(crate) fn of_holders(sides: [HeldSide<'_>; 2], measure: HeldMeasure) -> MergedTree {
         let mut texts: Interned<Rc<str>> = Interned::new();
         let all = texts.number("all".into());
         let mut nodes = vec![Node {

@@ -23,7 +23,7 @@ Examples:
   heapglass diff before.hg after.hg -o diff.html   the same with tables, for any browser
   heapglass diff before.hg after.hg --by holder    who holds more, from a snapshot of each
   heapglass diff app.hg app.hg --by holder --base-at loaded --at exit
-  heapglass diff app.hg app.hg --by holder --base-at loaded --at exit -o holders.svg
+  heapglass diff app.hg app.hg --by holder --base-at loaded --at exit -o holders.html
   heapglass diff a1.hg b1.hg --and-base a2.hg --and-base a3.hg --and-new b2.hg
 
 Keep the binary of each recording, or run `heapglass pack` on the recording before the next build.

@@ -4,11 +4,12 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use heapglass_profiler::diff::{
-    DiffOptions, HeldBy, HeldSide, ONLY_HOLDERS, compare, compare_held, refused, write_held_json,
-    write_held_svg, write_held_text, write_json, write_markdown, write_svg, write_text,
+    DiffOptions, HeldBy, HeldSide, ONLY_HOLDERS, Recording, compare, compare_held, refused,
+    write_held_json, write_held_svg, write_held_text, write_json, write_markdown, write_svg,
+    write_text,
 };
 use heapglass_profiler::flamegraph::PictureTotals;
-use heapglass_profiler::profile::Frames;
+use heapglass_profiler::profile::{Frames, Measure};
 use heapglass_profiler::report::ReportOptions;
 use heapglass_profiler::table::{By, HeldMeasure};
 
@@ -33,18 +34,25 @@ pub(super) fn run(args: &Diff) -> Result<(), Error> {
     };
     let is_page = ends_in("html");
     let is_picture = ends_in("svg");
-    if is_page && !matches!(shown, Shown::Counted(..)) {
-        return Err(Error::misuse(
-            "two snapshots have no page; write a picture (-o OUT.svg) with --by holder, or leave -o out",
-        ));
-    }
     let (by, measure) = match shown {
         Shown::Counted(by, measure) => (by, measure),
         Shown::Held(by, measure) => {
-            return held(args, HeldBy::Rows(by), measure, is_picture, &inputs);
+            return held(
+                args,
+                HeldBy::Rows(by),
+                measure,
+                (is_picture, is_page),
+                &inputs,
+            );
         }
         Shown::Holders(measure) => {
-            return held(args, HeldBy::Holder, measure, is_picture, &inputs);
+            return held(
+                args,
+                HeldBy::Holder,
+                measure,
+                (is_picture, is_page),
+                &inputs,
+            );
         }
     };
     for (flag, at) in [("--at", &args.at.at), ("--base-at", &args.base_at)] {
@@ -81,7 +89,14 @@ pub(super) fn run(args: &Diff) -> Result<(), Error> {
     drop(working);
     let text = if is_page {
         let (base, new) = (base.recordings(), new.recordings());
-        write_comparison(&base, &new, options.measure, output, Some(&args.output))?;
+        write_comparison(
+            &base,
+            &new,
+            options.measure,
+            None,
+            output,
+            Some(&args.output),
+        )?;
         Output::Stdout
     } else {
         write_picture(args, is_picture, output, |out| write_svg(&diff, out))?
@@ -107,7 +122,7 @@ fn held(
     args: &Diff,
     by: HeldBy,
     measure: HeldMeasure,
-    is_picture: bool,
+    (is_picture, is_page): (bool, bool),
     inputs: &[&Path],
 ) -> Result<(), Error> {
     let flags = [
@@ -123,6 +138,11 @@ fn held(
     }
     if is_picture && by != HeldBy::Holder {
         return Err(Error::misuse(ONLY_HOLDERS));
+    }
+    if is_page && by != HeldBy::Holder {
+        return Err(Error::misuse(
+            "the page of two snapshots shows holders; use --by holder, or leave -o out",
+        ));
     }
     let output = Output::open(&args.output, inputs)?;
     let base = open::open(&args.base, &symbols(args, &args.base_binary))?;
@@ -149,7 +169,16 @@ fn held(
     let working = Working::new("comparing");
     let diff = compare_held(base_side, new_side, by, measure);
     drop(working);
-    let text = write_picture(args, is_picture, output, |out| write_held_svg(&diff, out))?;
+    let text = if is_page {
+        let sides = [(&names[0], &base), (&names[1], &new)];
+        let [base, new] = sides.map(|(name, profile)| [Recording { name, profile }]);
+        let held = Some(([base_side.at, new_side.at], measure));
+        let path = Some(args.output.as_path());
+        write_comparison(&base, &new, Measure::default(), held, output, path)?;
+        Output::Stdout
+    } else {
+        write_picture(args, is_picture, output, |out| write_held_svg(&diff, out))?
+    };
     let options = ReportOptions {
         top: args.top,
         ..text.report_options()

@@ -9,7 +9,7 @@ use heapglass_profiler::export::{
 };
 use heapglass_profiler::profile::{Frames, Measure, Profile};
 use heapglass_profiler::report::ReportOptions;
-use heapglass_profiler::table::{By, HeldMeasure};
+use heapglass_profiler::table::{By, HeldMeasure, SnapshotAt};
 
 use crate::args::{Export, ExportTo, RowsBy};
 use crate::error::Error;
@@ -195,7 +195,7 @@ fn compare(
     if let Some(at) = &args.at.at {
         no_effect::warn(
             format_args!("--at {at}"),
-            "a comparison is of whole recordings; use `heapglass diff --by holder` for snapshots",
+            "a comparison takes the snapshots with most live bytes; use `heapglass diff --by holder` for others",
         );
     }
     if let Some(frames) = args.frames.filter(|&frames| frames != Frames::Folded) {
@@ -213,7 +213,7 @@ fn compare(
     }
     // With `--json`, the description says what was written.
     let path = (!args.json && !output.is_stdout()).then_some(args.output.as_path());
-    let is_written = write_comparison(&base, &new, measure, output, path)?;
+    let is_written = write_comparison(&base, &new, measure, None, output, path)?;
     if is_written && args.json {
         return print_json(&serde_json::json!({
             "format": 1,
@@ -233,6 +233,7 @@ pub(super) fn write_comparison(
     base: &[Recording<'_>],
     new: &[Recording<'_>],
     measure: Measure,
+    held: Option<([SnapshotAt<'_>; 2], HeldMeasure)>,
     output: Output,
     path: Option<&Path>,
 ) -> Result<bool, Error> {
@@ -240,7 +241,7 @@ pub(super) fn write_comparison(
         measure,
         ..ReportOptions::default()
     };
-    let written = output.write(|out| write_comparison_page(base, new, &options, out))?;
+    let written = output.write(|out| write_comparison_page(base, new, &options, held, out))?;
     if let (Some(_), Some(path)) = (written, path) {
         terminal::eprint_line(format_args!("wrote {}", path.display()));
     }

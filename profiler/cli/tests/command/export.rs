@@ -89,7 +89,15 @@ fn misuse_is_one_line() {
             "x.hg",
             "--sources",
         ],
-        &["diff", "x.hg", "x.hg", "--by", "holder", "-o", "d.html"],
+        &[
+            "diff",
+            "x.hg",
+            "x.hg",
+            "--measure",
+            "unused",
+            "-o",
+            "d.html",
+        ],
     ] {
         let done = place.run(words);
         assert_eq!(done.status, Some(2), "{words:?}");

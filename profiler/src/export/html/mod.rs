@@ -25,16 +25,17 @@ use super::notes;
 use crate::advice::{self, advise};
 use crate::calltree::{CallTreeOptions, Levels, NodeId};
 use crate::diff::{
-    DiffOptions, LESS, MORE, MergedTree, Recording, compare, file_name, median_recording,
-    naming_state, of_difference, write_text as write_diff_text,
+    DiffOptions, HeldBy, HeldSide, LESS, MORE, MergedTree, Recording, compare, compare_held,
+    file_name, median_recording, naming_state, of_difference, write_held_text,
+    write_text as write_diff_text,
 };
 use crate::flamegraph::{Caption, Widths, escape, is_of_arenas, legend_entries, palette};
 use crate::profile::{Frames, Measure, Profile, State};
 use crate::report::{ReportOptions, report_json, write_text};
 use crate::table::{By, HeldMeasure, SnapshotAt, program_name, snapshot_at};
-use crate::units::{Count, Share, printable};
+use crate::units::{Bytes, Count, Share, printable};
 use sources::Excerpts;
-use tables::{TableJson, changes, holders_table, table};
+use tables::{TableJson, changes, held_changes, holders_table, table};
 use texts::Texts;
 use trees::{CountedTree, HeldTree, Kind, Labels, Tree, TreeJson, TwoTrees, largest};
 
@@ -63,9 +64,11 @@ struct Data {
     kind: &'static str,
     title: String,
     measures: Vec<MeasureJson>,
-    /// The measure and the frames that are shown first.
+    /// The measure, the frames, and the kinds of tree and table that are shown first.
     measure: &'static str,
     frames: &'static str,
+    by: &'static str,
+    table: &'static str,
     /// The keys of the report that do not depend on rows.
     #[serde(skip_serializing_if = "Option::is_none")]
     recording: Option<Value>,
@@ -117,6 +120,8 @@ impl Data {
             measures: measures(state),
             measure: measure.key(),
             frames: Frames::Folded.name(),
+            by: Levels::Stack.name(),
+            table: By::Site.name(),
             recording: None,
             sides: Vec::new(),
             notes: Vec::new(),
@@ -351,12 +356,16 @@ pub fn write_page(
 /// Writes the page of a comparison: of several recordings on a side, that with the median total is
 /// the side's picture. [`ReportOptions::measure`] is shown first.
 ///
+/// If both sides have snapshots, the page also compares the holders of two of them: the ones in
+/// `held`, whose measure is then shown first, or else those with most live bytes.
+///
 /// # Errors
 /// Returns the errors of `out`; `InvalidInput` if a side has no recording.
 pub fn write_comparison_page(
     base: &[Recording<'_>],
     new: &[Recording<'_>],
     options: &ReportOptions<'_>,
+    held: Option<([SnapshotAt<'_>; 2], HeldMeasure)>,
     mut out: impl Write,
 ) -> io::Result<()> {
     let measure = options.measure;
@@ -365,18 +374,50 @@ pub fn write_comparison_page(
     let [base_one, new_one] = [one[0].ok_or_else(none)?, one[1].ok_or_else(none)?];
     let profiles = [base_one.profile, new_one.profile];
     let names = [base_one.name, new_one.name].map(|name| printable(file_name(name)));
-    let title = format!(
-        "{} -> {}: {}, {} -> {}",
-        names[0],
-        names[1],
-        measure.title_in(naming_state(base, new)),
-        measure.amount(profiles[0].total_of(measure)),
-        measure.amount(profiles[1].total_of(measure)),
-    );
+    let most_live = || {
+        let of = |profile| snapshot_at(profile, None).ok();
+        Some([of(profiles[0])?, of(profiles[1])?])
+    };
+    let snapshots = held.map(|(at, _)| at).or_else(most_live);
+    let held_sides = snapshots.map(|[base, new]| {
+        [(base_one, base), (new_one, new)].map(|(one, at)| HeldSide {
+            name: file_name(one.name),
+            profile: one.profile,
+            at,
+        })
+    });
+    let held_measure = held.map_or(HeldMeasure::default(), |(_, measure)| measure);
+    let held_diff =
+        held_sides.map(|[base, new]| compare_held(base, new, HeldBy::Holder, held_measure));
+    let title = match (&held_diff, held) {
+        (Some(diff), Some((at, measure))) => format!(
+            "{} {} -> {} {}: {}, {} -> {}",
+            names[0],
+            printable(&at[0].name()),
+            names[1],
+            printable(&at[1].name()),
+            measure.title(),
+            Bytes(diff.whole.base.median.value),
+            Bytes(diff.whole.new.median.value),
+        ),
+        _ => format!(
+            "{} -> {}: {}, {} -> {}",
+            names[0],
+            names[1],
+            measure.title_in(naming_state(base, new)),
+            measure.amount(profiles[0].total_of(measure)),
+            measure.amount(profiles[1].total_of(measure)),
+        ),
+    };
     let mut texts = Texts::default();
     let mut labels = Labels::default();
     let mut trees = Vec::new();
     let mut picture = String::new();
+    let held_tree = held_sides.and_then(|sides| TwoTrees::of_holders(sides, held_measure));
+    if let Some(tree) = held_tree.as_ref().filter(|_| held.is_some()) {
+        let (_, tree) = tree.first();
+        picture = two_sided_picture(tree, Measure::Live);
+    }
     for (tree_options, part) in tree_options(&profiles, measure) {
         if tree_options.frames == Frames::Trimmed {
             continue;
@@ -395,10 +436,22 @@ pub fn write_comparison_page(
             inverted: tree_options.inverted,
         };
         if picture.is_empty() {
-            let (measure, tree) = tree.first();
-            picture = two_sided_picture(tree, measure);
+            let (key, tree) = tree.first();
+            let shown = Measure::ALL
+                .into_iter()
+                .find(|measure| measure.key() == key);
+            picture = two_sided_picture(tree, shown.unwrap_or(measure));
         }
         let space = BYTES_OF_FRAMES / 100 * part;
+        trees.push(largest(&tree, kind, space, (&mut labels, &mut texts)));
+    }
+    if let Some(tree) = held_tree {
+        let kind = Kind {
+            by: HeldBy::Holder.name(),
+            frames: None,
+            inverted: false,
+        };
+        let space = BYTES_OF_FRAMES / 100 * 8;
         trees.push(largest(&tree, kind, space, (&mut labels, &mut texts)));
     }
     trees.retain(|tree| !tree.is_empty());
@@ -439,11 +492,12 @@ pub fn write_comparison_page(
     if diff.options.by == By::Site {
         by.insert(0, By::Site);
     }
-    let space = BYTES_OF_ROWS / by.len();
+    let space = BYTES_OF_ROWS / (by.len() + 1);
     let mut changed: Vec<_> = by
         .into_iter()
         .map(|by| changes([base, new], by, &used, space, &mut texts))
         .collect();
+    changed.extend(held_sides.map(|sides| held_changes(sides, space, &mut texts)));
     changed.retain(|changes| !changes.is_empty());
     let mut sides = Vec::new();
     for side in &named {
@@ -465,17 +519,43 @@ pub fn write_comparison_page(
             "The picture shows, of each side, the recording with the median total.".to_owned(),
         );
     }
+    let mut page_notes = diff.warnings.clone();
+    if let Some(held_diff) = &held_diff {
+        let [base, new] = held_diff.sides.map(|side| {
+            let moment = side.at.moment(side.profile);
+            format!("snapshot {}, {moment}", side.at.name())
+        });
+        page_notes.push(format!(
+            "Holders are those of two moments. Base: {base}. New: {new}."
+        ));
+        let said = &held_diff.warnings;
+        page_notes.extend(
+            said.iter()
+                .filter(|said| !diff.warnings.contains(said))
+                .cloned(),
+        );
+    }
     let state = profiles[1].process().state;
+    let (first_by, first_table, first_measure) = match held {
+        Some((_, measure)) => (HeldBy::Holder.name(), HeldBy::Holder.name(), measure.key()),
+        None => (Levels::Stack.name(), By::Site.name(), measure.key()),
+    };
     let data = Data {
+        by: first_by,
+        table: first_table,
+        measure: first_measure,
         sides,
-        notes: diff.warnings.clone(),
+        notes: page_notes,
         cut,
         difference_colors: Some([LESS, of_difference(0, 1), MORE].map(palette::hex)),
         changes: changed,
         ..Data::new("comparison", title, state, measure, trees, labels, texts)
     };
     let mut report = Vec::new();
-    write_diff_text(&diff, &ReportOptions::default(), &mut report)?;
+    match held_diff.filter(|_| held.is_some()) {
+        Some(held_diff) => write_held_text(&held_diff, &ReportOptions::default(), &mut report)?,
+        None => write_diff_text(&diff, &ReportOptions::default(), &mut report)?,
+    }
     write_parts(&picture, &report, &data, &mut out)
 }
 

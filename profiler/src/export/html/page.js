@@ -78,8 +78,8 @@
   // ---- What is shown: kept in the address, so that it can be sent ----
 
   const start = {
-    view: "flame", measure: data.measure, by: "stack", frames: data.frames, inverted: "", zoom: "0",
-    search: "", table: "site", sort: "", asc: "", filter: "", all: "", theme: "",
+    view: "flame", measure: data.measure, by: data.by, frames: data.frames, inverted: "", zoom: "0",
+    search: "", table: data.table, sort: "", asc: "", filter: "", all: "", theme: "",
   };
   const state = { ...start };
   const inputs = ["search", "filter"];
@@ -482,7 +482,7 @@
     const by = new Map(table.measures);
     if (!by.has(state.measure)) state.measure = table.measures[0][0];
     const changed = by.get(state.measure);
-    const notes = [`${count(changed.equal)} rows are equal by this measure and not listed.`];
+    const notes = [`${count(changed.equal)} rows are equal by this measure and not listed.`, ...(table.notes ?? [])];
     return { table, index, rows: changed.rows, leftOut: changed.left_out, notes };
   }
 
@@ -668,6 +668,8 @@
     };
     if (peak_time_ns) upright(peak_time_ns, "peak " + nanos(peak_time_ns), "peak");
     for (const mark of (marks ?? []).slice(0, 24)) upright(mark.time_ns, mark.name, "mark");
+    const ends = (checkpoints ?? []).filter((one) => one.kind === "phase");
+    for (const end of ends.slice(0, 24)) upright(end.time_ns, end.name + " ends", "mark");
     for (const one of snapshots ?? []) {
       const [at, up] = [x(one.time_ns), y(one.live_bytes)];
       const moment = svg("path", { class: "moment", d: `M${at} ${up - 6}l6 6l-6 6l-6 -6z` });
@@ -681,12 +683,13 @@
     ];
     const phases = tablesBy.get("phase");
     if (phases) {
-      parts.push(element("h2", "Phases"), phaseBars(phases), element("p", "A recording has the time that each phase took, not when it ran: bars do not start where the phase did.", { className: "faint" }));
+      parts.push(element("h2", "Phases"), phaseBars(phases), element("p", "A recording has the time that each phase took, and the moments at which the first outermost phases ended. It does not have when a phase began: bars do not start where the phase did.", { className: "faint" }));
     }
     const listed = (marks ?? []).map((mark) => [mark.name, nanos(mark.time_ns), bytes(mark.live_bytes), bytes(mark.peak_bytes)]);
     if (listed.length) parts.push(element("h2", "Marks"), plainTable(["mark", "at", "live", "peak since the mark before"], listed));
-    const moments = (checkpoints ?? []).map((one) => [nanos(one.time_ns), bytes(one.live_bytes)]);
-    if (moments.length) parts.push(element("h2", "Checkpoints"), plainTable(["at", "live"], moments));
+    const reasons = { mark: (name) => `mark ${name}`, phase: (name) => `${name} ended`, time: () => "" };
+    const moments = (checkpoints ?? []).map((one) => [nanos(one.time_ns), bytes(one.live_bytes), reasons[one.kind](one.name)]);
+    if (moments.length) parts.push(element("h2", "Checkpoints"), plainTable(["at", "live", "because"], moments));
     $("time").replaceChildren(...parts);
   }
 

@@ -9,13 +9,17 @@ use serde_json::Value;
 
 use super::texts::Texts;
 use super::trees::share_of;
-use crate::diff::{DiffOptions, Recording, Verdict, compare};
+use crate::diff::{
+    Change, DiffOptions, HeldBy, HeldChange, HeldSide, Identity, Recording, Verdict, compare,
+    compare_held,
+};
 use crate::export::rows::{details, row_values};
 use crate::profile::{FIGURES, Figures, FrameId, Frames, Measure, Profile};
 use crate::report::{ReportOptions, holder_rows_json, notes};
 use crate::table::{
     By, Detail, HeldFigures, HeldMeasure, HolderRow, Row, SnapshotAt, by_key, held_by, rows,
 };
+use crate::units::counted;
 
 /// Maximum number of rows of a table.
 const MOST_ROWS: usize = 2_000;
@@ -307,6 +311,9 @@ pub(super) struct ChangesJson {
     columns: Vec<Column>,
     /// By the key of the measure.
     measures: Vec<(&'static str, ChangedRows)>,
+    /// Sentences that belong to the rows.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    notes: Vec<String>,
 }
 
 /// The rows that differ by one measure, largest difference first.
@@ -332,30 +339,11 @@ pub(super) fn changes(
     space: usize,
     texts: &mut Texts,
 ) -> ChangesJson {
-    let text = |key: &str, main| Column {
-        key: key.to_owned(),
-        title: title(key, "text"),
-        unit: "text",
-        main,
-    };
-    let figure = |key: &str, main| Column {
-        unit: "measure",
-        ..text(key, main)
-    };
     let mut made = ChangesJson {
         by: by.name(),
-        columns: vec![
-            text("key", true),
-            text("where", by == By::Site),
-            text("owner", by == By::Site),
-            text("source", true),
-            text("full_name", false),
-            figure("base", true),
-            figure("new", true),
-            figure("difference", true),
-            text("verdict", true),
-        ],
+        columns: columns_of_changes(by == By::Site),
         measures: Vec::new(),
+        notes: Vec::new(),
     };
     let measures: Vec<Measure> = measures
         .iter()
@@ -369,45 +357,118 @@ pub(super) fn changes(
             per: None,
         };
         let diff = compare(sides[0], sides[1], options);
-        let mut rows = Vec::new();
-        let before = texts.bytes();
-        for row in diff.rows.iter().take(MOST_ROWS) {
-            if texts.bytes() - before + rows.len() * 60 > space / measures.len() {
-                break;
-            }
-            let identity = &row.identity;
-            let mut text = |text: &str| match text {
-                "" => Value::Null,
-                text => Value::from(texts.number(text)),
-            };
-            let change = &row.change;
-            let difference = match change.exact_difference().map(i64::try_from) {
-                Some(Ok(exact)) => Value::from(exact),
-                _ => Value::from(change.difference()),
-            };
-            rows.push(vec![
-                text(&identity.name),
-                text(&identity.location),
-                text(&identity.owner),
-                text(identity.source.as_deref().unwrap_or_default()),
-                text(identity.full_name.as_deref().unwrap_or_default()),
-                change.base.median.value.into(),
-                change.new.median.value.into(),
-                difference,
-                text(verdict(change.verdict)),
-            ]);
-        }
-        let changed = ChangedRows {
-            equal: diff.equal_rows,
-            left_out: LeftOut {
-                rows: diff.rows.len() - rows.len(),
-                figures: None,
-            },
-            rows,
-        };
+        let rows = diff.rows.iter().map(|row| {
+            let said = verdict(row.change.verdict).to_owned();
+            (&row.identity, &row.change, said)
+        });
+        let changed = changed_rows(rows, diff.equal_rows, space / measures.len(), texts);
         made.measures.push((measure.key(), changed));
     }
     made
+}
+
+/// Compares the holders of two snapshots by each measure.
+pub(super) fn held_changes(
+    sides: [HeldSide<'_>; 2],
+    space: usize,
+    texts: &mut Texts,
+) -> ChangesJson {
+    let mut made = ChangesJson {
+        by: HeldBy::Holder.name(),
+        columns: columns_of_changes(false),
+        measures: Vec::new(),
+        notes: vec![OVERLAP.to_owned()],
+    };
+    for measure in HeldMeasure::ALL {
+        let diff = compare_held(sides[0], sides[1], HeldBy::Holder, measure);
+        let is_bound = |row: &HeldChange| measure == HeldMeasure::Unused && row.is_partly_known();
+        let rows = diff.rows.iter().map(|row| {
+            let mut said = verdict(row.change.verdict).to_owned();
+            if is_bound(row) {
+                said.push_str("; lower bounds: the fill of some blocks is not known");
+            }
+            (&row.identity, &row.change, said)
+        });
+        let changed = changed_rows(rows, diff.equal_rows, space / HeldMeasure::ALL.len(), texts);
+        made.measures.push((measure.key(), changed));
+        if diff.rows_without_figure > 0 {
+            made.notes.push(format!(
+                "By {}, {} left out: the fill of their blocks is not known.",
+                measure.title(),
+                counted(diff.rows_without_figure as u64, "holder")
+            ));
+        }
+    }
+    made
+}
+
+/// Returns the columns of rows of two sides.
+fn columns_of_changes(of_sites: bool) -> Vec<Column> {
+    let text = |key: &str, main| Column {
+        key: key.to_owned(),
+        title: title(key, "text"),
+        unit: "text",
+        main,
+    };
+    let figure = |key: &str, main| Column {
+        unit: "measure",
+        ..text(key, main)
+    };
+    vec![
+        text("key", true),
+        text("where", of_sites),
+        text("owner", of_sites),
+        text("source", true),
+        text("full_name", false),
+        figure("base", true),
+        figure("new", true),
+        figure("difference", true),
+        text("verdict", true),
+    ]
+}
+
+/// Returns the rows that fit, each with its verdict in words.
+fn changed_rows<'a>(
+    changes: impl ExactSizeIterator<Item = (&'a Identity, &'a Change, String)>,
+    equal: usize,
+    space: usize,
+    texts: &mut Texts,
+) -> ChangedRows {
+    let all = changes.len();
+    let mut rows = Vec::new();
+    let before = texts.bytes();
+    for (identity, change, said) in changes.take(MOST_ROWS) {
+        if texts.bytes() - before + rows.len() * 60 > space {
+            break;
+        }
+        let mut text = |text: &str| match text {
+            "" => Value::Null,
+            text => Value::from(texts.number(text)),
+        };
+        let difference = match change.exact_difference().map(i64::try_from) {
+            Some(Ok(exact)) => Value::from(exact),
+            _ => Value::from(change.difference()),
+        };
+        rows.push(vec![
+            text(&identity.name),
+            text(&identity.location),
+            text(&identity.owner),
+            text(identity.source.as_deref().unwrap_or_default()),
+            text(identity.full_name.as_deref().unwrap_or_default()),
+            change.base.median.value.into(),
+            change.new.median.value.into(),
+            difference,
+            text(&said),
+        ]);
+    }
+    ChangedRows {
+        equal,
+        left_out: LeftOut {
+            rows: all - rows.len(),
+            figures: None,
+        },
+        rows,
+    }
 }
 
 /// Returns a verdict in words.

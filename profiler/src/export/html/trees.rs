@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::texts::Texts;
 use crate::calltree::{CallTree, CallTreeOptions, Levels, NodeId};
-use crate::diff::{MergedTree, of_difference};
+use crate::diff::{HeldSide, MergedTree, of_difference};
 use crate::flamegraph::{HolderTree, MAX_DEPTH, Names, Widths, is_of_arenas, names, palette};
 use crate::interned::Interned;
 use crate::profile::{FIGURES, Figure, Figures, Frames, Measure, Profile};
@@ -369,10 +369,10 @@ impl Tree for HeldTree<'_> {
     }
 }
 
-/// The call trees of two sides as one, by each measure.
+/// The call trees or the holders of two sides as one, by each measure.
 pub(super) struct TwoTrees {
-    /// The same frames in the same order, with the figures of each measure.
-    by_measure: Vec<(Measure, MergedTree)>,
+    /// The same frames in the same order, with the figures of each measure, by its key.
+    by_measure: Vec<(&'static str, MergedTree)>,
     /// The index of the measure that was asked for.
     first: usize,
 }
@@ -386,34 +386,51 @@ impl TwoTrees {
     ) -> Option<TwoTrees> {
         let trees = profiles.map(|profile| CallTree::build(profile, options));
         let sides = [(&trees[0], profiles[0]), (&trees[1], profiles[1])];
-        let by_measure: Vec<(Measure, MergedTree)> = measures
+        let by_measure: Vec<(&str, MergedTree)> = measures
             .iter()
             .filter(|measure| {
                 trees
                     .iter()
                     .any(|tree| measure.of(tree.total(NodeId::ROOT)) > 0)
             })
-            .map(|measure| (*measure, MergedTree::new(sides, *measure)))
+            .map(|measure| (measure.key(), MergedTree::new(sides, *measure)))
             .collect();
-        let first = by_measure
-            .iter()
-            .position(|(measure, _)| *measure == options.measure)
-            .unwrap_or(0);
-        (!by_measure.is_empty()).then_some(TwoTrees { by_measure, first })
+        TwoTrees::with_first(by_measure, options.measure.key())
     }
 
-    /// Returns the tree by the measure that was asked for.
-    pub(super) fn first(&self) -> (Measure, &MergedTree) {
-        let (measure, tree) = &self.by_measure[self.first];
-        (*measure, tree)
+    /// Merges the holders of two snapshots; `None` if neither has any.
+    pub(super) fn of_holders(sides: [HeldSide<'_>; 2], first: HeldMeasure) -> Option<TwoTrees> {
+        let by_measure = HeldMeasure::ALL.map(|measure| {
+            let tree = MergedTree::of_holders(sides, measure);
+            (measure.key(), tree)
+        });
+        let is_used = |(_, tree): &(_, MergedTree)| tree.node(NodeId::ROOT).totals != [0, 0];
+        TwoTrees::with_first(
+            by_measure.into_iter().filter(is_used).collect(),
+            first.key(),
+        )
+    }
+
+    fn with_first(by_measure: Vec<(&'static str, MergedTree)>, first: &str) -> Option<TwoTrees> {
+        let first = by_measure.iter().position(|(key, _)| *key == first);
+        (!by_measure.is_empty()).then_some(TwoTrees {
+            by_measure,
+            first: first.unwrap_or(0),
+        })
+    }
+
+    /// Returns the key of the measure that was asked for, and the tree by it.
+    pub(super) fn first(&self) -> (&'static str, &MergedTree) {
+        let (key, tree) = &self.by_measure[self.first];
+        (key, tree)
     }
 }
 
 impl Tree for TwoTrees {
     /// For each measure its width, and its figures on each side.
     fn keys(&self) -> Vec<String> {
-        let keys = self.by_measure.iter().flat_map(|(measure, _)| {
-            let key = measure.key();
+        let keys = self.by_measure.iter().flat_map(|(key, _)| {
+            let key = *key;
             [key.to_owned(), format!("base_{key}"), format!("new_{key}")]
         });
         keys.collect()

@@ -5,6 +5,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Command, Stdio};
 
+use heapglass_profiler::profile::{Checkpoint, CheckpointKind};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -363,6 +364,50 @@ fn a_comparison_without_sites_shows_its_first_table() {
         browser.eval("document.querySelectorAll('tbody tr').length"),
         0
     );
+    assert_eq!(browser.complaints(), [] as [String; 0]);
+}
+
+#[test]
+fn a_comparison_of_snapshots_begins_with_the_holders() {
+    let Some(mut browser) = Browser::start() else {
+        return;
+    };
+    let profile = fixture::with_made_up_snapshots();
+    browser.open(&html::held_comparison(&profile, ["peak", "exit"]), "");
+    let chosen =
+        ["by", "measure"].map(|id| browser.text(&format!("document.getElementById('{id}').value")));
+    assert_eq!(chosen, ["holder", "unused_bytes"]);
+    browser.click_on("document.querySelectorAll('#views button')[1]");
+    assert_eq!(
+        browser.text("document.getElementById('table').value"),
+        "holder"
+    );
+    let notes = browser.text("document.getElementById('table-notes').innerText");
+    assert!(notes.contains("do not add up"), "{notes}");
+    assert_ne!(
+        browser.eval("document.querySelectorAll('tbody tr').length"),
+        0
+    );
+    assert_eq!(browser.complaints(), [] as [String; 0]);
+}
+
+#[test]
+fn the_timeline_has_the_ends_of_outermost_phases() {
+    let Some(mut browser) = Browser::start() else {
+        return;
+    };
+    let mut profile = fixture::profile();
+    let held: Vec<_> = profile.sites().iter().map(|_| (0, 0)).collect();
+    let ended = fixture::made!(Checkpoint {
+        time_ns: 1_700_000_000,
+        kind: CheckpointKind::Phase,
+        name: "decode".to_owned(),
+    });
+    profile.add_checkpoint(ended, &held);
+    browser.open(&html::page(&profile, &options(Format::Html)), "#view=time");
+    let shown = browser.text("document.getElementById('time').textContent");
+    assert!(shown.contains("decode ends"), "{shown}");
+    assert!(shown.contains("decode ended"), "{shown}");
     assert_eq!(browser.complaints(), [] as [String; 0]);
 }
 

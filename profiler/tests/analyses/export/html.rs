@@ -1,8 +1,9 @@
 //! The page: its figures, its size, and what it does with hostile names.
 
 use super::*;
-use heapglass_profiler::diff::Recording;
+use heapglass_profiler::diff::{HeldBy, HeldSide, Recording, compare_held};
 use heapglass_profiler::profile::{Mark, Sampling, Thread, TimelinePoint};
+use heapglass_profiler::table::{HeldMeasure, holders, snapshot_at};
 
 /// Returns the page of a profile.
 pub(super) fn page(profile: &Profile, options: &ReportOptions<'_>) -> String {
@@ -13,7 +14,7 @@ pub(super) fn page(profile: &Profile, options: &ReportOptions<'_>) -> String {
 pub(super) fn comparison(base: (&str, &Profile), new: (&str, &Profile)) -> String {
     let [base, new] = [base, new].map(|(name, profile)| [Recording { name, profile }]);
     let mut out = Vec::new();
-    write_comparison_page(&base, &new, &options(Format::Html), &mut out).expect("a page");
+    write_comparison_page(&base, &new, &options(Format::Html), None, &mut out).expect("a page");
     String::from_utf8(out).expect("text")
 }
 
@@ -316,6 +317,75 @@ fn a_comparison_has_the_totals_of_both_sides() {
             }
         }
     }
+}
+
+/// Returns the page of a comparison of two snapshots of a recording.
+pub(super) fn held_comparison(profile: &Profile, at: [&str; 2]) -> String {
+    let one = [Recording {
+        name: "/tmp/app.hg",
+        profile,
+    }];
+    let at = at.map(|name| snapshot_at(profile, Some(name)).expect("a snapshot"));
+    let held = Some((at, HeldMeasure::Unused));
+    let mut out = Vec::new();
+    write_comparison_page(&one, &one, &options(Format::Html), held, &mut out).expect("a page");
+    String::from_utf8(out).expect("text")
+}
+
+#[test]
+fn a_comparison_of_snapshots_has_the_holders_of_both() {
+    let profile = fixture::with_made_up_snapshots();
+    let page = held_comparison(&profile, ["peak", "exit"]);
+    assert!(!page.contains("/tmp/"), "no folder of the machine");
+    let two = comparison(("a", &profile), ("b", &profile));
+    let [data, shown_first] = [page, two].map(|page| data(&page));
+    // It begins with the holders.
+    let first = ["by", "table", "measure"].map(|key| data[key].as_str().unwrap().to_owned());
+    assert_eq!(first, ["holder", "holder", "unused_bytes"]);
+    let is_of_holders = |one: &&Value| one["by"] == "holder";
+    let tree = data["trees"].as_array().unwrap().iter();
+    let tree = tree.filter(is_of_holders).collect::<Vec<_>>()[0];
+    let changes = data["changes"].as_array().unwrap().iter();
+    let changes = changes.filter(is_of_holders).collect::<Vec<_>>()[0];
+    let at = |name| snapshot_at(&profile, Some(name)).expect("a snapshot");
+    let sides = ["peak", "exit"].map(|name| HeldSide {
+        name: "app.hg",
+        profile: &profile,
+        at: at(name),
+    });
+    for measure in HeldMeasure::ALL {
+        let key = measure.key();
+        // The root has the sum over the outermost holders.
+        for (side, name) in ["base", "new"].into_iter().zip(["peak", "exit"]) {
+            let rows = holders(&profile, at(name).snapshot);
+            let outermost = rows.iter().filter(|row| row.parent.is_none());
+            let whole: u64 = outermost.filter_map(|row| row.held.of(measure)).sum();
+            let root = tree["figures"][format!("{side}_{key}")][0].as_u64();
+            assert_eq!(root.unwrap_or(0), whole, "{side} {key}");
+        }
+        // Rows are those of the text.
+        let diff = compare_held(sides[0], sides[1], HeldBy::Holder, measure);
+        let of_measure = changes["measures"].as_array().unwrap().iter();
+        let shown = of_measure.filter(|one| one[0] == key).collect::<Vec<_>>()[0];
+        assert_eq!(shown[1]["equal"], diff.equal_rows);
+        let rows = shown[1]["rows"].as_array().unwrap();
+        assert_eq!(rows.len(), diff.rows.len(), "{key}");
+        assert!(!rows.is_empty());
+        let difference = column(changes, "difference").expect("a column");
+        for (row, expected) in rows.iter().zip(&diff.rows) {
+            let exact = expected.change.exact_difference().expect("exact");
+            assert_eq!(row[difference].as_i64().map(i128::from), Some(exact));
+        }
+    }
+    let notes = data["notes"].to_string();
+    for name in ["peak", "exit"] {
+        let moment = at(name).moment(&profile);
+        assert!(notes.contains(&moment), "{moment}: {notes}");
+    }
+    // Without a choice, two recordings with snapshots have holders too, and do not begin with them.
+    assert_eq!(shown_first["by"], "stack");
+    let mut trees = shown_first["trees"].as_array().unwrap().iter();
+    assert!(trees.any(|tree| tree["by"] == "holder"));
 }
 
 #[test]
