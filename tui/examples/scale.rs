@@ -121,11 +121,48 @@ mod linux {
                 .wrapping_add(1_442_695_040_888_963_407);
             (state >> 33) as usize % sides
         };
-        // Measures, orders and frames are changed as often as people do: now and then.
-        const KEYS: [&str; 34] = [
-            "j", "j", "j", "k", "k", "l", "h", "G", "g", "\x1b[6~", "\x1b[5~", "\r", "\x1b", "1",
-            "2", "3", "5", "5", "6", "n", "N", "]", "o", "z", "b", "j", "k", "s", "?", "q?",
-            "click", "click", "wheel", "wheel",
+        // Moving is most of what people do.
+        const KEYS: [&str; 40] = [
+            "j",
+            "j",
+            "j",
+            "k",
+            "k",
+            "l",
+            "h",
+            "G",
+            "g",
+            "\x1b[6~",
+            "\x1b[5~",
+            "\r",
+            "\x1b",
+            "1",
+            "2",
+            "3",
+            "5",
+            "5",
+            "6",
+            "n",
+            "N",
+            "]",
+            "o",
+            "z",
+            "b",
+            "j",
+            "k",
+            "s",
+            "?",
+            "q?",
+            "click",
+            "click",
+            "wheel",
+            "wheel",
+            "/function_12\r",
+            "mj\r",
+            "M",
+            "i",
+            "f",
+            "S",
         ];
         let mut frames = Vec::new();
         for _ in 0..actions {

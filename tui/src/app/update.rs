@@ -63,6 +63,7 @@ pub(crate) fn update(app: &mut App, message: Message) {
             app.trouble = Some(text);
         }
         Message::Snapshot(text) => app.notice = Some(text),
+        Message::Computed => app.fresh.clear(),
         Message::LoaderPanicked(text) => app.exit = Some(Err(Error::panicked(text))),
         Message::Tick => app.ticks += 1,
     }

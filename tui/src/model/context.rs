@@ -57,9 +57,17 @@ impl Context<'_> {
         values.fold(0, u64::saturating_add)
     }
 
-    /// Returns the rows of a grouping, in the order of the report.
+    /// Returns the rows of a grouping, in the order of the report. Empty while another thread
+    /// computes them.
     pub(crate) fn rows(&self, by: By) -> Vec<Arc<Row>> {
-        self.data.rows(self.rows_key(by)).to_vec()
+        let rows = self.data.rows_or_none(self.rows_key(by));
+        rows.map_or_else(Vec::new, |rows| rows.to_vec())
+    }
+
+    /// Returns the number of these rows.
+    pub(crate) fn row_count(&self, by: By) -> u64 {
+        let rows = self.data.rows_or_none(self.rows_key(by));
+        rows.map_or(0, |rows| rows.len() as u64)
     }
 
     /// Returns the rows of the base that belong to the shown ones; `None` without a base.

@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::panic::resume_unwind;
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread::Builder;
 
 use heapglass_profiler::advice::{Finding, advise};
@@ -12,7 +12,7 @@ use heapglass_profiler::arenas::{Point, points};
 use heapglass_profiler::calltree::{CallTree, CallTreeOptions};
 use heapglass_profiler::diff::{self, Beside, Change, Recording};
 use heapglass_profiler::fields::Field;
-use heapglass_profiler::growth::{Allocated, Rate};
+use heapglass_profiler::growth::{Allocated, Moment, Rate};
 use heapglass_profiler::leaks::{Leaks, leaks};
 use heapglass_profiler::profile::{
     Frame, FrameId, Frames, Function, FunctionId, Label, Measure, Profile, Site, State, TypeId,
@@ -51,13 +51,43 @@ pub(crate) struct Data {
     /// Warnings about the comparison with the base, one sentence each; empty without a base.
     pub(crate) warnings: Vec<String>,
     leaks: OnceLock<Leaks>,
+    /// What stands for the live blocks while they are computed.
+    no_leaks: Leaks,
     /// The findings without small ones, and all of them.
     findings: [OnceLock<Vec<Finding>>; 2],
     /// What each owner of a running program had allocated.
     allocated: Option<Allocated>,
     /// What each owner of a running program allocated for each second since the previous profile.
     rates: Option<HashMap<String, Rate>>,
+    /// Called after each job that another thread has done; not set for small profiles and in tests,
+    /// where everything is computed when it is asked for.
+    done: OnceLock<Arc<Done>>,
+    jobs: Mutex<Vec<Job>>,
 }
+
+/// Something that takes longer than a frame may take in a large profile.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Job {
+    Rows(RowsKey),
+    Tree(CallTreeOptions),
+    Leaks,
+    /// The findings; with small ones if `true`.
+    Findings(bool),
+    /// The rows of a moment, or of the growth since an earlier one.
+    Moment(Moment, Option<Moment>, By),
+}
+
+/// A function that tells the main loop that a job is done.
+pub(crate) struct Done(Box<dyn Fn() + Send + Sync>);
+
+impl std::fmt::Debug for Done {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Done")
+    }
+}
+
+/// The number of sites from which rows and trees are computed on another thread.
+const LARGE: usize = 50_000;
 
 /// Returns the profile as the second side of a comparison.
 fn shown(profile: &Profile) -> Recording<'_> {
@@ -127,13 +157,30 @@ impl Data {
         self.rates.is_some()
     }
 
-    /// Returns the live blocks, with what grew.
-    pub(crate) fn leaks(&self) -> &Leaks {
-        self.leaks.get_or_init(|| leaks(&self.profile))
+    /// Returns the live blocks, with what grew. Empty while another thread computes them.
+    pub(crate) fn leaks(self: &Arc<Self>) -> &Leaks {
+        let compute = |data: &Data| leaks(&data.profile);
+        let is_known = self.leaks.get().is_some();
+        let later = move |data: &Data| _ = data.leaks.get_or_init(|| compute(data));
+        if !is_known && self.start(Job::Leaks, later) {
+            return &self.no_leaks;
+        }
+        self.leaks.get_or_init(|| compute(self))
     }
 
-    /// Returns the findings; with `has_all`, including small ones.
-    pub(crate) fn findings(&self, has_all: bool) -> &[Finding] {
+    /// Returns the findings; with `has_all`, including small ones. Empty while another thread
+    /// computes them.
+    pub(crate) fn findings(self: &Arc<Self>, has_all: bool) -> &[Finding] {
+        let [large, all] = &self.findings;
+        let is_known = if has_all { all } else { large }.get().is_some();
+        let later = move |data: &Data| _ = data.all_findings(has_all);
+        if !is_known && self.start(Job::Findings(has_all), later) {
+            return &[];
+        }
+        self.all_findings(has_all)
+    }
+
+    fn all_findings(&self, has_all: bool) -> &[Finding] {
         let [large, all] = &self.findings;
         let findings = if has_all { all } else { large };
         findings.get_or_init(|| advise(&self.profile, has_all))
@@ -168,6 +215,77 @@ impl Data {
         Some(Arc::clone(made.entry(key).or_insert_with(make)))
     }
 
+    /// Makes rows and trees of a large profile be computed on other threads from now on. `done`
+    /// is called there when they are known.
+    pub(crate) fn compute_elsewhere(&self, done: impl Fn() + Send + Sync + 'static) {
+        if self.profile.sites().len() >= LARGE {
+            // It is set once, by the loader.
+            let _ = self.done.set(Arc::new(Done(Box::new(done))));
+        }
+    }
+
+    /// Returns `true` if rows and trees are computed on other threads.
+    pub(crate) fn computes_elsewhere(&self) -> bool {
+        self.done.get().is_some()
+    }
+
+    /// Returns `true` while another thread computes what a view has asked for.
+    pub(crate) fn is_computing(&self) -> bool {
+        !self
+            .jobs
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .is_empty()
+    }
+
+    /// Starts a thread that does `work` for `job`, unless one works on it. Returns `false` if the
+    /// caller has to do it.
+    pub(crate) fn start(
+        self: &Arc<Self>,
+        job: Job,
+        work: impl FnOnce(&Data) + Send + 'static,
+    ) -> bool {
+        let Some(done) = self.done.get().cloned() else {
+            return false;
+        };
+        let mut jobs = self.jobs.lock().unwrap_or_else(PoisonError::into_inner);
+        if jobs.contains(&job) {
+            return true;
+        }
+        let data = Arc::clone(self);
+        let work = move || {
+            work(&data);
+            let jobs = data.jobs.lock();
+            let mut jobs = jobs.unwrap_or_else(PoisonError::into_inner);
+            jobs.retain(|other| *other != job);
+            drop(jobs);
+            (done.0)();
+        };
+        let thread = Builder::new().name("heapglass-compute".into());
+        let has_started = thread.spawn(work).is_ok();
+        if has_started {
+            jobs.push(job);
+        }
+        has_started
+    }
+
+    /// Returns the rows if they are known; else they are computed on another thread, if the profile
+    /// is large, or now.
+    pub(crate) fn rows_or_none(self: &Arc<Self>, key: RowsKey) -> Option<Rows> {
+        let known = {
+            let made = self.rows.try_lock().ok();
+            let known = made.as_ref().and_then(|made| made.get(&key.0));
+            known
+                .filter(|(known, _)| *known == key)
+                .map(|(_, rows)| Arc::clone(rows))
+        };
+        match known {
+            Some(rows) => Some(rows),
+            None if self.start(Job::Rows(key), move |data| drop(data.rows(key))) => None,
+            None => Some(self.rows(key)),
+        }
+    }
+
     /// Returns the rows of the profile as in the report. Computes them unless they are the last
     /// ones of their grouping.
     pub(crate) fn rows(&self, key: RowsKey) -> Rows {
@@ -176,11 +294,17 @@ impl Data {
             let rows = rows(&self.profile, by, measure, frames).into_iter();
             Arc::new(rows.map(Arc::new).collect())
         };
-        // A thread that panicked while computing rows left none behind.
-        let mut made = (self.rows.lock()).unwrap_or_else(|poisoned| poisoned.into_inner());
-        let last = made.remove(&by).filter(|(known, _)| *known == key);
-        let rows = last.map_or_else(make, |(_, rows)| rows);
-        made.insert(by, (key, Arc::clone(&rows)));
+        // A thread that panicked while computing rows left none behind. The lock is not held while
+        // they are computed, because the thread that reads keys must not wait for it.
+        let lock = || self.rows.lock().unwrap_or_else(PoisonError::into_inner);
+        let last = lock()
+            .get(&by)
+            .map(|(known, rows)| (*known, Arc::clone(rows)));
+        if let Some((_, rows)) = last.filter(|(known, _)| *known == key) {
+            return rows;
+        }
+        let rows: Rows = make();
+        lock().insert(by, (key, Arc::clone(&rows)));
         rows
     }
 
@@ -207,14 +331,23 @@ impl Data {
         data
     }
 
-    /// Returns the tree for `options`: the prepared one if it matches, else a new one.
-    pub(crate) fn take_tree(&self, options: CallTreeOptions) -> CallTree {
-        let slot = self.tree.lock().ok();
-        let prepared = slot.and_then(|mut slot| slot.take_if(|(made, _)| *made == options));
-        prepared.map_or_else(
-            || CallTree::sorted(&self.profile, &options),
-            |(_, tree)| tree,
-        )
+    /// Returns the tree for `options`: the prepared one if it matches, else a new one; `None` while
+    /// another thread builds it.
+    pub(crate) fn take_tree(self: &Arc<Self>, options: CallTreeOptions) -> Option<CallTree> {
+        let prepared = {
+            let slot = self.tree.lock().ok();
+            slot.and_then(|mut slot| slot.take_if(|(made, _)| *made == options))
+        };
+        let build = move |data: &Data| {
+            let tree = CallTree::sorted(&data.profile, &options);
+            let slot = data.tree.lock();
+            *slot.unwrap_or_else(PoisonError::into_inner) = Some((options, tree));
+        };
+        match prepared {
+            Some((_, tree)) => Some(tree),
+            None if self.start(Job::Tree(options), build) => None,
+            None => Some(CallTree::sorted(&self.profile, &options)),
+        }
     }
 
     /// Returns the rows by site. The view sorts them.
@@ -333,5 +466,38 @@ impl Data {
             State::Ended => "ended unfinished (killed, aborted or _exit)",
             _ => "end unknown",
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc::channel;
+    use std::time::Duration;
+
+    #[test]
+    fn what_takes_long_is_computed_on_another_thread_and_is_the_same() {
+        let profile = heapglass_fixture::sized(LARGE as u32, 2);
+        let here = Arc::new(Data::new(profile.clone(), None));
+        let data = Arc::new(Data::new(profile, None));
+        let (done, finished) = channel();
+        data.compute_elsewhere(move || done.send(()).expect("the test waits"));
+        let key = (By::Crate, Measure::Total, Frames::Folded);
+        let options = CallTreeOptions::default();
+        assert!(data.rows_or_none(key).is_none() && data.take_tree(options).is_none());
+        for _ in 0..2 {
+            let patience = Duration::from_secs(60);
+            finished.recv_timeout(patience).expect("a job ends");
+        }
+        assert!(!data.is_computing());
+        let keys = |rows: Rows| rows.iter().map(|row| row.key.clone()).collect::<Vec<_>>();
+        let rows = data.rows_or_none(key).expect("computed");
+        assert_eq!(
+            keys(rows),
+            keys(here.rows_or_none(key).expect("computed at once"))
+        );
+        let tree = data.take_tree(options).expect("built");
+        let same = here.take_tree(options).expect("built at once");
+        assert_eq!(tree.ids().count(), same.ids().count());
     }
 }

@@ -48,6 +48,8 @@ pub(crate) enum Message {
         live: bool,
         title: String,
     },
+    /// Another thread has computed what a view asked for.
+    Computed,
     /// Loading failed.
     LoadFailed(String),
     /// A snapshot was taken, or there is none: a sentence.

@@ -124,6 +124,11 @@ impl<S: Source> Worker<S> {
                     self.last = Some(Arc::clone(&data));
                     // Compute what the first views show. Other views compute their data when they
                     // first become visible.
+                    let outbox = self.outbox.clone();
+                    data.compute_elsewhere(move || {
+                        // Sending fails only if the UI has ended.
+                        let _ = outbox.send(Message::Computed);
+                    });
                     data.site_rows();
                     data.rows((By::Owner, self.tree.measure, Frames::Folded));
                     for by in [By::Owner, By::Site] {

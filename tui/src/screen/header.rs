@@ -93,7 +93,9 @@ fn status(app: &App, data: &Data) -> Line<'static> {
         let doing = app.progress.as_deref().unwrap_or("reading symbols");
         return Line::styled(clean(doing).into_owned(), theme::warning());
     }
-    if app.paused {
+    if data.is_computing() {
+        Line::styled("computing", theme::warning())
+    } else if app.paused {
         Line::styled("PAUSED", theme::warning())
     } else if app.trouble.is_some() {
         Line::styled("not refreshed", theme::error())

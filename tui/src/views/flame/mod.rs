@@ -24,8 +24,9 @@ use crate::model::keys::{
 use crate::model::{
     Command, Context, Data, Jump, Outcome, Pattern, SourceLine, ViewId, have_same_nodes,
 };
+use crate::theme;
 use crate::views::View;
-use crate::widgets::Matches;
+use crate::widgets::{Matches, write};
 use before::BaseFigures;
 use largest::Largest;
 use layout::Icicle;
@@ -60,6 +61,8 @@ pub(crate) struct Flame {
     tree: Option<CallTree>,
     /// The data that the tree was built from.
     made_of: Option<Arc<Data>>,
+    /// The tree that was shown before the next one was asked for, with its data and options.
+    left: Option<(CallTree, Arc<Data>, CallTreeOptions)>,
     before: BaseFigures,
     /// The frames that are zoomed into, each inside the one before; empty for the whole tree.
     zooms: Vec<NodeId>,
@@ -93,6 +96,7 @@ impl Flame {
     fn rebuild(&mut self, cx: &Context<'_>) {
         let made_of = self.made_of.as_ref();
         let same_data = made_of.is_some_and(|data| Arc::ptr_eq(data, cx.data));
+        let is_small = !cx.data.computes_elsewhere();
         let options = CallTreeOptions {
             frames: cx.frames,
             measure: cx.measure,
@@ -102,6 +106,7 @@ impl Flame {
             return;
         }
         if same_data
+            && is_small
             && have_same_nodes(options, self.options)
             && let Some(tree) = &mut self.tree
         {
@@ -111,13 +116,18 @@ impl Flame {
             self.rematch(cx);
             return;
         }
-        let old = self.tree.take().zip(self.made_of.take());
-        let tree = cx.data.take_tree(options);
+        let shown = self.tree.take().zip(self.made_of.take());
+        let old = shown.map(|(tree, data)| (tree, data, self.options));
+        let old = old.or_else(|| self.left.take());
+        let Some(tree) = cx.data.take_tree(options) else {
+            self.left = old;
+            return;
+        };
         let (mut zooms, mut selected) = (Vec::new(), None);
-        if let Some((old, data)) = old
-            && options.inverted == self.options.inverted
-            && options.scopes == self.options.scopes
-            && options.levels == self.options.levels
+        if let Some((old, data, before)) = old
+            && options.inverted == before.inverted
+            && options.scopes == before.scopes
+            && options.levels == before.levels
         {
             let (before, now) = (&data.profile, &cx.data.profile);
             let moved = |id: NodeId| tree::same_place((&old, before), id, (&tree, now));
@@ -425,6 +435,8 @@ impl View for Flame {
     fn render(&self, cx: &Context<'_>, area: Rect, buffer: &mut Buffer) {
         if let Some(tree) = &self.tree {
             render::render(self, tree, cx, area, buffer);
+        } else if cx.data.is_computing() {
+            write(buffer, area, "building the flamegraph", theme::dim());
         }
     }
 

@@ -113,7 +113,7 @@ impl View for Overview {
 
     fn found(&self, cx: &Context<'_>) -> Option<String> {
         let filter = self.filter.as_ref()?;
-        let all = cx.rows(By::Owner).len() as u64;
+        let all = cx.row_count(By::Owner);
         let value = cx.sum(self.owners.rows.iter().map(|row| &row.figures));
         Some(format!(
             "{}: {} of {}, {} of all",

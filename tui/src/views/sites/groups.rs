@@ -83,7 +83,7 @@ impl Groups {
     pub(super) fn found(&self, cx: &Context<'_>) -> Option<String> {
         let filter = self.filter.as_ref()?;
         let by = self.by?;
-        let all = cx.rows(by).len() as u64;
+        let all = cx.row_count(by);
         // A function's own bytes, so that no byte counts twice.
         let value = cx.sum(self.list.rows.iter().map(|row| &row.figures));
         Some(format!(

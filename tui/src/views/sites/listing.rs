@@ -50,6 +50,7 @@ pub(super) fn listed(
 ) -> Vec<Listed> {
     let data = cx.data;
     let by_stack = by_stack(cx, pattern);
+    let has_filter = pattern.is_some() || filter.is_some();
     let mut rows: Vec<Listed> = Vec::new();
     for row in data.site_rows().iter() {
         let Detail::Site(detail) = &row.detail else {
@@ -63,11 +64,18 @@ pub(super) fn listed(
         let by_label = pattern.is_some_and(|pattern| texts.any(|text| pattern.is_match(text)));
         let mut listed = Listed {
             row: Arc::clone(row),
-            figures: Figures::default(),
+            figures: row.figures,
             sites: Vec::with_capacity(detail.sites.len()),
             is_whole: false,
         };
-        for &index in &detail.sites {
+        if has_filter {
+            listed.figures = Figures::default();
+        } else {
+            listed
+                .sites
+                .extend(detail.sites.iter().map(|index| *index as u32));
+        }
+        for &index in detail.sites.iter().filter(|_| has_filter) {
             let Some(site) = data.profile.sites().get(index) else {
                 continue;
             };
@@ -78,11 +86,13 @@ pub(super) fn listed(
             }
         }
         listed.is_whole = listed.sites.len() == detail.sites.len();
-        if !listed.sites.is_empty() {
+        if listed.sites.len() > 1 {
             let value = |site: &Site| Reverse(cx.measure.of(&site.figures));
             listed
                 .sites
                 .sort_by_key(|index| data.site(*index).map(value));
+        }
+        if !listed.sites.is_empty() {
             rows.push(listed);
         }
     }
