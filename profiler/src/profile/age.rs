@@ -48,7 +48,10 @@ impl Profile {
             at_most_ns: Some(end_ns),
         };
         for ((_, then), checkpoint) in held.zip(self.checkpoints()) {
-            let ago_ns = end_ns.saturating_sub(checkpoint.time_ns);
+            // Only a damaged recording has a checkpoint after its end.
+            let Some(ago_ns) = end_ns.checked_sub(checkpoint.time_ns) else {
+                continue;
+            };
             if is_half(live.saturating_sub(then)) {
                 age.at_most_ns = age.at_most_ns.min(Some(ago_ns));
             }

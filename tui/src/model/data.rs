@@ -12,7 +12,7 @@ use heapglass_profiler::arenas::{Point, points};
 use heapglass_profiler::calltree::{CallTree, CallTreeOptions};
 use heapglass_profiler::diff::{self, Beside, Change, Recording};
 use heapglass_profiler::fields::Field;
-use heapglass_profiler::growth::{Allocated, Rate};
+use heapglass_profiler::growth::{Allocated, Moment, Rate};
 use heapglass_profiler::leaks::{Leaks, leaks};
 use heapglass_profiler::profile::{
     Frame, FrameId, Frames, Function, FunctionId, Label, Measure, Profile, Site, State, TypeId,
@@ -51,6 +51,8 @@ pub(crate) struct Data {
     /// Warnings about the comparison with the base, one sentence each; empty without a base.
     pub(crate) warnings: Vec<String>,
     leaks: OnceLock<Leaks>,
+    /// What stands for the live blocks while they are computed.
+    no_leaks: Leaks,
     /// The findings without small ones, and all of them.
     findings: [OnceLock<Vec<Finding>>; 2],
     /// What each owner of a running program had allocated.
@@ -65,9 +67,14 @@ pub(crate) struct Data {
 
 /// Something that takes longer than a frame may take in a large profile.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Job {
+pub(crate) enum Job {
     Rows(RowsKey),
     Tree(CallTreeOptions),
+    Leaks,
+    /// The findings; with small ones if `true`.
+    Findings(bool),
+    /// The rows of a moment, or of the growth since an earlier one.
+    Moment(Moment, Option<Moment>, By),
 }
 
 /// A function that tells the main loop that a job is done.
@@ -150,13 +157,30 @@ impl Data {
         self.rates.is_some()
     }
 
-    /// Returns the live blocks, with what grew.
-    pub(crate) fn leaks(&self) -> &Leaks {
-        self.leaks.get_or_init(|| leaks(&self.profile))
+    /// Returns the live blocks, with what grew. Empty while another thread computes them.
+    pub(crate) fn leaks(self: &Arc<Self>) -> &Leaks {
+        let compute = |data: &Data| leaks(&data.profile);
+        let is_known = self.leaks.get().is_some();
+        let later = move |data: &Data| _ = data.leaks.get_or_init(|| compute(data));
+        if !is_known && self.start(Job::Leaks, later) {
+            return &self.no_leaks;
+        }
+        self.leaks.get_or_init(|| compute(self))
     }
 
-    /// Returns the findings; with `has_all`, including small ones.
-    pub(crate) fn findings(&self, has_all: bool) -> &[Finding] {
+    /// Returns the findings; with `has_all`, including small ones. Empty while another thread
+    /// computes them.
+    pub(crate) fn findings(self: &Arc<Self>, has_all: bool) -> &[Finding] {
+        let [large, all] = &self.findings;
+        let is_known = if has_all { all } else { large }.get().is_some();
+        let later = move |data: &Data| _ = data.all_findings(has_all);
+        if !is_known && self.start(Job::Findings(has_all), later) {
+            return &[];
+        }
+        self.all_findings(has_all)
+    }
+
+    fn all_findings(&self, has_all: bool) -> &[Finding] {
         let [large, all] = &self.findings;
         let findings = if has_all { all } else { large };
         findings.get_or_init(|| advise(&self.profile, has_all))
@@ -214,9 +238,13 @@ impl Data {
             .is_empty()
     }
 
-    /// Starts a thread for `job` unless one works on it. Returns `false` if the caller has to do
-    /// it.
-    fn start(self: &Arc<Self>, job: Job) -> bool {
+    /// Starts a thread that does `work` for `job`, unless one works on it. Returns `false` if the
+    /// caller has to do it.
+    pub(crate) fn start(
+        self: &Arc<Self>,
+        job: Job,
+        work: impl FnOnce(&Data) + Send + 'static,
+    ) -> bool {
         let Some(done) = self.done.get().cloned() else {
             return false;
         };
@@ -226,14 +254,7 @@ impl Data {
         }
         let data = Arc::clone(self);
         let work = move || {
-            match job {
-                Job::Rows(key) => drop(data.rows(key)),
-                Job::Tree(options) => {
-                    let tree = CallTree::sorted(&data.profile, &options);
-                    let slot = data.tree.lock();
-                    *slot.unwrap_or_else(PoisonError::into_inner) = Some((options, tree));
-                }
-            }
+            work(&data);
             let jobs = data.jobs.lock();
             let mut jobs = jobs.unwrap_or_else(PoisonError::into_inner);
             jobs.retain(|other| *other != job);
@@ -260,7 +281,7 @@ impl Data {
         };
         match known {
             Some(rows) => Some(rows),
-            None if self.start(Job::Rows(key)) => None,
+            None if self.start(Job::Rows(key), move |data| drop(data.rows(key))) => None,
             None => Some(self.rows(key)),
         }
     }
@@ -317,9 +338,14 @@ impl Data {
             let slot = self.tree.lock().ok();
             slot.and_then(|mut slot| slot.take_if(|(made, _)| *made == options))
         };
+        let build = move |data: &Data| {
+            let tree = CallTree::sorted(&data.profile, &options);
+            let slot = data.tree.lock();
+            *slot.unwrap_or_else(PoisonError::into_inner) = Some((options, tree));
+        };
         match prepared {
             Some((_, tree)) => Some(tree),
-            None if self.start(Job::Tree(options)) => None,
+            None if self.start(Job::Tree(options), build) => None,
             None => Some(CallTree::sorted(&self.profile, &options)),
         }
     }

@@ -1,6 +1,8 @@
 //! The views Time, Leaks, Heap, Advice and Phases: their screens, and what they refuse.
 
 use std::sync::Arc;
+use std::sync::mpsc::channel;
+use std::time::Duration;
 
 use heapglass_fixture as fixture;
 use heapglass_profiler::profile::{Profile, State};
@@ -181,5 +183,33 @@ fn what_opens_a_site_leads_back() {
             assert!(after.contains("innermost first"), "{keys}:\n{after}");
         }
         assert_eq!(screen.press("Esc").text(), before, "{keys}");
+    }
+}
+
+#[test]
+fn views_of_a_large_recording_are_computed_on_another_thread() {
+    let data = Arc::new(Data::new(fixture::sized(50_000, 2), None));
+    let (done, finished) = channel();
+    data.compute_elsewhere(move || done.send(()).expect("the test waits"));
+    let mut screen = Screen::empty(80, 24, Options::default());
+    let loaded = Message::Loaded {
+        data,
+        live: false,
+        title: "cities.hg".into(),
+    };
+    update(&mut screen.app, loaded);
+    for (view, expected) in [("8", "rows"), ("9", "live at exit in"), ("A", "finding")] {
+        screen.press(view);
+        if view == "8" {
+            screen.press("b");
+        }
+        assert!(screen.text().contains("computing"), "{}", screen.text());
+        while screen.text().contains("computing") {
+            let patience = Duration::from_secs(60);
+            finished.recv_timeout(patience).expect("a job ends");
+            update(&mut screen.app, Message::Computed);
+        }
+        let text = screen.text();
+        assert!(text.contains(expected), "{text}");
     }
 }

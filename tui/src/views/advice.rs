@@ -118,7 +118,9 @@ impl View for Advice {
         let [title, table, details] = panes(cx, area);
         let mut lines = Lines::new(title, buffer);
         if self.list.rows.is_empty() {
-            let text = if cx.data.profile.capture().sampling.is_some() {
+            let text = if cx.data.is_computing() {
+                "computing".to_owned()
+            } else if cx.data.profile.capture().sampling.is_some() {
                 format!("No findings: {SAMPLED}.")
             } else if self.has_all {
                 "No findings.".to_owned()

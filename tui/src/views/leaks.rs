@@ -189,7 +189,11 @@ impl View for LeakList {
         let leaks = cx.data.leaks();
         let mut lines = Lines::new(title, buffer);
         lines.line(&clean(&heading(cx.data, leaks)), theme::heading());
-        let empty = "nothing is live: every block was freed";
+        let empty = if cx.data.is_computing() {
+            "computing"
+        } else {
+            "nothing is live: every block was freed"
+        };
         table(self.sort, cx).render(body, buffer, &self.list, empty);
         let lines = Lines::new(details, buffer);
         match self.list.selected() {

@@ -2,7 +2,7 @@
 //! cursor on the timeline chooses the moment; a second one stays where the first one was. Rows are
 //! computed when something changes, never while drawing.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use heapglass_profiler::diff::Identity;
 use heapglass_profiler::growth::{Found, Grown, Growth, Moment, composition, growth};
@@ -15,7 +15,7 @@ use ratatui::style::Style;
 
 use crate::model::keys::{BACK, Binding, ENTER, LEFT, RIGHT, bindings, char};
 use crate::model::{
-    Action, Command, Context, Data, Jump, Outcome, Pointer, Selection, SourceLine, ViewId,
+    Action, Command, Context, Data, Job, Jump, Outcome, Pointer, Selection, SourceLine, ViewId,
 };
 use crate::text::{clean, fit_middle, fit_owner, fit_path};
 use crate::theme;
@@ -53,6 +53,65 @@ pub(crate) struct Time {
     head: [String; 2],
     /// The data that the rows were computed from.
     made_of: Option<Arc<Data>>,
+    /// The rows that another thread has computed.
+    made: Arc<Mutex<Option<Made>>>,
+}
+
+/// A moment, the earlier one that it is compared with, and the grouping.
+type Key = (Moment, Option<Moment>, By);
+
+/// The rows of a moment, or of the growth between two.
+#[derive(Debug)]
+struct Made {
+    data: Arc<Data>,
+    key: Key,
+    title: String,
+    figures: String,
+    lines: Vec<Line>,
+}
+
+impl Made {
+    fn new(data: Arc<Data>, key: Key) -> Made {
+        let profile = &data.profile;
+        let (moment, from, by) = key;
+        let compared =
+            from.map(|from| growth(profile, Found::exact(from), Found::exact(moment), by));
+        let (title, figures, lines) = match &compared {
+            Some(Ok(growth)) => (
+                format!(
+                    "from {} to {}",
+                    growth.from.text(profile),
+                    growth.to.text(profile)
+                ),
+                growth_text(&data, growth),
+                grown_lines(growth),
+            ),
+            Some(Err(error)) => (error.clone(), String::new(), Vec::new()),
+            None => (
+                moment.name(profile),
+                moment_text(&data, moment),
+                lines_at(&data, moment, by),
+            ),
+        };
+        Made {
+            title,
+            figures,
+            lines,
+            key,
+            data,
+        }
+    }
+
+    /// What is shown while the rows are computed.
+    fn empty(data: &Arc<Data>, key: Key) -> Made {
+        Made {
+            data: Arc::clone(data),
+            key,
+            title: key.0.name(&data.profile),
+            figures: "computing".to_owned(),
+            lines: Vec::new(),
+        }
+    }
 }
 
 /// A row at one moment, or at two.
@@ -103,41 +162,43 @@ impl Time {
         Some([moment(anchor.min(self.at))?, moment(anchor.max(self.at))?])
     }
 
-    /// Computes the rows of the moment, or of the growth between two.
+    /// Shows the rows of the moment, or of the growth between two; none while another thread
+    /// computes them.
     fn fill(&mut self, cx: &Context<'_>, keep_first: bool) {
-        let profile = &cx.data.profile;
         let (by, moment) = (self.by(), self.moment());
-        let compared = self
-            .compared()
-            .map(|[from, to]| growth(profile, Found::exact(from), Found::exact(to), by));
-        let (title, figures, lines) = match &compared {
-            Some(Ok(growth)) => (
-                format!(
-                    "from {} to {}",
-                    growth.from.text(profile),
-                    growth.to.text(profile)
-                ),
-                growth_text(cx.data, growth),
-                grown_lines(growth),
-            ),
-            Some(Err(error)) => (error.clone(), String::new(), Vec::new()),
-            None => (
-                moment.name(profile),
-                moment_text(cx.data, moment),
-                lines_at(cx.data, moment, by),
-            ),
+        let key = match self.compared() {
+            Some([from, to]) => (to, Some(from), by),
+            None => (moment, None, by),
+        };
+        let lock = || self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_same = |made: &Made| made.key == key && Arc::ptr_eq(&made.data, cx.data);
+        let known = lock().take().filter(is_same);
+        let slot = Arc::clone(&self.made);
+        let owner = Arc::clone(cx.data);
+        let later = move |_: &Data| {
+            let made = Made::new(owner, key);
+            *slot.lock().unwrap_or_else(PoisonError::into_inner) = Some(made);
+        };
+        let (moment, from, _) = key;
+        let made = match known {
+            Some(made) => made,
+            None if cx.data.start(Job::Moment(moment, from, by), later) => {
+                Made::empty(cx.data, key)
+            }
+            None => Made::new(Arc::clone(cx.data), key),
         };
         let place = format!(
             " · moment {} of {}",
             Count(self.at as u64 + 1),
             Count(self.moments.len() as u64)
         );
-        let rows = counted(lines.len() as u64, noun(by));
-        let place = if compared.is_some() { "" } else { &place };
-        self.head = [format!("{title}{place} · {rows}"), figures];
+        let rows = counted(made.lines.len() as u64, noun(by));
+        let place = if from.is_some() { "" } else { &place };
+        self.head = [format!("{}{place} · {rows}", made.title), made.figures];
         let [_, _, table, _] = panes(cx, cx.area());
         let key = |line: &Line| line.identity.clone();
-        self.list.replace(lines, key, keep_first, rows_in(table));
+        self.list
+            .replace(made.lines, key, keep_first, rows_in(table));
     }
 
     /// Moves the cursor.
@@ -450,8 +511,13 @@ impl View for Time {
         let mut lines = Lines::new(head, buffer);
         lines.rule(&clean(title));
         lines.line(&clean(figures), theme::plain());
+        let empty = match (cx.data.is_computing(), self.compared()) {
+            (true, _) => "",
+            (false, Some(_)) => "nothing differs",
+            (false, None) => "nothing was live",
+        };
         self.table(cx, area)
-            .render(table, buffer, &self.list, "nothing was live");
+            .render(table, buffer, &self.list, empty);
         if let Some(line) = self.list.selected() {
             let mut lines = Lines::new(details, buffer);
             lines.rule(&self.list.place(noun(self.by())));
