@@ -2,7 +2,8 @@
 
 usage: ask.py duckdb|spark SETUP.sql QUERY.sql..
 
-Prints a line of JSON for each query: its name, its rows, and the CPU time of this process.
+Prints a line of JSON for each query: its name, its rows, and the CPU time of this process, in which
+DuckDB runs but Spark does not.
 """
 
 import json
