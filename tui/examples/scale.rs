@@ -24,7 +24,7 @@ mod linux {
     use heapglass_fixture as fixture;
     use heapglass_profiler::Early;
     use heapglass_profiler::calltree::{CallTree, CallTreeOptions};
-    use heapglass_profiler::profile::Profile;
+    use heapglass_profiler::profile::{Frames, Profile};
     use heapglass_tui::{Options, Source};
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
     use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
@@ -62,13 +62,17 @@ mod linux {
             let word = words.get(at);
             word.map_or(other, |word| word.parse().expect("a number"))
         };
-        let (sites, depth, actions) = (number(0, 600_000), number(1, 9), number(2, 1_000));
+        let (sites, depth, actions) = (number(0, 600_000), number(1, 12), number(2, 1_000));
         if is_child {
             let shown = heapglass_tui::run(Sized { sites, depth }, Options::from_env());
             return shown.expect("the UI ends without an error");
         }
         let profile = fixture::sized(sites, depth);
-        let tree = CallTree::sorted(&profile, &CallTreeOptions::default());
+        let options = CallTreeOptions {
+            frames: Frames::All,
+            ..CallTreeOptions::default()
+        };
+        let tree = CallTree::sorted(&profile, &options);
         println!(
             "{} sites, {} nodes",
             profile.sites().len(),
@@ -110,10 +114,18 @@ mod linux {
         let mut pty = File::from(pty);
         let process = child.id();
         let mut seen = String::new();
-        while !seen.contains("? help") {
+        // The hints, which the loading screen has not. Styles separate the words.
+        while !seen.contains("help") {
             seen.push_str(&read(&mut pty, 100));
         }
-        settle(&mut pty, process);
+        // All frames make the largest tree, which other threads build.
+        pty.write_all(b"2a").expect("typed");
+        let mut before = 0;
+        while before != cpu_of_all_ns(process) {
+            before = cpu_of_all_ns(process);
+            std::thread::sleep(Duration::from_secs(1));
+            settle(&mut pty, process);
+        }
         let mut state = 1_u64;
         let mut roll = |sides: usize| {
             state = state
@@ -246,13 +258,23 @@ mod linux {
         }
     }
 
+    /// Returns the CPU time of all threads.
+    fn cpu_of_all_ns(process: u32) -> u64 {
+        let threads = std::fs::read_dir(format!("/proc/{process}/task")).expect("alive");
+        let names = threads.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+        let times = names.filter_map(|thread| thread_cpu_ns(process, &thread));
+        times.sum()
+    }
+
     /// Returns the CPU time of the thread that reads keys, which is the first thread.
     fn cpu_ns(process: u32) -> u64 {
-        let path = format!("/proc/{process}/task/{process}/schedstat");
-        let text = std::fs::read_to_string(path).expect("the kernel counts CPU time");
-        let first = text.split_whitespace().next();
-        first
-            .and_then(|number| number.parse().ok())
-            .expect("a number")
+        thread_cpu_ns(process, &process.to_string()).expect("the kernel counts CPU time")
+    }
+
+    /// Returns the CPU time of a thread; `None` if it has ended.
+    fn thread_cpu_ns(process: u32, thread: &str) -> Option<u64> {
+        let path = format!("/proc/{process}/task/{thread}/schedstat");
+        let text = std::fs::read_to_string(path).ok()?;
+        text.split_whitespace().next()?.parse().ok()
     }
 }
