@@ -32,6 +32,7 @@ pub(crate) fn update(app: &mut App, message: Message) {
         }
         Message::Notice(text) => app.notice = Some(text),
         Message::Written(texts) => {
+            app.notice = None;
             app.written = texts;
             app.page = Some((Page::Written, 0));
         }

@@ -57,8 +57,8 @@ impl Focus {
             Focus::Loading => [LOADING, &[], &[]],
             Focus::View(view) => [bindings_of(view), MOVES, COMMON],
             Focus::Empty => [&[], &[], COMMON],
-            Focus::Page => [PAGE, MOVES, LOADING],
-            Focus::Menu => [MENU, MOVES, LOADING],
+            Focus::Page => [PAGE, MOVES, COVERED],
+            Focus::Menu => [MENU, MOVES, COVERED],
             Focus::Palette => [PALETTE, PROMPT, &[]],
             Focus::Prompt => [PROMPT, &[], &[]],
         }
@@ -99,6 +99,12 @@ impl Focus {
 
 const LOADING: &[Binding] = bindings! {
     [char('q'), control('c')] => Quit, "quit", "quit";
+    [control('z')] => Suspend, "", "suspend; fg resumes";
+};
+
+/// Keys behind pages and lists, which `q` closes.
+const COVERED: &[Binding] = bindings! {
+    [control('c')] => Quit, "quit", "quit";
     [control('z')] => Suspend, "", "suspend; fg resumes";
 };
 
