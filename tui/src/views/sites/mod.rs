@@ -10,7 +10,7 @@ mod source;
 
 use std::sync::Arc;
 
-use heapglass_profiler::profile::{FrameId, Label};
+use heapglass_profiler::profile::{FrameId, Frames, Label, Measure};
 use heapglass_profiler::table::By;
 use heapglass_profiler::units::Count;
 use ratatui::buffer::Buffer;
@@ -50,6 +50,8 @@ pub(crate) struct Sites {
     list: List<Listed>,
     /// The data that the list was built from.
     made_of: Option<Arc<Data>>,
+    /// The measure and the frames that the list was built for.
+    made_for: (Measure, Frames),
     /// The index of the shown stack among the stacks of the selected row.
     stack_index: usize,
     sort: Sort,
@@ -114,6 +116,7 @@ impl Sites {
         self.list.rows = rows;
         self.restriction = self.describe_restriction(cx);
         self.made_of = Some(Arc::clone(cx.data));
+        self.made_for = (cx.measure, cx.frames);
         let at = kept.and_then(|kept| self.find(kept));
         (self.list.cursor.selected, self.stack_index) = at.unwrap_or_default();
         if at.is_none() {
@@ -126,7 +129,13 @@ impl Sites {
     /// excerpt at the selected frame.
     fn settle(&mut self, cx: &Context<'_>, new_site: bool) {
         let [list, _, stack, _] = render::panes(self.pane, cx, cx.area());
-        self.list.resize(rows_in(list));
+        // A pane that is not shown keeps its window for later.
+        let height = if list.is_empty() {
+            self.list.height
+        } else {
+            rows_in(list)
+        };
+        self.list.resize(height);
         let site = self.selected().and_then(|index| cx.data.site(index));
         let frames = site.map(|site| cx.data.profile.frames_of(site, cx.frames));
         self.stack.rows = frames.unwrap_or_default();
@@ -138,7 +147,12 @@ impl Sites {
             self.stack.cursor = Cursor::default();
             self.stack.cursor.selected = at.unwrap_or(0);
         }
-        self.stack.resize(rows_in(stack));
+        let height = if stack.is_empty() {
+            self.stack.height
+        } else {
+            rows_in(stack)
+        };
+        self.stack.resize(height);
         let frame = self.stack.selected();
         let excerpt = frame.map(|frame| self.sources.excerpt(cx, *frame));
         let excerpt = excerpt.unwrap_or_default();
@@ -329,6 +343,13 @@ impl Sites {
 
 impl View for Sites {
     fn refresh(&mut self, cx: &Context<'_>) {
+        let made_of = self.made_of.as_ref();
+        let is_same = made_of.is_some_and(|data| Arc::ptr_eq(data, cx.data));
+        if is_same && self.made_for == (cx.measure, cx.frames) {
+            // Only the size of the screen has changed, or the rows of a grouping are there.
+            self.groups.refresh(cx, false);
+            return self.settle(cx, false);
+        }
         let first = self.made_of.is_none();
         self.filter = self.filter.take().and_then(|filter| filter.in_data(cx));
         self.in_group &= self.filter.is_some();
