@@ -49,7 +49,7 @@ pub enum HolderRowName {
     Small,
 }
 
-/// What the name of a row of statics begins with.
+/// The first word in the name of a row of statics.
 const STATICS: &str = "statics";
 /// The row of blocks that nothing reached.
 pub(crate) const NOT_REACHED: &str = "not reached at this moment";

@@ -51,13 +51,13 @@ pub(crate) struct Data {
     /// Warnings about the comparison with the base, one sentence each; empty without a base.
     pub(crate) warnings: Vec<String>,
     leaks: OnceLock<Leaks>,
-    /// What stands for the live blocks while they are computed.
+    /// Stands for the live blocks while they are computed.
     no_leaks: Leaks,
     /// The findings without small ones, and all of them.
     findings: [OnceLock<Vec<Finding>>; 2],
-    /// What each owner of a running program had allocated.
+    /// The allocations of each owner of a running program.
     allocated: Option<Allocated>,
-    /// What each owner of a running program allocated for each second since the previous profile.
+    /// The allocations of each owner for each second since the previous profile.
     rates: Option<HashMap<String, Rate>>,
     /// Called after each job that another thread has done; not set for small profiles and in tests,
     /// where everything is computed when it is asked for.

@@ -102,7 +102,7 @@ impl Made {
         }
     }
 
-    /// What is shown while the rows are computed.
+    /// Returns a moment without rows, which is shown while they are computed.
     fn empty(data: &Arc<Data>, key: Key) -> Made {
         Made {
             data: Arc::clone(data),
@@ -125,7 +125,7 @@ struct Line {
     /// The growth in bytes for each second; empty if it is not known.
     rate: String,
     identity: Identity,
-    /// What is known of the blocks, in a sentence.
+    /// A sentence about the blocks.
     note: String,
     /// The frame that its first site is charged to.
     owner_frame: Option<FrameId>,

@@ -12,7 +12,7 @@ use crate::theme;
 use crate::widgets::chart::{self, Values, column_of, scaled};
 use crate::widgets::{columns, right_of, split, write};
 
-/// What a view adds to the timeline.
+/// The additions of a view to the timeline.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Overlay {
     /// The moment that the mouse is at, in nanoseconds after the start.
