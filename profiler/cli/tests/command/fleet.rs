@@ -400,11 +400,14 @@ fn rounded(sum: u64, count: usize) -> i64 {
     (sum as f64 / count as f64).round() as i64
 }
 
+/// The bytes of a field in the last week and in this one, and its hosts.
+type Weeks<'a> = ([u64; 2], BTreeSet<&'a str>);
+
 /// Returns the rows of the query of that name, by arithmetic.
 fn grown_fields(known: &[Known]) -> Vec<Value> {
     let latest = known.iter().map(|one| one.day).max().unwrap();
     let mut services: BTreeMap<&str, [usize; 2]> = BTreeMap::new();
-    let mut fields: BTreeMap<(&str, &str), ([u64; 2], BTreeSet<&str>)> = BTreeMap::new();
+    let mut fields: BTreeMap<(&str, &str), Weeks<'_>> = BTreeMap::new();
     for one in known.iter().filter(|one| one.day + 14 > latest) {
         let week = usize::from(one.day + 7 > latest);
         services.entry(&one.service).or_default()[week] += 1;
