@@ -400,8 +400,8 @@ fn rounded(sum: u64, count: usize) -> i64 {
     (sum as f64 / count as f64).round() as i64
 }
 
-/// Bytes of a field in the week before the latest and in the latest, and its hosts.
-type Weeks<'k> = ([u64; 2], BTreeSet<&'k str>);
+/// The bytes of a field in the last week and in this one, and its hosts.
+type Weeks<'a> = ([u64; 2], BTreeSet<&'a str>);
 
 /// Returns the rows of the query of that name, by arithmetic.
 fn grown_fields(known: &[Known]) -> Vec<Value> {
