@@ -2,7 +2,7 @@
 //! queries of the guide find in them what arithmetic finds.
 //!
 //! HEAPGLASS_FLEET makes the fleet large: 500 recordings of programs and 9,500 made ones, of 50
-//! services. HEAPGLASS_FLEET_DIR keeps its tables, for other engines.
+//! services.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
