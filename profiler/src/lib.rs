@@ -78,6 +78,7 @@ pub mod flamegraph;
 #[cfg(feature = "flamegraph")]
 pub mod growth;
 mod interned;
+#[cfg(feature = "flamegraph")]
 pub mod leaks;
 mod load;
 pub mod merge;

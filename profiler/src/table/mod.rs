@@ -69,6 +69,7 @@ pub(crate) use names::{NO_STACK, place, program_name};
 pub use phase::{Amplification, PhaseDetail};
 pub use preorder::preorder;
 pub(crate) use preorder::weighty;
+#[cfg(feature = "flamegraph")]
 pub(crate) use rates::{bytes_each, bytes_per_second, per_second};
 pub use site::{SiteDetail, SiteLabel};
 pub(crate) use site::{asking, label_of, mark_names};
