@@ -471,19 +471,23 @@ pub(super) fn count(
 
 /// No program allocates as much: the sums of what is below stay far from their limits.
 const MOST_BYTES: u64 = 1 << 56;
+/// The same for a sum of recordings.
+const MOST_MERGED_BYTES: u64 = 1 << 60;
 
 /// Returns `true` if a row of a lane is one that no writer leaves. An event that a kill cut short
 /// may be half counted.
 fn is_impossible(row: &RowValue, header: &HeaderValue) -> bool {
+    let exceeds = |most| {
+        let sums = <[u64; COUNTERS]>::from(row.sums());
+        sums.iter().any(|sum| *sum > most)
+    };
     let slack = match header.state {
         state::FINISHED => 0,
         // The rows of each recording were looked at when it was merged.
-        state::MERGED => return false,
+        state::MERGED => return exceeds(MOST_MERGED_BYTES),
         _ => 1,
     };
-    <[u64; COUNTERS]>::from(row.sums())
-        .iter()
-        .any(|sum| *sum > MOST_BYTES)
+    exceeds(MOST_BYTES)
         || row.grows + row.shrinks > row.total_blocks + slack
         || row.temporary_blocks > row.freed_blocks + slack
         || slack == 0

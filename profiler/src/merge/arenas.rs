@@ -1,9 +1,9 @@
 //! The sums of arenas by name, of their rows by scope, and of the values that they never drop.
 //!
-//! What one instance or one moment had most of is the largest of all recordings; what all live
-//! instances together had most of is a sum of peaks.
+//! The maximum of one instance or one moment is the largest of all recordings; the maximum of all
+//! live instances together is a sum of peaks.
 
-use super::tables::{Numbers, Ordered, Tables};
+use super::tables::{Numbers, Ordered, Tables, check};
 use std::collections::BTreeMap;
 use tracking_alloc_recording::{ArenaRowValue, ArenaValue, ArenaValuesValue, MAX_NAMED, Recording};
 
@@ -48,11 +48,7 @@ impl Arenas {
             let sum = &mut self.arenas.entry(key.clone()).or_default().sum;
             add(sum, arena);
         }
-        if self.arenas.len() > MAX_NAMED {
-            return Err(format!(
-                "with it, the sum would have more than {MAX_NAMED} arenas; merge fewer recordings"
-            ));
-        }
+        check("arenas", self.arenas.len(), MAX_NAMED)?;
         let scope = |numbers: &Numbers<'_>, scope: u32| {
             let number = numbers.scopes.get(scope as usize).copied();
             number.unwrap_or(0)

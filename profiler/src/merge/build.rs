@@ -1,4 +1,4 @@
-//! What recordings must have in common: build, mode, machine and the way to walk stacks.
+//! The properties that recordings must share: build, mode, machine and the way to walk stacks.
 
 use crate::symbols::hex_all;
 use crate::units::printable;

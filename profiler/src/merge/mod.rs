@@ -39,7 +39,6 @@ use crate::units::{counted, printable};
 use arenas::Arenas;
 use build::{Build, Same};
 use sites::Sites;
-use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use tables::{Tables, UNKNOWN, positions};
@@ -187,11 +186,10 @@ impl Merge {
         } else {
             exact_counts(sum.sample_counts, header.sample_counts)
         };
-        let started = process.started_unix_ns;
-        sum.started_unix_ns = match sum.started_unix_ns {
-            0 => started,
-            earliest => earliest.min(started),
-        };
+        // 0 = not known.
+        let starts = [sum.started_unix_ns, process.started_unix_ns];
+        let known = starts.into_iter().filter(|start| *start > 0);
+        sum.started_unix_ns = known.min().unwrap_or(0);
         sum.growth_ended = sum.growth_ended.max(header.growth_ended);
         sum.growth_errno = sum.growth_errno.max(header.growth_errno);
         sum.sample_bytes = sum.sample_bytes.max(header.sample_bytes);
@@ -272,14 +270,12 @@ impl Merge {
             self.unknown_frees = self.unknown_frees.saturating_add(lane.lane.unknown_frees);
         }
         for (name, count, sums) in thread_sums(recording) {
-            let named = self.threads.len();
-            let (all, sum) = match self.threads.entry(name) {
-                Entry::Vacant(_) if named >= MAX_NAMED => self.threads.entry(None).or_default(),
-                entry => entry.or_default(),
-            };
+            let (all, sum) = self.threads.entry(name).or_default();
             *all = all.saturating_add(count);
             *sum = sum.zip(sums, u64::saturating_add);
         }
+        let named = self.threads.keys().flatten().count();
+        tables::check("thread names", named, MAX_NAMED)?;
         Ok(numbers.frames)
     }
 

@@ -21,7 +21,7 @@ pub(super) const UNKNOWN: u32 = u32::MAX;
 /// path counts too.
 type ModuleKey = (u32, u32, [u64; 4], Vec<u8>);
 
-/// What distinguishes a scope from its siblings: kind, name, type, size of its values, in place.
+/// The key of a scope among its siblings: kind, name, type, size of its values, in place.
 type ScopeKey = (u32, u32, u32, u32, u64, bool);
 
 /// The tables of the sum.
@@ -379,7 +379,7 @@ pub(super) struct Ordered {
 }
 
 /// Refuses what has no room in a recording.
-fn check(what: &str, length: usize, most: usize) -> Result<(), String> {
+pub(super) fn check(what: &str, length: usize, most: usize) -> Result<(), String> {
     if length <= most {
         return Ok(());
     }

@@ -18,11 +18,14 @@ use crate::held::{Shown, snapshot_of};
 use crate::{no_effect, open, terminal};
 
 pub(super) fn run(args: &Export) -> Result<(), Error> {
-    let format = match args.to {
-        ExportTo::File(format) => format,
+    match args.to {
+        ExportTo::File(format) => to_file(args, format),
         #[cfg(feature = "parquet")]
-        ExportTo::Parquet => return super::parquet::run(args),
-    };
+        ExportTo::Parquet => super::parquet::run(args),
+    }
+}
+
+fn to_file(args: &Export, format: Format) -> Result<(), Error> {
     let [file] = args.files.as_slice() else {
         return Err(Error::misuse(format_args!(
             "--to {} takes one recording; {} were given",

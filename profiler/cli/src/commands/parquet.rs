@@ -8,6 +8,7 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use heapglass_profiler::export::parquet::{Labels, Place, Table, Tables, file_name, recording_id};
+use heapglass_profiler::units::counted;
 
 use crate::args::{Export, ExportTo};
 use crate::error::Error;
@@ -58,11 +59,7 @@ pub(super) fn run(args: &Export) -> Result<(), Error> {
     terminal::eprint_line(format_args!(
         "wrote {} files of {} to {}",
         files.len(),
-        if count == 1 {
-            "1 recording".to_owned()
-        } else {
-            format!("{count} recordings")
-        },
+        counted(count as u64, "recording"),
         args.output.display()
     ));
     Ok(())
@@ -76,6 +73,13 @@ fn places<'a>(
     let mut places: BTreeMap<Place, Recordings<'a>> = BTreeMap::new();
     for file in files {
         let process = open::read_process(file)?;
+        if process.merged.is_some() {
+            return Err(Error::misuse(format_args!(
+                "{}: it is the sum of other recordings, which queries would count as one; export \
+                 those instead",
+                file.display()
+            )));
+        }
         let place = Place::of(&process, labels).ok_or_else(|| {
             Error::misuse(format_args!(
                 "{}: the recording has no start time, so it has no date; recordings of WebAssembly \

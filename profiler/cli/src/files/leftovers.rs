@@ -29,7 +29,7 @@ pub(crate) const ENDING: [i32; 4] = [SIGHUP, SIGINT, SIGQUIT, SIGTERM];
 /// The wait for a command that was told to end, before its folder is removed.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// What is removed.
+/// The kind of thing to remove.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// A file.

@@ -54,6 +54,17 @@ fn a_sum_has_the_sums_of_the_reports_and_every_command_reads_it() {
         );
     }
     assert!(fs::read(place.path("x.hg")).unwrap() == whole);
+    #[cfg(feature = "parquet")]
+    {
+        let done = place.run(&["export", "sum.hg", "--to", "parquet", "-o", "tables"]);
+        assert_eq!(done.status, Some(2), "{}", done.stderr);
+        assert!(
+            done.stderr.contains("sum of other recordings"),
+            "{}",
+            done.stderr
+        );
+        assert!(!place.path("tables").exists());
+    }
     for words in [
         &["report", "sum.hg", "--by", "phase"][..],
         &["report", "sum.hg", "--by", "arena"],

@@ -35,7 +35,7 @@ fn totals(profile: &Profile) -> FigureCells {
     })
 }
 
-/// What all rows of a recording have in common.
+/// The columns that all rows of a recording share.
 struct Common {
     recording: ByteArray,
     host: Option<ByteArray>,

@@ -15,6 +15,7 @@ use crate::args::Symbols;
 use crate::error::Error;
 use crate::files::leftovers::{Kind, Leftover, Writing, private_folder};
 use crate::open;
+use crate::progress::Working;
 use crate::supervise;
 
 /// The variable of `tracking_alloc::Chosen`.
@@ -104,10 +105,11 @@ pub(super) fn record(
     run.args(["run", "--quiet", "--snapshot=peak,exit", "--out"]);
     run.arg(&out).arg("--").args(command);
     apply(&mut run, allocator);
+    let working = Working::new(format_args!("recording with {}", allocator.name));
     let mut child = run.spawn().map_err(|error| error.to_string())?;
     let writing = Writing::new(&child);
     let status = child.wait().map_err(|error| error.to_string())?;
-    drop(writing);
+    drop((writing, working));
     if !out.exists() {
         return Err("nothing was recorded; `heapglass run -- COMMAND` says why".to_owned());
     }

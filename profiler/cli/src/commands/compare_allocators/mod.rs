@@ -43,7 +43,6 @@ struct NotCompared {
 /// Returns an error if no allocator could be measured.
 pub(super) fn run(args: &CompareAllocators) -> Result<(), Error> {
     let folder = Folder::create()?;
-    let working = Working::new("recording");
     let (mut alive, mut not_compared) = (Vec::new(), Vec::new());
     let mut leave_out = |name: &str, reason: String| {
         not_compared.push(NotCompared {
@@ -52,7 +51,6 @@ pub(super) fn run(args: &CompareAllocators) -> Result<(), Error> {
         });
     };
     for (number, name) in args.with.iter().enumerate() {
-        working.show(format_args!("recording with {name}"));
         let recorded = Allocator::find(name).and_then(|allocator| {
             let recorded = record(&args.command, &allocator, &folder, number)?;
             match allocator.is_not_used(recorded.used.as_deref()) {
@@ -65,6 +63,7 @@ pub(super) fn run(args: &CompareAllocators) -> Result<(), Error> {
             Err(reason) => leave_out(name, reason),
         }
     }
+    let working = Working::new("measuring");
     for run in 1..=args.runs {
         working.show(format_args!("run {run} of {}", args.runs));
         alive.retain_mut(
