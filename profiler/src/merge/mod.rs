@@ -1,6 +1,6 @@
 //! The sum of several recordings of one build and mode, as a recording that everything else reads.
 //!
-//! Figures are added site by site: [`load`](crate::load) counts each recording as for its report,
+//! Figures are added site by site: `load` counts each recording as for its report,
 //! and the counted figures are added. So the report of the sum has the sums of the reports. The
 //! peaks of recordings are of different times; their sum is called a sum of peaks wherever it is
 //! shown.
