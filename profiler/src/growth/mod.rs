@@ -1,9 +1,10 @@
 //! Growth: what became live between two moments of one recording, by any grouping of sites.
 //!
-//! A recording keeps what each site held at its checkpoints ([`Profile::checkpoints`]), and the peak
-//! and the end are known too. [`moment`] finds the nearest of these to a time or a mark, [`composition`] is the
-//! heap at one of them, and [`growth`] compares two. Every figure is exact for its moment; a moment
-//! that is not the one that was asked for is always named with its distance.
+//! A recording keeps what each site held at its checkpoints ([`Profile::checkpoints`]), and the
+//! peak and the end are known too. [`moment`] finds the nearest of these to a time or a mark,
+//! [`composition`] is the heap at one of them, and [`growth`] compares two. Every figure is exact
+//! for its moment; a moment that is not the one that was asked for is always named with its
+//! distance.
 //!
 //! ```
 //! use heapglass_profiler::growth::{Side, growth, moment};
@@ -31,13 +32,13 @@ use crate::profile::{Measure, Profile};
 use crate::table::By;
 
 pub use json::{FORMAT, write_json};
-pub use moment::{Found, Moment, Side, moment};
+pub use moment::{Found, Moment, NO_MOMENTS, Side, moment};
 pub use rates::{Allocated, Rate};
 pub use text::write_text;
 
 /// Explains why rows have no growth.
-pub const NOT_OF_SITES: &str = "live bytes belong to sites, not to threads or arenas; choose site, owner, function, crate, \
-    module, type, field or phase";
+pub const NOT_OF_SITES: &str = "live bytes belong to sites, not to threads or arenas; choose site, \
+    owner, function, crate, module, type, field or phase";
 
 /// The growth between two moments.
 #[derive(Clone, Debug)]
@@ -115,8 +116,8 @@ impl Growth<'_> {
         time(&self.to).saturating_sub(time(&self.from))
     }
 
-    /// Returns the bytes that the whole process allocated in that time; `None` if one of the moments
-    /// is the peak. What single rows allocated is not known: checkpoints keep what is live.
+    /// Returns the bytes that the whole process allocated in that time; `None` if one of the
+    /// moments is the peak. What single rows allocated is not known: checkpoints keep what is live.
     pub fn allocated_bytes(&self) -> Option<u64> {
         let total = |found: &Found| found.moment.total_bytes(self.profile);
         Some(total(&self.to)?.saturating_sub(total(&self.from)?))
@@ -159,7 +160,7 @@ pub fn growth(profile: &Profile, from: Found, to: Found, by: By) -> Result<Growt
         return Err(NOT_OF_SITES.to_owned());
     }
     if profile.process.merged.is_some() {
-        return Err(moment::NO_MOMENTS.to_owned());
+        return Err(NO_MOMENTS.to_owned());
     }
     if from.moment.order(profile) >= to.moment.order(profile) {
         return Err(format!(

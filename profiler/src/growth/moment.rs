@@ -8,8 +8,8 @@ use crate::units::{Nanos, printable};
 const LISTED: usize = 8;
 
 /// Explains why a sum of recordings has no moments.
-pub(super) const NO_MOMENTS: &str = "the sum of several recordings has no moments, because each program \
-    had its own; compare moments of one recording";
+pub const NO_MOMENTS: &str = "the sum of several recordings has no moments, because each \
+    program had its own; compare moments of one recording";
 
 /// A moment at which it is known what each site held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,8 +42,12 @@ impl Moment {
         nearest.unwrap_or(Moment::Start)
     }
 
-    /// Returns every moment of a recording and the peak, oldest first.
+    /// Returns every moment of a recording and the peak, oldest first. The sum of several
+    /// recordings has none.
     pub fn with_peak(profile: &Profile) -> Vec<Moment> {
+        if profile.process.merged.is_some() {
+            return Vec::new();
+        }
         let mut moments: Vec<Moment> = Moment::all(profile).chain([Moment::Peak]).collect();
         moments.sort_by_key(|moment| moment.order(profile));
         moments
@@ -296,6 +300,7 @@ fn parse_time(text: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::profile::Merged;
 
     #[test]
     fn times_have_units_and_bare_numbers_are_seconds() {
@@ -309,5 +314,17 @@ mod tests {
         for text in ["", "s", "warm", "-1s", "inf", "1e30", "NaN s"] {
             assert_eq!(parsed(text), None, "{text}");
         }
+    }
+
+    #[test]
+    fn a_sum_of_recordings_has_no_moments() {
+        let mut profile = Profile::default();
+        assert_eq!(Moment::with_peak(&profile).len(), 3);
+        profile.process.merged = Some(Merged::default());
+        assert_eq!(Moment::with_peak(&profile), []);
+        assert_eq!(
+            moment(&profile, "end", Side::To),
+            Err(NO_MOMENTS.to_owned())
+        );
     }
 }

@@ -38,8 +38,8 @@ impl Allocated {
         }
     }
 
-    /// Returns what each row allocated for each second since an earlier reading. Rows that allocated
-    /// nothing are left out. `None` if there is no time between the two.
+    /// Returns what each row allocated for each second since an earlier reading. Leaves out rows
+    /// that allocated nothing. `None` if there is no time between the two.
     pub fn rates_since(&self, earlier: &Allocated) -> Option<HashMap<String, Rate>> {
         let span_ns = self.time_ns.checked_sub(earlier.time_ns)?;
         if span_ns == 0 {

@@ -29,7 +29,8 @@ use crate::table::{By, Detail, SiteLabel, holders, rows};
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Leaks {
-    /// The earlier moment of the growth: the one nearest to half of the recording.
+    /// The earlier moment of the growth: the one nearest to half of the recording. `None` for the
+    /// sum of several recordings, which has no moments.
     pub since: Option<Moment>,
     /// `true` if rows are ordered by growth, because the program still runs.
     pub is_by_growth: bool,
@@ -52,7 +53,8 @@ pub struct LeakRow {
     pub sites: Vec<usize>,
     /// The figures.
     pub figures: Figures,
-    /// Live bytes and blocks at [`Leaks::since`] and at the end.
+    /// Live bytes and blocks at [`Leaks::since`] and at the end. Without that moment, those at the
+    /// end twice, because no growth is known.
     pub grown: Grown,
     /// The age of the blocks.
     pub age: Age,
@@ -109,11 +111,8 @@ impl Leaks {
 /// Returns the live blocks of a recording.
 pub fn leaks(profile: &Profile) -> Leaks {
     let is_by_growth = profile.process.state == State::Running;
-    let since = Moment::nearest(profile, profile.process.duration_ns / 2);
-    let checkpoint = match since {
-        Moment::Checkpoint(number) => Some(number),
-        _ => None,
-    };
+    let has_moments = profile.process.merged.is_none();
+    let since = has_moments.then(|| Moment::nearest(profile, profile.process.duration_ns / 2));
     let of_statics = sites_of_statics(profile);
     let unreachable = unreachable(profile.snapshots());
     let bytes_of = |site: &usize| {
@@ -128,17 +127,19 @@ pub fn leaks(profile: &Profile) -> Leaks {
                 return None;
             };
             let figures = row.figures;
-            let then = checkpoint.map(|at| {
-                let held = profile.live_at_checkpoints(&detail.sites);
-                held.get(at).copied().unwrap_or_default()
-            });
+            let to = (figures.live_bytes, figures.live_blocks);
+            let from = match since {
+                Some(Moment::Checkpoint(at)) => {
+                    let held = profile.live_at_checkpoints(&detail.sites);
+                    held.get(at).copied().unwrap_or_default()
+                }
+                Some(_) => (0, 0),
+                None => to,
+            };
             let unreachable = detail.sites.iter().filter_map(bytes_of);
             Some(LeakRow {
                 kind: kind(profile, &detail.sites, &of_statics),
-                grown: Grown {
-                    from: then.unwrap_or_default(),
-                    to: (figures.live_bytes, figures.live_blocks),
-                },
+                grown: Grown { from, to },
                 age: profile.age(&detail.sites, &figures),
                 unreachable_bytes: unreachable.fold(0, u64::saturating_add),
                 label: detail.label,
@@ -158,7 +159,7 @@ pub fn leaks(profile: &Profile) -> Leaks {
         (row.kind, Reverse(size))
     });
     Leaks {
-        since: Some(since),
+        since,
         is_by_growth,
         has_unreachable: unreachable.is_some(),
         rows,
@@ -242,4 +243,18 @@ fn unreachable(snapshots: &[Snapshot]) -> Option<HashMap<u32, u64>> {
         *sum = sum.saturating_add(bytes);
     }
     Some(by_site)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::profile::Merged;
+
+    #[test]
+    fn a_sum_of_recordings_has_no_growth() {
+        let mut profile = Profile::default();
+        assert_eq!(leaks(&profile).since, Some(Moment::Start));
+        profile.process.merged = Some(Merged::default());
+        assert_eq!(leaks(&profile).since, None);
+    }
 }

@@ -12,7 +12,7 @@ pub struct Age {
     /// proves it.
     pub at_least_ns: Option<u64>,
     /// At least half of the blocks are at most this old, in nanoseconds. `None` if no block is
-    /// live, or if the recording has no clock.
+    /// live, if the recording has no clock, or if it is the sum of several recordings.
     pub at_most_ns: Option<u64>,
 }
 
@@ -37,8 +37,9 @@ impl Profile {
     pub fn age(&self, sites: &[usize], figures: &Figures) -> Age {
         let live = figures.live_blocks;
         let end_ns = self.process.duration_ns;
-        // Weights of samples are no blocks.
-        if live == 0 || end_ns == 0 || figures.samples().is_some() {
+        // Weights of samples are no blocks, and the duration of merged recordings is a sum.
+        let has_clock = end_ns > 0 && self.process.merged.is_none();
+        if live == 0 || !has_clock || figures.samples().is_some() {
             return Age::default();
         }
         let is_half = |blocks: u64| blocks >= live.div_ceil(2);
@@ -66,7 +67,7 @@ impl Profile {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Checkpoint, Process};
+    use super::super::{Checkpoint, Merged, Process};
     use super::*;
 
     fn age(freed_blocks: u64, held: [u64; 3]) -> Age {
@@ -104,6 +105,23 @@ mod tests {
         // Any of the nine may be gone.
         assert_eq!(age(9, [0, 4, 9]), bounds(None, Some(50)));
         assert_eq!(age(4, [9, 9, 9]), bounds(Some(80), Some(100)));
+    }
+
+    #[test]
+    fn a_sum_of_recordings_has_no_age() {
+        let profile = Profile {
+            process: Process {
+                duration_ns: 100,
+                merged: Some(Merged::default()),
+                ..Process::default()
+            },
+            ..Profile::default()
+        };
+        let figures = Figures {
+            live_blocks: 10,
+            ..Figures::default()
+        };
+        assert_eq!(profile.age(&[0], &figures), Age::default());
     }
 
     #[test]

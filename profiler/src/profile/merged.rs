@@ -53,8 +53,9 @@ impl Merged {
     pub(super) fn sentences(&self) -> Vec<String> {
         let unfinished = match self.unfinished {
             0 => String::new(),
+            1 => " (1 recording not finished by its program)".to_owned(),
             some => format!(
-                " ({} not finished by its program)",
+                " ({} not finished by their programs)",
                 counted(some, "recording")
             ),
         };
