@@ -1,6 +1,7 @@
-//! Shows a recording that a program writes, and reads it again after each pause: `cargo run
-//! --release -p heapglass-tui --example live FILE [MILLISECONDS]`. For measuring what reading costs;
-//! `heapglass FILE` reads every 700 ms.
+//! Shows a recording that a program writes, and reads it again after each pause. For measuring what
+//! reading costs; `heapglass FILE` reads every 700 ms.
+//!
+//! `cargo run --release -p heapglass-tui --example live FILE [MILLISECONDS]`
 
 use std::path::PathBuf;
 use std::time::Duration;

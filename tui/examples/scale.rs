@@ -3,9 +3,9 @@
 //!
 //! `cargo run --release -p heapglass-tui --example scale [SITES DEPTH ACTIONS]`
 //!
-//! The UI runs in a process of its own on a pseudo-terminal of 200x60, and this program types. After
-//! each action it waits until the thread that reads keys sleeps, and reads the CPU time of that
-//! thread. So a frame includes the key, its effect, drawing and writing.
+//! The UI runs in a process of its own on a pseudo-terminal of 200x60, and this program types.
+//! After each action it waits until the thread that reads keys sleeps, and reads the CPU time of
+//! that thread. So a frame includes the key, its effect, drawing and writing.
 
 fn main() {
     #[cfg(target_os = "linux")]
